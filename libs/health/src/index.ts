@@ -1,0 +1,1 @@
+export { type Health, type HealthOptions, startHealth } from './start-health.ts';

@@ -1,0 +1,92 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface HealthOptions {
+  host: string;
+  /** 0 takes a free port. */
+  port: number;
+  /** One check for each dependency; a check that rejects, or takes longer than `checkTimeoutMs`, has failed. */
+  checks: Readonly<Record<string, () => Promise<void>>>;
+  /** Milliseconds a check may take; 2000 unless given. */
+  checkTimeoutMs?: number;
+}
+
+export interface Health {
+  /** The bound port. */
+  port: number;
+  /** May be called twice. */
+  stop(): Promise<void>;
+}
+
+type Verdict = 'ok' | 'failed' | 'timed out';
+
+/**
+ * Serves `GET /livez` (200 while the process runs) and `GET /readyz` (200 when every check passes, else 503), both
+ * with a JSON body: `{"status": "ok", "checks": {"database": "ok"}}`. What a check throws is never shown.
+ *
+ * @throws when the port cannot be bound
+ */
+export async function startHealth({
+  host,
+  port,
+  checks,
+  checkTimeoutMs = 2_000,
+}: HealthOptions): Promise<Health> {
+  const server = createServer((request, response) => {
+    const path = request.url?.split('?')[0];
+    if (path === '/livez') return reply(response, 200, { status: 'ok' });
+    if (path !== '/readyz') return reply(response, 404, { status: 'unknown' });
+    void runAll(checks, checkTimeoutMs).then((verdicts) => {
+      const isReady = Object.values(verdicts).every((verdict) => verdict === 'ok');
+      reply(response, isReady ? 200 : 503, { status: isReady ? 'ok' : 'unavailable', checks: verdicts });
+    });
+  });
+
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function runAll(checks: HealthOptions['checks'], timeoutMs: number): Promise<Record<string, Verdict>> {
+  const verdicts = Object.entries(checks).map(
+    async ([name, check]) => [name, await run(check, timeoutMs)] as const,
+  );
+  return Object.fromEntries(await Promise.all(verdicts));
+}
+
+function run(check: () => Promise<void>, timeoutMs: number): Promise<Verdict> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve('timed out'), timeoutMs);
+    const settle = (verdict: Verdict) => {
+      clearTimeout(timer);
+      resolve(verdict);
+    };
+    // `then` first: a check that throws before its first await counts as failed too.
+    Promise.resolve()
+      .then(check)
+      .then(
+        () => settle('ok'),
+        () => settle('failed'),
+      );
+  });
+}
+
+function reply(response: ServerResponse, status: number, body: object): void {
+  const bytes = JSON.stringify(body);
+  response
+    .writeHead(status, {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(bytes),
+      'cache-control': 'no-store',
+    })
+    .end(bytes);
+}
