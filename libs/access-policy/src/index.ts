@@ -1,0 +1,2 @@
+export { type AccessSubject, allows, authorise, type SubjectOf } from './authorise.ts';
+export { type Action, type EntityAction, type GeneralAction, isAction, POLICY, type Role } from './policy.ts';

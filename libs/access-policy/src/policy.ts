@@ -1,0 +1,90 @@
+/**
+ * What a caller can be to an entity. The roles of one caller add up; `admin` and `service` are in every row because
+ * operators and the system itself pass everywhere.
+ */
+export type Role =
+  /** Everybody, credentials or not. */
+  | 'anyone'
+  /** Everybody, while the record is public. */
+  | 'anyone_if_record_public'
+  /** Everybody, while the files are public; the files of a restricted record never are. */
+  | 'anyone_if_files_public'
+  /** A user, whoever it is. A link token alone makes no user. */
+  | 'authenticated'
+  /** A user who owns the entity's parent. */
+  | 'owner'
+  /** The holder of a link of that permission on the entity's parent. */
+  | 'view_link'
+  | 'preview_link'
+  | 'edit_link'
+  /** A user who operates the system. */
+  | 'admin'
+  /** A process of the system that acts for itself. */
+  | 'service';
+
+const MANAGE = ['owner', 'admin', 'service'] as const;
+const CURATE = ['edit_link', ...MANAGE] as const;
+const PREVIEW = ['preview_link', ...CURATE] as const;
+const VIEW = ['view_link', ...PREVIEW] as const;
+const USER = ['authenticated', 'admin', 'service'] as const;
+
+/** Actions on no entity in particular: they may be decided without a subject. */
+const GENERAL = {
+  search: ['anyone', ...USER],
+  create: USER,
+  /** The caller's own drafts and published entities. */
+  list_own: USER,
+  /**
+   * The resources of a package's draft or context; each hit is filtered by what the caller may read. The holder of a
+   * link passes where the package is given as the subject.
+   */
+  list_draft_resources: ['preview_link', 'edit_link', ...USER],
+} as const satisfies Record<string, readonly Role[]>;
+
+const ON_ENTITY = {
+  /** The published entity, its versions, the latest of them. */
+  read: ['anyone_if_record_public', ...VIEW],
+  /** Listing, entries, content and archive of the published entity's files. */
+  read_files: ['anyone_if_files_public', ...VIEW],
+
+  read_draft: PREVIEW,
+  read_draft_files: PREVIEW,
+
+  update_draft: CURATE,
+  delete_draft: CURATE,
+  /** Start, upload, commit, change and delete files of a draft. */
+  write_files: CURATE,
+  import_files: CURATE,
+  manage_pids: CURATE,
+  publish: CURATE,
+  /** Opens a draft of a published entity. */
+  edit: CURATE,
+  new_version: CURATE,
+
+  /** Package: adds and removes the resources of a draft version. */
+  manage_resources: CURATE,
+  /** Package: associates and dissociates resources, changes the context's settings. */
+  manage_context: CURATE,
+  /** Resource: puts it under the management of a package, which gives it that package's owners and links. */
+  associate: MANAGE,
+
+  /** All five operations on access links, reading them included: a link shows its token. */
+  manage_links: MANAGE,
+
+  /** In bodies: `parent.access`. */
+  see_parent_access: MANAGE,
+  /** In bodies: `versions.is_latest_draft`. */
+  see_draft_state: CURATE,
+} as const satisfies Record<string, readonly Role[]>;
+
+export type GeneralAction = keyof typeof GENERAL;
+export type EntityAction = keyof typeof ON_ENTITY;
+export type Action = GeneralAction | EntityAction;
+
+/** The roles of which a caller needs one, for every action there is. */
+export const POLICY: Readonly<Record<Action, readonly Role[]>> = { ...GENERAL, ...ON_ENTITY };
+
+/** Whether a word, such as one that came over the wire, names an action. */
+export function isAction(word: string): word is Action {
+  return Object.hasOwn(POLICY, word);
+}
