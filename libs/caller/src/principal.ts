@@ -1,0 +1,31 @@
+import { randomUUID } from 'node:crypto';
+
+/** What one access link opens: the entity's parent, so all its versions. */
+export interface LinkGrant {
+  linkId: string;
+  parentId: string;
+  permission: 'view' | 'preview' | 'edit';
+}
+
+/** Who is calling, as established at the edge. */
+export interface Principal {
+  /** Null for an anonymous caller and for a service. */
+  userId: string | null;
+  isAdmin: boolean;
+  /** Of the access links the caller presented, those that hold now. */
+  grants: readonly LinkGrant[];
+  /** The name of a service that acts on its own behalf; null for people. */
+  service: string | null;
+  /** One id for everything done because of one outer request. */
+  requestId: string;
+}
+
+/** A caller without credentials. */
+export function anonymous(requestId: string): Principal {
+  return { userId: null, isAdmin: false, grants: [], service: null, requestId };
+}
+
+/** A service doing its own work: consuming events, finishing publications. */
+export function servicePrincipal(service: string, requestId: string = randomUUID()): Principal {
+  return { userId: null, isAdmin: false, grants: [], service, requestId };
+}

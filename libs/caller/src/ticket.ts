@@ -1,0 +1,17 @@
+export type TicketAudience = 'files' | 'access-links';
+
+/** What the service that owns an entity allows a caller to do with it at a service that knows no entities. */
+export interface Ticket {
+  audience: TicketAudience;
+  entityId: string;
+  parentId: string;
+  form: 'draft' | 'published';
+  /** Actions of the policy table. */
+  actions: readonly string[];
+  /** The entity whose files may be imported; null where none. */
+  sourceEntityId: string | null;
+  /** Null when the caller is anonymous. */
+  userId: string | null;
+  /** Milliseconds since the epoch. */
+  expiresAt: number;
+}

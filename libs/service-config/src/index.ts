@@ -1,0 +1,2 @@
+export { ConfigError } from './config-error.ts';
+export { type Environment, EnvReader, type IntegerOptions } from './env-reader.ts';

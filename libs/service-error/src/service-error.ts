@@ -1,0 +1,44 @@
+import type { ErrorKind } from './error-kind.ts';
+
+/** One rule that one field breaks. */
+export interface Issue {
+  /** Dotted path into the body, list positions included: `metadata.creators.0.role`. */
+  field: string;
+  /** Short sentences for people. */
+  messages: readonly string[];
+  /** The entity that has the problem, where one answer speaks of several. */
+  record?: string;
+}
+
+export interface ServiceErrorOptions {
+  issues?: readonly Issue[] | undefined;
+  /** A stable machine-readable cause such as `draft_locked`, where the kind alone does not say it. */
+  code?: string | undefined;
+  /** Milliseconds after which a repeat may succeed. */
+  retryAfterMs?: number | undefined;
+  /** For the log only; never leaves the process. */
+  cause?: unknown;
+}
+
+/** The only error class that is thrown on purpose. `message`, `issues` and `code` are safe to show to a caller. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError';
+  readonly kind: ErrorKind;
+  readonly issues: readonly Issue[];
+  readonly code?: string;
+  readonly retryAfterMs?: number;
+
+  constructor(kind: ErrorKind, message: string, options: ServiceErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.kind = kind;
+    this.issues = options.issues ?? [];
+    if (options.code !== undefined) this.code = options.code;
+    if (options.retryAfterMs !== undefined) this.retryAfterMs = options.retryAfterMs;
+  }
+
+  /** Anything thrown as a ServiceError: what is not one becomes `internal`, its own text kept as the cause only. */
+  static from(thrown: unknown): ServiceError {
+    if (thrown instanceof ServiceError) return thrown;
+    return new ServiceError('internal', 'Internal server error.', { cause: thrown });
+  }
+}
