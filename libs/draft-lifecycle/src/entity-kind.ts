@@ -1,0 +1,78 @@
+import type { OutboxEvent } from '@kr/event-bus';
+import type { EntityRef } from './entity.ts';
+import type { LifecycleSql } from './lifecycle-sql.ts';
+
+/** An entity that a publication has just made visible. */
+export interface PublishedEntity {
+  id: string;
+  parentId: string;
+  revision: number;
+}
+
+/** What was published together. */
+export interface Publication {
+  id: string;
+  /** The package; empty for a resource alone. */
+  packageId: string;
+  /** The resources that were published with the package; told to the package's own service only. */
+  recordIds: readonly string[];
+}
+
+/** A draft that was discarded. */
+export interface DiscardedDraft {
+  id: string;
+  parentId: string;
+  revision: number;
+  /** True when a published form remains. */
+  isPublished: boolean;
+  /** True when nothing is left of the parent either. */
+  isParentGone: boolean;
+}
+
+/** A draft that was created or changed, its new change number included. */
+export interface SavedDraft {
+  id: string;
+  parentId: string;
+  revision: number;
+}
+
+/** What one kind of entity adds to the lifecycle that both share. `Tx` is the service's own transaction client. */
+export interface EntityKind<Tx extends LifecycleSql = LifecycleSql> {
+  name: 'record' | 'package';
+  /** `parent.type` in the public document. */
+  parentType: 'resource' | 'package';
+  /** Metadata that a new version does not take over. */
+  versionDrops: readonly string[];
+  /** `is_published` on the draft of a published entity: REST document, section 3, differs by kind. */
+  isEditDraftPublished: boolean;
+  /** Whether `parent.relationship` is shown. */
+  showsManagement: boolean;
+  /** The key of `relationship` whose value `relations` gives. */
+  relationKey: 'packages' | 'resources';
+  /** Parts of the document that follow `relationship`. */
+  tail: Readonly<Record<string, unknown>>;
+  /** Parts only the answer to a create has, at the very end. */
+  createdTail: Readonly<Record<string, unknown>>;
+
+  /**
+   * The ids of `relationship` for each form, keyed by `refKey`, in order; a form without any may be left out. One
+   * statement whatever the number of refs.
+   */
+  relations(sql: LifecycleSql, refs: readonly EntityRef[]): Promise<ReadonlyMap<string, readonly string[]>>;
+
+  /** The events of the kind, for the outbox. */
+  events: {
+    draftSaved(draft: SavedDraft): OutboxEvent;
+    draftDeleted(draft: DiscardedDraft, packageIds: readonly string[]): OutboxEvent;
+    published(entity: PublishedEntity, publication: Publication): OutboxEvent;
+    changed(entity: SavedDraft): OutboxEvent;
+  };
+
+  /** Called inside the transaction of the change, after it. */
+  hooks: {
+    /** Answers with the package versions that held it, for the event. */
+    draftDeleted?(tx: Tx, draft: DiscardedDraft): Promise<readonly string[]>;
+    /** Once for each publication, with all that it made visible here. */
+    published?(tx: Tx, entities: readonly PublishedEntity[], publication: Publication): Promise<void>;
+  };
+}

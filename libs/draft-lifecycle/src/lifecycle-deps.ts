@@ -1,0 +1,40 @@
+import type { Logger } from '@kr/telemetry';
+import type { EntityKind } from './entity-kind.ts';
+import type { LifecycleDatabase, LifecycleSql } from './lifecycle-sql.ts';
+
+/** The files of one entity, as the files service counts them. */
+export interface FileCounts {
+  entries: number;
+  /** Entries whose transfer is not complete. */
+  pending: number;
+  totalBytes: number;
+  keys: readonly string[];
+}
+
+export const NO_FILES: FileCounts = { entries: 0, pending: 0, totalBytes: 0, keys: [] };
+
+/** `undecided` may change at any moment and is never remembered. */
+export type Decision = 'committed' | 'aborted' | 'undecided';
+
+/** What the operations reach; built once by the service. */
+export interface LifecycleDeps<Tx extends LifecycleSql = LifecycleSql> {
+  kind: EntityKind<Tx>;
+  database: LifecycleDatabase<Tx>;
+  now: () => Date;
+  /** A new entity or parent id; see `newEntityId`. */
+  newId: () => string;
+  /** The prefix of the DOIs that this installation gives out, such as `10.5072`. */
+  doiPrefix: string;
+  /** The middle part of `oai:<prefix>:<id>`. */
+  oaiPrefix: string;
+  ticketKeys: { files: string; 'access-links': string };
+  /** Counts of buckets, one call whatever the number; a bucket that is not in the answer is empty. */
+  describeBuckets(entityIds: readonly string[]): Promise<ReadonlyMap<string, FileCounts>>;
+  /** Asks the coordinator. Throws when it cannot be asked within 3 s. */
+  resolvePublications(publicationIds: readonly string[]): Promise<ReadonlyMap<string, Decision>>;
+  /** Which of these ids belong to the other kind of entity. What fails counts as none. */
+  findElsewhere(ids: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Called after a transaction that wrote events: wakes the relay. */
+  nudge(): void;
+  logger: Logger;
+}
