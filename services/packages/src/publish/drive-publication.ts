@@ -1,0 +1,209 @@
+import { ServiceError } from '@kr/service-error';
+import type { Participant, Publication, Refusal } from './publication.ts';
+import type { PrepareReply, PublishPorts, SealReply } from './publish-ports.ts';
+import {
+  decide,
+  type FileManifest,
+  type PublishAnswer,
+  type PublishEffect,
+  type PublishInput,
+  type PublishLimits,
+  type PublishState,
+} from './publish-saga.ts';
+
+export interface Drive {
+  /** Known at the commit point or when it was refused; the participants may not have heard of it yet. Never rejects. */
+  readonly answer: Promise<PublishAnswer>;
+  /** When this owner has nothing left to do. Never rejects. */
+  readonly settled: Promise<void>;
+}
+
+/** Drives a publication that this process owns as far as it goes. Whatever is left, the next owner finds in the row. */
+export function drivePublication(
+  ports: PublishPorts,
+  publication: Publication,
+  limits: PublishLimits,
+): Drive {
+  const answer = Promise.withResolvers<PublishAnswer>();
+  let state: PublishState = { step: 'new' };
+
+  const feed = async (input: PublishInput): Promise<void> => {
+    const decision = decide(state, input);
+    state = decision.state;
+    const { effects } = decision;
+    await Promise.all(effects.map((effect) => carryOut(effect)));
+  };
+
+  const carryOut = async (effect: PublishEffect): Promise<void> => {
+    if (effect.do === 'answer') return answer.resolve(effect.answer);
+    const owned = state.step === 'new' ? publication : state.publication;
+    const next = await perform(ports, effect, owned);
+    if (next !== undefined) await feed(next);
+  };
+
+  const settled = feed({ type: 'opened', publication, limits, at: ports.now().getTime() }).then(
+    () => answer.resolve({ outcome: 'unknown' }),
+    (cause: unknown) => {
+      ports.observed({ fact: 'failed', publication, cause });
+      answer.resolve({ outcome: 'unknown' });
+    },
+  );
+  return { answer: answer.promise, settled };
+}
+
+/** Carries one effect out and answers with the input it led to. */
+async function perform(
+  ports: PublishPorts,
+  effect: Exclude<PublishEffect, { do: 'answer' }>,
+  publication: Publication,
+): Promise<PublishInput | undefined> {
+  switch (effect.do) {
+    case 'seal':
+      return asking(ports, publication, async () => sealed(await ports.participants.seal(publication)));
+    case 'check':
+      return asking(ports, publication, async () => {
+        return { type: 'checked', issues: await ports.log.check(publication, effect.manifests) };
+      });
+    case 'prepare':
+      return asking(ports, publication, () => prepare(ports, publication, effect.manifests));
+    case 'renew':
+      await ports.sleep(effect.afterMs);
+      return asking(ports, publication, () => renew(ports, publication));
+    case 'commit':
+      return storing(ports, publication, () =>
+        ports.log.commit(publication, effect.publishedIds, ports.now()),
+      );
+    case 'abort':
+      return storing(ports, publication, () => ports.log.abort(publication, effect.refusal, ports.now()));
+    case 'reread':
+      await ports.sleep(effect.afterMs);
+      return storing(ports, publication, async () => (await ports.log.read(publication.id)) ?? publication);
+    case 'tell':
+      return tell(ports, publication, effect.participant);
+    case 'finish':
+      return finish(ports, publication);
+    case 'postpone':
+      return postpone(ports, publication, effect.applied);
+    default:
+      return effect satisfies never;
+  }
+}
+
+function sealed(reply: SealReply): PublishInput | 'blocked' {
+  return reply.outcome === 'sealed' ? { type: 'sealed', manifests: reply.manifests } : 'blocked';
+}
+
+async function prepare(
+  ports: PublishPorts,
+  publication: Publication,
+  manifests: readonly FileManifest[],
+): Promise<PublishInput | 'blocked'> {
+  const reply: PrepareReply = await ports.participants.prepare(publication, manifests);
+  switch (reply.outcome) {
+    case 'prepared':
+      return { type: 'prepared', stagedIds: reply.stagedIds };
+    case 'refused':
+      return { type: 'refused', issues: reply.issues };
+    case 'blocked':
+      return 'blocked';
+    default:
+      return reply satisfies never;
+  }
+}
+
+async function renew(ports: PublishPorts, publication: Publication): Promise<PublishInput> {
+  const row = await ports.log.renew(publication, ports.now());
+  const isOurs = row.state === 'PREPARING' && row.epoch === publication.epoch + 1;
+  return isOurs ? { type: 'renewed', publication: row } : { type: 'found', publication: row };
+}
+
+/** Before the commit point: what could not be reached is asked again, what says no for good ends it. */
+async function asking(
+  ports: PublishPorts,
+  publication: Publication,
+  question: () => Promise<PublishInput | 'blocked'>,
+): Promise<PublishInput> {
+  try {
+    const reply = await question();
+    return reply === 'blocked' ? { type: 'blocked', at: ports.now().getTime() } : reply;
+  } catch (cause) {
+    if (isFinal(cause)) return { type: 'failed', refusal: refusalOf(cause) };
+    ports.observed({ fact: 'retried', publication, cause });
+    return { type: 'unreachable', at: ports.now().getTime() };
+  }
+}
+
+/** A connection lost inside COMMIT tells nothing: only the row can say what became of it. */
+async function storing(
+  ports: PublishPorts,
+  publication: Publication,
+  write: () => Promise<Publication>,
+): Promise<PublishInput> {
+  try {
+    const row = await write();
+    observeDecision(ports, publication, row);
+    return { type: 'found', publication: row };
+  } catch (cause) {
+    if (isFinal(cause)) return { type: 'failed', refusal: refusalOf(cause) };
+    ports.observed({ fact: 'retried', publication, cause });
+    return { type: 'unsure', at: ports.now().getTime() };
+  }
+}
+
+function observeDecision(ports: PublishPorts, before: Publication, row: Publication): void {
+  if (before.state !== 'PREPARING' || row.state === 'PREPARING') return;
+  const isCommitted = row.state === 'COMMITTED' || row.state === 'DONE';
+  ports.observed({ fact: isCommitted ? 'committed' : 'aborted', publication: row });
+}
+
+async function tell(
+  ports: PublishPorts,
+  publication: Publication,
+  participant: Participant,
+): Promise<PublishInput> {
+  try {
+    await ports.participants.tell(participant, publication);
+    return { type: 'applied', participant };
+  } catch (cause) {
+    ports.observed({ fact: 'missed', publication, participant, cause });
+    return { type: 'missed', participant };
+  }
+}
+
+/** After the decision nothing may be undone: what cannot be written is left for the next owner. */
+async function finish(ports: PublishPorts, publication: Publication): Promise<PublishInput | undefined> {
+  try {
+    await ports.log.finish(publication, ports.now());
+    ports.observed({ fact: 'settled', publication });
+    return { type: 'finished' };
+  } catch (cause) {
+    ports.observed({ fact: 'retried', publication, cause });
+    return undefined;
+  }
+}
+
+async function postpone(
+  ports: PublishPorts,
+  publication: Publication,
+  applied: readonly Participant[],
+): Promise<undefined> {
+  try {
+    await ports.log.postpone(publication, applied, ports.now());
+  } catch (cause) {
+    ports.observed({ fact: 'retried', publication, cause });
+  }
+}
+
+function isFinal(cause: unknown): cause is ServiceError {
+  return cause instanceof ServiceError && !['unavailable', 'internal', 'rate_limited'].includes(cause.kind);
+}
+
+function refusalOf({ kind, message, issues, code, retryAfterMs }: ServiceError): Refusal {
+  return {
+    kind,
+    message,
+    issues,
+    ...(code === undefined ? {} : { code }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  };
+}

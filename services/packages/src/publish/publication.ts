@@ -1,0 +1,46 @@
+import type { ErrorKind, Issue } from '@kr/service-error';
+
+export type PublicationState = 'PREPARING' | 'COMMITTED' | 'ABORTED' | 'DONE' | 'ABORT_DONE';
+
+/** Who else holds a part of a publication and is told its decision. */
+export type Participant = 'files' | 'records';
+
+/** Why a publication was refused: stored with it, so that every repeat and every second caller hears the same. */
+export interface Refusal {
+  readonly kind: ErrorKind;
+  readonly message: string;
+  readonly issues: readonly Issue[];
+  readonly code?: string;
+  readonly retryAfterMs?: number;
+}
+
+/** One publication as its row says it: the log of the saga. */
+export interface Publication {
+  readonly id: string;
+  readonly subject: 'record' | 'package';
+  /** The package, or the resource that is published alone. */
+  readonly entityId: string;
+  /** Set for packages only. */
+  readonly packageParentId: string | null;
+  readonly state: PublicationState;
+  /** Grows with each owner; only the owner of the current one may decide. */
+  readonly epoch: number;
+  readonly leaseUntil: Date;
+  readonly deadline: Date;
+  /** The resources that the records service votes on, in the package's order. */
+  readonly resourceIds: readonly string[];
+  /** What became visible at the commit point; empty before it. */
+  readonly publishedIds: readonly string[];
+  readonly participants: readonly Participant[];
+  /** The participants that have carried the decision out. */
+  readonly applied: readonly Participant[];
+  readonly refusal: Refusal | null;
+  readonly requestedBy: string;
+}
+
+/** The entities whose files must not change while the publication is undecided. */
+export function sealedIds(publication: Publication): readonly string[] {
+  return publication.subject === 'package'
+    ? [publication.entityId, ...publication.resourceIds]
+    : publication.resourceIds;
+}

@@ -1,0 +1,60 @@
+import type { Issue } from '@kr/service-error';
+import type { Participant, Publication, Refusal } from './publication.ts';
+import type { FileManifest } from './publish-saga.ts';
+
+/** The rows of publications. A ServiceError says that nothing was stored; anything else thrown leaves it unknown. */
+export interface PublicationLog {
+  /** Raises the epoch and the lease if the owner still is the owner. Answers with the row as it then is. */
+  renew(owned: Publication, now: Date): Promise<Publication>;
+  /**
+   * The commit point: PREPARING of this epoch becomes COMMITTED, and in the same transaction a package's own version is
+   * published and its event written. Answers with the row as it then is, changed or not.
+   */
+  commit(owned: Publication, publishedIds: readonly string[], now: Date): Promise<Publication>;
+  /** PREPARING of this epoch becomes ABORTED, and a package's draft is unlocked. Answers as `commit` does. */
+  abort(owned: Publication, refusal: Refusal, now: Date): Promise<Publication>;
+  read(publicationId: string): Promise<Publication | undefined>;
+  /** COMMITTED becomes DONE, ABORTED becomes ABORT_DONE. May be repeated. */
+  finish(publication: Publication, now: Date): Promise<void>;
+  /** Remembers who has applied, and lets the next owner go on after a pause that grows with the epoch. */
+  postpone(publication: Publication, applied: readonly Participant[], now: Date): Promise<void>;
+  /** The package's own problems. Its draft is locked, so asking again gives the same. */
+  check(publication: Publication, manifests: readonly FileManifest[]): Promise<readonly Issue[]>;
+}
+
+export type SealReply =
+  | { readonly outcome: 'sealed'; readonly manifests: readonly FileManifest[] }
+  | { readonly outcome: 'blocked' };
+
+export type PrepareReply =
+  | { readonly outcome: 'prepared'; readonly stagedIds: readonly string[] }
+  | { readonly outcome: 'refused'; readonly issues: readonly Issue[] }
+  | { readonly outcome: 'blocked' };
+
+/** The other services. Every call may be repeated; one that fails as `unavailable` may or may not have arrived. */
+export interface Participants {
+  seal(publication: Publication): Promise<SealReply>;
+  prepare(publication: Publication, manifests: readonly FileManifest[]): Promise<PrepareReply>;
+  /** Tells the decision that the row carries. */
+  tell(participant: Participant, publication: Publication): Promise<void>;
+}
+
+/** All that a drive reaches outside itself: a scheduler that owns these owns time, faults and order. */
+export interface PublishPorts {
+  now(): Date;
+  sleep(ms: number): Promise<void>;
+  log: PublicationLog;
+  participants: Participants;
+  observed(fact: PublishFact): void;
+}
+
+export type PublishFact =
+  | { readonly fact: 'committed' | 'aborted' | 'settled'; readonly publication: Publication }
+  | { readonly fact: 'retried'; readonly publication: Publication; readonly cause: unknown }
+  | {
+      readonly fact: 'missed';
+      readonly publication: Publication;
+      readonly participant: Participant;
+      readonly cause: unknown;
+    }
+  | { readonly fact: 'failed'; readonly publication: Publication; readonly cause: unknown };

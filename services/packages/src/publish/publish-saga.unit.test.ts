@@ -1,0 +1,423 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Issue } from '@kr/service-error';
+import type { Publication } from './publication.ts';
+import {
+  type Decision,
+  DRAFT_LOCKED,
+  decide,
+  type FileManifest,
+  OUT_OF_TIME,
+  type PublishEffect,
+  type PublishInput,
+  type PublishState,
+} from './publish-saga.ts';
+
+const limits = { blockedMs: 1000, reachMs: 5000, retryMs: 50 };
+const aPackage: Publication = {
+  id: 'x',
+  subject: 'package',
+  entityId: 'p',
+  packageParentId: 'pp',
+  state: 'PREPARING',
+  epoch: 1,
+  leaseUntil: new Date(10_000),
+  deadline: new Date(30_000),
+  resourceIds: ['r1', 'r2'],
+  publishedIds: [],
+  participants: ['files', 'records'],
+  applied: [],
+  refusal: null,
+  requestedBy: 'user:1',
+};
+const alone: Publication = {
+  ...aPackage,
+  subject: 'record',
+  entityId: 'r1',
+  packageParentId: null,
+  resourceIds: ['r1'],
+};
+const emptyPackage: Publication = { ...aPackage, resourceIds: [], participants: ['files'] };
+
+const manifests: FileManifest[] = [{ entityId: 'p', entries: 0, pending: 0, totalBytes: '0', keys: [] }];
+const issue: Issue = { field: 'metadata.title', messages: ['Missing data for required field.'] };
+const own: Issue = { field: 'metadata.publication_date', messages: ['Missing data for required field.'] };
+
+const opened = (publication = aPackage, at = 0): PublishInput => ({
+  type: 'opened',
+  publication,
+  limits,
+  at,
+});
+const sealed: PublishInput = { type: 'sealed', manifests };
+const checked = (...issues: Issue[]): PublishInput => ({ type: 'checked', issues });
+const prepared = (...stagedIds: string[]): PublishInput => ({ type: 'prepared', stagedIds });
+const refused = (...issues: Issue[]): PublishInput => ({ type: 'refused', issues });
+const blocked = (at: number): PublishInput => ({ type: 'blocked', at });
+const unreachable = (at: number): PublishInput => ({ type: 'unreachable', at });
+const renewed: PublishInput = { type: 'renewed', publication: { ...aPackage, epoch: 2 } };
+const found = (change: Partial<Publication>, of = aPackage): PublishInput => ({
+  type: 'found',
+  publication: { ...of, ...change },
+});
+const applied = (participant: 'files' | 'records'): PublishInput => ({ type: 'applied', participant });
+const missed = (participant: 'files' | 'records'): PublishInput => ({ type: 'missed', participant });
+const committed = { state: 'COMMITTED', publishedIds: ['p', 'r1', 'r2'] } as const;
+const aborted = { state: 'ABORTED', refusal: OUT_OF_TIME } as const;
+
+const seal: PublishEffect = { do: 'seal' };
+const check: PublishEffect = { do: 'check', manifests };
+const prepare: PublishEffect = { do: 'prepare', manifests };
+const commit = (...publishedIds: string[]): PublishEffect => ({ do: 'commit', publishedIds });
+const abort = (refusal = OUT_OF_TIME): PublishEffect => ({ do: 'abort', refusal });
+const invalid = (...issues: Issue[]): PublishEffect =>
+  abort({ kind: 'not_publishable', message: 'A validation error occurred.', issues });
+const renew: PublishEffect = { do: 'renew', afterMs: 50 };
+const reread: PublishEffect = { do: 'reread', afterMs: 50 };
+const tell = (participant: 'files' | 'records'): PublishEffect => ({ do: 'tell', participant });
+const finish: PublishEffect = { do: 'finish' };
+const yes: PublishEffect = { do: 'answer', answer: { outcome: 'committed' } };
+const no: PublishEffect = { do: 'answer', answer: { outcome: 'refused', refusal: OUT_OF_TIME } };
+const elsewhere: PublishEffect = { do: 'answer', answer: { outcome: 'elsewhere' } };
+
+const votedYes = [opened(), sealed, checked(), prepared('r1', 'r2')];
+
+describe('publish saga', () => {
+  test.each<{ name: string; given: PublishInput[]; step: PublishState['step']; effects: PublishEffect[] }>([
+    { name: 'seals the files first', given: [opened()], step: 'preparing', effects: [seal] },
+    {
+      name: 'asks the package and the records at once when the files are sealed',
+      given: [opened(), sealed],
+      step: 'preparing',
+      effects: [check, prepare],
+    },
+    {
+      name: 'asks once however often the seal is confirmed',
+      given: [opened(), sealed, sealed],
+      step: 'preparing',
+      effects: [],
+    },
+    { name: 'waits for the vote', given: [opened(), sealed, checked()], step: 'preparing', effects: [] },
+    {
+      name: 'waits for the check',
+      given: [opened(), sealed, prepared('r1')],
+      step: 'preparing',
+      effects: [],
+    },
+    {
+      name: 'commits when everybody says yes',
+      given: votedYes,
+      step: 'deciding',
+      effects: [commit('p', 'r1', 'r2')],
+    },
+    {
+      name: 'publishes only what was staged',
+      given: [opened(), sealed, prepared('r2'), checked()],
+      step: 'deciding',
+      effects: [commit('p', 'r2')],
+    },
+    {
+      name: 'ignores a second vote that says otherwise',
+      given: [opened(), sealed, refused(issue), prepared('r1', 'r2'), checked()],
+      step: 'deciding',
+      effects: [invalid(issue)],
+    },
+    {
+      name: 'names the problems of the package before those of its resources',
+      given: [opened(), sealed, refused({ ...issue, record: 'r1' }), checked(own)],
+      step: 'deciding',
+      effects: [invalid(own, { ...issue, record: 'r1' })],
+    },
+    {
+      name: 'aborts for the package alone although the records said yes',
+      given: [opened(), sealed, prepared('r1', 'r2'), checked(own)],
+      step: 'deciding',
+      effects: [invalid(own)],
+    },
+    {
+      name: 'asks no records for a package without resource drafts',
+      given: [opened(emptyPackage), sealed],
+      step: 'preparing',
+      effects: [check],
+    },
+    {
+      name: 'commits a package without resources',
+      given: [opened(emptyPackage), sealed, checked()],
+      step: 'deciding',
+      effects: [commit('p')],
+    },
+    {
+      name: 'checks no package for a resource alone',
+      given: [opened(alone), sealed],
+      step: 'preparing',
+      effects: [prepare],
+    },
+    {
+      name: 'commits a resource alone',
+      given: [opened(alone), sealed, prepared('r1')],
+      step: 'deciding',
+      effects: [commit('r1')],
+    },
+    {
+      name: 'does not name a resource that is published alone',
+      given: [opened(alone), sealed, refused({ ...issue, record: 'r1' })],
+      step: 'deciding',
+      effects: [invalid(issue)],
+    },
+    {
+      name: 'refuses a resource whose draft is gone',
+      given: [opened(alone), sealed, prepared()],
+      step: 'deciding',
+      effects: [abort({ kind: 'not_found', message: 'Not found.', issues: [] })],
+    },
+    {
+      name: 'waits while another publication holds a file',
+      given: [opened(), blocked(10)],
+      step: 'preparing',
+      effects: [renew],
+    },
+    {
+      name: 'waits once for two that are blocked',
+      given: [opened(), blocked(10), blocked(20)],
+      step: 'preparing',
+      effects: [],
+    },
+    {
+      name: 'seals again after the wait',
+      given: [opened(), blocked(10), renewed],
+      step: 'preparing',
+      effects: [seal],
+    },
+    {
+      name: 'asks again only what is missing',
+      given: [opened(), sealed, checked(), blocked(10), renewed],
+      step: 'preparing',
+      effects: [prepare],
+    },
+    {
+      name: 'gives up a lock after a second',
+      given: [opened(), blocked(1000)],
+      step: 'deciding',
+      effects: [abort(DRAFT_LOCKED)],
+    },
+    {
+      name: 'tries on while nobody answers',
+      given: [opened(), unreachable(4999)],
+      step: 'preparing',
+      effects: [renew],
+    },
+    {
+      name: 'aborts when nobody can be reached',
+      given: [opened(), unreachable(5000)],
+      step: 'deciding',
+      effects: [abort()],
+    },
+    {
+      name: 'aborts at the deadline whatever patience is left',
+      given: [opened(aPackage, 28_000), blocked(30_000)],
+      step: 'deciding',
+      effects: [abort(DRAFT_LOCKED)],
+    },
+    {
+      name: 'aborts what is found past its deadline',
+      given: [opened(aPackage, 30_000)],
+      step: 'deciding',
+      effects: [abort()],
+    },
+    {
+      name: 'aborts for good when a participant refuses for good',
+      given: [opened(), sealed, { type: 'failed', refusal: DRAFT_LOCKED }],
+      step: 'deciding',
+      effects: [abort(DRAFT_LOCKED)],
+    },
+    {
+      name: 'leaves it to a new owner when renewing',
+      given: [opened(), blocked(1), found({ epoch: 2 })],
+      step: 'rest',
+      effects: [elsewhere],
+    },
+    {
+      name: 'obeys an abort while preparing',
+      given: [opened(), sealed, found(aborted)],
+      step: 'applying',
+      effects: [no, tell('files'), tell('records')],
+    },
+    {
+      name: 'answers at the commit point and tells everybody',
+      given: [...votedYes, found(committed)],
+      step: 'applying',
+      effects: [yes, tell('files'), tell('records')],
+    },
+    {
+      name: 'obeys an abort that came before its commit',
+      given: [...votedYes, found(aborted)],
+      step: 'applying',
+      effects: [no, tell('files'), tell('records')],
+    },
+    {
+      name: 'obeys a commit that came before its abort',
+      given: [opened(), sealed, checked(own), refused(issue), found(committed)],
+      step: 'applying',
+      effects: [yes, tell('files'), tell('records')],
+    },
+    {
+      name: 'reads again when the connection was lost in the commit',
+      given: [...votedYes, { type: 'unsure', at: 1 }],
+      step: 'deciding',
+      effects: [reread],
+    },
+    {
+      name: 'commits again when the lost commit never happened',
+      given: [...votedYes, { type: 'unsure', at: 1 }, found({})],
+      step: 'deciding',
+      effects: [commit('p', 'r1', 'r2')],
+    },
+    {
+      name: 'does not commit for a new owner',
+      given: [...votedYes, { type: 'unsure', at: 1 }, found({ epoch: 2 })],
+      step: 'rest',
+      effects: [elsewhere],
+    },
+    {
+      name: 'leaves an unreadable row to the next owner when the lease ends',
+      given: [...votedYes, { type: 'unsure', at: 10_000 }],
+      step: 'rest',
+      effects: [{ do: 'answer', answer: { outcome: 'unknown' } }],
+    },
+    {
+      name: 'aborts when the commit is refused for good',
+      given: [...votedYes, { type: 'failed', refusal: DRAFT_LOCKED }],
+      step: 'deciding',
+      effects: [abort(DRAFT_LOCKED)],
+    },
+    {
+      name: 'wishes again with the epoch that a late renewal brought',
+      given: [opened(), sealed, checked(), blocked(1), { type: 'failed', refusal: DRAFT_LOCKED }, renewed],
+      step: 'deciding',
+      effects: [abort(DRAFT_LOCKED)],
+    },
+    {
+      name: 'ignores a no after the commit',
+      given: [...votedYes, found(committed), refused(issue)],
+      step: 'applying',
+      effects: [],
+    },
+    {
+      name: 'waits for the second to apply',
+      given: [...votedYes, found(committed), applied('files')],
+      step: 'applying',
+      effects: [],
+    },
+    {
+      name: 'counts a repeated apply once',
+      given: [...votedYes, found(committed), applied('files'), applied('files')],
+      step: 'applying',
+      effects: [],
+    },
+    {
+      name: 'finishes when everybody has applied',
+      given: [...votedYes, found(committed), applied('records'), applied('files')],
+      step: 'finishing',
+      effects: [finish],
+    },
+    {
+      name: 'leaves the rest to the next owner and says who has applied',
+      given: [...votedYes, found(committed), missed('records'), applied('files')],
+      step: 'rest',
+      effects: [{ do: 'postpone', applied: ['files'] }],
+    },
+    {
+      name: 'rests when it is finished',
+      given: [...votedYes, found(committed), applied('records'), applied('files'), { type: 'finished' }],
+      step: 'rest',
+      effects: [],
+    },
+    {
+      name: 'goes on with what was committed before a crash',
+      given: [opened({ ...aPackage, ...committed, applied: ['files'] })],
+      step: 'applying',
+      effects: [yes, tell('records')],
+    },
+    {
+      name: 'only finishes what everybody applied before a crash',
+      given: [opened({ ...aPackage, ...committed, applied: ['files', 'records'] })],
+      step: 'finishing',
+      effects: [yes, finish],
+    },
+    {
+      name: 'goes on with what was aborted before a crash',
+      given: [opened({ ...aPackage, ...aborted })],
+      step: 'applying',
+      effects: [no, tell('files'), tell('records')],
+    },
+    {
+      name: 'only answers for what is done',
+      given: [opened({ ...aPackage, state: 'DONE' })],
+      step: 'rest',
+      effects: [yes],
+    },
+    {
+      name: 'only answers for what is aborted and done',
+      given: [opened({ ...aPackage, state: 'ABORT_DONE' })],
+      step: 'rest',
+      effects: [no],
+    },
+    { name: 'is opened once', given: [opened(), opened()], step: 'preparing', effects: [] },
+    {
+      name: 'does nothing before it is opened',
+      given: [sealed, prepared('r1'), found(committed)],
+      step: 'new',
+      effects: [],
+    },
+  ])('$name', ({ given, step, effects }) => {
+    const nothingYet: Decision = { state: { step: 'new' }, effects: [] };
+    const last = given.reduce((decision, input) => decide(decision.state, input), nothingYet);
+    expect({ step: last.state.step, effects: last.effects }).toEqual({ step, effects });
+  });
+
+  test('never wishes for both a commit and an abort in one decision, and answers at most once, whatever comes', () => {
+    const inputs: PublishInput[] = [
+      opened(),
+      sealed,
+      checked(),
+      checked(own),
+      prepared('r1'),
+      refused(issue),
+      blocked(5),
+      blocked(2000),
+      unreachable(1),
+      renewed,
+      found({}),
+      found({ epoch: 2 }),
+      found(committed),
+      found(aborted),
+      { type: 'unsure', at: 3 },
+      { type: 'failed', refusal: DRAFT_LOCKED },
+      applied('files'),
+      missed('records'),
+      applied('records'),
+      { type: 'finished' },
+    ];
+    let seed = 1;
+    const next = (below: number): number => {
+      seed = (seed * 48_271) % 2_147_483_647;
+      return seed % below;
+    };
+    for (let run = 0; run < 20_000; run += 1) {
+      let state = decide({ step: 'new' }, opened()).state;
+      let answers = 0;
+      for (let turn = 0; turn < 12; turn += 1) {
+        const input = inputs[next(inputs.length)];
+        if (input === undefined) continue;
+        const before = state.step;
+        const decision = decide(state, input);
+        answers += decision.effects.filter((effect) => effect.do === 'answer').length;
+        const wishes = decision.effects.filter((effect) => effect.do === 'commit' || effect.do === 'abort');
+        const isAllowed =
+          wishes.length === 0 || (wishes.length === 1 && ['preparing', 'deciding'].includes(before));
+        if (!isAllowed || answers > 1)
+          throw new Error(`run ${run}: ${before} ${JSON.stringify({ input, decision })}`);
+        state = decision.state;
+      }
+    }
+  });
+});
