@@ -1,0 +1,90 @@
+import type { ChildProcess } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { hasEnded, spawnAttached, stopProcess } from './attached-process.ts';
+import { freePort } from './free-port.ts';
+import { endLeftover } from './leftover.ts';
+import { logTail } from './log-tail.ts';
+import { findNatsServer } from './nats-server-program.ts';
+import { until } from './until.ts';
+
+export interface NatsOptions {
+  /** Holds the configuration and the streams; made when it does not exist yet. */
+  dataDir: string;
+  logFile: string;
+  /** Where a fetched server is kept. */
+  toolchainDir: string;
+  /** `safe` writes every message through to the disk before it is acknowledged (server 2.10 or later). */
+  durability: 'safe' | 'fast';
+  port?: number;
+  /** Told before something slow happens. */
+  onProgress?: (sentence: string) => void;
+}
+
+export interface RunningNats {
+  url: string;
+  port: number;
+  child: ChildProcess;
+  stop(): Promise<void>;
+}
+
+/** Starts a NATS server with JetStream on a port of the loopback interface and waits until it takes connections. */
+export async function startNats(options: NatsOptions): Promise<RunningNats> {
+  const program = await findNatsServer(options.toolchainDir, options.onProgress);
+  const port = options.port ?? (await freePort());
+  const configFile = join(options.dataDir, 'nats.conf');
+  await mkdir(options.dataDir, { recursive: true });
+  await endLeftover(join(options.dataDir, 'nats.pid'), configFile, 'SIGTERM');
+  await writeFile(configFile, configuration(options, port, program.version));
+  const child = spawnAttached({
+    command: program.path,
+    args: ['--config', configFile],
+    logFile: options.logFile,
+    env: { PATH: process.env['PATH'], GOMEMLIMIT: '96MiB', GOGC: '50' },
+    stopSignal: 'SIGTERM',
+  });
+  await until(() => hasEnded(child) || greets(port), { timeoutMs: 30_000, what: 'NATS to take connections' });
+  if (hasEnded(child)) {
+    throw new Error(
+      `NATS did not start. Its log is ${options.logFile} and ends:\n${await logTail(options.logFile)}`,
+    );
+  }
+  return { url: `nats://127.0.0.1:${port}`, port, child, stop: () => stopProcess(child, 'SIGTERM', 3_000) };
+}
+
+function configuration(
+  options: NatsOptions,
+  port: number,
+  [major, minor]: readonly [number, number],
+): string {
+  const knowsSyncInterval = major > 2 || minor >= 10;
+  const storage = [
+    `store_dir: ${JSON.stringify(join(options.dataDir, 'store'))}`,
+    'max_memory_store: 64MB',
+    'max_file_store: 8GB',
+    ...(options.durability === 'safe' && knowsSyncInterval ? ['sync_interval: always'] : []),
+  ];
+  return [
+    `listen: "127.0.0.1:${port}"`,
+    `pid_file: ${JSON.stringify(join(options.dataDir, 'nats.pid'))}`,
+    'max_payload: 1MB',
+    'lame_duck_duration: "30s"',
+    `jetstream { ${storage.join(', ')} }`,
+    '',
+  ].join('\n');
+}
+
+/** A server that is up sends its INFO line first (source: NATS client protocol). */
+function greets(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    const answer = (up: boolean): void => {
+      socket.destroy();
+      resolve(up);
+    };
+    socket.setTimeout(1_000, () => answer(false));
+    socket.once('error', () => answer(false));
+    socket.once('data', (data) => answer(data.toString().startsWith('INFO ')));
+  });
+}

@@ -1,0 +1,48 @@
+// Three kinds of tests, told apart by their file names; see CONTRIBUTING.md.
+const project = {
+  rootDir: import.meta.dirname,
+  testEnvironment: 'node',
+  extensionsToTreatAsEsm: ['.ts'],
+  transform: {
+    '^.+\\.ts$': [
+      '@swc/jest',
+      {
+        jsc: { parser: { syntax: 'typescript' }, target: 'es2024' },
+        module: { type: 'es6' },
+        sourceMaps: 'inline',
+      },
+    ],
+  },
+  modulePathIgnorePatterns: ['<rootDir>/\\.(data|toolchain)/'],
+};
+
+// Runs once for all the projects that name it: one real Postgres for the whole run.
+const realBackends = {
+  globalSetup: '<rootDir>/test/testbed/src/jest/start-backends.mjs',
+  globalTeardown: '<rootDir>/test/testbed/src/jest/stop-backends.mjs',
+};
+
+export default {
+  maxWorkers: 2,
+  testTimeout: 30_000,
+  reporters: ['default', '<rootDir>/test/testbed/src/jest/closing-line-reporter.mjs'],
+  projects: [
+    {
+      ...project,
+      displayName: 'unit',
+      testMatch: ['<rootDir>/{services,libs,clients,deploy,test}/**/*.unit.test.ts'],
+    },
+    {
+      ...project,
+      ...realBackends,
+      displayName: 'int',
+      testMatch: ['<rootDir>/{services,libs,clients,deploy,test}/**/*.int.test.ts'],
+    },
+    {
+      ...project,
+      ...realBackends,
+      displayName: 'system',
+      testMatch: ['<rootDir>/test/**/*.{e2e,contract}.test.ts'],
+    },
+  ],
+};

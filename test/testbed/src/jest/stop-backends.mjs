@@ -1,0 +1,3 @@
+export default async function stopBackends() {
+  await globalThis.stopTestPostgres?.();
+}
