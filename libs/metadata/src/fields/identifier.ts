@@ -1,0 +1,92 @@
+import { guessScheme, SCHEMES, type SchemeId } from '../identifier-schemes.ts';
+import { MESSAGES, type Report } from '../report.ts';
+import { type Field, isObject, type JsonObject } from './field.ts';
+import { list } from './list.ts';
+import { type Member, recordOf } from './record-of.ts';
+import { text } from './text.ts';
+
+export const WORK_SCHEMES: readonly SchemeId[] = [
+  ...([
+    'ark',
+    'arxiv',
+    'bibcode',
+    'doi',
+    'ean13',
+    'eissn',
+    'handle',
+    'igsn',
+    'isbn',
+    'issn',
+    'istc',
+  ] as const),
+  ...(['lissn', 'lsid', 'pmid', 'purl', 'upc', 'url', 'urn', 'w3id', 'orcid', 'isni', 'ror', 'gnd'] as const),
+];
+export const PERSON_SCHEMES: readonly SchemeId[] = ['orcid', 'isni', 'gnd', 'ror'];
+export const REFERENCE_SCHEMES: readonly SchemeId[] = ['isni', 'grid', 'crossreffunderid', 'other'];
+export const LOCATION_SCHEMES: readonly SchemeId[] = ['wikidata', 'geonames'];
+
+/** An identifier with its scheme, and whatever members the place adds to it. */
+export function identifier(
+  allowed: readonly SchemeId[],
+  { more = {}, required = true }: { more?: Record<string, Member>; required?: boolean } = {},
+): Field {
+  return recordOf(
+    { identifier: { field: text() }, scheme: { field: text() }, ...more },
+    { whole: (kept, path, report) => checkScheme(kept, path, report, allowed, required) },
+  );
+}
+
+/** Identifiers of one thing: at most one of each scheme. */
+export function identifiers(allowed: readonly SchemeId[]): Field {
+  const entries = list(identifier(allowed));
+  return {
+    ...entries,
+    check(value, path, report) {
+      const kept = entries.check(value, path, report);
+      if (Array.isArray(kept)) {
+        const schemes = kept.map((entry) => (isObject(entry) ? entry['scheme'] : undefined)).filter(Boolean);
+        if (new Set(schemes).size < schemes.length)
+          report.add(path, 'Only one identifier per scheme is allowed.');
+      }
+      return kept;
+    },
+  };
+}
+
+function checkScheme(
+  kept: JsonObject,
+  path: string,
+  report: Report,
+  allowed: readonly SchemeId[],
+  required: boolean,
+): JsonObject {
+  const { identifier: value, scheme } = kept;
+  if (value === undefined || value === '') {
+    if (required || scheme !== undefined) {
+      report.add(`${path}.identifier`, MESSAGES.missing);
+      if (scheme === undefined) report.add(`${path}.scheme`, MESSAGES.missing);
+    }
+    return kept;
+  }
+  if (typeof value !== 'string') return kept;
+  if (scheme === undefined || scheme === '') {
+    const guessed = guessScheme(value, allowed);
+    if (!guessed) {
+      report.add(`${path}.scheme`, 'No valid scheme recognized for identifier.');
+      return kept;
+    }
+    return { ...kept, identifier: SCHEMES[guessed].normalise(value), scheme: guessed };
+  }
+  if (typeof scheme !== 'string') return kept;
+  const known = allowed.find((id) => id === scheme.toLowerCase());
+  if (!known) {
+    report.add(`${path}.scheme`, 'Invalid scheme.');
+    return kept;
+  }
+  const normalised = SCHEMES[known].normalise(value);
+  if (normalised === undefined) {
+    report.add(`${path}.identifier`, `Invalid ${SCHEMES[known].label} identifier.`);
+    return kept;
+  }
+  return { ...kept, identifier: normalised, scheme: known };
+}

@@ -1,0 +1,23 @@
+import { MESSAGES } from '../report.ts';
+import type { Field } from './field.ts';
+
+/** An array of one kind of item. `required`: an empty one counts as missing. */
+export function list(item: Field, { required = false }: { required?: boolean } = {}): Field {
+  return {
+    check(value, path, report) {
+      if (value === null) {
+        report.add(path, MESSAGES.nil);
+        return value;
+      }
+      if (!Array.isArray(value)) {
+        report.add(path, MESSAGES.notList);
+        return value;
+      }
+      if (required && value.length === 0) report.add(path, MESSAGES.missing);
+      return value
+        .map((entry, index) => item.check(entry, `${path}.${index}`, report))
+        .filter((kept) => kept !== undefined);
+    },
+    render: (kept) => (Array.isArray(kept) ? kept.map((entry) => item.render(entry)) : kept),
+  };
+}

@@ -1,0 +1,112 @@
+import { MESSAGES, type Report } from '../report.ts';
+import { type Field, isObject, type JsonObject } from './field.ts';
+import { identifiers, LOCATION_SCHEMES } from './identifier.ts';
+import { list } from './list.ts';
+import { recordOf } from './record-of.ts';
+import { text } from './text.ts';
+
+/** `{features: [{geometry, place, identifiers, description}]}` with GeoJSON geometries (RFC 7946, section 3.1). */
+export const locations: Field = recordOf({
+  features: {
+    field: list(
+      recordOf(
+        {
+          geometry: { field: geometry() },
+          place: { field: text() },
+          identifiers: { field: identifiers(LOCATION_SCHEMES) },
+          description: { field: text() },
+        },
+        {
+          derived: ['centroid'],
+          whole: (kept, _path, _report, sent) => (Object.keys(sent).length === 0 ? undefined : kept),
+        },
+      ),
+    ),
+    required: true,
+  },
+});
+
+/** How deep the numbers of each geometry type lie, and the rule for one array at that depth. */
+const SHAPES: Record<string, (coordinates: unknown) => boolean> = {
+  Point: isPosition,
+  MultiPoint: (value) => isListOf(value, isPosition),
+  LineString: isLine,
+  MultiLineString: (value) => isListOf(value, isLine),
+  Polygon: isPolygon,
+  MultiPolygon: (value) => isListOf(value, isPolygon),
+};
+
+function isListOf(value: unknown, isItem: (item: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.every(isItem);
+}
+
+function isPosition(value: unknown): boolean {
+  return (
+    Array.isArray(value) &&
+    (value.length === 2 || value.length === 3) &&
+    value.every((part) => typeof part === 'number' && Number.isFinite(part))
+  );
+}
+
+function isLine(value: unknown): boolean {
+  return isListOf(value, isPosition) && (value as unknown[]).length >= 2;
+}
+
+function isPolygon(value: unknown): boolean {
+  return isListOf(value, isRing) && (value as unknown[]).length >= 1;
+}
+
+function isRing(value: unknown): boolean {
+  if (!isListOf(value, isPosition)) return false;
+  const ring = value as number[][];
+  const [first, last] = [ring[0], ring.at(-1)];
+  return ring.length >= 4 && first?.[0] === last?.[0] && first?.[1] === last?.[1];
+}
+
+function geometry(): Field {
+  return {
+    check: (value, path, report) => checkGeometry(value, path, report, { isMember: false }),
+    render: (kept) => {
+      if (!isObject(kept)) return kept;
+      const { coordinates, type, ...rest } = kept;
+      return coordinates === undefined ? kept : { coordinates, type, ...rest };
+    },
+  };
+}
+
+function checkGeometry(
+  value: unknown,
+  path: string,
+  report: Report,
+  { isMember }: { isMember: boolean },
+): unknown {
+  if (!isObject(value)) {
+    if (value === null) report.add(path, MESSAGES.nil);
+    else report.add(`${path}._schema`, MESSAGES.notObject);
+    return value;
+  }
+  const { type } = value;
+  if (type === undefined) report.add(`${path}.type`, MESSAGES.missing);
+  else if (typeof type !== 'string') report.add(`${path}.type`, MESSAGES.notText);
+  else if (type === 'GeometryCollection' && !isMember) return checkCollection(value, path, report);
+  else if (!Object.hasOwn(SHAPES, type)) report.add(`${path}.type`, `Unsupported value: ${type}`);
+  else if (value['coordinates'] === undefined) report.add(`${path}.coordinates`, MESSAGES.missing);
+  else if (!SHAPES[type]?.(value['coordinates']))
+    report.add(`${path}.coordinates`, `Not valid coordinates of a ${type}.`);
+  else return { type, coordinates: value['coordinates'] };
+  return value;
+}
+
+function checkCollection(value: JsonObject, path: string, report: Report): JsonObject {
+  const members = value['geometries'];
+  if (!Array.isArray(members)) {
+    report.add(`${path}.geometries`, members === undefined ? MESSAGES.missing : MESSAGES.notList);
+    return value;
+  }
+  return {
+    type: 'GeometryCollection',
+    geometries: members.map((member, index) =>
+      checkGeometry(member, `${path}.geometries.${index}`, report, { isMember: true }),
+    ),
+  };
+}

@@ -1,0 +1,93 @@
+import type { VocabularyType } from '../vocabularies.ts';
+import { lookup } from '../vocabularies.ts';
+import { type Field, isObject } from './field.ts';
+import { identifiers, PERSON_SCHEMES } from './identifier.ts';
+import { list } from './list.ts';
+import { recordOf } from './record-of.ts';
+import { email, text } from './text.ts';
+import { vocabularyTerm } from './vocabulary-term.ts';
+
+/** A person or an organisation; a person's `name` is derived as `<family>, <given>`. */
+const personOrOrg: Field = recordOf(
+  {
+    type: { field: text() },
+    name: { field: text() },
+    given_name: { field: text() },
+    family_name: { field: text() },
+    identifiers: { field: identifiers(PERSON_SCHEMES) },
+    email: { field: email() },
+  },
+  {
+    whole(kept, path, report) {
+      const { type, family_name: family, given_name: given, name } = kept;
+      if (type === 'personal') {
+        if (family === undefined || family === '')
+          report.add(`${path}.family_name`, 'Family name cannot be blank.');
+        else if (typeof family === 'string') return { ...kept, name: given ? `${family}, ${given}` : family };
+        return kept;
+      }
+      if (type === 'organizational') {
+        if (name === undefined || name === '') report.add(`${path}.name`, 'Name cannot be blank.');
+        const { family_name: _family, given_name: _given, ...organisation } = kept;
+        return organisation;
+      }
+      report.add(`${path}.type`, "Invalid value. Choose one of ['organizational', 'personal'].");
+      return kept;
+    },
+  },
+);
+
+/** An affiliation by id of the vocabulary or by free name; the id wins where both are given. */
+const affiliation: Field = namedEntry('affiliations', {
+  missing: (path) => [`${path}.affiliations`, 'An existing id or a free text name must be present.'],
+});
+
+/** `{id}` of a vocabulary whose name is shown, or a free `{name}`. */
+export function namedEntry(
+  type: VocabularyType,
+  { missing }: { missing: (path: string) => readonly [field: string, message: string] },
+): Field {
+  return recordOf(
+    { id: { field: text() }, name: { field: text() } },
+    {
+      derived: ['identifiers', 'title', 'acronym'],
+      whole(kept, path, report) {
+        const { id, name } = kept;
+        if (!id && !name) report.add(...missing(path));
+        if (typeof id === 'string' && id !== '' && !lookup(type, id)) {
+          // A name beside an id we do not know keeps the entry meaningful, as harvested documents need.
+          if (!name) report.add(path, `Invalid value ${id}.`);
+          return kept;
+        }
+        return id ? { id } : kept;
+      },
+      derive(rendered) {
+        const term = typeof rendered['id'] === 'string' ? lookup(type, rendered['id']) : undefined;
+        return term ? { id: term.id, name: term.title['en'] ?? term.id } : rendered;
+      },
+    },
+  );
+}
+
+/** A creator or contributor. */
+export function agent({
+  roles,
+  roleRequired = false,
+}: {
+  roles: VocabularyType;
+  roleRequired?: boolean;
+}): Field {
+  const field = recordOf({
+    person_or_org: { field: personOrOrg, required: true },
+    role: { field: vocabularyTerm(roles), required: roleRequired },
+    affiliations: { field: list(affiliation) },
+  });
+  return { ...field, check: (value, path, report) => field.check(withoutEmptyRole(value), path, report) };
+}
+
+/** Forms of the original's web client send `role: ""` for "none". */
+function withoutEmptyRole(value: unknown): unknown {
+  if (!isObject(value) || value['role'] !== '') return value;
+  const { role: _role, ...rest } = value;
+  return rest;
+}

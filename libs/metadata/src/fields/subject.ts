@@ -1,0 +1,29 @@
+import { lookup } from '../vocabularies.ts';
+import type { Field } from './field.ts';
+import { recordOf } from './record-of.ts';
+import { text } from './text.ts';
+
+/** A subject of a vocabulary by id, or a free one. */
+export const subject: Field = recordOf(
+  { id: { field: text() }, subject: { field: text() } },
+  {
+    derived: ['scheme', 'title', 'props'],
+    whole(kept, path, report) {
+      const { id, subject: free } = kept;
+      if (!id && !free) {
+        report.add(`${path}.subjects`, 'An existing id or a free text subject must be present.');
+        return kept;
+      }
+      if (typeof id !== 'string' || id === '') return kept;
+      if (!lookup('subjects', id)) {
+        report.add(path, `Invalid value ${id}.`);
+        return kept;
+      }
+      return { id };
+    },
+    derive(rendered) {
+      const term = typeof rendered['id'] === 'string' ? lookup('subjects', rendered['id']) : undefined;
+      return term ? { id: term.id, subject: term.title['en'], scheme: term.props?.['scheme'] } : rendered;
+    },
+  },
+);

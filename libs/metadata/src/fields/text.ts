@@ -1,0 +1,92 @@
+import sanitizeHtml from 'sanitize-html';
+import { MESSAGES, type Report } from '../report.ts';
+import { type Field, plain } from './field.ts';
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed
+const CONTROL_CHARACTERS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
+
+/** Trimmed text without control characters; `minLength` in UTF-16 units. */
+export function text({ minLength = 0 }: { minLength?: number } = {}): Field {
+  return plain((value, path, report) => {
+    if (!isText(value, path, report)) return value;
+    const cleaned = value.replace(CONTROL_CHARACTERS, '').trim();
+    if (cleaned.length < minLength) report.add(path, `Shorter than minimum length ${minLength}.`);
+    return cleaned;
+  });
+}
+
+const ALLOWED_HTML = {
+  allowedTags: [
+    ...[
+      'a',
+      'abbr',
+      'acronym',
+      'b',
+      'blockquote',
+      'br',
+      'code',
+      'div',
+      'em',
+      'h1',
+      'h2',
+      'h3',
+      'h4',
+      'h5',
+      'i',
+    ],
+    ...['li', 'ol', 'p', 'pre', 'span', 'strike', 'strong', 'sub', 'sup', 'u', 'ul'],
+  ],
+  allowedAttributes: { '*': ['class'], a: ['href', 'title', 'name', 'rel'] },
+  // A removed tag leaves its text behind, scripts included: text is harmless and nothing typed is lost.
+  nonTextTags: [],
+};
+
+/** HTML reduced to harmless tags; `minLength` counts what is left. */
+export function html({ minLength = 0 }: { minLength?: number } = {}): Field {
+  return plain((value, path, report) => {
+    if (!isText(value, path, report)) return value;
+    const cleaned = sanitizeHtml(value, ALLOWED_HTML).trim();
+    if (cleaned.length < minLength) report.add(path, `Shorter than minimum length ${minLength}.`);
+    return cleaned;
+  });
+}
+
+/** Text of which something must remain after trimming. */
+export function nonBlank(message: string): Field {
+  return plain((value, path, report) => {
+    if (!isText(value, path, report)) return value;
+    const cleaned = value.trim();
+    if (cleaned === '') report.add(path, message);
+    return cleaned;
+  });
+}
+
+const EMAIL = /^[^\s@<>()[\]\\,;:"]+@[^\s@.]+(\.[^\s@.]+)+$/;
+
+export function email(): Field {
+  return plain((value, path, report) => {
+    if (!isText(value, path, report)) return value;
+    const cleaned = value.trim();
+    if (cleaned.length > 254 || !EMAIL.test(cleaned)) report.add(path, 'Not a valid email address.');
+    return cleaned;
+  });
+}
+
+/** An absolute http, https or ftp address. */
+export function url(): Field {
+  return plain((value, path, report) => {
+    if (!isText(value, path, report)) return value;
+    const cleaned = value.trim();
+    const parsed = URL.parse(cleaned);
+    if (!parsed || !['http:', 'https:', 'ftp:'].includes(parsed.protocol))
+      report.add(path, 'Not a valid URL.');
+    return cleaned;
+  });
+}
+
+/** Reports null and anything but text. */
+export function isText(value: unknown, path: string, report: Report): value is string {
+  if (typeof value === 'string') return true;
+  report.add(path, value === null ? MESSAGES.nil : MESSAGES.notText);
+  return false;
+}

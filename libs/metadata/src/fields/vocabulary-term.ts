@@ -1,0 +1,48 @@
+import { MESSAGES } from '../report.ts';
+import { lookup, type Term, type VocabularyType } from '../vocabularies.ts';
+import { type Field, isObject, type JsonObject } from './field.ts';
+
+/** `{id}` of a vocabulary; titles and other parts that a GET had added are ignored. */
+export function vocabularyTerm(type: VocabularyType): Field {
+  return {
+    check(value, path, report) {
+      if (!isObject(value)) {
+        if (value === null) report.add(path, MESSAGES.nil);
+        else report.add(`${path}._schema`, MESSAGES.notObject);
+        return value;
+      }
+      for (const name of Object.keys(value)) {
+        if (name !== 'id' && !TERM_PARTS.includes(name)) report.add(`${path}.${name}`, MESSAGES.unknown);
+      }
+      const id = checkTermId(type, value, path, report.add);
+      return id === undefined ? { ...value } : { id };
+    },
+    render(kept) {
+      const term = termOf(type, kept);
+      return term ? { id: term.id, title: term.title } : kept;
+    },
+  };
+}
+
+const TERM_PARTS = ['title', 'description', 'icon', 'props', 'tags'];
+
+/** The id if the vocabulary has it; otherwise reports why not. */
+export function checkTermId(
+  type: VocabularyType,
+  value: JsonObject,
+  path: string,
+  add: (field: string, message: string) => void,
+): string | undefined {
+  const { id } = value;
+  if (id === undefined) add(`${path}.id`, MESSAGES.missing);
+  else if (id === null) add(`${path}.id`, MESSAGES.nil);
+  else if (typeof id !== 'string') add(`${path}.id`, MESSAGES.notText);
+  else if (!lookup(type, id)) add(path, `Invalid value ${id}.`);
+  else return id;
+  return undefined;
+}
+
+/** The term that a kept value names, if it names one. */
+export function termOf(type: VocabularyType, kept: unknown): Term | undefined {
+  return isObject(kept) && typeof kept['id'] === 'string' ? lookup(type, kept['id']) : undefined;
+}

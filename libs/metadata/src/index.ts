@@ -1,0 +1,13 @@
+export {
+  type AccessStatus,
+  accessStatus,
+  checkAccess,
+  effectiveAccess,
+  OPEN_ACCESS,
+  renderAccess,
+  type StoredAccess,
+  type Visibility,
+} from './access.ts';
+export { edtfBounds } from './fields/edtf-date.ts';
+export { checkMetadata, type MetadataKind, renderMetadata, type StoredMetadata } from './metadata.ts';
+export { lookup, type Term, terms, type VocabularyType } from './vocabularies.ts';

@@ -1,0 +1,60 @@
+import type { Issue } from '@kr/service-error';
+import { isObject, type JsonObject } from './fields/field.ts';
+import { recordOf } from './fields/record-of.ts';
+import { termOf } from './fields/vocabulary-term.ts';
+import { METADATA_FIELDS } from './metadata-schema.ts';
+import { newReport } from './report.ts';
+import { lookup } from './vocabularies.ts';
+
+/** Whose metadata it is: `/api/records` or `/api/packages`. */
+export type MetadataKind = 'record' | 'package';
+
+/** Metadata as it is kept: checked values in canonical form, and whatever was wrong as it was sent. */
+export type StoredMetadata = JsonObject;
+
+const { resource_type: _always, ...PACKAGE_FIELDS } = METADATA_FIELDS;
+const SCHEMAS = {
+  record: recordOf(METADATA_FIELDS),
+  package: recordOf(PACKAGE_FIELDS, { derived: ['resource_type'] }),
+} as const;
+
+/**
+ * Checks metadata of either kind (REST document, sections 2.2 and 2.3). One rule set, two strengths: saving keeps
+ * what was sent and lists `issues`; publishing refuses when there are any. Unknown fields are reported and dropped.
+ *
+ * `input` may be any JSON value; `undefined` counts as an empty object. Without `strict`, metadata that was not sent
+ * at all has no issues (an empty draft is a fine start).
+ */
+export function checkMetadata(
+  input: unknown,
+  kind: MetadataKind,
+  { strict }: { strict: boolean },
+): { metadata: StoredMetadata; issues: Issue[] } {
+  if (input === undefined && !strict) return { metadata: {}, issues: [] };
+  const report = newReport();
+  const kept = SCHEMAS[kind].check(input ?? {}, 'metadata', report);
+  return { metadata: isObject(kept) ? withThemes(kept) : {}, issues: report.issues() };
+}
+
+/** The public form of kept metadata: titles and other parts of vocabulary entries added, in the order of the schema. */
+export function renderMetadata(stored: StoredMetadata, kind: MetadataKind): JsonObject {
+  const rendered = SCHEMAS[kind].render(stored);
+  const fields = isObject(rendered) ? rendered : {};
+  return kind === 'package' ? { resource_type: packageType(), ...fields } : fields;
+}
+
+function packageType(): JsonObject {
+  return { id: 'knowledge', title: lookup('resourcetypes', 'knowledge')?.title };
+}
+
+/** A work-programme activity brings the engagement priorities it is tagged with. */
+function withThemes(metadata: StoredMetadata): StoredMetadata {
+  const tags = termOf('geowptypes', metadata['geo_work_programme_activity'])?.tags ?? [];
+  const priorities = metadata['engagement_priorities'] ?? [];
+  if (tags.length === 0 || !Array.isArray(priorities)) return metadata;
+  const present = new Set(priorities.map((priority) => (isObject(priority) ? priority['id'] : undefined)));
+  const added = tags
+    .filter((id) => !present.has(id) && lookup('engagementprioritiestypes', id))
+    .map((id) => ({ id }));
+  return { ...metadata, engagement_priorities: [...priorities, ...added] };
+}

@@ -1,0 +1,334 @@
+import { describe, expect, test } from '@jest/globals';
+import { checkMetadata, renderMetadata } from './metadata.ts';
+
+const CREATOR = { person_or_org: { type: 'personal', family_name: 'Carberry', given_name: 'Josiah' } };
+const COMPLETE = {
+  resource_type: { id: 'image-photo' },
+  creators: [CREATOR],
+  title: 'Flood map',
+  publication_date: '2024-03-01',
+};
+
+function issuesOf(part: Record<string, unknown>): Record<string, readonly string[]> {
+  const { issues } = checkMetadata({ ...COMPLETE, ...part }, 'record', { strict: false });
+  return Object.fromEntries(issues.map(({ field, messages }) => [field, messages]));
+}
+
+describe('metadata', () => {
+  test('that is complete has no issues and shows what it derives', () => {
+    const { metadata, issues } = checkMetadata(
+      { ...COMPLETE, languages: [{ id: 'eng' }], rights: [{ id: 'cc-by-4.0' }] },
+      'record',
+      { strict: true },
+    );
+    expect(issues).toEqual([]);
+    expect(renderMetadata(metadata, 'record')).toEqual({
+      resource_type: { id: 'image-photo', title: { en: 'Photo' } },
+      creators: [
+        {
+          person_or_org: {
+            type: 'personal',
+            name: 'Carberry, Josiah',
+            given_name: 'Josiah',
+            family_name: 'Carberry',
+          },
+        },
+      ],
+      title: 'Flood map',
+      publication_date: '2024-03-01',
+      languages: [{ id: 'eng', title: { en: 'English' } }],
+      rights: [
+        {
+          id: 'cc-by-4.0',
+          title: { en: 'Creative Commons Attribution 4.0 International' },
+          description: { en: expect.any(String) },
+          icon: 'cc-by-icon',
+          props: { url: 'https://creativecommons.org/licenses/by/4.0/legalcode', scheme: 'spdx' },
+        },
+      ],
+    });
+  });
+
+  test('that was shown can be sent back unchanged, and is kept the same', () => {
+    const sent = {
+      ...COMPLETE,
+      rights: [{ id: 'cc-by-4.0' }],
+      subjects: [{ subject: 'floods' }],
+      related_identifiers: [
+        {
+          identifier: 'doi:10.1000/x',
+          scheme: 'doi',
+          relation_type: { id: 'cites' },
+          resource_type: { id: 'dataset' },
+        },
+      ],
+      geo_work_programme_activity: { id: 'geo-activities-geobon' },
+    };
+    const first = checkMetadata(sent, 'record', { strict: true });
+    const second = checkMetadata(renderMetadata(first.metadata, 'record'), 'record', { strict: true });
+    expect(second).toEqual({ metadata: first.metadata, issues: [] });
+  });
+
+  test('that is missing is fine for a draft and incomplete for publishing', () => {
+    expect(checkMetadata(undefined, 'record', { strict: false })).toEqual({ metadata: {}, issues: [] });
+    const { issues } = checkMetadata(undefined, 'package', { strict: true });
+    expect(issues).toEqual(
+      ['metadata.creators', 'metadata.title', 'metadata.publication_date'].map((field) => ({
+        field,
+        messages: ['Missing data for required field.'],
+      })),
+    );
+  });
+
+  test('of a package always is of type knowledge', () => {
+    const { metadata, issues } = checkMetadata(COMPLETE, 'package', { strict: true });
+    expect(issues).toEqual([]);
+    expect(renderMetadata(metadata, 'package')['resource_type']).toEqual({
+      id: 'knowledge',
+      title: { en: 'Knowledge Package' },
+    });
+  });
+
+  test('keeps what was sent where it is wrong', () => {
+    const wrong = {
+      title: 7,
+      creators: [{ person_or_org: 'nobody' }],
+      languages: [{ id: 'xx-bad' }],
+      version: null,
+    };
+    const { metadata } = checkMetadata({ ...COMPLETE, ...wrong }, 'record', { strict: false });
+    expect(renderMetadata(metadata, 'record')).toMatchObject(wrong);
+  });
+
+  test('takes the engagement priorities of a work-programme activity, each once', () => {
+    const { metadata } = checkMetadata(
+      {
+        ...COMPLETE,
+        geo_work_programme_activity: { id: 'geo-activities-geobon' },
+        engagement_priorities: [{ id: 'sdg-goal-4' }, { id: 'convention-on-biological-diversity' }],
+      },
+      'record',
+      { strict: true },
+    );
+    expect(metadata['engagement_priorities']).toEqual([
+      { id: 'sdg-goal-4' },
+      { id: 'convention-on-biological-diversity' },
+    ]);
+  });
+
+  test.each<[name: string, part: Record<string, unknown>, issues: Record<string, readonly string[]>]>([
+    ['title too short', { title: 'ab' }, { 'metadata.title': ['Shorter than minimum length 3.'] }],
+    ['title null', { title: null }, { 'metadata.title': ['Field may not be null.'] }],
+    ['title a number', { title: 1 }, { 'metadata.title': ['Not a valid string.'] }],
+    ['unknown field', { foo: 1 }, { 'metadata.foo': ['Unknown field.'] }],
+    ['prototype key', JSON.parse('{"__proto__": 1}'), {}],
+    [
+      'impossible date',
+      { publication_date: '2024-02-30' },
+      { 'metadata.publication_date': ['Please provide a valid date or interval.'] },
+    ],
+    [
+      'reversed interval',
+      { publication_date: '2024/2023' },
+      { 'metadata.publication_date': ['Please provide a valid date or interval.'] },
+    ],
+    [
+      'open interval',
+      { publication_date: '2024/..' },
+      { 'metadata.publication_date': ['Please provide a valid date or interval.'] },
+    ],
+    [
+      'negative year',
+      { publication_date: '-0100' },
+      { 'metadata.publication_date': ['Please provide a valid date or interval.'] },
+    ],
+    ['month precision', { publication_date: '2024-02' }, {}],
+    ['season', { publication_date: '2020-21' }, {}],
+    ['leap day interval', { publication_date: '2024-02-29/2024-03' }, {}],
+    ['no creators', { creators: [] }, { 'metadata.creators': ['Missing data for required field.'] }],
+    ['creators an object', { creators: {} }, { 'metadata.creators': ['Not a valid list.'] }],
+    [
+      'creator without family name',
+      { creators: [{ person_or_org: { type: 'personal' } }] },
+      { 'metadata.creators.0.person_or_org.family_name': ['Family name cannot be blank.'] },
+    ],
+    [
+      'organisation without name',
+      { creators: [{ person_or_org: { type: 'organizational' } }] },
+      { 'metadata.creators.0.person_or_org.name': ['Name cannot be blank.'] },
+    ],
+    [
+      'creator of no type',
+      { creators: [{ person_or_org: { name: 'x' } }] },
+      {
+        'metadata.creators.0.person_or_org.type': [
+          "Invalid value. Choose one of ['organizational', 'personal'].",
+        ],
+      },
+    ],
+    [
+      'affiliation empty',
+      { creators: [{ ...CREATOR, affiliations: [{}] }] },
+      {
+        'metadata.creators.0.affiliations.0.affiliations': [
+          'An existing id or a free text name must be present.',
+        ],
+      },
+    ],
+    [
+      'contributor without role',
+      { contributors: [CREATOR] },
+      { 'metadata.contributors.0.role': ['Missing data for required field.'] },
+    ],
+    [
+      'bad ORCID',
+      {
+        creators: [
+          {
+            person_or_org: {
+              ...CREATOR.person_or_org,
+              identifiers: [
+                { scheme: 'orcid', identifier: '0000-0000-0000-0001' },
+                { scheme: 'nope', identifier: '1' },
+              ],
+            },
+          },
+        ],
+      },
+      {
+        'metadata.creators.0.person_or_org.identifiers.0.identifier': ['Invalid ORCID identifier.'],
+        'metadata.creators.0.person_or_org.identifiers.1.scheme': ['Invalid scheme.'],
+      },
+    ],
+    [
+      'empty identifier',
+      { identifiers: [{}] },
+      {
+        'metadata.identifiers.0.identifier': ['Missing data for required field.'],
+        'metadata.identifiers.0.scheme': ['Missing data for required field.'],
+      },
+    ],
+    [
+      'two identifiers of a scheme',
+      {
+        identifiers: [
+          { identifier: 'no identifier' },
+          { identifier: '10.1000/b' },
+          { identifier: '10.1000/c' },
+        ],
+      },
+      {
+        'metadata.identifiers.0.scheme': ['No valid scheme recognized for identifier.'],
+        'metadata.identifiers': ['Only one identifier per scheme is allowed.'],
+      },
+    ],
+    [
+      'unknown language',
+      { languages: [{ id: 'zzzz' }] },
+      { 'metadata.languages.0': ['Invalid value zzzz.'] },
+    ],
+    ['language as text', { languages: ['eng'] }, { 'metadata.languages.0._schema': ['Invalid input type.'] }],
+    [
+      'subject empty',
+      { subjects: [{}] },
+      { 'metadata.subjects.0.subjects': ['An existing id or a free text subject must be present.'] },
+    ],
+    [
+      'rights empty',
+      { rights: [{}] },
+      { 'metadata.rights.0.rights': ['An existing id or a free text title must be present'] },
+    ],
+    [
+      'rights id and link',
+      { rights: [{ id: 'mit', link: 'https://x.org' }] },
+      {
+        'metadata.rights.0.rights': [
+          'Only an existing id or free text title/description/link is accepted, but not both cases at the same time',
+        ],
+      },
+    ],
+    [
+      'rights link',
+      { rights: [{ title: { en: 'Own' }, link: 'nowhere' }] },
+      { 'metadata.rights.0.link': ['Not a valid URL.'] },
+    ],
+    [
+      'rights title in two languages',
+      { rights: [{ title: { en: 'a', de: 'b' } }] },
+      { 'metadata.rights.0.title': ['Only one value is accepted.'] },
+    ],
+    ['blank size', { sizes: ['1 MB', ' '] }, { 'metadata.sizes.1': ['Size cannot be a blank string.'] }],
+    ['no funder', { funding: [{}] }, { 'metadata.funding.0.funder': ['Missing data for required field.'] }],
+    [
+      'funder empty',
+      { funding: [{ funder: {} }] },
+      { 'metadata.funding.0.funder.funder': ['An existing id or a free text name must be present.'] },
+    ],
+    [
+      'award empty',
+      { funding: [{ funder: { name: 'x' }, award: {} }] },
+      { 'metadata.funding.0.award.award': ['An existing id or number/title must be present.'] },
+    ],
+    [
+      'geometry of no type',
+      { locations: { features: [{ geometry: {} }] } },
+      { 'metadata.locations.features.0.geometry.type': ['Missing data for required field.'] },
+    ],
+    [
+      'geometry of unknown type',
+      { locations: { features: [{ geometry: { type: 'Foo' } }] } },
+      { 'metadata.locations.features.0.geometry.type': ['Unsupported value: Foo'] },
+    ],
+    [
+      'geometry named like a method',
+      { locations: { features: [{ geometry: { type: 'toString', coordinates: [] } }] } },
+      { 'metadata.locations.features.0.geometry.type': ['Unsupported value: toString'] },
+    ],
+    [
+      'one-number point',
+      { locations: { features: [{ geometry: { type: 'Point', coordinates: [1] } }] } },
+      { 'metadata.locations.features.0.geometry.coordinates': ['Not valid coordinates of a Point.'] },
+    ],
+    [
+      'open ring',
+      {
+        locations: {
+          features: [
+            {
+              geometry: {
+                type: 'Polygon',
+                coordinates: [
+                  [
+                    [0, 0],
+                    [1, 0],
+                    [1, 1],
+                  ],
+                ],
+              },
+            },
+          ],
+        },
+      },
+      { 'metadata.locations.features.0.geometry.coordinates': ['Not valid coordinates of a Polygon.'] },
+    ],
+    [
+      'related identifier without relation',
+      { related_identifiers: [{ identifier: '10.1000/a' }] },
+      { 'metadata.related_identifiers.0.relation_type': ['Missing data for required field.'] },
+    ],
+  ])('%s', (_name, part, issues) => {
+    expect(issuesOf(part)).toEqual(issues);
+  });
+
+  test('loses scripts and handlers from descriptions, not their text', () => {
+    const { metadata } = checkMetadata(
+      {
+        ...COMPLETE,
+        description: '<p onclick="x()">ok</p><script>alert(1)</script><a href="javascript:x()">y</a>',
+      },
+      'record',
+      { strict: false },
+    );
+    expect(metadata['description']).toBe('<p>ok</p>alert(1)<a>y</a>');
+  });
+});
