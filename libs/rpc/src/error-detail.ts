@@ -1,0 +1,29 @@
+import type { ErrorDetail, ErrorDetail__Output } from '@kr/contracts';
+import { isErrorKind, ServiceError } from '@kr/service-error';
+
+/** A ServiceError as a message; anything else thrown is `internal` and says nothing of itself. */
+export function toErrorDetail(thrown: unknown): ErrorDetail {
+  const { kind, message, issues, code, retryAfterMs } = ServiceError.from(thrown);
+  return {
+    kind,
+    message,
+    issues: issues.map(({ field, messages, record }) => ({
+      field,
+      messages: [...messages],
+      record: record ?? '',
+    })),
+    code: code ?? '',
+    retryAfterMs: retryAfterMs ?? 0,
+  };
+}
+
+/** The ServiceError a message speaks of; a kind that is not known here is `internal`. */
+export function fromErrorDetail(detail: ErrorDetail__Output): ServiceError {
+  return new ServiceError(isErrorKind(detail.kind) ? detail.kind : 'internal', detail.message, {
+    issues: detail.issues.map(({ field, messages, record }) =>
+      record === '' ? { field, messages } : { field, messages, record },
+    ),
+    code: detail.code === '' ? undefined : detail.code,
+    retryAfterMs: detail.retryAfterMs === 0 ? undefined : detail.retryAfterMs,
+  });
+}

@@ -1,0 +1,293 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { anonymous, type Principal, servicePrincipal } from '@kr/caller';
+import { type Definitions, definitions } from '@kr/contracts';
+import { type Issue, ServiceError } from '@kr/service-error';
+import { createLogger } from '@kr/telemetry';
+import { type Client, createClient, detached, type Handlers, type Server, serve } from './index.ts';
+
+type Publications = Definitions['publications'];
+
+const key = 'a-secret-of-at-least-thirty-two-characters';
+const logger = createLogger('rpc-test');
+logger.level = 'silent';
+const principal: Principal = {
+  userId: '7',
+  isAdmin: false,
+  grants: [{ linkId: 'l1', parentId: 'p1', permission: 'edit' }],
+  service: null,
+  requestId: 'q1',
+};
+
+const opened: { stop?: () => Promise<void>; close?: () => void }[] = [];
+afterEach(async () => {
+  for (const { stop, close } of opened.splice(0).reverse()) {
+    close?.();
+    await stop?.();
+  }
+});
+
+const answers: Handlers<Publications> = {
+  Publish: async ({ id }) => ({ publicationId: `x-${id}` }),
+  ResolvePublications: async () => ({ decisions: [] }),
+};
+
+async function start(handlers: Partial<Handlers<Publications>> = {}, port = 0): Promise<Server> {
+  const server = await serve({
+    services: [{ definition: definitions.publications, handlers: { ...answers, ...handlers } }],
+    host: '127.0.0.1',
+    port,
+    audience: 'packages',
+    key,
+    logger,
+    stopTimeoutMs: 500,
+  });
+  opened.push(server);
+  return server;
+}
+
+function connect(port: number, options: { audience?: string; key?: string } = {}): Client<Publications> {
+  const client = createClient(definitions.publications, {
+    address: `127.0.0.1:${port}`,
+    audience: 'packages',
+    key,
+    ...options,
+  });
+  opened.push(client);
+  return client;
+}
+
+async function failureOf(work: Promise<unknown>): Promise<object> {
+  try {
+    return { answered: await work };
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    const { kind, message, issues, code, retryAfterMs } = error;
+    return { kind, message, issues, code, retryAfterMs };
+  }
+}
+
+describe('rpc between two processes', () => {
+  test('carries the request, the principal and the whole answer', async () => {
+    const seen: unknown[] = [];
+    const { port } = await start({
+      ResolvePublications: async ({ publicationIds }, call) => {
+        seen.push(call.principal, call.method, call.signal.aborted);
+        return {
+          decisions: publicationIds.map((publicationId) => ({ publicationId, decision: 'DECISION_ABORTED' })),
+        };
+      },
+    });
+    const answer = await connect(port).resolvePublications({ publicationIds: ['a', 'b'] }, principal);
+    expect(answer).toEqual({
+      decisions: [
+        { publicationId: 'a', decision: 'DECISION_ABORTED' },
+        { publicationId: 'b', decision: 'DECISION_ABORTED' },
+      ],
+    });
+    expect(seen).toEqual([principal, 'knowledge.packages.v1.PublicationsService/ResolvePublications', false]);
+  });
+
+  test('carries an error with its kind, issues, code and time to wait', async () => {
+    const issues: Issue[] = [
+      { field: 'metadata.title', messages: ['Missing data for required field.'], record: 'aaaaa-aaaaa' },
+      { field: 'files.enabled', messages: ['Ünïcode, twice.', 'b'] },
+    ];
+    const { port } = await start({
+      Publish: async () => {
+        throw new ServiceError('not_publishable', 'Ungültig – A validation error occurred.', {
+          issues,
+          code: 'x',
+          retryAfterMs: 7,
+        });
+      },
+    });
+    expect(await failureOf(connect(port).publish({ id: 'p' }, principal))).toEqual({
+      kind: 'not_publishable',
+      message: 'Ungültig – A validation error occurred.',
+      issues,
+      code: 'x',
+      retryAfterMs: 7,
+    });
+  });
+
+  test('carries the problems of a thousand resources', async () => {
+    const issues = Array.from(
+      { length: 3_000 },
+      (_, index): Issue => ({
+        field: `metadata.creators.${index % 7}.affiliations`,
+        messages: ['Missing data for required field.'],
+        record: `${Math.random().toString(36).slice(2, 7)}-${Math.random().toString(36).slice(2, 7)}`,
+      }),
+    );
+    const { port } = await start({
+      Publish: async () => {
+        throw new ServiceError('not_publishable', 'no', { issues });
+      },
+    });
+    expect(await failureOf(connect(port).publish({ id: 'p' }, principal))).toMatchObject({
+      kind: 'not_publishable',
+      issues,
+    });
+  });
+
+  test('says nothing of an unexpected error but that there was one', async () => {
+    const { port } = await start({
+      Publish: async () => {
+        throw new TypeError('select password from "user"');
+      },
+    });
+    expect(await failureOf(connect(port).publish({ id: 'p' }, principal))).toEqual({
+      kind: 'internal',
+      message: 'Internal server error.',
+      issues: [],
+      code: undefined,
+      retryAfterMs: undefined,
+    });
+  });
+
+  test.each([
+    { name: 'signed with another key', options: { key: 'another-secret-of-thirty-two-characters' } },
+    { name: 'meant for another service', options: { audience: 'records' } },
+  ])('refuses a principal $name', async ({ options }) => {
+    let isHandled = false;
+    const { port } = await start({
+      Publish: async () => {
+        isHandled = true;
+        return {};
+      },
+    });
+    expect(await failureOf(connect(port, options).publish({ id: 'p' }, principal))).toMatchObject({
+      kind: 'unauthenticated',
+    });
+    expect(isHandled).toBe(false);
+  });
+
+  test('gives up at the deadline and tells the callee', async () => {
+    let isAborted = false;
+    const { port } = await start({
+      Publish: async (_request, { signal }) => {
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        isAborted = true;
+        return {};
+      },
+    });
+    const started = performance.now();
+    expect(await failureOf(connect(port).publish({ id: 'p' }, principal, { timeoutMs: 150 }))).toMatchObject({
+      kind: 'unavailable',
+      retryAfterMs: 1_000,
+    });
+    expect(performance.now() - started).toBeLessThan(1_000);
+    await delay(50);
+    expect(isAborted).toBe(true);
+  });
+
+  test('gives up when the caller does', async () => {
+    const { port } = await start({ Publish: () => delay(2_000, {}) });
+    const abort = new AbortController();
+    const running = failureOf(connect(port).publish({ id: 'p' }, principal, { signal: abort.signal }));
+    setTimeout(() => abort.abort(), 50);
+    expect(await running).toMatchObject({ kind: 'unavailable' });
+    expect(
+      await failureOf(connect(port).publish({ id: 'p' }, principal, { signal: abort.signal })),
+    ).toMatchObject({
+      kind: 'unavailable',
+    });
+  });
+
+  test('hands the deadline on to the calls a handler makes, and not to work it detaches or leaves behind', async () => {
+    const remaining: Record<string, number> = {};
+    const last = await start({
+      Publish: async ({ id }, { deadline }) => {
+        remaining[id] = deadline.getTime() - Date.now();
+        return {};
+      },
+    });
+    const toLast = connect(last.port);
+    const afterwards: Promise<unknown>[] = [];
+    const middle = await start({
+      Publish: async () => {
+        await toLast.publish({ id: 'inside' }, servicePrincipal('packages'));
+        await detached(() => toLast.publish({ id: 'detached' }, servicePrincipal('packages')));
+        afterwards.push(
+          delay(50).then(() => toLast.publish({ id: 'afterwards' }, servicePrincipal('packages'))),
+        );
+        return {};
+      },
+    });
+    await connect(middle.port).publish({ id: 'p' }, anonymous('q'), { timeoutMs: 900 });
+    await Promise.all(afterwards);
+    expect(remaining['inside']).toBeLessThanOrEqual(900);
+    expect(remaining['detached']).toBeGreaterThan(4_000);
+    expect(remaining['afterwards']).toBeGreaterThan(4_000);
+  });
+
+  test('answers unavailable at once while the server is away, and recovers by itself', async () => {
+    const first = await start();
+    const client = connect(first.port);
+    expect(await client.publish({ id: '1' }, principal)).toEqual({ publicationId: 'x-1' });
+
+    await first.stop();
+    const started = performance.now();
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      expect(await failureOf(client.publish({ id: '2' }, principal))).toMatchObject({ kind: 'unavailable' });
+    }
+    expect(performance.now() - started).toBeLessThan(2_500);
+    await delay(2_000);
+
+    await start({}, first.port);
+    const back = performance.now();
+    for (;;) {
+      const outcome = await failureOf(client.publish({ id: '3' }, principal));
+      if ('answered' in outcome) break;
+      if (performance.now() - back > 4_000) throw new Error('the client did not recover');
+      await delay(20);
+    }
+    expect(performance.now() - back).toBeLessThan(1_800);
+  });
+
+  test('lets running calls finish when it stops, and ends those that do not', async () => {
+    const server = await start({ Publish: ({ id }) => delay(Number(id), { publicationId: 'done' }) });
+    const client = connect(server.port);
+    const short = failureOf(client.publish({ id: '200' }, principal));
+    const long = failureOf(client.publish({ id: '4000' }, principal));
+    await delay(100);
+    const started = performance.now();
+    await Promise.all([server.stop(), server.stop()]);
+    expect(performance.now() - started).toBeLessThan(1_500);
+    expect([await short, await long]).toMatchObject([
+      { answered: { publicationId: 'done' } },
+      { kind: 'unavailable' },
+    ]);
+  });
+
+  test('serves several services on one port', async () => {
+    const server = await serve({
+      services: [
+        { definition: definitions.publications, handlers: answers },
+        {
+          definition: definitions.identity,
+          handlers: { CreateUser: async ({ name }) => ({ userId: '1', name, token: 't' }) },
+        },
+      ],
+      host: '127.0.0.1',
+      port: 0,
+      audience: 'packages',
+      key,
+      logger,
+    });
+    opened.push(server);
+    const identity = createClient(definitions.identity, {
+      address: `127.0.0.1:${server.port}`,
+      audience: 'packages',
+      key,
+    });
+    opened.push(identity);
+    expect(await identity.createUser({ name: 'ada' }, principal)).toEqual({
+      userId: '1',
+      name: 'ada',
+      isAdmin: false,
+      token: 't',
+    });
+  });
+});

@@ -1,0 +1,13 @@
+import type { Metadata } from '@grpc/grpc-js';
+
+const TRACE_HEADERS = ['traceparent', 'tracestate', 'baggage'] as const;
+
+/** The trace headers of a call that came in. */
+export function traceOf(metadata: Metadata): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const name of TRACE_HEADERS) {
+    const [value] = metadata.get(name);
+    if (typeof value === 'string') headers[name] = value;
+  }
+  return headers;
+}

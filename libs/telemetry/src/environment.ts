@@ -1,0 +1,6 @@
+/**
+ * The environment of the process. Telemetry is set up by the standard OTEL_* variables and LOG_* alone and before any
+ * configuration is read, so this is the one library that looks there itself.
+ */
+// biome-ignore lint/style/noProcessEnv: see above
+export const environment: Readonly<Record<string, string | undefined>> = process.env;
