@@ -1,0 +1,39 @@
+-- Written in the transaction of the change it speaks of; sent and flagged by the relay. A flag and not a cursor: ids
+-- are drawn before commit, so a lower id can appear after a higher one was read.
+create table outbox (
+  id bigserial primary key,
+  event_id uuid not null unique,
+  aggregate_id text not null,
+  revision bigint not null,
+  subject text not null,
+  payload bytea not null,
+  headers jsonb not null,
+  created_at timestamptz not null default clock_timestamp(),
+  published_at timestamptz
+) with (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.01);
+
+create index outbox_unpublished on outbox (id) where published_at is null;
+
+-- What a consumer whose effect is SQL has done, in the transaction of the effect.
+create table inbox (
+  consumer text not null,
+  event_id text not null,
+  seen_at timestamptz not null default clock_timestamp(),
+  primary key (consumer, event_id)
+);
+
+create index inbox_seen_at on inbox (seen_at);
+
+-- Events that a consumer gave up on, whole, so that they can be replayed.
+create table dead_letter (
+  id bigserial primary key,
+  consumer text not null,
+  event_id text not null,
+  subject text not null,
+  payload bytea not null,
+  headers jsonb not null,
+  deliveries integer not null,
+  reason text not null,
+  failed_at timestamptz not null default clock_timestamp(),
+  unique (consumer, event_id)
+);

@@ -1,0 +1,120 @@
+import type { Logger } from '@kr/telemetry';
+import { type ConnectionOptions, connect, type NatsConnection } from '@nats-io/transport-node';
+import { backOffMs, pause } from './pause.ts';
+
+export interface BusConnectionOptions {
+  /** `nats://` or `tls://` addresses; a user and password in them are used for all. */
+  servers: string | URL | readonly string[];
+  /** How this process is called on the server. */
+  name: string;
+  logger: Logger;
+}
+
+/** A connection to NATS that outlives every outage of the server. */
+export interface BusConnection {
+  /** Resolves as soon as the server is there, however long that takes. Rejects once closed or aborted. */
+  whenUp(signal?: AbortSignal): Promise<NatsConnection>;
+  /** For probes. @throws Error when the server cannot be reached at this moment */
+  check(): Promise<void>;
+  /** Calls back each time the server becomes reachable or unreachable; the answer stops that. */
+  onChange(listener: (isUp: boolean) => void): () => void;
+  /** Sends what is buffered and disconnects. May be called twice. */
+  close(): Promise<void>;
+}
+
+/** Starts connecting and answers at once: nothing that starts has to wait for the bus. */
+export function connectBus({ servers, name, logger }: BusConnectionOptions): BusConnection {
+  const closing = new AbortController();
+  const listeners = new Set<(isUp: boolean) => void>();
+  let connection: NatsConnection | undefined;
+  let isUp = false;
+
+  const setUp = (value: boolean) => {
+    if (isUp === value) return;
+    isUp = value;
+    if (!closing.signal.aborted)
+      logger[value ? 'info' : 'warn']({ bus: name }, value ? 'bus is up' : 'bus is down');
+    for (const listener of [...listeners]) listener(value);
+  };
+  const stayConnected = async () => {
+    for (let failures = 1; !closing.signal.aborted; failures += 1) {
+      try {
+        connection = await connect(connectionOptions(servers, name));
+        if (closing.signal.aborted) return await connection.close();
+        failures = 0;
+        await follow(connection, setUp);
+      } catch (error) {
+        if (failures === 1) logger.warn({ err: error, bus: name }, 'bus cannot be reached, trying on');
+      }
+      setUp(false);
+      await pause(Math.min(backOffMs(failures + 1), 2_000), closing.signal);
+    }
+  };
+  const running = stayConnected();
+
+  return {
+    whenUp: (signal) =>
+      new Promise((resolve, reject) => {
+        const stop = signal ? AbortSignal.any([signal, closing.signal]) : closing.signal;
+        const settle = () => {
+          if (stop.aborted) reject(new Error('the bus connection is no longer wanted'));
+          else if (isUp && connection !== undefined) resolve(connection);
+          else return;
+          listeners.delete(settle);
+          stop.removeEventListener('abort', settle);
+        };
+        listeners.add(settle);
+        stop.addEventListener('abort', settle);
+        settle();
+      }),
+    check: async () => {
+      if (!isUp || connection === undefined) throw new Error('the bus cannot be reached');
+      await connection.flush();
+    },
+    onChange: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    close: async () => {
+      closing.abort();
+      // Draining needs a server; without one there is nothing that could still be sent.
+      if (isUp) await connection?.drain().catch(() => connection?.close());
+      else await connection?.close();
+      // A server that never answers is not waited for longer.
+      await Promise.race([running, pause(1_000, AbortSignal.timeout(1_000))]);
+    },
+  };
+}
+
+/** Reports the ups and downs of one connection until it is closed for good. */
+async function follow(connection: NatsConnection, setUp: (isUp: boolean) => void): Promise<void> {
+  setUp(true);
+  for await (const { type } of connection.status()) {
+    if (type === 'disconnect') setUp(false);
+    if (type === 'reconnect') setUp(true);
+    if (type === 'close') return;
+  }
+}
+
+// The library's defaults ping every two minutes and give up after ten reconnects.
+function connectionOptions(servers: BusConnectionOptions['servers'], name: string): ConnectionOptions {
+  const urls = (Array.isArray(servers) ? [...servers] : [servers]).map((server) => new URL(String(server)));
+  const credentials = urls.find((url) => url.username !== '');
+  return {
+    servers: urls.map((url) => url.host),
+    name,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 500,
+    reconnectJitter: 500,
+    ignoreAuthErrorAbort: true,
+    pingInterval: 10_000,
+    maxPingOut: 2,
+    timeout: 5_000,
+    inboxPrefix: `_INBOX_${name}`,
+    ...(urls.some((url) => url.protocol === 'tls:') && { tls: {} }),
+    ...(credentials && {
+      user: decodeURIComponent(credentials.username),
+      pass: decodeURIComponent(credentials.password),
+    }),
+  };
+}

@@ -1,0 +1,31 @@
+import type { JsMsg } from '@nats-io/jetstream';
+import type { SqlExecutor } from './append-events.ts';
+import { eventIdOf } from './received-event.ts';
+
+const INSERT = `
+  insert into dead_letter (consumer, event_id, subject, payload, headers, deliveries, reason)
+  values ($1, $2, $3, decode($4, 'base64'), $5::jsonb, $6::int, $7)
+  on conflict (consumer, event_id)
+    do update set deliveries = excluded.deliveries, reason = excluded.reason, failed_at = excluded.failed_at`;
+
+/** Keeps a message that its consumer gives up on, as it came. */
+export async function keepDeadLetter(
+  database: SqlExecutor,
+  consumer: string,
+  message: JsMsg,
+  reason: string,
+): Promise<void> {
+  const headers = Object.fromEntries(
+    (message.headers?.keys() ?? []).map((name) => [name, message.headers?.get(name)]),
+  );
+  await database.$executeRawUnsafe(
+    INSERT,
+    consumer,
+    eventIdOf(message),
+    message.subject,
+    Buffer.from(message.data).toString('base64'),
+    JSON.stringify(headers),
+    message.info.deliveryCount,
+    reason.slice(0, 2_000),
+  );
+}

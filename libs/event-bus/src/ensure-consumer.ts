@@ -1,0 +1,60 @@
+import {
+  type Consumer,
+  type ConsumerConfig,
+  JetStreamApiCodes,
+  JetStreamApiError,
+  jetstream,
+  jetstreamManager,
+} from '@nats-io/jetstream';
+import { type NatsConnection, nanos } from '@nats-io/nats-core';
+import { STREAM } from './ensure-stream.ts';
+
+/** Milliseconds after which an event without an answer is delivered again. */
+export const ACK_WAIT_MS = 10_000;
+/** How many events a consumer may hold unanswered. */
+export const MAX_ACK_PENDING = 256;
+
+/** Creates the durable consumer, or brings an existing one to these subjects, and binds to it. */
+export async function ensureConsumer(
+  connection: NatsConnection,
+  durable: string,
+  subjects: readonly string[],
+): Promise<Consumer> {
+  const { consumers } = await jetstreamManager(connection);
+  const wanted = { ...CONFIGURATION, ...filterFor(connection, subjects) };
+  const existing = await consumers.info(STREAM, durable).catch((error: unknown) => {
+    if (error instanceof JetStreamApiError && error.code === JetStreamApiCodes.ConsumerNotFound)
+      return undefined;
+    throw error;
+  });
+  if (existing === undefined) await consumers.add(STREAM, { durable_name: durable, ...wanted });
+  else if (!isAlike(existing.config, wanted)) await consumers.update(STREAM, durable, wanted);
+  return jetstream(connection).consumers.get(STREAM, durable);
+}
+
+// Redelivery is asked for event by event (nak with a delay), so the server's own count and back-off stay out of it.
+const CONFIGURATION = {
+  ack_policy: 'explicit',
+  deliver_policy: 'all',
+  replay_policy: 'instant',
+  ack_wait: nanos(ACK_WAIT_MS),
+  max_deliver: -1,
+  max_ack_pending: MAX_ACK_PENDING,
+} as const satisfies Partial<ConsumerConfig>;
+
+type Filter = Pick<Partial<ConsumerConfig>, 'filter_subject' | 'filter_subjects'>;
+
+/** Servers before 2.10 filter by one subject only; the consumer itself drops what it did not ask for. */
+function filterFor(connection: NatsConnection, subjects: readonly string[]): Filter {
+  const [only] = subjects;
+  if (subjects.length === 1 && only !== undefined) return { filter_subject: only };
+  const [major = 0, minor = 0] = (connection.info?.version ?? '').split('.').map(Number);
+  const canFilterBySeveral = major > 2 || (major === 2 && minor >= 10);
+  return canFilterBySeveral ? { filter_subjects: [...subjects] } : { filter_subject: 'knowledge.>' };
+}
+
+function isAlike(existing: ConsumerConfig, wanted: Filter): boolean {
+  const subjectsOf = ({ filter_subject, filter_subjects }: Filter) =>
+    JSON.stringify([...(filter_subjects ?? []), ...(filter_subject ? [filter_subject] : [])].sort());
+  return subjectsOf(existing) === subjectsOf(wanted);
+}

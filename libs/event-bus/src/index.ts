@@ -1,0 +1,9 @@
+export { appendEvents, type SqlExecutor } from './append-events.ts';
+export { type BusConnection, type BusConnectionOptions, connectBus } from './bus-connection.ts';
+export { claimEvents, type SqlQuerier } from './claim-events.ts';
+export { ensureStream, STREAM, type StreamSettings } from './ensure-stream.ts';
+export { MIGRATIONS } from './migrations.ts';
+export { newEvent, type OutboxEvent } from './new-event.ts';
+export type { ReceivedEvent } from './received-event.ts';
+export { type Consumer, type ConsumerOptions, startConsumer } from './start-consumer.ts';
+export { type Relay, type RelayOptions, startRelay } from './start-relay.ts';

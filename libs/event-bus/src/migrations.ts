@@ -1,0 +1,7 @@
+import { join } from 'node:path';
+
+/** The tables of this library, for `migrate` of `@kr/schema-migration`: `outbox`, `inbox`, `dead_letter`. */
+export const MIGRATIONS = {
+  name: 'event_bus',
+  directory: join(import.meta.dirname, '..', 'migrations'),
+} as const;

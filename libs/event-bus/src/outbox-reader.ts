@@ -1,0 +1,66 @@
+import type { Client } from 'pg';
+
+/** One event of the outbox, as the database holds it. */
+export interface OutboxRow {
+  id: string;
+  event_id: string;
+  aggregate_id: string;
+  revision: string;
+  subject: string;
+  payload: Buffer;
+  headers: Record<string, unknown>;
+  created_at: Date;
+}
+
+/** What the relay asks of the database, on the one session that holds its lock. */
+export interface OutboxReader {
+  /** Takes the lock of the active relay, which the end of the session gives back; false while another has it. */
+  tryToLead(): Promise<boolean>;
+  /** The oldest unpublished events, by id: of one entity they are in commit order. */
+  unpublished(limit: number): Promise<OutboxRow[]>;
+  markPublished(ids: readonly string[]): Promise<void>;
+  /** Forgets published events after a week and seen events after a month, in short statements. */
+  sweep(signal: AbortSignal): Promise<void>;
+}
+
+const UNPUBLISHED = {
+  name: 'unpublished',
+  text: `select id, event_id, aggregate_id, revision, subject, payload, headers, created_at
+         from outbox where published_at is null order by id limit $1`,
+};
+const MARK = {
+  name: 'mark-published',
+  text: 'update outbox set published_at = clock_timestamp() where id = any($1::bigint[])',
+};
+
+const SWEEP_BATCH = 5_000;
+// The oldest ids are looked at rather than the oldest dates: that needs no index that every write would pay for.
+const SWEEPS = [
+  `delete from outbox where id = any(array(
+     select id from (select id, published_at from outbox order by id limit ${SWEEP_BATCH}) as oldest
+     where published_at < now() - interval '7 days'))`,
+  `delete from inbox where (consumer, event_id) in (
+     select consumer, event_id from inbox where seen_at < now() - interval '30 days' limit ${SWEEP_BATCH})`,
+];
+
+export function createOutboxReader(client: Client): OutboxReader {
+  return {
+    tryToLead: async () => {
+      const { rows } = await client.query<{ leads: boolean }>(
+        `select pg_try_advisory_lock(hashtextextended('event_bus.relay', 0)) as leads`,
+      );
+      return rows[0]?.leads === true;
+    },
+    unpublished: async (limit) => (await client.query<OutboxRow>({ ...UNPUBLISHED, values: [limit] })).rows,
+    markPublished: async (ids) => {
+      if (ids.length > 0) await client.query({ ...MARK, values: [ids] });
+    },
+    sweep: async (signal) => {
+      for (const sweep of SWEEPS) {
+        let deleted = SWEEP_BATCH;
+        while (deleted === SWEEP_BATCH && !signal.aborted)
+          deleted = (await client.query(sweep)).rowCount ?? 0;
+      }
+    },
+  };
+}

@@ -1,0 +1,54 @@
+import { type EventPayload, type EventSubject, eventCodecs, type MessageCodec } from '@kr/contracts';
+import type { JsMsg } from '@nats-io/jetstream';
+
+/** An event as a consumer gets it; `subject` tells which payload it has. */
+export type ReceivedEvent<Subject extends EventSubject = EventSubject> = {
+  [S in Subject]: {
+    readonly id: string;
+    readonly subject: S;
+    readonly payload: EventPayload<S>;
+    readonly aggregateId: string;
+    /** The entity's change number at the time; an older one never overwrites a newer one. */
+    readonly revision: number;
+    /** When the change was made. */
+    readonly time: Date;
+    /** W3C trace context of the request that caused it; empty if there was none. */
+    readonly traceHeaders: Readonly<Record<string, string>>;
+  };
+}[Subject];
+
+/** The name a message goes by in the inbox and among the dead letters; one without an id is named by its position. */
+export function eventIdOf(message: JsMsg): string {
+  return message.headers?.get('ce-id') || `seq-${message.info.streamSequence}`;
+}
+
+/** @throws Error when the payload or a header is not what it must be: no repeat will mend that */
+export function decodeEvent<Subject extends EventSubject>(
+  subject: Subject,
+  message: JsMsg,
+): ReceivedEvent<Subject> {
+  const header = (name: string) => message.headers?.get(name) ?? '';
+  const codec: Pick<MessageCodec<never, EventPayload<Subject>>, 'decode'> = eventCodecs[subject];
+  const revision = Number(header('ce-revision'));
+  const time = new Date(header('ce-time'));
+  if (header('ce-id') === '') throw new Error('no ce-id');
+  if (!Number.isSafeInteger(revision)) throw new Error('ce-revision is no whole number');
+  if (Number.isNaN(time.getTime())) throw new Error('ce-time is no instant');
+  const event: ReceivedEvent<EventSubject> = {
+    id: header('ce-id'),
+    subject,
+    payload: codec.decode(message.data),
+    aggregateId: header('ce-subject'),
+    revision,
+    time,
+    traceHeaders: traceHeadersOf(message),
+  } as ReceivedEvent<EventSubject>;
+  return event as ReceivedEvent<Subject>;
+}
+
+function traceHeadersOf(message: JsMsg): Record<string, string> {
+  const found = ['traceparent', 'tracestate'].map(
+    (name) => [name, message.headers?.get(name) ?? ''] as const,
+  );
+  return Object.fromEntries(found.filter(([, value]) => value !== ''));
+}

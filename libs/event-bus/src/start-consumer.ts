@@ -1,0 +1,255 @@
+import { type EventSubject, isEventSubject } from '@kr/contracts';
+import { type Logger, withRemoteTrace } from '@kr/telemetry';
+import { type Consumer as JetStreamConsumer, type JsMsg, jetstreamManager } from '@nats-io/jetstream';
+import type { SqlExecutor } from './append-events.ts';
+import { createBell } from './bell.ts';
+import type { BusConnection } from './bus-connection.ts';
+import { keepDeadLetter } from './dead-letter.ts';
+import { ACK_WAIT_MS, ensureConsumer, MAX_ACK_PENDING } from './ensure-consumer.ts';
+import { ensureStream, STREAM } from './ensure-stream.ts';
+import { isTransient } from './is-transient.ts';
+import { backOffMs, pause } from './pause.ts';
+import { decodeEvent, eventIdOf, type ReceivedEvent } from './received-event.ts';
+
+export interface ConsumerOptions<Subject extends EventSubject> {
+  connection: BusConnection;
+  /** `<service>-<what it does>`: the position in the stream belongs to this name, for ever. */
+  durable: string;
+  subjects: readonly Subject[];
+  /**
+   * Does what the events ask for: all of them or, by throwing, none. Called again with the same events after a
+   * failure, and with events out of order or twice: guard by revision, or by `claimEvents`.
+   */
+  handleBatch: (events: ReceivedEvent<Subject>[]) => Promise<void>;
+  /** Where events go that can never be handled. */
+  database: SqlExecutor;
+  logger: Logger;
+  /** The most events in one batch; 100 unless given. */
+  maxBatch?: number;
+  /** Milliseconds before an event is tried again by itself, one for each try; then it is a dead letter. */
+  retryDelaysMs?: readonly number[];
+}
+
+export interface Consumer {
+  /** How many events of its subjects it has not done yet. @throws Error while the bus cannot be reached */
+  pending(): Promise<number>;
+  /** Finishes the batch at hand and gives the rest back. May be called twice. */
+  stop(): Promise<void>;
+}
+
+const RETRY_DELAYS_MS = [1_000, 5_000, 15_000, 60_000, 300_000, 300_000, 300_000, 300_000, 300_000];
+
+/**
+ * Hands events to a handler, in batches, at least once each, through outages of the bus and of this process.
+ *
+ * A batch that fails is taken apart, so that one bad event holds up no other: the bad one comes back later, and after
+ * the last retry, or at once when it cannot even be read, goes to `dead_letter`. While something the handler needs is
+ * away (`isTransient`), the batch waits and no event is blamed.
+ */
+export function startConsumer<Subject extends EventSubject>(options: ConsumerOptions<Subject>): Consumer {
+  const { connection, durable, subjects, logger } = options;
+  const stopping = new AbortController();
+
+  const keepConsuming = async () => {
+    for (let failures = 0; !stopping.signal.aborted; ) {
+      try {
+        const bus = await connection.whenUp(stopping.signal);
+        await ensureStream(bus);
+        const consumer = await ensureConsumer(bus, durable, subjects);
+        failures = 0;
+        await consume(consumer, options, stopping.signal);
+      } catch (error) {
+        failures += 1;
+        if (!stopping.signal.aborted)
+          logger.warn({ err: error, durable, failures }, 'consumer was interrupted, trying on');
+        await pause(Math.min(backOffMs(failures), 5_000), stopping.signal);
+      }
+    }
+  };
+  const running = keepConsuming();
+
+  return {
+    pending: async () => {
+      const bus = await connection.whenUp(AbortSignal.timeout(2_000));
+      const { consumers } = await jetstreamManager(bus);
+      const info = await consumers.info(STREAM, durable);
+      return info.num_pending + info.num_ack_pending;
+    },
+    stop: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+/** Consumes until the signal, the loss of the connection, or the loss of the consumer on the server. */
+async function consume<Subject extends EventSubject>(
+  consumer: JetStreamConsumer,
+  options: ConsumerOptions<Subject>,
+  stopping: AbortSignal,
+): Promise<void> {
+  const { connection, maxBatch = 100 } = options;
+  const bell = createBell();
+  const ended = new AbortController();
+  const signal = AbortSignal.any([stopping, ended.signal]);
+  signal.addEventListener('abort', bell.ring);
+  // A pull does not survive the connection reliably; a new one costs one request.
+  const unsubscribe = connection.onChange((isUp) => !isUp && ended.abort());
+
+  const waiting: JsMsg[] = [];
+  let batch: JsMsg[] = [];
+  const messages = await consumer.consume({
+    max_messages: MAX_ACK_PENDING,
+    abort_on_missing_resource: true,
+    callback: (message) => {
+      waiting.push(message);
+      bell.ring();
+    },
+  });
+  const closed = messages.closed().then((error) => {
+    ended.abort();
+    return error;
+  });
+  const keepAlive = setInterval(() => {
+    for (const message of [...batch, ...waiting]) message.working();
+  }, ACK_WAIT_MS / 3);
+
+  try {
+    while (!signal.aborted) {
+      if (waiting.length === 0) await bell.heard();
+      batch = waiting.splice(0, maxBatch);
+      await settle(batch, options, signal);
+      batch = [];
+    }
+  } finally {
+    unsubscribe();
+    clearInterval(keepAlive);
+    await messages.close();
+    for (const message of waiting) message.nak();
+  }
+  const error = await closed;
+  if (error instanceof Error && !stopping.aborted) throw error;
+}
+
+/** Answers every message of a batch: done, again later, or never. Unanswered ones come back by themselves. */
+async function settle<Subject extends EventSubject>(
+  batch: readonly JsMsg[],
+  options: ConsumerOptions<Subject>,
+  signal: AbortSignal,
+): Promise<void> {
+  const fresh: Delivery<Subject>[] = [];
+  const repeated: Delivery<Subject>[] = [];
+  for (const message of batch) {
+    const { subject } = message;
+    if (!isEventSubject(subject) || !isOneOf(subject, options.subjects)) {
+      message.ack();
+      continue;
+    }
+    try {
+      const delivery = { message, event: decodeEvent(subject, message) };
+      (message.info.deliveryCount > 1 ? repeated : fresh).push(delivery);
+    } catch (error) {
+      await giveUp(message, error, options);
+    }
+  }
+  // An event that failed before does not spoil a batch again.
+  await settleTogether(fresh, options, signal);
+  for (const delivery of repeated) await settleTogether([delivery], options, signal);
+}
+
+interface Delivery<Subject extends EventSubject> {
+  message: JsMsg;
+  event: ReceivedEvent<Subject>;
+}
+
+async function settleTogether<Subject extends EventSubject>(
+  deliveries: readonly Delivery<Subject>[],
+  options: ConsumerOptions<Subject>,
+  signal: AbortSignal,
+): Promise<void> {
+  const [first] = deliveries;
+  if (first === undefined) return;
+  const error = await handle(deliveries, options, signal);
+  if (error === undefined) {
+    for (const { message } of deliveries) message.ack();
+  } else if (signal.aborted) {
+    for (const { message } of deliveries) message.nak();
+  } else if (deliveries.length > 1) {
+    options.logger.warn(
+      { err: error, durable: options.durable, events: deliveries.length },
+      'batch failed, trying one by one',
+    );
+    for (const delivery of deliveries) await settleTogether([delivery], options, signal);
+  } else {
+    await retryOrGiveUp(first.message, error, options);
+  }
+}
+
+/** Runs the handler, waiting out what is transient. Answers with what it threw. */
+async function handle<Subject extends EventSubject>(
+  deliveries: readonly Delivery<Subject>[],
+  { handleBatch, durable, logger }: ConsumerOptions<Subject>,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const events = deliveries.map(({ event }) => event);
+  // A batch has many causes; it is shown in the trace of the first that has one.
+  const trace = events.find(({ traceHeaders }) => Object.keys(traceHeaders).length > 0)?.traceHeaders ?? {};
+  const attributes = { 'messaging.system': 'nats', 'messaging.batch.message_count': events.length };
+  for (let failures = 1; ; failures += 1) {
+    try {
+      await withRemoteTrace(trace, `consume ${durable}`, attributes, () => handleBatch(events));
+      return undefined;
+    } catch (error) {
+      const thrown = error ?? new Error('the handler threw nothing');
+      if (!isTransient(thrown) || signal.aborted) return thrown;
+      if (failures === 1) logger.warn({ err: thrown, durable }, 'consumer waits for something it needs');
+      await pause(backOffMs(failures), signal);
+      if (signal.aborted) return thrown;
+    }
+  }
+}
+
+async function retryOrGiveUp<Subject extends EventSubject>(
+  message: JsMsg,
+  error: unknown,
+  options: ConsumerOptions<Subject>,
+): Promise<void> {
+  const { durable, logger, retryDelaysMs = RETRY_DELAYS_MS } = options;
+  const delayMs = retryDelaysMs[message.info.deliveryCount - 1];
+  if (delayMs === undefined) return giveUp(message, error, options);
+  logger.warn(
+    { err: error, durable, event: eventIdOf(message), subject: message.subject, delayMs },
+    'event failed, trying later',
+  );
+  message.nak(delayMs);
+}
+
+async function giveUp<Subject extends EventSubject>(
+  message: JsMsg,
+  error: unknown,
+  { durable, logger, database, retryDelaysMs = RETRY_DELAYS_MS }: ConsumerOptions<Subject>,
+): Promise<void> {
+  const reason = error instanceof Error ? error.message : String(error);
+  try {
+    await keepDeadLetter(database, durable, message, reason);
+    logger.error(
+      { err: error, durable, event: eventIdOf(message), subject: message.subject },
+      'event is a dead letter',
+    );
+    message.term(reason.slice(0, 200));
+  } catch (cause) {
+    // Never dropped without having been kept.
+    logger.error(
+      { err: cause, durable, event: eventIdOf(message) },
+      'dead letter could not be kept, trying later',
+    );
+    message.nak(retryDelaysMs[0] ?? 1_000);
+  }
+}
+
+function isOneOf<Subject extends EventSubject>(
+  subject: EventSubject,
+  subjects: readonly Subject[],
+): subject is Subject {
+  return (subjects as readonly EventSubject[]).includes(subject);
+}

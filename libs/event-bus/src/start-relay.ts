@@ -1,0 +1,131 @@
+import type { Logger } from '@kr/telemetry';
+import { Client } from 'pg';
+import { type Bell, createBell } from './bell.ts';
+import type { BusConnection } from './bus-connection.ts';
+import { createPublisher, type Publisher } from './outbox-publisher.ts';
+import { createOutboxReader, type OutboxReader } from './outbox-reader.ts';
+import { backOffMs, pause } from './pause.ts';
+
+export interface RelayOptions {
+  /** The database whose outbox is relayed; a direct connection, because a lock is held on the session. */
+  databaseUrl: string | URL;
+  natsConnection: BusConnection;
+  /** The service that emits, as `ce-source`. */
+  source: string;
+  logger: Logger;
+}
+
+export interface Relay {
+  /** Says that something was committed; the relay looks at once. Cheap, may be called at any time. */
+  nudge(): void;
+  /** Finishes what is being sent, within two seconds, and disconnects. May be called twice. */
+  stop(): Promise<void>;
+}
+
+const BATCH = 200;
+/** The poll between nudges: it finds what other replicas of the service have written. */
+const POLL_MS = { busy: 25, idle: 500 };
+const STANDBY_MS = 1_000;
+const SWEEP_EVERY_MS = 3_600_000;
+const STOP_GRACE_MS = 2_000;
+
+/**
+ * Sends the outbox to the stream: every committed event at least once, and once within the stream's duplicate window.
+ * Of all relays on one database one works and the others stand by. Repeats for ever with back-off; no write ever
+ * waits for it.
+ */
+export function startRelay(options: RelayOptions): Relay {
+  const { databaseUrl, natsConnection, source, logger } = options;
+  const stopping = new AbortController();
+  const bell = createBell();
+  stopping.signal.addEventListener('abort', bell.ring);
+  const publisher = createPublisher(natsConnection, source);
+  let session: Client | undefined;
+
+  const keepRelaying = async () => {
+    for (let failures = 0; !stopping.signal.aborted; ) {
+      const client = new Client({
+        connectionString: String(databaseUrl),
+        application_name: `relay ${source}`,
+        keepAlive: true,
+        connectionTimeoutMillis: 5_000,
+        query_timeout: 30_000,
+      });
+      // A lost connection fails the next query; without a listener the event would end the process.
+      client.on('error', () => {});
+      session = client;
+      try {
+        await client.connect();
+        const reader = createOutboxReader(client);
+        failures = 0;
+        await standBy(reader, stopping.signal);
+        await relayOutbox({ reader, publisher, bell, logger, signal: stopping.signal });
+      } catch (error) {
+        failures += 1;
+        if (!stopping.signal.aborted)
+          logger.warn({ err: error, failures }, 'relay lost its database, trying on');
+      } finally {
+        await client.end().catch(() => {});
+      }
+      if (failures > 0) await pause(backOffMs(failures), stopping.signal);
+    }
+  };
+  const running = keepRelaying().finally(() => publisher.close());
+
+  return {
+    nudge: bell.ring,
+    stop: async () => {
+      stopping.abort();
+      const grace = new AbortController();
+      await Promise.race([running.finally(() => grace.abort()), pause(STOP_GRACE_MS, grace.signal)]);
+      // What is still being sent then is sent again by the next relay and dropped as a duplicate.
+      await session?.end().catch(() => {});
+    },
+  };
+}
+
+/** Waits until this relay is the active one. */
+async function standBy(reader: OutboxReader, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted && !(await reader.tryToLead())) {
+    await pause(STANDBY_MS * (0.8 + 0.4 * Math.random()), signal);
+  }
+}
+
+interface Work {
+  reader: OutboxReader;
+  publisher: Publisher;
+  bell: Bell;
+  logger: Logger;
+  signal: AbortSignal;
+}
+
+/** Sends batch after batch, sleeping while there is nothing. Ends with the signal or with the database connection. */
+async function relayOutbox({ reader, publisher, bell, logger, signal }: Work): Promise<void> {
+  let failures = 0;
+  let pollMs = POLL_MS.busy;
+  let nextSweepAt = 0;
+  while (!signal.aborted) {
+    const rows = await reader.unpublished(BATCH);
+    if (rows.length > 0) {
+      pollMs = POLL_MS.busy;
+      const { published, error } = await publisher.publish(rows, signal);
+      await reader.markPublished(published);
+      if (error === undefined) {
+        failures = 0;
+      } else if (!signal.aborted) {
+        failures = published.length > 0 ? 1 : failures + 1;
+        logger.warn(
+          { err: error, waiting: rows.length - published.length, failures },
+          'events could not be sent, trying on',
+        );
+        await pause(backOffMs(failures), signal);
+      }
+      continue;
+    }
+    if (Date.now() >= nextSweepAt) {
+      nextSweepAt = Date.now() + SWEEP_EVERY_MS;
+      await reader.sweep(signal);
+    }
+    pollMs = (await bell.heard(pollMs)) ? POLL_MS.busy : Math.min(POLL_MS.idle, pollMs * 2);
+  }
+}
