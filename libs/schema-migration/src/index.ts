@@ -1,0 +1,1 @@
+export { type MigrateOptions, type MigrationLogger, type MigrationSet, migrate } from './migrate.ts';

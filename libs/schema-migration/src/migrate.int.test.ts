@@ -1,0 +1,116 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { type FreshDatabase, freshDatabase } from '@kr/testbed';
+import { Client } from 'pg';
+import { migrate } from './migrate.ts';
+
+let database: FreshDatabase;
+let folder: string;
+
+beforeEach(async () => {
+  database = await freshDatabase();
+  folder = await mkdtemp(join(tmpdir(), 'migrations-'));
+});
+afterEach(async () => {
+  await database.drop();
+  await rm(folder, { recursive: true });
+});
+
+async function file(name: string, sql: string): Promise<void> {
+  await writeFile(join(folder, name), sql);
+}
+
+async function rows(sql: string): Promise<unknown[]> {
+  const client = new Client({ connectionString: database.url });
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+function run(name = 'own'): Promise<void> {
+  return migrate({ databaseUrl: database.url, sets: [{ name, directory: folder }] });
+}
+
+describe('schema migration', () => {
+  test('applies files in order, once, and later ones when they come', async () => {
+    await file(
+      '20260102000000_fill.sql',
+      "insert into thing values ('{\"a\": 1}');\ninsert into thing values ('{}');",
+    );
+    await file(
+      '20260101000000_create.sql',
+      'create table thing (document jsonb not null); -- down the road\n',
+    );
+    await file('README.md', 'no migration');
+    await run();
+    await run();
+    await file('20260103000000_more.sql', 'insert into thing values (\'{"b": 2}\');');
+    await run();
+    expect(await rows('select document from thing')).toEqual([
+      { document: { a: 1 } },
+      { document: {} },
+      { document: { b: 2 } },
+    ]);
+    expect(await rows('select name from migrations_own order by id')).toEqual([
+      { name: '20260101000000_create' },
+      { name: '20260102000000_fill' },
+      { name: '20260103000000_more' },
+    ]);
+  });
+
+  test('applies nothing of a set in which a statement fails, and says so', async () => {
+    await file('20260101000000_create.sql', 'create table thing (id int);');
+    await file('20260102000000_broken.sql', 'insert into thing values (1); insert into nothing values (1);');
+    await expect(run()).rejects.toThrow('relation "nothing" does not exist');
+    expect(await rows("select to_regclass('thing') as thing")).toEqual([{ thing: null }]);
+    await file('20260102000000_broken.sql', 'insert into thing values (1);');
+    await run();
+    expect(await rows('select id from thing')).toEqual([{ id: 1 }]);
+  });
+
+  test('keeps the memories of several sets apart', async () => {
+    const other = await mkdtemp(join(tmpdir(), 'migrations-'));
+    await file('20260102000000_first.sql', 'create table later (id int references sooner);');
+    await writeFile(join(other, '20260101000000_first.sql'), 'create table sooner (id int primary key);');
+    await migrate({
+      databaseUrl: new URL(database.url),
+      sets: [
+        { name: 'lib', directory: other },
+        { name: 'own', directory: folder },
+      ],
+    });
+    expect(await rows('select name from migrations_lib union all select name from migrations_own')).toEqual([
+      { name: '20260101000000_first' },
+      { name: '20260102000000_first' },
+    ]);
+    await rm(other, { recursive: true });
+  });
+
+  test('is applied once by replicas that start together', async () => {
+    await file('20260101000000_create.sql', 'create table thing (id int); select pg_sleep(0.2);');
+    await file('20260102000000_fill.sql', 'insert into thing values (1);');
+    await Promise.all(Array.from({ length: 6 }, () => run()));
+    expect(await rows('select id from thing')).toEqual([{ id: 1 }]);
+  });
+
+  test('refuses a file that comes before one that was applied', async () => {
+    await file('20260102000000_second.sql', 'select 1;');
+    await run();
+    await file('20260101000000_first.sql', 'select 1;');
+    await expect(run()).rejects.toThrow('20260101000000_first');
+  });
+
+  test('fails clearly when the database is not there', async () => {
+    await expect(
+      migrate({
+        databaseUrl: 'postgres://nobody@127.0.0.1:1/none',
+        sets: [{ name: 'own', directory: folder }],
+      }),
+    ).rejects.toThrow('ECONNREFUSED');
+  });
+});
