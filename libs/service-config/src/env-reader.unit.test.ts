@@ -1,0 +1,110 @@
+import { describe, expect, test } from '@jest/globals';
+import { ConfigError, type Environment, EnvReader } from './index.ts';
+
+const SECRET = 'x'.repeat(32);
+
+function problemsOf(env: Environment, use: (read: EnvReader) => unknown): readonly string[] {
+  const read = new EnvReader(env);
+  use(read);
+  try {
+    read.done();
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.problems;
+  }
+}
+
+describe('environment reader', () => {
+  test('reads each type', () => {
+    const read = new EnvReader({
+      NAME: 'records',
+      PORT: '0',
+      DEEP: '-3',
+      ON: 'true',
+      OFF: '0',
+      DATABASE_URL: 'postgres://u:p@h:5/db?x=1',
+      FORMAT: 'json',
+      HOSTS: ' a, b ,,c',
+      KEY: SECRET,
+    });
+    const values = {
+      name: read.string('NAME'),
+      port: read.integer('PORT', { min: 0, max: 65_535 }),
+      deep: read.integer('DEEP', { min: -3, max: -3 }),
+      on: read.boolean('ON'),
+      off: read.boolean('OFF', true),
+      databaseUrl: read.url('DATABASE_URL').href,
+      format: read.choice('FORMAT', ['pretty', 'json']),
+      hosts: read.list('HOSTS'),
+      key: read.secret('KEY'),
+    };
+    read.done();
+    expect(values).toEqual({
+      name: 'records',
+      port: 0,
+      deep: -3,
+      on: true,
+      off: false,
+      databaseUrl: 'postgres://u:p@h:5/db?x=1',
+      format: 'json',
+      hosts: ['a', 'b', 'c'],
+      key: SECRET,
+    });
+  });
+
+  test('falls back where a variable is unset or empty', () => {
+    const read = new EnvReader({ NAME: '', PORT: '' });
+    const values = [
+      read.string('NAME', 'records'),
+      read.string('ABSENT', ''),
+      read.integer('PORT', { fallback: 7, min: 0, max: 9 }),
+      read.boolean('ON', false),
+      read.url('URL', 'nats://h:1').href,
+      read.choice('FORMAT', ['pretty', 'json'], 'json'),
+      read.list('HOSTS', []),
+    ];
+    read.done();
+    expect(values).toEqual(['records', '', 7, false, 'nats://h:1', 'json', []]);
+  });
+
+  test('reports everything that is wrong in one go', () => {
+    const env = {
+      PORT: '70000',
+      SIZE: '1.5',
+      WAIT: '0x10',
+      ON: 'yes',
+      URL: 'no url',
+      FORMAT: 'xml',
+      KEY: 'short',
+    };
+    const problems = problemsOf(env, (read) => {
+      read.string('NAME');
+      read.integer('PORT', { min: 0, max: 65_535 });
+      read.integer('SIZE', { fallback: 1, min: 0, max: 9 });
+      read.integer('WAIT', { fallback: 1, min: 0, max: 99 });
+      read.boolean('ON', true);
+      read.url('URL', 'nats://h:1');
+      read.choice('FORMAT', ['pretty', 'json'], 'json');
+      read.list('HOSTS');
+      read.secret('KEY');
+      read.secret('OTHER_KEY');
+    });
+    expect(problems).toEqual([
+      'NAME is not set',
+      'PORT is not a whole number from 0 to 65535',
+      'SIZE is not a whole number from 0 to 9',
+      'WAIT is not a whole number from 0 to 99',
+      'ON is neither true nor false',
+      'URL is not a URL',
+      'FORMAT is none of pretty, json',
+      'HOSTS is not set',
+      'KEY is shorter than 32 characters',
+      'OTHER_KEY is not set',
+    ]);
+  });
+
+  test('never shows a secret', () => {
+    expect(problemsOf({ KEY: 'hunter2' }, (read) => read.secret('KEY')).join()).not.toContain('hunter2');
+  });
+});
