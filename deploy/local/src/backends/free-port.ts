@@ -1,17 +1,31 @@
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
+/** Below the range from which systems take the ports of outgoing connections, so that a restart finds its port free. */
+const LOWEST = 20_000;
+const HIGHEST = 32_000;
+
 /** A TCP port of the loopback interface that nobody listens on at this moment. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
+export async function freePort(): Promise<number> {
+  for (let attempt = 0; attempt < 200; attempt += 1) {
+    const port = randomInt(LOWEST, HIGHEST);
+    if ((await portProblem(port)) === undefined) return port;
+  }
+  throw new Error(`No free port between ${LOWEST} and ${HIGHEST}.`);
+}
+
+/** Several free ports, all different. */
+export async function freePorts(count: number): Promise<number[]> {
+  const ports = new Set<number>();
+  while (ports.size < count) ports.add(await freePort());
+  return [...ports];
+}
+
+/** Why nothing can listen on a port of the loopback interface: the system's error code; undefined when it can. */
+export function portProblem(port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
     const probe = createServer();
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      probe.close(() =>
-        typeof address === 'object' && address !== null
-          ? resolve(address.port)
-          : reject(new Error('The system gave no port.')),
-      );
-    });
+    probe.once('error', (thrown: NodeJS.ErrnoException) => resolve(thrown.code ?? thrown.message));
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(undefined)));
   });
 }

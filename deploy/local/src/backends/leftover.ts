@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process';
 import { readFile, rm } from 'node:fs/promises';
+import { commandLine } from './process-table.ts';
 import { until } from './until.ts';
 
 /**
@@ -9,28 +9,17 @@ import { until } from './until.ts';
 export async function endLeftover(pidFile: string, mark: string, signal: NodeJS.Signals): Promise<void> {
   const text = await readFile(pidFile, 'utf8').catch(() => undefined);
   if (text === undefined) return;
-  await endMarked(Number.parseInt(text, 10), mark, signal);
+  const pid = Number.parseInt(text, 10);
+  await endProcess(pid, () => commandLine(pid)?.includes(mark) === true, signal);
   await rm(pidFile, { force: true });
 }
 
-/** Ends one process if it lives and its command line contains `mark`: the signal first, after 3 s SIGKILL. */
-export async function endMarked(pid: number, mark: string, signal: NodeJS.Signals): Promise<void> {
-  if (!isMarked(pid, mark)) return;
+/** Sends a signal to a process that is not our child, and after 3 s SIGKILL, as long as `isIt` says it is the one. */
+export async function endProcess(pid: number, isIt: () => boolean, signal: NodeJS.Signals): Promise<void> {
+  if (!isIt()) return;
   process.kill(pid, signal);
-  const gone = await until(() => !isMarked(pid, mark), { timeoutMs: 3_000 }).catch(() => false);
+  const gone = await until(() => !isIt(), { timeoutMs: 3_000 }).catch(() => false);
   if (gone) return;
   process.kill(pid, 'SIGKILL');
-  await until(() => !isMarked(pid, mark), { timeoutMs: 3_000, what: `process ${pid} to end` });
-}
-
-/** True if the process lives and its command line contains `mark`. */
-export function isMarked(pid: number, mark: string): boolean {
-  if (!Number.isInteger(pid) || pid <= 1) return false;
-  try {
-    return execFileSync('ps', ['-o', 'command=', '-ww', '-p', String(pid)], { encoding: 'utf8' }).includes(
-      mark,
-    );
-  } catch {
-    return false;
-  }
+  await until(() => !isIt(), { timeoutMs: 3_000, what: `process ${pid} to end` });
 }

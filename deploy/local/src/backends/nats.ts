@@ -2,12 +2,11 @@ import type { ChildProcess } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { hasEnded, spawnAttached, stopProcess } from './attached-process.ts';
+import { spawnAttached, stopProcess } from './attached-process.ts';
 import { freePort } from './free-port.ts';
 import { endLeftover } from './leftover.ts';
-import { logTail } from './log-tail.ts';
 import { findNatsServer } from './nats-server-program.ts';
-import { until } from './until.ts';
+import { type Program, runProgram } from './program.ts';
 
 export interface NatsOptions {
   /** Holds the configuration and the streams; made when it does not exist yet. */
@@ -31,26 +30,36 @@ export interface RunningNats {
 
 /** Starts a NATS server with JetStream on a port of the loopback interface and waits until it takes connections. */
 export async function startNats(options: NatsOptions): Promise<RunningNats> {
-  const program = await findNatsServer(options.toolchainDir, options.onProgress);
   const port = options.port ?? (await freePort());
+  const child = await runProgram(await prepareNats({ ...options, port }));
+  return { url: natsUrl(port), port, child, stop: () => stopProcess(child, 'SIGTERM', 3_000) };
+}
+
+/** Finds the server, writes its configuration and describes how to run it. */
+export async function prepareNats(options: NatsOptions & { port: number }): Promise<Program> {
+  const program = await findNatsServer(options.toolchainDir, options.onProgress);
   const configFile = join(options.dataDir, 'nats.conf');
   await mkdir(options.dataDir, { recursive: true });
-  await endLeftover(join(options.dataDir, 'nats.pid'), configFile, 'SIGTERM');
-  await writeFile(configFile, configuration(options, port, program.version));
-  const child = spawnAttached({
-    command: program.path,
-    args: ['--config', configFile],
+  await writeFile(configFile, configuration(options, options.port, program.version));
+  return {
+    name: 'NATS',
     logFile: options.logFile,
-    env: { PATH: process.env['PATH'], GOMEMLIMIT: '96MiB', GOGC: '50' },
     stopSignal: 'SIGTERM',
-  });
-  await until(() => hasEnded(child) || greets(port), { timeoutMs: 30_000, what: 'NATS to take connections' });
-  if (hasEnded(child)) {
-    throw new Error(
-      `NATS did not start. Its log is ${options.logFile} and ends:\n${await logTail(options.logFile)}`,
-    );
-  }
-  return { url: `nats://127.0.0.1:${port}`, port, child, stop: () => stopProcess(child, 'SIGTERM', 3_000) };
+    beforeLaunch: () => endLeftover(join(options.dataDir, 'nats.pid'), configFile, 'SIGTERM'),
+    launch: () =>
+      spawnAttached({
+        command: program.path,
+        args: ['--config', configFile],
+        logFile: options.logFile,
+        env: { PATH: process.env['PATH'], GOMEMLIMIT: '96MiB', GOGC: '50' },
+        stopSignal: 'SIGTERM',
+      }),
+    isReady: () => greets(options.port),
+  };
+}
+
+export function natsUrl(port: number): string {
+  return `nats://127.0.0.1:${port}`;
 }
 
 function configuration(
@@ -69,7 +78,6 @@ function configuration(
     `listen: "127.0.0.1:${port}"`,
     `pid_file: ${JSON.stringify(join(options.dataDir, 'nats.pid'))}`,
     'max_payload: 1MB',
-    'lame_duck_duration: "30s"',
     `jetstream { ${storage.join(', ')} }`,
     '',
   ].join('\n');

@@ -2,12 +2,14 @@ import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hasEnded, spawnAttached, stopProcess } from './attached-process.ts';
+import { spawnAttached, stopProcess } from './attached-process.ts';
 import { type ForeignUser, findForeignUser } from './foreign-user.ts';
 import { freePort } from './free-port.ts';
 import { endLeftover } from './leftover.ts';
 import { logTail } from './log-tail.ts';
 import { findPostgresPrograms, type PostgresPrograms } from './postgres-programs.ts';
+import { type Program, runProgram } from './program.ts';
+import { isSharedMemoryInUse } from './shared-memory.ts';
 import { until } from './until.ts';
 
 export interface PostgresOptions {
@@ -55,52 +57,62 @@ const SETTINGS = {
 
 /** Starts the embedded Postgres on a port of the loopback interface and waits until it accepts connections. */
 export async function startPostgres(options: PostgresOptions): Promise<RunningPostgres> {
-  const programs = await findPostgresPrograms();
-  const user = findForeignUser([programs.postgres, options.dataDir]);
-  await initialiseOnce(programs, options, user);
-  await endLeftover(join(options.dataDir, 'postmaster.pid'), options.dataDir, 'SIGINT');
   const port = options.port ?? (await freePort());
-  const child = await launch(programs, options, user, port);
+  const program = await preparePostgres({ ...options, port });
+  const child = await runProgram(program);
   return {
-    url: `postgresql://postgres:${encodeURIComponent(options.password)}@127.0.0.1:${port}/postgres`,
+    url: postgresUrl(options.password, port),
     port,
     child,
     stop: () => stopProcess(child, 'SIGINT', 3_000),
   };
 }
 
-async function launch(
-  programs: PostgresPrograms,
-  options: PostgresOptions,
-  user: ForeignUser | undefined,
-  port: number,
-): Promise<ChildProcess> {
+/** Initialises the data folder when it is new and describes how to run the server on it. */
+export async function preparePostgres(options: PostgresOptions & { port: number }): Promise<Program> {
+  const programs = await findPostgresPrograms();
+  const user = findForeignUser([programs.postgres, options.dataDir]);
+  await initialiseOnce(programs, options, user);
   const settings = { ...SETTINGS.always, ...SETTINGS[options.durability] };
-  const child = spawnAttached({
-    command: programs.postgres,
-    args: [
-      '-D',
-      options.dataDir,
-      '-p',
-      String(port),
-      ...Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`]),
-    ],
+  const flags = Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`]);
+  return {
+    name: 'Postgres',
     logFile: options.logFile,
-    env: postgresEnvironment(),
-    cwd: options.dataDir,
     stopSignal: 'SIGINT',
-    ...(user === undefined ? {} : { user }),
-  });
-  await until(() => hasEnded(child) || acceptsConnections(options.dataDir, child.pid), {
-    timeoutMs: 30_000,
-    what: 'Postgres to accept connections',
-  });
-  if (hasEnded(child)) {
-    throw new Error(
-      `Postgres did not start. Its log is ${options.logFile} and ends:\n${await logTail(options.logFile)}`,
-    );
-  }
-  return child;
+    beforeLaunch: () => clearLeftovers(options.dataDir),
+    launch: () =>
+      spawnAttached({
+        command: programs.postgres,
+        args: ['-D', options.dataDir, '-p', String(options.port), ...flags],
+        logFile: options.logFile,
+        env: postgresEnvironment(),
+        cwd: options.dataDir,
+        stopSignal: 'SIGINT',
+        ...(user === undefined ? {} : { user }),
+      }),
+    isReady: (child) => acceptsConnections(options.dataDir, child.pid),
+  };
+}
+
+/** Superuser URL of the maintenance database. */
+export function postgresUrl(password: string, port: number): string {
+  return `postgresql://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`;
+}
+
+/**
+ * A killed server leaves its pid file, and for a moment its workers, which hold the shared memory that the next server
+ * needs for itself.
+ */
+async function clearLeftovers(dataDir: string): Promise<void> {
+  const pidFile = join(dataDir, 'postmaster.pid');
+  const lines = (await readFile(pidFile, 'utf8').catch(() => '')).split('\n');
+  await endLeftover(pidFile, dataDir, 'SIGINT');
+  const memoryId = lines[6]?.trim().split(/\s+/)[1];
+  if (memoryId !== undefined)
+    await until(() => !isSharedMemoryInUse(memoryId), {
+      timeoutMs: 5_000,
+      what: 'the workers of the killed Postgres to end',
+    });
 }
 
 async function initialiseOnce(

@@ -1,0 +1,229 @@
+// Runs a task of this project on any machine with Node 18 or later and npm. Plain JavaScript, no dependencies: it brings
+// the pinned Node and pnpm where they are missing, installs, generates code, then hands over to the task.
+// Everything it says goes to stderr, so that a task's stdout stays the task's own.
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+const TOOLCHAIN = join(ROOT, '.toolchain');
+const PINS = join(ROOT, 'deploy/local/toolchain');
+const NODE = join(TOOLCHAIN, process.platform === 'win32' ? 'node.exe' : 'node');
+const OLDEST_NODE = 24;
+
+/** `needs` names what has to be there first; `inCallersFolder` tasks take paths relative to where npm was called. */
+const TASKS = {
+  prepare: { needs: 'code' },
+  start: {
+    needs: 'code',
+    file: 'deploy/local/src/main.ts',
+    flags: ['--max-semi-space-size=1', '--max-old-space-size=128'],
+  },
+  test: {
+    needs: 'code',
+    file: jest,
+    flags: ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning'],
+  },
+  check: { needs: 'code', file: 'scripts/check.mjs' },
+  bench: { needs: 'code', file: 'test/bench/main.ts' },
+  kr: { needs: 'packages', file: 'clients/kr/src/main.ts', inCallersFolder: true },
+  codegen: { needs: 'packages', file: 'scripts/codegen.mjs' },
+};
+
+function main([name, ...args]) {
+  const task = TASKS[name];
+  if (task === undefined) fail(`Unknown task "${name}". There are: ${Object.keys(TASKS).join(', ')}.`);
+  withLock(() => {
+    bringToolchain();
+    installPackages();
+    if (task.needs === 'code') generateCode();
+  });
+  if (task.file !== undefined) handOver(task, args);
+}
+
+function handOver(task, args) {
+  const file = typeof task.file === 'function' ? task.file() : join(ROOT, task.file);
+  if (!existsSync(file)) fail(`This task has no program yet: ${file}`);
+  const argv = [...(task.flags ?? []), file, ...args];
+  process.chdir(task.inCallersFolder ? (process.env.INIT_CWD ?? process.cwd()) : ROOT);
+  if (process.execve !== undefined && process.platform !== 'win32')
+    process.execve(NODE, [NODE, ...argv], process.env);
+  runAsChild(argv);
+}
+
+/** An old Node cannot replace itself: it stays as a thin parent that passes signals on. */
+function runAsChild(argv) {
+  const child = spawn(NODE, argv, { stdio: 'inherit' });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => forward(child, signal));
+  child.on('exit', (code, signal) => process.exit(code ?? (signal === 'SIGINT' ? 130 : 143)));
+}
+
+function forward(child, signal) {
+  // NOTE: a terminal sends Ctrl-C to the whole group, so the child has it already.
+  if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
+}
+
+/** Node 24 (this one, or the pinned package) and pnpm in `.toolchain/`, checked against the lock file's hashes by npm. */
+function bringToolchain() {
+  const modern = Number.parseInt(process.versions.node, 10) >= OLDEST_NODE;
+  const stamp = hashOf(join(PINS, 'package-lock.json'), `${process.platform}-${process.arch}`);
+  if (!isStamped(join(TOOLCHAIN, 'stamp'), stamp)) fetchToolchain(stamp);
+  const packaged = join(
+    TOOLCHAIN,
+    'node_modules',
+    `node-${platformName()}-${process.arch}`,
+    'bin',
+    nodeFileName(),
+  );
+  const program = modern ? process.execPath : packaged;
+  if (!existsSync(program)) {
+    fail(
+      `This project needs Node ${OLDEST_NODE}; this is ${process.version}, and npm has none packaged for this machine.\n` +
+        `Install Node ${OLDEST_NODE} or later and start again.`,
+    );
+  }
+  if (!pointsTo(program)) linkNode(program);
+}
+
+function fetchToolchain(stamp) {
+  say('fetching the pinned tools (Node and pnpm, once)');
+  mkdirSync(TOOLCHAIN, { recursive: true });
+  for (const file of ['package.json', 'package-lock.json']) {
+    writeFileSync(join(TOOLCHAIN, file), readFileSync(join(PINS, file)));
+  }
+  // NOTE: the folder's own package.json ends npm's search for a workspace root.
+  const result = spawnSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: TOOLCHAIN,
+    stdio: ['ignore', 2, 2],
+    shell: process.platform === 'win32',
+  });
+  if (result.status !== 0)
+    fail('npm could not fetch the tools; its own message is above. Is the registry within reach?');
+  writeFileSync(join(TOOLCHAIN, 'stamp'), stamp);
+}
+
+function pointsTo(program) {
+  return existsSync(NODE) && realpathSync(NODE) === realpathSync(program);
+}
+
+/** Made aside and renamed, so that a task running at this moment never finds the link missing. */
+function linkNode(program) {
+  const aside = `${NODE}.${process.pid}`;
+  symlinkSync(program, aside);
+  renameSync(aside, NODE);
+}
+
+function installPackages() {
+  const stampFile = join(ROOT, 'node_modules', '.installed-lockfile');
+  const stamp = hashOf(join(ROOT, 'pnpm-lock.yaml'), `${process.platform}-${process.arch}`);
+  if (isStamped(stampFile, stamp)) return;
+  say('installing packages (pnpm, from the lock file)');
+  const pnpm = join(TOOLCHAIN, 'node_modules', 'pnpm', 'bin', 'pnpm.cjs');
+  const args = [
+    'install',
+    '--frozen-lockfile',
+    '--config.confirm-modules-purge=false',
+    '--reporter=append-only',
+  ];
+  const result = spawnSync(NODE, [pnpm, ...args], { cwd: ROOT, stdio: ['ignore', 2, 2] });
+  if (result.status !== 0) fail('pnpm could not install the packages; its own message is above.');
+  writeFileSync(stampFile, stamp);
+}
+
+function generateCode() {
+  const result = spawnSync(NODE, [join(ROOT, 'scripts', 'codegen.mjs')], {
+    cwd: ROOT,
+    stdio: ['ignore', 2, 2],
+  });
+  if (result.status !== 0) fail('The code generation failed; its own message is above.');
+}
+
+/** One preparation at a time in a checkout; a lock whose owner is gone counts for nothing. */
+function withLock(prepare) {
+  mkdirSync(TOOLCHAIN, { recursive: true });
+  const lock = join(TOOLCHAIN, 'preparing');
+  while (!take(lock)) pause(200);
+  try {
+    prepare();
+  } finally {
+    rmSync(lock, { force: true });
+  }
+}
+
+function take(lock) {
+  try {
+    writeFileSync(lock, String(process.pid), { flag: 'wx' });
+    process.once('exit', () => release(lock));
+    return true;
+  } catch (thrown) {
+    if (thrown.code !== 'EEXIST') throw thrown;
+    if (!isAlive(Number(readOr(lock, '0')))) rmSync(lock, { force: true });
+    return false;
+  }
+}
+
+function release(lock) {
+  if (readOr(lock, '') === String(process.pid)) unlinkSync(lock);
+}
+
+function isAlive(pid) {
+  if (!(pid > 0)) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (thrown) {
+    return thrown.code === 'EPERM';
+  }
+}
+
+function jest() {
+  return join(dirname(createRequire(join(ROOT, 'package.json')).resolve('jest/package.json')), 'bin/jest.js');
+}
+
+function isStamped(file, stamp) {
+  return readOr(file, '') === stamp;
+}
+
+function hashOf(file, more) {
+  return createHash('sha256').update(readFileSync(file)).update(more).digest('hex');
+}
+
+function readOr(file, fallback) {
+  return existsSync(file) ? readFileSync(file, 'utf8') : fallback;
+}
+
+function platformName() {
+  return process.platform === 'win32' ? 'win' : process.platform;
+}
+
+function nodeFileName() {
+  return process.platform === 'win32' ? 'node.exe' : 'node';
+}
+
+function pause(ms) {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+function say(sentence) {
+  process.stderr.write(`· ${sentence}\n`);
+}
+
+function fail(sentence) {
+  process.stderr.write(`${sentence}\n`);
+  process.exit(1);
+}
+
+main(process.argv.slice(2));

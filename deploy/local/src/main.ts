@@ -1,0 +1,3 @@
+import { start } from './cli/start.ts';
+
+await start(process.argv.slice(2));

@@ -1,0 +1,83 @@
+import type { StackPorts } from './ports.ts';
+import type { Secrets } from './secrets.ts';
+import type { ServiceName } from './service-names.ts';
+
+export interface Surroundings {
+  ports: StackPorts;
+  secrets: Secrets;
+  databaseUrls: Record<ServiceName, string>;
+  natsUrl: string;
+  filesDir: string;
+  logLevel: string;
+  /** The environment of the start; only the variables of {@link PASSED_ON} go further. */
+  outer: Readonly<Record<string, string | undefined>>;
+}
+
+type Variables = Record<string, string | undefined>;
+
+/** Whom each service calls; it gets their addresses and keys, and no others. */
+const CALLS: Record<ServiceName, readonly ServiceName[]> = {
+  gateway: ['records', 'packages', 'files', 'access-links', 'search'],
+  records: ['packages', 'files', 'access-links', 'search'],
+  packages: ['records', 'files', 'access-links', 'search'],
+  files: ['packages', 'records'],
+  'access-links': ['records', 'packages'],
+  search: ['records', 'packages', 'files'],
+};
+
+/** What a user may set in the environment of the start. */
+const PASSED_ON =
+  /^(PATH|HOME|TMPDIR|TZ|LANG|OTEL_.*|NODE_EXTRA_CA_CERTS|PUBLIC_BASE_URL|TRUSTED_PROXIES|DOI_PREFIX|OAI_PREFIX)$/;
+
+/** The whole environment of one service's process. */
+export function serviceEnvironment(service: ServiceName, given: Surroundings): Variables {
+  const { ports, secrets } = given;
+  return {
+    ...Object.fromEntries(Object.entries(given.outer).filter(([name]) => PASSED_ON.test(name))),
+    NODE_ENV: 'production',
+    LOG_LEVEL: given.logLevel,
+    DATABASE_URL: given.databaseUrls[service],
+    NATS_URL: given.natsUrl,
+    GRPC_HOST: '127.0.0.1',
+    GRPC_PORT: String(ports.services[service].grpc),
+    HEALTH_PORT: String(ports.services[service].health),
+    INTERNAL_KEY: secrets.internalKeys[service],
+    ...Object.assign({}, ...CALLS[service].map((callee) => addressAndKey(callee, given))),
+    ...own(service, given),
+  };
+}
+
+function addressAndKey(callee: ServiceName, { ports, secrets }: Surroundings): Variables {
+  const prefix = callee.toUpperCase().replaceAll('-', '_');
+  return {
+    [`${prefix}_ADDRESS`]: `127.0.0.1:${ports.services[callee].grpc}`,
+    [`${prefix}_KEY`]: secrets.internalKeys[callee],
+  };
+}
+
+function own(service: ServiceName, { ports, secrets, filesDir }: Surroundings): Variables {
+  const tickets = {
+    FILES_TICKET_KEY: secrets.filesTicketKey,
+    ACCESS_LINKS_TICKET_KEY: secrets.accessLinksTicketKey,
+  };
+  const variables: Record<ServiceName, Variables> = {
+    gateway: {
+      HTTP_HOST: '127.0.0.1',
+      HTTP_PORT: String(ports.http),
+      FILES_CONTENT_URL: `http://127.0.0.1:${ports.content}`,
+    },
+    records: tickets,
+    packages: tickets,
+    files: {
+      FILES_TICKET_KEY: secrets.filesTicketKey,
+      CONTENT_PORT: String(ports.content),
+      STORAGE_DIR: filesDir,
+    },
+    'access-links': {
+      ACCESS_LINKS_TICKET_KEY: secrets.accessLinksTicketKey,
+      LINK_TOKEN_KEY: secrets.linkTokenKey,
+    },
+    search: {},
+  };
+  return variables[service];
+}

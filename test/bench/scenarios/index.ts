@@ -1,0 +1,87 @@
+import { createPackage, publishRecord, recordBody } from './deposit.ts';
+import type { Scenario } from './scenario.ts';
+
+const readPublished: Scenario = {
+  name: 'GET published record',
+  concurrency: 16,
+  async prepare(repository) {
+    const { id } = await publishRecord(repository, 'Water levels to read');
+    const path = `/api/records/${id}`;
+    return {
+      request: () => repository.drain('GET', path),
+      payload: await repository.send('GET', path),
+      method: 'GET',
+    };
+  },
+};
+
+const SEARCH_CORPUS = 200;
+
+function search(): Scenario {
+  let isFilled = false;
+  return {
+    name: `search two words, ${SEARCH_CORPUS} records`,
+    concurrency: 8,
+    async prepare(repository) {
+      for (let count = 0; !isFilled && count < SEARCH_CORPUS; count += 20) {
+        await Promise.all(
+          Array.from({ length: 20 }, (_, index) =>
+            publishRecord(repository, `Searched levels ${count + index}`),
+          ),
+        );
+      }
+      isFilled = true;
+      const path = '/api/records?q=searched+levels';
+      return {
+        request: () => repository.drain('GET', path),
+        payload: await repository.send('GET', path),
+        method: 'GET',
+      };
+    },
+  };
+}
+
+const createDraft: Scenario = {
+  name: 'create draft',
+  concurrency: 8,
+  async prepare(repository) {
+    const body = JSON.stringify(recordBody('A new draft'));
+    return {
+      request: () => repository.drain('POST', '/api/records', body),
+      payload: await repository.send('POST', '/api/records', JSON.parse(body)),
+      method: 'POST',
+      body,
+    };
+  },
+};
+
+/** Publishes packages of `size` resources one after the other; only the publish calls are measured. */
+function publishPackages(size: number, requestsPerRound: number): Scenario {
+  return {
+    name: `publish package, N = ${size}`,
+    concurrency: 1,
+    requestsPerRound,
+    async prepare(repository) {
+      const ready: string[] = [];
+      for (let count = 0; count <= requestsPerRound; count += 1)
+        ready.push((await createPackage(repository, size)).id);
+      const publish = (id: string | undefined) => `/api/packages/${id}/draft/actions/publish`;
+      const payload = await repository.send('POST', publish(ready.pop()));
+      return {
+        request: () => repository.drain('POST', publish(ready.pop())),
+        payload,
+        method: 'POST',
+        body: '{}',
+      };
+    },
+  };
+}
+
+export const SCENARIOS: readonly (() => Scenario)[] = [
+  () => readPublished,
+  search,
+  () => createDraft,
+  () => publishPackages(1, 10),
+  () => publishPackages(10, 6),
+  () => publishPackages(100, 3),
+];

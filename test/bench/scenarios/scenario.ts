@@ -1,0 +1,19 @@
+import type { JsonClient } from '../json-client.ts';
+
+/** One thing to measure, on our side and on the bare server. */
+export interface Scenario {
+  name: string;
+  concurrency: number;
+  /** A round ends after so many requests even if its time is not up; for requests that need preparing. */
+  requestsPerRound?: number;
+  /**
+   * Prepares one round on our side, unmeasured. `request` is what is measured; `payload` is an answer of ours that
+   * the bare server sends back; `body` is what the bare server is sent.
+   */
+  prepare(repository: JsonClient): Promise<{
+    request: () => Promise<void>;
+    payload: unknown;
+    method: 'GET' | 'POST';
+    body?: string;
+  }>;
+}

@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  dropDatabases,
+  type PartName,
+  type RunningStack,
+  type ServiceName,
+  startStack,
+} from '@kr/local-stack';
+import { openPostgres } from './postgres.ts';
+import { newRunFolder } from './run-folder.ts';
+
+export interface SystemOptions {
+  /** What the services log to their files; `warn` unless told. */
+  logLevel?: string;
+  /** Extra variables for all services, on top of what a start passes on. */
+  environment?: Readonly<Record<string, string>>;
+}
+
+export interface TestSystem extends AsyncDisposable {
+  baseUrl: string;
+  /** Of a first user without special rights. */
+  token: string;
+  user: string;
+  databaseUrls: Record<ServiceName, string>;
+  natsUrl: string;
+  /** One file for each part; removed when the system stops. */
+  logDir: string;
+  createUser(name: string, options?: { admin?: boolean }): Promise<{ name: string; token: string }>;
+  /** Undefined while the part is down. */
+  pid(part: PartName): number | undefined;
+  /** Sends a signal to one part, which the supervisor then starts again. */
+  kill(part: PartName, signal: NodeJS.Signals): void;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the whole system on free ports, with a NATS server, databases and a data folder of its own; several may run
+ * side by side. The databases lie in the run's Postgres, so `kill('postgres')` is not for it.
+ */
+export async function startSystem(options: SystemOptions = {}): Promise<TestSystem> {
+  const dataDir = await newRunFolder('system');
+  const prefix = `system_${randomBytes(4).toString('hex')}`;
+  const postgres = await openPostgres(process.env['TEST_DATABASE_URL']);
+  const clear = async (): Promise<void> => {
+    await dropDatabases(postgres.url, prefix);
+    await postgres.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  };
+  try {
+    const stack = await startStack({
+      dataDir,
+      port: 0,
+      logLevel: options.logLevel ?? 'warn',
+      durability: 'fast',
+      postgres: { url: postgres.url, prefix },
+      environment: { ...process.env, ...options.environment },
+      onProgress: () => undefined,
+    });
+    return await systemOf(stack, join(dataDir, 'logs'), clear);
+  } catch (thrown) {
+    await clear();
+    throw thrown;
+  }
+}
+
+async function systemOf(
+  stack: RunningStack,
+  logDir: string,
+  clear: () => Promise<void>,
+): Promise<TestSystem> {
+  const stop = async (): Promise<void> => {
+    await stack.stop();
+    await clear();
+  };
+  const { name, token } = await stack.createUser('tester');
+  return {
+    baseUrl: stack.baseUrl,
+    token,
+    user: name,
+    databaseUrls: stack.databaseUrls,
+    natsUrl: stack.natsUrl,
+    logDir,
+    createUser: stack.createUser,
+    pid: stack.pid,
+    kill: stack.kill,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
