@@ -10,8 +10,8 @@ export interface SqlExecutor {
 const INSERT = `
   insert into outbox (event_id, aggregate_id, revision, subject, payload, headers)
   select event_id, aggregate_id, revision, subject, decode(payload, 'base64'), headers
-  from jsonb_to_recordset($1::jsonb) with ordinality
-    as event(event_id uuid, aggregate_id text, revision bigint, subject text, payload text, headers jsonb, n bigint)
+  from jsonb_to_recordset($1::jsonb)
+    as event(n int, event_id uuid, aggregate_id text, revision bigint, subject text, payload text, headers jsonb)
   order by n`;
 
 /**
@@ -21,7 +21,8 @@ const INSERT = `
 export async function appendEvents(tx: SqlExecutor, events: readonly OutboxEvent[]): Promise<void> {
   if (events.length === 0) return;
   const headers = traceHeaders();
-  const rows = events.map((event) => ({
+  const rows = events.map((event, n) => ({
+    n,
     event_id: event.eventId,
     aggregate_id: event.aggregateId,
     revision: event.revision,

@@ -236,7 +236,8 @@ async function giveUp<Subject extends EventSubject>(
       { err: error, durable, event: eventIdOf(message), subject: message.subject },
       'event is a dead letter',
     );
-    message.term(reason.slice(0, 200));
+    // Without the reason: servers before 2.10 would not understand it.
+    message.term();
   } catch (cause) {
     // Never dropped without having been kept.
     logger.error(

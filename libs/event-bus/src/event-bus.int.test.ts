@@ -1,0 +1,578 @@
+import { createServer, connect as dial, type Server, type Socket } from 'node:net';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { migrate } from '@kr/schema-migration';
+import { createLogger } from '@kr/telemetry';
+import { type FreshDatabase, freshDatabase, startNats, type TestNats, until } from '@kr/testbed';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { headers } from '@nats-io/nats-core';
+import { Pool, type PoolClient } from 'pg';
+import {
+  appendEvents,
+  type BusConnection,
+  type Consumer,
+  type ConsumerOptions,
+  claimEvents,
+  connectBus,
+  ensureStream,
+  MIGRATIONS,
+  newEvent,
+  type OutboxEvent,
+  type ReceivedEvent,
+  type Relay,
+  type SqlExecutor,
+  type SqlQuerier,
+  STREAM,
+  startConsumer,
+  startRelay,
+} from './index.ts';
+
+const SAVED = 'knowledge.records.draft.saved';
+const DELETED = 'knowledge.records.draft.deleted';
+const logger = createLogger('event-bus-test');
+
+let nats: TestNats;
+let database: FreshDatabase;
+let pool: Pool;
+let proxy: Proxy;
+let bus: BusConnection;
+/** What a test has started; ended after it, newest first. */
+let running: { stop(): Promise<void> }[] = [];
+
+beforeAll(async () => {
+  nats = await startNats();
+  database = await freshDatabase();
+  await migrate({ databaseUrl: database.url, sets: [MIGRATIONS] });
+  pool = new Pool({ connectionString: database.url });
+  pool.on('error', () => {});
+});
+
+afterAll(async () => {
+  await pool?.end();
+  await database?.drop();
+  await nats?.stop();
+});
+
+beforeEach(async () => {
+  proxy = await startProxy(nats.url);
+  bus = connectBus({ servers: proxy.url, name: 'test', logger });
+});
+
+afterEach(async () => {
+  await proxy.open();
+  for (const part of running.reverse()) await part.stop();
+  running = [];
+  const connection = await bus.whenUp();
+  const { streams } = await jetstreamManager(connection);
+  await streams.delete(STREAM).catch(() => {});
+  await bus.close();
+  await proxy.stop();
+  await pool.query('truncate outbox, inbox, dead_letter');
+});
+
+describe('relay', () => {
+  test('sends what was written while the bus was down, once each', async () => {
+    await proxy.cut();
+    const relay = relayFor('records');
+    await write(saved('a', 1), saved('b', 1));
+    await write(saved('a', 2));
+    relay.nudge();
+    await expect(bus.check()).rejects.toThrow('the bus cannot be reached');
+
+    await proxy.open();
+    await until(async () => (await unpublished()) === 0, { timeoutMs: 10_000 });
+    expect(await streamed()).toEqual(['a@1', 'b@1', 'a@2']);
+  });
+
+  test('loses nothing and sends nothing twice while the bus comes and goes', async () => {
+    relayFor('records');
+    const written: string[] = [];
+    for (let n = 1; n <= 60; n += 1) {
+      await write(saved('a', n));
+      written.push(`a@${n}`);
+      if (n % 20 === 10) await proxy.cut();
+      if (n % 20 === 0) await proxy.open();
+    }
+    await until(async () => (await unpublished()) === 0, { timeoutMs: 20_000 });
+    expect((await streamed()).sort()).toEqual(written.sort());
+  });
+
+  test('leaves one copy in the stream when it dies between sending and flagging', async () => {
+    relayFor('records');
+    await until(async () => (await relaySessions()).length === 1, { timeoutMs: 5_000 });
+    // A lock that lets the relay read and not flag.
+    const blocker = await session();
+    await blocker.query('begin; lock table outbox in share row exclusive mode');
+    await blocker.query(`${INSERT_BY_HAND} values (gen_random_uuid(), 'a', 1, '${SAVED}', '', '{}')`);
+    await blocker.query('commit; begin; lock table outbox in share row exclusive mode');
+    await until(async () => (await streamed()).length === 1, { timeoutMs: 5_000 });
+    for (const pid of await relaySessions()) await pool.query('select pg_terminate_backend($1)', [pid]);
+    await blocker.query('commit');
+
+    await until(async () => (await unpublished()) === 0, { timeoutMs: 10_000 });
+    expect(await streamed()).toEqual(['a@1']);
+  });
+
+  test('does not lose an event with a lower id that commits later', async () => {
+    const slow = await session();
+    await slow.query('begin');
+    await appendEvents(executor(slow), [saved('slow', 1)]);
+    relayFor('records');
+    await write(saved('quick', 1));
+    await until(async () => (await streamed()).length === 1, { timeoutMs: 5_000 });
+    await slow.query('commit');
+
+    await until(async () => (await unpublished()) === 0, { timeoutMs: 5_000 });
+    expect(await streamed()).toEqual(['quick@1', 'slow@1']);
+  });
+
+  test('works once for each database: the second stands by and takes over', async () => {
+    const first = relayFor('first');
+    await until(async () => (await lockHolders()).length === 1, { timeoutMs: 5_000 });
+    relayFor('second');
+    await until(async () => (await relaySessions()).length === 2, { timeoutMs: 5_000 });
+    await write(saved('a', 1));
+    await until(async () => (await unpublished()) === 0, { timeoutMs: 5_000 });
+    expect(await lockHolders()).toEqual(['relay first']);
+
+    await first.stop();
+    await write(saved('a', 2));
+    await until(async () => (await unpublished()) === 0, { timeoutMs: 5_000 });
+    expect(await lockHolders()).toEqual(['relay second']);
+    expect(await streamed()).toEqual(['a@1', 'a@2']);
+  });
+
+  test('sends at once when nudged', async () => {
+    const relay = relayFor('records');
+    await write(saved('a', 1));
+    await until(async () => (await unpublished()) === 0, { timeoutMs: 5_000 });
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    const start = performance.now();
+    await write(saved('a', 2));
+    relay.nudge();
+    await until(async () => (await unpublished()) === 0, { timeoutMs: 5_000 });
+    expect(performance.now() - start).toBeLessThan(300);
+  });
+
+  test('forgets what it sent more than a week ago, and keeps what it has not sent', async () => {
+    const old = "now() - interval '8 days'";
+    await pool.query(`${INSERT_BY_HAND_SENT} select gen_random_uuid(), 'old', n, '${SAVED}', '', '{}', ${old}, ${old}
+                      from generate_series(1, 12000) as n`);
+    await pool.query(
+      `${INSERT_BY_HAND_SENT} values (gen_random_uuid(), 'new', 1, '${SAVED}', '', '{}', now(), now())`,
+    );
+    await pool.query(
+      `insert into inbox (consumer, event_id, seen_at) values ('c', 'old', now() - interval '31 days'), ('c', 'new', now())`,
+    );
+    relayFor('records');
+    await until(async () => (await pool.query('select 1 from outbox')).rowCount === 1, { timeoutMs: 5_000 });
+    await until(async () => (await pool.query('select 1 from inbox')).rowCount === 1, { timeoutMs: 5_000 });
+  });
+
+  test('writes CloudEvents in binary mode', async () => {
+    relayFor('records');
+    const event = saved('a', 7);
+    await write(event);
+    await until(async () => (await unpublished()) === 0, { timeoutMs: 5_000 });
+    const { streams } = await jetstreamManager(await bus.whenUp());
+    const message = await streams.getMessage(STREAM, { seq: 1 });
+    const header = Object.fromEntries(
+      message?.header.keys().map((name) => [name, message.header.get(name)]) ?? [],
+    );
+    expect({ ...header, 'ce-time': Number.isNaN(Date.parse(header['ce-time'] ?? '')) }).toEqual({
+      'Nats-Msg-Id': event.eventId,
+      'Nats-Expected-Stream': STREAM,
+      'ce-specversion': '1.0',
+      'ce-id': event.eventId,
+      'ce-source': 'records',
+      'ce-type': SAVED,
+      'ce-subject': 'a',
+      'ce-time': false,
+      'ce-revision': '7',
+      'content-type': 'application/protobuf',
+    });
+  });
+
+  test('refuses to write an event that the bus could not carry', () => {
+    const payload = { id: 'a', parentId: 'x'.repeat(600_000), revision: '1' };
+    expect(() => newEvent(SAVED, payload, { aggregateId: 'a', revision: 1 })).toThrow(RangeError);
+  });
+});
+
+describe('stream', () => {
+  test('is made once and keeps what the operator has set', async () => {
+    const connection = await bus.whenUp();
+    const made = await ensureStream(connection, { maxBytes: 50 * 2 ** 20 });
+    await Promise.all([ensureStream(connection), ensureStream(connection), ensureStream(connection)]);
+    const { config } = await ensureStream(connection);
+    expect(config).toEqual(made.config);
+    expect(config).toMatchObject({
+      max_bytes: 50 * 2 ** 20,
+      num_replicas: 1,
+      discard: 'new',
+      deny_purge: true,
+    });
+    const changed = await ensureStream(connection, { maxBytes: 60 * 2 ** 20 });
+    expect(changed.config.max_bytes).toBe(60 * 2 ** 20);
+  });
+});
+
+describe('consumer', () => {
+  test('hands over what it asked for, decoded', async () => {
+    relayFor('records');
+    const seen: ReceivedEvent<typeof SAVED>[] = [];
+    consumerFor('c', [SAVED], async (events) => void seen.push(...events));
+    const event = saved('a', 3);
+    await write(deleted('b', 1), event);
+    await until(async () => seen.length === 1, { timeoutMs: 5_000 });
+    expect(seen.map(({ time, ...rest }) => ({ ...rest, hasTime: time instanceof Date }))).toEqual([
+      {
+        id: event.eventId,
+        subject: SAVED,
+        payload: { id: 'a', parentId: 'p', revision: '3' },
+        aggregateId: 'a',
+        revision: 3,
+        traceHeaders: {},
+        hasTime: true,
+      },
+    ]);
+  });
+
+  test('filters by several subjects, whatever the server can', async () => {
+    relayFor('records');
+    const seen: string[] = [];
+    const consumer = consumerFor(
+      'c',
+      [SAVED, DELETED],
+      async (events) => void seen.push(...events.map(nameOf)),
+    );
+    await write(
+      saved('a', 1),
+      deleted('b', 1),
+      newEvent('knowledge.records.record.changed', {}, { aggregateId: 'c', revision: 1 }),
+    );
+    await until(async () => seen.length === 2 && (await consumer.pending()) === 0, { timeoutMs: 5_000 });
+    expect(seen).toEqual(['a@1', 'b@1']);
+  });
+
+  test('keeps a poisonous event as a dead letter and lets the others pass', async () => {
+    relayFor('records');
+    const done: string[] = [];
+    const attempts: string[][] = [];
+    const consumer = consumerFor(
+      'c',
+      [SAVED],
+      async (events) => {
+        attempts.push(events.map(nameOf));
+        if (events.some(({ aggregateId }) => aggregateId === 'bad')) throw new Error('cannot be');
+        done.push(...events.map(nameOf));
+      },
+      { retryDelaysMs: [20, 20] },
+    );
+    const bad = saved('bad', 1);
+    await write(saved('a', 1), bad, saved('b', 1), saved('c', 1));
+    await until(async () => (await deadLetters()).length === 1 && (await consumer.pending()) === 0, {
+      timeoutMs: 10_000,
+    });
+    await write(saved('d', 1));
+    await until(async () => done.includes('d@1'), { timeoutMs: 5_000 });
+
+    expect(done).toEqual(['a@1', 'b@1', 'c@1', 'd@1']);
+    expect(attempts.filter((names) => names.includes('bad@1') && names.length === 1)).toHaveLength(3);
+    expect(await deadLetters()).toEqual([
+      {
+        consumer: 'c',
+        event_id: bad.eventId,
+        subject: SAVED,
+        deliveries: 3,
+        reason: 'cannot be',
+        payload: Buffer.from(bad.payload),
+      },
+    ]);
+  });
+
+  test('keeps at once what it cannot read', async () => {
+    const done: string[] = [];
+    relayFor('records');
+    const consumer = consumerFor('c', [SAVED], async (events) => void done.push(...events.map(nameOf)));
+    const connection = await bus.whenUp();
+    await ensureStream(connection);
+    const envelope = headers();
+    for (const [name, value] of [
+      ['ce-id', 'torn'],
+      ['ce-revision', '1'],
+      ['ce-time', new Date().toISOString()],
+    ] as const) {
+      envelope.set(name, value);
+    }
+    connection.publish(SAVED, Buffer.from([0x0f]), { headers: envelope });
+    connection.publish(SAVED, Buffer.from('naked'));
+    await connection.flush();
+    await write(saved('a', 1));
+    await until(async () => done.length === 1 && (await consumer.pending()) === 0, { timeoutMs: 5_000 });
+    expect((await deadLetters()).map(({ event_id, deliveries }) => ({ event_id, deliveries }))).toEqual([
+      { event_id: 'seq-2', deliveries: 1 },
+      { event_id: 'torn', deliveries: 1 },
+    ]);
+  });
+
+  test('waits without blaming an event while what the handler needs is away', async () => {
+    relayFor('records');
+    let calls = 0;
+    const done: string[] = [];
+    consumerFor(
+      'c',
+      [SAVED],
+      async (events) => {
+        calls += 1;
+        if (calls <= 3)
+          throw new Error('no', { cause: Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }) });
+        done.push(...events.map(nameOf));
+      },
+      { retryDelaysMs: [] },
+    );
+    await write(saved('a', 1), saved('b', 1));
+    await until(async () => done.length === 2, { timeoutMs: 10_000 });
+    expect({ done, letters: await deadLetters() }).toEqual({ done: ['a@1', 'b@1'], letters: [] });
+  });
+
+  test('goes on where it stopped', async () => {
+    relayFor('records');
+    const first: string[] = [];
+    const consumer = consumerFor('c', [SAVED], async (events) => void first.push(...events.map(nameOf)));
+    await write(saved('a', 1));
+    await until(async () => first.length === 1 && (await consumer.pending()) === 0, { timeoutMs: 5_000 });
+    await consumer.stop();
+    await write(saved('a', 2), saved('a', 3));
+    await until(async () => (await unpublished()) === 0, { timeoutMs: 5_000 });
+
+    const second: string[] = [];
+    const again = consumerFor('c', [SAVED], async (events) => void second.push(...events.map(nameOf)));
+    await until(async () => (await again.pending()) === 0, { timeoutMs: 5_000 });
+    expect({ first, second }).toEqual({ first: ['a@1'], second: ['a@2', 'a@3'] });
+  });
+
+  test('gives back at its stop what it has not done', async () => {
+    relayFor('records');
+    let letGo: (() => void) | undefined;
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    const started: string[] = [];
+    const first = consumerFor(
+      'c',
+      [SAVED],
+      async (events) => {
+        started.push(...events.map(nameOf));
+        await held;
+      },
+      { maxBatch: 1 },
+    );
+    await write(saved('a', 1), saved('b', 1), saved('c', 1));
+    await until(async () => started.length === 1, { timeoutMs: 5_000 });
+    const stopped = first.stop();
+    letGo?.();
+    await stopped;
+
+    const second: string[] = [];
+    const again = consumerFor('c', [SAVED], async (events) => void second.push(...events.map(nameOf)));
+    await until(async () => (await again.pending()) === 0, { timeoutMs: 15_000 });
+    expect({ started, second: [...new Set(second)].sort() }).toEqual({
+      started: ['a@1'],
+      second: ['b@1', 'c@1'],
+    });
+  });
+
+  test('gets everything through outages of the bus', async () => {
+    relayFor('records');
+    const seen = new Set<string>();
+    consumerFor('c', [SAVED], async (events) => events.forEach((event) => void seen.add(nameOf(event))));
+    for (let n = 1; n <= 30; n += 1) {
+      await write(saved('a', n));
+      if (n % 10 === 5) await proxy.cut();
+      if (n % 10 === 0) await proxy.open();
+    }
+    await until(async () => seen.size === 30, { timeoutMs: 25_000 });
+  });
+
+  test('comes back when the stream is lost', async () => {
+    relayFor('records');
+    const seen: string[] = [];
+    consumerFor('c', [SAVED], async (events) => void seen.push(...events.map(nameOf)));
+    await write(saved('a', 1));
+    await until(async () => seen.length === 1, { timeoutMs: 5_000 });
+    const { streams } = await jetstreamManager(await bus.whenUp());
+    await streams.delete(STREAM);
+    await write(saved('a', 2));
+    await until(async () => seen.includes('a@2'), { timeoutMs: 15_000 });
+  });
+
+  test('shares the work with a second one of the same name', async () => {
+    relayFor('records');
+    const seen: string[] = [];
+    const handle = async (events: ReceivedEvent<typeof SAVED>[]) => void seen.push(...events.map(nameOf));
+    const consumer = consumerFor('c', [SAVED], handle);
+    consumerFor('c', [SAVED], handle);
+    const events = Array.from({ length: 500 }, (_, n) => saved('a', n));
+    await write(...events);
+    await until(async () => seen.length >= 500 && (await consumer.pending()) === 0, { timeoutMs: 10_000 });
+    expect(seen.toSorted()).toEqual(events.map(({ revision }) => `a@${revision}`).sort());
+  });
+});
+
+describe('inbox', () => {
+  test('lets each consumer do each event once', async () => {
+    const [a, b] = [{ id: 'a' }, { id: 'b' }];
+    const claim = (consumer: string, events: { id: string }[]) => claimEvents(querier(), consumer, events);
+    expect([
+      await claim('c', [a, a]),
+      await claim('c', [b, a]),
+      await claim('other', [a]),
+      await claim('c', []),
+    ]).toEqual([[a], [b], [a], []]);
+  });
+});
+
+const INSERT_BY_HAND = 'insert into outbox (event_id, aggregate_id, revision, subject, payload, headers)';
+const INSERT_BY_HAND_SENT =
+  'insert into outbox (event_id, aggregate_id, revision, subject, payload, headers, created_at, published_at)';
+
+const saved = (id: string, revision: number) =>
+  newEvent(SAVED, { id, parentId: 'p', revision: String(revision) }, { aggregateId: id, revision });
+const deleted = (id: string, revision: number) =>
+  newEvent(DELETED, { id, parentId: 'p', revision: String(revision) }, { aggregateId: id, revision });
+const nameOf = ({ aggregateId, revision }: { aggregateId: string; revision: number }) =>
+  `${aggregateId}@${revision}`;
+
+function relayFor(source: string): Relay {
+  const relay = startRelay({ databaseUrl: database.url, natsConnection: bus, source, logger });
+  running.push(relay);
+  return relay;
+}
+
+function consumerFor<Subject extends ReceivedEvent['subject']>(
+  durable: string,
+  subjects: Subject[],
+  handleBatch: (events: ReceivedEvent<Subject>[]) => Promise<void>,
+  options: Partial<ConsumerOptions<Subject>> = {},
+): Consumer {
+  const consumer = startConsumer({
+    connection: bus,
+    durable,
+    subjects,
+    handleBatch,
+    database: executor(pool),
+    logger,
+    ...options,
+  });
+  running.push(consumer);
+  return consumer;
+}
+
+function executor(client: Pick<Pool, 'query'>): SqlExecutor {
+  return { $executeRawUnsafe: async (sql, ...values) => (await client.query(sql, values)).rowCount ?? 0 };
+}
+
+function querier(): SqlQuerier {
+  return { $queryRawUnsafe: async (sql, ...values) => (await pool.query(sql, values)).rows as never };
+}
+
+async function write(...events: OutboxEvent[]): Promise<void> {
+  await appendEvents(executor(pool), events);
+}
+
+/** A connection of its own, for a transaction that stays open. */
+async function session(): Promise<PoolClient> {
+  const client = await pool.connect();
+  client.on('error', () => {});
+  running.push({ stop: async () => client.release(true) });
+  return client;
+}
+
+async function unpublished(): Promise<number> {
+  return (await pool.query('select 1 from outbox where published_at is null')).rowCount ?? 0;
+}
+
+async function deadLetters() {
+  const { rows } = await pool.query(
+    'select consumer, event_id, subject, deliveries, reason, payload from dead_letter order by event_id',
+  );
+  return rows;
+}
+
+async function relaySessions(): Promise<number[]> {
+  const { rows } = await pool.query<{ pid: number }>(
+    `select pid from pg_stat_activity where datname = current_database() and application_name like 'relay %'`,
+  );
+  return rows.map(({ pid }) => pid);
+}
+
+async function lockHolders(): Promise<string[]> {
+  const { rows } = await pool.query<{ application_name: string }>(
+    `select application_name from pg_locks join pg_stat_activity using (pid)
+     where locktype = 'advisory' and granted and datname = current_database()`,
+  );
+  return rows.map(({ application_name }) => application_name);
+}
+
+/** What the stream holds, in its order. */
+async function streamed(): Promise<string[]> {
+  const connection = await bus.whenUp();
+  const { streams } = await jetstreamManager(connection);
+  const info = await streams.info(STREAM).catch(() => undefined);
+  const names: string[] = [];
+  for (let seq = info?.state.first_seq ?? 1; seq <= (info?.state.last_seq ?? 0); seq += 1) {
+    const message = await streams.getMessage(STREAM, { seq });
+    names.push(`${message?.header.get('ce-subject')}@${message?.header.get('ce-revision')}`);
+  }
+  return names;
+}
+
+interface Proxy {
+  url: string;
+  /** Drops every connection and lets none in. */
+  cut(): Promise<void>;
+  open(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** A cable between the tests and the server that can be pulled out. */
+async function startProxy(target: string): Promise<Proxy> {
+  const { hostname, port } = new URL(target);
+  const sockets = new Set<Socket>();
+  const listen = (at: number) =>
+    new Promise<Server>((resolve) => {
+      const server = createServer((inward) => {
+        const outward = dial(Number(port), hostname);
+        for (const [socket, other] of [
+          [inward, outward],
+          [outward, inward],
+        ] as const) {
+          sockets.add(socket);
+          socket.on('error', () => {});
+          socket.on('close', () => {
+            sockets.delete(socket);
+            other.destroy();
+          });
+        }
+        inward.pipe(outward).pipe(inward);
+      });
+      server.listen(at, '127.0.0.1', () => resolve(server));
+    });
+  let server: Server | undefined = await listen(0);
+  const address = server.address();
+  const ownPort = typeof address === 'object' && address !== null ? address.port : 0;
+  const cut = async () => {
+    const closed = new Promise<void>((resolve) => (server ? server.close(() => resolve()) : resolve()));
+    server = undefined;
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  };
+  return {
+    url: `nats://127.0.0.1:${ownPort}`,
+    cut,
+    open: async () => {
+      server ??= await listen(ownPort);
+    },
+    stop: cut,
+  };
+}
