@@ -1,4 +1,7 @@
+export { changeDraft, type DraftChange, draftForChange } from './change-draft.ts';
+export { decidePublication } from './decide-publication.ts';
 export type { DraftFace, Entity, EntityRef, Face, Form, Parent } from './entity.ts';
+export { refKey } from './entity-documents.ts';
 export type {
   DiscardedDraft,
   EntityKind,
@@ -6,7 +9,19 @@ export type {
   PublishedEntity,
   SavedDraft,
 } from './entity-kind.ts';
+export { loadEntities, lockEntities } from './entity-store.ts';
+export { isEntityId } from './id-rules.ts';
+export { type LifecycleHandlers, lifecycleContext, lifecycleHandlers } from './lifecycle.ts';
+export { findEntities, getEntity, type LifecycleContext } from './lifecycle-context.ts';
 export { type Decision, type FileCounts, type LifecycleDeps, NO_FILES } from './lifecycle-deps.ts';
 export type { LifecycleDatabase, LifecycleSql } from './lifecycle-sql.ts';
+export { assertUnlocked, draftLocked } from './lock-rules.ts';
 export { MIGRATIONS } from './migrations.ts';
+export { notFound, notRegistered, unknownId } from './missing-entity.ts';
+export { newEntityId } from './new-entity-id.ts';
+export { lockDraft, type OwnPublication, publishInTransaction, publishIssuesOf } from './own-publication.ts';
+export { assertService, may, permit } from './permission.ts';
+export { preparePublication } from './prepare-publication.ts';
+export { unlockDrafts } from './staging-store.ts';
+export { type Janitor, type JanitorOptions, startJanitor } from './start-janitor.ts';
 export type { StoredDocument, StoredFiles, StoredPid } from './stored-document.ts';

@@ -3,8 +3,8 @@
  * satisfies it as it is, so each service passes its own and shares its transactions.
  */
 export interface LifecycleSql {
-  $queryRawUnsafe<Rows>(sql: string, ...values: unknown[]): PromiseLike<Rows>;
-  $executeRawUnsafe(sql: string, ...values: unknown[]): PromiseLike<number>;
+  $queryRawUnsafe<Rows>(sql: string, ...values: unknown[]): Promise<Rows>;
+  $executeRawUnsafe(sql: string, ...values: unknown[]): Promise<number>;
 }
 
 /** A client that can open transactions; `Tx` is what the service's own hooks get. */

@@ -1,0 +1,103 @@
+import { type EntityAction, isAction } from '@kr/access-policy';
+import { signTicket, type TicketAudience } from '@kr/caller';
+import type { AuthoriseRequest__Output, AuthoriseResponse } from '@kr/contracts';
+import type { CallContext } from '@kr/rpc';
+import { ServiceError } from '@kr/service-error';
+import type { Entity, Face, Form } from './entity.ts';
+import { loadVersions } from './entity-store.ts';
+import { getEntity, type LifecycleContext } from './lifecycle-context.ts';
+import type { LifecycleSql } from './lifecycle-sql.ts';
+import { assertUnlocked } from './lock-rules.ts';
+import { notFound } from './missing-entity.ts';
+import { permit } from './permission.ts';
+import { formOf } from './read-entities.ts';
+
+const TICKET_LIFETIME_MS = 60_000;
+
+/** Where the work of an action is done, and whether it changes the draft. */
+const ELSEWHERE: Partial<Record<EntityAction, { audience: TicketAudience; isWrite: boolean }>> = {
+  read_files: { audience: 'files', isWrite: false },
+  read_draft_files: { audience: 'files', isWrite: false },
+  write_files: { audience: 'files', isWrite: true },
+  import_files: { audience: 'files', isWrite: true },
+  manage_links: { audience: 'access-links', isWrite: false },
+};
+
+/**
+ * RPC Authorise: decides about an action that another service carries out and signs a ticket for it.
+ *
+ * @throws ServiceError
+ *   - `not_found`: no such entity or form; nothing to import from
+ *   - `unauthenticated`, `forbidden`: the caller may not
+ *   - `conflict` (`draft_locked`): a write to what is being published
+ *   - `invalid`: no such action
+ */
+export function authoriseAction<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+  const { ticketKeys } = context;
+  return async (
+    request: AuthoriseRequest__Output,
+    { principal }: CallContext,
+  ): Promise<AuthoriseResponse> => {
+    const entity = await getEntity(context, request.id);
+    const form = formOf(request.form);
+    const action = actionOn(request.action, form);
+    const work = ELSEWHERE[action];
+    const face = faceFor(entity, form, work?.audience);
+    const now = context.now();
+    permit(principal, action, entity, face, now);
+    if (work?.isWrite === true && entity.draft !== null) assertUnlocked(entity.draft);
+
+    const sourceEntityId = action === 'import_files' ? await previousVersion(context, entity) : null;
+    const { files } = face.document;
+    const ticket =
+      work === undefined
+        ? ''
+        : signTicket(
+            {
+              audience: work.audience,
+              entityId: entity.id,
+              parentId: entity.parent.id,
+              form,
+              // Reading has one name for those who carry it out, whichever form it is of.
+              actions: [...new Set([request.action, action, ...(isReading(action) ? ['read_files'] : [])])],
+              sourceEntityId,
+              userId: principal.userId,
+              expiresAt: now.getTime() + TICKET_LIFETIME_MS,
+            },
+            ticketKeys[work.audience],
+          );
+    return {
+      ticket,
+      parentId: entity.parent.id,
+      filesEnabled: files.enabled,
+      defaultPreview: files.default_preview ?? '',
+      order: [...files.order],
+    };
+  };
+}
+
+function actionOn(name: string, form: Form): EntityAction {
+  const isOnEntity = (action: string): action is EntityAction =>
+    isAction(action) && !['search', 'create', 'list_own', 'list_draft_resources'].includes(action);
+  if (!isOnEntity(name)) throw new ServiceError('invalid', `There is no action '${name}'.`);
+  return name === 'read_files' && form === 'draft' ? 'read_draft_files' : name;
+}
+
+const isReading = (action: EntityAction): boolean => action === 'read_files' || action === 'read_draft_files';
+
+/** Links belong to the parent: any form that is there will do. */
+function faceFor(entity: Entity, form: Form, audience: TicketAudience | undefined): Face {
+  const face = audience === 'access-links' ? (entity.published ?? entity.draft) : entity[form];
+  if (face === null) throw notFound();
+  return face;
+}
+
+async function previousVersion<Tx extends LifecycleSql>(
+  { database }: LifecycleContext<Tx>,
+  { parent, versionIndex }: Entity,
+): Promise<string> {
+  const versions = await loadVersions(database, parent.id, { limit: versionIndex, offset: 0 });
+  const previous = versions.find((one) => one.versionIndex < versionIndex);
+  if (previous === undefined) throw notFound();
+  return previous.id;
+}

@@ -1,0 +1,78 @@
+import type { EntityAction } from '@kr/access-policy';
+import type { Principal } from '@kr/caller';
+import { ServiceError } from '@kr/service-error';
+import type { DraftFace, Entity } from './entity.ts';
+import { loadEntities, loadLocked } from './entity-store.ts';
+import { assertRevision, draftFace, type LifecycleContext } from './lifecycle-context.ts';
+import type { LifecycleSql } from './lifecycle-sql.ts';
+import { assertUnlocked } from './lock-rules.ts';
+import { unknownId, whyMissing } from './missing-entity.ts';
+import { permit } from './permission.ts';
+import { transact } from './transact.ts';
+
+export interface DraftChange {
+  id: string;
+  /** Zero: whatever it is. */
+  ifRevision?: string | number;
+  action: EntityAction;
+  principal: Principal;
+}
+
+/**
+ * The draft as it is now, when the caller may change it; a change asks before it does anything that takes time.
+ *
+ * @throws ServiceError as `changeDraft`
+ */
+export async function draftForChange<Tx extends LifecycleSql>(
+  context: LifecycleContext<Tx>,
+  change: DraftChange,
+): Promise<{ entity: Entity; draft: DraftFace }> {
+  const entity = (await loadEntities(context.database, [change.id])).get(change.id);
+  if (entity === undefined) throw (await whyMissing(context, [change.id]))(change.id);
+  if (entity.draft?.lockedBy != null && (await isReleased(context, entity.draft.lockedBy))) {
+    return draftForChange(context, change);
+  }
+  return { entity, draft: checked(entity, change, context.now()) };
+}
+
+/**
+ * Changes a draft in one transaction in which nobody else can, and nothing publishes it.
+ *
+ * @throws ServiceError, in this order
+ *   - `not_found`: no such entity, or it has no draft
+ *   - `precondition_failed`: it is not at the revision the caller has seen
+ *   - `unauthenticated`, `forbidden`: the caller may not
+ *   - `conflict` (`draft_locked`): it is being published
+ */
+export async function changeDraft<Tx extends LifecycleSql, Result>(
+  context: LifecycleContext<Tx>,
+  change: DraftChange,
+  run: (tx: Tx, entity: Entity, draft: DraftFace) => Promise<Result>,
+): Promise<Result> {
+  return transact(context, async (tx) => {
+    const entity = await loadLocked(tx, change.id);
+    if (entity === undefined) throw unknownId();
+    return run(tx, entity, checked(entity, change, context.now()));
+  });
+}
+
+function checked(entity: Entity, { ifRevision = 0, action, principal }: DraftChange, now: Date): DraftFace {
+  const draft = draftFace(entity);
+  assertRevision(ifRevision, draft);
+  permit(principal, action, entity, draft, now);
+  assertUnlocked(draft);
+  return draft;
+}
+
+/** A lock whose publication is decided is as good as gone; one that cannot be asked about stands. */
+async function isReleased<Tx extends LifecycleSql>(
+  { publications }: LifecycleContext<Tx>,
+  publicationId: string,
+): Promise<boolean> {
+  try {
+    return await publications.settle([publicationId]);
+  } catch (thrown) {
+    if (ServiceError.from(thrown).kind === 'unavailable') return false;
+    throw thrown;
+  }
+}

@@ -1,0 +1,28 @@
+import { ServiceError } from '@kr/service-error';
+import { type ContentInput, type DraftContent, draftContent } from './content-rules.ts';
+import { findDoiOwners } from './draft-store.ts';
+import type { JsonObject } from './json-object.ts';
+import type { LifecycleSql } from './lifecycle-sql.ts';
+import { externalDoi, takenDoi } from './pids-rules.ts';
+
+/**
+ * The content that a body gives a draft, with its problems.
+ *
+ * @throws ServiceError `invalid` for what not even a draft may say
+ */
+export async function checkContent(
+  sql: LifecycleSql,
+  body: JsonObject,
+  input: ContentInput,
+): Promise<DraftContent> {
+  const content = draftContent(body, input);
+  if (content.fatal.length > 0) {
+    throw new ServiceError('invalid', 'A validation error occurred.', { issues: content.fatal });
+  }
+  const doi = externalDoi(content.document.pids);
+  if (doi === undefined) return content;
+  const owners = await findDoiOwners(sql, [doi]);
+  return owners.every(({ id }) => id === input.id)
+    ? content
+    : { ...content, issues: [...content.issues, takenDoi(doi)] };
+}

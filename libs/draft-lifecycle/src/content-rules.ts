@@ -1,0 +1,101 @@
+import { checkAccess, checkMetadata, OPEN_ACCESS, type StoredAccess } from '@kr/metadata';
+import type { Issue } from '@kr/service-error';
+import type { EntityKind } from './entity-kind.ts';
+import { filesIssues, filesOptions, previewIssues } from './files-rules.ts';
+import { issue, issuesOf, unknownKeys } from './issue-rules.ts';
+import { isJsonObject, type JsonObject } from './json-object.ts';
+import type { FileCounts } from './lifecycle-deps.ts';
+import { checkPids, type StoredPids } from './pids-rules.ts';
+import type { StoredDocument } from './stored-document.ts';
+
+/** The draft that a body replaces. */
+export interface ReplacedDraft {
+  document: StoredDocument;
+  issues: readonly Issue[];
+}
+
+export interface ContentInput {
+  kind: EntityKind['name'];
+  id: string;
+  doiPrefix: string;
+  now: Date;
+  counts: FileCounts;
+  /** What the published form has registered; empty while there is none. */
+  registered: StoredPids;
+  /** Null when the draft is new. */
+  before: ReplacedDraft | null;
+}
+
+/** The content of a draft as a body says it, with everything that is wrong with it. */
+export interface DraftContent {
+  document: StoredDocument;
+  /** Saved with the draft. */
+  issues: Issue[];
+  /** Refuse the body altogether. */
+  fatal: Issue[];
+}
+
+/** Replaces a draft's content by a body (REST document, 4.1 and 4.4). Unknown top-level keys are nobody's business. */
+export function draftContent(body: JsonObject, input: ContentInput): DraftContent {
+  const { kind, id, doiPrefix, counts, registered, before } = input;
+  const metadata = checkMetadata(body['metadata'], kind, { strict: false });
+  const access = draftAccess(body['access'], input);
+  const custom = customFieldIssues(body['custom_fields']);
+  const pids = checkPids(body['pids'], { id, doiPrefix, registered, before: before?.document.pids ?? {} });
+  const files = filesOptions(body['files'], before?.document.files ?? null, counts);
+  const fit = before === null ? previewIssues(files.files, counts) : filesIssues(files.files, counts);
+  return {
+    document: {
+      metadata: metadata.metadata,
+      access: access.access,
+      files: files.files,
+      pids: pids.pids,
+      custom_fields: {},
+    },
+    issues: [...metadata.issues, ...access.issues, ...custom, ...pids.issues, ...files.issues, ...fit],
+    fatal: access.fatal,
+  };
+}
+
+/** Access that is not sent stays as it was, with what was wrong with it. */
+function draftAccess(
+  input: unknown,
+  { now, before }: ContentInput,
+): { access: StoredAccess; issues: Issue[]; fatal: Issue[] } {
+  if (input === undefined) {
+    const issues = before === null ? [] : issuesOf(before.issues, 'access');
+    return { access: before?.document.access ?? OPEN_ACCESS, issues, fatal: [] };
+  }
+  const checked = checkAccess(input, { now });
+  // The files of a restricted record are never open to everybody.
+  return checked.access.record === 'restricted'
+    ? { ...checked, access: { ...checked.access, files: 'restricted' } }
+    : checked;
+}
+
+/** No custom field is configured. */
+function customFieldIssues(input: unknown): Issue[] {
+  if (input === undefined) return [];
+  if (input === null) return [issue('custom_fields', 'Field may not be null.')];
+  return isJsonObject(input)
+    ? unknownKeys(input, [], 'custom_fields')
+    : [issue('custom_fields._schema', 'Invalid input type.')];
+}
+
+/** What the draft of a published entity starts from. */
+export function editContent(published: StoredDocument): StoredDocument {
+  const { enabled, default_preview, order } = published.files;
+  return { ...published, files: { enabled, default_preview, order } };
+}
+
+/** What the next version starts from: no files, no identifiers, nothing that speaks of this version alone. */
+export function nextVersionContent(published: StoredDocument, drops: readonly string[]): StoredDocument {
+  const metadata = Object.entries(published.metadata).filter(([name]) => !drops.includes(name));
+  return {
+    metadata: Object.fromEntries(metadata),
+    access: published.access,
+    files: { enabled: published.files.enabled, default_preview: null, order: [] },
+    pids: {},
+    custom_fields: published.custom_fields,
+  };
+}

@@ -1,0 +1,67 @@
+import type { CreateVersionRequest__Output, CreateVersionResponse } from '@kr/contracts';
+import { appendEvents } from '@kr/event-bus';
+import type { CallContext } from '@kr/rpc';
+import { nextVersionContent } from './content-rules.ts';
+import { insertVersion } from './draft-store.ts';
+import type { Entity } from './entity.ts';
+import { entityDocument } from './entity-documents.ts';
+import { findOpenVersion, loadEntities, loadVersions, lockParent } from './entity-store.ts';
+import { getEntity, type LifecycleContext, publishedFace } from './lifecycle-context.ts';
+import type { LifecycleSql } from './lifecycle-sql.ts';
+import { notRegistered } from './missing-entity.ts';
+import { permit } from './permission.ts';
+import { transact } from './transact.ts';
+
+/**
+ * RPC CreateVersion: the draft of the next version, made from the latest published one; an open one is the answer as
+ * it is.
+ *
+ * @throws ServiceError
+ *   - `not_found`: no such entity, or it was never published
+ *   - `unauthenticated`, `forbidden`: the caller may not
+ *   - `unavailable`: a version is staged and the coordinator cannot be asked
+ */
+export function createVersion<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+  return async (
+    { id }: CreateVersionRequest__Output,
+    { principal }: CallContext,
+  ): Promise<CreateVersionResponse> => {
+    const found = await getEntity(context, id);
+    permit(principal, 'new_version', found, publishedFace(found), context.now());
+    const entity = await transact(context, (tx) => openVersion(context, tx, found.parent.id));
+    return { document: await entityDocument(context, { entity, form: 'draft' }, principal) };
+  };
+}
+
+async function openVersion<Tx extends LifecycleSql>(
+  context: LifecycleContext<Tx>,
+  tx: Tx,
+  parentId: string,
+): Promise<Entity> {
+  const { kind, newId } = context;
+  await lockParent(tx, parentId);
+  const open = await findOpenVersion(tx, parentId);
+  if (open !== undefined) return open;
+  const [latest] = await loadVersions(tx, parentId, { limit: 1, offset: 0 });
+  if (latest === undefined) throw notRegistered();
+
+  const document = nextVersionContent(publishedFace(latest).document, kind.versionDrops);
+  const [id, versionIndex] = [await freeId(tx, newId), latest.lastIndex + 1];
+  const now = context.now();
+  await insertVersion(tx, { id, parentId, versionIndex, document }, now);
+  await appendEvents(tx, [kind.events.draftSaved({ id, parentId, revision: 1 })]);
+  return {
+    ...latest,
+    id,
+    versionIndex,
+    lastIndex: versionIndex,
+    published: null,
+    draft: { document, issues: [], revision: 1, lockedBy: null, createdAt: now, updatedAt: now },
+    nextDraftRevision: 2,
+  };
+}
+
+async function freeId(tx: LifecycleSql, newId: () => string): Promise<string> {
+  const id = newId();
+  return (await loadEntities(tx, [id])).size === 0 ? id : freeId(tx, newId);
+}

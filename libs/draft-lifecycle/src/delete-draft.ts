@@ -1,0 +1,40 @@
+import type { DeleteDraftRequest__Output, DeleteDraftResponse } from '@kr/contracts';
+import { appendEvents } from '@kr/event-bus';
+import type { CallContext } from '@kr/rpc';
+import { changeDraft, draftForChange } from './change-draft.ts';
+import { removeDraft } from './draft-store.ts';
+import type { LifecycleContext } from './lifecycle-context.ts';
+import type { LifecycleSql } from './lifecycle-sql.ts';
+
+/**
+ * RPC DeleteDraft: of what was never published nothing remains.
+ *
+ * @throws ServiceError, in this order
+ *   - `not_found`: no such entity, or it has no draft
+ *   - `precondition_failed`: it is not at `if_revision`
+ *   - `unauthenticated`, `forbidden`: the caller may not
+ *   - `conflict` (`draft_locked`): it is being published
+ */
+export function deleteDraft<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+  const { kind } = context;
+  return async (
+    { id, ifRevision }: DeleteDraftRequest__Output,
+    { principal }: CallContext,
+  ): Promise<DeleteDraftResponse> => {
+    const change = { id, ifRevision, action: 'delete_draft', principal } as const;
+    await draftForChange(context, change);
+    await changeDraft(context, change, async (tx, entity, draft) => {
+      const gone = {
+        id,
+        parentId: entity.parent.id,
+        revision: draft.revision + 1,
+        isPublished: entity.published !== null,
+        isParentGone: entity.published === null && entity.versionIndex === 1,
+      };
+      const packageIds = (await kind.hooks.draftDeleted?.(tx, gone)) ?? [];
+      await removeDraft(tx, gone);
+      await appendEvents(tx, [kind.events.draftDeleted(gone, packageIds)]);
+    });
+    return {};
+  };
+}

@@ -1,0 +1,44 @@
+import type { DiscardPidRequest__Output, DiscardPidResponse } from '@kr/contracts';
+import type { CallContext } from '@kr/rpc';
+import { ServiceError } from '@kr/service-error';
+import { changeDraft, draftForChange } from './change-draft.ts';
+import { changePids } from './change-pids.ts';
+import { entityDocument } from './entity-documents.ts';
+import type { LifecycleContext } from './lifecycle-context.ts';
+import type { LifecycleSql } from './lifecycle-sql.ts';
+import { unknownId } from './missing-entity.ts';
+
+/**
+ * RPC DiscardPid: gives a reserved identifier back.
+ *
+ * @throws ServiceError
+ *   - `not_found`: no such entity or draft, or it has no identifier of that scheme
+ *   - `unauthenticated`, `forbidden`: the caller may not
+ *   - `conflict` (`draft_locked`): it is being published
+ *   - `invalid`: the identifier is registered
+ */
+export function discardPid<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+  return async (
+    { id, scheme }: DiscardPidRequest__Output,
+    { principal }: CallContext,
+  ): Promise<DiscardPidResponse> => {
+    const change = { id, action: 'manage_pids', principal } as const;
+    await draftForChange(context, change);
+    const entity = await changeDraft(context, change, async (tx, entity, draft) => {
+      const { [scheme]: discarded, ...pids } = draft.document.pids;
+      if (discarded === undefined) throw unknownId();
+      if (entity.published?.document.pids[scheme]?.identifier === discarded.identifier) {
+        throw new ServiceError('invalid', 'A validation error occurred.', {
+          issues: [
+            {
+              field: '_schema',
+              messages: ['Cannot discard a reserved or registered persistent identifier.'],
+            },
+          ],
+        });
+      }
+      return changePids(context, tx, entity, draft, pids);
+    });
+    return { document: await entityDocument(context, { entity, form: 'draft' }, principal) };
+  };
+}

@@ -1,0 +1,130 @@
+import type { Issue } from '@kr/service-error';
+import type { SavedDraft } from './entity-kind.ts';
+import { lasting } from './issue-rules.ts';
+import type { LifecycleSql } from './lifecycle-sql.ts';
+import type { StoredDocument } from './stored-document.ts';
+
+interface Content {
+  document: StoredDocument;
+  issues: readonly Issue[];
+}
+
+/** A new entity with its own parent. False, and nothing written, when one of the ids is taken. */
+export async function insertEntity(
+  tx: LifecycleSql,
+  { id, parentId, ownerId, document, issues }: Content & { id: string; parentId: string; ownerId: string },
+  at: Date,
+): Promise<boolean> {
+  const written = await tx.$executeRawUnsafe(
+    `with free as (
+       select 1 where not exists (select from version where id in ($1, $2))
+                  and not exists (select from parent where id in ($1, $2))
+     ), p as (
+       insert into parent (id, owner_id, created_at) select $2, $3, $6::timestamptz from free
+     ), v as (
+       insert into version (id, parent_id, version_index) select $1, $2, 1 from free
+     )
+     insert into draft (id, document, issues, revision, created_at, updated_at)
+     select $1, $4::jsonb, $5::jsonb, 1, $6::timestamptz, $6::timestamptz from free`,
+    id,
+    parentId,
+    ownerId,
+    JSON.stringify(document),
+    JSON.stringify(lasting(issues)),
+    at.toISOString(),
+  );
+  return written === 1;
+}
+
+/** The next version of a parent that is locked, as a draft. */
+export async function insertVersion(
+  tx: LifecycleSql,
+  {
+    id,
+    parentId,
+    versionIndex,
+    document,
+  }: { id: string; parentId: string; versionIndex: number; document: StoredDocument },
+  at: Date,
+): Promise<void> {
+  await tx.$executeRawUnsafe(
+    `with v as (insert into version (id, parent_id, version_index) values ($1, $2, $3::int))
+     insert into draft (id, document, revision, created_at, updated_at)
+     values ($1, $4::jsonb, 1, $5::timestamptz, $5::timestamptz)`,
+    id,
+    parentId,
+    versionIndex,
+    JSON.stringify(document),
+    at.toISOString(),
+  );
+}
+
+/** The draft of a published entity that is locked. */
+export async function insertDraft(
+  tx: LifecycleSql,
+  { id, revision, document }: { id: string; revision: number; document: StoredDocument },
+  at: Date,
+): Promise<void> {
+  await tx.$executeRawUnsafe(
+    `insert into draft (id, document, revision, created_at, updated_at)
+     values ($1, $2::jsonb, $3::bigint, $4::timestamptz, $4::timestamptz)`,
+    id,
+    JSON.stringify(document),
+    revision,
+    at.toISOString(),
+  );
+}
+
+/** Replaces the content of a draft whose entity is locked; answers with its new change number. */
+export async function replaceDraft(
+  tx: LifecycleSql,
+  id: string,
+  { document, issues }: Content,
+  at: Date,
+): Promise<number> {
+  const [row] = await tx.$queryRawUnsafe<{ revision: bigint }[]>(
+    `update draft set document = $2::jsonb, issues = $3::jsonb, revision = revision + 1, updated_at = $4::timestamptz
+     where id = $1 returning revision`,
+    id,
+    JSON.stringify(document),
+    JSON.stringify(lasting(issues)),
+    at.toISOString(),
+  );
+  return Number(row?.revision);
+}
+
+/** Discards the draft of an entity that is locked; what was never published goes altogether. */
+export async function removeDraft(
+  tx: LifecycleSql,
+  {
+    id,
+    parentId,
+    revision,
+    isPublished,
+    isParentGone,
+  }: SavedDraft & { isPublished: boolean; isParentGone: boolean },
+): Promise<void> {
+  await tx.$executeRawUnsafe('delete from draft where id = $1', id);
+  if (isPublished) {
+    await tx.$executeRawUnsafe('update version set draft_revision = $2::bigint where id = $1', id, revision);
+    return;
+  }
+  await tx.$executeRawUnsafe('delete from version where id = $1', id);
+  if (isParentGone) await tx.$executeRawUnsafe('delete from parent where id = $1', parentId);
+}
+
+/** The entity that has this external DOI, other than the one that asks. */
+export async function findDoiOwners(
+  sql: LifecycleSql,
+  dois: readonly string[],
+): Promise<readonly { id: string; doi: string }[]> {
+  if (dois.length === 0) return [];
+  return sql.$queryRawUnsafe<{ id: string; doi: string }[]>(
+    `select id, document -> 'pids' -> 'doi' ->> 'identifier' as doi from version
+     where document -> 'pids' -> 'doi' is not null and document -> 'pids' -> 'doi' ->> 'identifier' = any($1::text[])
+     union
+     select id, document -> 'pids' -> 'doi' ->> 'identifier' from draft
+     where document -> 'pids' -> 'doi' is not null and document -> 'pids' -> 'doi' ->> 'identifier' = any($1::text[])`,
+    dois,
+  );
+}

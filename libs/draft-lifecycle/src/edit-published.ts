@@ -1,0 +1,48 @@
+import type { EditPublishedRequest__Output, EditPublishedResponse } from '@kr/contracts';
+import { appendEvents } from '@kr/event-bus';
+import type { CallContext } from '@kr/rpc';
+import { editContent } from './content-rules.ts';
+import { insertDraft } from './draft-store.ts';
+import { entityDocument } from './entity-documents.ts';
+import { loadLocked } from './entity-store.ts';
+import { getEntity, type LifecycleContext, publishedFace } from './lifecycle-context.ts';
+import type { LifecycleSql } from './lifecycle-sql.ts';
+import { unknownId } from './missing-entity.ts';
+import { permit } from './permission.ts';
+import { transact } from './transact.ts';
+
+/**
+ * RPC EditPublished: opens a draft of what is published; a draft that is open is the answer as it is.
+ *
+ * @throws ServiceError
+ *   - `not_found`: no such entity
+ *   - `unauthenticated`, `forbidden`: the caller may not
+ *   - `unavailable`: it is staged and the coordinator cannot be asked
+ */
+export function editPublished<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+  const { kind } = context;
+  return async (
+    { id }: EditPublishedRequest__Output,
+    { principal }: CallContext,
+  ): Promise<EditPublishedResponse> => {
+    const found = await getEntity(context, id);
+    const now = context.now();
+    permit(principal, 'edit', found, found.draft ?? publishedFace(found), now);
+
+    const entity =
+      found.draft !== null
+        ? found
+        : await transact(context, async (tx) => {
+            const entity = await loadLocked(tx, id);
+            if (entity === undefined) throw unknownId();
+            if (entity.draft !== null) return entity;
+            const document = editContent(publishedFace(entity).document);
+            const revision = entity.nextDraftRevision;
+            await insertDraft(tx, { id, revision, document }, now);
+            await appendEvents(tx, [kind.events.draftSaved({ id, parentId: entity.parent.id, revision })]);
+            const draft = { document, issues: [], revision, lockedBy: null, createdAt: now, updatedAt: now };
+            return { ...entity, draft };
+          });
+    return { document: await entityDocument(context, { entity, form: 'draft' }, principal) };
+  };
+}

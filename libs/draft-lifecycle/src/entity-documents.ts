@@ -1,0 +1,108 @@
+import { anonymous, type Principal } from '@kr/caller';
+import type { EntityDocument, Form as FormName } from '@kr/contracts';
+import type { Issue } from '@kr/service-error';
+import type { Entity, EntityRef, Face, Form } from './entity.ts';
+import { filesIssues } from './files-rules.ts';
+import { issuesOf } from './issue-rules.ts';
+import type { JsonObject } from './json-object.ts';
+import type { LifecycleContext } from './lifecycle-context.ts';
+import { type FileCounts, NO_FILES } from './lifecycle-deps.ts';
+import type { LifecycleSql } from './lifecycle-sql.ts';
+import { may, viewOf } from './permission.ts';
+import { renderEntity } from './render-rules.ts';
+
+/** One form of an entity that is to be shown. */
+export interface Shown {
+  entity: Entity;
+  form: Form;
+}
+
+/** What the caller of a change knows already. */
+export interface Known {
+  /** Counts of the drafts' buckets. */
+  counts?: ReadonlyMap<string, FileCounts>;
+  /** Instead of what is stored: a change answers with everything that was wrong with its body. */
+  issues?: readonly Issue[];
+  /** Follows everything else. */
+  tail?: JsonObject;
+}
+
+/** Renders forms for one caller, in order: at most one call for counts and one statement for relations. */
+export async function entityDocuments<Tx extends LifecycleSql>(
+  context: LifecycleContext<Tx>,
+  shown: readonly Shown[],
+  principal: Principal,
+  known: Known = {},
+): Promise<EntityDocument[]> {
+  const { kind, database } = context;
+  const faces = shown.flatMap(({ entity, form }) => {
+    const face = entity[form];
+    return face === null ? [] : [{ entity, form, face }];
+  });
+  const drafts = faces.filter(({ form }) => form === 'draft').map(({ entity }) => entity.id);
+  const [counts, related] = await Promise.all([
+    known.counts ?? (drafts.length > 0 ? context.describeBuckets(drafts) : new Map<string, FileCounts>()),
+    kind.relations(
+      database,
+      faces.map(({ entity, form }) => ({ id: entity.id, form })),
+    ),
+  ]);
+  const now = context.now();
+  return faces.map(({ entity, form, face }) => {
+    const bucket = counts.get(entity.id) ?? NO_FILES;
+    const view = viewOf(principal, entity, face, form === 'draft', now);
+    const json = renderEntity(entity, face, {
+      kind,
+      form,
+      view,
+      related: related.get(refKey({ id: entity.id, form })) ?? [],
+      fileCount: form === 'draft' ? bucket.entries : (face.document.files.entries ?? 0),
+      issues: form === 'draft' ? (known.issues ?? standingIssues(entity, bucket)) : [],
+      now,
+    });
+    return {
+      id: entity.id,
+      parentId: entity.parent.id,
+      form: FORM_NAMES[form],
+      revision: String(face.revision),
+      json: Buffer.from(JSON.stringify({ ...json, ...known.tail })),
+      isPublic: form === 'published' && isWhatAnybodySees(view, entity, face, now),
+      doi: face.document.pids['doi']?.identifier ?? '',
+    };
+  });
+}
+
+/** One form that is known to be there. */
+export async function entityDocument<Tx extends LifecycleSql>(
+  context: LifecycleContext<Tx>,
+  shown: Shown,
+  principal: Principal,
+  known: Known = {},
+): Promise<EntityDocument> {
+  const [document] = await entityDocuments(context, [shown], principal, known);
+  if (document === undefined) throw new Error(`${shown.entity.id} has no ${shown.form} form`);
+  return document;
+}
+
+export const FORM_NAMES = { draft: 'FORM_DRAFT', published: 'FORM_PUBLISHED' } as const satisfies Record<
+  Form,
+  FormName
+>;
+
+export function refKey({ id, form }: EntityRef): string {
+  return `${form}:${id}`;
+}
+
+/** What was wrong when the draft was saved and still is: files come and go without the draft being saved. */
+function standingIssues({ draft }: Entity, counts: FileCounts): Issue[] {
+  if (draft === null) return [];
+  const current = new Set(filesIssues(draft.document.files, counts).map((one) => JSON.stringify(one)));
+  const ofFiles = new Set(issuesOf(draft.issues, 'files'));
+  return draft.issues.filter((one) => !ofFiles.has(one) || current.has(JSON.stringify(one)));
+}
+
+function isWhatAnybodySees(view: ReturnType<typeof viewOf>, entity: Entity, face: Face, now: Date): boolean {
+  const nobody = anonymous('');
+  const open = viewOf(nobody, entity, face, false, now);
+  return may(nobody, 'read', entity, face, now) && JSON.stringify(open) === JSON.stringify(view);
+}

@@ -1,0 +1,135 @@
+import type { Issue } from '@kr/service-error';
+import type { Entity } from './entity.ts';
+import type { LifecycleSql } from './lifecycle-sql.ts';
+import type { StoredDocument } from './stored-document.ts';
+
+interface EntityRow {
+  id: string;
+  parent_id: string;
+  version_index: number;
+  document: StoredDocument | null;
+  revision: bigint;
+  draft_revision: bigint;
+  created_at: Date | null;
+  updated_at: Date | null;
+  owner_id: string;
+  managed_by: string | null;
+  was_managed: boolean;
+  link_ids: string[];
+  pending: string[] | null;
+  latest_index: number;
+  last_index: number;
+  d_document: StoredDocument | null;
+  d_issues: Issue[] | null;
+  d_revision: bigint | null;
+  d_locked_by: string | null;
+  d_created_at: Date | null;
+  d_updated_at: Date | null;
+}
+
+// The versions of a parent are few and found by its index, so what is derived from them costs no second query.
+const SELECT = `
+  select v.id, v.parent_id, v.version_index, v.document, v.revision, v.draft_revision, v.created_at, v.updated_at,
+         p.owner_id, p.managed_by, p.was_managed, p.link_ids,
+         s.pending, s.latest_index, s.last_index,
+         d.document as d_document, d.issues as d_issues, d.revision as d_revision, d.locked_by as d_locked_by,
+         d.created_at as d_created_at, d.updated_at as d_updated_at
+  from version v
+  join parent p on p.id = v.parent_id
+  left join draft d on d.id = v.id
+  cross join lateral (
+    select coalesce(max(version_index) filter (where visible), 0) as latest_index,
+           max(version_index) as last_index,
+           array_agg(distinct publication_id) filter (where publication_id is not null) as pending
+    from version where parent_id = v.parent_id
+  ) s`;
+
+/** The entities of these ids, by id; one statement whatever their number. Staged forms are only named, not shown. */
+export async function loadEntities(sql: LifecycleSql, ids: readonly string[]): Promise<Map<string, Entity>> {
+  if (ids.length === 0) return new Map();
+  const rows = await sql.$queryRawUnsafe<EntityRow[]>(`${SELECT} where v.id = any($1::text[])`, ids);
+  return new Map(rows.map((row) => [row.id, entityOf(row)]));
+}
+
+/** Waits for whoever changes these entities, in one order for everybody, and keeps others from changing them. */
+export async function lockEntities(sql: LifecycleSql, ids: readonly string[]): Promise<void> {
+  await sql.$queryRawUnsafe('select id from version where id = any($1::text[]) order by id for update', ids);
+}
+
+/** As the entity is once nobody else is changing it; undefined if it is gone. Not a snapshot taken before the wait. */
+export async function loadLocked(sql: LifecycleSql, id: string): Promise<Entity | undefined> {
+  await lockEntities(sql, [id]);
+  return (await loadEntities(sql, [id])).get(id);
+}
+
+/** Keeps others from opening a version of this parent or changing what its versions share. */
+export async function lockParent(sql: LifecycleSql, parentId: string): Promise<void> {
+  await sql.$queryRawUnsafe('select id from parent where id = $1 for update', parentId);
+}
+
+/** The version of a parent that was not published yet; there is at most one. */
+export async function findOpenVersion(sql: LifecycleSql, parentId: string): Promise<Entity | undefined> {
+  const rows = await sql.$queryRawUnsafe<EntityRow[]>(
+    `${SELECT} where v.parent_id = $1 and not v.visible`,
+    parentId,
+  );
+  return rows.map(entityOf)[0];
+}
+
+/** The published versions of a parent, highest first. */
+export async function loadVersions(
+  sql: LifecycleSql,
+  parentId: string,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<Entity[]> {
+  const rows = await sql.$queryRawUnsafe<EntityRow[]>(
+    `${SELECT} where v.parent_id = $1 and v.visible order by v.version_index desc limit $2::int offset $3::int`,
+    parentId,
+    limit,
+    offset,
+  );
+  return rows.map(entityOf);
+}
+
+function entityOf(row: EntityRow): Entity {
+  return {
+    id: row.id,
+    versionIndex: row.version_index,
+    parent: {
+      id: row.parent_id,
+      ownerId: row.owner_id,
+      managedBy: row.managed_by,
+      wasManaged: row.was_managed,
+      linkIds: row.link_ids,
+    },
+    published: publishedOf(row),
+    draft: draftOf(row),
+    pending: row.pending ?? [],
+    latestIndex: row.latest_index,
+    lastIndex: row.last_index,
+    nextDraftRevision: Math.max(Number(row.revision), Number(row.draft_revision)) + 1,
+  };
+}
+
+function publishedOf({ document, revision, created_at, updated_at }: EntityRow): Entity['published'] {
+  if (document === null || created_at === null || updated_at === null) return null;
+  return { document, revision: Number(revision), createdAt: created_at, updatedAt: updated_at };
+}
+
+function draftOf(row: EntityRow): Entity['draft'] {
+  const {
+    d_document: document,
+    d_revision: revision,
+    d_created_at: createdAt,
+    d_updated_at: updatedAt,
+  } = row;
+  if (document === null || revision === null || createdAt === null || updatedAt === null) return null;
+  return {
+    document,
+    issues: row.d_issues ?? [],
+    revision: Number(revision),
+    lockedBy: row.d_locked_by,
+    createdAt,
+    updatedAt,
+  };
+}

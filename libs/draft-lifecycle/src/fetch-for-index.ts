@@ -1,0 +1,65 @@
+import { servicePrincipal } from '@kr/caller';
+import type { FetchForIndexRequest__Output, FetchForIndexResponse, IndexDocument } from '@kr/contracts';
+import { effectiveAccess } from '@kr/metadata';
+import type { CallContext } from '@kr/rpc';
+import { ServiceError } from '@kr/service-error';
+import type { Form } from './entity.ts';
+import { entityDocuments, FORM_NAMES, type Shown } from './entity-documents.ts';
+import { findEntities, type LifecycleContext } from './lifecycle-context.ts';
+import type { LifecycleSql } from './lifecycle-sql.ts';
+import { assertService } from './permission.ts';
+import { isLatest } from './version-rules.ts';
+
+const MAX_IDS = 1_000;
+const FORMS: readonly Form[] = ['published', 'draft'];
+
+/**
+ * RPC FetchForIndex: both forms of each entity, as its owner would see them.
+ *
+ * @throws ServiceError
+ *   - `forbidden`: the caller is no service
+ *   - `invalid`: too many ids
+ *   - `unavailable`: one is staged and the coordinator cannot be asked, or the files service does not answer
+ */
+export function fetchForIndex<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+  return async (
+    { ids }: FetchForIndexRequest__Output,
+    { principal }: CallContext,
+  ): Promise<FetchForIndexResponse> => {
+    assertService(principal);
+    if (ids.length > MAX_IDS) throw new ServiceError('invalid', `Not more than ${MAX_IDS} entities at once.`);
+    const entities = await findEntities(context, [...new Set(ids)]);
+    const shown = [...entities.values()].flatMap((entity) =>
+      FORMS.filter((form) => entity[form] !== null).map((form) => ({ entity, form })),
+    );
+    const everything = servicePrincipal('index', principal.requestId);
+    const documents = await entityDocuments(context, shown, everything);
+    const now = context.now();
+    return { documents: shown.map((one, at) => indexDocument(one, documents[at]?.json, now)) };
+  };
+}
+
+function indexDocument({ entity, form }: Shown, json: IndexDocument['json'], now: Date): IndexDocument {
+  const face = entity[form];
+  if (face === null) throw new Error(`${entity.id} has no ${form} form`);
+  return {
+    id: entity.id,
+    parentId: entity.parent.id,
+    form: FORM_NAMES[form],
+    revision: String(face.revision),
+    ...(json === undefined ? {} : { json }),
+    ownerId: entity.parent.ownerId,
+    recordAccess: effectiveAccess(face.document.access, now).record,
+    versionIndex: entity.versionIndex,
+    isLatest: isLatest(entity),
+    isLatestDraft: entity.versionIndex === entity.lastIndex,
+    hasDraft: entity.draft !== null,
+    createdAt: timestamp(face.createdAt),
+    updatedAt: timestamp(face.updatedAt),
+  };
+}
+
+function timestamp(at: Date): { seconds: string; nanos: number } {
+  const ms = at.getTime();
+  return { seconds: String(Math.floor(ms / 1_000)), nanos: (((ms % 1_000) + 1_000) % 1_000) * 1_000_000 };
+}

@@ -1,0 +1,17 @@
+import type { FindIdsRequest__Output, FindIdsResponse } from '@kr/contracts';
+import type { CallContext } from '@kr/rpc';
+import type { LifecycleContext } from './lifecycle-context.ts';
+import type { LifecycleSql } from './lifecycle-sql.ts';
+import { assertService } from './permission.ts';
+
+/** RPC FindIds: those that are ours. @throws ServiceError `forbidden`: the caller is no service */
+export function findIds<Tx extends LifecycleSql>({ database }: LifecycleContext<Tx>) {
+  return async ({ ids }: FindIdsRequest__Output, { principal }: CallContext): Promise<FindIdsResponse> => {
+    assertService(principal);
+    const rows = await database.$queryRawUnsafe<{ id: string }[]>(
+      `select id from version where id = any($1::text[]) union select id from parent where id = any($1::text[])`,
+      ids,
+    );
+    return { ids: rows.map(({ id }) => id) };
+  };
+}

@@ -1,0 +1,69 @@
+import { ServiceError } from '@kr/service-error';
+import type { Entity } from './entity.ts';
+import { loadEntities } from './entity-store.ts';
+import type { LifecycleDeps } from './lifecycle-deps.ts';
+import type { LifecycleSql } from './lifecycle-sql.ts';
+import { notFound, notRegistered, whyMissing } from './missing-entity.ts';
+import type { PublicationResolver } from './publication-resolver.ts';
+
+/** What the operations share: the dependencies, and the one memory of decisions. */
+export interface LifecycleContext<Tx extends LifecycleSql = LifecycleSql> extends LifecycleDeps<Tx> {
+  publications: PublicationResolver;
+}
+
+/**
+ * The entities of these ids as every reader must see them: what a decided publication staged is applied first.
+ *
+ * @throws ServiceError `unavailable` when an entity is staged and the coordinator cannot be asked
+ */
+export async function findEntities<Tx extends LifecycleSql>(
+  context: LifecycleContext<Tx>,
+  ids: readonly string[],
+): Promise<Map<string, Entity>> {
+  const settled = new Set<string>();
+  for (;;) {
+    const entities = await loadEntities(context.database, ids);
+    const pending = [...new Set([...entities.values()].flatMap((entity) => entity.pending))];
+    const fresh = pending.filter((id) => !settled.has(id));
+    if (fresh.length === 0 || !(await context.publications.settle(fresh))) return entities;
+    for (const id of fresh) settled.add(id);
+  }
+}
+
+/**
+ * One entity.
+ *
+ * @throws ServiceError
+ *   - `not_found`: no entity of this kind has the id
+ *   - `unavailable`: as `findEntities`
+ */
+export async function getEntity<Tx extends LifecycleSql>(
+  context: LifecycleContext<Tx>,
+  id: string,
+): Promise<Entity> {
+  const entity = (await findEntities(context, [id])).get(id);
+  if (entity === undefined) throw (await whyMissing(context, [id]))(id);
+  return entity;
+}
+
+/** @throws ServiceError `not_found` when there is no draft */
+export function draftFace({ draft }: Entity): NonNullable<Entity['draft']> {
+  if (draft === null) throw notFound();
+  return draft;
+}
+
+/** @throws ServiceError `not_found` when it was never published */
+export function publishedFace({ published }: Entity): NonNullable<Entity['published']> {
+  if (published === null) throw notRegistered();
+  return published;
+}
+
+/** @throws ServiceError `precondition_failed` when the caller has seen another revision; zero asks for none */
+export function assertRevision(ifRevision: string | number, { revision }: { revision: number }): void {
+  const given = Number(ifRevision);
+  if (given === 0 || given === revision) return;
+  throw new ServiceError(
+    'precondition_failed',
+    `Revision id provided(${given}) doesn't match record's one(${revision})`,
+  );
+}

@@ -1,0 +1,47 @@
+import type { definitions } from '@kr/contracts';
+import type { Handlers } from '@kr/rpc';
+import { authoriseAction } from './authorise-action.ts';
+import { createDraft } from './create-draft.ts';
+import { createVersion } from './create-version.ts';
+import { deleteDraft } from './delete-draft.ts';
+import { discardPid } from './discard-pid.ts';
+import { editPublished } from './edit-published.ts';
+import { fetchForIndex } from './fetch-for-index.ts';
+import { findIds } from './find-ids.ts';
+import type { LifecycleContext } from './lifecycle-context.ts';
+import type { LifecycleDeps } from './lifecycle-deps.ts';
+import type { LifecycleSql } from './lifecycle-sql.ts';
+import { listIds } from './list-ids.ts';
+import { listVersions } from './list-versions.ts';
+import { createPublicationResolver } from './publication-resolver.ts';
+import { readEntities } from './read-entities.ts';
+import { readLatest } from './read-latest.ts';
+import { reservePid } from './reserve-pid.ts';
+import { updateDraft } from './update-draft.ts';
+
+export type LifecycleHandlers = Handlers<typeof definitions.lifecycle>;
+
+/** One memory of decisions for all operations of a process. */
+export function lifecycleContext<Tx extends LifecycleSql>(deps: LifecycleDeps<Tx>): LifecycleContext<Tx> {
+  return { ...deps, publications: createPublicationResolver(deps) };
+}
+
+/** RPC name -> the file that answers it, for one kind of entity. */
+export function lifecycleHandlers<Tx extends LifecycleSql>(context: LifecycleContext<Tx>): LifecycleHandlers {
+  return {
+    CreateDraft: createDraft(context),
+    ReadEntities: readEntities(context),
+    UpdateDraft: updateDraft(context),
+    DeleteDraft: deleteDraft(context),
+    EditPublished: editPublished(context),
+    CreateVersion: createVersion(context),
+    ListVersions: listVersions(context),
+    ReadLatest: readLatest(context),
+    ReservePid: reservePid(context),
+    DiscardPid: discardPid(context),
+    Authorise: authoriseAction(context),
+    FetchForIndex: fetchForIndex(context),
+    ListIds: listIds(context),
+    FindIds: findIds(context),
+  };
+}

@@ -1,0 +1,34 @@
+import { ServiceError } from '@kr/service-error';
+import { isEntityId } from './id-rules.ts';
+import type { LifecycleDeps } from './lifecycle-deps.ts';
+
+/** No such identifier. */
+export function unknownId(): ServiceError {
+  return new ServiceError('not_found', 'The persistent identifier does not exist.');
+}
+
+/** Known, but there is no published form. */
+export function notRegistered(): ServiceError {
+  return new ServiceError('not_found', 'The persistent identifier is not registered.');
+}
+
+/** Known, but it is not what was asked for: no draft, a parent's id, an id of the other kind. */
+export function notFound(): ServiceError {
+  return new ServiceError('not_found', 'Not found.');
+}
+
+/** Why each of these ids is no entity of this kind. */
+export async function whyMissing(
+  deps: Pick<LifecycleDeps, 'database' | 'findElsewhere'>,
+  ids: readonly string[],
+): Promise<(id: string) => ServiceError> {
+  const possible = ids.filter(isEntityId);
+  if (possible.length === 0) return unknownId;
+  const parents = await deps.database.$queryRawUnsafe<{ id: string }[]>(
+    'select id from parent where id = any($1::text[])',
+    possible,
+  );
+  const known = new Set(parents.map(({ id }) => id));
+  const others = await deps.findElsewhere(possible.filter((id) => !known.has(id)));
+  return (id) => (known.has(id) || others.has(id) ? notFound() : unknownId());
+}

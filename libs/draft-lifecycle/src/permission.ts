@@ -1,0 +1,69 @@
+import { type AccessSubject, allows, authorise, type EntityAction } from '@kr/access-policy';
+import type { Principal } from '@kr/caller';
+import { effectiveAccess } from '@kr/metadata';
+import { ServiceError } from '@kr/service-error';
+import type { Entity, Face } from './entity.ts';
+import type { View } from './render-rules.ts';
+
+/** What the policy must know of one form of an entity at an instant. */
+export function subjectOf(
+  { parent }: Pick<Entity, 'parent'>,
+  { document }: Pick<Face, 'document'>,
+  now: Date,
+): AccessSubject {
+  const { record, files } = effectiveAccess(document.access, now);
+  return { parentId: parent.id, ownerIds: [parent.ownerId], recordAccess: record, filesAccess: files };
+}
+
+/** Whether the caller may do it; a link of the package that manages a resource opens the resource as well. */
+export function may(
+  principal: Principal,
+  action: EntityAction,
+  entity: Pick<Entity, 'parent'>,
+  face: Pick<Face, 'document'>,
+  now: Date,
+): boolean {
+  const subject = subjectOf(entity, face, now);
+  return allows(principal, action, subject) || mayByPackage(principal, action, entity, subject);
+}
+
+/** @throws ServiceError `forbidden` or `unauthenticated` when the caller may not */
+export function permit(
+  principal: Principal,
+  action: EntityAction,
+  entity: Pick<Entity, 'parent'>,
+  face: Pick<Face, 'document'>,
+  now: Date,
+): void {
+  const subject = subjectOf(entity, face, now);
+  if (!mayByPackage(principal, action, entity, subject)) authorise(principal, action, subject);
+}
+
+function mayByPackage(
+  principal: Principal,
+  action: EntityAction,
+  { parent }: Pick<Entity, 'parent'>,
+  subject: AccessSubject,
+): boolean {
+  return parent.managedBy !== null && allows(principal, action, { ...subject, parentId: parent.managedBy });
+}
+
+/** What the caller may see of one form beside its content. */
+export function viewOf(
+  principal: Principal,
+  entity: Pick<Entity, 'parent'>,
+  face: Pick<Face, 'document'>,
+  isDraft: boolean,
+  now: Date,
+): View {
+  return {
+    canManage: may(principal, 'see_parent_access', entity, face, now),
+    canEdit: may(principal, 'see_draft_state', entity, face, now),
+    canReadFiles: may(principal, isDraft ? 'read_draft_files' : 'read_files', entity, face, now),
+  };
+}
+
+/** Lets only processes of the system pass. @throws ServiceError `forbidden` */
+export function assertService({ service }: Principal): void {
+  if (service === null) throw new ServiceError('forbidden', 'Permission denied.');
+}

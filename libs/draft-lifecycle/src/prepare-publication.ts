@@ -1,0 +1,98 @@
+import type { PreparePublicationRequest__Output, PreparePublicationResponse } from '@kr/contracts';
+import type { CallContext } from '@kr/rpc';
+import { loadEntities, lockEntities } from './entity-store.ts';
+import type { LifecycleContext } from './lifecycle-context.ts';
+import type { FileCounts } from './lifecycle-deps.ts';
+import type { LifecycleSql } from './lifecycle-sql.ts';
+import { onPrepare } from './participant-rules.ts';
+import { lockParticipant, type Participant, writeParticipant } from './participant-store.ts';
+import { assertService } from './permission.ts';
+import { planPublication } from './publication-rules.ts';
+import { problemsOf, stagedForm } from './publishable.ts';
+import { stageForms } from './staging-store.ts';
+import { transact } from './transact.ts';
+
+/**
+ * RPC PreparePublication: votes once for all drafts. Yes locks and stages them all, no changes nothing; every problem
+ * of every draft is named. The number of statements does not depend on how many drafts there are.
+ *
+ * @throws ServiceError
+ *   - `forbidden`: the caller is no service
+ *   - `unavailable`: the drafts could not be locked within 2 s
+ */
+export function preparePublication<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+  return async (
+    request: PreparePublicationRequest__Output,
+    { principal }: CallContext,
+  ): Promise<PreparePublicationResponse> => {
+    assertService(principal);
+    const vote = await transact(context, (tx) => voteOn(context, tx, request));
+    if (!('blockedBy' in vote)) return answer(vote);
+    // The other publication may be decided and only its news be late: then this one need not fail.
+    const isSettled = await context.publications.settle([vote.blockedBy]).catch(() => false);
+    const second = isSettled ? await transact(context, (tx) => voteOn(context, tx, request)) : vote;
+    return 'blockedBy' in second ? { isPrepared: false, blockedBy: second.blockedBy } : answer(second);
+  };
+}
+
+async function voteOn<Tx extends LifecycleSql>(
+  context: LifecycleContext<Tx>,
+  tx: Tx,
+  request: PreparePublicationRequest__Output,
+): Promise<Participant | { blockedBy: string }> {
+  const { publicationId, epoch, packageId, packageParentId, ids } = request;
+  await tx.$executeRawUnsafe("set local lock_timeout = '2s'");
+  const former = await lockParticipant(tx, publicationId);
+  if (former !== null && onPrepare(former, epoch) !== 'prepare') return former;
+
+  await lockEntities(tx, ids);
+  const plan = planPublication(request, await loadEntities(tx, ids));
+  if (plan.blockedBy !== null) return { blockedBy: plan.blockedBy };
+  const counts = countsOf(request);
+  const problems = await problemsOf(context, tx, plan.drafts, counts);
+  const issues = [
+    ...plan.issues,
+    ...plan.drafts.flatMap(({ id }) => (problems.get(id) ?? []).map((issue) => ({ ...issue, record: id }))),
+  ];
+
+  const now = context.now();
+  const isPrepared = issues.length === 0;
+  const vote: Participant = {
+    publicationId,
+    state: isPrepared ? 'prepared' : 'refused',
+    epoch,
+    packageId,
+    packageParentId,
+    stagedIds: isPrepared ? plan.drafts.map(({ id }) => id) : [],
+    unchangedIds: isPrepared ? plan.unchangedIds : [],
+    issues,
+  };
+  if (isPrepared) {
+    const forms = plan.drafts.map((draft) => stagedForm(context, draft, counts));
+    await stageForms(tx, publicationId, forms, now);
+  }
+  await writeParticipant(tx, vote, now);
+  return vote;
+}
+
+function answer({ state, issues, stagedIds, unchangedIds }: Participant): PreparePublicationResponse {
+  return {
+    isPrepared: state === 'prepared' || state === 'applied',
+    issues: issues.map(({ field, messages, record }) => ({
+      field,
+      messages: [...messages],
+      record: record ?? '',
+    })),
+    stagedIds: [...stagedIds],
+    unchangedIds: [...unchangedIds],
+  };
+}
+
+function countsOf({ manifests }: PreparePublicationRequest__Output): Map<string, FileCounts> {
+  return new Map(
+    manifests.map(({ entityId, entries, pending, totalBytes, keys }) => [
+      entityId,
+      { entries, pending, totalBytes: Number(totalBytes), keys },
+    ]),
+  );
+}

@@ -1,0 +1,51 @@
+import type { Issue } from '@kr/service-error';
+import type { Entity } from './entity.ts';
+
+/** A request to publish: the package's resources, or a resource alone. */
+export interface PublicationRequest {
+  publicationId: string;
+  /** Empty when a resource is published alone. */
+  packageParentId: string;
+  ids: readonly string[];
+}
+
+/** What becomes of each entity, found without asking whether its content is right. */
+export interface PublicationPlan {
+  /** Drafts that will be published. */
+  drafts: (Entity & { draft: NonNullable<Entity['draft']> })[];
+  /** Published already: they stay as they are, and so do their edit drafts. */
+  unchangedIds: string[];
+  issues: Issue[];
+  /** The other publication that holds one of the drafts. */
+  blockedBy: string | null;
+}
+
+/** Sorts the entities of a request (REST document, section 3; a draft goes with the package that manages it only). */
+export function planPublication(
+  { publicationId, packageParentId, ids }: PublicationRequest,
+  entities: ReadonlyMap<string, Entity>,
+): PublicationPlan {
+  const plan: PublicationPlan = { drafts: [], unchangedIds: [], issues: [], blockedBy: null };
+  for (const id of new Set(ids)) {
+    const entity = entities.get(id);
+    if (entity === undefined) {
+      plan.issues.push(problem(id, 'id', 'The persistent identifier does not exist.'));
+    } else if (packageParentId !== '' && entity.published !== null) {
+      plan.unchangedIds.push(id);
+    } else if (entity.draft === null) {
+      plan.issues.push(problem(id, 'id', 'Not found.'));
+    } else if (entity.draft.lockedBy !== null && entity.draft.lockedBy !== publicationId) {
+      plan.blockedBy = entity.draft.lockedBy;
+    } else if (packageParentId !== '' && entity.parent.managedBy !== packageParentId) {
+      const message = "This record is a draft and can't be linked to the package as a resource.";
+      plan.issues.push(problem(id, 'parent.relationship.managed_by', message));
+    } else {
+      plan.drafts.push({ ...entity, draft: entity.draft });
+    }
+  }
+  return plan;
+}
+
+function problem(record: string, field: string, message: string): Issue {
+  return { record, field, messages: [message] };
+}

@@ -1,0 +1,45 @@
+import type { Issue } from '@kr/service-error';
+import { findDoiOwners } from './draft-store.ts';
+import type { Entity } from './entity.ts';
+import { type FileCounts, type LifecycleDeps, NO_FILES } from './lifecycle-deps.ts';
+import type { LifecycleSql } from './lifecycle-sql.ts';
+import { externalDoi, takenDoi } from './pids-rules.ts';
+import { publishedDocument, publishIssues } from './publish-rules.ts';
+import type { StagedForm } from './staging-store.ts';
+
+type WithDraft = Entity & { draft: NonNullable<Entity['draft']> };
+
+/** Every problem of every draft, by entity; at most one statement whatever their number. */
+export async function problemsOf<Tx extends LifecycleSql>(
+  { kind }: Pick<LifecycleDeps<Tx>, 'kind'>,
+  sql: LifecycleSql,
+  drafts: readonly WithDraft[],
+  counts: ReadonlyMap<string, FileCounts>,
+): Promise<Map<string, Issue[]>> {
+  const dois = drafts.flatMap(({ draft }) => externalDoi(draft.document.pids) ?? []);
+  const owners = await findDoiOwners(sql, dois);
+  return new Map(
+    drafts.map(({ id, draft }) => {
+      const doi = externalDoi(draft.document.pids);
+      const isTaken = doi !== undefined && owners.some((owner) => owner.doi === doi && owner.id !== id);
+      const issues = publishIssues(draft, kind.name, counts.get(id) ?? NO_FILES);
+      return [
+        id,
+        isTaken && !issues.some(({ field }) => field === 'pids.doi') ? [...issues, takenDoi(doi)] : issues,
+      ];
+    }),
+  );
+}
+
+/** The form of a draft that will be shown. */
+export function stagedForm<Tx extends LifecycleSql>(
+  { oaiPrefix }: Pick<LifecycleDeps<Tx>, 'oaiPrefix'>,
+  { id, draft, nextDraftRevision }: WithDraft,
+  counts: ReadonlyMap<string, FileCounts>,
+): StagedForm {
+  return {
+    id,
+    document: publishedDocument(draft.document, id, counts.get(id) ?? NO_FILES, oaiPrefix),
+    revision: Math.max(draft.revision + 1, nextDraftRevision),
+  };
+}

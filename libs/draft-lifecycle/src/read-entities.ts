@@ -1,0 +1,81 @@
+import type {
+  EntityRef as EntityRefMessage,
+  EntityResult,
+  ReadEntitiesRequest__Output,
+  ReadEntitiesResponse,
+} from '@kr/contracts';
+import { type CallContext, toErrorDetail } from '@kr/rpc';
+import { ServiceError } from '@kr/service-error';
+import type { Entity, Form } from './entity.ts';
+import { entityDocuments, FORM_NAMES, refKey, type Shown } from './entity-documents.ts';
+import { draftFace, findEntities, type LifecycleContext, publishedFace } from './lifecycle-context.ts';
+import type { LifecycleSql } from './lifecycle-sql.ts';
+import { whyMissing } from './missing-entity.ts';
+import { permit } from './permission.ts';
+
+const MAX_REFS = 1_000;
+
+/**
+ * RPC ReadEntities: one statement for the entities and one for their relations, whatever their number.
+ *
+ * @throws ServiceError
+ *   - `invalid`: too many refs
+ *   - `unavailable`: one of them is staged and the coordinator cannot be asked
+ */
+export function readEntities<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+  return async (
+    { refs }: ReadEntitiesRequest__Output,
+    { principal }: CallContext,
+  ): Promise<ReadEntitiesResponse> => {
+    if (refs.length > MAX_REFS)
+      throw new ServiceError('invalid', `Not more than ${MAX_REFS} entities at once.`);
+    const asked = refs.map(({ id, form }) => ({ id, form: formOf(form) }));
+    const ids = [...new Set(asked.map(({ id }) => id))];
+    const entities = await findEntities(context, ids);
+    const missing = ids.filter((id) => !entities.has(id));
+    const why = missing.length === 0 ? undefined : await whyMissing(context, missing);
+    const now = context.now();
+
+    const outcomes = asked.map(({ id, form }): Shown | ServiceError => {
+      const entity = entities.get(id);
+      if (entity === undefined) return why?.(id) ?? new ServiceError('internal', 'Internal server error.');
+      return attempt(() => {
+        const face = faceOf(entity, form);
+        permit(principal, form === 'draft' ? 'read_draft' : 'read', entity, face, now);
+        return { entity, form };
+      });
+    });
+    const shown = outcomes.filter((outcome): outcome is Shown => !(outcome instanceof ServiceError));
+    const documents = await entityDocuments(context, shown, principal);
+    const byKey = new Map(
+      shown.map(({ entity, form }, at) => [refKey({ id: entity.id, form }), documents[at]]),
+    );
+
+    const results = asked.map((ref, at): EntityResult => {
+      const message: EntityRefMessage = { id: ref.id, form: FORM_NAMES[ref.form] };
+      const outcome = outcomes[at];
+      return outcome instanceof ServiceError
+        ? { ref: message, error: toErrorDetail(outcome) }
+        : { ref: message, document: byKey.get(refKey(ref)) ?? null };
+    });
+    return { results };
+  };
+}
+
+/** Which form a message means; saying nothing means the published one. */
+export function formOf(name: string): Form {
+  return name === FORM_NAMES.draft ? 'draft' : 'published';
+}
+
+/** @throws ServiceError `not_found` when the entity has no such form */
+export function faceOf(entity: Entity, form: Form): NonNullable<Entity['published']> {
+  return form === 'draft' ? draftFace(entity) : publishedFace(entity);
+}
+
+function attempt<Value>(run: () => Value): Value | ServiceError {
+  try {
+    return run();
+  } catch (thrown) {
+    return ServiceError.from(thrown);
+  }
+}

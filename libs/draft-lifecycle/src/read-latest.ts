@@ -1,0 +1,30 @@
+import type { ReadLatestRequest__Output, ReadLatestResponse } from '@kr/contracts';
+import type { CallContext } from '@kr/rpc';
+import { entityDocument } from './entity-documents.ts';
+import { loadVersions } from './entity-store.ts';
+import { getEntity, type LifecycleContext, publishedFace } from './lifecycle-context.ts';
+import type { LifecycleSql } from './lifecycle-sql.ts';
+import { notRegistered } from './missing-entity.ts';
+import { permit } from './permission.ts';
+
+/**
+ * RPC ReadLatest.
+ *
+ * @throws ServiceError
+ *   - `not_found`: no such entity, or it was never published
+ *   - `unauthenticated`, `forbidden`: the caller may not read the latest version
+ *   - `unavailable`: a version is staged and the coordinator cannot be asked
+ */
+export function readLatest<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+  return async (
+    { id }: ReadLatestRequest__Output,
+    { principal }: CallContext,
+  ): Promise<ReadLatestResponse> => {
+    const named = await getEntity(context, id);
+    publishedFace(named);
+    const [entity] = await loadVersions(context.database, named.parent.id, { limit: 1, offset: 0 });
+    if (entity === undefined) throw notRegistered();
+    permit(principal, 'read', entity, publishedFace(entity), context.now());
+    return { document: await entityDocument(context, { entity, form: 'published' }, principal) };
+  };
+}

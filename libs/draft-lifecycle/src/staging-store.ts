@@ -1,0 +1,81 @@
+import type { PublishedEntity } from './entity-kind.ts';
+import type { LifecycleSql } from './lifecycle-sql.ts';
+import type { StoredDocument } from './stored-document.ts';
+
+/** A form that a publication will show when it is committed. */
+export interface StagedForm {
+  id: string;
+  document: StoredDocument;
+  /** At least this much; more if the entity changed meanwhile. */
+  revision: number;
+}
+
+/** Locks the drafts and keeps their published forms, whole, beside what is visible. */
+export async function stageForms(
+  tx: LifecycleSql,
+  publicationId: string,
+  forms: readonly StagedForm[],
+  at: Date,
+): Promise<void> {
+  await tx.$executeRawUnsafe(
+    `update version v
+     set publication_id = $1, staged = s.document, staged_revision = s.revision, staged_at = $3::timestamptz
+     from jsonb_to_recordset($2::jsonb) as s(id text, document jsonb, revision bigint)
+     where v.id = s.id`,
+    publicationId,
+    JSON.stringify(forms),
+    at.toISOString(),
+  );
+  await lockDrafts(
+    tx,
+    publicationId,
+    forms.map(({ id }) => id),
+  );
+}
+
+export async function lockDrafts(
+  tx: LifecycleSql,
+  publicationId: string,
+  ids: readonly string[],
+): Promise<void> {
+  await tx.$executeRawUnsafe(
+    'update draft set locked_by = $1 where id = any($2::text[])',
+    publicationId,
+    ids,
+  );
+}
+
+/** Shows what a publication staged and drops its drafts. */
+export async function showStaged(tx: LifecycleSql, publicationId: string): Promise<PublishedEntity[]> {
+  const rows = await tx.$queryRawUnsafe<{ id: string; parent_id: string; revision: bigint }[]>(
+    `with shown as (
+       update version v
+       set document = staged, visible = true,
+           revision = greatest(v.revision + 1, staged_revision, (select d.revision + 1 from draft d where d.id = v.id)),
+           created_at = coalesce(created_at, staged_at), updated_at = staged_at,
+           publication_id = null, staged = null, staged_revision = null, staged_at = null
+       where publication_id = $1
+       returning id, parent_id, revision
+     ), dropped as (
+       delete from draft where locked_by = $1
+     )
+     select id, parent_id, revision from shown order by id`,
+    publicationId,
+  );
+  return rows.map((row) => ({ id: row.id, parentId: row.parent_id, revision: Number(row.revision) }));
+}
+
+/** Forgets what a publication staged and leaves the drafts as they were. */
+export async function dropStaged(tx: LifecycleSql, publicationId: string): Promise<void> {
+  await tx.$executeRawUnsafe(
+    `update version set publication_id = null, staged = null, staged_revision = null, staged_at = null
+     where publication_id = $1`,
+    publicationId,
+  );
+  await unlockDrafts(tx, publicationId);
+}
+
+/** Ends the hold of a publication on drafts. */
+export async function unlockDrafts(tx: LifecycleSql, publicationId: string): Promise<void> {
+  await tx.$executeRawUnsafe('update draft set locked_by = null where locked_by = $1', publicationId);
+}
