@@ -1,0 +1,17 @@
+import { objectBody } from '../entity-body.ts';
+import type { EntityDeps } from '../entity-deps.ts';
+import { type Endpoint, json } from '../http/endpoint.ts';
+import { authoriseLinks } from './authorise-links.ts';
+import { linkReply } from './link-reply.ts';
+
+/** POST /api/{kind}/{id}/access/links: 201 with the new link and its token. */
+export function createLink(deps: EntityDeps): Endpoint {
+  return async (call) => {
+    const ticket = await authoriseLinks(deps, call);
+    const { link } = await deps.clients.accessLinks.createLink(
+      { ticket, body: objectBody(call.body) },
+      call.principal,
+    );
+    return json(201, linkReply(link));
+  };
+}

@@ -1,0 +1,49 @@
+import type { Logger } from '@kr/telemetry';
+import express, { type Express } from 'express';
+import type { Authenticate } from './caller.ts';
+import type { GatewayConfig } from './config.ts';
+import { baseUrlOf } from './http/base-url.ts';
+import type { Route } from './http/endpoint.ts';
+import { errorResponse } from './http/error-response.ts';
+import { unknownUrl } from './http/http-problem.ts';
+import { mountRoutes } from './http/mount-routes.ts';
+import { requestId } from './http/request-id.ts';
+import { requestLog } from './http/request-log.ts';
+import { requestShape } from './http/request-shape.ts';
+import { securityHeaders } from './http/security-headers.ts';
+
+export interface AppDeps {
+  config: Pick<GatewayConfig, 'limits' | 'publicBaseUrl' | 'trustedProxies'>;
+  routes: readonly Route[];
+  authenticate: Authenticate;
+  logger: Logger;
+  newId: () => string;
+}
+
+/** The public interface as an Express application. Requests pass from top to bottom. */
+export function buildApp({ config, routes, authenticate, logger, newId }: AppDeps): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  // ETags are revisions here, and queries are read by the routes themselves.
+  app.disable('etag');
+  app.set('query parser', false);
+  app.enable('strict routing');
+  app.enable('case sensitive routing');
+
+  app.use(requestId(newId));
+  app.use(requestLog(logger));
+  app.use(securityHeaders());
+  app.use(requestShape(config.limits));
+  app.use(
+    mountRoutes(routes, {
+      authenticate,
+      baseUrlOf: baseUrlOf(config),
+      bodyLimits: { maxBytes: config.limits.bodyMaxBytes, timeoutMs: config.limits.bodyTimeoutMs },
+    }),
+  );
+  app.use(() => {
+    throw unknownUrl();
+  });
+  app.use(errorResponse(logger));
+  return app;
+}

@@ -1,0 +1,74 @@
+import type { LinkGrant, Principal } from '@kr/caller';
+import { ServiceError } from '@kr/service-error';
+import { type FindTokenOwner, invalidToken } from './identity/find-token-owner.ts';
+import type { ResolveLink } from './identity/resolve-link.ts';
+
+interface Credentials {
+  authorization: string | undefined;
+  query: URLSearchParams;
+}
+
+interface CallerDeps {
+  findTokenOwner: FindTokenOwner;
+  resolveLink: ResolveLink;
+}
+
+export type Authenticate = (
+  credentials: Credentials,
+  requestId: string,
+  signal: AbortSignal,
+) => Promise<Principal>;
+
+/**
+ * The principal behind a request's credentials: a personal access token in the header or as `access_token`, and an
+ * access link's token in the header or as `token`. What a link opens is added to what its bearer may do otherwise.
+ *
+ * @throws ServiceError `unauthenticated`: credentials that are worth nothing, save a `token` parameter, which then
+ *   adds nothing
+ */
+export function authenticate({ findTokenOwner, resolveLink }: CallerDeps): Authenticate {
+  return async ({ authorization, query }, requestId, signal) => {
+    const header = parseHeader(authorization);
+    const patToken = header?.scheme === 'bearer' ? header.token : query.get('access_token');
+    const user = patToken === null ? null : await findTokenOwner(patToken);
+
+    const grants: LinkGrant[] = [];
+    if (header?.scheme === 'accesslink') {
+      const grant = await resolveLink(header.token, requestId, signal);
+      if (grant === undefined) throw invalidToken('The access link is unknown, revoked or expired.');
+      grants.push(grant);
+    }
+    const linkToken = query.get('token');
+    if (linkToken !== null && linkToken !== '') {
+      const grant = await resolveLink(linkToken, requestId, signal);
+      if (grant !== undefined) grants.push(grant);
+    }
+    return {
+      userId: user === null ? null : String(user.id),
+      isAdmin: user?.isAdmin ?? false,
+      grants,
+      service: null,
+      requestId,
+    };
+  };
+}
+
+/** @throws ServiceError `unauthenticated`: nobody is known by these credentials */
+export function requireCredentials({ userId, grants }: Principal): void {
+  if (userId === null && grants.length === 0) {
+    throw new ServiceError('unauthenticated', 'Authentication required.');
+  }
+}
+
+function parseHeader(
+  authorization: string | undefined,
+): { scheme: 'bearer' | 'accesslink'; token: string } | undefined {
+  if (authorization === undefined || authorization.trim() === '') return undefined;
+  const [name = '', token = '', ...rest] = authorization.trim().split(/\s+/);
+  const scheme = name.toLowerCase();
+  if (scheme !== 'bearer' && scheme !== 'accesslink') {
+    throw invalidToken('The authentication scheme is unknown; use Bearer.');
+  }
+  if (token === '' || rest.length > 0) throw invalidToken('The access token is malformed.');
+  return { scheme, token };
+}

@@ -1,0 +1,106 @@
+import { ConfigError, type Environment, EnvReader } from '@kr/service-config';
+import proxyAddr from 'proxy-addr';
+
+export interface ServiceAddress {
+  /** `host:port`. */
+  address: string;
+  /** The secret with which principals for this service are signed. */
+  key: string;
+}
+
+export interface HttpLimits {
+  /** The largest JSON body, in bytes. */
+  bodyMaxBytes: number;
+  /** How long a JSON body may take to arrive, in milliseconds. Bodies of files have no such limit. */
+  bodyTimeoutMs: number;
+  /** The largest request line and headers together, in bytes. */
+  headerMaxBytes: number;
+  /** The most header lines. */
+  headerMaxCount: number;
+  /** The longest request target, in bytes. */
+  urlMaxBytes: number;
+  /** How long headers may take to arrive, in milliseconds. */
+  headersTimeoutMs: number;
+  /** How long a connection may be silent in the middle of a request, in milliseconds; ends stalled transfers. */
+  idleTimeoutMs: number;
+  /** The most connections at once. */
+  maxConnections: number;
+  /** The largest page of a listing. */
+  pageMaxSize: number;
+}
+
+export interface GatewayConfig {
+  httpHost: string;
+  /** 0 takes a free port. */
+  httpPort: number;
+  /** Where the IdentityService listens, for operators only. */
+  grpcHost: string;
+  grpcPort: number;
+  healthHost: string;
+  healthPort: number;
+  /** What links start with; undefined: the host that each request names. */
+  publicBaseUrl: URL | undefined;
+  /** Addresses, ranges or the names of proxy-addr (`loopback`) whose forwarding headers are believed. */
+  trustedProxies: readonly string[];
+  databaseUrl: URL;
+  /** Verifies the principals of calls to the IdentityService. */
+  internalKey: string;
+  services: Record<'records' | 'packages' | 'files' | 'accessLinks' | 'search', ServiceAddress>;
+  /** Where the files service takes and gives bytes. */
+  filesContentUrl: URL;
+  limits: HttpLimits;
+}
+
+/** @throws ConfigError naming every problem found */
+export function readConfig(env: Environment): GatewayConfig {
+  const read = new EnvReader(env);
+  const port = { min: 0, max: 65_535 };
+  const peer = (name: string): ServiceAddress => ({
+    address: read.string(`${name}_ADDRESS`),
+    key: read.secret(`${name}_KEY`),
+  });
+  const httpHost = read.string('HTTP_HOST', '127.0.0.1');
+  const grpcHost = read.string('GRPC_HOST', '127.0.0.1');
+  const config: GatewayConfig = {
+    httpHost,
+    httpPort: read.integer('HTTP_PORT', { fallback: 8080, ...port }),
+    grpcHost,
+    grpcPort: read.integer('GRPC_PORT', { fallback: 0, ...port }),
+    healthHost: read.string('HEALTH_HOST', grpcHost),
+    healthPort: read.integer('HEALTH_PORT', { fallback: 0, ...port }),
+    publicBaseUrl: env['PUBLIC_BASE_URL'] ? read.url('PUBLIC_BASE_URL') : undefined,
+    trustedProxies: read.list('TRUSTED_PROXIES', []),
+    databaseUrl: read.url('DATABASE_URL'),
+    internalKey: read.secret('INTERNAL_KEY'),
+    services: {
+      records: peer('RECORDS'),
+      packages: peer('PACKAGES'),
+      files: peer('FILES'),
+      accessLinks: peer('ACCESS_LINKS'),
+      search: peer('SEARCH'),
+    },
+    filesContentUrl: read.url('FILES_CONTENT_URL'),
+    limits: {
+      bodyMaxBytes: read.integer('BODY_MAX_BYTES', { fallback: 1_048_576, min: 1_024, max: 104_857_600 }),
+      bodyTimeoutMs: read.integer('BODY_TIMEOUT_MS', { fallback: 30_000, min: 100, max: 600_000 }),
+      headerMaxBytes: read.integer('HEADER_MAX_BYTES', { fallback: 16_384, min: 4_096, max: 65_536 }),
+      headerMaxCount: read.integer('HEADER_MAX_COUNT', { fallback: 100, min: 20, max: 1_000 }),
+      urlMaxBytes: read.integer('URL_MAX_BYTES', { fallback: 8_192, min: 1_024, max: 65_536 }),
+      headersTimeoutMs: read.integer('HEADERS_TIMEOUT_MS', { fallback: 10_000, min: 100, max: 600_000 }),
+      idleTimeoutMs: read.integer('IDLE_TIMEOUT_MS', { fallback: 120_000, min: 1_000, max: 3_600_000 }),
+      maxConnections: read.integer('MAX_CONNECTIONS', { fallback: 10_000, min: 1, max: 1_000_000 }),
+      pageMaxSize: read.integer('PAGE_MAX_SIZE', { fallback: 1_000, min: 1, max: 10_000 }),
+    },
+  };
+  read.done();
+  checkProxies(config.trustedProxies);
+  return config;
+}
+
+function checkProxies(trustedProxies: readonly string[]): void {
+  try {
+    proxyAddr.compile([...trustedProxies]);
+  } catch (cause) {
+    throw new ConfigError([`TRUSTED_PROXIES: ${cause instanceof Error ? cause.message : String(cause)}`]);
+  }
+}

@@ -1,0 +1,21 @@
+import { type EntityDeps, entityReply, readEntity } from '../entity-deps.ts';
+import { type Endpoint, param } from '../http/endpoint.ts';
+
+const SUBJECT = { record: 'SUBJECT_RECORD', package: 'SUBJECT_PACKAGE' } as const;
+
+/** A package may bring many resources along. */
+const TIMEOUT_MS = 60_000;
+
+/**
+ * POST /api/{kind}/{id}/draft/actions/publish: 202 with the published entity. A package takes its resource drafts
+ * along: all or nothing.
+ */
+export function publishDraft(deps: EntityDeps): Endpoint {
+  return async (call) => {
+    const id = param(call, 'id');
+    await deps.clients.publications.publish({ subject: SUBJECT[deps.kind], id }, call.principal, {
+      timeoutMs: TIMEOUT_MS,
+    });
+    return entityReply(202, await readEntity(deps, id, 'FORM_PUBLISHED', call), deps, call);
+  };
+}

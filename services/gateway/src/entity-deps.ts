@@ -1,0 +1,57 @@
+import type { EntityDocument__Output, Form } from '@kr/contracts';
+import { fromErrorDetail } from '@kr/rpc';
+import type { Clients } from './clients.ts';
+import type { Call, JsonReply } from './http/endpoint.ts';
+import type { Kind } from './kind.ts';
+import { entityJson } from './rendering/entity-json.ts';
+
+/** What the endpoints that both kinds share are given: for which kind, and whom to ask. */
+export interface EntityDeps {
+  kind: Kind;
+  clients: Clients;
+}
+
+/**
+ * One entity in one form, as the caller may see it.
+ *
+ * @throws ServiceError whatever kept its service from giving it
+ */
+export async function readEntity(
+  { kind, clients }: EntityDeps,
+  id: string,
+  form: Form,
+  { principal, signal }: Call,
+): Promise<EntityDocument__Output> {
+  const { results } = await clients.lifecycle[kind].readEntities({ refs: [{ id, form }] }, principal, {
+    signal,
+  });
+  const [result] = results;
+  if (result?.error) throw fromErrorDetail(result.error);
+  return given(result?.document);
+}
+
+/** An answer that shows one entity. */
+export function entityReply(
+  status: number,
+  document: EntityDocument__Output | null | undefined,
+  { kind }: Pick<EntityDeps, 'kind'>,
+  { baseUrl, query }: Call,
+): JsonReply {
+  const shown = given(document);
+  const body = entityJson(shown, kind, baseUrl);
+  return {
+    as: 'json',
+    status,
+    body: isTrue(query.get('expand')) ? { ...body, expanded: {} } : body,
+    revision: shown.revision,
+  };
+}
+
+function given(document: EntityDocument__Output | null | undefined): EntityDocument__Output {
+  if (!document) throw new Error('a service answered without the document it promised');
+  return document;
+}
+
+function isTrue(text: string | null): boolean {
+  return text !== null && /^(?:1|t|true|y|yes|on)$/i.test(text);
+}

@@ -1,0 +1,52 @@
+import type { AuthoriseResponse__Output } from '@kr/contracts';
+import { ServiceError } from '@kr/service-error';
+import type { EntityDeps } from '../entity-deps.ts';
+import { type Call, param } from '../http/endpoint.ts';
+import type { Face } from '../kind.ts';
+import type { FileHolder } from '../rendering/file-json.ts';
+
+export type FilesAction = 'read' | 'write' | 'import';
+
+/** What endpoints of files are given: for which kind and face, and whom to ask. */
+export interface FilesDeps extends EntityDeps {
+  face: Face;
+}
+
+const FORM = { draft: 'FORM_DRAFT', published: 'FORM_PUBLISHED' } as const;
+
+const ACTION = {
+  draft: { read: 'read_draft_files', write: 'write_files', import: 'import_files' },
+  published: { read: 'read_files', write: 'write_files', import: 'import_files' },
+} as const satisfies Record<Face, Record<FilesAction, string>>;
+
+/**
+ * Lets the entity's own service decide, and brings its ticket for the files service.
+ *
+ * @throws ServiceError whatever kept the service from giving one
+ */
+export function authoriseFiles(
+  { kind, face, clients }: FilesDeps,
+  action: FilesAction,
+  call: Call,
+): Promise<AuthoriseResponse__Output> {
+  return clients.lifecycle[kind].authorise(
+    { id: param(call, 'id'), form: FORM[face], action: ACTION[face][action] },
+    call.principal,
+    { signal: call.signal },
+  );
+}
+
+/** As `authoriseFiles`. @throws ServiceError `forbidden` too when the entity's files are disabled */
+export async function authoriseEnabledFiles(
+  deps: FilesDeps,
+  action: FilesAction,
+  call: Call,
+): Promise<AuthoriseResponse__Output> {
+  const authorised = await authoriseFiles(deps, action, call);
+  if (!authorised.filesEnabled) throw new ServiceError('forbidden', 'Files are not enabled.');
+  return authorised;
+}
+
+export function fileHolder({ kind, face }: FilesDeps, call: Call): FileHolder {
+  return { kind, face, id: param(call, 'id'), baseUrl: call.baseUrl };
+}

@@ -1,0 +1,27 @@
+import { type Endpoint, json, param } from '../http/endpoint.ts';
+import { storedFileJson } from '../rendering/file-json.ts';
+import { authoriseEnabledFiles, type FilesDeps, fileHolder } from './authorise-files.ts';
+import type { ContentPlane } from './content-plane.ts';
+
+/** PUT /api/{kind}/{id}/draft/files/{key}/content: 200 with the file, still pending. */
+export function putContent(deps: FilesDeps, plane: ContentPlane): Endpoint {
+  return async (call) => {
+    const { ticket } = await authoriseEnabledFiles(deps, 'write', call);
+    const length = call.headers['content-length'];
+    const answer = await plane.request({
+      method: 'PUT',
+      entityId: param(call, 'id'),
+      key: param(call, 'key'),
+      ticket,
+      headers: {
+        'content-type': 'application/octet-stream',
+        ...(length === undefined ? {} : { 'content-length': length }),
+      },
+      body: call.bytes,
+    });
+    if (answer.status !== 200) {
+      return { as: 'stream', status: answer.status, headers: answer.headers, stream: answer.body };
+    }
+    return json(200, storedFileJson(await answer.body.json(), fileHolder(deps, call)));
+  };
+}

@@ -1,0 +1,37 @@
+import Negotiator from 'negotiator';
+import type { Route } from './endpoint.ts';
+import { HttpProblem } from './http-problem.ts';
+
+const DEFAULT_TYPE = 'application/json';
+
+/** The types that bodies are written in. */
+const WRITTEN = [DEFAULT_TYPE, 'application/vnd.inveniordm.v1+json'];
+
+/** The types that a refusal names; for entities, all that the interface is to offer. */
+const NAMED: Record<Exclude<Route['gives'], 'anything'>, readonly string[]> = {
+  entity: [
+    ...WRITTEN,
+    'application/vnd.citationstyles.csl+json',
+    'application/vnd.datacite.datacite+json',
+    'application/vnd.datacite.datacite+xml',
+    'application/x-dc+xml',
+    'text/x-bibliography',
+  ],
+  json: WRITTEN,
+};
+
+// Parameters other than the weight do not choose between our types.
+const PARAMETER = /;\s*(?!q\s*=)[\w!#$%&'*+.^`|~-]+\s*=\s*(?:"(?:[^"\\]|\\.)*"|[^;,\s"]*)/gi;
+
+/**
+ * The media type to answer in, by an Accept header (RFC 9110, section 12.5.1).
+ *
+ * @throws HttpProblem 406, naming what would be acceptable
+ */
+export function chooseMediaType(accept: string | undefined, gives: Route['gives']): string {
+  if (gives === 'anything' || accept === undefined || accept.trim() === '') return DEFAULT_TYPE;
+  const negotiator = new Negotiator({ headers: { accept: accept.replace(PARAMETER, '') } });
+  const chosen = negotiator.mediaType(WRITTEN);
+  if (chosen !== undefined) return chosen;
+  throw new HttpProblem(406, `Invalid 'Accept' header. Expected one of: ${NAMED[gives].join(', ')}`);
+}

@@ -1,0 +1,30 @@
+import { ServiceError } from '@kr/service-error';
+
+const INTEGER = /^(?:W\/)?(?:"(\d{1,18})"|(\d{1,18}))$/;
+
+/**
+ * The revision that an If-Match header demands: bare, quoted or weak. `*` and no header demand none, which is 0.
+ *
+ * @throws ServiceError `invalid`: anything else
+ */
+export function demandedRevision(ifMatch: string | undefined): string {
+  if (ifMatch === undefined || ifMatch.trim() === '*') return '0';
+  const match = INTEGER.exec(ifMatch.trim());
+  const revision = match?.[1] ?? match?.[2];
+  if (revision === undefined) {
+    throw new ServiceError('invalid', 'A validation error occurred.', {
+      issues: [{ field: 'if_match', messages: ['Not a valid integer.'] }],
+    });
+  }
+  // NOTE: 0 means "whatever the revision" to the services, and no entity has a revision below 1.
+  return BigInt(revision) === 0n ? '-1' : revision;
+}
+
+/** Whether an If-None-Match header names this revision (RFC 9110, section 13.1.2: compared weakly). */
+export function isKnownRevision(ifNoneMatch: string | undefined, revision: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  return ifNoneMatch
+    .split(',')
+    .map((tag) => tag.trim().replace(/^W\//, ''))
+    .some((tag) => tag === '*' || tag === `"${revision}"`);
+}

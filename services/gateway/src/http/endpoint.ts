@@ -1,0 +1,87 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Readable } from 'node:stream';
+import type { Principal } from '@kr/caller';
+
+/** One request as endpoints see it: who calls and what for, everything common already checked. */
+export interface Call {
+  /** Path parameters, decoded. */
+  params: Readonly<Record<string, string>>;
+  query: URLSearchParams;
+  /** The path as it was asked for, without query. */
+  path: string;
+  headers: IncomingHttpHeaders;
+  /** `HEAD` is answered as `GET` without the body. */
+  method: string;
+  /** The decoded body of routes that take JSON; undefined when it was empty. */
+  body: unknown;
+  /** The undecoded body, for routes that take bytes. */
+  bytes: Readable;
+  principal: Principal;
+  /** Scheme, host and path that links start with, without a slash at the end. */
+  baseUrl: string;
+  /** Aborted when the client goes away. */
+  signal: AbortSignal;
+}
+
+/** What an endpoint answers; how it is written to the wire is `send-reply.ts`. */
+export type Reply = JsonReply | TextReply | EmptyReply | StreamReply;
+
+export interface JsonReply {
+  as: 'json';
+  status: number;
+  body: unknown;
+  /** The revision of the one entity that the body shows; becomes the ETag. */
+  revision?: string;
+}
+
+export interface TextReply {
+  as: 'text';
+  status: number;
+  type: string;
+  text: string;
+}
+
+export interface EmptyReply {
+  as: 'empty';
+  status: number;
+}
+
+/** Bytes from elsewhere, with their headers. */
+export interface StreamReply {
+  as: 'stream';
+  status: number;
+  headers: Record<string, string | string[]>;
+  stream: Readable;
+}
+
+export type Endpoint = (call: Call) => Promise<Reply>;
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+export interface Route {
+  method: Method;
+  /** A path of Express, parameters with a colon. */
+  path: string;
+  /** Whether the route always needs credentials; without them it answers 401. */
+  auth: 'required' | 'optional';
+  /** What the request body is: read and decoded, handed on as it comes, or ignored. */
+  takes: 'json' | 'bytes' | 'nothing';
+  /** Which representations may be asked for; see `accept.ts`. */
+  gives: 'entity' | 'json' | 'anything';
+  endpoint: Endpoint;
+}
+
+export function json(status: number, body: unknown): JsonReply {
+  return { as: 'json', status, body };
+}
+
+export function noContent(): EmptyReply {
+  return { as: 'empty', status: 204 };
+}
+
+/** A path parameter of the route; the route table guarantees that it is there. */
+export function param(call: Call, name: string): string {
+  const value = call.params[name];
+  if (value === undefined) throw new Error(`the route has no parameter ${name}`);
+  return value;
+}

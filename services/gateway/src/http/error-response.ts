@@ -1,0 +1,83 @@
+import { ERROR_KINDS, ServiceError } from '@kr/service-error';
+import type { Logger } from '@kr/telemetry';
+import type { ErrorRequestHandler, Response } from 'express';
+import { HttpProblem, unknownUrl } from './http-problem.ts';
+import { idOf } from './request-id.ts';
+
+const INTERNAL =
+  'The server encountered an internal error and was unable to complete your request. Either the server is overloaded or there is an error in the application.';
+
+interface ErrorAnswer {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  body: object;
+}
+
+/** The one place where failures become answers; what nobody foresaw is logged with its cause and shown without. */
+export function errorResponse(logger: Logger): ErrorRequestHandler {
+  return (thrown: unknown, _request, response: Response, _next) => {
+    if (response.headersSent) {
+      // Half an answer must never look complete.
+      logger.warn({ err: thrown, request_id: idOf(response) }, 'answer broken off');
+      response.destroy();
+      return;
+    }
+    const answer = errorAnswer(thrown);
+    if (answer.status === 500)
+      logger.error({ err: causeOf(thrown), request_id: idOf(response) }, 'request failed');
+    const bytes = Buffer.from(JSON.stringify(answer.body));
+    for (const [name, value] of Object.entries(answer.headers)) response.setHeader(name, value);
+    response.removeHeader('etag');
+    response.setHeader('content-type', 'application/json');
+    response.setHeader('content-length', bytes.length);
+    response.writeHead(answer.status).end(bytes);
+  };
+}
+
+/** What a failure answers (behaviour of the interface: two shapes that differ in the order of their keys). */
+export function errorAnswer(thrown: unknown): ErrorAnswer {
+  if (thrown instanceof HttpProblem) return httpAnswer(thrown);
+  // The router's word for a path that is not UTF-8.
+  if (thrown instanceof URIError) return httpAnswer(unknownUrl());
+  const error = ServiceError.from(thrown);
+  const { http: status } = ERROR_KINDS[error.kind];
+  if (error.kind === 'internal') return { status, headers: {}, body: { message: INTERNAL, status } };
+  if (error.kind === 'rate_limited') {
+    return { status, headers: retryAfter(error), body: { message: error.message, status } };
+  }
+  return {
+    status,
+    headers: { ...retryAfter(error), ...challenge(error) },
+    body: {
+      status,
+      message: error.message,
+      ...(error.issues.length === 0 ? {} : { errors: error.issues.map(publicIssue) }),
+    },
+  };
+}
+
+// An internal ServiceError says nothing of itself; what it wraps does.
+function causeOf(thrown: unknown): unknown {
+  return thrown instanceof ServiceError ? (thrown.cause ?? thrown) : thrown;
+}
+
+function httpAnswer({ status, headers, message }: HttpProblem): ErrorAnswer {
+  const isOfFramework = status === 404 || status === 405;
+  return { status, headers, body: isOfFramework ? { message, status } : { status, message } };
+}
+
+function publicIssue({ field, messages, record }: ServiceError['issues'][number]): object {
+  return { field, messages, ...(record === undefined || record === '' ? {} : { record }) };
+}
+
+function retryAfter({ retryAfterMs }: ServiceError): Record<string, string> {
+  return retryAfterMs === undefined || retryAfterMs === 0
+    ? {}
+    : { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) };
+}
+
+// RFC 6750, section 3: a challenge names an error only when there were credentials.
+function challenge({ kind, code }: ServiceError): Record<string, string> {
+  if (kind !== 'unauthenticated') return {};
+  return { 'www-authenticate': code === 'invalid_token' ? 'Bearer error="invalid_token"' : 'Bearer' };
+}

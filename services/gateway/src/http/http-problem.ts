@@ -1,0 +1,25 @@
+/** A refusal that only HTTP knows: no such route, method, media type. Everything else is a ServiceError. */
+export class HttpProblem extends Error {
+  override readonly name = 'HttpProblem';
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: number, message: string, headers: Record<string, string> = {}) {
+    super(message);
+    this.status = status;
+    this.headers = headers;
+  }
+}
+
+export function unknownUrl(): HttpProblem {
+  return new HttpProblem(
+    404,
+    'The requested URL was not found on the server. If you entered the URL manually please check your spelling and try again.',
+  );
+}
+
+export function methodNotAllowed(allowed: readonly string[]): HttpProblem {
+  return new HttpProblem(405, 'The method is not allowed for the requested URL.', {
+    allow: allowed.join(', '),
+  });
+}

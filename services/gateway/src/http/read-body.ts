@@ -1,0 +1,57 @@
+import type { IncomingMessage } from 'node:http';
+import { HttpProblem } from './http-problem.ts';
+
+export interface BodyLimits {
+  maxBytes: number;
+  /** Milliseconds from the start of the request in which the whole body must have come. */
+  timeoutMs: number;
+}
+
+/**
+ * The whole body of a request.
+ *
+ * @throws HttpProblem
+ *   - 413: more bytes than allowed, declared or counted
+ *   - 415: it is compressed
+ *   - 408: it did not come in time
+ *   - 400: the client broke off
+ */
+export function readBody(request: IncomingMessage, { maxBytes, timeoutMs }: BodyLimits): Promise<Buffer> {
+  const encoding = request.headers['content-encoding'];
+  if (encoding !== undefined && encoding !== 'identity') {
+    return Promise.reject(
+      new HttpProblem(415, "Invalid 'Content-Encoding' header. Expected one of: identity"),
+    );
+  }
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) return Promise.reject(tooLarge(maxBytes));
+
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const timer = setTimeout(
+      () => settle(() => reject(new HttpProblem(408, 'The request body did not arrive in time.', CLOSE))),
+      timeoutMs,
+    );
+    const onData = (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > maxBytes) return settle(() => reject(tooLarge(maxBytes)));
+      chunks.push(chunk);
+    };
+    const onEnd = () => settle(() => resolve(Buffer.concat(chunks, size)));
+    const onBroken = () => settle(() => reject(new HttpProblem(400, 'The request body is incomplete.')));
+    const settle = (outcome: () => void) => {
+      clearTimeout(timer);
+      request.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken);
+      // An error after the answer is decided must not go unheard.
+      request.on('error', () => {});
+      outcome();
+    };
+    request.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
+  });
+}
+
+const CLOSE = { connection: 'close' };
+
+function tooLarge(maxBytes: number): HttpProblem {
+  return new HttpProblem(413, `The request body is larger than ${maxBytes} bytes.`, CLOSE);
+}

@@ -1,0 +1,86 @@
+import type { Request, RequestHandler, Response } from 'express';
+import { type Authenticate, requireCredentials } from '../caller.ts';
+import { chooseMediaType } from './accept.ts';
+import { checkContentType } from './content-type.ts';
+import type { Call, Route } from './endpoint.ts';
+import { unknownUrl } from './http-problem.ts';
+import { decodeJsonBody } from './json-body.ts';
+import { type BodyLimits, readBody } from './read-body.ts';
+import { idOf } from './request-id.ts';
+import { sendReply } from './send-reply.ts';
+
+export interface ServeRouteDeps {
+  authenticate: Authenticate;
+  baseUrlOf: (request: Request) => string;
+  bodyLimits: BodyLimits;
+}
+
+/**
+ * One row of the route table as an Express handler. The order of the checks is part of the interface: credentials,
+ * Accept, Content-Type, query, body, and then the endpoint.
+ */
+export function serveRoute(route: Route, deps: ServeRouteDeps): RequestHandler {
+  return async (request, response) => {
+    const signal = departure(request, response);
+    const params = pathParams(request);
+    const query = queryOf(request.originalUrl);
+    const baseUrl = deps.baseUrlOf(request);
+
+    const { authorization } = request.headers;
+    const principal = await deps.authenticate({ authorization, query }, idOf(response), signal);
+    if (route.auth === 'required') requireCredentials(principal);
+    setCaching(response, principal.userId !== null, principal.grants.length > 0);
+
+    const mediaType = chooseMediaType(request.headers.accept, route.gives);
+    checkContentType(request.headers['content-type'], route.takes);
+
+    const call: Call = {
+      params,
+      query,
+      path: request.path,
+      headers: request.headers,
+      method: request.method,
+      body: undefined,
+      bytes: request,
+      principal,
+      baseUrl,
+      signal,
+    };
+    if (route.takes === 'json') call.body = decodeJsonBody(await readBody(request, deps.bodyLimits));
+    await sendReply(response, await route.endpoint(call), call, mediaType);
+  };
+}
+
+function queryOf(url: string): URLSearchParams {
+  const start = url.indexOf('?');
+  return new URLSearchParams(start === -1 ? '' : url.slice(start + 1));
+}
+
+// What a credential opened is nobody else's; what a link opened is not even to be kept.
+function setCaching(response: Response, hasUser: boolean, hasLink: boolean): void {
+  if (hasLink) response.setHeader('cache-control', 'private, no-store');
+  else if (hasUser) response.setHeader('cache-control', 'private, no-cache');
+  else response.setHeader('cache-control', 'no-cache');
+}
+
+// Reads end when nobody waits for them. A write goes on: its caller may ask again what became of it.
+function departure(request: Request, response: Response): AbortSignal {
+  const abort = new AbortController();
+  if (request.method === 'GET' || request.method === 'HEAD') {
+    response.once('close', () => {
+      if (!response.writableFinished) abort.abort();
+    });
+  }
+  return abort.signal;
+}
+
+/** @throws HttpProblem 404: no name of ours has control characters in it */
+function pathParams(request: Request): Record<string, string> {
+  const params: Record<string, string> = {};
+  for (const [name, value] of Object.entries(request.params)) {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+    if (typeof value !== 'string' || /[\u0000-\u001f\u007f]/.test(value)) throw unknownUrl();
+    params[name] = value;
+  }
+  return params;
+}

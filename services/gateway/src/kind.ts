@@ -1,0 +1,16 @@
+/** The two kinds of entity, each behind its own path prefix: resources are `record`s there. */
+export type Kind = 'record' | 'package';
+
+/** Which of an entity's two faces a route speaks of. */
+export type Face = 'draft' | 'published';
+
+export const KINDS = ['record', 'package'] as const satisfies readonly Kind[];
+
+/** The first part of the path, after `/api/` for the interface and after `/` for pages. */
+export const COLLECTION = { record: 'records', package: 'packages' } as const satisfies Record<Kind, string>;
+
+/** The word that tells faces apart in the identifiers of IIIF. */
+export const IIIF_PREFIX = {
+  record: { draft: 'draft', published: 'record' },
+  package: { draft: 'package-draft', published: 'package' },
+} as const satisfies Record<Kind, Record<Face, string>>;

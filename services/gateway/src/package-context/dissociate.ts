@@ -1,0 +1,14 @@
+import type { Clients } from '../clients.ts';
+import { type Endpoint, noContent, param } from '../http/endpoint.ts';
+import { checkedBody } from '../resources/checked-body.ts';
+import { idListBody } from '../resources/id-list-body.ts';
+
+/** POST /api/packages/{id}/context/actions/dissociate: all the resources or none. */
+export function dissociate(clients: Clients): Endpoint {
+  return async (call) => {
+    const action = { form: 'FORM_UNSPECIFIED', action: 'manage_context' } as const;
+    const ids = await checkedBody(clients, action, call, (body) => idListBody(body, 'records'));
+    await clients.packages.dissociate({ packageId: param(call, 'id'), ids }, call.principal);
+    return noContent();
+  };
+}

@@ -1,0 +1,35 @@
+import { ServiceError } from '@kr/service-error';
+import type { Clients } from '../clients.ts';
+import { invalidInput, isObject } from '../entity-body.ts';
+import { type Endpoint, noContent, param } from '../http/endpoint.ts';
+import { checkedBody } from '../resources/checked-body.ts';
+
+/** PUT /api/packages/{id}/context: the settings of the context. */
+export function updateContext(clients: Clients): Endpoint {
+  return async (call) => {
+    const action = { form: 'FORM_UNSPECIFIED', action: 'manage_context' } as const;
+    const recordPolicy = await checkedBody(clients, action, call, readPolicy);
+    await clients.packages.updateContext({ packageId: param(call, 'id'), recordPolicy }, call.principal);
+    return noContent();
+  };
+}
+
+/** @throws ServiceError `invalid`: not `{"access": {"record_policy": "open" | "closed"}}` */
+export function readPolicy(body: unknown): 'open' | 'closed' {
+  if (!isObject(body)) throw invalidInput();
+  const { access } = body;
+  if (access === undefined) throw refused('access', 'Missing data for required field.');
+  if (!isObject(access)) throw invalidInput('access._schema');
+  const { record_policy: policy } = access;
+  if (policy === undefined) throw refused('access.record_policy', 'Missing data for required field.');
+  if (policy !== 'open' && policy !== 'closed') {
+    throw refused('access.record_policy', 'Must be one of: open, closed.');
+  }
+  return policy;
+}
+
+function refused(field: string, message: string): ServiceError {
+  return new ServiceError('invalid', 'A validation error occurred.', {
+    issues: [{ field, messages: [message] }],
+  });
+}

@@ -1,0 +1,172 @@
+import { COLLECTION, type Face, IIIF_PREFIX, type Kind } from '../kind.ts';
+
+export type Links = Record<string, string>;
+
+export interface LinkedEntity {
+  kind: Kind;
+  face: Face;
+  id: string;
+  parentId: string;
+  /** Empty when there is none. */
+  doi: string;
+}
+
+/**
+ * The absolute links of an entity: what it is offers, whatever the caller may do with it.
+ * The names are those of the REST document (section 2.4) and of the platform it describes, in their order.
+ */
+export function entityLinks(entity: LinkedEntity, baseUrl: string): Links {
+  return LINKS[entity.kind][entity.face](addresses(entity, baseUrl));
+}
+
+interface Addresses {
+  /** The published entity. */
+  entity: string;
+  draft: string;
+  /** Its page on the site. */
+  page: string;
+  /** The page where its draft is edited. */
+  editPage: string;
+  context: string;
+  shared: Links;
+  doi: Links;
+  iiif: Links;
+}
+
+const LINKS: Record<Kind, Record<Face, (at: Addresses) => Links>> = {
+  record: {
+    draft: (at) => ({
+      self: at.draft,
+      self_html: at.editPage,
+      ...at.doi,
+      ...at.iiif,
+      files: `${at.draft}/files`,
+      archive: `${at.draft}/files-archive`,
+      record: at.entity,
+      record_html: at.page,
+      publish: `${at.draft}/actions/publish`,
+      review: `${at.draft}/review`,
+      latest: `${at.entity}/versions/latest`,
+      latest_html: `${at.page}/latest`,
+      ...at.shared,
+    }),
+    published: (at) => ({
+      self: at.entity,
+      self_html: at.page,
+      ...at.doi,
+      ...at.iiif,
+      files: `${at.entity}/files`,
+      archive: `${at.entity}/files-archive`,
+      latest: `${at.entity}/versions/latest`,
+      latest_html: `${at.page}/latest`,
+      draft: at.draft,
+      ...at.shared,
+    }),
+  },
+  package: {
+    draft: (at) => ({
+      self: at.draft,
+      self_html: at.editPage,
+      ...at.doi,
+      ...at.iiif,
+      files: `${at.draft}/files`,
+      files_import: `${at.draft}/actions/files-import`,
+      record: at.entity,
+      record_html: at.page,
+      publish: `${at.draft}/actions/publish`,
+      review: `${at.draft}/review`,
+      ...at.shared,
+      ...contextLinks(at),
+      resources: `${at.draft}/resources`,
+      resources_import: `${at.draft}/actions/resources-import`,
+    }),
+    published: (at) => ({
+      self: at.entity,
+      self_html: at.page,
+      ...at.doi,
+      ...at.iiif,
+      files: `${at.entity}/files`,
+      latest: `${at.entity}/versions/latest`,
+      latest_html: `${at.page}/latest`,
+      draft: at.draft,
+      ...at.shared,
+      ...contextLinks(at),
+      resources: `${at.entity}/resources`,
+      requests: `${at.entity}/requests`,
+    }),
+  },
+};
+
+function contextLinks({ entity, page, context }: Addresses): Links {
+  return {
+    context_html: `${page}/dashboard`,
+    context_resources: `${context}/resources`,
+    context_associate: `${entity}/context/actions/associate`,
+    context_dissociate: `${entity}/context/actions/dissociate`,
+  };
+}
+
+function addresses({ kind, face, id, parentId, doi }: LinkedEntity, baseUrl: string): Addresses {
+  const entity = `${baseUrl}/api/${COLLECTION[kind]}/${id}`;
+  const draft = `${entity}/draft`;
+  const iiif = `${baseUrl}/api/iiif/${IIIF_PREFIX[kind][face]}:${id}`;
+  return {
+    entity,
+    draft,
+    page: `${baseUrl}/${COLLECTION[kind]}/${id}`,
+    editPage: kind === 'record' ? `${baseUrl}/uploads/${id}` : `${baseUrl}/uploads/packages/${id}`,
+    context: `${baseUrl}/api/packages/context/${parentId}`,
+    shared: {
+      versions: `${entity}/versions`,
+      access_links: `${entity}/access/links`,
+      reserve_doi: `${draft}/pids/doi`,
+    },
+    doi: doiLinks(doi, face, baseUrl),
+    iiif: { self_iiif_manifest: `${iiif}/manifest`, self_iiif_sequence: `${iiif}/sequence/default` },
+  };
+}
+
+// A DOI opens its page here only once the entity is published.
+function doiLinks(doi: string, face: Face, baseUrl: string): Links {
+  if (doi === '') return {};
+  const path = doi.split('/').map(encodeURIComponent).join('/');
+  const resolver = { doi: `https://doi.org/${path}` };
+  return face === 'published' ? { self_doi: `${baseUrl}/doi/${path}`, ...resolver } : resolver;
+}
+
+/** Where an entity's files are, as `filesUrl` of the links below. */
+export function filesUrl(kind: Kind, face: Face, id: string, baseUrl: string): string {
+  const entity = `${baseUrl}/api/${COLLECTION[kind]}/${id}`;
+  return face === 'draft' ? `${entity}/draft/files` : `${entity}/files`;
+}
+
+/** The links of a file listing. */
+export function fileListLinks(kind: Kind, face: Face, id: string, baseUrl: string): Links {
+  const self = filesUrl(kind, face, id, baseUrl);
+  return kind === 'record' ? { self, archive: `${self}-archive` } : { self };
+}
+
+const IMAGE_EXTENSION = /\.(?:gif|jp2|jpe?g|png|tiff?)$/i;
+
+/** The links of one file; images have those of their IIIF services too. */
+export function fileLinks(
+  { kind, face, id }: Pick<LinkedEntity, 'kind' | 'face' | 'id'>,
+  key: string,
+  baseUrl: string,
+): Links {
+  const name = encodeURIComponent(key);
+  const self = `${filesUrl(kind, face, id, baseUrl)}/${name}`;
+  const links: Links = { self, content: `${self}/content` };
+  if (face === 'draft') links['commit'] = `${self}/commit`;
+  if (!IMAGE_EXTENSION.test(key)) return links;
+
+  const entity = `${baseUrl}/api/iiif/${IIIF_PREFIX[kind][face]}:${id}`;
+  const image = `${entity}:${name}`;
+  return {
+    ...links,
+    iiif_canvas: `${entity}/canvas/${name}`,
+    iiif_base: image,
+    iiif_info: `${image}/info.json`,
+    iiif_api: `${image}/full/full/0/default.png`,
+  };
+}

@@ -1,0 +1,17 @@
+import type { Clients } from '../clients.ts';
+import { type Endpoint, json, param } from '../http/endpoint.ts';
+import { checkedBody } from './checked-body.ts';
+import { idListBody } from './id-list-body.ts';
+
+/** POST /api/packages/{id}/draft/resources: 200; `errors` names those that were not added, and why. */
+export function addResources(clients: Clients): Endpoint {
+  return async (call) => {
+    const action = { form: 'FORM_DRAFT', action: 'manage_resources' } as const;
+    const ids = await checkedBody(clients, action, call, (body) => idListBody(body, 'resources'));
+    const { errors } = await clients.packages.addResources(
+      { packageId: param(call, 'id'), ids },
+      call.principal,
+    );
+    return json(200, { errors: errors.map(({ record, message }) => ({ record, message })) });
+  };
+}

@@ -1,0 +1,76 @@
+import type { FacetFilter } from '@kr/contracts';
+import { ServiceError } from '@kr/service-error';
+import { invalidQuery, type Page, type PageLimits, readPage } from './read-page.ts';
+
+/** What the query string of a listing asks for. */
+export interface SearchQuery extends Page {
+  /** Empty: everything. */
+  q: string;
+  bbox: string;
+  /** Empty: the listing's default. */
+  sort: string;
+  allVersions: boolean;
+  /** Parameters of other names: facets, where the search service knows them. */
+  filters: FacetFilter[];
+}
+
+/** Parameters that are never facets. */
+const OWN_PARAMETERS = new Set([
+  'q',
+  'bbox',
+  'sort',
+  'size',
+  'page',
+  'allversions',
+  'expand',
+  'prettyprint',
+  'token',
+  'access_token',
+]);
+
+const MOST_FILTERS = 50;
+const TRUE = /^(?:1|t|true|y|yes|on)$/i;
+const FALSE = /^(?:0|f|false|n|no|off)$/i;
+
+/** @throws ServiceError `invalid`: a value that its parameter cannot have */
+export function readSearchQuery(query: URLSearchParams, limits: PageLimits): SearchQuery {
+  // No suggester exists; and what is not text cannot be looked for.
+  if (query.has('suggest') || [...query].some(([name, value]) => !isText(name) || !isText(value))) {
+    throw invalidQuery();
+  }
+  const page = readPage(query, limits);
+  const sort = query.get('sort');
+  if (sort === '') throw refused('_schema', "Invalid sort option ''.");
+  return {
+    ...page,
+    q: query.get('q') ?? '',
+    bbox: query.get('bbox') ?? '',
+    sort: sort ?? '',
+    allVersions: readBoolean(query, 'allversions'),
+    filters: facetFilters(query),
+  };
+}
+
+function readBoolean(query: URLSearchParams, name: string): boolean {
+  const text = query.get(name);
+  if (text === null || FALSE.test(text)) return false;
+  if (!TRUE.test(text)) throw refused(name, 'Not a valid boolean.');
+  return true;
+}
+
+function facetFilters(query: URLSearchParams): FacetFilter[] {
+  const names = [...new Set(query.keys())].filter((name) => !OWN_PARAMETERS.has(name));
+  return names
+    .slice(0, MOST_FILTERS)
+    .map((name) => ({ name, values: query.getAll(name).slice(0, MOST_FILTERS) }));
+}
+
+function isText(value: string): boolean {
+  return !value.includes('\u0000') && value.isWellFormed();
+}
+
+function refused(field: string, message: string): ServiceError {
+  return new ServiceError('invalid', 'A validation error occurred.', {
+    issues: [{ field, messages: [message] }],
+  });
+}

@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type Server as HttpServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { definitions } from '@kr/contracts';
+import { startHealth } from '@kr/health';
+import { serve } from '@kr/rpc';
+import { migrate } from '@kr/schema-migration';
+import { createLogger, type Logger } from '@kr/telemetry';
+import type { Express } from 'express';
+import { buildApp } from './app.ts';
+import { authenticate } from './caller.ts';
+import { openClients } from './clients.ts';
+import type { GatewayConfig, HttpLimits } from './config.ts';
+import { openContentPlane } from './files/content-plane.ts';
+import { createUser } from './identity/create-user.ts';
+import { findTokenOwner } from './identity/find-token-owner.ts';
+import { openDatabase } from './identity/prisma.ts';
+import { resolveLink } from './identity/resolve-link.ts';
+import { userStore } from './identity/user-store.ts';
+import { routes } from './routes.ts';
+
+const MIGRATIONS = {
+  name: 'gateway',
+  directory: fileURLToPath(new URL('../migrations', import.meta.url)),
+};
+
+/** What is left of a stop's four seconds for requests that are being answered, in milliseconds. */
+const DRAIN_MS = 3_000;
+
+export interface GatewayService {
+  httpPort: number;
+  grpcPort: number;
+  healthPort: number;
+  /** Refuses new requests, finishes running ones, closes connections. May be called twice. */
+  stop(): Promise<void>;
+}
+
+/** Starts the gateway; its peers may come later. @throws when the database or a port is not to be had */
+export async function startGatewayService(
+  config: GatewayConfig,
+  { logger = createLogger('gateway') }: { logger?: Logger } = {},
+): Promise<GatewayService> {
+  await migrate({ databaseUrl: config.databaseUrl.href, sets: [MIGRATIONS], logger });
+  const now = () => new Date();
+  const database = openDatabase(config.databaseUrl);
+  const users = userStore(database);
+  const clients = openClients(config);
+  const contentPlane = openContentPlane(config.filesContentUrl);
+
+  const app = buildApp({
+    config,
+    routes: routes({ clients, contentPlane, users, limits: config.limits }),
+    authenticate: authenticate({
+      findTokenOwner: findTokenOwner(users, now),
+      resolveLink: resolveLink(clients),
+    }),
+    logger,
+    newId: randomUUID,
+  });
+  const http = await listen(app, config);
+  const grpc = await serve({
+    services: [
+      {
+        definition: definitions.identity,
+        handlers: { CreateUser: createUser({ users, now, newId: randomUUID }) },
+      },
+    ],
+    host: config.grpcHost,
+    port: config.grpcPort,
+    audience: 'gateway',
+    key: config.internalKey,
+    logger,
+  });
+  const health = await startHealth({
+    host: config.healthHost,
+    port: config.healthPort,
+    checks: { database: async () => void (await database.$queryRaw`select 1`) },
+  });
+
+  const stop = once(async () => {
+    await Promise.all([drain(http), grpc.stop(), health.stop()]);
+    clients.close();
+    await Promise.all([contentPlane.close(), database.$disconnect()]);
+  });
+  const ports = { httpPort: portOf(http), grpcPort: grpc.port, healthPort: health.port };
+  logger.info(
+    { http_port: ports.httpPort, grpc_port: ports.grpcPort, health_port: ports.healthPort },
+    'ready',
+  );
+  return { ...ports, stop };
+}
+
+function listen(app: Express, { httpHost, httpPort, limits }: GatewayConfig): Promise<HttpServer> {
+  const server = createServer(
+    { maxHeaderSize: limits.headerMaxBytes, connectionsCheckingInterval: 5_000 },
+    app,
+  );
+  applyLimits(server, limits);
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(httpPort, httpHost, () => resolve(server));
+  });
+}
+
+// The time of a body is each route's own matter: an upload may take hours as long as it moves.
+function applyLimits(server: HttpServer, limits: HttpLimits): void {
+  server.requestTimeout = 0;
+  server.headersTimeout = limits.headersTimeoutMs;
+  server.keepAliveTimeout = 65_000;
+  server.maxRequestsPerSocket = 10_000;
+  server.maxConnections = limits.maxConnections;
+  server.maxHeadersCount = limits.headerMaxCount + 1;
+  server.setTimeout(limits.idleTimeoutMs);
+}
+
+function drain(server: HttpServer): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
+    server.close(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}
+
+function portOf(server: HttpServer): number {
+  return (server.address() as AddressInfo).port;
+}
+
+function once(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  return () => {
+    running ??= work();
+    return running;
+  };
+}

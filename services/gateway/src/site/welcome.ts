@@ -1,0 +1,39 @@
+import type { Endpoint } from '../http/endpoint.ts';
+
+/** GET /: a page for people who open the address of the repository in a browser. */
+export function welcome(): Endpoint {
+  return async ({ baseUrl }) => ({
+    as: 'text',
+    status: 200,
+    type: 'text/html; charset=utf-8',
+    text: page(baseUrl),
+  });
+}
+
+function page(baseUrl: string): string {
+  const links = [
+    ['/api/search', 'Everything that is published'],
+    ['/api/packages', 'Knowledge packages'],
+    ['/api/records', 'Knowledge resources'],
+    ['/api/openapi.json', 'The interface, described as OpenAPI'],
+    ['/api/user', 'Who you are (needs your token)'],
+  ].map(([path, text]) => `<li><a href="${baseUrl}${path}">${text}</a> <code>${path}</code></li>`);
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Knowledge Repository</title>
+<style>
+  body { font: 1rem/1.6 system-ui, sans-serif; max-width: 42rem; margin: 4rem auto; padding: 0 1rem }
+  code { color: #555 }
+</style>
+<h1>Knowledge Repository</h1>
+<p>It runs. It keeps knowledge resources and the packages that group them, and publishes a package with all
+its resources at once or not at all.</p>
+<ul>
+${links.join('\n')}
+</ul>
+<p>Send your personal access token as <code>Authorization: Bearer kpat_…</code> to write.</p>
+</html>
+`;
+}
