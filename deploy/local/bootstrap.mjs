@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join, resolve } from 'node:path';
+import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
@@ -57,6 +57,8 @@ function main([name, ...args]) {
 function handOver(task, args) {
   const file = typeof task.file === 'function' ? task.file() : join(ROOT, task.file);
   if (!existsSync(file)) fail(`This task has no program yet: ${file}`);
+  // Programs that a task starts by name run on the same Node.
+  process.env.PATH = `${TOOLCHAIN}${delimiter}${process.env.PATH}`;
   const argv = [...(task.flags ?? []), file, ...args];
   process.chdir(task.inCallersFolder ? (process.env.INIT_CWD ?? process.cwd()) : ROOT);
   if (process.execve !== undefined && process.platform !== 'win32')

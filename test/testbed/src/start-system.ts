@@ -14,7 +14,7 @@ import { newRunFolder } from './run-folder.ts';
 export interface SystemOptions {
   /** What the services log to their files; `warn` unless told. */
   logLevel?: string;
-  /** Extra variables for all services, on top of what a start passes on. */
+  /** Extra variables for all services: limits, prefixes and the like. */
   environment?: Readonly<Record<string, string>>;
 }
 
@@ -74,7 +74,10 @@ async function systemOf(
     await stack.stop();
     await clear();
   };
-  const { name, token } = await stack.createUser('tester');
+  const { name, token } = await stack.createUser('tester').catch(async (thrown: unknown) => {
+    await stack.stop();
+    throw thrown;
+  });
   return {
     baseUrl: stack.baseUrl,
     token,

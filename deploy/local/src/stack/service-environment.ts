@@ -9,7 +9,7 @@ export interface Surroundings {
   natsUrl: string;
   filesDir: string;
   logLevel: string;
-  /** The environment of the start; only the variables of {@link PASSED_ON} go further. */
+  /** The environment of the start. */
   outer: Readonly<Record<string, string | undefined>>;
 }
 
@@ -25,15 +25,14 @@ const CALLS: Record<ServiceName, readonly ServiceName[]> = {
   search: ['records', 'packages', 'files'],
 };
 
-/** What a user may set in the environment of the start. */
-const PASSED_ON =
-  /^(PATH|HOME|TMPDIR|TZ|LANG|OTEL_.*|NODE_EXTRA_CA_CERTS|PUBLIC_BASE_URL|TRUSTED_PROXIES|DOI_PREFIX|OAI_PREFIX)$/;
+/** What tells of the surrounding tool rather than of the system. Everything else a user may set for the services. */
+const KEPT_BACK = /^(npm_.*|NODE_OPTIONS|NODE_PATH|NODE_ENV|JEST_.*|TEST_.*|INIT_CWD|PG[A-Z]+)$/;
 
 /** The whole environment of one service's process. */
 export function serviceEnvironment(service: ServiceName, given: Surroundings): Variables {
   const { ports, secrets } = given;
   return {
-    ...Object.fromEntries(Object.entries(given.outer).filter(([name]) => PASSED_ON.test(name))),
+    ...Object.fromEntries(Object.entries(given.outer).filter(([name]) => !KEPT_BACK.test(name))),
     NODE_ENV: 'production',
     LOG_LEVEL: given.logLevel,
     DATABASE_URL: given.databaseUrls[service],

@@ -24,7 +24,7 @@ export interface StackOptions {
   durability: 'safe' | 'fast';
   /** A running Postgres to use, by superuser URL, with the prefix of the database names; else one is started. */
   postgres?: { url: string; prefix: string };
-  /** The variables that a user may set for the services are taken from here, and no others. */
+  /** Goes to all services, below what the stack sets itself. */
   environment: Readonly<Record<string, string | undefined>>;
   onProgress(sentence: string): void;
   /** Ends a start under way. */
