@@ -57,30 +57,23 @@ export interface RoutesDeps {
 }
 
 /**
- * Every route of the public interface: method, path, whether it always needs credentials (`required`), the request
- * body it takes, the representations it gives, and the file that answers it. Earlier rows win.
+ * Every route of the public interface: method, path, whether it is open or always needs a token, the body it takes,
+ * what it gives, and the file that answers it. Earlier rows win.
  */
 export function routes(deps: RoutesDeps): readonly Route[] {
   const { clients, users, limits } = deps;
   const both = [...KINDS];
   return [
-    row('GET', '/', 'optional', 'nothing', 'anything', welcome()),
-    row('GET', '/api/ping', 'optional', 'nothing', 'anything', ping()),
-    row('GET', '/api/openapi.json', 'optional', 'nothing', 'anything', openapiJson()),
-    row('GET', '/api/openapi.yaml', 'optional', 'nothing', 'anything', openapiYaml()),
+    row('GET', '/', 'open', '-', 'any', welcome()),
+    row('GET', '/api/ping', 'open', '-', 'any', ping()),
+    row('GET', '/api/openapi.json', 'open', '-', 'any', openapiJson()),
+    row('GET', '/api/openapi.yaml', 'open', '-', 'any', openapiYaml()),
 
-    row('GET', '/api/user', 'required', 'nothing', 'json', whoAmI(users)),
-    row('GET', '/api/user/records', 'required', 'nothing', 'entity', searchOwn(clients, ['record'], limits)),
-    row(
-      'GET',
-      '/api/user/packages',
-      'required',
-      'nothing',
-      'entity',
-      searchOwn(clients, ['package'], limits),
-    ),
-    row('GET', '/api/user/search', 'required', 'nothing', 'entity', searchOwn(clients, both, limits)),
-    row('GET', '/api/search', 'optional', 'nothing', 'entity', searchPublished(clients, both, limits)),
+    row('GET', '/api/user', 'token', '-', 'json', whoAmI(users)),
+    row('GET', '/api/user/records', 'token', '-', 'entity', searchOwn(clients, ['record'], limits)),
+    row('GET', '/api/user/packages', 'token', '-', 'entity', searchOwn(clients, ['package'], limits)),
+    row('GET', '/api/user/search', 'token', '-', 'entity', searchOwn(clients, both, limits)),
+    row('GET', '/api/search', 'open', '-', 'entity', searchPublished(clients, both, limits)),
 
     ...packageRoutes(deps),
     ...KINDS.flatMap((kind) => entityRoutes(kind, deps)),
@@ -97,57 +90,43 @@ function entityRoutes(kind: Kind, { clients, contentPlane, limits }: RoutesDeps)
   const ofDraft: FilesDeps = { ...deps, face: 'draft' };
   const ofPublished: FilesDeps = { ...deps, face: 'published' };
   return [
-    row('GET', all, 'optional', 'nothing', 'entity', searchPublished(clients, [kind], limits)),
-    row('POST', all, 'required', 'json', 'entity', createDraft(deps)),
+    row('GET', all, 'open', '-', 'entity', searchPublished(clients, [kind], limits)),
+    row('POST', all, 'token', 'json', 'entity', createDraft(deps)),
 
-    row('GET', one, 'optional', 'nothing', 'entity', readPublished(deps)),
-    row('DELETE', one, 'required', 'nothing', 'entity', deletePublished(deps)),
-    row('GET', `${one}/versions`, 'optional', 'nothing', 'entity', listVersions(deps, limits)),
-    row('POST', `${one}/versions`, 'required', 'nothing', 'entity', createVersion(deps)),
-    row('GET', `${one}/versions/latest`, 'optional', 'nothing', 'entity', readLatest(deps)),
+    row('GET', one, 'open', '-', 'entity', readPublished(deps)),
+    row('DELETE', one, 'token', '-', 'entity', deletePublished(deps)),
+    row('GET', `${one}/versions`, 'open', '-', 'entity', listVersions(deps, limits)),
+    row('POST', `${one}/versions`, 'token', '-', 'entity', createVersion(deps)),
+    row('GET', `${one}/versions/latest`, 'open', '-', 'entity', readLatest(deps)),
 
-    row('GET', draft, 'required', 'nothing', 'entity', readDraft(deps)),
-    row('PUT', draft, 'required', 'json', 'entity', updateDraft(deps)),
-    row('POST', draft, 'required', 'nothing', 'entity', editPublished(deps)),
-    row('DELETE', draft, 'required', 'nothing', 'entity', deleteDraft(deps)),
-    row('POST', `${draft}/actions/publish`, 'required', 'nothing', 'entity', publishDraft(deps)),
-    row('POST', `${draft}/actions/files-import`, 'required', 'nothing', 'json', importFiles(ofDraft)),
-    row('POST', `${draft}/pids/:scheme`, 'required', 'nothing', 'entity', reservePid(deps)),
-    row('DELETE', `${draft}/pids/:scheme`, 'required', 'nothing', 'entity', discardPid(deps)),
+    row('GET', draft, 'token', '-', 'entity', readDraft(deps)),
+    row('PUT', draft, 'token', 'json', 'entity', updateDraft(deps)),
+    row('POST', draft, 'token', '-', 'entity', editPublished(deps)),
+    row('DELETE', draft, 'token', '-', 'entity', deleteDraft(deps)),
+    row('POST', `${draft}/actions/publish`, 'token', '-', 'entity', publishDraft(deps)),
+    row('POST', `${draft}/actions/files-import`, 'token', '-', 'json', importFiles(ofDraft)),
+    row('POST', `${draft}/pids/:scheme`, 'token', '-', 'entity', reservePid(deps)),
+    row('DELETE', `${draft}/pids/:scheme`, 'token', '-', 'entity', discardPid(deps)),
 
-    row('GET', `${draft}/files`, 'required', 'nothing', 'json', listFiles(ofDraft)),
-    row('POST', `${draft}/files`, 'required', 'json', 'json', startUploads(ofDraft)),
-    row('DELETE', `${draft}/files`, 'required', 'nothing', 'json', deleteFiles(ofDraft)),
-    row('GET', `${draft}/files/:key`, 'required', 'nothing', 'json', readFile(ofDraft)),
-    row('PUT', `${draft}/files/:key`, 'required', 'json', 'json', updateFileMetadata(ofDraft)),
-    row('DELETE', `${draft}/files/:key`, 'required', 'nothing', 'json', deleteFile(ofDraft)),
-    row(
-      'GET',
-      `${draft}/files/:key/content`,
-      'required',
-      'nothing',
-      'anything',
-      readContent(ofDraft, contentPlane),
-    ),
-    row('PUT', `${draft}/files/:key/content`, 'required', 'bytes', 'json', putContent(ofDraft, contentPlane)),
-    row('POST', `${draft}/files/:key/commit`, 'required', 'nothing', 'json', commitUpload(ofDraft)),
+    row('GET', `${draft}/files`, 'token', '-', 'json', listFiles(ofDraft)),
+    row('POST', `${draft}/files`, 'token', 'json', 'json', startUploads(ofDraft)),
+    row('DELETE', `${draft}/files`, 'token', '-', 'json', deleteFiles(ofDraft)),
+    row('GET', `${draft}/files/:key`, 'token', '-', 'json', readFile(ofDraft)),
+    row('PUT', `${draft}/files/:key`, 'token', 'json', 'json', updateFileMetadata(ofDraft)),
+    row('DELETE', `${draft}/files/:key`, 'token', '-', 'json', deleteFile(ofDraft)),
+    row('GET', `${draft}/files/:key/content`, 'token', '-', 'any', readContent(ofDraft, contentPlane)),
+    row('PUT', `${draft}/files/:key/content`, 'token', 'bytes', 'json', putContent(ofDraft, contentPlane)),
+    row('POST', `${draft}/files/:key/commit`, 'token', '-', 'json', commitUpload(ofDraft)),
 
-    row('GET', `${one}/files`, 'optional', 'nothing', 'json', listFiles(ofPublished)),
-    row('GET', `${one}/files/:key`, 'optional', 'nothing', 'json', readFile(ofPublished)),
-    row(
-      'GET',
-      `${one}/files/:key/content`,
-      'optional',
-      'nothing',
-      'anything',
-      readContent(ofPublished, contentPlane),
-    ),
+    row('GET', `${one}/files`, 'open', '-', 'json', listFiles(ofPublished)),
+    row('GET', `${one}/files/:key`, 'open', '-', 'json', readFile(ofPublished)),
+    row('GET', `${one}/files/:key/content`, 'open', '-', 'any', readContent(ofPublished, contentPlane)),
 
-    row('GET', links, 'required', 'nothing', 'json', listLinks(deps)),
-    row('POST', links, 'required', 'json', 'json', createLink(deps)),
-    row('GET', `${links}/:linkId`, 'required', 'nothing', 'json', readLink(deps)),
-    row('PATCH', `${links}/:linkId`, 'required', 'json', 'json', changeLink(deps)),
-    row('DELETE', `${links}/:linkId`, 'required', 'nothing', 'json', revokeLink(deps)),
+    row('GET', links, 'token', '-', 'json', listLinks(deps)),
+    row('POST', links, 'token', 'json', 'json', createLink(deps)),
+    row('GET', `${links}/:linkId`, 'token', '-', 'json', readLink(deps)),
+    row('PATCH', `${links}/:linkId`, 'token', 'json', 'json', changeLink(deps)),
+    row('DELETE', `${links}/:linkId`, 'token', '-', 'json', revokeLink(deps)),
   ];
 }
 
@@ -156,30 +135,16 @@ function packageRoutes({ clients, limits }: RoutesDeps): Route[] {
   const one = '/api/packages/:id';
   const inContext = '/api/packages/context/:parentId/resources';
   return [
-    row('GET', inContext, 'required', 'nothing', 'entity', listContextResources(clients, limits)),
-    row('PUT', `${one}/context`, 'required', 'json', 'json', updateContext(clients)),
-    row('POST', `${one}/context/actions/associate`, 'required', 'json', 'json', associate(clients)),
-    row('POST', `${one}/context/actions/dissociate`, 'required', 'json', 'json', dissociate(clients)),
+    row('GET', inContext, 'token', '-', 'entity', listContextResources(clients, limits)),
+    row('PUT', `${one}/context`, 'token', 'json', 'json', updateContext(clients)),
+    row('POST', `${one}/context/actions/associate`, 'token', 'json', 'json', associate(clients)),
+    row('POST', `${one}/context/actions/dissociate`, 'token', 'json', 'json', dissociate(clients)),
 
-    row('GET', `${one}/resources`, 'optional', 'nothing', 'entity', listPackageResources(clients, limits)),
-    row(
-      'GET',
-      `${one}/draft/resources`,
-      'required',
-      'nothing',
-      'entity',
-      listDraftResources(clients, limits),
-    ),
-    row('POST', `${one}/draft/resources`, 'required', 'json', 'json', addResources(clients)),
-    row('DELETE', `${one}/draft/resources`, 'required', 'json', 'json', removeResources(clients)),
-    row(
-      'POST',
-      `${one}/draft/actions/resources-import`,
-      'required',
-      'nothing',
-      'json',
-      importResources(clients),
-    ),
+    row('GET', `${one}/resources`, 'open', '-', 'entity', listPackageResources(clients, limits)),
+    row('GET', `${one}/draft/resources`, 'token', '-', 'entity', listDraftResources(clients, limits)),
+    row('POST', `${one}/draft/resources`, 'token', 'json', 'json', addResources(clients)),
+    row('DELETE', `${one}/draft/resources`, 'token', 'json', 'json', removeResources(clients)),
+    row('POST', `${one}/draft/actions/resources-import`, 'token', '-', 'json', importResources(clients)),
   ];
 }
 

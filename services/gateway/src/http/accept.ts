@@ -8,7 +8,7 @@ const DEFAULT_TYPE = 'application/json';
 const WRITTEN = [DEFAULT_TYPE, 'application/vnd.inveniordm.v1+json'];
 
 /** The types that a refusal names; for entities, all that the interface is to offer. */
-const NAMED: Record<Exclude<Route['gives'], 'anything'>, readonly string[]> = {
+const NAMED: Record<Exclude<Route['gives'], 'any'>, readonly string[]> = {
   entity: [
     ...WRITTEN,
     'application/vnd.citationstyles.csl+json',
@@ -29,7 +29,7 @@ const PARAMETER = /;\s*(?!q\s*=)[\w!#$%&'*+.^`|~-]+\s*=\s*(?:"(?:[^"\\]|\\.)*"|[
  * @throws HttpProblem 406, naming what would be acceptable
  */
 export function chooseMediaType(accept: string | undefined, gives: Route['gives']): string {
-  if (gives === 'anything' || accept === undefined || accept.trim() === '') return DEFAULT_TYPE;
+  if (gives === 'any' || accept === undefined || accept.trim() === '') return DEFAULT_TYPE;
   const negotiator = new Negotiator({ headers: { accept: accept.replace(PARAMETER, '') } });
   const chosen = negotiator.mediaType(WRITTEN);
   if (chosen !== undefined) return chosen;

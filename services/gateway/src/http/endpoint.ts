@@ -62,12 +62,12 @@ export interface Route {
   method: Method;
   /** A path of Express, parameters with a colon. */
   path: string;
-  /** Whether the route always needs credentials; without them it answers 401. */
-  auth: 'required' | 'optional';
-  /** What the request body is: read and decoded, handed on as it comes, or ignored. */
-  takes: 'json' | 'bytes' | 'nothing';
+  /** Whether everybody is heard, or 401 answers a request without credentials. */
+  auth: 'open' | 'token';
+  /** What becomes of the request's body: it is decoded, passed on as it comes, or ignored. */
+  takes: 'json' | 'bytes' | '-';
   /** Which representations may be asked for; see `accept.ts`. */
-  gives: 'entity' | 'json' | 'anything';
+  gives: 'entity' | 'json' | 'any';
   endpoint: Endpoint;
 }
 

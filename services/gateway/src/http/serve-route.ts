@@ -28,7 +28,7 @@ export function serveRoute(route: Route, deps: ServeRouteDeps): RequestHandler {
 
     const { authorization } = request.headers;
     const principal = await deps.authenticate({ authorization, query }, idOf(response), signal);
-    if (route.auth === 'required') requireCredentials(principal);
+    if (route.auth === 'token') requireCredentials(principal);
     setCaching(response, principal.userId !== null, principal.grants.length > 0);
 
     const mediaType = chooseMediaType(request.headers.accept, route.gives);

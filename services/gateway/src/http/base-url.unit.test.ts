@@ -1,0 +1,75 @@
+import type { IncomingMessage } from 'node:http';
+import { describe, expect, test } from '@jest/globals';
+import { baseUrlOf } from './base-url.ts';
+
+function request(headers: Record<string, string>, peer = '127.0.0.1'): IncomingMessage {
+  // Only what the function reads.
+  return {
+    headers: { host: 'inner:8080', ...headers },
+    socket: { remoteAddress: peer },
+  } as unknown as IncomingMessage;
+}
+
+const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'hub.example.org' };
+
+describe('base URL', () => {
+  test.each<{ name: string; proxies?: string[]; fixed?: string; asked: IncomingMessage; base: string }>([
+    { name: 'is the host that was asked for', asked: request({}), base: 'http://inner:8080' },
+    { name: 'may be an IPv6 address', asked: request({ host: '[::1]:8080' }), base: 'http://[::1]:8080' },
+    {
+      name: 'is the configured one whatever was asked for',
+      fixed: 'https://hub.example.org/repository/',
+      asked: request({ host: 'x' }),
+      base: 'https://hub.example.org/repository',
+    },
+    {
+      name: 'follows a trusted proxy',
+      proxies: ['loopback'],
+      asked: request(forwarded),
+      base: 'https://hub.example.org',
+    },
+    {
+      name: 'follows the proxy nearest to the client',
+      proxies: ['10.0.0.0/8'],
+      asked: request({ 'x-forwarded-proto': 'https, http', 'x-forwarded-host': 'a.org, b.org' }, '10.1.2.3'),
+      base: 'https://a.org',
+    },
+    {
+      name: 'follows the standard header first',
+      proxies: ['loopback'],
+      asked: request({
+        ...forwarded,
+        forwarded: 'for=1.2.3.4;proto=https;host="hub.org:8443", for=10.0.0.1',
+      }),
+      base: 'https://hub.org:8443',
+    },
+    {
+      name: 'ignores a standard header that is malformed',
+      proxies: ['loopback'],
+      asked: request({ forwarded: '=;;,' }),
+      base: 'http://inner:8080',
+    },
+    { name: 'believes nobody else', asked: request(forwarded), base: 'http://inner:8080' },
+    {
+      name: 'believes no stranger beside a trusted proxy',
+      proxies: ['10.0.0.0/8'],
+      asked: request(forwarded, '192.0.2.1'),
+      base: 'http://inner:8080',
+    },
+    {
+      name: 'knows two schemes',
+      proxies: ['loopback'],
+      asked: request({ 'x-forwarded-proto': 'javascript' }),
+      base: 'http://inner:8080',
+    },
+  ])('$name', ({ proxies = [], fixed, asked, base }) => {
+    const publicBaseUrl = fixed === undefined ? undefined : new URL(fixed);
+    expect(baseUrlOf({ publicBaseUrl, trustedProxies: proxies })(asked)).toBe(base);
+  });
+
+  test.each(['evil"><script>', 'a b', 'a/b', ''])('a host that is none is refused: %s', (host) => {
+    expect(() => baseUrlOf({ publicBaseUrl: undefined, trustedProxies: [] })(request({ host }))).toThrow(
+      "Invalid 'Host' header.",
+    );
+  });
+});
