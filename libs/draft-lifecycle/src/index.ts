@@ -10,6 +10,8 @@ export type {
   SavedDraft,
 } from './entity-kind.ts';
 export { loadEntities, lockEntities } from './entity-store.ts';
+export { followLinks, LINK_SUBJECTS, type LinkEvent } from './follow-links.ts';
+export { FILE_DELETED_SUBJECTS, forgetDeletedFiles } from './forget-deleted-files.ts';
 export { isEntityId } from './id-rules.ts';
 export { type LifecycleHandlers, lifecycleContext, lifecycleHandlers } from './lifecycle.ts';
 export { findEntities, getEntity, type LifecycleContext } from './lifecycle-context.ts';
@@ -25,3 +27,5 @@ export { preparePublication } from './prepare-publication.ts';
 export { unlockDrafts } from './staging-store.ts';
 export { type Janitor, type JanitorOptions, startJanitor } from './start-janitor.ts';
 export type { StoredDocument, StoredFiles, StoredPid } from './stored-document.ts';
+export { touchParents } from './touch-parents.ts';
+export { transact } from './transact.ts';

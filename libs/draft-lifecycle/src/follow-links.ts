@@ -1,0 +1,80 @@
+import type { ReceivedEvent } from '@kr/event-bus';
+import type { LifecycleContext } from './lifecycle-context.ts';
+import type { LifecycleSql } from './lifecycle-sql.ts';
+import { touchParents } from './touch-parents.ts';
+import { transact } from './transact.ts';
+
+/** The events of access links, for a consumer. */
+export const LINK_SUBJECTS = [
+  'knowledge.access-links.link.created',
+  'knowledge.access-links.link.changed',
+  'knowledge.access-links.link.revoked',
+] as const;
+
+export type LinkEvent = ReceivedEvent<(typeof LINK_SUBJECTS)[number]>;
+
+/**
+ * Consumes link events: keeps `parent.access.links` of the parents that are ours. In any order and any number of
+ * times; a parent without news is not touched.
+ */
+export function followLinks<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+  return async (events: readonly LinkEvent[]): Promise<void> => {
+    const links = newest(events);
+    await transact(context, async (tx) => {
+      await tx.$queryRawUnsafe(
+        'select id from parent where id = any($1::text[]) order by id for update',
+        links.map(({ parent_id }) => parent_id),
+      );
+      await tx.$executeRawUnsafe(WRITE_LINKS, JSON.stringify(links));
+      const changed = await tx.$queryRawUnsafe<{ id: string }[]>(
+        COPY_LINKS,
+        links.map(({ parent_id }) => parent_id),
+      );
+      if (changed.length === 0) return;
+      await touchParents(
+        context,
+        tx,
+        changed.map(({ id }) => id),
+      );
+    });
+  };
+}
+
+const WRITE_LINKS = `
+  insert into parent_link (link_id, parent_id, revision, is_revoked)
+  select link_id, parent_id, revision, is_revoked
+  from jsonb_to_recordset($1::jsonb) with ordinality
+    as link(link_id text, parent_id text, revision bigint, is_revoked boolean, n bigint)
+  where exists (select from parent where id = link.parent_id)
+  order by n
+  on conflict (link_id) do update set revision = excluded.revision, is_revoked = excluded.is_revoked
+  where parent_link.revision < excluded.revision`;
+
+const COPY_LINKS = `
+  with current as (
+    select p.id, coalesce(array_agg(l.link_id order by l.position) filter (where not l.is_revoked), '{}') as link_ids
+    from parent p left join parent_link l on l.parent_id = p.id
+    where p.id = any($1::text[]) group by p.id
+  )
+  update parent p set link_ids = current.link_ids from current
+  where p.id = current.id and p.link_ids <> current.link_ids
+  returning p.id`;
+
+interface LinkNews {
+  link_id: string;
+  parent_id: string;
+  revision: number;
+  is_revoked: boolean;
+}
+
+/** One row for each link: one statement cannot change a row twice. */
+function newest(events: readonly LinkEvent[]): LinkNews[] {
+  const byId = new Map<string, LinkNews>();
+  for (const { subject, payload, revision } of events) {
+    const former = byId.get(payload.id);
+    if (former !== undefined && former.revision >= revision) continue;
+    const is_revoked = subject === 'knowledge.access-links.link.revoked';
+    byId.set(payload.id, { link_id: payload.id, parent_id: payload.parentId, revision, is_revoked });
+  }
+  return [...byId.values()];
+}

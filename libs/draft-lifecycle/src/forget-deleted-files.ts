@@ -1,0 +1,46 @@
+import { appendEvents, type ReceivedEvent } from '@kr/event-bus';
+import type { SavedDraft } from './entity-kind.ts';
+import { lockEntities } from './entity-store.ts';
+import type { LifecycleContext } from './lifecycle-context.ts';
+import type { LifecycleSql } from './lifecycle-sql.ts';
+import { transact } from './transact.ts';
+
+export const FILE_DELETED_SUBJECTS = ['knowledge.files.entry.deleted'] as const;
+
+/**
+ * Consumes `knowledge.files.entry.deleted`: a draft does not keep a preview that is gone. What is being published is
+ * left alone; its files were counted when they were sealed.
+ */
+export function forgetDeletedFiles<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+  const { kind, now } = context;
+  return async (events: readonly ReceivedEvent<'knowledge.files.entry.deleted'>[]): Promise<void> => {
+    const gone = events.map(({ payload }) => ({ id: payload.entityId, key: payload.key }));
+    await transact(context, async (tx) => {
+      await lockEntities(
+        tx,
+        gone.map(({ id }) => id),
+      );
+      const rows = await tx.$queryRawUnsafe<(Omit<SavedDraft, 'parentId'> & { parent_id: string })[]>(
+        FORGET,
+        JSON.stringify(gone),
+        now().toISOString(),
+      );
+      const saved = rows.map(({ id, parent_id, revision }) =>
+        kind.events.draftSaved({ id, parentId: parent_id, revision: Number(revision) }),
+      );
+      await appendEvents(tx, saved);
+    });
+  };
+}
+
+const FORGET = `
+  update draft d
+  set document = jsonb_set(d.document, '{files,default_preview}', 'null'), revision = d.revision + 1,
+      updated_at = $2::timestamptz
+  from version v
+  where v.id = d.id and d.locked_by is null
+    and exists (
+      select from jsonb_to_recordset($1::jsonb) as gone(id text, key text)
+      where gone.id = d.id and gone.key = d.document -> 'files' ->> 'default_preview'
+    )
+  returning d.id, v.parent_id, d.revision`;

@@ -1,0 +1,214 @@
+import { type Principal, servicePrincipal } from '@kr/caller';
+import type { EntityDocument, PreparePublicationRequest__Output } from '@kr/contracts';
+import { MIGRATIONS as EVENT_BUS, newEvent } from '@kr/event-bus';
+import type { CallContext } from '@kr/rpc';
+import { migrate } from '@kr/schema-migration';
+import { createLogger } from '@kr/telemetry';
+import { freshDatabase } from '@kr/testbed';
+import { PrismaPg } from '@prisma/adapter-pg';
+import type { EntityKind } from './entity-kind.ts';
+import { type Prisma, PrismaClient } from './gen/prisma/client.ts';
+import { lifecycleContext, lifecycleHandlers } from './lifecycle.ts';
+import type { Decision, FileCounts } from './lifecycle-deps.ts';
+import { MIGRATIONS } from './migrations.ts';
+import { newEntityId } from './new-entity-id.ts';
+import { preparePublication } from './prepare-publication.ts';
+
+type Tx = Prisma.TransactionClient;
+
+/** A kind with nothing special, so that what is seen is the lifecycle's. */
+const RECORD: EntityKind<Tx> = {
+  name: 'record',
+  parentType: 'resource',
+  versionDrops: ['publication_date', 'version'],
+  isEditDraftPublished: false,
+  showsManagement: true,
+  relationKey: 'packages',
+  tail: {},
+  createdTail: {},
+  relations: async () => new Map(),
+  events: {
+    draftSaved: ({ id, parentId, revision }) =>
+      newEvent('knowledge.records.draft.saved', { id, parentId, revision }, { aggregateId: id, revision }),
+    draftDeleted: ({ id, parentId, revision, isPublished }, packageIds) =>
+      newEvent(
+        'knowledge.records.draft.deleted',
+        { id, parentId, revision, isPublished, packageIds: [...packageIds] },
+        { aggregateId: id, revision },
+      ),
+    published: ({ id, parentId, revision }, { id: publicationId, packageId }) =>
+      newEvent(
+        'knowledge.records.record.published',
+        { id, parentId, revision, publicationId, packageId },
+        { aggregateId: id, revision },
+      ),
+    changed: ({ id, parentId, revision }) =>
+      newEvent('knowledge.records.record.changed', { id, parentId, revision }, { aggregateId: id, revision }),
+  },
+  hooks: {},
+};
+
+export const OWNER: Principal = {
+  userId: 'owner',
+  isAdmin: false,
+  grants: [],
+  service: null,
+  requestId: 'q',
+};
+export const STRANGER: Principal = { ...OWNER, userId: 'stranger' };
+export const NOBODY: Principal = { ...OWNER, userId: null };
+export const COORDINATOR = servicePrincipal('packages');
+
+export function callOf(principal: Principal): CallContext {
+  return {
+    principal,
+    signal: new AbortController().signal,
+    deadline: new Date(Date.now() + 5_000),
+    method: 'test',
+  };
+}
+
+export const GOOD_METADATA = {
+  title: 'Flood map',
+  publication_date: '2024-03-01',
+  resource_type: { id: 'image-photo' },
+  creators: [{ person_or_org: { type: 'personal', family_name: 'Carberry', given_name: 'Josiah' } }],
+};
+export const GOOD_BODY = { files: { enabled: false }, metadata: GOOD_METADATA };
+
+export type LifecycleFixture = Awaited<ReturnType<typeof lifecycleFixture>>;
+
+/** The lifecycle of records on a database of its own, with every other service played by a map. */
+export async function lifecycleFixture() {
+  const database = await freshDatabase();
+  await migrate({ databaseUrl: database.url, sets: [EVENT_BUS, MIGRATIONS] });
+  const prisma = new PrismaClient({
+    adapter: new PrismaPg({ connectionString: database.url, max: 8 }),
+    log: [{ emit: 'event', level: 'query' }],
+  });
+  const statements: string[] = [];
+  prisma.$on('query', ({ query }) => statements.push(query));
+
+  const counts = new Map<string, FileCounts>();
+  const decisions = new Map<string, Decision>();
+  const world = {
+    isCoordinatorUp: true,
+    questions: 0,
+    elsewhere: new Set<string>(),
+    now: new Date(FIRST_INSTANT),
+  };
+  const context = lifecycleContext<Tx>({
+    kind: RECORD,
+    database: prisma,
+    now: () => world.now,
+    newId: newEntityId,
+    doiPrefix: '10.5072',
+    oaiPrefix: 'repository.test',
+    ticketKeys: { files: 'f'.repeat(32), 'access-links': 'a'.repeat(32) },
+    describeBuckets: async (ids) => new Map(ids.flatMap((id) => entry(id, counts.get(id)))),
+    resolvePublications: async (ids) => {
+      world.questions += 1;
+      if (!world.isCoordinatorUp) throw new Error('the coordinator is not there');
+      return new Map(ids.map((id) => [id, decisions.get(id) ?? 'aborted']));
+    },
+    findElsewhere: async (ids) => new Set(ids.filter((id) => world.elsewhere.has(id))),
+    nudge: () => undefined,
+    logger: createLogger('test'),
+  });
+  const handlers = lifecycleHandlers(context);
+  const as = (principal: Principal) => callOf(principal);
+
+  return {
+    context,
+    handlers,
+    prisma,
+    world,
+    counts,
+    decisions,
+    /** The statements sent while something ran. */
+    async statementsOf(run: () => Promise<unknown>): Promise<string[]> {
+      statements.length = 0;
+      await run();
+      return [...statements];
+    },
+    async create(body: unknown = GOOD_BODY, principal = OWNER): Promise<Shown> {
+      return shown(await handlers.CreateDraft({ body: bytes(body) }, as(principal)));
+    },
+    async update(id: string, body: unknown, ifRevision = 0, principal = OWNER): Promise<Shown> {
+      const request = { id, body: bytes(body), ifRevision: String(ifRevision) };
+      return shown(await handlers.UpdateDraft(request, as(principal)));
+    },
+    async read(id: string, form: 'draft' | 'published', principal = OWNER): Promise<Shown | string> {
+      const ref = { id, form: form === 'draft' ? 'FORM_DRAFT' : 'FORM_PUBLISHED' } as const;
+      const { results } = await handlers.ReadEntities({ refs: [ref] }, as(principal));
+      const [result] = results ?? [];
+      return result?.error
+        ? `${result.error.kind}: ${result.error.message}`
+        : shown({ document: result?.document });
+    },
+    async prepare(
+      ids: string[],
+      publicationId: string,
+      more: Partial<PreparePublicationRequest__Output> = {},
+    ) {
+      const request = {
+        publicationId,
+        epoch: 1,
+        packageId: '',
+        packageParentId: '',
+        ids,
+        manifests: [],
+        ...more,
+      };
+      return preparePublication(context)(request, as(COORDINATOR));
+    },
+    /** Publishes as the coordinator would, with nothing going wrong. */
+    async publish(id: string): Promise<void> {
+      const publicationId = `publication of ${id} at ${newEntityId()}`;
+      const vote = await this.prepare([id], publicationId);
+      if (vote.isPrepared !== true) throw new Error(JSON.stringify(vote.issues));
+      decisions.set(publicationId, 'committed');
+      await context.publications.settle([publicationId]);
+    },
+    async events(): Promise<{ subject: string; aggregate_id: string; revision: number }[]> {
+      return prisma.$queryRawUnsafe(
+        'select subject, aggregate_id, revision::int as revision from outbox order by id',
+      );
+    },
+    async close(): Promise<void> {
+      await prisma.$disconnect();
+      await database.drop();
+    },
+  };
+}
+
+const FIRST_INSTANT = '2026-01-01T00:00:00.000Z';
+
+export interface Shown {
+  id: string;
+  parentId: string;
+  revision: number;
+  isPublic: boolean;
+  doi: string;
+  json: Readonly<Record<string, unknown>>;
+}
+
+function shown({ document }: { document?: EntityDocument | null | undefined }): Shown {
+  if (document == null) throw new Error('no document');
+  return {
+    id: document.id ?? '',
+    parentId: document.parentId ?? '',
+    revision: Number(document.revision),
+    isPublic: document.isPublic ?? false,
+    doi: document.doi ?? '',
+    json: JSON.parse(Buffer.from(document.json ?? '').toString('utf8')),
+  };
+}
+
+function bytes(body: unknown): Buffer {
+  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+}
+
+function entry(id: string, counts: FileCounts | undefined): [string, FileCounts][] {
+  return counts === undefined ? [] : [[id, counts]];
+}

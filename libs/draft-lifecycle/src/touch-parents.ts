@@ -1,0 +1,51 @@
+import { appendEvents } from '@kr/event-bus';
+import type { SavedDraft } from './entity-kind.ts';
+import type { LifecycleDeps } from './lifecycle-deps.ts';
+import type { LifecycleSql } from './lifecycle-sql.ts';
+
+interface TouchedRow {
+  id: string;
+  parent_id: string;
+  revision: bigint;
+}
+
+/**
+ * Says that what all versions of these parents share has changed: every form gets a new change number, and there is
+ * one event for each entity. The parents must be locked. The number of statements does not depend on theirs.
+ */
+export async function touchParents<Tx extends LifecycleSql>(
+  { kind, now }: Pick<LifecycleDeps<Tx>, 'kind' | 'now'>,
+  tx: Tx,
+  parentIds: readonly string[],
+): Promise<void> {
+  await tx.$queryRawUnsafe(
+    'select id from version where parent_id = any($1::text[]) order by id for update',
+    parentIds,
+  );
+  const drafts = await tx.$queryRawUnsafe<TouchedRow[]>(
+    `update draft d set revision = d.revision + 1, updated_at = $2::timestamptz
+     from version v where v.id = d.id and v.parent_id = any($1::text[])
+     returning d.id, v.parent_id, d.revision`,
+    parentIds,
+    now().toISOString(),
+  );
+  // The instant of the last change of the content stays: nobody has edited what is published.
+  const published = await tx.$queryRawUnsafe<TouchedRow[]>(
+    `update version set revision = revision + 1 where parent_id = any($1::text[]) and visible
+     returning id, parent_id, revision`,
+    parentIds,
+  );
+  await appendEvents(
+    tx,
+    highest([...published, ...drafts]).map((entity) => kind.events.changed(entity)),
+  );
+}
+
+function highest(rows: readonly TouchedRow[]): SavedDraft[] {
+  const byId = new Map<string, SavedDraft>();
+  for (const { id, parent_id: parentId, revision } of rows) {
+    const former = byId.get(id)?.revision ?? 0;
+    byId.set(id, { id, parentId, revision: Math.max(former, Number(revision)) });
+  }
+  return [...byId.values()];
+}
