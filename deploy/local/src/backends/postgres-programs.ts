@@ -38,6 +38,6 @@ async function makeExecutable(file: string): Promise<void> {
   await chmod(file, 0o755).catch(() => undefined);
 }
 
-function unlessPresent(thrown: unknown): void {
-  if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'EEXIST')) throw thrown;
+function unlessPresent(thrown: NodeJS.ErrnoException): void {
+  if (thrown.code !== 'EEXIST') throw thrown;
 }

@@ -1,0 +1,107 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { Client } from 'pg';
+import { SupervisedPart } from '../stack/supervised-part.ts';
+import { freePort } from './free-port.ts';
+import { prepareNats } from './nats.ts';
+import { postgresUrl, preparePostgres } from './postgres.ts';
+import { until } from './until.ts';
+
+const toolchainDir = resolve(import.meta.dirname, '../../../../.toolchain');
+
+describe('backends', () => {
+  let folder: string;
+  let parts: SupervisedPart[];
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'kr-backends-'));
+    parts = [];
+  });
+  afterEach(async () => {
+    await Promise.all(parts.map((part) => part.stop(2_000)));
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  function supervise(program: ConstructorParameters<typeof SupervisedPart>[0]): SupervisedPart {
+    const part = new SupervisedPart(program, { onLaunch: () => undefined, onProgress: () => undefined });
+    parts.push(part);
+    return part;
+  }
+
+  async function query(url: string, statement: string): Promise<unknown[]> {
+    const client = new Client({ connectionString: url });
+    client.on('error', () => undefined);
+    await client.connect();
+    try {
+      return (await client.query(statement)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  async function postgres(port: number) {
+    return preparePostgres({
+      dataDir: join(folder, 'postgres'),
+      logFile: join(folder, 'postgres.log'),
+      password: 'p@ss/word',
+      durability: 'safe',
+      port,
+    });
+  }
+
+  test('a killed Postgres comes back with what was committed', async () => {
+    const port = await freePort();
+    const url = postgresUrl('p@ss/word', port);
+    const part = supervise(await postgres(port));
+    await part.start();
+    await query(url, 'CREATE TABLE kept AS SELECT 1 AS one');
+    const client = new Client({ connectionString: url });
+    client.on('error', () => undefined);
+    await client.connect();
+    const before = part.pid;
+    part.kill('SIGKILL');
+    const rows = await until(() => query(url, 'SELECT one FROM kept'), { timeoutMs: 15_000 });
+    expect({ rows, another: part.pid !== before }).toEqual({ rows: [{ one: 1 }], another: true });
+  });
+
+  test('Postgres starts over the pid file of a killed one, also when the id now belongs to somebody else', async () => {
+    const port = await freePort();
+    const first = supervise(await postgres(port));
+    await first.start();
+    await first.stop(3_000);
+    await writeFile(
+      join(folder, 'postgres/postmaster.pid'),
+      `${process.pid}\n${folder}/postgres\n1\n${port}\n`,
+    );
+    const second = supervise(await postgres(port));
+    await second.start();
+    expect(await query(postgresUrl('p@ss/word', port), 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+
+  test('Postgres runs for root in a folder that is closed to others', async () => {
+    const closed = join(folder, 'closed');
+    await mkdir(closed, { mode: 0o700 });
+    folder = closed;
+    const port = await freePort();
+    const part = supervise(await postgres(port));
+    await part.start();
+    expect(await query(postgresUrl('p@ss/word', port), 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+
+  test('a killed NATS comes back on its port', async () => {
+    const port = await freePort();
+    const options = { dataDir: join(folder, 'nats'), logFile: join(folder, 'nats.log'), toolchainDir, port };
+    const program = await prepareNats({ ...options, durability: 'safe' });
+    const part = supervise(program);
+    await part.start();
+    const before = part.pid;
+    part.kill('SIGKILL');
+    await until(
+      async () =>
+        part.pid !== undefined && part.pid !== before && (await program.isReady(Object.create(null))),
+    );
+    expect(part.pid).not.toBe(before);
+  });
+});
