@@ -71,7 +71,7 @@ async function perform(
       return asking(ports, publication, () => renew(ports, publication));
     case 'commit':
       return storing(ports, publication, () =>
-        ports.log.commit(publication, effect.publishedIds, ports.now()),
+        ports.log.commit(publication, effect.publishedIds, effect.manifests, ports.now()),
       );
     case 'abort':
       return storing(ports, publication, () => ports.log.abort(publication, effect.refusal, ports.now()));

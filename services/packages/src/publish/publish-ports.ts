@@ -10,7 +10,12 @@ export interface PublicationLog {
    * The commit point: PREPARING of this epoch becomes COMMITTED, and in the same transaction a package's own version is
    * published and its event written. Answers with the row as it then is, changed or not.
    */
-  commit(owned: Publication, publishedIds: readonly string[], now: Date): Promise<Publication>;
+  commit(
+    owned: Publication,
+    publishedIds: readonly string[],
+    manifests: readonly FileManifest[],
+    now: Date,
+  ): Promise<Publication>;
   /** PREPARING of this epoch becomes ABORTED, and a package's draft is unlocked. Answers as `commit` does. */
   abort(owned: Publication, refusal: Refusal, now: Date): Promise<Publication>;
   read(publicationId: string): Promise<Publication | undefined>;

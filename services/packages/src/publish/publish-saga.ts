@@ -36,12 +36,20 @@ interface Preparing {
   /** Problems of the package itself; null until it was checked. */
   readonly ownIssues: readonly Issue[] | null;
   /** Null until the records service has voted. */
-  readonly vote: { readonly stagedIds: readonly string[]; readonly issues: readonly Issue[] } | null;
+  readonly vote:
+    | { readonly says: 'yes'; readonly stagedIds: readonly string[] }
+    | { readonly says: 'no'; readonly issues: readonly Issue[] }
+    | null;
   readonly isRetrying: boolean;
 }
 
 type Wish =
-  | { readonly do: 'commit'; readonly publishedIds: readonly string[] }
+  | {
+      readonly do: 'commit';
+      readonly publishedIds: readonly string[];
+      /** All files that were sealed: the published forms say what they hold. */
+      readonly manifests: readonly FileManifest[];
+    }
   | { readonly do: 'abort'; readonly refusal: Refusal };
 
 export type PublishState =
@@ -163,7 +171,7 @@ function open({ publication, limits, at }: Extract<PublishInput, { type: 'opened
     since: at,
     manifests: null,
     ownIssues: publication.subject === 'package' ? null : [],
-    vote: publication.resourceIds.length > 0 ? null : { stagedIds: [], issues: [] },
+    vote: publication.resourceIds.length > 0 ? null : { says: 'yes', stagedIds: [] },
     isRetrying: false,
   };
   if (at >= publication.deadline.getTime()) return wish(state, { do: 'abort', refusal: OUT_OF_TIME });
@@ -181,10 +189,10 @@ function whilePreparing(state: Preparing, input: PublishInput): Decision {
       return judge({ ...state, ownIssues: input.issues });
     case 'prepared':
       if (state.vote !== null) return unchanged(state);
-      return judge({ ...state, vote: { stagedIds: input.stagedIds, issues: [] } });
+      return judge({ ...state, vote: { says: 'yes', stagedIds: input.stagedIds } });
     case 'refused':
       if (state.vote !== null) return unchanged(state);
-      return judge({ ...state, vote: { stagedIds: [], issues: input.issues } });
+      return judge({ ...state, vote: { says: 'no', issues: input.issues } });
     case 'blocked':
       return retry(state, input.at, state.limits.blockedMs, DRAFT_LOCKED);
     case 'unreachable':
@@ -212,13 +220,15 @@ function ask(state: Preparing): Decision {
 function judge(state: Preparing): Decision {
   const { publication, manifests, ownIssues, vote } = state;
   if (manifests === null || ownIssues === null || vote === null) return { state, effects: [] };
-  const issues = [...ownIssues, ...vote.issues];
+  const issues = vote.says === 'no' ? [...ownIssues, ...vote.issues] : ownIssues;
   if (issues.length > 0) return wish(state, { do: 'abort', refusal: notPublishable(publication, issues) });
+  // A no without a reason: the records service heard of an abort before it was asked to prepare.
+  if (vote.says === 'no') return wish(state, { do: 'abort', refusal: OUT_OF_TIME });
   if (publication.subject === 'package') {
-    return wish(state, { do: 'commit', publishedIds: [publication.entityId, ...vote.stagedIds] });
+    return wish(state, { do: 'commit', publishedIds: [publication.entityId, ...vote.stagedIds], manifests });
   }
   return vote.stagedIds.length > 0
-    ? wish(state, { do: 'commit', publishedIds: vote.stagedIds })
+    ? wish(state, { do: 'commit', publishedIds: vote.stagedIds, manifests })
     : wish(state, { do: 'abort', refusal: NOTHING_TO_PUBLISH });
 }
 

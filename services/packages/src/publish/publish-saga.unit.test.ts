@@ -67,7 +67,7 @@ const aborted = { state: 'ABORTED', refusal: OUT_OF_TIME } as const;
 const seal: PublishEffect = { do: 'seal' };
 const check: PublishEffect = { do: 'check', manifests };
 const prepare: PublishEffect = { do: 'prepare', manifests };
-const commit = (...publishedIds: string[]): PublishEffect => ({ do: 'commit', publishedIds });
+const commit = (...publishedIds: string[]): PublishEffect => ({ do: 'commit', publishedIds, manifests });
 const abort = (refusal = OUT_OF_TIME): PublishEffect => ({ do: 'abort', refusal });
 const invalid = (...issues: Issue[]): PublishEffect =>
   abort({ kind: 'not_publishable', message: 'A validation error occurred.', issues });
@@ -126,6 +126,12 @@ describe('publish saga', () => {
       given: [opened(), sealed, refused({ ...issue, record: 'r1' }), checked(own)],
       step: 'deciding',
       effects: [invalid(own, { ...issue, record: 'r1' })],
+    },
+    {
+      name: 'never takes a no without a reason for a yes',
+      given: [opened(), sealed, checked(), refused()],
+      step: 'deciding',
+      effects: [abort()],
     },
     {
       name: 'aborts for the package alone although the records said yes',

@@ -1,0 +1,112 @@
+import { type Principal, servicePrincipal } from '@kr/caller';
+import { definitions } from '@kr/contracts';
+import {
+  type FileCounts,
+  type LifecycleContext,
+  type LifecycleDeps,
+  lifecycleContext,
+  newEntityId,
+} from '@kr/draft-lifecycle';
+import { type BusConnection, connectBus, startRelay } from '@kr/event-bus';
+import { type Client, createClient } from '@kr/rpc';
+import type { Logger } from '@kr/telemetry';
+import type { PackagesConfig } from './config.ts';
+import { type Observations, observations } from './observations.ts';
+import { packageKind } from './package-kind.ts';
+import { type Database, openDatabase, type Tx } from './store/prisma.ts';
+
+/** Everything that handlers may reach. */
+export interface PackagesContext {
+  readonly database: Database;
+  readonly lifecycle: LifecycleContext<Tx>;
+  readonly records: Client<typeof definitions.records>;
+  /** The life of resources, as the records service serves it. */
+  readonly recordsLifecycle: Client<typeof definitions.lifecycle>;
+  readonly files: Client<typeof definitions.files>;
+  readonly bus: BusConnection;
+  /** For what this service does by itself. */
+  readonly self: Principal;
+  readonly observed: Observations;
+  readonly logger: Logger;
+  now(): Date;
+  /** Wakes the relay after a transaction that wrote events. */
+  nudge(): void;
+  /** Lets events out and closes connections. */
+  close(): Promise<void>;
+}
+
+export function openContext(config: PackagesConfig, logger: Logger): PackagesContext {
+  const now = () => new Date();
+  const self = servicePrincipal('packages');
+  const database = openDatabase(config.databaseUrl);
+  const bus = connectBus({ servers: config.natsUrl, name: 'packages', logger });
+  const relay = startRelay({
+    databaseUrl: config.databaseUrl,
+    natsConnection: bus,
+    source: 'packages',
+    logger,
+  });
+  const toRecords = { address: config.recordsAddress, audience: 'records', key: config.recordsKey };
+  const records = createClient(definitions.records, toRecords);
+  const recordsLifecycle = createClient(definitions.lifecycle, toRecords);
+  const files = createClient(definitions.files, {
+    address: config.filesAddress,
+    audience: 'files',
+    key: config.filesKey,
+  });
+
+  return {
+    database,
+    lifecycle: lifecycleContext({
+      kind: packageKind,
+      database,
+      now,
+      newId: newEntityId,
+      doiPrefix: config.doiPrefix,
+      oaiPrefix: config.oaiPrefix,
+      ticketKeys: config.ticketKeys,
+      describeBuckets: bucketCounts(files, self),
+      resolvePublications: neverDecidedElsewhere,
+      findElsewhere: async (ids) => {
+        const found = await recordsLifecycle.findIds({ ids: [...ids] }, self).catch(() => ({ ids: [] }));
+        return new Set(found.ids);
+      },
+      nudge: () => relay.nudge(),
+      logger,
+    }),
+    records,
+    recordsLifecycle,
+    files,
+    bus,
+    self,
+    observed: observations(logger),
+    logger,
+    now,
+    nudge: () => relay.nudge(),
+    close: async () => {
+      for (const client of [records, recordsLifecycle, files]) client.close();
+      await relay.stop();
+      await bus.close();
+      await database.$disconnect();
+    },
+  };
+}
+
+/**
+ * A package's draft is unlocked in the transaction that decides its publication, so a lock that is seen is a lock: there
+ * is never a decision that is still to be carried out here.
+ */
+const neverDecidedElsewhere: LifecycleDeps['resolvePublications'] = async (ids) =>
+  new Map(ids.map((id) => [id, 'undecided']));
+
+function bucketCounts(files: PackagesContext['files'], self: Principal): LifecycleDeps['describeBuckets'] {
+  return async (entityIds) => {
+    const { buckets } = await files.describeBuckets({ entityIds: [...entityIds] }, self);
+    return new Map(
+      buckets.map(({ entityId, entries, pending, totalBytes, keys }): [string, FileCounts] => [
+        entityId,
+        { entries, pending, totalBytes: Number(totalBytes), keys },
+      ]),
+    );
+  };
+}

@@ -1,0 +1,7 @@
+import { createLogger } from '@kr/telemetry';
+import { readConfig } from './config.ts';
+import { startPackagesService } from './service.ts';
+
+const logger = createLogger('packages');
+const service = await startPackagesService(readConfig(process.env), logger);
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void service.stop());

@@ -1,0 +1,41 @@
+import type { DeleteDraftRequest__Output, DeleteDraftResponse } from '@kr/contracts';
+import type { CallContext } from '@kr/rpc';
+import type { PackagesContext } from '../context.ts';
+
+type DeleteDraft = (request: DeleteDraftRequest__Output, call: CallContext) => Promise<DeleteDraftResponse>;
+
+/**
+ * RPC DeleteDraft of packages: the lifecycle's own, and then the other side of the relations is cleaned: the resources
+ * of a version that is gone do not name it any more, and those of a package that is gone are managed by nobody. If the
+ * records service is not reached, the event of the deletion has the same effect.
+ *
+ * @throws ServiceError as the lifecycle's
+ */
+export function deleteDraft(context: PackagesContext, ofLifecycle: DeleteDraft): DeleteDraft {
+  const { database, records, self, observed } = context;
+  return async (request, call) => {
+    const before = await database.draft.findUnique({
+      where: { id: request.id },
+      include: { version: true },
+    });
+    const reply = await ofLifecycle(request, call);
+    if (before === null || before.version.visible) return reply;
+    try {
+      await records.setPackageResources(
+        { packageId: before.id, revision: Number(before.revision) + 1, ids: [] },
+        self,
+      );
+      const { parentId } = before.version;
+      const rest = await database.version.findFirst({ where: { parentId }, select: { id: true } });
+      if (rest === null) await releaseManaged(context, parentId);
+    } catch (cause) {
+      observed.mirrorDelayed(before.id, cause);
+    }
+    return reply;
+  };
+}
+
+async function releaseManaged({ records, self }: PackagesContext, packageParentId: string): Promise<void> {
+  const { ids } = await records.listManagedRecords({ packageParentId }, self);
+  if (ids.length > 0) await records.dissociateRecords({ packageParentId, ids }, self);
+}

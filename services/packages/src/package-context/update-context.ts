@@ -1,0 +1,35 @@
+import type { UpdateContextRequest__Output, UpdateContextResponse } from '@kr/contracts';
+import type { CallContext } from '@kr/rpc';
+import { ServiceError } from '@kr/service-error';
+import type { PackagesContext } from '../context.ts';
+import { managedPackage } from './managed-package.ts';
+
+const POLICIES = ['open', 'closed'];
+
+/**
+ * RPC UpdateContext.
+ *
+ * @throws ServiceError
+ *   - `not_found`: no such package
+ *   - `forbidden`: the caller may not manage the context
+ *   - `invalid`: a policy other than `open` and `closed`
+ */
+export function updateContext(context: PackagesContext) {
+  return async (
+    { packageId, recordPolicy }: UpdateContextRequest__Output,
+    { principal }: CallContext,
+  ): Promise<UpdateContextResponse> => {
+    const { parent } = await managedPackage(context, packageId, principal);
+    if (!POLICIES.includes(recordPolicy)) {
+      throw new ServiceError('invalid', 'A validation error occurred.', {
+        issues: [{ field: 'access.record_policy', messages: [`Must be one of: ${POLICIES.join(', ')}.`] }],
+      });
+    }
+    await context.database.packageContext.upsert({
+      where: { parentId: parent.id },
+      create: { parentId: parent.id, recordPolicy },
+      update: { recordPolicy },
+    });
+    return {};
+  };
+}

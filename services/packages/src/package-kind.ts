@@ -1,0 +1,55 @@
+import { type EntityKind, refKey } from '@kr/draft-lifecycle';
+import { newEvent } from '@kr/event-bus';
+import type { Tx } from './store/prisma.ts';
+
+interface ResourceRow {
+  package_id: string;
+  ids: string[];
+}
+
+/** What makes a knowledge package of an entity (REST document, 2.1, 2.3 and 3). */
+export const packageKind: EntityKind<Tx> = {
+  name: 'package',
+  parentType: 'package',
+  versionDrops: ['publication_date'],
+  isEditDraftPublished: true,
+  showsManagement: false,
+  relationKey: 'resources',
+  tail: { assistance_requests: [] },
+  createdTail: { expanded: {} },
+
+  // Both forms of a version hold the same resources: they are frozen when it is published.
+  async relations(sql, refs) {
+    const rows = await sql.$queryRawUnsafe<ResourceRow[]>(
+      `select package_id, array_agg(resource_id order by position) as ids from package_resource
+       where package_id = any($1::text[]) group by package_id`,
+      [...new Set(refs.map(({ id }) => id))],
+    );
+    const held = new Map(rows.map(({ package_id, ids }) => [package_id, ids]));
+    return new Map(refs.map((ref) => [refKey(ref), held.get(ref.id) ?? []]));
+  },
+
+  events: {
+    draftSaved: ({ id, parentId, revision }) =>
+      newEvent('knowledge.packages.draft.saved', { id, parentId, revision }, { aggregateId: id, revision }),
+    draftDeleted: ({ id, parentId, revision, isPublished }, packageIds) =>
+      newEvent(
+        'knowledge.packages.draft.deleted',
+        { id, parentId, revision, isPublished, packageIds: [...packageIds] },
+        { aggregateId: id, revision },
+      ),
+    published: ({ id, parentId, revision }, { id: publicationId, recordIds }) =>
+      newEvent(
+        'knowledge.packages.package.published',
+        { id, parentId, revision, publicationId, recordIds: [...recordIds] },
+        { aggregateId: id, revision },
+      ),
+    changed: ({ id, parentId, revision }) =>
+      newEvent(
+        'knowledge.packages.package.changed',
+        { id, parentId, revision },
+        { aggregateId: id, revision },
+      ),
+  },
+  hooks: {},
+};

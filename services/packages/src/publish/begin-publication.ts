@@ -1,0 +1,96 @@
+import { type Database, SHORT_TRANSACTION } from '../store/prisma.ts';
+import { publicationOf } from '../store/publication-row.ts';
+import type { PublicationTimes } from '../store/publication-store.ts';
+import { resourceIdsOf } from '../store/resource-store.ts';
+import type { PackageVersion } from './package-version.ts';
+import type { Participant, Publication } from './publication.ts';
+
+/** What becomes of a wish to publish. */
+export type Begun =
+  /** A publication of its own, with this process as its owner. */
+  | { readonly kind: 'opened'; readonly publication: Publication }
+  /** The entity is being published: whoever comes meanwhile gets the same answer. */
+  | { readonly kind: 'joined'; readonly publicationId: string }
+  /** There is no draft any more. */
+  | { readonly kind: 'absent' };
+
+export interface LockedPackage {
+  readonly parentId: string;
+  readonly revision: number;
+  /** The draft of a published version: its resources stay as they are. */
+  readonly isEdit: boolean;
+  /** The publication that holds it already. */
+  readonly lockedBy: string | null;
+}
+
+export interface BeginDeps {
+  readonly database: Database;
+  readonly times: PublicationTimes;
+  now(): Date;
+  newId(): string;
+  readonly packageVersion: Pick<PackageVersion, 'lock'>;
+}
+
+/** T1 for a package: its draft is locked and the publication exists, in one transaction. */
+export function beginPackage(deps: BeginDeps, packageId: string, requestedBy: string): Promise<Begun> {
+  const id = deps.newId();
+  return deps.database.$transaction(async (tx): Promise<Begun> => {
+    const locked = await deps.packageVersion.lock(tx, packageId, id);
+    if (locked === undefined) return { kind: 'absent' };
+    if (locked.lockedBy !== null) return { kind: 'joined', publicationId: locked.lockedBy };
+    const resourceIds = locked.isEdit ? [] : await resourceIdsOf(tx, packageId);
+    const row = await tx.publication.create({
+      data: {
+        ...newRow(deps, id, requestedBy),
+        subject: 'package',
+        entityId: packageId,
+        packageParentId: locked.parentId,
+        resourceIds,
+        participants: participantsOf(resourceIds),
+        snapshot: { package: { id: packageId, revision: locked.revision }, resources: resourceIds },
+      },
+    });
+    return { kind: 'opened', publication: publicationOf(row) };
+  }, SHORT_TRANSACTION);
+}
+
+/** T1 for a resource alone: its draft lives elsewhere and is locked when it is prepared. */
+export async function beginRecord(deps: BeginDeps, recordId: string, requestedBy: string): Promise<Begun> {
+  const [row] = await deps.database.publication.createManyAndReturn({
+    data: {
+      ...newRow(deps, deps.newId(), requestedBy),
+      subject: 'record',
+      entityId: recordId,
+      resourceIds: [recordId],
+      participants: participantsOf([recordId]),
+      snapshot: { resources: [recordId] },
+    },
+    skipDuplicates: true,
+  });
+  if (row !== undefined) return { kind: 'opened', publication: publicationOf(row) };
+  const running = await deps.database.publication.findFirst({
+    where: { entityId: recordId, state: 'PREPARING' },
+    select: { id: true },
+  });
+  // None: the one that was in the way has just been decided.
+  return running === null
+    ? beginRecord(deps, recordId, requestedBy)
+    : { kind: 'joined', publicationId: running.id };
+}
+
+function newRow({ now, times }: BeginDeps, id: string, requestedBy: string) {
+  const createdAt = now();
+  return {
+    id,
+    requestedBy,
+    state: 'PREPARING',
+    epoch: 1,
+    createdAt,
+    leaseUntil: new Date(createdAt.getTime() + times.leaseMs),
+    deadline: new Date(createdAt.getTime() + times.deadlineMs),
+  };
+}
+
+function participantsOf(resourceIds: readonly string[]): Participant[] {
+  return resourceIds.length > 0 ? ['files', 'records'] : ['files'];
+}

@@ -1,0 +1,70 @@
+import { detached } from '@kr/rpc';
+import { type Drive, drivePublication } from './drive-publication.ts';
+import type { Publication } from './publication.ts';
+import type { PublishPorts } from './publish-ports.ts';
+import { OUT_OF_TIME, type PublishAnswer, type PublishLimits } from './publish-saga.ts';
+
+/** The publications this process owns at the moment. */
+export interface Coordinator {
+  /** Starts to drive a publication whose current epoch belongs to this process. */
+  drive(publication: Publication): Drive;
+  /** The decision of a publication, whoever drives it; `unknown` when there is none before the instant given. */
+  outcome(publicationId: string, until: Date): Promise<PublishAnswer>;
+  /** How many are being driven. */
+  active(): number;
+  /** Waits until none is driven any more. */
+  idle(): Promise<void>;
+}
+
+const FIRST_POLL_MS = 20;
+const SLOWEST_POLL_MS = 250;
+
+export function startCoordinator(ports: PublishPorts, limits: PublishLimits): Coordinator {
+  const drives = new Map<string, Drive>();
+
+  const drive = (publication: Publication): Drive => {
+    // The caller's deadline ends its call, never the publication.
+    const started = detached(() => drivePublication(ports, publication, limits));
+    drives.set(publication.id, started);
+    void started.settled.then(() => {
+      if (drives.get(publication.id) === started) drives.delete(publication.id);
+    });
+    return started;
+  };
+
+  const outcome = async (publicationId: string, until: Date): Promise<PublishAnswer> => {
+    const own = await drives.get(publicationId)?.answer;
+    if (own?.outcome === 'committed' || own?.outcome === 'refused') return own;
+    for (let pauseMs = FIRST_POLL_MS; ports.now() < until; pauseMs = Math.min(pauseMs * 2, SLOWEST_POLL_MS)) {
+      const row = await ports.log.read(publicationId);
+      const answer = row === undefined ? undefined : answerOf(row);
+      if (answer !== undefined) return answer;
+      await ports.sleep(pauseMs);
+    }
+    return { outcome: 'unknown' };
+  };
+
+  return {
+    drive,
+    outcome,
+    active: () => drives.size,
+    idle: async () => {
+      await Promise.all([...drives.values()].map(({ settled }) => settled));
+    },
+  };
+}
+
+function answerOf({ state, refusal }: Publication): PublishAnswer | undefined {
+  switch (state) {
+    case 'PREPARING':
+      return undefined;
+    case 'COMMITTED':
+    case 'DONE':
+      return { outcome: 'committed' };
+    case 'ABORTED':
+    case 'ABORT_DONE':
+      return { outcome: 'refused', refusal: refusal ?? OUT_OF_TIME };
+    default:
+      return state satisfies never;
+  }
+}

@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { getEntity, notFound, permit } from '@kr/draft-lifecycle';
+import { ServiceError } from '@kr/service-error';
+import { v7 as uuidv7 } from 'uuid';
+import type { PackagesConfig } from '../config.ts';
+import type { PackagesContext } from '../context.ts';
+import { decisionStore, publicationStore } from '../store/publication-store.ts';
+import { beginPackage, beginRecord } from './begin-publication.ts';
+import { type Coordinator, startCoordinator } from './coordinator.ts';
+import { findRepeat } from './find-repeat.ts';
+import { packageVersion } from './package-version.ts';
+import { participants } from './participants.ts';
+import type { PublishDeps } from './publish.ts';
+import type { ResolvePublicationsDeps } from './resolve-publications.ts';
+import { type Resumption, resumePublications } from './resume-publications.ts';
+
+/** The coordinator with everything around it that is not pure. */
+export interface Publishing {
+  readonly publish: PublishDeps;
+  readonly resolve: ResolvePublicationsDeps;
+  readonly coordinator: Coordinator;
+  readonly resumption: Resumption;
+}
+
+export function openPublishing(context: PackagesContext, config: PackagesConfig['publish']): Publishing {
+  const { database, lifecycle, observed, now } = context;
+  const ownVersion = packageVersion(database, lifecycle);
+  const storeDeps = { database, packageVersion: ownVersion, times: config };
+  const decisions = decisionStore(storeDeps);
+  const coordinator = startCoordinator(
+    {
+      now,
+      sleep: async (ms) => void (await sleep(ms)),
+      log: publicationStore(storeDeps),
+      participants: participants(context),
+      observed: (fact) => {
+        observed.publicationFact(fact);
+        if (fact.fact === 'committed') context.nudge();
+      },
+    },
+    config,
+  );
+  const begin = { database, times: config, now, newId: () => uuidv7(), packageVersion: ownVersion };
+
+  return {
+    publish: {
+      coordinator,
+      authorise: { package: authorisePackage(context), record: authoriseRecord(context) },
+      begin: {
+        package: (id, requestedBy) => beginPackage(begin, id, requestedBy),
+        record: (id, requestedBy) => beginRecord(begin, id, requestedBy),
+      },
+      findRepeat: (id, requestedBy) => findRepeat(database, id, requestedBy),
+      started: observed.publicationStarted,
+    },
+    resolve: { decisions, now, unknown: observed.publicationUnknown },
+    coordinator,
+    resumption: resumePublications(
+      { decisions, coordinator, now, resumed: observed.publicationResumed, failed: observed.scanFailed },
+      config.scanEveryMs,
+    ),
+  };
+}
+
+function authorisePackage({ lifecycle, now }: PackagesContext): PublishDeps['authorise']['package'] {
+  return async (id, principal) => {
+    const entity = await getEntity(lifecycle, id);
+    const face = entity.draft ?? entity.published;
+    if (face === null) return notFound();
+    permit(principal, 'publish', entity, face, now());
+    return entity.draft === null ? notFound() : undefined;
+  };
+}
+
+/** The records service knows the resource and decides for itself. */
+function authoriseRecord({ recordsLifecycle }: PackagesContext): PublishDeps['authorise']['record'] {
+  return async (id, principal) => {
+    try {
+      await recordsLifecycle.authorise({ id, form: 'FORM_DRAFT', action: 'publish' }, principal);
+      return undefined;
+    } catch (error) {
+      if (error instanceof ServiceError && error.kind === 'not_found') return error;
+      throw error;
+    }
+  };
+}

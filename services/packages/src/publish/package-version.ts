@@ -1,0 +1,70 @@
+import {
+  type FileCounts,
+  type LifecycleDeps,
+  lockDraft,
+  NO_FILES,
+  publishInTransaction,
+  publishIssuesOf,
+  unlockDrafts,
+} from '@kr/draft-lifecycle';
+import { type Issue, ServiceError } from '@kr/service-error';
+import type { Database, Tx } from '../store/prisma.ts';
+import type { LockedPackage } from './begin-publication.ts';
+import type { Publication } from './publication.ts';
+import type { FileManifest } from './publish-saga.ts';
+
+/** The package's own side of its publication. It lives in the coordinator's database, so it needs no second phase. */
+export interface PackageVersion {
+  /** Holds the draft for the publication, unless another does. Undefined: there is none. */
+  lock(tx: Tx, packageId: string, publicationId: string): Promise<LockedPackage | undefined>;
+  /** What is wrong with the package itself; nothing is written. */
+  check(publication: Publication, manifests: readonly FileManifest[]): Promise<readonly Issue[]>;
+  /** Makes the draft the published form and writes the event, in the transaction of the commit point. */
+  publish(tx: Tx, publication: Publication, manifests: readonly FileManifest[]): Promise<void>;
+  /** Gives the draft back to its editors, in the transaction of the abort. */
+  unlock(tx: Tx, publication: Publication): Promise<void>;
+}
+
+export function packageVersion(
+  database: Database,
+  lifecycle: Pick<LifecycleDeps<Tx>, 'kind' | 'oaiPrefix' | 'now'>,
+): PackageVersion {
+  return {
+    async lock(tx, packageId, publicationId) {
+      try {
+        const entity = await lockDraft(tx, { publicationId, id: packageId });
+        if (entity === undefined) return undefined;
+        const { parent, published, draft } = entity;
+        const isEdit = published !== null;
+        return { parentId: parent.id, revision: draft.revision, isEdit, lockedBy: null };
+      } catch (error) {
+        if (!(error instanceof ServiceError) || error.code !== 'draft_locked') throw error;
+        const draft = await tx.draft.findUnique({ where: { id: packageId }, include: { version: true } });
+        if (draft === null) return undefined;
+        const { revision, lockedBy, version } = draft;
+        return { parentId: version.parentId, revision: Number(revision), isEdit: version.visible, lockedBy };
+      }
+    },
+
+    check: ({ entityId }, manifests) =>
+      publishIssuesOf(lifecycle, database, entityId, countsOf(entityId, manifests)),
+
+    async publish(tx, { id, entityId, publishedIds }, manifests) {
+      await publishInTransaction(lifecycle, tx, {
+        publicationId: id,
+        id: entityId,
+        counts: countsOf(entityId, manifests),
+        recordIds: publishedIds.filter((published) => published !== entityId),
+      });
+    },
+
+    unlock: (tx, { id }) => unlockDrafts(tx, id),
+  };
+}
+
+function countsOf(entityId: string, manifests: readonly FileManifest[]): FileCounts {
+  const manifest = manifests.find((one) => one.entityId === entityId);
+  if (manifest === undefined) return NO_FILES;
+  const { entries, pending, totalBytes, keys } = manifest;
+  return { entries, pending, totalBytes: Number(totalBytes), keys };
+}

@@ -1,0 +1,72 @@
+import { servicePrincipal } from '@kr/caller';
+import type { definitions } from '@kr/contracts';
+import type { Client } from '@kr/rpc';
+import { type Publication, sealedIds } from './publication.ts';
+import type { Participants } from './publish-ports.ts';
+import type { FileManifest } from './publish-saga.ts';
+
+export interface ParticipantClients {
+  readonly files: Pick<Client<typeof definitions.files>, 'sealBuckets' | 'decideBuckets'>;
+  readonly records: Pick<Client<typeof definitions.records>, 'preparePublication' | 'decidePublication'>;
+}
+
+/** The files and records services, one call each for any number of entities. */
+export function participants({ files, records }: ParticipantClients): Participants {
+  return {
+    async seal(publication) {
+      const { id, epoch } = publication;
+      const reply = await files.sealBuckets(
+        { publicationId: id, epoch, entityIds: [...sealedIds(publication)] },
+        principalOf(publication),
+      );
+      if (!reply.isSealed) return { outcome: 'blocked' };
+      const manifests = reply.buckets.map(({ entityId, entries, pending, totalBytes, keys }) => {
+        return { entityId, entries, pending, totalBytes, keys };
+      });
+      return { outcome: 'sealed', manifests };
+    },
+
+    async prepare(publication, manifests) {
+      const { id, epoch, subject, entityId, packageParentId, resourceIds } = publication;
+      const reply = await records.preparePublication(
+        {
+          publicationId: id,
+          epoch,
+          packageId: subject === 'package' ? entityId : '',
+          packageParentId: packageParentId ?? '',
+          ids: [...resourceIds],
+          manifests: manifests.filter((manifest) => resourceIds.includes(manifest.entityId)).map(message),
+        },
+        principalOf(publication),
+      );
+      if (reply.isPrepared) return { outcome: 'prepared', stagedIds: reply.stagedIds };
+      if (reply.blockedBy !== '') return { outcome: 'blocked' };
+      const issues = reply.issues.map(({ field, messages, record }) => {
+        return record === '' ? { field, messages } : { field, messages, record };
+      });
+      return { outcome: 'refused', issues };
+    },
+
+    async tell(participant, publication) {
+      const publicationId = publication.id;
+      const isCommitted = publication.state === 'COMMITTED' || publication.state === 'DONE';
+      if (participant === 'files') {
+        await files.decideBuckets(
+          { publicationId, isCommitted, publishedIds: [...publication.publishedIds] },
+          principalOf(publication),
+        );
+      } else {
+        await records.decidePublication({ publicationId, isCommitted }, principalOf(publication));
+      }
+    },
+  };
+}
+
+/** The publication's id as the request id: every log line of every service that belongs to it is found by it. */
+function principalOf({ id }: Publication) {
+  return servicePrincipal('packages', id);
+}
+
+function message({ entityId, entries, pending, totalBytes, keys }: FileManifest) {
+  return { entityId, entries, pending, totalBytes, keys: [...keys] };
+}

@@ -1,0 +1,92 @@
+import type { Principal } from '@kr/caller';
+import type { PublishRequest__Output, PublishResponse } from '@kr/contracts';
+import { notFound } from '@kr/draft-lifecycle';
+import type { CallContext } from '@kr/rpc';
+import { ServiceError } from '@kr/service-error';
+import type { Begun } from './begin-publication.ts';
+import type { Coordinator } from './coordinator.ts';
+import type { Publication, Refusal } from './publication.ts';
+import { OUT_OF_TIME, type PublishAnswer } from './publish-saga.ts';
+
+export interface PublishDeps {
+  readonly coordinator: Coordinator;
+  /**
+   * Lets the caller pass, or throws. Answers with the `not_found` that it is when there is no draft: the caller may be
+   * one who has just published it.
+   */
+  authorise: Readonly<
+    Record<Publication['subject'], (id: string, principal: Principal) => Promise<ServiceError | undefined>>
+  >;
+  begin: Readonly<Record<Publication['subject'], (id: string, requestedBy: string) => Promise<Begun>>>;
+  findRepeat(id: string, requestedBy: string): Promise<string | undefined>;
+  started(publication: Publication): void;
+}
+
+/**
+ * RPC Publish: a package with its resource drafts, or a resource alone; all or nothing. Answers at the commit point.
+ *
+ * @throws ServiceError
+ *   - `not_found`: no such entity, or it has no draft and the caller has not just published it
+ *   - `forbidden`, `unauthenticated`: the caller may not publish it
+ *   - `not_publishable`: every problem of the package and of every resource; those of a resource name it
+ *   - `conflict` (`draft_locked`): another publication holds one of the drafts
+ *   - `unavailable`: not decided, or aborted because somebody could not be reached; the same call again tells
+ */
+export function publish(deps: PublishDeps) {
+  return async ({ subject, id }: PublishRequest__Output, call: CallContext): Promise<PublishResponse> => {
+    const kind = subjectOf(subject);
+    const requestedBy = callerKey(call.principal);
+    const absence = await deps.authorise[kind](id, call.principal);
+    if (absence !== undefined) return repeated(deps, id, requestedBy, absence);
+    const begun = await deps.begin[kind](id, requestedBy);
+    if (begun.kind === 'absent') return repeated(deps, id, requestedBy, notFound());
+
+    const { publicationId, answer } =
+      begun.kind === 'opened'
+        ? { publicationId: begun.publication.id, answer: await open(deps, begun.publication, call.deadline) }
+        : {
+            publicationId: begun.publicationId,
+            answer: await deps.coordinator.outcome(begun.publicationId, call.deadline),
+          };
+    if (answer.outcome === 'committed') return { publicationId };
+    throw errorOf(answer.outcome === 'refused' ? answer.refusal : OUT_OF_TIME);
+  };
+}
+
+async function open(deps: PublishDeps, publication: Publication, until: Date): Promise<PublishAnswer> {
+  deps.started(publication);
+  const answer = await deps.coordinator.drive(publication).answer;
+  const isDecided = answer.outcome === 'committed' || answer.outcome === 'refused';
+  return isDecided ? answer : deps.coordinator.outcome(publication.id, until);
+}
+
+async function repeated(
+  deps: PublishDeps,
+  id: string,
+  requestedBy: string,
+  absence: ServiceError,
+): Promise<PublishResponse> {
+  const publicationId = await deps.findRepeat(id, requestedBy);
+  if (publicationId === undefined) throw absence;
+  return { publicationId };
+}
+
+function subjectOf(subject: PublishRequest__Output['subject']): Publication['subject'] {
+  if (subject === 'SUBJECT_PACKAGE') return 'package';
+  if (subject === 'SUBJECT_RECORD') return 'record';
+  throw new ServiceError('invalid', 'Nothing to publish is named.');
+}
+
+/** Who asked, so that a repeat can be told from a stranger's request. */
+function callerKey({ userId, service, grants }: Principal): string {
+  if (userId !== null) return `user:${userId}`;
+  if (service !== null) return `service:${service}`;
+  return `links:${grants
+    .map(({ linkId }) => linkId)
+    .sort()
+    .join(',')}`;
+}
+
+function errorOf({ kind, message, ...options }: Refusal): ServiceError {
+  return new ServiceError(kind, message, options);
+}

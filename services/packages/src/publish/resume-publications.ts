@@ -1,0 +1,53 @@
+import type { Decisions } from '../store/publication-store.ts';
+import type { Coordinator } from './coordinator.ts';
+import type { Publication } from './publication.ts';
+
+export interface ResumeDeps {
+  readonly decisions: Pick<Decisions, 'claim'>;
+  readonly coordinator: Coordinator;
+  now(): Date;
+  resumed(publication: Publication): void;
+  failed(cause: unknown): void;
+}
+
+export interface Resumption {
+  /** May be called twice; a look that is under way is finished first. */
+  stop(): Promise<void>;
+}
+
+const MOST_AT_ONCE = 20;
+
+/** Looks at once and then on a timer for publications whose owner is gone, and drives them on. */
+export function resumePublications(deps: ResumeDeps, everyMs: number): Resumption {
+  let timer: NodeJS.Timeout | undefined;
+  let isStopped = false;
+  let look = Promise.resolve();
+
+  const again = (): void => {
+    look = resumeOnce(deps).finally(() => {
+      if (!isStopped) timer = setTimeout(again, everyMs);
+    });
+  };
+  again();
+  return {
+    stop: async () => {
+      isStopped = true;
+      clearTimeout(timer);
+      await look;
+    },
+  };
+}
+
+/** A database that cannot be asked is asked again at the next look. */
+async function resumeOnce({ decisions, coordinator, now, resumed, failed }: ResumeDeps): Promise<void> {
+  const room = MOST_AT_ONCE - coordinator.active();
+  if (room <= 0) return;
+  try {
+    for (const publication of await decisions.claim(room, now())) {
+      resumed(publication);
+      coordinator.drive(publication);
+    }
+  } catch (cause) {
+    failed(cause);
+  }
+}

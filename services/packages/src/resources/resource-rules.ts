@@ -1,0 +1,62 @@
+/** What of a resource decides whether a package version may take it in or let it go. */
+export interface Resource {
+  readonly id: string;
+  readonly isPublished: boolean;
+  /** The parent of the package that manages it; empty if none does. */
+  readonly managedBy: string;
+}
+
+/** The package version as it stands. */
+export interface Holder {
+  readonly parentId: string;
+  /** True for the draft of a published version: its resources are what was published. */
+  readonly isFrozen: boolean;
+  readonly resourceIds: readonly string[];
+}
+
+export interface ResourceError {
+  readonly record: string;
+  readonly message: string;
+}
+
+export interface Judgement {
+  readonly accepted: readonly string[];
+  readonly errors: readonly ResourceError[];
+}
+
+export const CANNOT_BE_ADDED = "This resource can't be associated with the package.";
+const CANNOT_BE_REMOVED = "This resource can't be removed from the package.";
+const FOREIGN_DRAFT = "This record is a draft and can't be linked to the package as a resource.";
+
+/** Published resources of anybody and drafts that the package manages. Each resource once. */
+export function judgeAdditions(holder: Holder, resources: readonly Resource[]): Judgement {
+  return judge(resources, (resource) => {
+    if (holder.isFrozen) return CANNOT_BE_ADDED;
+    return isForeignDraft(holder, resource) ? FOREIGN_DRAFT : undefined;
+  });
+}
+
+/** Whatever is in the version may leave it, also a draft that the package has stopped managing. */
+export function judgeRemovals(holder: Holder, resources: readonly Resource[]): Judgement {
+  return judge(resources, (resource) => {
+    if (holder.isFrozen) return CANNOT_BE_REMOVED;
+    const isOutside = !holder.resourceIds.includes(resource.id);
+    return isOutside && isForeignDraft(holder, resource) ? FOREIGN_DRAFT : undefined;
+  });
+}
+
+function isForeignDraft({ parentId }: Holder, { isPublished, managedBy }: Resource): boolean {
+  return !isPublished && managedBy !== parentId;
+}
+
+function judge(
+  resources: readonly Resource[],
+  problemOf: (resource: Resource) => string | undefined,
+): Judgement {
+  const unique = [...new Map(resources.map((resource) => [resource.id, resource])).values()];
+  const judged = unique.map((resource) => ({ record: resource.id, message: problemOf(resource) }));
+  return {
+    accepted: judged.filter(({ message }) => message === undefined).map(({ record }) => record),
+    errors: judged.flatMap(({ record, message }) => (message === undefined ? [] : [{ record, message }])),
+  };
+}

@@ -1,0 +1,124 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { type Definitions, definitions } from '@kr/contracts';
+import { MIGRATIONS as LIFECYCLE, lifecycleHandlers } from '@kr/draft-lifecycle';
+import { type Consumer, MIGRATIONS as EVENT_BUS, startConsumer } from '@kr/event-bus';
+import { startHealth } from '@kr/health';
+import { type Handlers, serve } from '@kr/rpc';
+import { migrate } from '@kr/schema-migration';
+import type { Logger } from '@kr/telemetry';
+import type { PackagesConfig } from './config.ts';
+import { onRecordDraftDeleted } from './consume/on-record-draft-deleted.ts';
+import { openContext, type PackagesContext } from './context.ts';
+import { associate } from './package-context/associate.ts';
+import { deleteDraft } from './package-context/delete-draft.ts';
+import { dissociate } from './package-context/dissociate.ts';
+import { listContextResources } from './package-context/list-context-resources.ts';
+import { updateContext } from './package-context/update-context.ts';
+import { openPublishing, type Publishing } from './publish/open-publishing.ts';
+import { publish } from './publish/publish.ts';
+import { resolvePublications } from './publish/resolve-publications.ts';
+import { addResources } from './resources/add-resources.ts';
+import { importResources } from './resources/import-resources.ts';
+import { listResources } from './resources/list-resources.ts';
+import { removeResources } from './resources/remove-resources.ts';
+
+export interface PackagesService {
+  grpcPort: number;
+  healthPort: number;
+  /** Refuses new work, lets running work finish, closes connections. May be called twice. */
+  stop(): Promise<void>;
+}
+
+const MIGRATIONS = {
+  name: 'packages',
+  directory: fileURLToPath(new URL('../migrations', import.meta.url)),
+};
+/** What is not decided by then is left to the next process: the row says where to go on. */
+const PUBLISH_GRACE_MS = 2_000;
+
+/** RPC name -> the file that answers it. */
+function packageRpcs(context: PackagesContext): Handlers<Definitions['packages']> {
+  return {
+    Associate: associate(context),
+    Dissociate: dissociate(context),
+    AddResources: addResources(context),
+    RemoveResources: removeResources(context),
+    ImportResources: importResources(context),
+    ListResources: listResources(context),
+    ListContextResources: listContextResources(context),
+    UpdateContext: updateContext(context),
+  };
+}
+
+function publicationRpcs(publishing: Publishing): Handlers<Definitions['publications']> {
+  return {
+    Publish: publish(publishing.publish),
+    ResolvePublications: resolvePublications(publishing.resolve),
+  };
+}
+
+function lifecycleRpcs(context: PackagesContext): Handlers<Definitions['lifecycle']> {
+  const handlers = lifecycleHandlers(context.lifecycle);
+  return { ...handlers, DeleteDraft: deleteDraft(context, handlers.DeleteDraft) };
+}
+
+/** @throws Error when the migration fails or a port cannot be bound */
+export async function startPackagesService(config: PackagesConfig, logger: Logger): Promise<PackagesService> {
+  await migrate({ databaseUrl: config.databaseUrl, sets: [EVENT_BUS, LIFECYCLE, MIGRATIONS], logger });
+  const context = openContext(config, logger);
+  const publishing = openPublishing(context, config.publish);
+  const grpc = await serve({
+    services: [
+      { definition: definitions.lifecycle, handlers: lifecycleRpcs(context) },
+      { definition: definitions.packages, handlers: packageRpcs(context) },
+      { definition: definitions.publications, handlers: publicationRpcs(publishing) },
+    ],
+    host: config.grpcHost,
+    port: config.grpcPort,
+    audience: 'packages',
+    key: config.internalKey,
+    logger,
+  });
+  const health = await startHealth({
+    host: config.grpcHost,
+    port: config.healthPort,
+    checks: { database: async () => void (await context.database.$queryRaw`select 1`) },
+  });
+  const consumers = startConsumers(context);
+  logger.info({ grpc_port: grpc.port, health_port: health.port }, 'ready');
+
+  let stopping: Promise<void> | undefined;
+  const stop = async () => {
+    await Promise.all([
+      grpc.stop(),
+      publishing.resumption.stop(),
+      ...consumers.map((consumer) => consumer.stop()),
+    ]);
+    await Promise.race([publishing.coordinator.idle(), sleep(PUBLISH_GRACE_MS, undefined, { ref: false })]);
+    await health.stop();
+    await context.close();
+  };
+  return {
+    grpcPort: grpc.port,
+    healthPort: health.port,
+    stop: () => {
+      stopping ??= stop();
+      return stopping;
+    },
+  };
+}
+
+function startConsumers(context: PackagesContext): Consumer[] {
+  const { bus, database, logger } = context;
+  return [
+    startConsumer({
+      connection: bus,
+      durable: 'packages-drop-deleted-records',
+      subjects: ['knowledge.records.draft.deleted'],
+      handleBatch: onRecordDraftDeleted(context),
+      database,
+      logger,
+    }),
+  ];
+}
