@@ -1,0 +1,125 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { text } from 'node:stream/consumers';
+import { describe, expect, test } from '@jest/globals';
+import type { BlobStore } from './blob-store.ts';
+
+const ROOMY = { maxBytes: 1_000_000_000 };
+
+async function* chunks(...parts: (string | Uint8Array)[]) {
+  for (const part of parts) yield Buffer.from(part);
+}
+
+async function* failing(...parts: string[]) {
+  yield* chunks(...parts);
+  throw new Error('the source broke');
+}
+
+async function idsIn(store: BlobStore): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const { id } of store.list()) ids.push(id);
+  return ids.sort();
+}
+
+/** Every backend's test file calls this with a way to make a fresh, empty store. */
+export function describeBlobStore(backend: string, makeStore: () => Promise<BlobStore>): void {
+  describe(`${backend} blob store`, () => {
+    test('gives back what was written, with its size and md5', async () => {
+      const store = await makeStore();
+      const id = randomUUID();
+      const stored = await store.write(id, chunks('hello ', 'world\n'), ROOMY);
+      expect(stored).toEqual({ sizeBytes: 12, md5: '6f5902ac237024bdd0c176cb93063dc4' });
+      const blob = await store.open(id);
+      expect({ size: blob.sizeBytes, text: await text(blob.stream()) }).toEqual({
+        size: 12,
+        text: 'hello world\n',
+      });
+    });
+
+    test('keeps an object without bytes', async () => {
+      const store = await makeStore();
+      const id = randomUUID();
+      expect(await store.write(id, chunks(), ROOMY)).toEqual({
+        sizeBytes: 0,
+        md5: 'd41d8cd98f00b204e9800998ecf8427e',
+      });
+      const blob = await store.open(id);
+      expect(await text(blob.stream())).toBe('');
+    });
+
+    test('keeps large objects byte for byte', async () => {
+      const store = await makeStore();
+      const id = randomUUID();
+      const parts = Array.from({ length: 100 }, () => randomBytes(99_991));
+      const md5 = createHash('md5').update(Buffer.concat(parts)).digest('hex');
+      expect(await store.write(id, chunks(...parts), ROOMY)).toEqual({ sizeBytes: 9_999_100, md5 });
+      const read = createHash('md5');
+      const blob = await store.open(id);
+      for await (const chunk of blob.stream()) read.update(chunk);
+      expect(read.digest('hex')).toBe(md5);
+    });
+
+    test('streams and slices parts, clipped to the end', async () => {
+      const store = await makeStore();
+      const id = randomUUID();
+      await store.write(id, chunks('0123456789'), ROOMY);
+      const first = await store.open(id);
+      expect(await text(first.stream({ start: 2, end: 4 }))).toBe('234');
+      const second = await store.open(id);
+      const slices = [
+        await second.slice({ start: 0, end: 3 }),
+        await second.slice({ start: 8, end: 99 }),
+        await second.slice({ start: 50, end: 60 }),
+      ];
+      await second.close();
+      expect(slices.map(String)).toEqual(['0123', '89', '']);
+    });
+
+    test('leaves nothing of a source that breaks', async () => {
+      const store = await makeStore();
+      await expect(store.write(randomUUID(), failing('abc'), ROOMY)).rejects.toThrow('the source broke');
+      expect(await idsIn(store)).toEqual([]);
+      expect(await store.removeUnfinished(new Date(Date.now() + 60_000))).toBe(0);
+    });
+
+    test('leaves nothing of more bytes than allowed', async () => {
+      const store = await makeStore();
+      await expect(store.write(randomUUID(), chunks('abc', 'd'), { maxBytes: 3 })).rejects.toMatchObject({
+        kind: 'invalid',
+        message: 'Maximum file size exceeded.',
+      });
+      expect(await idsIn(store)).toEqual([]);
+      expect(await store.removeUnfinished(new Date(Date.now() + 60_000))).toBe(0);
+    });
+
+    test('lists objects, and removes them once or twice', async () => {
+      const store = await makeStore();
+      const ids = [randomUUID(), randomUUID(), randomUUID()].sort();
+      for (const id of ids) await store.write(id, chunks(id), ROOMY);
+      expect(await idsIn(store)).toEqual(ids);
+      const [first = '', ...others] = ids;
+      await store.remove(first);
+      await store.remove(first);
+      expect(await idsIn(store)).toEqual(others);
+      await expect(store.open(first)).rejects.toThrow();
+    });
+
+    test('writes many objects at once', async () => {
+      const store = await makeStore();
+      const ids = Array.from({ length: 50 }, () => randomUUID());
+      await Promise.all(ids.map((id) => store.write(id, chunks(id), ROOMY)));
+      const texts = await Promise.all(ids.map(async (id) => text((await store.open(id)).stream())));
+      expect(texts).toEqual(ids);
+    });
+
+    test.each(['../../etc/passwd', 'a', '', '..'])('has no object named %j', async (name) => {
+      const store = await makeStore();
+      await expect(store.write(name, chunks('x'), ROOMY)).rejects.toThrow('UUID');
+      await expect((async () => store.open(name))()).rejects.toThrow('UUID');
+    });
+
+    test('is ready when it is fresh', async () => {
+      const store = await makeStore();
+      await expect(store.check()).resolves.toBeUndefined();
+    });
+  });
+}

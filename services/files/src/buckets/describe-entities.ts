@@ -1,0 +1,38 @@
+import type { Tx } from '../store/prisma.ts';
+
+/** What is in one entity's bucket. */
+export interface BucketDescription {
+  entityId: string;
+  entries: number;
+  pending: number;
+  totalBytes: number;
+  /** Of all entries, in the order they were started. */
+  keys: string[];
+}
+
+interface Row {
+  entity_id: string;
+  entries: number;
+  pending: number;
+  total_bytes: bigint;
+  keys: string[];
+}
+
+/** One description for each id, in the order asked; an unknown bucket is an empty one. One statement. */
+export async function describeEntities(db: Tx, entityIds: readonly string[]): Promise<BucketDescription[]> {
+  const rows = await db.$queryRaw<Row[]>`
+    select e.entity_id, count(*)::int as entries,
+      (count(*) filter (where e.state = 'pending'))::int as pending,
+      coalesce(sum(o.size) filter (where e.state = 'completed'), 0)::bigint as total_bytes,
+      array_agg(e.key order by e.position) as keys
+    from entry e left join object o on o.id = e.object_id
+    where e.entity_id = any(${[...entityIds]}::text[])
+    group by e.entity_id`;
+  const byId = new Map(rows.map((row) => [row.entity_id, row]));
+  return entityIds.map((entityId) => {
+    const row = byId.get(entityId);
+    if (row === undefined) return { entityId, entries: 0, pending: 0, totalBytes: 0, keys: [] };
+    const { entries, pending, keys } = row;
+    return { entityId, entries, pending, totalBytes: Number(row.total_bytes), keys };
+  });
+}

@@ -1,0 +1,42 @@
+import type { Logger } from '@kr/telemetry';
+import { bucketLocked } from '../file-errors.ts';
+import { findBucket } from '../store/bucket-store.ts';
+import type { Database } from '../store/prisma.ts';
+import type { SettlePublications } from './settle-publications.ts';
+
+export interface RemoveBucketDeps {
+  database: Database;
+  settle: SettlePublications;
+  now: () => Date;
+  newId: () => string;
+  logger: Logger;
+}
+
+/**
+ * Empties the bucket of an entity that is gone and bars it, so that an upload which starts late finds it closed.
+ * Published files stay. Safe to repeat.
+ *
+ * @throws ServiceError
+ *   - `unavailable`: the bucket is sealed and the coordinator cannot be asked
+ *   - `conflict` (code `draft_locked`): sealed by a publication that is not decided
+ */
+export async function removeBucket(deps: RemoveBucketDeps, entityId: string): Promise<void> {
+  const { database, settle, now, newId, logger } = deps;
+  const bucket = await findBucket(database, entityId);
+  if (bucket?.state === 'sealed' && bucket.publicationId !== null) await settle([bucket.publicationId]);
+  const at = now();
+  const isRemoved = await database.$transaction(async (tx) => {
+    const rows = await tx.$queryRaw<unknown[]>`
+      insert into bucket (entity_id, id, state, updated_at)
+      values (${entityId}, ${newId()}::uuid, 'removed', ${at})
+      on conflict (entity_id) do update set state = 'removed', publication_id = null, sealed_at = null,
+        revision = bucket.revision + 1, updated_at = excluded.updated_at
+        where bucket.state in ('open', 'removed')
+      returning 1`;
+    if (rows.length > 0) await tx.entry.deleteMany({ where: { entityId } });
+    return rows.length > 0;
+  });
+  if (isRemoved) return;
+  if ((await findBucket(database, entityId))?.state !== 'immutable') throw bucketLocked();
+  logger.error({ entityId }, 'files of a published entity are kept, though it is said to be gone');
+}

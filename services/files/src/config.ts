@@ -1,0 +1,68 @@
+import { type Environment, EnvReader } from '@kr/service-config';
+
+export interface FilesConfig {
+  databaseUrl: URL;
+  natsUrl: URL;
+  /** Where all ports are opened. */
+  grpcHost: string;
+  /** 0 takes a free one, as do the other ports. */
+  grpcPort: number;
+  /** The byte plane. */
+  contentPort: number;
+  healthPort: number;
+  /** Verifies the principals of those who call this service. */
+  internalKey: string;
+  /** Verifies the tickets that the owners of entities sign for this service. */
+  ticketKey: string;
+  /** Whom to ask about publications. */
+  packagesAddress: string;
+  packagesKey: string;
+  /** The folder of the stored bytes; one file system. */
+  storageDir: string;
+  limits: {
+    maxFilesPerEntity: number;
+    maxFileBytes: number;
+    /** Milliseconds over which a transfer must make progress. */
+    idleMs: number;
+    /** Bytes a second that an upload must bring on average over that time. */
+    minUploadBytesPerSecond: number;
+  };
+  /** Milliseconds that bytes without a reference are kept. */
+  sweepGraceMs: number;
+}
+
+/** Pure: tests pass a literal. @throws ConfigError naming every problem found */
+export function readConfig(env: Environment): FilesConfig {
+  const read = new EnvReader(env);
+  const port = { fallback: 0, min: 0, max: 65_535 };
+  const config: FilesConfig = {
+    databaseUrl: read.url('DATABASE_URL'),
+    natsUrl: read.url('NATS_URL'),
+    grpcHost: read.string('GRPC_HOST', '127.0.0.1'),
+    grpcPort: read.integer('GRPC_PORT', port),
+    contentPort: read.integer('CONTENT_PORT', port),
+    healthPort: read.integer('HEALTH_PORT', port),
+    internalKey: read.secret('INTERNAL_KEY'),
+    ticketKey: read.secret('FILES_TICKET_KEY'),
+    packagesAddress: read.string('PACKAGES_ADDRESS'),
+    packagesKey: read.secret('PACKAGES_KEY'),
+    storageDir: read.string('STORAGE_DIR'),
+    limits: {
+      maxFilesPerEntity: read.integer('MAX_FILES_PER_ENTITY', { fallback: 1_000, min: 1, max: 100_000 }),
+      maxFileBytes: read.integer('MAX_FILE_BYTES', {
+        fallback: 10_000_000_000,
+        min: 1,
+        max: 5_000_000_000_000,
+      }),
+      idleMs: read.integer('CONTENT_IDLE_MS', { fallback: 60_000, min: 100, max: 600_000 }),
+      minUploadBytesPerSecond: read.integer('MIN_UPLOAD_BYTES_PER_SECOND', {
+        fallback: 16_384,
+        min: 0,
+        max: 1_000_000_000,
+      }),
+    },
+    sweepGraceMs: read.integer('SWEEP_GRACE_MS', { fallback: 86_400_000, min: 0, max: 31_536_000_000 }),
+  };
+  read.done();
+  return config;
+}

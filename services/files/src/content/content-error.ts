@@ -1,0 +1,49 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ERROR_KINDS, ServiceError } from '@kr/service-error';
+import type { Logger } from '@kr/telemetry';
+
+/** Bytes of a refused upload that are read and dropped, so that its sender hears the answer. */
+const DRAIN_BYTES = 16_777_216;
+
+/** Answers a failed request as `{"status", "message", "errors"?}`; one that has begun to stream is cut off instead. */
+export function respondError(
+  thrown: unknown,
+  request: IncomingMessage,
+  response: ServerResponse,
+  logger: Logger,
+): void {
+  const error = ServiceError.from(thrown);
+  if (error.kind === 'internal')
+    logger.error({ err: error.cause ?? error, method: request.method }, 'request failed');
+  // A body that ends early must never look complete.
+  if (response.headersSent) return void response.destroy();
+  const { http: status } = ERROR_KINDS[error.kind];
+  sendError(response, status, error.message, error);
+  drain(request);
+}
+
+export function sendError(
+  response: ServerResponse,
+  status: number,
+  message: string,
+  { issues = [], retryAfterMs, code }: Partial<Pick<ServiceError, 'issues' | 'retryAfterMs' | 'code'>> = {},
+): void {
+  const errors = issues.map(({ field, messages }) => ({ field, messages }));
+  const body = Buffer.from(JSON.stringify({ status, message, ...(errors.length > 0 && { errors }) }));
+  if (retryAfterMs !== undefined) response.setHeader('retry-after', Math.ceil(retryAfterMs / 1_000));
+  if (code !== undefined) response.setHeader('kr-error-code', code);
+  response.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length });
+  response.end(body);
+}
+
+/** Lets what is still coming pass by, up to a limit at which the connection is given up. */
+function drain(request: IncomingMessage): void {
+  if (request.readableEnded || request.destroyed) return;
+  let drained = 0;
+  request.on('data', (chunk: Buffer) => {
+    drained += chunk.length;
+    if (drained > DRAIN_BYTES) request.destroy();
+  });
+  request.on('error', () => {});
+  request.resume();
+}

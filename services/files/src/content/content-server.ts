@@ -1,0 +1,91 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { ServiceError } from '@kr/service-error';
+import type { Logger } from '@kr/telemetry';
+import type { FileAccess, OpenTicket } from '../open-ticket.ts';
+import { respondError, sendError } from './content-error.ts';
+import { type ContentPath, contentPath } from './content-path.ts';
+import { type GetContentDeps, getContent } from './get-content.ts';
+import { type PutContentDeps, putContent } from './put-content.ts';
+
+export interface ContentServerDeps extends PutContentDeps, GetContentDeps {
+  openTicket: OpenTicket;
+  logger: Logger;
+}
+
+export interface ContentServer {
+  port: number;
+  /** Lets running transfers finish for the grace given, then cuts them. May be called twice. */
+  stop(graceMs: number): Promise<void>;
+}
+
+type Respond = (request: IncomingMessage, response: ServerResponse, path: ContentPath) => Promise<void>;
+
+/** The byte plane: files by HTTP, allowed by the ticket in the header `kr-ticket`. */
+export async function startContentServer(
+  deps: ContentServerDeps,
+  { host, port }: { host: string; port: number },
+): Promise<ContentServer> {
+  const get = { access: 'read', respond: getContent(deps) } as const;
+  const routes: Readonly<Record<string, { access: FileAccess; respond: Respond }>> = {
+    GET: get,
+    HEAD: get,
+    PUT: { access: 'write', respond: putContent(deps) },
+  };
+
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    try {
+      const path = contentPath(request.url ?? '');
+      const route = routes[request.method ?? ''];
+      if (route === undefined) {
+        response.setHeader('allow', Object.keys(routes).join(', '));
+        return sendError(response, 405, 'The method is not allowed for the requested URL.');
+      }
+      const ticket = deps.openTicket(headerOf(request, 'kr-ticket'), route.access);
+      if (ticket.entityId !== path.entityId) throw new ServiceError('forbidden', 'Permission denied.');
+      await route.respond(request, response, path);
+    } catch (error) {
+      if (isGone(request, response)) return deps.logger.debug({ err: error }, 'transfer broken off');
+      respondError(error, request, response, deps.logger);
+    }
+  };
+  const onRequest = (request: IncomingMessage, response: ServerResponse) => void handle(request, response);
+
+  // Node's request time-out counts the body and would cut slow uploads; progress is watched instead.
+  const server = createServer({ requestTimeout: 0, headersTimeout: 10_000, keepAliveTimeout: 65_000 });
+  server.on('request', onRequest).on('checkContinue', onRequest).on('clientError', answerBadRequest);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(port, host, resolve);
+  });
+  return { port: (server.address() as AddressInfo).port, stop: (graceMs) => stop(server, graceMs) };
+}
+
+function headerOf(request: IncomingMessage, name: string): string {
+  const value = request.headers[name];
+  return typeof value === 'string' ? value : '';
+}
+
+/** Whether nobody is left who could hear an answer. */
+function isGone(request: IncomingMessage, response: ServerResponse): boolean {
+  return response.destroyed || response.writableEnded || (request.destroyed && !request.complete);
+}
+
+/** What the parser refuses never becomes a request; a body that ends before its declared length ends up here too. */
+function answerBadRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
+  const message =
+    error.code === 'HPE_INVALID_EOF_STATE' ? 'Content-Length does not match file size.' : 'Bad request.';
+  const body = JSON.stringify({ status: 400, message });
+  socket.end(
+    `HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  );
+}
+
+async function stop(server: Server, graceMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+  await closed;
+  clearTimeout(timer);
+}

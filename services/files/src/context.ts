@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto';
+import { definitions } from '@kr/contracts';
+import { type BusConnection, connectBus, type Relay, startRelay } from '@kr/event-bus';
+import { createClient } from '@kr/rpc';
+import type { Logger } from '@kr/telemetry';
+import type { BlobStore } from './blob/blob-store.ts';
+import { filesystemBlobStore } from './blob/filesystem-blob-store.ts';
+import { type SettlePublications, settlePublications } from './buckets/settle-publications.ts';
+import type { FilesConfig } from './config.ts';
+import type { ProgressLimits } from './content/watch-progress.ts';
+import { type OpenTicket, ticketOpener } from './open-ticket.ts';
+import { connectDatabase, type Database } from './store/prisma.ts';
+
+/** Everything that handlers may reach. */
+export interface FilesContext {
+  database: Database;
+  blobs: BlobStore;
+  bus: BusConnection;
+  openTicket: OpenTicket;
+  settle: SettlePublications;
+  nudgeRelay: () => void;
+  now: () => Date;
+  newId: () => string;
+  logger: Logger;
+  maxFilesPerEntity: number;
+  maxFileBytes: number;
+  idleMs: number;
+  progress: ProgressLimits;
+  /** Lets events out and closes connections. */
+  close(): Promise<void>;
+}
+
+const POOL_SIZE = 10;
+
+export async function openContext(config: FilesConfig, logger: Logger): Promise<FilesContext> {
+  const now = () => new Date();
+  const newId = randomUUID;
+  const { limits } = config;
+  const blobs = await filesystemBlobStore(config.storageDir);
+  const database = connectDatabase(config.databaseUrl, POOL_SIZE);
+  await database.$connect();
+  const bus = connectBus({ servers: config.natsUrl, name: 'files', logger });
+  const relay: Relay = startRelay({
+    databaseUrl: config.databaseUrl,
+    natsConnection: bus,
+    source: 'files',
+    logger,
+  });
+  const publications = createClient(definitions.publications, {
+    address: config.packagesAddress,
+    audience: 'packages',
+    key: config.packagesKey,
+  });
+  return {
+    database,
+    blobs,
+    bus,
+    openTicket: ticketOpener(config.ticketKey, now),
+    settle: settlePublications({ database, publications, now, newId, logger }),
+    nudgeRelay: () => relay.nudge(),
+    now,
+    newId,
+    logger,
+    maxFilesPerEntity: limits.maxFilesPerEntity,
+    maxFileBytes: limits.maxFileBytes,
+    idleMs: limits.idleMs,
+    progress: { idleMs: limits.idleMs, minBytesPerSecond: limits.minUploadBytesPerSecond },
+    close: async () => {
+      publications.close();
+      await relay.stop();
+      await bus.close();
+      await database.$disconnect();
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import type { CommitUploadRequest__Output, CommitUploadResponse } from '@kr/contracts';
+import { appendEvents } from '@kr/event-bus';
+import { ServiceError } from '@kr/service-error';
+import { type ChangeBucketDeps, changeBucket } from '../buckets/change-bucket.ts';
+import type { FileEntry } from '../file-entry.ts';
+import { fileEntryMessage } from '../file-entry-message.ts';
+import { noSuchFile } from '../file-errors.ts';
+import type { OpenTicket } from '../open-ticket.ts';
+import { findEntry } from '../store/entry-store.ts';
+import { entryEvent } from './entry-event.ts';
+
+/**
+ * RPC CommitUpload. Repeating it is allowed and only moves `updated`.
+ *
+ * @throws ServiceError
+ *   - `not_found`: no such file
+ *   - `invalid`: no content has arrived
+ *   - what `changeBucket` throws
+ */
+export function commitUpload(deps: ChangeBucketDeps & { openTicket: OpenTicket }) {
+  return async ({ ticket, key }: CommitUploadRequest__Output): Promise<CommitUploadResponse> => {
+    const { entityId } = deps.openTicket(ticket, 'write');
+    const entry = await changeBucket(deps, entityId, async (tx, bucket): Promise<FileEntry> => {
+      const found = await findEntry(tx, entityId, key);
+      if (found === undefined) throw noSuchFile(entityId, key);
+      if (found.content === null) throw new ServiceError('invalid', `File with key ${key} has no content.`);
+      const metadata = found.metadata ?? JSON.stringify(found.content.dimensions ?? {});
+      const updatedAt = deps.now();
+      await tx.entry.update({
+        where: { entityId_key: { entityId, key } },
+        data: { state: 'completed', metadata, updatedAt },
+      });
+      if (!found.isCompleted) await appendEvents(tx, [entryEvent('completed', bucket, key)]);
+      return { ...found, isCompleted: true, metadata, updatedAt };
+    });
+    return { entry: fileEntryMessage(entry) };
+  };
+}

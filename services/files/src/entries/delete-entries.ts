@@ -1,0 +1,34 @@
+import type { DeleteEntriesRequest__Output, DeleteEntriesResponse } from '@kr/contracts';
+import { appendEvents } from '@kr/event-bus';
+import { type ChangeBucketDeps, changeBucket } from '../buckets/change-bucket.ts';
+import { noSuchFile } from '../file-errors.ts';
+import type { OpenTicket } from '../open-ticket.ts';
+import { entryEvent } from './entry-event.ts';
+
+/**
+ * RPC DeleteEntries. The bytes stay until the sweep finds that no entry refers to them.
+ *
+ * @throws ServiceError
+ *   - `not_found`: one of the keys is unknown; nothing is deleted
+ *   - what `changeBucket` throws
+ */
+export function deleteEntries(deps: ChangeBucketDeps & { openTicket: OpenTicket }) {
+  return async ({ ticket, keys }: DeleteEntriesRequest__Output): Promise<DeleteEntriesResponse> => {
+    const { entityId } = deps.openTicket(ticket, 'write');
+    const badKey = keys.find((key) => key.includes('\0'));
+    if (badKey !== undefined) throw noSuchFile(entityId, badKey);
+    await changeBucket(deps, entityId, async (tx, bucket) => {
+      const deleted = await tx.$queryRaw<{ key: string }[]>`
+        delete from entry where entity_id = ${entityId} and (${keys.length === 0}::boolean or key = any(${keys}::text[]))
+        returning key`;
+      const gone = new Set(deleted.map(({ key }) => key));
+      const unknown = keys.find((key) => !gone.has(key));
+      if (unknown !== undefined) throw noSuchFile(entityId, unknown);
+      await appendEvents(
+        tx,
+        [...gone].map((key) => entryEvent('deleted', bucket, key)),
+      );
+    });
+    return {};
+  };
+}

@@ -1,0 +1,15 @@
+import { newEvent, type OutboxEvent } from '@kr/event-bus';
+import type { LockedBucket } from '../store/bucket-store.ts';
+
+/** The event of one entry's change; its revision is the bucket's. */
+export function entryEvent(
+  verb: 'completed' | 'deleted',
+  { entityId, revision }: LockedBucket,
+  key: string,
+): OutboxEvent {
+  return newEvent(
+    `knowledge.files.entry.${verb}`,
+    { entityId, key, revision },
+    { aggregateId: entityId, revision },
+  );
+}

@@ -1,0 +1,40 @@
+import type { ImportEntriesRequest__Output, ImportEntriesResponse } from '@kr/contracts';
+import { appendEvents } from '@kr/event-bus';
+import { ServiceError } from '@kr/service-error';
+import { type ChangeBucketDeps, changeBucket } from '../buckets/change-bucket.ts';
+import { fileEntryMessage } from '../file-entry-message.ts';
+import { invalidField } from '../file-errors.ts';
+import type { OpenTicket } from '../open-ticket.ts';
+import { listEntries } from '../store/entry-store.ts';
+import { entryEvent } from './entry-event.ts';
+
+/**
+ * RPC ImportEntries. No byte is copied: the new entries refer to the same objects.
+ *
+ * @throws ServiceError
+ *   - `not_found`: the ticket names no source, because there is no earlier version
+ *   - `invalid`: the bucket has entries
+ *   - what `changeBucket` throws
+ */
+export function importEntries(deps: ChangeBucketDeps & { openTicket: OpenTicket }) {
+  return async ({ ticket }: ImportEntriesRequest__Output): Promise<ImportEntriesResponse> => {
+    const { entityId, sourceEntityId } = deps.openTicket(ticket, 'import');
+    if (sourceEntityId === null) throw new ServiceError('not_found', 'Not found.');
+    const entries = await changeBucket(deps, entityId, async (tx, bucket) => {
+      const isFilled = (await tx.entry.findFirst({ where: { entityId }, select: { key: true } })) !== null;
+      if (isFilled) throw invalidField('files.enabled', 'Please remove all files first.');
+      const at = deps.now();
+      await tx.$executeRaw`
+        insert into entry (entity_id, key, position, state, metadata, object_id, version_id, mimetype, created_at, updated_at)
+        select ${entityId}, key, position, state, metadata, object_id, gen_random_uuid(), mimetype, ${at}, ${at}
+        from entry where entity_id = ${sourceEntityId} and state = 'completed'`;
+      const imported = await listEntries(tx, entityId);
+      await appendEvents(
+        tx,
+        imported.map(({ key }) => entryEvent('completed', bucket, key)),
+      );
+      return imported;
+    });
+    return { entries: entries.map(fileEntryMessage) };
+  };
+}

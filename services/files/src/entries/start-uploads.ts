@@ -1,0 +1,91 @@
+import type { NewEntry__Output, StartUploadsRequest__Output, StartUploadsResponse } from '@kr/contracts';
+import { ServiceError } from '@kr/service-error';
+import { type ChangeBucketDeps, changeBucket, checkChangeable } from '../buckets/change-bucket.ts';
+import { fileEntryMessage } from '../file-entry-message.ts';
+import { fileExists, invalidField } from '../file-errors.ts';
+import type { OpenTicket } from '../open-ticket.ts';
+import { listEntries } from '../store/entry-store.ts';
+import type { Tx } from '../store/prisma.ts';
+import { entryMetadata } from './entry-metadata.ts';
+import { keyProblem } from './key-rules.ts';
+
+export interface StartUploadsDeps extends ChangeBucketDeps {
+  openTicket: OpenTicket;
+  maxFilesPerEntity: number;
+}
+
+interface Start {
+  key: string;
+  metadata: string | null;
+}
+
+/**
+ * RPC StartUploads.
+ *
+ * @throws ServiceError
+ *   - `invalid`: a key that is bad, taken, or named twice; metadata that is no object; too many files
+ *   - what `changeBucket` throws
+ */
+export function startUploads(deps: StartUploadsDeps) {
+  return async ({ ticket, entries }: StartUploadsRequest__Output): Promise<StartUploadsResponse> => {
+    const { entityId } = deps.openTicket(ticket, 'write');
+    const starts = entries.map(checkedStart);
+    if (starts.length === 0) {
+      await checkChangeable(deps, entityId);
+      return { entries: (await listEntries(deps.database, entityId)).map(fileEntryMessage) };
+    }
+    const all = await changeBucket(deps, entityId, async (tx) => {
+      await addEntries(tx, entityId, starts, deps);
+      return listEntries(tx, entityId);
+    });
+    return { entries: all.map(fileEntryMessage) };
+  };
+}
+
+function checkedStart({ key, metadataJson }: NewEntry__Output, index: number): Start {
+  const problem = keyProblem(key);
+  if (problem === 'empty') throw invalidField(`${index}.key`, 'Missing data for required field.');
+  if (problem === 'length') throw new ServiceError('invalid', 'Filename is too long.');
+  if (problem === 'characters') throw invalidField(`${index}.key`, 'Not a valid file name.');
+  return { key, metadata: entryMetadata(metadataJson, `${index}.metadata`) };
+}
+
+async function addEntries(
+  tx: Tx,
+  entityId: string,
+  starts: readonly Start[],
+  { maxFilesPerEntity, now }: StartUploadsDeps,
+): Promise<void> {
+  const keys = starts.map(({ key }) => key);
+  const [found] = await tx.$queryRaw<{ count: number; last: number; taken: string[] }[]>`
+    select count(*)::int as count, coalesce(max(position), 0)::int as last,
+      coalesce(array_agg(key) filter (where key = any(${keys}::text[])), '{}') as taken
+    from entry where entity_id = ${entityId}`;
+  const { count, last, taken } = found ?? { count: 0, last: 0, taken: [] };
+  const seen = new Set(taken);
+  for (const key of keys) {
+    if (seen.has(key)) throw fileExists(key);
+    seen.add(key);
+  }
+  if (count + keys.length > maxFilesPerEntity) throw tooManyFiles(maxFilesPerEntity);
+  const at = now();
+  await tx.entry.createMany({
+    data: starts.map(({ key, metadata }, index) => ({
+      entityId,
+      key,
+      position: last + 1 + index,
+      state: 'pending',
+      metadata,
+      createdAt: at,
+      updatedAt: at,
+    })),
+  });
+}
+
+function tooManyFiles(maxFilesPerEntity: number): ServiceError {
+  return new ServiceError(
+    'invalid',
+    'Uploading selected files will result in exceeding the max amount per record.',
+    { issues: [{ field: 'files', messages: [`At most ${maxFilesPerEntity} files are allowed.`] }] },
+  );
+}

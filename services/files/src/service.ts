@@ -1,0 +1,121 @@
+import { fileURLToPath } from 'node:url';
+import { type Definitions, definitions } from '@kr/contracts';
+import { MIGRATIONS as EVENT_BUS_MIGRATIONS, startConsumer } from '@kr/event-bus';
+import { startHealth } from '@kr/health';
+import { type Handlers, serve } from '@kr/rpc';
+import { migrate } from '@kr/schema-migration';
+import type { Logger } from '@kr/telemetry';
+import { decideBuckets } from './buckets/decide-buckets.ts';
+import { describeBuckets } from './buckets/describe-buckets.ts';
+import { sealBuckets } from './buckets/seal-buckets.ts';
+import { settleOldSeals } from './buckets/settle-old-seals.ts';
+import type { FilesConfig } from './config.ts';
+import { DRAFT_DELETED, onDraftDeleted } from './consume/on-draft-deleted.ts';
+import { startContentServer } from './content/content-server.ts';
+import { type FilesContext, openContext } from './context.ts';
+import { commitUpload } from './entries/commit-upload.ts';
+import { deleteEntries } from './entries/delete-entries.ts';
+import { importEntries } from './entries/import-entries.ts';
+import { listEntries } from './entries/list-entries.ts';
+import { readEntry } from './entries/read-entry.ts';
+import { startUploads } from './entries/start-uploads.ts';
+import { updateEntryMetadata } from './entries/update-entry-metadata.ts';
+import { type Repeated, repeatedly } from './repeatedly.ts';
+import { sweepHistory } from './sweep/sweep-history.ts';
+import { sweepObjects } from './sweep/sweep-objects.ts';
+import { sweepOrphans } from './sweep/sweep-orphans.ts';
+
+export interface FilesService {
+  grpcPort: number;
+  contentPort: number;
+  healthPort: number;
+  /** Refuses new work, lets running work finish, closes connections. May be called twice. */
+  stop(): Promise<void>;
+}
+
+const MIGRATIONS = {
+  name: 'files',
+  directory: fileURLToPath(new URL('../migrations', import.meta.url)),
+};
+const SETTLE_EVERY_MS = 5_000;
+const SWEEP_EVERY_MS = 3_600_000;
+const SWEEP_ORPHANS_EVERY_MS = 86_400_000;
+const TRANSFER_GRACE_MS = 2_500;
+
+/** RPC name -> the file that answers it. */
+function rpcs(context: FilesContext): Handlers<Definitions['files']> {
+  return {
+    ListEntries: listEntries(context),
+    ReadEntry: readEntry(context),
+    StartUploads: startUploads(context),
+    CommitUpload: commitUpload(context),
+    UpdateEntryMetadata: updateEntryMetadata(context),
+    DeleteEntries: deleteEntries(context),
+    ImportEntries: importEntries(context),
+    DescribeBuckets: describeBuckets(context),
+    SealBuckets: sealBuckets(context),
+    DecideBuckets: decideBuckets(context),
+  };
+}
+
+/** @throws Error when the migration fails, the storage folder cannot be used, or a port cannot be bound */
+export async function startFilesService(config: FilesConfig, logger: Logger): Promise<FilesService> {
+  await migrate({ databaseUrl: config.databaseUrl, sets: [EVENT_BUS_MIGRATIONS, MIGRATIONS], logger });
+  const context = await openContext(config, logger);
+  const { database, blobs, bus } = context;
+  const host = config.grpcHost;
+  const content = await startContentServer(context, { host, port: config.contentPort });
+  const grpc = await serve({
+    services: [{ definition: definitions.files, handlers: rpcs(context) }],
+    host,
+    port: config.grpcPort,
+    audience: 'files',
+    key: config.internalKey,
+    logger,
+  });
+  const health = await startHealth({
+    host,
+    port: config.healthPort,
+    checks: {
+      database: async () => void (await database.$queryRaw`select 1`),
+      storage: () => blobs.check(),
+    },
+  });
+  const consumer = startConsumer({
+    connection: bus,
+    durable: 'files-remove-buckets',
+    subjects: DRAFT_DELETED,
+    handleBatch: onDraftDeleted(context),
+    database,
+    logger,
+  });
+  const chores = startChores(context, config.sweepGraceMs);
+
+  let stopping: Promise<void> | undefined;
+  const stop = async () => {
+    await Promise.all([grpc.stop(), content.stop(TRANSFER_GRACE_MS), consumer.stop()]);
+    await Promise.all(chores.map((chore) => chore.stop()));
+    await health.stop();
+    await context.close();
+  };
+  const ports = { grpcPort: grpc.port, contentPort: content.port, healthPort: health.port };
+  logger.info({ grpc_port: grpc.port, content_port: content.port, health_port: health.port }, 'ready');
+  return {
+    ...ports,
+    stop: () => {
+      stopping ??= stop();
+      return stopping;
+    },
+  };
+}
+
+function startChores(context: FilesContext, graceMs: number): Repeated[] {
+  const { logger } = context;
+  const sweep = { ...context, graceMs };
+  return [
+    repeatedly('settle old seals', SETTLE_EVERY_MS, () => settleOldSeals(context), logger),
+    repeatedly('sweep objects', SWEEP_EVERY_MS, () => sweepObjects(sweep), logger),
+    repeatedly('sweep orphans', SWEEP_ORPHANS_EVERY_MS, () => sweepOrphans(sweep), logger),
+    repeatedly('sweep history', SWEEP_EVERY_MS, () => sweepHistory(context), logger),
+  ];
+}

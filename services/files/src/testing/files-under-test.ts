@@ -1,0 +1,243 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { servicePrincipal, signTicket, type Ticket } from '@kr/caller';
+import { definitions, type FileEntry__Output } from '@kr/contracts';
+import { type Client, createClient, type Server, serve } from '@kr/rpc';
+import { ServiceError } from '@kr/service-error';
+import { createLogger } from '@kr/telemetry';
+import { freshDatabase } from '@kr/testbed';
+import pg from 'pg';
+import type { FilesConfig } from '../config.ts';
+import { type FilesService, startFilesService } from '../service.ts';
+
+export const KEYS = {
+  internal: 'internal-key-of-the-files-service-in-tests',
+  tickets: 'ticket-key-of-the-files-service-in-tests--',
+  packages: 'internal-key-of-the-packages-service-tests',
+};
+
+export type Decision = 'DECISION_UNDECIDED' | 'DECISION_COMMITTED' | 'DECISION_ABORTED';
+
+export interface Answer {
+  status: number;
+  headers: IncomingMessage['headers'];
+  body: Buffer;
+}
+
+export interface FilesUnderTest {
+  service: FilesService;
+  config: FilesConfig;
+  client: Client<typeof definitions.files>;
+  sql: pg.Pool;
+  /** What the coordinator answers; `unreachable` when it has nothing to say. */
+  decisions: Map<string, Decision>;
+  /** How often the coordinator was asked. */
+  asked: string[][];
+  ticket(entityId: string, actions?: readonly string[], sourceEntityId?: string | null): string;
+  put(
+    entityId: string,
+    key: string,
+    bytes: string | Buffer,
+    headers?: Record<string, string>,
+  ): Promise<Answer>;
+  get(entityId: string, key: string, headers?: Record<string, string>, method?: string): Promise<Answer>;
+  /** A PUT that is under way: its body is sent bit by bit. */
+  openPut(
+    entityId: string,
+    key: string,
+    headers?: Record<string, string>,
+  ): { request: ClientRequest; answer: Promise<Answer> };
+  start(entityId: string, ...keys: string[]): Promise<FileEntry__Output[]>;
+  /** Starts, uploads and commits a file. */
+  upload(entityId: string, key: string, bytes: string | Buffer): Promise<FileEntry__Output | null>;
+  list(entityId: string): Promise<FileEntry__Output[]>;
+  storedFiles(): Promise<{ objects: string[]; tmp: string[] }>;
+  /** Stops the service and starts it again on the same database and storage. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export const PACKAGES = servicePrincipal('packages');
+export const GATEWAY = servicePrincipal('gateway');
+
+/** The service on a database and a folder of its own, with a coordinator that answers what the test says. */
+export async function startFilesUnderTest(
+  limits: Partial<FilesConfig['limits']> = {},
+  natsUrl = 'nats://127.0.0.1:9',
+): Promise<FilesUnderTest> {
+  const database = await freshDatabase();
+  const storageDir = await mkdtemp(join(tmpdir(), 'files-'));
+  const decisions = new Map<string, Decision>();
+  const asked: string[][] = [];
+  const coordinator = await startCoordinator(decisions, asked);
+  const config: FilesConfig = {
+    databaseUrl: new URL(database.url),
+    natsUrl: new URL(natsUrl),
+    grpcHost: '127.0.0.1',
+    grpcPort: 0,
+    contentPort: 0,
+    healthPort: 0,
+    internalKey: KEYS.internal,
+    ticketKey: KEYS.tickets,
+    packagesAddress: `127.0.0.1:${coordinator.port}`,
+    packagesKey: KEYS.packages,
+    storageDir,
+    limits: {
+      maxFilesPerEntity: 1_000,
+      maxFileBytes: 100_000_000,
+      idleMs: 60_000,
+      minUploadBytesPerSecond: 16_384,
+      ...limits,
+    },
+    sweepGraceMs: 86_400_000,
+  };
+  // What a test is not told by an answer, an error line says.
+  const logger = createLogger('files', process.stderr);
+  logger.level = 'error';
+  const sql = new pg.Pool({ connectionString: database.url, max: 3 });
+  let service = await startFilesService(config, logger);
+  let client = connect(service);
+
+  function connect({ grpcPort }: FilesService) {
+    return createClient(definitions.files, {
+      address: `127.0.0.1:${grpcPort}`,
+      audience: 'files',
+      key: KEYS.internal,
+    });
+  }
+
+  const ticket: FilesUnderTest['ticket'] = (entityId, actions = ['write_files'], sourceEntityId = null) => {
+    const signed: Ticket = {
+      audience: 'files',
+      entityId,
+      parentId: 'parent',
+      form: 'draft',
+      actions,
+      sourceEntityId,
+      userId: '1',
+      expiresAt: Date.now() + 60_000,
+    };
+    return signTicket(signed, KEYS.tickets);
+  };
+
+  function open(method: string, entityId: string, key: string, headers: Record<string, string>) {
+    const request = httpRequest({
+      port: service.contentPort,
+      method,
+      path: `/content/${encodeURIComponent(entityId)}/${encodeURIComponent(key)}`,
+      headers: { 'kr-ticket': ticket(entityId), ...headers },
+      agent: false,
+    });
+    const answer = new Promise<Answer>((resolve, reject) => {
+      request.once('error', reject).once('response', (response) => {
+        buffer(response).then(
+          (body) => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }),
+          reject,
+        );
+      });
+    });
+    return { request, answer };
+  }
+
+  const system: FilesUnderTest = {
+    get service() {
+      return service;
+    },
+    get client() {
+      return client;
+    },
+    config,
+    sql,
+    decisions,
+    asked,
+    ticket,
+    openPut: (entityId, key, headers = {}) => open('PUT', entityId, key, headers),
+    put: (entityId, key, bytes, headers = {}) => {
+      const { request, answer } = open('PUT', entityId, key, headers);
+      request.end(bytes);
+      return answer;
+    },
+    get: (entityId, key, headers = {}, method = 'GET') => {
+      const { request, answer } = open(method, entityId, key, headers);
+      request.end();
+      return answer;
+    },
+    start: async (entityId, ...keys) => {
+      const entries = keys.map((key) => ({ key }));
+      return (await client.startUploads({ ticket: ticket(entityId), entries }, GATEWAY)).entries;
+    },
+    upload: async (entityId, key, bytes) => {
+      await system.start(entityId, key);
+      await system.put(entityId, key, bytes);
+      return (await client.commitUpload({ ticket: ticket(entityId), key }, GATEWAY)).entry;
+    },
+    list: async (entityId) => (await client.listEntries({ ticket: ticket(entityId) }, GATEWAY)).entries,
+    storedFiles: async () => ({
+      objects: await filesBelow(join(storageDir, 'objects')),
+      tmp: await filesBelow(join(storageDir, 'tmp')),
+    }),
+    restart: async () => {
+      client.close();
+      await service.stop();
+      service = await startFilesService(config, logger);
+      client = connect(service);
+    },
+    stop: async () => {
+      client.close();
+      await service.stop();
+      await coordinator.stop();
+      await sql.end();
+      await database.drop();
+      await rm(storageDir, { recursive: true, force: true });
+    },
+  };
+  return system;
+}
+
+function startCoordinator(decisions: Map<string, Decision>, asked: string[][]): Promise<Server> {
+  return serve({
+    services: [
+      {
+        definition: definitions.publications,
+        handlers: {
+          Publish: () => Promise.reject(new ServiceError('internal', 'not in this test')),
+          ResolvePublications: async ({ publicationIds }) => {
+            asked.push(publicationIds);
+            return { decisions: publicationIds.map((publicationId) => decided(publicationId)) };
+          },
+        },
+      },
+    ],
+    host: '127.0.0.1',
+    port: 0,
+    audience: 'packages',
+    key: KEYS.packages,
+    logger: createLogger('packages', { write: () => {} }),
+  });
+
+  function decided(publicationId: string) {
+    const decision = decisions.get(publicationId);
+    if (decision === undefined) throw new ServiceError('unavailable', 'not reached', { retryAfterMs: 1_000 });
+    return { publicationId, decision };
+  }
+}
+
+async function filesBelow(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+}
+
+/** A refusal as far as tests compare it. */
+export async function refusalOf(call: Promise<unknown>) {
+  try {
+    await call;
+  } catch (thrown) {
+    if (!(thrown instanceof ServiceError)) throw thrown;
+    const { kind, message, code, issues } = thrown;
+    return { kind, message, ...(code !== undefined && { code }), ...(issues.length > 0 && { issues }) };
+  }
+  return 'no refusal';
+}
