@@ -6,6 +6,8 @@ import { type Action, type GeneralAction, POLICY, type Role } from './policy.ts'
 export interface AccessSubject {
   /** Shared by all versions of the entity; links are granted on it. */
   parentId: string;
+  /** The parent of the package that manages a resource: the package's links open its resources too. */
+  managedBy?: string | null;
   ownerIds: readonly string[];
   /** With the embargo already applied. */
   recordAccess: 'public' | 'restricted';
@@ -48,7 +50,7 @@ function rolesOf(principal: Principal, subject: AccessSubject | null): ReadonlyS
     roles.add('anyone_if_files_public');
   if (principal.userId !== null && subject.ownerIds.includes(principal.userId)) roles.add('owner');
   for (const { parentId, permission } of principal.grants) {
-    if (parentId === subject.parentId) roles.add(LINK_ROLES[permission]);
+    if (parentId === subject.parentId || parentId === subject.managedBy) roles.add(LINK_ROLES[permission]);
   }
   return roles;
 }

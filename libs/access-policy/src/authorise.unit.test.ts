@@ -128,6 +128,16 @@ describe('access policy', () => {
       expect(roles).toEqual(expect.arrayContaining(['admin', 'service']));
   });
 
+  test.each<[string | null | undefined, string]>([
+    ['other', 'yn'],
+    ['third', 'nn'],
+    [null, 'nn'],
+  ])('opens a resource managed by %j with a link of the package %s', (managedBy, cells) => {
+    const resource = { ...SUBJECTS.restricted, managedBy: managedBy ?? null };
+    const holder = CALLERS['edit link elsewhere'];
+    expect(decide(holder, 'update_draft', resource) + decide(holder, 'manage_links', resource)).toBe(cells);
+  });
+
   test('says the same short sentences whatever was refused', () => {
     expect(() => authorise(CALLERS.anonymous, 'publish', SUBJECTS.open)).toThrow('Authentication required.');
     expect(() => authorise(CALLERS.anonymous, 'read', SUBJECTS.restricted)).toThrow('Permission denied.');

@@ -7,6 +7,8 @@ export interface HealthOptions {
   port: number;
   /** One check for each dependency; a check that rejects, or takes longer than `checkTimeoutMs`, has failed. */
   checks: Readonly<Record<string, () => Promise<void>>>;
+  /** Checks that are shown and do not decide: what the process can do its work without for a while. */
+  observed?: Readonly<Record<string, () => Promise<void>>>;
   /** Milliseconds a check may take; 2000 unless given. */
   checkTimeoutMs?: number;
 }
@@ -21,23 +23,19 @@ export interface Health {
 type Verdict = 'ok' | 'failed' | 'timed out';
 
 /**
- * Serves `GET /livez` (200 while the process runs) and `GET /readyz` (200 when every check passes, else 503), both
- * with a JSON body: `{"status": "ok", "checks": {"database": "ok"}}`. What a check throws is never shown.
+ * Serves `GET /livez` (200 while the process runs) and `GET /readyz` (200 when every one of `checks` passes, else 503),
+ * both with a JSON body: `{"status": "ok", "checks": {"database": "ok"}}`. What a check throws is never shown.
  *
  * @throws when the port cannot be bound
  */
-export async function startHealth({
-  host,
-  port,
-  checks,
-  checkTimeoutMs = 2_000,
-}: HealthOptions): Promise<Health> {
+export async function startHealth(options: HealthOptions): Promise<Health> {
+  const { host, port, checks, observed = {}, checkTimeoutMs = 2_000 } = options;
   const server = createServer((request, response) => {
     const path = request.url?.split('?')[0];
     if (path === '/livez') return reply(response, 200, { status: 'ok' });
     if (path !== '/readyz') return reply(response, 404, { status: 'unknown' });
-    void runAll(checks, checkTimeoutMs).then((verdicts) => {
-      const isReady = Object.values(verdicts).every((verdict) => verdict === 'ok');
+    void runAll({ ...checks, ...observed }, checkTimeoutMs).then((verdicts) => {
+      const isReady = Object.keys(checks).every((name) => verdicts[name] === 'ok');
       reply(response, isReady ? 200 : 503, { status: isReady ? 'ok' : 'unavailable', checks: verdicts });
     });
   });

@@ -65,6 +65,20 @@ describe('health', () => {
     expect(await probe(path, checks)).toEqual(answer);
   });
 
+  test('is ready without what it only watches', async () => {
+    health = await startHealth({
+      host: '127.0.0.1',
+      port: 0,
+      checks: { database: fine },
+      observed: { bus: broken },
+    });
+    const response = await fetch(`http://127.0.0.1:${health.port}/readyz`);
+    expect({ status: response.status, body: await response.json() }).toEqual({
+      status: 200,
+      body: { status: 'ok', checks: { database: 'ok', bus: 'failed' } },
+    });
+  });
+
   test('refuses a port that is taken', async () => {
     health = await startHealth({ host: '127.0.0.1', port: 0, checks: {} });
     await expect(startHealth({ host: '127.0.0.1', port: health.port, checks: {} })).rejects.toThrow(

@@ -1,0 +1,16 @@
+import type { Ticket } from '@kr/caller';
+import type { Database } from './store/prisma.ts';
+import type { TokenMint } from './tokens/link-token.ts';
+
+/** What the handlers reach. */
+export interface AccessLinksContext {
+  readonly database: Database;
+  readonly mint: TokenMint;
+  /** The ticket, if it lets its bearer manage links now. @throws ServiceError `unauthenticated`, `forbidden` */
+  openTicket(token: string): Ticket;
+  /** To call after a commit that wrote events. */
+  nudgeRelay(): void;
+  now(): Date;
+  newId(): string;
+  newNonce(): string;
+}

@@ -1,0 +1,37 @@
+import type { ChangeLinkRequest__Output, ChangeLinkResponse } from '@kr/contracts';
+import { appendEvents } from '@kr/event-bus';
+import type { AccessLinksContext } from '../context.ts';
+import type { Link } from '../link.ts';
+import { lockLink, saveLink } from '../store/link-store.ts';
+import { readLinkBody } from './link-body.ts';
+import { invalidLink, noSuchLink } from './link-errors.ts';
+import { linkEvent } from './link-event.ts';
+import { toLinkMessage } from './link-message.ts';
+import { checkLinkChange } from './link-rules.ts';
+
+/**
+ * RPC ChangeLink: another permission, a nearer expiry, the same token.
+ *
+ * @throws ServiceError
+ *   - `unauthenticated`, `forbidden`: as CreateLink
+ *   - `not_found`: this parent has no such link
+ *   - `invalid`: the body; one issue for each field
+ */
+export function changeLink(context: AccessLinksContext) {
+  return async ({ ticket, linkId, body }: ChangeLinkRequest__Output): Promise<ChangeLinkResponse> => {
+    const { parentId } = context.openTicket(ticket);
+    const changed = await context.database.$transaction(async (tx): Promise<Link> => {
+      const link = await lockLink(tx, parentId, linkId);
+      if (link === undefined) throw noSuchLink();
+      const { wish, issues } = checkLinkChange(readLinkBody(body), link, context.now());
+      if (issues.length > 0) throw invalidLink(issues);
+
+      const next: Link = { ...link, ...wish, revision: link.revision + 1n };
+      await saveLink(tx, next);
+      await appendEvents(tx, [linkEvent('changed', next)]);
+      return next;
+    });
+    context.nudgeRelay();
+    return { link: toLinkMessage(changed, context.mint) };
+  };
+}

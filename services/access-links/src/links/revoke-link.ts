@@ -1,0 +1,28 @@
+import type { RevokeLinkRequest__Output, RevokeLinkResponse } from '@kr/contracts';
+import { appendEvents } from '@kr/event-bus';
+import type { AccessLinksContext } from '../context.ts';
+import { endLink, lockLink } from '../store/link-store.ts';
+import { noSuchLink } from './link-errors.ts';
+import { linkEvent } from './link-event.ts';
+
+/**
+ * RPC RevokeLink: from its answer on, the token opens nothing.
+ *
+ * @throws ServiceError
+ *   - `unauthenticated`, `forbidden`: as CreateLink
+ *   - `not_found`: this parent has no such link, or no longer
+ */
+export function revokeLink(context: AccessLinksContext) {
+  return async ({ ticket, linkId }: RevokeLinkRequest__Output): Promise<RevokeLinkResponse> => {
+    const { parentId } = context.openTicket(ticket);
+    await context.database.$transaction(async (tx) => {
+      const link = await lockLink(tx, parentId, linkId);
+      if (link === undefined) throw noSuchLink();
+      const ended = { ...link, revision: link.revision + 1n };
+      await endLink(tx, ended, context.now());
+      await appendEvents(tx, [linkEvent('revoked', ended)]);
+    });
+    context.nudgeRelay();
+    return {};
+  };
+}

@@ -1,0 +1,94 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { verifyTicket } from '@kr/caller';
+import { definitions } from '@kr/contracts';
+import { connectBus, MIGRATIONS, startRelay } from '@kr/event-bus';
+import { startHealth } from '@kr/health';
+import { type Handlers, serve } from '@kr/rpc';
+import { migrate } from '@kr/schema-migration';
+import { createLogger, type Logger } from '@kr/telemetry';
+import type { AccessLinksConfig } from './config.ts';
+import type { AccessLinksContext } from './context.ts';
+import { changeLink } from './links/change-link.ts';
+import { createLink } from './links/create-link.ts';
+import { listLinks } from './links/list-links.ts';
+import { readLink } from './links/read-link.ts';
+import { revokeLink } from './links/revoke-link.ts';
+import { openDatabase } from './store/prisma.ts';
+import { createTokenMint } from './tokens/link-token.ts';
+import { resolveTokens } from './tokens/resolve-tokens.ts';
+
+export interface AccessLinksService {
+  grpcPort: number;
+  healthPort: number;
+  /** Lets running calls and the events at hand finish. May be called twice. */
+  stop(): Promise<void>;
+}
+
+export interface Overrides {
+  now?: () => Date;
+  logger?: Logger;
+}
+
+/** RPC name → the file that answers it. */
+function rpcs(context: AccessLinksContext): Handlers<typeof definitions.accessLinks> {
+  return {
+    CreateLink: createLink(context),
+    ListLinks: listLinks(context),
+    ReadLink: readLink(context),
+    ChangeLink: changeLink(context),
+    RevokeLink: revokeLink(context),
+    ResolveTokens: resolveTokens(context),
+  };
+}
+
+/** Starts the service; the bus may come later. @throws when the database or a port is not to be had */
+export async function startAccessLinksService(
+  config: AccessLinksConfig,
+  { now = () => new Date(), logger = createLogger('access-links') }: Overrides = {},
+): Promise<AccessLinksService> {
+  const { databaseUrl, ticketKey } = config;
+  const ownTables = { name: 'access_links', directory: join(import.meta.dirname, '..', 'migrations') };
+  await migrate({ databaseUrl, sets: [MIGRATIONS, ownTables], logger });
+
+  const database = openDatabase(databaseUrl);
+  const bus = connectBus({ servers: config.natsUrl, name: 'access-links', logger });
+  const relay = startRelay({ databaseUrl, natsConnection: bus, source: 'access-links', logger });
+  const context: AccessLinksContext = {
+    database,
+    mint: createTokenMint(config.linkTokenKey, config.previousLinkTokenKeys),
+    openTicket: (ticket) =>
+      verifyTicket(ticket, { audience: 'access-links', key: ticketKey, action: 'manage_links', now }),
+    nudgeRelay: relay.nudge,
+    now,
+    newId: randomUUID,
+    newNonce: () => randomBytes(16).toString('hex'),
+  };
+  const server = await serve({
+    services: [{ definition: definitions.accessLinks, handlers: rpcs(context) }],
+    host: config.grpcHost,
+    port: config.grpcPort,
+    audience: 'access-links',
+    key: config.internalKey,
+    logger,
+  });
+  const health = await startHealth({
+    host: config.grpcHost,
+    port: config.healthPort,
+    checks: { database: async () => void (await database.$queryRaw`select 1`) },
+    observed: { bus: bus.check },
+  });
+  logger.info({ grpc_port: server.port, health_port: health.port }, 'ready');
+
+  const close = async () => {
+    await server.stop();
+    await relay.stop();
+    await Promise.all([bus.close(), database.$disconnect(), health.stop()]);
+  };
+  let stopping: Promise<void> | undefined;
+  const stop = () => {
+    stopping ??= close();
+    return stopping;
+  };
+  return { grpcPort: server.port, healthPort: health.port, stop };
+}

@@ -1,0 +1,60 @@
+import type { AccessLink } from '../gen/prisma/client.ts';
+import { type Link, PERMISSIONS } from '../link.ts';
+import type { Database, Tx } from './prisma.ts';
+
+export async function insertLink(tx: Tx, link: Link, createdBy: string | null): Promise<void> {
+  const { linkId, ...rest } = link;
+  await tx.accessLink.create({ data: { id: linkId, createdBy, ...rest } });
+}
+
+/** The links of a parent that are not revoked, oldest first. */
+export async function listLinksOf(database: Database, parentId: string): Promise<Link[]> {
+  const rows = await database.accessLink.findMany({
+    where: { parentId, revokedAt: null },
+    orderBy: { position: 'asc' },
+  });
+  return rows.map(toLink);
+}
+
+/** Those of the links that exist and are not revoked, in no order. */
+export async function findLinks(database: Database, linkIds: readonly string[]): Promise<Link[]> {
+  if (linkIds.length === 0) return [];
+  const rows = await database.accessLink.findMany({ where: { id: { in: [...linkIds] }, revokedAt: null } });
+  return rows.map(toLink);
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** A link by the parent it opens and its own id, never by its id alone. */
+export async function findLink(
+  database: Database | Tx,
+  parentId: string,
+  linkId: string,
+): Promise<Link | undefined> {
+  if (!UUID.test(linkId)) return undefined;
+  const row = await database.accessLink.findUnique({ where: { id: linkId } });
+  return row !== null && row.parentId === parentId && row.revokedAt === null ? toLink(row) : undefined;
+}
+
+/** The same, keeping others from changing it until the transaction ends. */
+export async function lockLink(tx: Tx, parentId: string, linkId: string): Promise<Link | undefined> {
+  if (!UUID.test(linkId)) return undefined;
+  await tx.$queryRaw`select id from access_link where id = ${linkId}::uuid for update`;
+  return findLink(tx, parentId, linkId);
+}
+
+export async function saveLink(tx: Tx, link: Link): Promise<void> {
+  const { linkId, permission, expiresAt, revision } = link;
+  await tx.accessLink.update({ where: { id: linkId }, data: { permission, expiresAt, revision } });
+}
+
+export async function endLink(tx: Tx, link: Link, revokedAt: Date): Promise<void> {
+  await tx.accessLink.update({ where: { id: link.linkId }, data: { revokedAt, revision: link.revision } });
+}
+
+function toLink(row: AccessLink): Link {
+  const permission = PERMISSIONS.find((known) => known === row.permission);
+  if (permission === undefined) throw new Error(`link ${row.id} has the permission ${row.permission}`);
+  const { id: linkId, parentId, createdAt, expiresAt, nonce, keyId, revision } = row;
+  return { linkId, parentId, permission, createdAt, expiresAt, nonce, keyId, revision };
+}

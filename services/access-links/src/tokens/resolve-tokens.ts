@@ -1,0 +1,30 @@
+import type { ResolveTokensRequest__Output, ResolveTokensResponse } from '@kr/contracts';
+import { ServiceError } from '@kr/service-error';
+import type { AccessLinksContext } from '../context.ts';
+import { findLinks } from '../store/link-store.ts';
+import { claimedLinkId } from './link-token.ts';
+
+const MOST_TOKENS = 100;
+
+/**
+ * RPC ResolveTokens: the permission and the expiry are those of the row at this moment, so a change or the end of a
+ * link takes effect with the next question.
+ *
+ * @throws ServiceError `invalid`: more than 100 tokens
+ */
+export function resolveTokens({ database, mint, now }: AccessLinksContext) {
+  return async ({ tokens }: ResolveTokensRequest__Output): Promise<ResolveTokensResponse> => {
+    if (tokens.length > MOST_TOKENS) throw new ServiceError('invalid', `More than ${MOST_TOKENS} tokens.`);
+    const claims = tokens.map((token) => ({ token, linkId: claimedLinkId(token) }));
+    const linkIds = claims.map(({ linkId }) => linkId).filter((linkId) => linkId !== undefined);
+    const links = new Map((await findLinks(database, linkIds)).map((link) => [link.linkId, link]));
+
+    const instant = now();
+    const opened = claims.flatMap(({ token, linkId }) => {
+      const link = linkId === undefined ? undefined : links.get(linkId);
+      if (link === undefined || !mint.isTokenOf(token, link)) return [];
+      return link.expiresAt === null || link.expiresAt > instant ? [link] : [];
+    });
+    return { grants: opened.map(({ linkId, parentId, permission }) => ({ linkId, parentId, permission })) };
+  };
+}
