@@ -19,8 +19,9 @@ export default {
     },
     {
       name: 'clients-know-the-public-api-only',
+      comment: 'Making users is for operators of this machine; the public API has no such call.',
       severity: 'error',
-      from: { path: '^clients/' },
+      from: { path: '^clients/', pathNot: '/commands/create-user\\.ts$' },
       to: { path: '^(services|libs|deploy|proto)/' },
     },
     {
@@ -68,8 +69,8 @@ export default {
     {
       name: 'tests-are-nobodys-dependency',
       severity: 'error',
-      from: { path: '^(services|libs|clients|deploy)/', pathNot: '\\.test\\.ts$|/testing/' },
-      to: { path: '^test/|\\.test\\.ts$' },
+      from: { path: '^(services|libs|clients|deploy)/', pathNot: '(\\.test|-fixture)\\.ts$|/testing/' },
+      to: { path: '^test/|(\\.test|-fixture)\\.ts$|/src/testing/' },
     },
     {
       name: 'no-grab-bags',

@@ -107,11 +107,15 @@ function fetchToolchain(stamp) {
     writeFileSync(join(TOOLCHAIN, file), readFileSync(join(PINS, file)));
   }
   // NOTE: the folder's own package.json ends npm's search for a workspace root.
-  const result = spawnSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
-    cwd: TOOLCHAIN,
-    stdio: ['ignore', 2, 2],
-    shell: process.platform === 'win32',
-  });
+  const result = spawnSync(
+    'npm',
+    ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'],
+    {
+      cwd: TOOLCHAIN,
+      stdio: ['ignore', 2, 2],
+      shell: process.platform === 'win32',
+    },
+  );
   if (result.status !== 0)
     fail('npm could not fetch the tools; its own message is above. Is the registry within reach?');
   writeFileSync(join(TOOLCHAIN, 'stamp'), stamp);

@@ -1,5 +1,7 @@
 export type { CreatedUser, IdentityAccess } from './stack/create-user.ts';
 export { dropDatabases } from './stack/databases.ts';
+export type { PartName } from './stack/parts.ts';
 export { AlreadyRunning } from './stack/process-list.ts';
 export { SERVICES, type ServiceName } from './stack/service-names.ts';
-export { type PartName, type RunningStack, type StackOptions, startStack } from './stack/start-stack.ts';
+export type { StackOptions } from './stack/stack-options.ts';
+export { type RunningStack, startStack } from './stack/start-stack.ts';

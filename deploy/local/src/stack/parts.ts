@@ -1,0 +1,57 @@
+import type { Program } from '../backends/program.ts';
+import type { ProcessList } from './process-list.ts';
+import { SERVICES, type ServiceName } from './service-names.ts';
+import { SupervisedPart } from './supervised-part.ts';
+
+export type PartName = ServiceName | 'postgres' | 'nats';
+
+/** All the supervised programs of one system. */
+export interface Parts {
+  /** Resolves when the part is ready; from then on it is kept running. */
+  start(name: PartName, program: Program): Promise<void>;
+  /** Undefined while a part is down. */
+  pid(name: PartName): number | undefined;
+  kill(name: PartName, signal: NodeJS.Signals): void;
+  /** Ends every process: within 5 s in good order, at once when `now`. May be called again to hurry. */
+  stop(how?: { now?: boolean }): Promise<void>;
+}
+
+export interface PartsSurroundings {
+  processes: ProcessList;
+  onProgress(sentence: string): void;
+  /** Told after a part got a new process. */
+  onLaunch(): void;
+  signal: AbortSignal | undefined;
+}
+
+const SERVICE_GRACE_MS = 3_000;
+const BACKEND_GRACE_MS = 1_500;
+
+export function openParts({ processes, onProgress, onLaunch, signal }: PartsSurroundings): Parts {
+  const parts = new Map<PartName, SupervisedPart>();
+  const stopThese = async (names: readonly PartName[], graceMs: number): Promise<void> => {
+    await Promise.all(names.map((name) => parts.get(name)?.stop(graceMs)));
+  };
+  return {
+    async start(name, program) {
+      signal?.throwIfAborted();
+      const part = new SupervisedPart(program, {
+        onProgress,
+        onLaunch: (_, pid) => {
+          processes.add(name, pid);
+          onLaunch();
+        },
+      });
+      parts.set(name, part);
+      await part.start();
+      onProgress(`${program.name} is up`);
+    },
+    pid: (name) => parts.get(name)?.pid,
+    kill: (name, sent) => parts.get(name)?.kill(sent),
+    async stop({ now = false } = {}) {
+      // Services first, so that they can still say goodbye to the backends.
+      await stopThese(SERVICES, now ? 0 : SERVICE_GRACE_MS);
+      await stopThese(['nats', 'postgres'], now ? 0 : BACKEND_GRACE_MS);
+    },
+  };
+}

@@ -1,0 +1,15 @@
+export interface StackOptions {
+  dataDir: string;
+  /** Of the public API; 0 takes any free one. */
+  port: number;
+  logLevel: string;
+  /** `safe` writes through to the disk; `fast` is for systems that nobody misses. */
+  durability: 'safe' | 'fast';
+  /** A running Postgres to use, by superuser URL, with the prefix of the database names; else one is started. */
+  postgres?: { url: string; prefix: string };
+  /** Goes to all services, below what the stack sets itself. */
+  environment: Readonly<Record<string, string | undefined>>;
+  onProgress(sentence: string): void;
+  /** Ends a start under way. */
+  signal?: AbortSignal;
+}

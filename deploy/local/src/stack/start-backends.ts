@@ -1,0 +1,61 @@
+import { resolve } from 'node:path';
+import { natsUrl, prepareNats } from '../backends/nats.ts';
+import { postgresUrl, preparePostgres } from '../backends/postgres.ts';
+import type { DataFolder } from './data-folder.ts';
+import { ensureDatabases } from './databases.ts';
+import type { Parts } from './parts.ts';
+import type { StackPorts } from './ports.ts';
+import type { Secrets } from './secrets.ts';
+import type { ServiceName } from './service-names.ts';
+import type { StackOptions } from './stack-options.ts';
+
+export interface Backends {
+  natsUrl: string;
+  databaseUrls: Record<ServiceName, string>;
+}
+
+interface Given {
+  options: StackOptions;
+  folder: DataFolder;
+  secrets: Secrets;
+  ports: StackPorts;
+  parts: Parts;
+}
+
+const TOOLCHAIN_DIR = resolve(import.meta.dirname, '../../../../.toolchain');
+
+/** Starts Postgres and NATS side by side and makes the databases of the services. */
+export async function startBackends(given: Given): Promise<Backends> {
+  const [adminUrl] = await Promise.all([startDatabaseServer(given), startMessaging(given)]);
+  const { options, secrets, ports } = given;
+  const prefix = options.postgres?.prefix ?? 'kr';
+  return {
+    natsUrl: natsUrl(ports.nats),
+    databaseUrls: await ensureDatabases(adminUrl, prefix, secrets.databasePasswords),
+  };
+}
+
+async function startDatabaseServer({ options, folder, secrets, ports, parts }: Given): Promise<string> {
+  if (options.postgres !== undefined) return options.postgres.url;
+  const program = await preparePostgres({
+    dataDir: folder.postgres,
+    logFile: folder.logFile('postgres'),
+    password: secrets.postgresPassword,
+    durability: options.durability,
+    port: ports.postgres,
+  });
+  await parts.start('postgres', program);
+  return postgresUrl(secrets.postgresPassword, ports.postgres);
+}
+
+async function startMessaging({ options, folder, ports, parts }: Given): Promise<void> {
+  const program = await prepareNats({
+    dataDir: folder.nats,
+    logFile: folder.logFile('nats'),
+    toolchainDir: TOOLCHAIN_DIR,
+    durability: options.durability,
+    port: ports.nats,
+    onProgress: options.onProgress,
+  });
+  await parts.start('nats', program);
+}
