@@ -1,6 +1,6 @@
 import type { Logger } from '@kr/telemetry';
 import { type ConnectionOptions, connect, type NatsConnection } from '@nats-io/transport-node';
-import { backOffMs, pause } from './pause.ts';
+import { backOffMs, pause, waitAtMost } from './pause.ts';
 
 export interface BusConnectionOptions {
   /** `nats://` or `tls://` addresses; a user and password in them are used for all. */
@@ -81,7 +81,7 @@ export function connectBus({ servers, name, logger }: BusConnectionOptions): Bus
       if (isUp) await connection?.drain().catch(() => connection?.close());
       else await connection?.close();
       // A server that never answers is not waited for longer.
-      await Promise.race([running, pause(1_000, AbortSignal.timeout(1_000))]);
+      await waitAtMost(1_000, running);
     },
   };
 }

@@ -17,3 +17,9 @@ export function backOffMs(failures: number): number {
   const ms = Math.min(30_000, 200 * 2 ** Math.min(failures - 1, 10));
   return ms * (0.8 + 0.4 * Math.random());
 }
+
+/** Waits for the work, but no longer than that many milliseconds. */
+export async function waitAtMost(ms: number, work: Promise<unknown>): Promise<void> {
+  const done = new AbortController();
+  await Promise.race([work.finally(() => done.abort()), pause(ms, done.signal)]);
+}

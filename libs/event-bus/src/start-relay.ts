@@ -4,7 +4,7 @@ import { type Bell, createBell } from './bell.ts';
 import type { BusConnection } from './bus-connection.ts';
 import { createPublisher, type Publisher } from './outbox-publisher.ts';
 import { createOutboxReader, type OutboxReader } from './outbox-reader.ts';
-import { backOffMs, pause } from './pause.ts';
+import { backOffMs, pause, waitAtMost } from './pause.ts';
 
 export interface RelayOptions {
   /** The database whose outbox is relayed; a direct connection, because a lock is held on the session. */
@@ -76,8 +76,7 @@ export function startRelay(options: RelayOptions): Relay {
     nudge: bell.ring,
     stop: async () => {
       stopping.abort();
-      const grace = new AbortController();
-      await Promise.race([running.finally(() => grace.abort()), pause(STOP_GRACE_MS, grace.signal)]);
+      await waitAtMost(STOP_GRACE_MS, running);
       // What is still being sent then is sent again by the next relay and dropped as a duplicate.
       await session?.end().catch(() => {});
     },
