@@ -1,0 +1,157 @@
+import type { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Dispatcher, request } from 'undici';
+import { Failure } from '../failure.ts';
+import { toApiError } from './api-error.ts';
+import { retryDelayMs, type Setback } from './retry-delay.ts';
+
+export interface ApiClientOptions {
+  baseUrl: URL;
+  token: string | undefined;
+  /** Told before each wait for another attempt. */
+  onRetry?: (reason: string, waitMs: number) => void;
+}
+
+export interface ApiRequest {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** A path of the service, or a link of one of its answers. */
+  target: string;
+  query?: Readonly<Record<string, string>>;
+  json?: unknown;
+  /** Makes the body afresh for each attempt. */
+  bytes?: { size: number; open: () => Readable };
+  /** Whether it may be sent again when its answer was lost (default: GET, PUT and DELETE). */
+  isRepeatable?: boolean;
+}
+
+/** The public REST API as one caller sees it. */
+export interface ApiClient {
+  baseUrl: URL;
+  /** The JSON answer; undefined when it has no body. @throws ApiError when the service says no */
+  call<Answer>(request: ApiRequest): Promise<Answer>;
+  /** The body of an answer, as it comes. */
+  open(target: string): Promise<Readable>;
+}
+
+// Publishing many resources takes its time; a file may arrive slowly but not stand still.
+const ANSWER_TIMEOUT_MS = 180_000;
+const STALL_TIMEOUT_MS = 60_000;
+
+/**
+ * A client that waits and tries again on 429 and 503, and on lost connections where that does no harm. Links are
+ * followed at the base URL, whatever host they name: the token goes nowhere else.
+ */
+export function createApiClient(options: ApiClientOptions): ApiClient {
+  return {
+    baseUrl: options.baseUrl,
+    call: <Answer>(wanted: ApiRequest): Promise<Answer> =>
+      attempt(options, wanted, async ({ body }) => {
+        const text = await body.text();
+        return (text === '' ? undefined : parseJson(text, wanted)) as Answer;
+      }),
+    open: (target) => attempt(options, { method: 'GET', target }, async ({ body }) => body),
+  };
+}
+
+type Read<T> = (response: Dispatcher.ResponseData) => Promise<T>;
+
+async function attempt<T>(options: ApiClientOptions, wanted: ApiRequest, read: Read<T>): Promise<T> {
+  const isRepeatable = wanted.isRepeatable ?? wanted.method !== 'POST';
+  for (let count = 1; ; count += 1) {
+    const outcome = await send(options, wanted, read);
+    if ('value' in outcome) return outcome.value;
+    const waitMs = retryDelayMs(outcome.setback, { attempt: count, isRepeatable });
+    if (waitMs === undefined) throw outcome.failure;
+    options.onRetry?.(outcome.reason, waitMs);
+    await delay(waitMs);
+  }
+}
+
+type Outcome<T> = { value: T } | { setback: Setback; reason: string; failure: Failure };
+
+async function send<T>(options: ApiClientOptions, wanted: ApiRequest, read: Read<T>): Promise<Outcome<T>> {
+  const { baseUrl, token } = options;
+  const url = locate(baseUrl, wanted);
+  try {
+    const response = await request(url, {
+      method: wanted.method,
+      headers: headersOf(wanted, token),
+      body: wanted.bytes?.open() ?? (wanted.json === undefined ? null : JSON.stringify(wanted.json)),
+      headersTimeout: ANSWER_TIMEOUT_MS,
+      bodyTimeout: STALL_TIMEOUT_MS,
+    });
+    const { statusCode: status, headers, body } = response;
+    if (status < 300) return { value: await read(response) };
+    const retryAfter = headers['retry-after'];
+    return {
+      setback: { status, retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined },
+      reason: `the service answered ${status}`,
+      failure: toApiError(`${wanted.method} ${url.pathname}`, status, await body.text(), token !== undefined),
+    };
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    // A file that cannot be read is not a problem of the connection.
+    if (isFileError(error)) throw new Failure(`cannot read ${error.path}: ${error.code}`);
+    const reason = reasonOf(error);
+    const failure = new Failure(`${baseUrl.origin} cannot be reached: ${reason}`);
+    return { setback: { status: undefined, isSent: !isConnectError(error) }, reason, failure };
+  }
+}
+
+/** The address of a path or link below the base URL. */
+export function locate(baseUrl: URL, { target, query }: Pick<ApiRequest, 'target' | 'query'>): URL {
+  const named = new URL(target, baseUrl);
+  const url = new URL(baseUrl);
+  const prefix = baseUrl.pathname.replace(/\/$/, '');
+  url.pathname = named.pathname.startsWith(`${prefix}/`) ? named.pathname : `${prefix}${named.pathname}`;
+  url.search = named.search;
+  for (const [name, value] of Object.entries(query ?? {})) url.searchParams.set(name, value);
+  return url;
+}
+
+function headersOf({ json, bytes }: ApiRequest, token: string | undefined): Record<string, string> {
+  return {
+    accept: 'application/json',
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+    ...(bytes === undefined
+      ? {}
+      : { 'content-type': 'application/octet-stream', 'content-length': String(bytes.size) }),
+  };
+}
+
+function parseJson(text: string, { method, target }: ApiRequest): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Failure(`${method} ${target} answered something other than JSON: is the base URL right?`);
+  }
+}
+
+function isFileError(error: unknown): error is NodeJS.ErrnoException & { path: string; code: string } {
+  return (
+    error instanceof Error &&
+    'syscall' in error &&
+    'path' in error &&
+    ['open', 'read'].includes(String(error.syscall))
+  );
+}
+
+const CONNECT_ERRORS = [
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+];
+
+function isConnectError(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.every(isConnectError);
+  return error instanceof Error && 'code' in error && CONNECT_ERRORS.includes(String(error.code));
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,29 @@
+import { ApiError } from '../api/api-error.ts';
+import { Failure } from '../failure.ts';
+import type { Settings } from '../settings/settings.ts';
+import { writeLogin } from '../settings/stored-login.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+import type { ConnectTo } from './context.ts';
+
+/** `kr login`: keeps a token that the service takes. */
+export async function login(
+  { terminal, connectTo, file }: { terminal: Terminal; connectTo: ConnectTo; file: string },
+  { baseUrl, token }: Settings,
+): Promise<void> {
+  if (token === undefined) throw new Failure('Which token? Give one with --token TOKEN, or set KR_TOKEN.');
+  try {
+    // The listing of one's own entities is for known users only.
+    await connectTo({ baseUrl, token }).call({
+      method: 'GET',
+      target: '/api/user/records',
+      query: { size: '1' },
+    });
+  } catch (error) {
+    if (error instanceof ApiError && [401, 403].includes(error.status)) {
+      throw new Failure(`${baseUrl.origin} does not take this token.`);
+    }
+    throw error;
+  }
+  await writeLogin(file, { baseUrl, token });
+  terminal.note(`Logged in at ${baseUrl.origin}; kept in ${file}`);
+}

@@ -1,0 +1,174 @@
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { createApiClient } from './api/api-client.ts';
+import type { EntityKind } from './api/entity.ts';
+import type { CommandContext, ConnectTo } from './commands/context.ts';
+import { createUser } from './commands/create-user.ts';
+import { download } from './commands/download.ts';
+import { get } from './commands/get.ts';
+import { load } from './commands/load.ts';
+import { login } from './commands/login.ts';
+import { search } from './commands/search.ts';
+import { type Settings, settingsFrom } from './settings/settings.ts';
+import { loginFile, readLogin } from './settings/stored-login.ts';
+import type { Terminal } from './terminal/terminal.ts';
+
+export interface ProgramSurroundings {
+  terminal: Terminal;
+  env: Readonly<Record<string, string | undefined>>;
+  /** What relative paths are relative to. */
+  cwd: string;
+}
+
+interface ConnectionOptions {
+  baseUrl?: string;
+  token?: string;
+  dataDir?: string;
+}
+
+const PROJECT = fileURLToPath(new URL('../../../', import.meta.url));
+
+/** The `kr` command with all its subcommands; reads and writes through its surroundings only. */
+export function createProgram({ terminal, env, cwd }: ProgramSurroundings): Command {
+  const connectTo: ConnectTo = (settings) =>
+    createApiClient({
+      ...settings,
+      onRetry: (reason, waitMs) =>
+        terminal.note(`${reason}; trying again in ${(waitMs / 1_000).toFixed(1)} s`),
+    });
+  const storedLogin = loginFile(env);
+  const dataDirs = (dataDir: string | undefined): string[] =>
+    dataDir === undefined
+      ? [...new Set([join(cwd, '.data'), join(PROJECT, '.data')])]
+      : [resolve(cwd, dataDir)];
+
+  const findSettings = async (options: ConnectionOptions): Promise<Settings> => {
+    const local = await Promise.all(
+      dataDirs(options.dataDir).map((folder) => readLogin(join(folder, 'credentials.json'))),
+    );
+    const stored = await readLogin(storedLogin);
+    return settingsFrom({
+      given: { baseUrl: options.baseUrl, token: options.token },
+      environment: { baseUrl: env['KR_BASE_URL'] || undefined, token: env['KR_TOKEN'] || undefined },
+      kept: options.dataDir === undefined ? [stored, ...local] : local,
+    });
+  };
+  const contextOf = (options: ConnectionOptions): CommandContext => ({
+    terminal,
+    connect: async () => connectTo(await findSettings(options)),
+  });
+
+  const program = new Command('kr')
+    .description('Works with a knowledge repository: loads, finds and downloads packages and resources.')
+    .configureOutput({
+      writeOut: (text) => terminal.print(text.trimEnd()),
+      writeErr: (text) => terminal.note(text.trimEnd()),
+    })
+    .exitOverride()
+    .showHelpAfterError('Use --help to see what is possible.')
+    .addHelpText('after', SETTINGS_HELP);
+
+  const add = (parent: Command, usage: string, description: string): Command =>
+    parent
+      .command(usage)
+      .description(description)
+      .option('--base-url <url>', 'address of the service')
+      .option('--token <token>', 'personal access token')
+      .option('--data-dir <folder>', 'take both from a local system with this data folder');
+
+  add(program, 'login', 'Keep the address and token of a service for later calls.').action(
+    async (options: ConnectionOptions) => {
+      await login({ terminal, connectTo, file: storedLogin }, await findSettings(options));
+    },
+  );
+
+  const packages = program.command('package').description('Work with knowledge packages.');
+  add(
+    packages,
+    'load <folder>',
+    'Create a package and its resources from a folder with a knowledge-package.json.',
+  )
+    .option('--publish', 'publish the package with its resources', false)
+    .addOption(concurrencyOption())
+    .option('--json', 'print ids, DOIs, links and files as JSON', false)
+    .action(
+      (
+        folder: string,
+        options: ConnectionOptions & { publish: boolean; json: boolean; concurrency: number },
+      ) => load(contextOf(options), resolve(cwd, folder), options),
+    );
+
+  add(program, 'get <id>', 'Show a resource or package by its id, DOI or link.')
+    .option('--draft', 'its draft instead of what is published', false)
+    .option('--json', 'print the whole document', false)
+    .action((id: string, options: ConnectionOptions & { draft: boolean; json: boolean }) =>
+      get(contextOf(options), id, options),
+    );
+
+  add(program, 'search [query]', 'Find published resources and packages.')
+    .addOption(new Option('--kind <kind>', 'only this kind').choices(['record', 'package']))
+    .option('--size <n>', 'hits on a page, 1 to 1000', wholeNumber(1, 1_000), 10)
+    .option('--page <n>', 'which page, from 1', wholeNumber(1, 10_000), 1)
+    .option('--sort <order>', 'an order of the service, such as newest')
+    .option('--json', 'print the whole answer', false)
+    .action(
+      (
+        query: string | undefined,
+        options: ConnectionOptions & {
+          kind?: EntityKind;
+          size: number;
+          page: number;
+          sort?: string;
+          json: boolean;
+        },
+      ) => search(contextOf(options), query ?? '', options),
+    );
+
+  add(program, 'download <id>', 'Download the files of a resource or package and check them.')
+    .option('--to <folder>', 'where to put them', '.')
+    .option('--draft', 'of its draft instead of what is published', false)
+    .addOption(concurrencyOption())
+    .option('--json', 'print what was downloaded as JSON', false)
+    .action(
+      (
+        id: string,
+        options: ConnectionOptions & { to: string; draft: boolean; json: boolean; concurrency: number },
+      ) => download(contextOf(options), id, { ...options, to: resolve(cwd, options.to) }),
+    );
+
+  program
+    .command('admin')
+    .description('Run a local system.')
+    .command('user')
+    .description('Users of a local system.')
+    .command('create <name>')
+    .description('Make a user with a token; a user who exists gets a further token.')
+    .option('--admin', 'may do everything', false)
+    .option('--data-dir <folder>', 'data folder of the running system')
+    .option('--json', 'print the user as JSON', false)
+    .action((name: string, options: { admin: boolean; dataDir?: string; json: boolean }) =>
+      createUser(terminal, name, { ...options, dataDirs: dataDirs(options.dataDir) }),
+    );
+
+  return program;
+}
+
+const SETTINGS_HELP = `
+Which service, and as whom:
+  options, else KR_BASE_URL and KR_TOKEN, else what \`kr login\` kept, else the
+  local system of this folder or project. A kept token goes to its own service only.`;
+
+function concurrencyOption(): Option {
+  return new Option('--concurrency <n>', 'how many transfers at once')
+    .argParser(wholeNumber(1, 16))
+    .default(4);
+}
+
+function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`It is a whole number from ${min} to ${max}.`);
+  };
+}

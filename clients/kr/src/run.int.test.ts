@@ -1,0 +1,416 @@
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { type PretendRepository, pretendRepository } from './api/pretend-repository.ts';
+import { run } from './run.ts';
+import { createTerminal } from './terminal/terminal.ts';
+
+let repository: PretendRepository;
+let folder: string;
+
+beforeEach(async () => {
+  repository = await pretendRepository();
+  folder = await mkdtemp(join(tmpdir(), 'kr-client-'));
+});
+afterEach(async () => {
+  await repository[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true });
+});
+
+async function kr(
+  args: string[],
+  env: Record<string, string> = {},
+): Promise<{ code: number; out: string; err: string }> {
+  let out = '';
+  let err = '';
+  const terminal = createTerminal(
+    {
+      write: (text) => {
+        out += text;
+      },
+    },
+    {
+      write: (text) => {
+        err += text;
+      },
+    },
+  );
+  const known = {
+    KR_BASE_URL: repository.baseUrl,
+    KR_TOKEN: 'good',
+    XDG_CONFIG_HOME: join(folder, 'config'),
+  };
+  const code = await run(args, { terminal, env: { ...known, ...env }, cwd: folder });
+  return { code, out, err };
+}
+
+async function write(path: string, content: string | Buffer | object): Promise<void> {
+  const file = join(folder, path);
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(
+    file,
+    typeof content === 'string' || Buffer.isBuffer(content) ? content : JSON.stringify(content),
+  );
+}
+
+const LARGE = Buffer.alloc(3_000_000, 'flood ');
+
+async function writePackage(): Promise<void> {
+  await write('flood/knowledge-package.json', {
+    knowledge_package: {
+      metadata_file: 'metadata/package.json',
+      files: ['files/method.md'],
+      options: { include_doi: true },
+    },
+    resources: [
+      {
+        metadata_file: 'metadata/a.json',
+        files: ['files/large.bin', 'files/ä b.txt'],
+        options: { include_doi: true },
+      },
+      { metadata_file: 'metadata/b.json', files: [], options: { include_doi: false } },
+    ],
+  });
+  await write('flood/metadata/package.json', {
+    metadata: { title: 'Floods', anything: { kept: [1] } },
+    files: { enabled: true },
+  });
+  await write('flood/metadata/a.json', {
+    metadata: { title: 'Gauges' },
+    files: { enabled: true, default_preview: 'large.bin' },
+  });
+  await write('flood/metadata/b.json', { metadata: { title: 'Article' }, files: { enabled: false } });
+  await write('flood/files/method.md', '# Method');
+  await write('flood/files/large.bin', LARGE);
+  await write('flood/files/ä b.txt', '');
+}
+
+/** What a loaded folder is, whatever ids it was given. */
+function stored(): unknown {
+  const titleOf = (id: string): unknown => Object(repository.entities.get(id)?.document['metadata'])['title'];
+  return Object.fromEntries(
+    [...repository.entities].map(([id, { isPublished, doi, files, context, resources }]) => [
+      titleOf(id),
+      {
+        isPublished,
+        hasDoi: doi !== undefined,
+        files: [...files].map(([key, { bytes, isCommitted }]) => [key, bytes?.length, isCommitted]),
+        context: context.map(titleOf),
+        resources: resources.map(titleOf),
+      },
+    ]),
+  );
+}
+
+const LOADED = {
+  Floods: {
+    isPublished: true,
+    hasDoi: true,
+    files: [['method.md', 8, true]],
+    context: ['Gauges', 'Article'],
+    resources: ['Gauges', 'Article'],
+  },
+  Gauges: {
+    isPublished: true,
+    hasDoi: true,
+    files: [
+      ['large.bin', 3_000_000, true],
+      ['ä b.txt', 0, true],
+    ],
+    context: [],
+    resources: [],
+  },
+  Article: { isPublished: true, hasDoi: false, files: [], context: [], resources: [] },
+};
+
+describe('kr package load', () => {
+  test('publishes a folder as it is and prints what came of it', async () => {
+    await writePackage();
+    const { code, out } = await kr(['package', 'load', 'flood', '--publish', '--json']);
+    expect(code).toBe(0);
+    expect(stored()).toEqual(LOADED);
+    const printed = JSON.parse(out) as {
+      package: Record<string, unknown>;
+      resources: Record<string, unknown>[];
+    };
+    const { id } = printed.package;
+    expect(printed.package).toEqual({
+      id,
+      kind: 'package',
+      title: 'Floods',
+      is_published: true,
+      doi: `10.5072/${id}`,
+      links: {
+        self: `${repository.baseUrl}/api/packages/${id}`,
+        self_html: `${repository.baseUrl}/packages/${id}`,
+      },
+      files: [{ key: 'method.md', size: 8, checksum: 'md5:a8236a2884b582c694ac38df379efbe4' }],
+    });
+    expect(
+      printed.resources.map(({ title, is_published: isPublished, doi }) => [
+        title,
+        isPublished,
+        doi !== null,
+      ]),
+    ).toEqual([
+      ['Gauges', true, true],
+      ['Article', true, false],
+    ]);
+    expect(repository.entities.get(String(id))?.document).toEqual({
+      metadata: { title: 'Floods', anything: { kept: [1] } },
+      files: { enabled: true },
+    });
+  });
+
+  test('leaves drafts without --publish, and says what happens line by line', async () => {
+    await writePackage();
+    const { code, out, err } = await kr(['package', 'load', 'flood']);
+    expect(code).toBe(0);
+    expect([...repository.entities.values()].map(({ isPublished }) => isPublished)).toEqual([
+      false,
+      false,
+      false,
+    ]);
+    expect(out).toMatch(/^Draft package with 2 resources\npackage {3}abcde-\d{5} {2}Floods\n {2}doi/);
+    expect(err).toMatch(/uploaded large\.bin \(3\.0 MB\), \d of 3/);
+  });
+
+  test.each<{ name: string; lost: RegExp; how: 'lost' | 'dropped' | 503 | 429 }>([
+    { name: 'the start of uploads was done but not answered', lost: /^POST .*files$/, how: 'lost' },
+    { name: 'content breaks off', lost: /^PUT .*large\.bin\/content$/, how: 'dropped' },
+    { name: 'a commit was done but not answered', lost: /^POST .*commit$/, how: 'lost' },
+    { name: 'a DOI was reserved but not answered', lost: /^POST .*doi$/, how: 'lost' },
+    { name: 'the association was done but not answered', lost: /associate$/, how: 'lost' },
+    { name: 'the publication was done but not answered', lost: /publish$/, how: 'lost' },
+    { name: 'a service is away for a moment', lost: /^POST \/api\/records$/, how: 503 },
+    { name: 'there were too many requests', lost: /^POST \/api\/packages$/, how: 429 },
+  ])('goes on when $name', async ({ lost, how }) => {
+    await writePackage();
+    let isDue = true;
+    repository.interfere = (request) => {
+      if (!isDue || !lost.test(request)) return undefined;
+      isDue = false;
+      return typeof how === 'number' ? { status: how, headers: { 'retry-after': '0' } } : how;
+    };
+    const { code, err } = await kr(['package', 'load', 'flood', '--publish']);
+    expect({ code, isDue }).toEqual({ code: 0, isDue: false });
+    expect(err).toContain('trying again in');
+    expect(stored()).toEqual(LOADED);
+  });
+
+  test('does not create a draft twice when its answer was lost', async () => {
+    await writePackage();
+    repository.interfere = (request) => (request === 'POST /api/packages' ? 'lost' : undefined);
+    const { code, err } = await kr(['package', 'load', 'flood', '--publish', '--concurrency', '1']);
+    expect(code).toBe(1);
+    expect(err).toContain('cannot be reached');
+    expect(repository.requests).toEqual(['POST /api/packages']);
+  });
+
+  test('tells each problem that stands against publishing, and which drafts stay', async () => {
+    await writePackage();
+    repository.interfere = (request) =>
+      request.endsWith('publish')
+        ? {
+            status: 400,
+            body: {
+              status: 400,
+              message: 'A validation error occurred.',
+              errors: [
+                { field: 'metadata.title', messages: ['Missing data for required field.'] },
+                { field: 'files.enabled', messages: ['No files.'], record: 'abcde-00001' },
+              ],
+            },
+          }
+        : undefined;
+    const { code, err } = await kr(['package', 'load', 'flood', '--publish']);
+    expect(code).toBe(1);
+    expect(err).toMatch(
+      /publish failed with 400: A validation error occurred\.\n {2}metadata\.title: Missing data for required field\.\n {2}abcde-00001 files\.enabled: No files\.\nDrafts that were made and stay: abcde-0000\d, abcde-0000\d, abcde-0000\d\n$/,
+    );
+  });
+
+  test('notices when the service has other bytes than were sent', async () => {
+    await writePackage();
+    repository.interfere = (request) => {
+      for (const { files } of repository.entities.values()) {
+        const file = files.get('method.md');
+        if (request.endsWith('method.md/commit') && file) file.bytes = Buffer.from('other');
+      }
+      return undefined;
+    };
+    const { code, err } = await kr(['package', 'load', 'flood', '--publish']);
+    expect(code).toBe(1);
+    expect(err).toContain('arrived damaged');
+  });
+
+  test('sends nothing of a folder with problems and names them all', async () => {
+    await write('bad/knowledge-package.json', {
+      knowledge_package: { metadata_file: 'none.json', files: ['gone.txt'] },
+      resources: ['x', { metadata_file: 'list.json', files: ['a/same.txt', 'b/same.txt'] }, { files: 'y' }],
+    });
+    await write('bad/list.json', '[]');
+    await write('bad/a/same.txt', 'x');
+    await write('bad/b/same.txt', 'x');
+    const { code, err } = await kr(['package', 'load', 'bad']);
+    expect(code).toBe(1);
+    expect(
+      err
+        .split('\n')
+        .map((line) => line.trim())
+        .sort(),
+    ).toEqual(
+      [
+        `${folder}/bad cannot be loaded:`,
+        `${folder}/bad/none.json cannot be read`,
+        'gone.txt is missing',
+        'knowledge-package.json: resources.0 is not an object',
+        'knowledge-package.json: resources.1.files has two files named same.txt',
+        'knowledge-package.json: resources.2.files is not a list of paths',
+        'knowledge-package.json: resources.2.metadata_file is missing',
+        'list.json is not a JSON object',
+        '',
+      ].sort(),
+    );
+    expect(repository.requests).toEqual([]);
+  });
+});
+
+describe('kr get, search and download', () => {
+  async function loaded(): Promise<string> {
+    await writePackage();
+    const { out } = await kr(['package', 'load', 'flood', '--publish', '--json']);
+    return (JSON.parse(out) as { resources: { id: string }[] }).resources[0]?.id ?? '';
+  }
+
+  test('find a resource by its DOI and show it', async () => {
+    const id = await loaded();
+    const { code, out } = await kr(['get', `https://doi.org/10.5072/${id}`]);
+    expect({ code, out }).toEqual({
+      code: 0,
+      out: `title   Gauges\nid      ${id}\nkind    record\nstate   published\nparent  p${id}\ndoi     10.5072/${id}\nlink    ${repository.baseUrl}/api/records/${id}\n`,
+    });
+  });
+
+  test('search prints a line for each hit, the count apart', async () => {
+    const id = await loaded();
+    const { code, out, err } = await kr(['search', 'Gauges'], { KR_TOKEN: '' });
+    expect({ code, out, err }).toEqual({ code: 0, out: `${id}  record     Gauges\n`, err: '1 of 1 found\n' });
+  });
+
+  test('download brings the very bytes, and what is there already is left', async () => {
+    const id = await loaded();
+    const first = await kr(['download', id, '--to', 'here']);
+    expect({ code: first.code, out: first.out }).toEqual({
+      code: 0,
+      out: `${join(folder, 'here/large.bin')}\n${join(folder, 'here/ä b.txt')}\n`,
+    });
+    expect((await readFile(join(folder, 'here/large.bin'))).equals(LARGE)).toBe(true);
+    repository.requests.length = 0;
+    await kr(['download', id, '--to', 'here']);
+    expect(repository.requests.filter((request) => request.endsWith('content'))).toEqual([]);
+  });
+
+  test('download keeps nothing that does not match its checksum', async () => {
+    const id = await loaded();
+    repository.interfere = (request) =>
+      request.endsWith('large.bin/content') ? { status: 200, body: 'damaged' } : undefined;
+    const { code, err } = await kr(['download', id, '--to', 'here']);
+    expect(code).toBe(1);
+    expect(err).toContain('large.bin did not arrive');
+    await expect(stat(join(folder, 'here/large.bin'))).rejects.toThrow('ENOENT');
+  });
+
+  test('download never writes outside its folder', async () => {
+    const id = await loaded();
+    const entity = repository.entities.get(id);
+    entity?.files.set('../escaped', { bytes: Buffer.from('x'), isCommitted: true });
+    const { code, err } = await kr(['download', id, '--to', 'here']);
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: `"../escaped" is no name for a file in ${join(folder, 'here')}\n`,
+    });
+  });
+
+  test('say what an unknown id is', async () => {
+    expect(await kr(['get', 'zzzzz-zzzzz'])).toMatchObject({
+      code: 1,
+      err: 'GET /api/packages/zzzzz-zzzzz failed with 404: The persistent identifier does not exist.\n',
+    });
+    expect(await kr(['get', 'nothing'])).toMatchObject({
+      code: 1,
+      err: '"nothing" has no id in it; ids look like abcde-12345\n',
+    });
+  });
+});
+
+describe('kr login', () => {
+  const nothing = { KR_BASE_URL: '', KR_TOKEN: '' };
+
+  test('keeps a token that holds, for this user only, and later calls use it', async () => {
+    const { code } = await kr(['login', '--base-url', repository.baseUrl, '--token', 'good'], nothing);
+    const file = join(folder, 'config/kr/credentials.json');
+    expect({ code, mode: (await stat(file)).mode & 0o777 }).toEqual({ code: 0, mode: 0o600 });
+    repository.credentials.clear();
+    expect(await kr(['search', 'x'], nothing)).toMatchObject({ code: 0 });
+    expect([...repository.credentials]).toEqual(['Bearer good']);
+  });
+
+  test('keeps no token that does not hold', async () => {
+    const { code, err } = await kr(['login', '--token', 'bad'], { KR_TOKEN: '' });
+    expect({ code, err }).toEqual({ code: 1, err: `${repository.baseUrl} does not take this token.\n` });
+    await expect(stat(join(folder, 'config'))).rejects.toThrow('ENOENT');
+  });
+
+  test('a kept token never goes to another service', async () => {
+    await kr(['login', '--token', 'good']);
+    await using other = await pretendRepository();
+    await kr(['search', 'x', '--base-url', other.baseUrl], nothing);
+    expect([...other.credentials]).toEqual([]);
+  });
+
+  test('the local system of the folder is found', async () => {
+    await write('.data/credentials.json', { base_url: repository.baseUrl, user: 'demo', token: 'good' });
+    expect(await kr(['search', 'x'], nothing)).toMatchObject({ code: 0 });
+    expect([...repository.credentials]).toEqual(['Bearer good']);
+  });
+
+  test('without any token, advice is given', async () => {
+    await writePackage();
+    const { code, err } = await kr(['package', 'load', 'flood'], { KR_TOKEN: '' });
+    expect(code).toBe(1);
+    expect(err).toContain('No token was sent. `kr login` stores one, or set KR_TOKEN.');
+  });
+});
+
+describe('kr', () => {
+  test.each([
+    [[]],
+    [['package', 'load']],
+    [['nonsense']],
+    [['search', '--size', '0']],
+    [['search', '--kind', 'x', 'y']],
+  ])('does not accept %j and says how it is used', async (args) => {
+    const { code, err } = await kr(args);
+    expect(code).toBe(2);
+    expect(err).toMatch(/--help|Usage/);
+  });
+
+  test.each([
+    [['--help']],
+    [['login', '--help']],
+    [['package', 'load', '--help']],
+    [['admin', 'user', 'create', '--help']],
+  ])('explains %j', async (args) => {
+    const { code, out } = await kr(args);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^Usage: kr /);
+  });
+
+  test('without a running system, no user is made', async () => {
+    const { code, err } = await kr(['admin', 'user', 'create', 'ada', '--data-dir', 'none']);
+    expect(code).toBe(1);
+    expect(err).toContain('No running system in');
+  });
+});
