@@ -1,0 +1,219 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { migrate } from '@kr/schema-migration';
+import { freshDatabase } from '@kr/testbed';
+import fc from 'fast-check';
+import pg from 'pg';
+import { postgresEngine } from '../engine/postgres/postgres-engine.ts';
+import type { EntityKind, SearchEngine } from '../engine/search-engine.ts';
+import { aSearch, idsOf } from '../engine/testing/a-search.ts';
+import { anEntity, type EntityTraits } from '../engine/testing/an-entity.ts';
+import { SEARCH_MIGRATIONS } from '../migrations.ts';
+import type { EntitySource } from '../sources/entity-source.ts';
+import { applyEvents } from './apply-events.ts';
+import { indexMissing } from './index-missing.ts';
+import type { IndexedEvent } from './plan-fetches.ts';
+import { rebuildIndex } from './rebuild-index.ts';
+
+/** Records and packages in memory; `fetch` answers with what they are at the time. */
+function aWorld() {
+  const entities = new Map<string, EntityTraits>();
+  const source: EntitySource = {
+    fetch: async (kind, ids) =>
+      [...entities.values()]
+        .filter((traits) => (traits.kind ?? 'record') === kind && ids.includes(traits.id))
+        .map(anEntity),
+    list: async (kind, afterId) =>
+      [
+        ...new Set(
+          [...entities.values()].filter((traits) => (traits.kind ?? 'record') === kind).map(({ id }) => id),
+        ),
+      ]
+        .sort()
+        .filter((id) => id > afterId)
+        .slice(0, 2),
+  };
+  return {
+    source,
+    put: (traits: EntityTraits) => entities.set(`${traits.id} ${traits.form ?? 'published'}`, traits),
+    remove: (id: string, form: string) => entities.delete(`${id} ${form}`),
+  };
+}
+
+const EVERYTHING = { viewer: { seesAll: true }, scope: { forms: 'either' as const } };
+const service = (kind: EntityKind) => (kind === 'record' ? 'records' : 'packages');
+
+function anEvent(subject: IndexedEvent['subject'], payload: object, at = 1): IndexedEvent {
+  const defaults = { parentId: '', revision: '1', packageId: '', packageIds: [], recordIds: [] };
+  const event = { id: `e${at}`, subject, payload: { ...defaults, ...payload }, revision: 1, aggregateId: '' };
+  return { ...event, time: new Date(at * 1_000), traceHeaders: {} } as unknown as IndexedEvent;
+}
+const saved = (id: string, kind: EntityKind = 'record') =>
+  anEvent(`knowledge.${service(kind)}.draft.saved`, { id });
+
+describe('applyEvents', () => {
+  let engine: SearchEngine & { stop(): Promise<void> };
+  let database: Awaited<ReturnType<typeof freshDatabase>>;
+  let pool: pg.Pool;
+  let world: ReturnType<typeof aWorld>;
+  beforeAll(async () => {
+    database = await freshDatabase();
+    await migrate({ databaseUrl: database.url, sets: [SEARCH_MIGRATIONS] });
+    engine = postgresEngine({ databaseUrl: database.url, searchTimeoutMs: 10_000, maxConnections: 2 });
+    pool = new pg.Pool({ connectionString: database.url, max: 1 });
+    // Dropping the database may overtake the end of an idle connection.
+    pool.on('error', () => {});
+  });
+  beforeEach(async () => {
+    await pool.query('TRUNCATE index_document CASCADE');
+    world = aWorld();
+  });
+  afterAll(async () => {
+    await engine.stop();
+    await pool.end();
+    await database.drop();
+  });
+  const found = async () => idsOf(await engine.search(aSearch(EVERYTHING))).sort();
+  const published = async () => idsOf(await engine.search(aSearch())).sort();
+
+  test('a draft is found after it was saved and no more after it was deleted', async () => {
+    world.put({ id: 'a', form: 'draft' });
+    await applyEvents(engine, world.source, [saved('a')]);
+    expect(await found()).toEqual(['a*']);
+    world.remove('a', 'draft');
+    const deleted = anEvent(
+      'knowledge.records.draft.deleted',
+      { id: 'a', parentId: 'parent-of-a' },
+      1_800_000_000,
+    );
+    await applyEvents(engine, world.source, [deleted, saved('a')]);
+    expect(await found()).toEqual([]);
+    await applyEvents(engine, world.source, [saved('a')]);
+    expect(await found()).toEqual([]);
+  });
+
+  test('a package and its resources appear together, by the event of the package alone', async () => {
+    for (const id of ['r1', 'r2']) world.put({ id, form: 'draft' });
+    world.put({ id: 'p', kind: 'package', form: 'draft' });
+    await applyEvents(engine, world.source, [saved('r1'), saved('r2'), saved('p', 'package')]);
+    for (const id of ['r1', 'r2', 'p']) {
+      world.remove(id, 'draft');
+      world.put({ id, kind: id === 'p' ? 'package' : 'record', updatedAt: 1_700_000_100 });
+    }
+
+    await applyEvents(engine, world.source, [
+      anEvent('knowledge.records.record.published', { id: 'r1', packageId: 'p' }),
+      anEvent('knowledge.records.record.published', { id: 'r2', packageId: 'p' }),
+      anEvent('knowledge.records.record.changed', { id: 'r1' }),
+      anEvent('knowledge.files.entry.completed', { entityId: 'r2' }),
+      saved('r2'),
+    ]);
+    expect(await published()).toEqual([]);
+
+    const event = anEvent(
+      'knowledge.packages.package.published',
+      { id: 'p', recordIds: ['r1', 'r2'] },
+      1_700_000_100,
+    );
+    await applyEvents(engine, world.source, [event]);
+    expect(await published()).toEqual(['p', 'r1', 'r2']);
+    expect(await found()).toEqual(['p', 'r1', 'r2']);
+  });
+
+  test('a publication whose resources cannot be fetched yet is tried again', async () => {
+    world.put({ id: 'p', kind: 'package' });
+    const event = anEvent('knowledge.packages.package.published', { id: 'p', recordIds: ['r1'] });
+    await expect(applyEvents(engine, world.source, [event])).rejects.toThrow('record r1 is not published');
+    expect(await published()).toEqual([]);
+  });
+
+  test('a change of what is indexed is taken over, one of what is not is left to its publication', async () => {
+    world.put({ id: 'a', title: 'before' });
+    await applyEvents(engine, world.source, [anEvent('knowledge.records.record.changed', { id: 'a' })]);
+    expect(await published()).toEqual([]);
+    await applyEvents(engine, world.source, [anEvent('knowledge.records.record.published', { id: 'a' })]);
+    world.put({ id: 'a', title: 'after' });
+    await applyEvents(engine, world.source, [anEvent('knowledge.records.record.changed', { id: 'a' })]);
+    expect(idsOf(await engine.search(aSearch({ q: 'after' })))).toEqual(['a']);
+  });
+
+  test('events of unknown entities are passed over', async () => {
+    await applyEvents(engine, world.source, [
+      saved('nosuch'),
+      anEvent('knowledge.files.entry.deleted', { entityId: 'nosuch' }),
+      anEvent('knowledge.packages.resources.changed', { id: 'nosuch', recordIds: ['nosuch-either'] }),
+    ]);
+    expect(await found()).toEqual([]);
+  });
+
+  test('reordered, repeated and lumped events end in the same index', async () => {
+    // The history of one record: each step changes the world and says so.
+    const steps: [event: IndexedEvent, change: () => void][] = [
+      [saved('a'), () => world.put({ id: 'a', form: 'draft', revision: 1, updatedAt: 1_001, title: 'one' })],
+      [saved('a'), () => world.put({ id: 'a', form: 'draft', revision: 2, updatedAt: 1_002, title: 'two' })],
+      [
+        anEvent(
+          'knowledge.records.draft.deleted',
+          { id: 'b', parentId: 'parent-of-b', revision: '7' },
+          1_003,
+        ),
+        () => world.remove('b', 'draft'),
+      ],
+      [
+        anEvent('knowledge.records.record.published', { id: 'a', parentId: 'parent-of-a' }, 1_004),
+        () => {
+          world.remove('a', 'draft');
+          world.put({ id: 'a', revision: 1, updatedAt: 1_004, title: 'two' });
+        },
+      ],
+      [
+        saved('a'),
+        () => world.put({ id: 'a', form: 'draft', revision: 3, updatedAt: 1_005, title: 'three' }),
+      ],
+    ];
+    const history = fc.array(fc.array(fc.nat({ max: steps.length - 1 }), { maxLength: 4 }), { maxLength: 6 });
+    await fc.assert(
+      fc.asyncProperty(history, fc.nat({ max: steps.length }), async (batches, lead) => {
+        await pool.query('TRUNCATE index_document CASCADE');
+        world = aWorld();
+        world.put({ id: 'b', form: 'draft', revision: 7, updatedAt: 1_000 });
+        const stale = await world.source.fetch('record', ['b']);
+        for (const [, change] of steps.slice(0, lead)) change();
+        const happened = steps.slice(0, lead).map(([event]) => event);
+        for (const batch of batches) {
+          await applyEvents(
+            engine,
+            world.source,
+            batch.flatMap((index) => happened[index] ?? []),
+          );
+        }
+        for (const [, change] of steps.slice(lead)) change();
+        const rest = steps.map(([event]) => event).reverse();
+        await applyEvents(engine, world.source, rest.slice(0, 2));
+        await applyEvents(engine, world.source, [...rest, ...happened]);
+        await engine.write({ entities: stale, tombstones: [] });
+        expect(await found()).toEqual(['a*']);
+        expect(await published()).toEqual(['a']);
+        expect(idsOf(await engine.search(aSearch({ ...EVERYTHING, q: 'three' })))).toEqual(['a*']);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('an empty index is filled from the services, page by page', async () => {
+    for (const id of ['a', 'b', 'c', 'd', 'e']) world.put({ id });
+    world.put({ id: 'a', form: 'draft' });
+    world.put({ id: 'p', kind: 'package' });
+    expect(await rebuildIndex(engine, world.source, new AbortController().signal)).toBe(6);
+    expect(await published()).toEqual(['a', 'b', 'c', 'd', 'e', 'p']);
+    expect(await engine.count()).toBe(7);
+  });
+
+  test('resources that the index has not heard of are fetched when they are asked for', async () => {
+    world.put({ id: 'a' });
+    world.put({ id: 'b', form: 'draft' });
+    await indexMissing(engine, world.source, ['a', 'nosuch'], 'published');
+    expect(await found()).toEqual(['a']);
+    await indexMissing(engine, world.source, ['a', 'b'], null);
+    expect(await found()).toEqual(['a', 'b*']);
+  });
+});

@@ -1,0 +1,81 @@
+import type {
+  EntityKind,
+  IndexChanges,
+  IndexedEntity,
+  SearchEngine,
+  Tombstone,
+} from '../engine/search-engine.ts';
+import type { EntitySource } from '../sources/entity-source.ts';
+import { type FetchPlan, type IndexedEvent, planFetches } from './plan-fetches.ts';
+
+/**
+ * Brings the index to the present state of everything that a batch of events names, in one transaction: a package
+ * and the resources published with it appear together.
+ *
+ * @throws Error when an entity said to be published is not: the event is tried again later
+ */
+export async function applyEvents(
+  engine: SearchEngine,
+  source: EntitySource,
+  events: readonly IndexedEvent[],
+): Promise<void> {
+  const plans = await withKinds(engine, planFetches(events));
+  if (plans.length === 0) return;
+  const [fetched, unknown] = await Promise.all([fetchAll(source, plans), unknownPublished(engine, plans)]);
+  await engine.write(changesOf(plans, fetched, unknown));
+}
+
+type KnownPlan = FetchPlan & { kind: EntityKind };
+
+/** Plans whose kind nobody knows are dropped: the event that brings the entity fetches its newest state anyway. */
+async function withKinds(engine: SearchEngine, plans: readonly FetchPlan[]): Promise<KnownPlan[]> {
+  const asked = plans.filter(({ kind }) => kind === null).map(({ id }) => id);
+  const kinds = asked.length === 0 ? new Map<string, EntityKind>() : await engine.kindsOf(asked);
+  return plans.flatMap((plan) => {
+    const kind = plan.kind ?? kinds.get(plan.id);
+    return kind === undefined ? [] : [{ ...plan, kind }];
+  });
+}
+
+async function fetchAll(
+  source: EntitySource,
+  plans: readonly KnownPlan[],
+): Promise<Map<string, IndexedEntity[]>> {
+  const ids = (wanted: EntityKind) => plans.filter(({ kind }) => kind === wanted).map(({ id }) => id);
+  const fetched = await Promise.all(
+    (['record', 'package'] as const).map(async (kind) => {
+      const wanted = ids(kind);
+      return wanted.length === 0 ? [] : source.fetch(kind, wanted);
+    }),
+  );
+  return Map.groupBy(fetched.flat(), ({ id }) => id);
+}
+
+async function unknownPublished(engine: SearchEngine, plans: readonly KnownPlan[]): Promise<Set<string>> {
+  const ids = plans.filter(({ published }) => published === 'known').map(({ id }) => id);
+  return new Set(ids.length === 0 ? [] : await engine.missing(ids, 'published'));
+}
+
+function changesOf(
+  plans: readonly KnownPlan[],
+  fetched: ReadonlyMap<string, readonly IndexedEntity[]>,
+  unknownIds: ReadonlySet<string>,
+): IndexChanges {
+  const entities: IndexedEntity[] = [];
+  const tombstones: Tombstone[] = [];
+  for (const { id, kind, published, draftGone } of plans) {
+    const forms = fetched.get(id) ?? [];
+    const draft = forms.find(({ form }) => form === 'draft');
+    const publishedForm = forms.find(({ form }) => form === 'published');
+    if (draft) entities.push(draft);
+    else if (draftGone) {
+      const parentId = publishedForm?.parentId || draftGone.parentId;
+      tombstones.push({ ...draftGone, id, form: 'draft', kind, parentId });
+    }
+    if (published === 'required' && !publishedForm) throw new Error(`${kind} ${id} is not published`);
+    if (publishedForm && (published === 'required' || (published === 'known' && !unknownIds.has(id)))) {
+      entities.push(publishedForm);
+    }
+  }
+  return { entities, tombstones };
+}

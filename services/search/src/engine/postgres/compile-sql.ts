@@ -1,0 +1,321 @@
+import { edtfBounds } from '@kr/metadata';
+import { fieldType } from '../../index/fields.ts';
+import { foldText, textTokens } from '../../index/text-tokens.ts';
+import { partialInstant } from '../../query/partial-instant.ts';
+import { syntaxError, tooComplex } from '../../query/query-error.ts';
+import type {
+  BoolNode,
+  PhraseNode,
+  QueryNode,
+  RangeBound,
+  RangeNode,
+  TermNode,
+  WildcardNode,
+} from '../../query/query-tree.ts';
+import { allFieldsLexeme, existsLexeme, fieldLexeme, fitsIndex, quoteLexeme } from './lexemes.ts';
+import { type Parameters, storableText } from './parameters.ts';
+
+export interface CompiledQuery {
+  /** A condition on the columns of `index_document`, aliased `d`. */
+  where: string;
+  /** A number that grows with how well the row fits; null when nothing in the query ranks. Adds parameters. */
+  rank: () => string | null;
+}
+
+/**
+ * Compiles a query to SQL; values go into `parameters` only. What can be said in one tsquery is, so that one index
+ * scan answers it.
+ *
+ * @throws ServiceError `invalid` when a value does not fit its field
+ */
+export function compileSql(query: QueryNode, parameters: Parameters): CompiledQuery {
+  const leaves: RankLeaf[] = [];
+  const fragment = compileNode(query, { parameters, leaves, ranks: true });
+  return { where: asSql(fragment ?? NOTHING, parameters), rank: () => rankSql(leaves, parameters) };
+}
+
+/** Either a tsquery literal or a SQL condition. */
+type Fragment = { tsquery: string } | { sql: string };
+const NOTHING: Fragment = { sql: 'false' };
+const EVERYTHING: Fragment = { sql: 'true' };
+
+interface RankLeaf {
+  tsquery: string;
+  boost: number;
+}
+
+interface Compilation {
+  parameters: Parameters;
+  leaves: RankLeaf[];
+  /** Whether matches of this part speak for the document. */
+  ranks: boolean;
+}
+
+/** Null: the part says nothing (a phrase of punctuation), and the query goes on without it. */
+function compileNode(node: QueryNode, at: Compilation): Fragment | null {
+  switch (node.type) {
+    case 'all':
+      return EVERYTHING;
+    case 'exists':
+      return exact(existsLexeme(node.field));
+    case 'bool':
+      return compileBool(node, at);
+    case 'range':
+      return compileRange(node, at.parameters);
+    case 'wildcard':
+      return compileWildcard(node, at);
+    case 'term':
+    case 'phrase': {
+      const slop = node.type === 'phrase' ? node.slop : 0;
+      if (node.field !== null && fieldType(node.field) !== 'text') {
+        return compileValue(node.field, node, at);
+      }
+      const lexemes = textTokens(node.text).map((token) => lexemeOf(node.field, token));
+      if (lexemes.length === 0) return null;
+      if (!lexemes.every(fitsIndex)) return NOTHING;
+      return ranked(phrase(lexemes.map(quoteLexeme), slop, node.position), node.boost, at);
+    }
+  }
+}
+
+function lexemeOf(field: string | null, token: string): string {
+  return field === null ? allFieldsLexeme(token) : fieldLexeme(field, token);
+}
+
+function ranked(tsquery: string, boost: number, at: Compilation): Fragment {
+  if (at.ranks) at.leaves.push({ tsquery, boost });
+  return { tsquery };
+}
+
+function phrase(lexemes: readonly string[], slop: number, position: number): string {
+  if (slop === 0 || lexemes.length === 1)
+    return lexemes.length === 1 ? lexemes.join('') : `(${lexemes.join(' <-> ')})`;
+  const [first, second, ...others] = lexemes;
+  if (first === undefined || second === undefined || others.length > 0) {
+    throw tooComplex('"~" takes a phrase of two words', position);
+  }
+  const forth = distances(1, slop + 1).map((distance) => `${first} <${distance}> ${second}`);
+  // Changing places takes two moves.
+  const back = distances(1, slop - 1).map((distance) => `${second} <${distance}> ${first}`);
+  return `(${[...forth, ...back].map((pair) => `(${pair})`).join(' | ')})`;
+}
+
+function distances(from: number, to: number): number[] {
+  return Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index);
+}
+
+/** What no document has in a lexeme cannot be asked either. */
+function exact(lexeme: string): Fragment {
+  const text = storableText(lexeme);
+  return fitsIndex(text) ? { tsquery: quoteLexeme(text) } : NOTHING;
+}
+
+/** An exact value of a field that is not text. */
+function compileValue(
+  field: string,
+  { text, boost, position }: TermNode | PhraseNode,
+  at: Compilation,
+): Fragment {
+  const bound: RangeBound = { value: text, isInclusive: true, position };
+  const type = fieldType(field);
+  if (type === 'instant' || field.endsWith('_range')) {
+    return compileRange({ type: 'range', field, lower: bound, upper: bound, position }, at.parameters);
+  }
+  const found = exact(fieldLexeme(field, type === 'integer' ? String(wholeNumber(bound)) : text));
+  return 'tsquery' in found ? ranked(found.tsquery, boost, at) : found;
+}
+
+function compileWildcard(node: WildcardNode, at: Compilation): Fragment | null {
+  const isText = node.field === null || fieldType(node.field) === 'text';
+  const [first, ...rest] = node.parts.map((part) =>
+    isText && 'literal' in part ? { literal: foldText(part.literal) } : part,
+  );
+  if (first === undefined || !('literal' in first)) return NOTHING;
+
+  const words = isText ? textTokens(first.literal) : [first.literal];
+  const last = words.pop();
+  if (last === undefined) return null;
+  const before = words.map((word) => quoteLexeme(lexemeOf(node.field, word)));
+  const prefix = storableText(lexemeOf(node.field, last));
+  if (![...words.map((word) => lexemeOf(node.field, word)), prefix].every(fitsIndex)) return NOTHING;
+  const isPrefixOnly = rest.every((part) => 'any' in part && part.any === 'many');
+  const found = phrase([...before, `${quoteLexeme(prefix)}:*`], 0, node.position);
+  if (isPrefixOnly) return ranked(found, node.boost, at);
+
+  if (at.ranks) at.leaves.push({ tsquery: found, boost: node.boost });
+  const pattern = [{ literal: prefix }, ...rest]
+    .map((part) =>
+      'literal' in part ? part.literal.replace(/[\\%_]/gu, '\\$&') : part.any === 'many' ? '%' : '_',
+    )
+    .join('');
+  const { parameters } = at;
+  return {
+    sql:
+      `(d.terms @@ ${parameters.add(found)}::tsquery` +
+      ` AND EXISTS (SELECT FROM unnest(d.terms) AS t WHERE t.lexeme LIKE ${parameters.add(pattern)}))`,
+  };
+}
+
+function compileRange({ field, lower, upper }: RangeNode, parameters: Parameters): Fragment {
+  if (lower === null && upper === null) return exact(existsLexeme(field));
+  switch (fieldType(field)) {
+    case 'instant':
+      return instantRange(field === 'created' ? 'd.created_at' : 'd.updated_at', lower, upper, parameters);
+    case 'date':
+      return dateRange(lower, upper, parameters);
+    case 'integer':
+      return integerRange(lower, upper, parameters);
+    default:
+      return lexemeRange(field, lower, upper, parameters);
+  }
+}
+
+function instantRange(
+  column: string,
+  lower: RangeBound | null,
+  upper: RangeBound | null,
+  parameters: Parameters,
+): Fragment {
+  const conditions: string[] = [];
+  if (lower) {
+    const { start, end } = instantSpan(lower);
+    conditions.push(`${column} >= ${parameters.add(lower.isInclusive ? start : end)}::timestamptz`);
+  }
+  if (upper) {
+    const { start, end } = instantSpan(upper);
+    conditions.push(`${column} < ${parameters.add(upper.isInclusive ? end : start)}::timestamptz`);
+  }
+  return { sql: `(${conditions.join(' AND ')})` };
+}
+
+function instantSpan(bound: RangeBound) {
+  const span = partialInstant(bound.value);
+  if (span === null) throw syntaxError(`"${bound.value}" is not a date`, bound.position);
+  return span;
+}
+
+/** Documents whose publication dates share a day with the range. */
+function dateRange(lower: RangeBound | null, upper: RangeBound | null, parameters: Parameters): Fragment {
+  const conditions: string[] = [];
+  if (lower) {
+    const { first, last } = days(lower);
+    conditions.push(
+      lower.isInclusive
+        ? `d.publication_to >= ${parameters.add(first)}::date`
+        : `d.publication_to > ${parameters.add(last)}::date`,
+    );
+  }
+  if (upper) {
+    const { first, last } = days(upper);
+    conditions.push(
+      upper.isInclusive
+        ? `d.publication_from <= ${parameters.add(last)}::date`
+        : `d.publication_from < ${parameters.add(first)}::date`,
+    );
+  }
+  return { sql: `coalesce(${conditions.join(' AND ')}, false)` };
+}
+
+function days(bound: RangeBound): { first: string; last: string } {
+  const bounds = edtfBounds(bound.value);
+  if (bounds === undefined) throw syntaxError(`"${bound.value}" is not a date`, bound.position);
+  return { first: sqlDate(bounds.first), last: sqlDate(bounds.last) };
+}
+
+/** SQL has no year 0. */
+export function sqlDate(day: string): string {
+  return day.startsWith('0000') ? '-infinity' : day;
+}
+
+function integerRange(lower: RangeBound | null, upper: RangeBound | null, parameters: Parameters): Fragment {
+  const conditions: string[] = [];
+  if (lower) {
+    conditions.push(
+      `d.version_index ${lower.isInclusive ? '>=' : '>'} ${parameters.add(wholeNumber(lower))}::bigint`,
+    );
+  }
+  if (upper) {
+    conditions.push(
+      `d.version_index ${upper.isInclusive ? '<=' : '<'} ${parameters.add(wholeNumber(upper))}::bigint`,
+    );
+  }
+  return { sql: `(${conditions.join(' AND ')})` };
+}
+
+function wholeNumber({ value, position }: RangeBound): number {
+  if (!/^-?\d{1,15}$/u.test(value)) throw syntaxError(`"${value}" is not a whole number`, position);
+  return Number(value);
+}
+
+/** Values between two others by their code points. */
+function lexemeRange(
+  field: string,
+  lower: RangeBound | null,
+  upper: RangeBound | null,
+  parameters: Parameters,
+): Fragment {
+  const isText = fieldType(field) === 'text';
+  const bound = ({ value }: RangeBound) =>
+    parameters.add(fieldLexeme(field, isText ? foldText(value) : value));
+  const conditions = [`starts_with(t.lexeme, ${parameters.add(fieldLexeme(field, ''))})`];
+  if (lower) conditions.push(`t.lexeme COLLATE "C" ${lower.isInclusive ? '>=' : '>'} ${bound(lower)}`);
+  if (upper) conditions.push(`t.lexeme COLLATE "C" ${upper.isInclusive ? '<=' : '<'} ${bound(upper)}`);
+  const hasField = exact(existsLexeme(field));
+  if ('sql' in hasField) return hasField;
+  return {
+    sql:
+      `(${asSql(hasField, parameters)}` +
+      ` AND EXISTS (SELECT FROM unnest(d.terms) AS t WHERE ${conditions.join(' AND ')}))`,
+  };
+}
+
+function compileBool(node: BoolNode, at: Compilation): Fragment | null {
+  const compile = (nodes: readonly QueryNode[], ranks: boolean) =>
+    nodes
+      .map((inner) => compileNode(inner, { ...at, ranks: at.ranks && ranks }))
+      .filter((part) => part !== null);
+  const must = compile(node.must, true);
+  const mustNot = compile(node.mustNot, false);
+  // Optional parts of a query with necessary ones only rank.
+  const should = compile(node.should, true);
+  if (must.length + mustNot.length + should.length === 0) return null;
+
+  const needed = must.length > 0 ? must : should.length > 0 ? [join('|', should, at.parameters)] : [];
+  if (needed.length === 0 && node.must.length + node.should.length > 0) return NOTHING;
+  return join('&', [...needed, ...mustNot.map((part) => negate(part, at.parameters))], at.parameters);
+}
+
+function join(operator: '&' | '|', parts: readonly Fragment[], parameters: Parameters): Fragment {
+  const [only] = parts;
+  if (only && parts.length === 1) return only;
+  const literals = parts.flatMap((part) => ('tsquery' in part ? [part.tsquery] : []));
+  const conditions = parts.flatMap((part) => ('sql' in part ? [part.sql] : []));
+  const merged = literals.length === 0 ? [] : [{ tsquery: `(${literals.join(` ${operator} `)})` }];
+  if (conditions.length === 0 && merged[0]) return merged[0];
+  const all = [...merged.map((part) => asSql(part, parameters)), ...conditions];
+  return { sql: `(${all.join(operator === '&' ? ' AND ' : ' OR ')})` };
+}
+
+function negate(part: Fragment, parameters: Parameters): Fragment {
+  // A negation inside a tsquery would also negate the match of a phrase's position, so it stays outside of it.
+  return { sql: `NOT ${asSql(part, parameters)}` };
+}
+
+function asSql(part: Fragment, parameters: Parameters): string {
+  return 'sql' in part ? part.sql : `d.terms @@ ${parameters.add(part.tsquery)}::tsquery`;
+}
+
+/** Weights of the classes D, C, B, A; the last argument of ts_rank divides by the logarithm of the length. */
+const WEIGHTS = `'{0.1, 0.25, 0.5, 1.0}'`;
+
+function rankSql(leaves: readonly RankLeaf[], parameters: Parameters): string | null {
+  const byBoost = Map.groupBy(leaves, ({ boost }) => boost);
+  if (byBoost.size === 0) return null;
+  return [...byBoost]
+    .map(([boost, group]) => {
+      const literal = group.map(({ tsquery }) => tsquery).join(' | ');
+      const rank = `ts_rank(${WEIGHTS}, d.terms, ${parameters.add(literal)}::tsquery, 1)`;
+      return boost === 1 ? rank : `${parameters.add(boost)}::float8 * ${rank}`;
+    })
+    .join(' + ');
+}

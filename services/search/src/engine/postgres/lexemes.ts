@@ -1,0 +1,22 @@
+/**
+ * How documents and queries name the same thing in the `terms` column. Words hold only letters, digits, marks, `_`,
+ * `.`, `,` and `'`, so the leading sign keeps the kinds apart, also for prefix searches.
+ */
+export const allFieldsLexeme = (token: string): string => token;
+export const fieldLexeme = (field: string, value: string): string => `=${field}=${value}`;
+export const existsLexeme = (field: string): string => `?${field}`;
+
+/** Longest value of a keyword field that can be searched for; longer ones are only found by their field. */
+export const LONGEST_KEYWORD = 256;
+
+/** Postgres takes no lexeme of 2 KiB or more. */
+const LONGEST_LEXEME_BYTES = 2_000;
+
+export function fitsIndex(lexeme: string): boolean {
+  return Buffer.byteLength(lexeme) <= LONGEST_LEXEME_BYTES;
+}
+
+/** A lexeme as tsvector and tsquery literals write it. */
+export function quoteLexeme(lexeme: string): string {
+  return `'${lexeme.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
+}

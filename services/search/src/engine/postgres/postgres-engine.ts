@@ -1,0 +1,125 @@
+import { ServiceError } from '@kr/service-error';
+import pg from 'pg';
+import type {
+  EngineAnswer,
+  EngineHit,
+  EngineSearch,
+  EntityForm,
+  EntityKind,
+  FacetCount,
+  SearchEngine,
+} from '../search-engine.ts';
+import { searchSql } from './search-sql.ts';
+import { writeChanges } from './write-changes.ts';
+
+export interface PostgresEngineOptions {
+  databaseUrl: string;
+  /** Milliseconds one search may take in the database. */
+  searchTimeoutMs: number;
+  /** Connections for searches; writes have two of their own. */
+  maxConnections: number;
+}
+
+/** SQLSTATE query_canceled. */
+const QUERY_CANCELED = '57014';
+
+/** Full-text search in Postgres: everything a document can be found by is in one tsvector. */
+export function postgresEngine({
+  databaseUrl,
+  searchTimeoutMs,
+  maxConnections,
+}: PostgresEngineOptions): SearchEngine & { stop(): Promise<void> } {
+  // Compiling to machine code costs more than these statements run.
+  const readers = new pg.Pool({
+    connectionString: databaseUrl,
+    max: maxConnections,
+    statement_timeout: searchTimeoutMs,
+    connectionTimeoutMillis: searchTimeoutMs,
+    options: '-c jit=off',
+  });
+  const writers = new pg.Pool({ connectionString: databaseUrl, max: 2 });
+  // A connection that breaks while idle is replaced by the pool; without a listener it would end the process.
+  for (const pool of [readers, writers]) pool.on('error', () => {});
+
+  return {
+    search: (search) => runSearch(readers, search),
+    write: (changes) => writeChanges(writers, changes),
+    missing: (ids, form) => missing(writers, ids, form),
+    kindsOf: async (ids) => {
+      const { rows } = await writers.query<{ id: string; kind: EntityKind }>(
+        'SELECT DISTINCT id, kind FROM index_document WHERE id = ANY ($1::text[])',
+        [[...ids]],
+      );
+      return new Map(rows.map(({ id, kind }) => [id, kind]));
+    },
+    withPassedEmbargo: async (now, limit) => {
+      const { rows } = await writers.query<{ id: string; kind: EntityKind }>(
+        `SELECT DISTINCT id, kind FROM index_document
+         WHERE embargo_until <= $1 AND deleted_at IS NULL ORDER BY id LIMIT $2`,
+        [now, limit],
+      );
+      return rows;
+    },
+    sweepTombstones: async (deletedBefore) => {
+      await writers.query('DELETE FROM index_document WHERE deleted_at < $1', [deletedBefore]);
+    },
+    count: async () => {
+      const { rows } = await writers.query<{ count: string }>(
+        'SELECT count(*) FROM index_document WHERE deleted_at IS NULL',
+      );
+      return Number(rows[0]?.count ?? 0);
+    },
+    stop: async () => {
+      await Promise.all([readers.end(), writers.end()]);
+    },
+  };
+}
+
+interface SearchRow {
+  hits: [kind: EntityKind, id: string, form: EntityForm][];
+  total: string;
+  facets: [facet: string, value: string, count: number][];
+}
+
+async function runSearch(pool: pg.Pool, search: EngineSearch): Promise<EngineAnswer> {
+  const { text, values } = searchSql(search);
+  const { rows } = await pool.query<SearchRow>(text, [...values]).catch((cause: unknown) => {
+    throw searchFailure(cause);
+  });
+  const [row] = rows;
+  if (!row) throw new Error('a search statement answers one row');
+  const facets: Record<string, FacetCount[]> = {};
+  for (const [facet, value, count] of row.facets) {
+    facets[facet] ??= [];
+    facets[facet].push({ value, count });
+  }
+  return {
+    hits: row.hits.map(([kind, id, form]): EngineHit => ({ kind, id, form })),
+    total: Number(row.total),
+    facets,
+  };
+}
+
+function searchFailure(cause: unknown): unknown {
+  const isCanceled = cause instanceof pg.DatabaseError && cause.code === QUERY_CANCELED;
+  const isBusy =
+    cause instanceof Error && cause.message.startsWith('timeout exceeded when trying to connect');
+  if (!isCanceled && !isBusy) return cause;
+  return new ServiceError('unavailable', 'The search took too long.', {
+    code: 'search_timeout',
+    retryAfterMs: 1_000,
+    cause,
+  });
+}
+
+async function missing(pool: pg.Pool, ids: readonly string[], form: EntityForm | null): Promise<string[]> {
+  const { rows } = await pool.query<{ id: string }>(
+    `SELECT wanted.id FROM unnest($1::text[]) AS wanted (id)
+     WHERE NOT EXISTS (
+       SELECT FROM index_document d
+       WHERE d.id = wanted.id AND d.deleted_at IS NULL AND ($2::text IS NULL OR d.form = $2)
+     )`,
+    [[...new Set(ids)], form],
+  );
+  return rows.map(({ id }) => id);
+}

@@ -1,0 +1,150 @@
+import type { EngineSearch, Scope, Sort, Viewer } from '../search-engine.ts';
+import { compileSql } from './compile-sql.ts';
+import { Parameters } from './parameters.ts';
+
+export interface SearchStatement {
+  text: string;
+  values: readonly unknown[];
+}
+
+/** Ranking costs the same for each match; beyond this many only the newest are ranked. */
+const MOST_RANKED = 20_000;
+const BUCKETS = 10;
+
+const ORDER: Readonly<Record<Exclude<Sort, 'bestmatch'>, string>> = {
+  newest: 'd.created_at DESC, d.id',
+  oldest: 'd.created_at, d.id',
+  version: 'd.version_index DESC, d.created_at DESC, d.id',
+  'updated-desc': 'd.updated_at DESC, d.id',
+  'updated-asc': 'd.updated_at, d.id',
+};
+
+/**
+ * One statement, so one snapshot, for the hits, the total and the facets. It answers one row: `hits` (an array of
+ * kind, id and form), `total`, and `facets` (an array of facet, value and count).
+ */
+export function searchSql(search: EngineSearch): SearchStatement {
+  const parameters = new Parameters();
+  const compiled = search.query === null ? null : compileSql(search.query, parameters);
+  const visible = [
+    'd.deleted_at IS NULL',
+    ...scopeConditions(search.scope, search.viewer, search.now, parameters),
+    ...(compiled ? [compiled.where] : []),
+    ...boxConditions(search, parameters),
+  ];
+  const selected = selectionConditions(search.selected, parameters);
+  const limit = `LIMIT ${parameters.add(search.limit)} OFFSET ${parameters.add(search.offset)}`;
+  // A parameter that the statement does not use is an error, so the rank is compiled only where it counts.
+  const rank = search.sort === 'bestmatch' ? (compiled?.rank() ?? null) : null;
+  const page =
+    rank !== null
+      ? `SELECT d.kind, d.id, d.form
+         FROM (SELECT * FROM selected d ORDER BY ${ORDER.newest} LIMIT ${MOST_RANKED}) s
+         JOIN index_document d USING (id, form)
+         ORDER BY ${rank} DESC, ${ORDER.newest}, d.form ${limit}`
+      : `SELECT d.kind, d.id, d.form FROM selected d
+         ORDER BY ${ORDER[search.sort === 'bestmatch' ? 'newest' : search.sort]}, d.form ${limit}`;
+  const text = `
+    WITH visible AS MATERIALIZED (
+      SELECT d.id, d.form, d.kind, d.created_at, d.updated_at, d.version_index, d.facets
+      FROM index_document d WHERE ${visible.join(' AND ')}
+    ), selected AS (
+      SELECT * FROM visible d WHERE ${selected.length > 0 ? selected.join(' AND ') : 'true'}
+    ), page AS (${page}), counted AS (
+      SELECT facet, value, count,
+        row_number() OVER (PARTITION BY facet ORDER BY count DESC, value COLLATE "C") AS place
+      FROM (
+        SELECT split_part(entry, '=', 1) AS facet, substr(entry, strpos(entry, '=') + 1) AS value, count(*) AS count
+        FROM visible, unnest(facets) AS entry
+        WHERE split_part(split_part(entry, '=', 1), '::', 1) = ANY (${parameters.add([...search.facets])}::text[])
+        GROUP BY entry
+      ) AS entries
+    )
+    SELECT
+      (SELECT coalesce(json_agg(json_build_array(kind, id, form)), '[]') FROM page) AS hits,
+      (SELECT count(*) FROM selected) AS total,
+      (SELECT coalesce(json_agg(json_build_array(facet, value, count) ORDER BY facet, place), '[]')
+       FROM counted WHERE place <= ${BUCKETS}) AS facets`;
+  return { text, values: parameters.values };
+}
+
+function scopeConditions(scope: Scope, viewer: Viewer, now: Date, parameters: Parameters): string[] {
+  const conditions = [`d.kind = ANY (${parameters.add([...scope.kinds])}::text[])`];
+  if (scope.onlyIds !== null) conditions.push(`d.id = ANY (${parameters.add([...scope.onlyIds])}::text[])`);
+  switch (scope.forms) {
+    case 'published':
+      conditions.push(`d.form = 'published'`, mayRead(viewer, now, parameters));
+      if (scope.latestOnly) conditions.push('d.is_latest');
+      break;
+    case 'own':
+      conditions.push(
+        `(d.form = 'draft' OR NOT d.has_draft)`,
+        mayReadDraft({ ...viewer, seesAll: false }, parameters),
+      );
+      if (scope.latestOnly) conditions.push('d.is_latest_draft');
+      break;
+    case 'either': {
+      const draft = mayReadDraft(viewer, parameters);
+      conditions.push(
+        `CASE d.form WHEN 'draft' THEN ${draft}` +
+          ` ELSE ${mayRead(viewer, now, parameters)} AND NOT (d.has_draft AND ${draft}) END`,
+      );
+      if (scope.latestOnly) conditions.push('d.is_latest_draft');
+      break;
+    }
+  }
+  return conditions;
+}
+
+/** Published forms: what is public, what is one's own, what a link opens. */
+function mayRead(viewer: Viewer, now: Date, parameters: Parameters): string {
+  if (viewer.seesAll) return 'true';
+  const open = [
+    `d.record_access = 'public'`,
+    `coalesce(d.embargo_until <= ${parameters.add(now.toISOString())}::timestamptz, false)`,
+  ];
+  return `(${[...open, ...personal(viewer.userId, viewer.viewParentIds, parameters)].join(' OR ')})`;
+}
+
+function mayReadDraft(viewer: Viewer, parameters: Parameters): string {
+  if (viewer.seesAll) return 'true';
+  const conditions = personal(viewer.userId, viewer.previewParentIds, parameters);
+  return conditions.length > 0 ? `(${conditions.join(' OR ')})` : 'false';
+}
+
+function personal(userId: string | null, parentIds: readonly string[], parameters: Parameters): string[] {
+  return [
+    ...(userId === null ? [] : [`d.owner_id = ${parameters.add(userId)}`]),
+    ...(parentIds.length === 0 ? [] : [`d.parent_id = ANY (${parameters.add([...parentIds])}::text[])`]),
+  ];
+}
+
+function boxConditions({ boxes }: EngineSearch, parameters: Parameters): string[] {
+  if (boxes === null) return [];
+  const overlaps = boxes.map(({ west, south, east, north }) => {
+    const corners = [west, south, east, north].map((degrees) => `${parameters.add(degrees)}::float8`);
+    return `b.bounds && box(point(${corners[0]}, ${corners[1]}), point(${corners[2]}, ${corners[3]}))`;
+  });
+  return [`(d.id, d.form) IN (SELECT b.id, b.form FROM index_box b WHERE ${overlaps.join(' OR ')})`];
+}
+
+function selectionConditions(selected: EngineSearch['selected'], parameters: Parameters): string[] {
+  return Object.entries(selected).map(
+    ([facet, values]) => `d.facets && ${parameters.add(selectionEntries(facet, values))}::text[]`,
+  );
+}
+
+/** A chosen outer value of a nested facet gives way to chosen inner values of its own. */
+function selectionEntries(facet: string, values: readonly string[]): string[] {
+  const outerWithInner = new Set(
+    values.flatMap((value) => (value.includes('::') ? [value.split('::', 1)[0]] : [])),
+  );
+  return values.filter((value) => !outerWithInner.has(value)).map((value) => facetEntry(facet, value));
+}
+
+/** How a value stands in the `facets` column: `facet=value`, or `facet::outer=inner`. */
+export function facetEntry(facet: string, value: string): string {
+  const separator = facet === 'resource_type' ? value.indexOf('::') : -1;
+  if (separator < 0) return `${facet}=${value}`;
+  return `${facet}::${value.slice(0, separator)}=${value.slice(separator + 2)}`;
+}

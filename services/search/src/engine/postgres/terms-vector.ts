@@ -1,0 +1,103 @@
+import { documentFields, type FieldValue } from '../../index/document-fields.ts';
+import { type FieldWeight, fieldType, fieldWeight, hasKeywordTwin, isHtmlField } from '../../index/fields.ts';
+import { htmlText, textTokens } from '../../index/text-tokens.ts';
+import {
+  allFieldsLexeme,
+  existsLexeme,
+  fieldLexeme,
+  fitsIndex,
+  LONGEST_KEYWORD,
+  quoteLexeme,
+} from './lexemes.ts';
+import { storableText } from './parameters.ts';
+
+/** Words between two values, so that no phrase reaches from one into the next. */
+const GAP = 20;
+/** Limits of the type: positions beyond the last are all the same, and a vector has at most 1 MiB. */
+const LAST_POSITION = 16_383;
+const MOST_POSITIONS = 255;
+const MOST_BYTES = 700_000;
+/** What one lexeme takes beside its text and positions. */
+const LEXEME_BYTES = 8;
+
+/**
+ * The `terms` of a document as a tsvector literal. A document too large for one keeps its first fields, which
+ * are the ones that matter most.
+ */
+export function termsVector(document: Readonly<Record<string, unknown>>): string {
+  const vector = new Vector();
+  for (const field of documentFields(document)) addField(vector, field);
+  return vector.toString();
+}
+
+function addField(vector: Vector, { field, value }: FieldValue): void {
+  for (const prefix of pathPrefixes(field)) vector.mark(existsLexeme(prefix));
+  const weight = fieldWeight(field);
+  const isText = fieldType(field) === 'text';
+  if (!isText || hasKeywordTwin(field)) {
+    const keyword = storableText(value);
+    if (keyword !== '' && keyword.length <= LONGEST_KEYWORD) {
+      vector.mark(fieldLexeme(isText ? `${field}.keyword` : field, keyword));
+    }
+  }
+  if (!isText && weight === null) return;
+  const tokens = textTokens(isHtmlField(field) ? htmlText(value) : value);
+  if (isText) vector.addWords(tokens, weight, (token) => fieldLexeme(field, token), field);
+  if (weight !== null) vector.addWords(tokens, weight, allFieldsLexeme, '');
+}
+
+/** `a.b.c` → `a.b.c`, `a.b`, `a`. */
+function pathPrefixes(field: string): string[] {
+  const parts = field.split('.');
+  return parts.map((_, index) => parts.slice(0, parts.length - index).join('.'));
+}
+
+class Vector {
+  readonly #positions = new Map<string, string[]>();
+  readonly #next = new Map<string, number>();
+  #bytes = 0;
+
+  mark(lexeme: string): void {
+    if (!this.#positions.has(lexeme)) this.#open(lexeme);
+  }
+
+  addWords(
+    tokens: readonly string[],
+    weight: FieldWeight,
+    lexemeOf: (token: string) => string,
+    space: string,
+  ): void {
+    let position = this.#next.get(space) ?? 1;
+    for (const token of tokens) {
+      this.#addPosition(lexemeOf(token), `${Math.min(position, LAST_POSITION)}${weight ?? 'D'}`);
+      position += 1;
+    }
+    this.#next.set(space, position + GAP);
+  }
+
+  #addPosition(lexeme: string, position: string): void {
+    const positions = this.#positions.get(lexeme) ?? this.#open(lexeme);
+    if (positions === undefined || positions.length >= MOST_POSITIONS || positions.at(-1) === position)
+      return;
+    positions.push(position);
+    this.#bytes += 2;
+  }
+
+  #open(lexeme: string): string[] | undefined {
+    const bytes = Buffer.byteLength(lexeme) + LEXEME_BYTES;
+    if (this.#bytes + bytes > MOST_BYTES || !fitsIndex(lexeme)) return undefined;
+    this.#bytes += bytes;
+    const positions: string[] = [];
+    this.#positions.set(lexeme, positions);
+    return positions;
+  }
+
+  toString(): string {
+    return [...this.#positions]
+      .map(
+        ([lexeme, positions]) =>
+          quoteLexeme(lexeme) + (positions.length > 0 ? `:${positions.join(',')}` : ''),
+      )
+      .join(' ');
+  }
+}

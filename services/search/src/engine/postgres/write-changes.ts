@@ -1,0 +1,148 @@
+import type pg from 'pg';
+import type { IndexChanges, IndexedEntity, Tombstone } from '../search-engine.ts';
+import { sqlDate } from './compile-sql.ts';
+import { storableText } from './parameters.ts';
+import { facetEntry } from './search-sql.ts';
+import { termsVector } from './terms-vector.ts';
+
+/** Any number, the same for all writers: they take turns, so what they derive from each other's rows holds. */
+const WRITER_LOCK = 7_160_051;
+
+/** Writes all changes in one transaction; what is older than the index stays out. */
+export async function writeChanges(pool: pg.Pool, { entities, tombstones }: IndexChanges): Promise<void> {
+  if (entities.length + tombstones.length === 0) return;
+  const rows = JSON.stringify(entities.map(entityRow));
+  const marks = JSON.stringify(tombstones.map(tombstoneRow));
+  const parentIds = [...new Set([...entities, ...tombstones].map(({ parentId }) => parentId))];
+
+  const client = await pool.connect();
+  try {
+    await client.query('BEGIN');
+    await client.query('SELECT pg_advisory_xact_lock($1)', [WRITER_LOCK]);
+    if (tombstones.length > 0) await client.query(BURY, [marks]);
+    if (entities.length > 0) await client.query(UPSERT, [rows]);
+    await client.query(DERIVE, [parentIds]);
+    await client.query('COMMIT');
+    client.release();
+  } catch (error) {
+    // The connection is dropped rather than rolled back: it may be why the transaction failed.
+    client.release(true);
+    throw error;
+  }
+}
+
+function entityRow(entity: IndexedEntity) {
+  return {
+    id: entity.id,
+    form: entity.form,
+    kind: entity.kind,
+    parent_id: entity.parentId,
+    owner_id: entity.ownerId,
+    record_access: entity.recordAccess,
+    embargo_until: entity.embargoUntil,
+    version_index: entity.versionIndex,
+    created_at: entity.createdAt,
+    updated_at: entity.updatedAt,
+    revision: entity.revision,
+    publication_from: entity.publicationFrom === null ? null : sqlDate(entity.publicationFrom),
+    publication_to: entity.publicationTo === null ? null : sqlDate(entity.publicationTo),
+    terms: termsVector(entity.document),
+    facets: Object.entries(entity.facets).flatMap(([facet, values]) =>
+      values.map((value) => storableText(facetEntry(facet, value))),
+    ),
+    boxes: entity.boxes.map(({ west, south, east, north }) => `((${east},${north}),(${west},${south}))`),
+    document: storable(entity.document),
+  };
+}
+
+function storable(value: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'string' ? storableText(inner) : inner)),
+  );
+}
+
+function tombstoneRow(tombstone: Tombstone) {
+  return {
+    id: tombstone.id,
+    form: tombstone.form,
+    kind: tombstone.kind,
+    parent_id: tombstone.parentId,
+    revision: tombstone.revision,
+    deleted_at: tombstone.deletedAt,
+  };
+}
+
+/**
+ * A live row gives way to its own revision (what is beside the content may have changed) and to later ones. A mark
+ * gives way to what was saved after the deletion only: its revision is not always known.
+ */
+const UPSERT = `
+  WITH incoming AS (
+    SELECT * FROM jsonb_to_recordset($1::jsonb) AS x (
+      id text, form text, kind text, parent_id text, owner_id text, record_access text, embargo_until timestamptz,
+      version_index integer, created_at timestamptz, updated_at timestamptz, revision bigint,
+      publication_from date, publication_to date, terms text, facets text[], boxes text[], document jsonb
+    )
+  ), written AS (
+    INSERT INTO index_document AS d (
+      id, form, kind, parent_id, owner_id, record_access, embargo_until, version_index, created_at, updated_at,
+      revision, publication_from, publication_to, terms, facets, document
+    )
+    SELECT id, form, kind, parent_id, owner_id, record_access, embargo_until, version_index, created_at, updated_at,
+      revision, publication_from, publication_to, terms::tsvector, facets, document
+    FROM incoming
+    ON CONFLICT (id, form) DO UPDATE SET
+      kind = excluded.kind, parent_id = excluded.parent_id, owner_id = excluded.owner_id,
+      record_access = excluded.record_access, embargo_until = excluded.embargo_until,
+      version_index = excluded.version_index, created_at = excluded.created_at, updated_at = excluded.updated_at,
+      revision = excluded.revision, deleted_at = NULL, publication_from = excluded.publication_from,
+      publication_to = excluded.publication_to, terms = excluded.terms, facets = excluded.facets,
+      document = excluded.document
+    WHERE CASE WHEN d.deleted_at IS NULL THEN excluded.revision >= d.revision
+      ELSE excluded.updated_at > d.deleted_at END
+    RETURNING id, form
+  ), cleared AS (
+    DELETE FROM index_box b USING written w WHERE b.id = w.id AND b.form = w.form
+  )
+  INSERT INTO index_box (id, form, bounds)
+  SELECT i.id, i.form, bounds::box
+  FROM incoming i JOIN written w USING (id, form), unnest(i.boxes) AS bounds`;
+
+/** A mark for a form never seen is kept too: the copy it guards against may be on its way. */
+const BURY = `
+  WITH marks AS (
+    SELECT * FROM jsonb_to_recordset($1::jsonb) AS x (
+      id text, form text, kind text, parent_id text, revision bigint, deleted_at timestamptz
+    )
+  ), buried AS (
+    INSERT INTO index_document AS d (
+      id, form, kind, parent_id, owner_id, record_access, version_index, created_at, updated_at, revision,
+      deleted_at, document
+    )
+    SELECT id, form, kind, parent_id, '', 'restricted', 0, deleted_at, deleted_at, revision, deleted_at, '{}'
+    FROM marks
+    ON CONFLICT (id, form) DO UPDATE SET
+      revision = greatest(d.revision, excluded.revision), deleted_at = greatest(d.deleted_at, excluded.deleted_at),
+      embargo_until = NULL, publication_from = NULL, publication_to = NULL, terms = '', facets = '{}',
+      document = '{}', is_latest = false, is_latest_draft = false, has_draft = false
+    WHERE d.deleted_at IS NOT NULL OR d.created_at <= excluded.deleted_at
+    RETURNING id, form
+  )
+  DELETE FROM index_box b USING buried w WHERE b.id = w.id AND b.form = w.form`;
+
+/** Publishing one version changes what its siblings are, and an open draft what its published form is. */
+const DERIVE = `
+  UPDATE index_document d
+  SET is_latest = s.is_latest, is_latest_draft = s.is_latest_draft, has_draft = s.has_draft
+  FROM (
+    SELECT id, form,
+      form = 'published' AND version_index
+        = max(version_index) FILTER (WHERE form = 'published') OVER (PARTITION BY parent_id) AS is_latest,
+      version_index = max(version_index) OVER (PARTITION BY parent_id) AS is_latest_draft,
+      bool_or(form = 'draft') OVER (PARTITION BY id) AS has_draft
+    FROM index_document
+    WHERE parent_id = ANY ($1::text[]) AND deleted_at IS NULL
+  ) s
+  WHERE d.id = s.id AND d.form = s.form
+    AND (d.is_latest, d.is_latest_draft, d.has_draft)
+      IS DISTINCT FROM (s.is_latest, s.is_latest_draft, s.has_draft)`;

@@ -1,0 +1,120 @@
+import type { Box } from '../index/geometry-boxes.ts';
+import type { QueryNode } from '../query/query-tree.ts';
+
+export type EntityKind = 'record' | 'package';
+export type EntityForm = 'draft' | 'published';
+
+/** One form of an entity, ready to be indexed. Instants are ISO 8601 in UTC with microseconds. */
+export interface IndexedEntity {
+  id: string;
+  form: EntityForm;
+  kind: EntityKind;
+  parentId: string;
+  ownerId: string;
+  recordAccess: 'public' | 'restricted';
+  /** When a restriction ends by itself; null if it does not. */
+  embargoUntil: string | null;
+  versionIndex: number;
+  createdAt: string;
+  updatedAt: string;
+  /** The change number of this form, as decimal text. */
+  revision: string;
+  publicationFrom: string | null;
+  publicationTo: string | null;
+  /** Facet name → the values of the entity; a nested facet's values are `type` and `type::subtype`. */
+  facets: Readonly<Record<string, readonly string[]>>;
+  boxes: readonly Box[];
+  /** The public JSON without `links`. */
+  document: Readonly<Record<string, unknown>>;
+}
+
+/** A form that is gone. It stays in the index as a mark, so that a late copy cannot bring it back. */
+export interface Tombstone {
+  id: string;
+  form: EntityForm;
+  kind: EntityKind;
+  parentId: string;
+  revision: string;
+  deletedAt: string;
+}
+
+export interface IndexChanges {
+  entities: readonly IndexedEntity[];
+  tombstones: readonly Tombstone[];
+}
+
+/** Who searches. Applied beside the user's query, so nothing in a query can widen it. */
+export interface Viewer {
+  seesAll: boolean;
+  userId: string | null;
+  /** Parents whose published versions, or also drafts, an access link opens. */
+  viewParentIds: readonly string[];
+  previewParentIds: readonly string[];
+}
+
+/** Which documents a listing is made of. */
+export interface Scope {
+  /** `published`: published forms. `own`: the viewer's drafts, and published ones without a draft. `either`: one
+   * form of each entity, the draft for those who may read it. */
+  forms: 'published' | 'own' | 'either';
+  kinds: readonly EntityKind[];
+  /** Only the newest version of each parent. */
+  latestOnly: boolean;
+  /** Null does not restrict. */
+  onlyIds: readonly string[] | null;
+}
+
+export type Sort = 'bestmatch' | 'newest' | 'oldest' | 'version' | 'updated-desc' | 'updated-asc';
+
+export interface EngineSearch {
+  viewer: Viewer;
+  scope: Scope;
+  query: QueryNode | null;
+  /** Documents with a geometry in any of them; null does not restrict. */
+  boxes: readonly Box[] | null;
+  sort: Sort;
+  offset: number;
+  limit: number;
+  /** Names of the facets to count. */
+  facets: readonly string[];
+  /** Facet name → chosen values, alternatives within a facet; narrows hits and total, not the counts. */
+  selected: Readonly<Record<string, readonly string[]>>;
+  now: Date;
+}
+
+export interface FacetCount {
+  value: string;
+  count: number;
+}
+
+export interface EngineHit {
+  kind: EntityKind;
+  id: string;
+  form: EntityForm;
+}
+
+export interface EngineAnswer {
+  hits: readonly EngineHit[];
+  total: number;
+  /** The most frequent values first, ties by value, at most ten for each facet and each outer value. */
+  facets: Readonly<Record<string, readonly FacetCount[]>>;
+}
+
+/** Where documents are kept and found. Every engine passes `search-engine.contract.ts`. */
+export interface SearchEngine {
+  /** @throws ServiceError `unavailable` with code `search_timeout` when it takes too long; `invalid` for a query
+   * whose values do not fit their fields */
+  search(search: EngineSearch): Promise<EngineAnswer>;
+  /** All changes or none become visible, at once. Older states of a form change nothing; may be repeated. */
+  write(changes: IndexChanges): Promise<void>;
+  /** Of the given ids, those without a live document in the form (`null`: in any form). */
+  missing(ids: readonly string[], form: EntityForm | null): Promise<string[]>;
+  /** The kind of each id that the index knows. */
+  kindsOf(ids: readonly string[]): Promise<ReadonlyMap<string, EntityKind>>;
+  /** Ids of documents whose embargo has passed since they were written. */
+  withPassedEmbargo(now: Date, limit: number): Promise<{ id: string; kind: EntityKind }[]>;
+  /** Forgets marks of forms that were deleted before an instant. */
+  sweepTombstones(deletedBefore: Date): Promise<void>;
+  /** Live documents. */
+  count(): Promise<number>;
+}

@@ -1,0 +1,34 @@
+import { parseBoundingBox } from '../../query/bounding-box.ts';
+import { parseQuery } from '../../query/parse-query.ts';
+import type { EngineAnswer, EngineSearch, Viewer } from '../search-engine.ts';
+
+export const STRANGER: Viewer = { seesAll: false, userId: null, viewParentIds: [], previewParentIds: [] };
+
+export interface SearchTraits extends Partial<Omit<EngineSearch, 'query' | 'boxes' | 'viewer' | 'scope'>> {
+  q?: string;
+  bbox?: string;
+  viewer?: Partial<Viewer>;
+  scope?: Partial<EngineSearch['scope']>;
+}
+
+/** A stranger's search of everything published, oldest first, but for the traits given. */
+export function aSearch({ q = '', bbox = '', viewer, scope, ...rest }: SearchTraits = {}): EngineSearch {
+  return {
+    query: parseQuery(q),
+    boxes: parseBoundingBox(bbox),
+    viewer: { ...STRANGER, ...viewer },
+    scope: { forms: 'published', kinds: ['record', 'package'], latestOnly: false, onlyIds: null, ...scope },
+    sort: 'oldest',
+    offset: 0,
+    limit: 100,
+    facets: [],
+    selected: {},
+    now: new Date('2026-01-01T00:00:00Z'),
+    ...rest,
+  };
+}
+
+/** The ids of the hits, with a `*` for drafts. */
+export function idsOf(answer: EngineAnswer): string[] {
+  return answer.hits.map(({ id, form }) => (form === 'draft' ? `${id}*` : id));
+}

@@ -1,0 +1,641 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { SearchEngine, Tombstone } from '../search-engine.ts';
+import { aSearch, idsOf, type SearchTraits } from './a-search.ts';
+import { anEntity, type EntityTraits } from './an-entity.ts';
+
+export interface TestedEngine {
+  engine: SearchEngine;
+  /** Removes every document. */
+  clear(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** What every engine must do; its test file calls this with a way to make an empty one. */
+export function describeSearchEngine(name: string, makeEngine: () => Promise<TestedEngine>): void {
+  describe(`${name} search engine`, () => {
+    let tested: TestedEngine;
+    beforeAll(async () => {
+      tested = await makeEngine();
+    });
+    afterAll(() => tested.stop());
+
+    const fill = async (...documents: EntityTraits[]) => {
+      await tested.clear();
+      await tested.engine.write({ entities: documents.map(anEntity), tombstones: [] });
+    };
+    const write = (...documents: EntityTraits[]) =>
+      tested.engine.write({ entities: documents.map(anEntity), tombstones: [] });
+    const bury = (...tombstones: Tombstone[]) => tested.engine.write({ entities: [], tombstones });
+    const find = async (traits: SearchTraits) => idsOf(await tested.engine.search(aSearch(traits)));
+
+    describe('queries', () => {
+      beforeAll(() =>
+        fill(
+          {
+            id: 'zebra-00001',
+            createdAt: 1,
+            title: 'Zebra migration in the Römäns’ Land',
+            versionIndex: 1,
+            metadata: {
+              description: '<p>A <b>map</b> of floods &amp; fires.</p>',
+              publication_date: '2019',
+              publisher: 'GEO',
+              creators: [
+                { person_or_org: { type: 'personal', name: 'Carberry, Josiah', family_name: 'Carberry' } },
+                { person_or_org: { type: 'organizational', name: 'Brown University' } },
+              ],
+              subjects: [{ subject: 'Earth science' }, { subject: 'wild life' }],
+              identifiers: [{ identifier: '10.1234/abc-Def', scheme: 'doi' }],
+              languages: [{ id: 'eng', title: { en: 'English' } }],
+              rights: [{ id: 'cc-by-4.0', description: { en: 'permits to distribute' }, icon: 'cc-by-icon' }],
+            },
+            document: { pids: { doi: { identifier: '10.5072/zebra-00001', provider: 'datacite' } } },
+          },
+          {
+            id: 'flood-00002',
+            createdAt: 2,
+            updatedAt: 1_000_000,
+            title: 'Flood risk',
+            versionIndex: 2,
+            resourceType: 'dataset',
+            metadata: {
+              publication_date: '2020-05/2021-06',
+              description: 'risk of a flood',
+              version: 'v1.2',
+            },
+          },
+          {
+            id: 'house-00003',
+            createdAt: 3,
+            kind: 'package',
+            title: 'A house of risk and flood',
+            metadata: { version: '10' },
+          },
+        ),
+      );
+
+      const ALL = ['zebra-00001', 'flood-00002', 'house-00003'];
+      const [ZEBRA = '', FLOOD = '', HOUSE = ''] = ALL;
+      test.each<[q: string, found: string[]]>([
+        ['*', ALL],
+        ['zebra', [ZEBRA]],
+        ['ZEBRA', [ZEBRA]],
+        ['romans', [ZEBRA]],
+        ['Römäns', [ZEBRA]],
+        ["Romans'", [ZEBRA]],
+        ['map', [ZEBRA]],
+        ['fires', [ZEBRA]],
+        ['amp', []],
+        ['qwertyuiop', []],
+        ['zebra flood', [ZEBRA, FLOOD, HOUSE]],
+        ['zebra AND flood', []],
+        ['flood AND risk', [FLOOD, HOUSE]],
+        ['"flood risk"', [FLOOD]],
+        ['"risk flood"', []],
+        ['"risk flood"~1', [HOUSE]],
+        ['"flood risk"~3', [FLOOD, HOUSE]],
+        ['+risk -house', [FLOOD]],
+        ['NOT risk', [ZEBRA]],
+        ['NOT (risk OR zebra)', []],
+        ['-NOSUCH', ALL],
+        ['risk AND NOT metadata.title:house', [FLOOD]],
+        ['(zebra OR house) AND (map OR risk)', [ZEBRA, HOUSE]],
+        ['zebra & | nosuch', [ZEBRA]],
+        ['zebra "..."', [ZEBRA]],
+        ['"..."', []],
+        ['zeb*', [ZEBRA]],
+        ['meta*', []],
+        ['flo*d', [FLOOD, HOUSE]],
+        ['flo?d', [FLOOD, HOUSE]],
+        ['flo?', []],
+        ['metadata.title:flo?d', [FLOOD, HOUSE]],
+        ['metadata.title:zebra', [ZEBRA]],
+        ['metadata.title:map', []],
+        ['metadata.title:"flood risk"', [FLOOD]],
+        ['metadata.title:(zebra house)', [ZEBRA, HOUSE]],
+        ['metadata.title:mig*', [ZEBRA]],
+        ['metadata.title.keyword:"Flood risk"', [FLOOD]],
+        ['metadata.title.keyword:"flood risk"', []],
+        ['metadata.title:zebra AND metadata.resource_type.id:image-photo', [ZEBRA]],
+        ['metadata.resource_type.id:dataset', [FLOOD]],
+        ['metadata.resource_type.id:image-*', [ZEBRA]],
+        ['metadata.creators.person_or_org.name:carberry', [ZEBRA]],
+        ['"josiah brown"', []],
+        ['"Carberry, Josiah"', [ZEBRA]],
+        ['metadata.subjects.subject:earth', [ZEBRA]],
+        ['metadata.subjects.subject.keyword:"Earth science"', [ZEBRA]],
+        ['"science wild"', []],
+        ['metadata.publisher:geo', [ZEBRA]],
+        ['metadata.version:v1.2', [FLOOD]],
+        ['metadata.languages.id:eng', [ZEBRA]],
+        ['english', [ZEBRA]],
+        ['distribute', []],
+        ['metadata.rights.description.en:distribute', [ZEBRA]],
+        ['metadata.rights.id:cc-by-4.0', [ZEBRA]],
+        ['id:zebra-00001', [ZEBRA]],
+        ['zebra-00001', [ZEBRA]],
+        ['id:(zebra-00001 OR house-00003)', [ZEBRA, HOUSE]],
+        ['parent.id:"parent-of-house-00003"', [HOUSE]],
+        ['parent.type:package', [HOUSE]],
+        ['10.1234/abc-def', [ZEBRA]],
+        ['pids.doi.identifier:"10.5072/zebra-00001"', [ZEBRA]],
+        ['10.5072/zebra-00001', [ZEBRA]],
+        ['is_published:true', ALL],
+        ['access.status:metadata-only', ALL],
+        ['access.record:public', ALL],
+        ['public', []],
+        ['nosuchfield:1', []],
+        ['nosuchfield:zebra OR zebra', [ZEBRA]],
+        ['_exists_:metadata.publisher', [ZEBRA]],
+        ['_exists_:metadata.creators', [ZEBRA]],
+        ['metadata.version:*', [FLOOD, HOUSE]],
+        ['NOT _exists_:metadata.version', [ZEBRA]],
+        ['_exists_:nosuch', []],
+        ['versions.index:2', [FLOOD]],
+        ['versions.index:[2 TO 3]', [FLOOD]],
+        ['versions.index:>=1', ALL],
+        ['versions.index:{1 TO *]', [FLOOD]],
+        ['metadata.publication_date:2019', [ZEBRA]],
+        ['metadata.publication_date:[2019 TO 2020]', [ZEBRA, FLOOD]],
+        ['metadata.publication_date:[2019-06 TO 2019-07]', [ZEBRA]],
+        ['metadata.publication_date:>2020', [FLOOD]],
+        ['metadata.publication_date:>2021', []],
+        ['metadata.publication_date:<2020', [ZEBRA]],
+        ['metadata.publication_date_range:2021-01-01', [FLOOD]],
+        ['NOT metadata.publication_date:[0000 TO 9999]', [HOUSE]],
+        ['created:1970', ALL],
+        ['created:[1970-01-01T00:00:02 TO *]', [FLOOD, HOUSE]],
+        ['created:{1970-01-01T00:00:01Z TO 1970-01-01T00:00:03Z}', [FLOOD]],
+        ['updated:>=1970-01-10', [FLOOD]],
+        ['updated:[* TO 9999]', ALL],
+        ['metadata.version:[1 TO 2]', [HOUSE]],
+        ['metadata.title:{mas TO zf}', [ZEBRA, FLOOD, HOUSE]],
+        ['metadata.title:[zebra TO zebra]', [ZEBRA]],
+        ["id:zebra'00001", []],
+        ['id:"back\\\\slash"', []],
+        [`id:${'x'.repeat(900)}`, []],
+        [`${'ü'.repeat(900)}:a`, []],
+        [`${'a.'.repeat(500)}`, []],
+        ['id:a\u0000b', []],
+        ['zebra\ud800', [ZEBRA]],
+      ])('%j finds %j', async (q, found) => {
+        expect(await find({ q })).toEqual(found);
+      });
+
+      test.each([
+        'created:yesterday',
+        'created:2020-02-30',
+        'versions.index:one',
+        'metadata.publication_date:[a TO b]',
+      ])('%j is refused for its value', async (q) => {
+        await expect(find({ q })).rejects.toMatchObject({
+          kind: 'invalid',
+          message: 'Invalid query string syntax.',
+        });
+      });
+
+      test('a word in the title weighs more than one in the description', async () => {
+        await write({
+          id: 'about-00004',
+          createdAt: 4,
+          title: 'Something',
+          metadata: { description: 'zebra zebra' },
+        });
+        expect(await find({ q: 'zebra', sort: 'bestmatch' })).toEqual(['zebra-00001', 'about-00004']);
+        expect(await find({ q: 'zebra description^9', sort: 'newest' })).toEqual([
+          'about-00004',
+          'zebra-00001',
+        ]);
+      });
+
+      test('a boost changes the order and nothing else', async () => {
+        await fill({ id: 'one', createdAt: 1, title: 'apple' }, { id: 'two', createdAt: 2, title: 'pear' });
+        expect(await find({ q: 'apple^5 pear', sort: 'bestmatch' })).toEqual(['one', 'two']);
+        expect(await find({ q: 'apple pear^5', sort: 'bestmatch' })).toEqual(['two', 'one']);
+      });
+    });
+
+    describe('listings', () => {
+      const PARENT = { parentId: 'parent', ownerId: 'ann' };
+      beforeAll(() =>
+        fill(
+          { id: 'v1', ...PARENT, createdAt: 1, updatedAt: 50, versionIndex: 1 },
+          { id: 'v2', ...PARENT, createdAt: 2, updatedAt: 40, versionIndex: 2 },
+          { id: 'v2', ...PARENT, form: 'draft', createdAt: 3, updatedAt: 60, versionIndex: 2 },
+          { id: 'v3', ...PARENT, form: 'draft', createdAt: 4, updatedAt: 30, versionIndex: 3 },
+          { id: 'pkg', kind: 'package', ownerId: 'ann', createdAt: 5, updatedAt: 20 },
+          { id: 'new', form: 'draft', ownerId: 'ben', createdAt: 6, updatedAt: 10 },
+        ),
+      );
+
+      test.each<[says: string, traits: SearchTraits, found: string[]]>([
+        ['all versions', {}, ['v1', 'v2', 'pkg']],
+        ['the newest published versions', { scope: { latestOnly: true } }, ['v2', 'pkg']],
+        ['one kind', { scope: { kinds: ['package'] } }, ['pkg']],
+        ['given ids', { scope: { onlyIds: ['pkg', 'v1', 'nosuch'] } }, ['v1', 'pkg']],
+        ['no ids', { scope: { onlyIds: [] } }, []],
+        ['newest first', { sort: 'newest' }, ['pkg', 'v2', 'v1']],
+        ['by version', { sort: 'version' }, ['v2', 'pkg', 'v1']],
+        ['last updated first', { sort: 'updated-desc' }, ['v1', 'v2', 'pkg']],
+        ['last updated last', { sort: 'updated-asc' }, ['pkg', 'v2', 'v1']],
+        ['the second page', { offset: 2, limit: 2 }, ['pkg']],
+        ['a page beyond the end', { offset: 10, limit: 2 }, []],
+        [
+          "ann's own, newest versions",
+          { viewer: { userId: 'ann' }, scope: { forms: 'own', latestOnly: true } },
+          ['v3*', 'pkg'],
+        ],
+        [
+          "ann's own, all versions",
+          { viewer: { userId: 'ann' }, scope: { forms: 'own' } },
+          ['v1', 'v2*', 'v3*', 'pkg'],
+        ],
+        ["ben's own", { viewer: { userId: 'ben' }, scope: { forms: 'own' } }, ['new*']],
+        [
+          "an administrator's own",
+          { viewer: { userId: 'root', seesAll: true }, scope: { forms: 'own' } },
+          [],
+        ],
+        [
+          'what a preview link adds',
+          {
+            viewer: { userId: 'ben', previewParentIds: ['parent'] },
+            scope: { forms: 'own', latestOnly: true },
+          },
+          ['v3*', 'new*'],
+        ],
+        ['either form, to a stranger', { scope: { forms: 'either' } }, ['v1', 'v2', 'pkg']],
+        [
+          'either form, to ann',
+          { viewer: { userId: 'ann' }, scope: { forms: 'either' } },
+          ['v1', 'v2*', 'v3*', 'pkg'],
+        ],
+        [
+          'either form, to an administrator',
+          { viewer: { seesAll: true }, scope: { forms: 'either' } },
+          ['v1', 'v2*', 'v3*', 'pkg', 'new*'],
+        ],
+      ])('%s', async (_, traits, found) => {
+        expect(await find(traits)).toEqual(found);
+      });
+
+      test('the total counts all pages', async () => {
+        const { total } = await tested.engine.search(aSearch({ offset: 2, limit: 1 }));
+        expect(total).toBe(3);
+      });
+    });
+
+    describe('access', () => {
+      const CORPUS: EntityTraits[] = [
+        { id: 'open-1', createdAt: 1, title: 'soil water', metadata: { subjects: [{ subject: 'soil' }] } },
+        { id: 'open-2', createdAt: 2, title: 'soil', resourceType: 'dataset' },
+        { id: 'open-3', createdAt: 3, kind: 'package', title: 'soil package' },
+      ];
+      const TWINS: EntityTraits[] = CORPUS.map((traits) => ({
+        ...traits,
+        id: `secret-${traits.id}`,
+        access: 'restricted',
+        ownerId: 'ann',
+        geometry: { type: 'Point', coordinates: [10, 50] },
+        metadata: { subjects: [{ subject: 'secret' }, { subject: 'soil' }] },
+      }));
+      const DRAFTS = CORPUS.map(
+        (traits): EntityTraits => ({ ...traits, id: `draft-${traits.id}`, form: 'draft', ownerId: 'ann' }),
+      );
+      const FACETS = [
+        'category',
+        'record_type',
+        'resource_type',
+        'base_type',
+        'subject',
+        'access_status',
+        'is_published',
+      ];
+      const QUERIES: SearchTraits[] = [
+        {},
+        { q: 'soil' },
+        { q: 'soil OR *', sort: 'bestmatch' },
+        { q: 'NOT soil' },
+        { q: '-nosuch OR access.record:restricted' },
+        { q: 'metadata.subjects.subject:secret' },
+        { bbox: '0,60,20,40' },
+        { selected: { subject: ['secret', 'soil'] } },
+        { scope: { onlyIds: ['open-1', 'secret-open-1', 'draft-open-1'] } },
+        { scope: { forms: 'either' } },
+        { sort: 'version', limit: 1, offset: 1 },
+      ];
+
+      test('a stranger is answered as if nothing restricted were there', async () => {
+        await fill(...CORPUS);
+        const without = await Promise.all(
+          QUERIES.map((traits) => tested.engine.search(aSearch({ ...traits, facets: FACETS }))),
+        );
+        await write(...TWINS, ...DRAFTS);
+        const withTwins = await Promise.all(
+          QUERIES.map((traits) => tested.engine.search(aSearch({ ...traits, facets: FACETS }))),
+        );
+        expect(withTwins).toEqual(without);
+      });
+
+      test.each<[who: string, viewer: SearchTraits['viewer'], found: string[]]>([
+        [
+          'the owner',
+          { userId: 'ann' },
+          ['open-1', 'secret-open-1', 'open-2', 'secret-open-2', 'open-3', 'secret-open-3'],
+        ],
+        ['another user', { userId: 'ben' }, ['open-1', 'open-2', 'open-3']],
+        [
+          'an administrator',
+          { seesAll: true },
+          ['open-1', 'secret-open-1', 'open-2', 'secret-open-2', 'open-3', 'secret-open-3'],
+        ],
+        [
+          'who has a link',
+          { viewParentIds: ['parent-of-secret-open-2'] },
+          ['open-1', 'open-2', 'secret-open-2', 'open-3'],
+        ],
+      ])('%s finds what may be read', async (_, viewer, found) => {
+        await fill(...CORPUS, ...TWINS, ...DRAFTS);
+        expect(await find(viewer ? { viewer } : {})).toEqual(found);
+      });
+
+      test('an embargo ends by the clock', async () => {
+        await fill({ id: 'embargoed', access: 'restricted', embargoUntil: '2026-06-01' });
+        expect(await find({ now: new Date('2026-05-31T23:59:59Z') })).toEqual([]);
+        expect(await find({ now: new Date('2026-06-01T00:00:00Z') })).toEqual(['embargoed']);
+        expect(await tested.engine.withPassedEmbargo(new Date('2026-06-02T00:00:00Z'), 10)).toEqual([
+          { id: 'embargoed', kind: 'record' },
+        ]);
+        await write({ id: 'embargoed', access: 'public' });
+        expect(await tested.engine.withPassedEmbargo(new Date('2026-06-02T00:00:00Z'), 10)).toEqual([]);
+      });
+    });
+
+    describe('facets', () => {
+      beforeAll(() =>
+        fill(
+          {
+            id: 'a',
+            createdAt: 1,
+            resourceType: 'image-photo',
+            metadata: { subjects: [{ subject: 'x=y' }, { subject: 'b' }] },
+          },
+          { id: 'b', createdAt: 2, resourceType: 'image-photo', metadata: { languages: [{ id: 'eng' }] } },
+          { id: 'c', createdAt: 3, resourceType: 'image-plot' },
+          { id: 'd', createdAt: 4, resourceType: 'dataset', metadata: { subjects: [{ subject: 'b' }] } },
+          { id: 'e', createdAt: 5, kind: 'package' },
+        ),
+      );
+
+      test('count what the query finds, most frequent first', async () => {
+        const facets = [
+          'category',
+          'record_type',
+          'resource_type',
+          'base_type',
+          'subject',
+          'is_published',
+          'access_status',
+        ];
+        const { facets: counted } = await tested.engine.search(aSearch({ facets }));
+        expect(counted).toEqual({
+          category: [{ value: 'open', count: 5 }],
+          record_type: [
+            { value: 'resource', count: 4 },
+            { value: 'package', count: 1 },
+          ],
+          resource_type: [
+            { value: 'image', count: 3 },
+            { value: 'dataset', count: 1 },
+          ],
+          'resource_type::image': [
+            { value: 'image-photo', count: 2 },
+            { value: 'image-plot', count: 1 },
+          ],
+          base_type: [
+            { value: 'other', count: 3 },
+            { value: 'dataset', count: 1 },
+          ],
+          subject: [
+            { value: 'b', count: 2 },
+            { value: 'x=y', count: 1 },
+          ],
+          is_published: [{ value: 'true', count: 5 }],
+          access_status: [{ value: 'metadata-only', count: 5 }],
+        });
+      });
+
+      test.each<[selected: Record<string, string[]>, found: string[]]>([
+        [{ resource_type: ['image'] }, ['a', 'b', 'c']],
+        [{ resource_type: ['image::image-plot'] }, ['c']],
+        [{ resource_type: ['image', 'image::image-plot'] }, ['c']],
+        [{ resource_type: ['dataset', 'image::image-plot'] }, ['c', 'd']],
+        [{ subject: ['b'] }, ['a', 'd']],
+        [{ subject: ['x=y'] }, ['a']],
+        [{ subject: ['b'], resource_type: ['dataset'] }, ['d']],
+        [{ record_type: ['package', 'resource'] }, ['a', 'b', 'c', 'd', 'e']],
+        [{ subject: ['nosuch'] }, []],
+        [{ subject: ['\u0000', '\ud800', "'"] }, []],
+      ])('%j narrows hits and total, not the counts', async (selected, found) => {
+        const answer = await tested.engine.search(aSearch({ facets: ['category'], selected }));
+        expect({ ids: idsOf(answer), total: answer.total, facets: answer.facets }).toEqual({
+          ids: found,
+          total: found.length,
+          facets: { category: [{ value: 'open', count: 5 }] },
+        });
+      });
+
+      test('have ten values at most', async () => {
+        const subjects = Array.from({ length: 30 }, (_, index) => ({ subject: `s${index}` }));
+        await fill({ id: 'many', metadata: { subjects } });
+        const { facets } = await tested.engine.search(aSearch({ facets: ['subject'] }));
+        expect(facets['subject']?.map(({ value }) => value)).toEqual(
+          subjects
+            .map(({ subject }) => subject)
+            .sort()
+            .slice(0, 10),
+        );
+      });
+    });
+
+    describe('boxes', () => {
+      const square = (west: number, south: number, east: number, north: number) => ({
+        type: 'Polygon',
+        coordinates: [
+          [
+            [west, south],
+            [east, south],
+            [east, north],
+            [west, north],
+            [west, south],
+          ],
+        ],
+      });
+      beforeAll(() =>
+        fill(
+          { id: 'nowhere', createdAt: 1 },
+          { id: 'square', createdAt: 2, geometry: square(10, 40, 20, 50) },
+          { id: 'fiji', createdAt: 3, geometry: { type: 'Point', coordinates: [178, -18] } },
+          { id: 'samoa', createdAt: 4, geometry: { type: 'Point', coordinates: [-172, -14] } },
+          { id: 'across', createdAt: 5, geometry: square(175, -5, 185, 5) },
+          { id: 'meridian', createdAt: 6, geometry: { type: 'Point', coordinates: [180, 80] } },
+          {
+            id: 'islands',
+            createdAt: 7,
+            geometry: {
+              type: 'MultiPoint',
+              coordinates: [
+                [-100, 0],
+                [100, 0],
+              ],
+            },
+          },
+          {
+            id: 'several',
+            createdAt: 8,
+            geometry: {
+              type: 'GeometryCollection',
+              geometries: [
+                { type: 'Point', coordinates: [0, 0] },
+                {
+                  type: 'LineString',
+                  coordinates: [
+                    [1, 60],
+                    [2, 61],
+                  ],
+                },
+              ],
+            },
+          },
+          { id: 'broken', createdAt: 9, geometry: { type: 'Polygon', coordinates: 'x' } },
+          { id: 'world', createdAt: 10, geometry: square(-200, -91, 200, 91) },
+        ),
+      );
+
+      test.each<[bbox: string, found: string[]]>([
+        ['9, 51, 13, 40', ['square', 'world']],
+        ['9,40,13,51', ['square', 'world']],
+        ['20,60,30,50', ['square', 'world']],
+        ['20.1,60,30,50', ['world']],
+        ['170,-10,-170,-20', ['fiji', 'samoa', 'world']],
+        ['170,5,-170,-5', ['across', 'world']],
+        ['-180,5,-176,0', ['across', 'world']],
+        ['176,5,177,0', ['across', 'world']],
+        ['-180,81,-179,79', ['meridian', 'world']],
+        ['179,81,180,79', ['meridian', 'world']],
+        ['-50,10,50,-10', ['several', 'world']],
+        ['-110,10,-90,-10', ['islands', 'world']],
+        ['-180,90,180,-90', ['square', 'fiji', 'samoa', 'across', 'meridian', 'islands', 'several', 'world']],
+        [
+          '',
+          [
+            'nowhere',
+            'square',
+            'fiji',
+            'samoa',
+            'across',
+            'meridian',
+            'islands',
+            'several',
+            'broken',
+            'world',
+          ],
+        ],
+      ])('%j finds %j', async (bbox, found) => {
+        expect(await find({ bbox })).toEqual(found);
+      });
+
+      test('follow the document', async () => {
+        await write({
+          id: 'square',
+          createdAt: 2,
+          revision: 2,
+          geometry: { type: 'Point', coordinates: [-60, -60] },
+        });
+        expect(await find({ bbox: '9,51,13,40' })).toEqual(['world']);
+        expect(await find({ bbox: '-61,-59,-59,-61' })).toEqual(['square', 'world']);
+      });
+    });
+
+    describe('writes', () => {
+      test('an older state never replaces a newer one', async () => {
+        await fill({ id: 'a', revision: 3, title: 'third' });
+        await write({ id: 'a', revision: 2, title: 'second' });
+        expect(await find({ q: 'third' })).toEqual(['a']);
+        await write({ id: 'a', revision: 3, title: 'again' });
+        expect(await find({ q: 'again' })).toEqual(['a']);
+      });
+
+      const mark = (id: string, seconds: number): Tombstone => ({
+        id,
+        form: 'draft',
+        kind: 'record',
+        parentId: `parent-of-${id}`,
+        revision: '5',
+        deletedAt: new Date(seconds * 1_000).toISOString(),
+      });
+      const drafts: SearchTraits = { viewer: { seesAll: true }, scope: { forms: 'either' } };
+
+      test('what was deleted stays deleted, whatever comes late', async () => {
+        await fill({ id: 'a', form: 'draft', revision: 3, createdAt: 1, updatedAt: 10 });
+        await bury(mark('a', 20));
+        await write({ id: 'a', form: 'draft', revision: 5, createdAt: 1, updatedAt: 19 });
+        expect(await find(drafts)).toEqual([]);
+        expect(await tested.engine.count()).toBe(0);
+        await write({ id: 'a', form: 'draft', revision: 6, createdAt: 30, updatedAt: 30 });
+        expect(await find(drafts)).toEqual(['a*']);
+        await bury(mark('a', 20));
+        expect(await find(drafts)).toEqual(['a*']);
+      });
+
+      test('a deletion that comes first keeps its copy out', async () => {
+        await fill();
+        await bury(mark('b', 20));
+        await write({ id: 'b', form: 'draft', revision: 4, createdAt: 1, updatedAt: 10 });
+        expect(await find(drafts)).toEqual([]);
+        await tested.engine.sweepTombstones(new Date(21_000));
+        await write({ id: 'b', form: 'draft', revision: 4, createdAt: 1, updatedAt: 10 });
+        expect(await find(drafts)).toEqual(['b*']);
+      });
+
+      test('siblings learn which version is the newest', async () => {
+        await fill({ id: 'v1', parentId: 'p', versionIndex: 1, createdAt: 1 });
+        expect(await find({ scope: { latestOnly: true } })).toEqual(['v1']);
+        await write({ id: 'v2', parentId: 'p', versionIndex: 2, createdAt: 2 });
+        expect(await find({ scope: { latestOnly: true } })).toEqual(['v2']);
+      });
+
+      test('hostile documents are indexed as far as they go', async () => {
+        const words = Array.from({ length: 200_000 }, (_, index) => `word${index}`).join(' ');
+        await fill({
+          id: 'hostile',
+          title: `huge ${words}`,
+          metadata: {
+            description: `${'<'.repeat(50_000)} \u0000 \ud800 ${"'".repeat(1_000)}\\`,
+            subjects: [{ subject: 'a\u0000b' }, { subject: 'x'.repeat(5_000) }, { subject: 7 }, null],
+            creators: 'nobody',
+            publication_date: '0000-00-00',
+            [`${'k'.repeat(3_000)}`]: 'deep',
+            resource_type: { id: 'constructor' },
+          },
+        });
+        expect(await find({ q: 'huge' })).toEqual(['hostile']);
+        expect(await find({ q: 'id:hostile' })).toEqual(['hostile']);
+      });
+
+      test('tells which ids it lacks and which kinds it knows', async () => {
+        await fill({ id: 'a' }, { id: 'b', form: 'draft' }, { id: 'c', kind: 'package' });
+        await bury(mark('d', 5));
+        expect(await tested.engine.missing(['a', 'b', 'x', 'd'], null)).toEqual(['x', 'd']);
+        expect(await tested.engine.missing(['a', 'b', 'x'], 'published')).toEqual(['b', 'x']);
+        expect(await tested.engine.kindsOf(['a', 'c', 'x'])).toEqual(
+          new Map([
+            ['a', 'record'],
+            ['c', 'package'],
+          ]),
+        );
+        expect(await tested.engine.count()).toBe(3);
+      });
+    });
+  });
+}

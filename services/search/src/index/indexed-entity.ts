@@ -1,0 +1,64 @@
+import type { IndexDocument__Output } from '@kr/contracts';
+import { edtfBounds } from '@kr/metadata';
+import type { EntityForm, EntityKind, IndexedEntity } from '../engine/search-engine.ts';
+import { at } from './document-fields.ts';
+import { facetValues } from './facet-values.ts';
+import { geometryBoxes } from './geometry-boxes.ts';
+
+/** What the entity's service tells about one form of it, as the index keeps it. */
+export function indexedEntity(message: IndexDocument__Output, kind: EntityKind): IndexedEntity {
+  const document = searchableDocument(JSON.parse(message.json.toString('utf8')), kind);
+  const publication = at(document, 'metadata.publication_date');
+  const bounds = typeof publication === 'string' ? edtfBounds(publication) : undefined;
+  return {
+    id: message.id,
+    form: formOf(message.form),
+    kind,
+    parentId: message.parentId,
+    ownerId: message.ownerId,
+    recordAccess: message.recordAccess === 'public' ? 'public' : 'restricted',
+    embargoUntil: embargoUntil(document),
+    versionIndex: message.versionIndex,
+    createdAt: instant(message.createdAt),
+    updatedAt: instant(message.updatedAt),
+    revision: message.revision,
+    publicationFrom: bounds?.first ?? null,
+    publicationTo: bounds?.last ?? null,
+    facets: facetValues(document),
+    boxes: geometryBoxes(geometries(document)),
+    document,
+  };
+}
+
+function formOf(form: string): EntityForm {
+  if (form === 'FORM_DRAFT') return 'draft';
+  if (form === 'FORM_PUBLISHED') return 'published';
+  throw new Error(`an index document has the form ${form}`);
+}
+
+/** The resource type that every package shows is no property of it: packages are in no bucket of that facet. */
+function searchableDocument(document: Record<string, unknown>, kind: EntityKind): Record<string, unknown> {
+  const metadata = document['metadata'];
+  if (kind !== 'package' || typeof metadata !== 'object' || metadata === null) return document;
+  const { resource_type: _, ...rest } = metadata as Record<string, unknown>;
+  return { ...document, metadata: rest };
+}
+
+/** An embargo ends when its day begins, in UTC. */
+function embargoUntil(document: Readonly<Record<string, unknown>>): string | null {
+  const until = at(document, 'access.embargo.until');
+  const isActive = at(document, 'access.embargo.active') === true;
+  if (!isActive || typeof until !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(until)) return null;
+  return Number.isNaN(Date.parse(`${until}T00:00:00Z`)) ? null : `${until}T00:00:00.000000Z`;
+}
+
+function geometries(document: Readonly<Record<string, unknown>>): unknown[] {
+  const features = at(document, 'metadata.locations.features');
+  return Array.isArray(features) ? features.map((feature) => at(feature, 'geometry')) : [];
+}
+
+function instant(timestamp: IndexDocument__Output['createdAt']): string {
+  const { seconds, nanos } = timestamp ?? { seconds: '0', nanos: 0 };
+  const micros = String(Math.floor(nanos / 1_000)).padStart(6, '0');
+  return `${new Date(Number(seconds) * 1_000).toISOString().slice(0, 19)}.${micros}Z`;
+}

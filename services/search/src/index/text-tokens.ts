@@ -1,0 +1,61 @@
+const DIACRITICS = /[\u0300-\u036f]/gu;
+/** Letters that decomposition leaves as they are. */
+const LETTERS: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  đ: 'd',
+  ð: 'd',
+  ł: 'l',
+  ı: 'i',
+  þ: 'th',
+  '’': "'",
+};
+const SPECIAL_LETTERS = /[ßæœøđðłıþ’]/gu;
+
+/** Lower case without accents: what a word is compared by. */
+export function foldText(text: string): string {
+  return text
+    .toWellFormed()
+    .normalize('NFKD')
+    .replace(DIACRITICS, '')
+    .normalize('NFC')
+    .toLowerCase()
+    .replace(SPECIAL_LETTERS, (letter) => LETTERS[letter] ?? letter);
+}
+
+/**
+ * Words as Unicode text segmentation (UAX 29) finds them, near enough: letters and digits, a dot or an apostrophe
+ * between letters, a dot or a comma between digits. Each Han or Hiragana character is a word of its own.
+ */
+const WORD =
+  /[\p{sc=Han}\p{sc=Hiragana}]|[[\p{L}\p{N}\p{M}_]--[\p{sc=Han}\p{sc=Hiragana}]]+(?:(?:(?<=\p{L})['.](?=\p{L})|(?<=\p{N})[.,](?=\p{N}))[[\p{L}\p{N}\p{M}_]--[\p{sc=Han}\p{sc=Hiragana}]]+)*/gv;
+
+/** Longer words are cut; both the index and the query do it, so they still meet. */
+const LONGEST_TOKEN = 200;
+
+/** The words of a text, folded, in order: the same for documents and for queries. */
+export function textTokens(text: string): string[] {
+  return (foldText(text).match(WORD) ?? []).map((token) => token.slice(0, LONGEST_TOKEN).toWellFormed());
+}
+
+const TAG = /<[^<>]*>/gu;
+const ENTITY = /&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{2,8}));/giu;
+const NAMED: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: ' ',
+};
+
+/** The readable text of sanitised HTML. */
+export function htmlText(html: string): string {
+  return html.replace(TAG, ' ').replace(ENTITY, (entity, decimal?: string, hex?: string, name?: string) => {
+    if (name !== undefined) return NAMED[name.toLowerCase()] ?? entity;
+    const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal);
+    return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : ' ';
+  });
+}

@@ -1,0 +1,235 @@
+import { describe, expect, test } from '@jest/globals';
+import { ServiceError } from '@kr/service-error';
+import fc from 'fast-check';
+import { parseQuery } from './parse-query.ts';
+import type { QueryNode } from './query-tree.ts';
+
+/** A tree in one line: `+a -b c` for what must, must not and may be. */
+function show(node: QueryNode | null): string {
+  if (node === null) return '(none)';
+  const at = 'field' in node && node.field !== null ? `${node.field}:` : '';
+  const boost = 'boost' in node && node.boost !== 1 ? `^${node.boost}` : '';
+  switch (node.type) {
+    case 'all':
+      return '*';
+    case 'term':
+      return `${at}${node.text}${boost}`;
+    case 'phrase':
+      return `${at}"${node.text}"${node.slop > 0 ? `~${node.slop}` : ''}${boost}`;
+    case 'wildcard':
+      return `${at}${node.parts.map((part) => ('literal' in part ? part.literal : part.any === 'many' ? '*' : '?')).join('')}${boost}`;
+    case 'exists':
+      return `exists(${node.field})`;
+    case 'range':
+      return (
+        `${at}${node.lower?.isInclusive === false ? '{' : '['}${node.lower?.value ?? '*'}` +
+        ` TO ${node.upper?.value ?? '*'}${node.upper?.isInclusive === false ? '}' : ']'}`
+      );
+    case 'bool':
+      return `(${[
+        ...node.must.map((inner) => `+${show(inner)}`),
+        ...node.should.map(show),
+        ...node.mustNot.map((inner) => `-${show(inner)}`),
+      ].join(' ')})`;
+  }
+}
+
+function refusal(text: string): unknown {
+  try {
+    return show(parseQuery(text));
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return { kind: error.kind, message: error.message, code: error.code, issues: error.issues };
+  }
+}
+
+describe('parseQuery', () => {
+  test.each([
+    ['', '(none)'],
+    ['  ', '(none)'],
+    ['flood', 'flood'],
+    ['flood risk', '(flood risk)'],
+    ['flood AND risk', '(+flood +risk)'],
+    ['flood && risk', '(+flood +risk)'],
+    ['flood OR risk', '(flood risk)'],
+    ['flood || risk', '(flood risk)'],
+    ['a AND b OR c', '(+a +b c)'],
+    ['a OR b AND c', '(+b +c a)'],
+    ['+a b -c', '(+a b -c)'],
+    ['a NOT b', '(a -b)'],
+    ['a AND NOT b', '(+a -b)'],
+    ['!a', '(-a)'],
+    ['-a', '(-a)'],
+    ['(a OR b) AND c', '(+(a b) +c)'],
+    ['((a))', 'a'],
+    ['-(a b)', '(-(a b))'],
+    ['metadata.title:zebra', 'metadata.title:zebra'],
+    ['metadata.title: zebra', 'metadata.title:zebra'],
+    ['metadata.title:"zebra map"', 'metadata.title:"zebra map"'],
+    ['metadata.title:(zebra OR lion) dog', '((metadata.title:zebra metadata.title:lion) dog)'],
+    ['a:(b c:d)', '(a:b c:d)'],
+    ['"flood risk"~2', '"flood risk"~2'],
+    ['flo*', 'flo*'],
+    ['metadata.title:flo?d*', 'metadata.title:flo?d*'],
+    ['*', '*'],
+    ['*:*', '*'],
+    ['*:flood', 'flood'],
+    ['metadata.version:*', 'exists(metadata.version)'],
+    ['_exists_:metadata.version', 'exists(metadata.version)'],
+    ['created:[2020 TO 2021]', 'created:[2020 TO 2021]'],
+    ['created:{2020 TO 2021-05-06T07:08}', 'created:{2020 TO 2021-05-06T07:08}'],
+    ['created:[2020 TO *}', 'created:[2020 TO *]'],
+    ['created:["2020-01-01" TO 2021]', 'created:[2020-01-01 TO 2021]'],
+    ['versions.index:>1', 'versions.index:{1 TO *]'],
+    ['versions.index:<=1', 'versions.index:[* TO 1]'],
+    ['a^2 b^0.5', '(a^2 b^0.5)'],
+    ['(a "b c")^3', '(a^3 "b c"^3)'],
+    ['C++', 'C++'],
+    ['a-b', 'a-b'],
+    ['10.5072/abc-def', '10.5072/abc-def'],
+    ['https://doi.org/10.5072/x', 'https://doi.org/10.5072/x'],
+    ['AT&T', 'AT&T'],
+    ['\\(a\\) \\AND', '((a) AND)'],
+    ['a\\:b', 'a:b'],
+    ['a\\*b', 'a*b'],
+    ['"a \\" b"', '"a " b"'],
+    ['"AND"', '"AND"'],
+    ['and or not', '(and or not)'],
+    ['日本 ação', '(日本 ação)'],
+  ])('reads %j', (text, tree) => {
+    expect(show(parseQuery(text))).toBe(tree);
+  });
+
+  test.each([
+    ['title:(((', 'The query ends too early at position 10.'],
+    ['title:[ AND (', 'A range needs " TO " at position 12.'],
+    ['(a', 'The parenthesis is not closed at position 1.'],
+    ['a)', 'Unexpected ")" at position 2.'],
+    ['()', 'Unexpected ")" at position 2.'],
+    ['"a', 'The quotation mark is not closed at position 1.'],
+    ['AND a', 'Unexpected "AND" at position 1.'],
+    ['a AND', 'Nothing follows "AND" at position 3.'],
+    ['a OR OR b', 'Unexpected "OR" at position 6.'],
+    ['NOT', 'Nothing follows "NOT" at position 1.'],
+    ['-', 'Nothing follows "-" at position 1.'],
+    ['a:', 'Nothing follows ":" at position 2.'],
+    [':a', 'Unexpected ":" at position 1.'],
+    ['a:b:c', 'Unexpected ":" (quote the value or escape it) at position 4.'],
+    ['a]', 'Unexpected "]" at position 2.'],
+    ['a:[1 TO', 'The range is not closed at position 3.'],
+    ['a:[1 TO 2', 'The range is not closed at position 3.'],
+    ['[1 TO 2]', 'A range needs a field at position 1.'],
+    ['/a.*b/', 'Regular expressions are not supported: unescaped "/" at position 1.'],
+    ['a~', 'Fuzzy search is not supported: unescaped "~" at position 2.'],
+    ['a^', '"^" needs a number at position 2.'],
+    ['a\\', 'Nothing follows the escape at position 2.'],
+    ['versions.index:>', 'Nothing to compare with follows ">" at position 16.'],
+  ])('refuses %j', (text, message) => {
+    expect(refusal(text)).toEqual({
+      kind: 'invalid',
+      message: 'Invalid query string syntax.',
+      code: undefined,
+      issues: [{ field: 'q', messages: [message] }],
+    });
+  });
+
+  test.each([
+    ['too long a text', 'a'.repeat(1_025), 'The query is longer than 1024 characters at position 1025.'],
+    ['too many clauses', 'a '.repeat(65), 'More than 64 clauses at position 129.'],
+    [
+      'too deep nesting',
+      `${'('.repeat(11)}a${')'.repeat(11)}`,
+      'More than 10 parentheses within each other at position 11.',
+    ],
+    ['too many wildcards', 'abc* '.repeat(6), 'More than 5 words with wildcards at position 26.'],
+    ['a leading wildcard', '*bc', 'A wildcard needs at least 3 characters before it at position 1.'],
+    ['an early wildcard', 'x ab*', 'A wildcard needs at least 3 characters before it at position 3.'],
+    ['too much slop', '"a b"~11', 'Words may be at most 10 places apart at position 6.'],
+  ])('calls %s too complex', (_, text, message) => {
+    expect(refusal(text)).toEqual({
+      kind: 'invalid',
+      message: 'Invalid query string syntax.',
+      code: 'query_too_complex',
+      issues: [{ field: 'q', messages: [message] }],
+    });
+  });
+
+  const scraps = fc.constantFrom(
+    ...[
+      'a',
+      'flood*',
+      'AND',
+      'OR',
+      'NOT',
+      ' TO ',
+      '+',
+      '-',
+      '!',
+      '&&',
+      '||',
+      '(',
+      ')',
+      '[',
+      ']',
+      '{',
+      '}',
+      '"',
+    ],
+    ...[
+      '^',
+      '^2',
+      '~',
+      '~2',
+      '*',
+      '?',
+      ':',
+      '\\',
+      '/',
+      '>',
+      '<=',
+      ' ',
+      'metadata.title:',
+      'created:',
+      '2020',
+      '\u0000',
+      '\ud800',
+    ],
+  );
+  const texts = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 1_100 }),
+    fc.array(scraps, { maxLength: 200 }).map((parts) => parts.join('')),
+  );
+
+  test('answers any text with a tree or with a refusal, within 50 ms', () => {
+    fc.assert(
+      fc.property(texts, (text) => {
+        const started = performance.now();
+        refusal(text);
+        expect(performance.now() - started).toBeLessThan(50);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test.each(['(', '"', '[a ', '\\', 'a:', '*', '<', 'http://', '^', '+'])(
+    'takes no longer than 50 ms for 10 KB of %j',
+    (scrap) => {
+      const limits = {
+        maxLength: 20_000,
+        maxClauses: 1e6,
+        maxDepth: 500,
+        maxWildcards: 1e6,
+        minWildcardPrefix: 0,
+        maxSlop: 10,
+      };
+      const text = scrap.repeat(10_000 / scrap.length);
+      const started = performance.now();
+      try {
+        parseQuery(text, limits);
+      } catch (error) {
+        expect(error).toBeInstanceOf(ServiceError);
+      }
+      expect(performance.now() - started).toBeLessThan(50);
+    },
+  );
+});

@@ -1,0 +1,93 @@
+/** A parsed query. Positions are offsets into the text, from 0; fields are index paths, `null` for all of them. */
+export type QueryNode = AllNode | TermNode | PhraseNode | WildcardNode | ExistsNode | RangeNode | BoolNode;
+
+/** Matches every document. */
+export interface AllNode {
+  type: 'all';
+}
+
+/** One word as the user wrote it, escapes resolved. The index decides which tokens it means. */
+export interface TermNode {
+  type: 'term';
+  field: string | null;
+  text: string;
+  boost: number;
+  position: number;
+}
+
+/** Words in this order with at most `slop` words moved between them. */
+export interface PhraseNode {
+  type: 'phrase';
+  field: string | null;
+  text: string;
+  slop: number;
+  boost: number;
+  position: number;
+}
+
+/** A word with `*` (any characters) or `?` (one character) in it. */
+export interface WildcardNode {
+  type: 'wildcard';
+  field: string | null;
+  parts: readonly WildcardPart[];
+  boost: number;
+  position: number;
+}
+
+export type WildcardPart = { literal: string } | { any: 'many' | 'one' };
+
+/** Documents that have the field. */
+export interface ExistsNode {
+  type: 'exists';
+  field: string;
+  position: number;
+}
+
+export interface RangeNode {
+  type: 'range';
+  field: string;
+  /** Null is open. */
+  lower: RangeBound | null;
+  upper: RangeBound | null;
+  position: number;
+}
+
+export interface RangeBound {
+  value: string;
+  isInclusive: boolean;
+  position: number;
+}
+
+/**
+ * All of `must`, none of `mustNot`; `should` only ranks, unless `must` is empty: then one of it is needed. With
+ * neither, everything that `mustNot` leaves.
+ */
+export interface BoolNode {
+  type: 'bool';
+  must: readonly QueryNode[];
+  should: readonly QueryNode[];
+  mustNot: readonly QueryNode[];
+}
+
+/** What keeps one query from costing as much as a thousand. */
+export interface QueryLimits {
+  /** UTF-16 units of the whole text. */
+  maxLength: number;
+  /** Terms, phrases, ranges and the like. */
+  maxClauses: number;
+  /** Parentheses within parentheses. */
+  maxDepth: number;
+  maxWildcards: number;
+  /** Literal characters that must stand before the first wildcard of a word. */
+  minWildcardPrefix: number;
+  maxSlop: number;
+}
+
+export const QUERY_LIMITS: QueryLimits = {
+  maxLength: 1_024,
+  maxClauses: 64,
+  maxDepth: 10,
+  maxWildcards: 5,
+  minWildcardPrefix: 3,
+  maxSlop: 10,
+};

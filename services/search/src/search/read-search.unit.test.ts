@@ -1,0 +1,180 @@
+import { describe, expect, test } from '@jest/globals';
+import { anonymous, type Principal, servicePrincipal } from '@kr/caller';
+import type { SearchRequest__Output } from '@kr/contracts';
+import { ServiceError } from '@kr/service-error';
+import { readSearch } from './read-search.ts';
+
+const PAGING = { maxPageSize: 1_000, window: 10_000 };
+const NOW = new Date('2026-01-01T00:00:00Z');
+const NOBODY = anonymous('request');
+const ANN: Principal = { ...NOBODY, userId: 'ann' };
+
+const REQUEST: SearchRequest__Output = {
+  listing: 'LISTING_PUBLISHED',
+  kinds: [],
+  q: '',
+  bbox: '',
+  sort: '',
+  size: 10,
+  page: 1,
+  allVersions: false,
+  filters: [],
+  onlyIds: [],
+};
+
+const read = (request: Partial<SearchRequest__Output>, principal: Principal = NOBODY) =>
+  readSearch({ ...REQUEST, ...request }, principal, PAGING, NOW).search;
+
+function refusal(request: Partial<SearchRequest__Output>, principal?: Principal): unknown {
+  try {
+    return read(request, principal);
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return [error.kind, error.message, ...error.issues];
+  }
+}
+
+describe('readSearch', () => {
+  test('fills what is not given with the defaults of the listing', () => {
+    expect(read({ size: 0, page: 0 })).toEqual({
+      viewer: { seesAll: false, userId: null, viewParentIds: [], previewParentIds: [] },
+      scope: { forms: 'published', kinds: ['record', 'package'], latestOnly: true, onlyIds: null },
+      query: null,
+      boxes: null,
+      sort: 'newest',
+      offset: 0,
+      limit: 10,
+      facets: [
+        'category',
+        'record_type',
+        'resource_type',
+        'geo_work_programme_activity',
+        'target_audience',
+        'engagement_priority',
+        'subject',
+      ],
+      selected: {},
+      now: NOW,
+    });
+  });
+
+  test.each<[listing: SearchRequest__Output['listing'], sort: string, withQuery: string, facets: string[]]>([
+    ['LISTING_PACKAGE_RESOURCES', 'newest', 'bestmatch', ['access_status', 'resource_type', 'base_type']],
+    [
+      'LISTING_DRAFT_RESOURCES',
+      'updated-desc',
+      'bestmatch',
+      ['access_status', 'is_published', 'resource_type', 'base_type'],
+    ],
+  ])('%s lists given resources in all versions', (listing, sort, withQuery, facets) => {
+    const { scope, ...search } = read({ listing, onlyIds: ['a'], kinds: ['package'] });
+    expect({ scope, sort: search.sort, facets: search.facets }).toEqual({
+      scope: expect.objectContaining({ kinds: ['record'], latestOnly: false, onlyIds: ['a'] }),
+      sort,
+      facets,
+    });
+    expect(read({ listing, q: 'x' }).sort).toBe(withQuery);
+  });
+
+  test.each<[request: Partial<SearchRequest__Output>, sort: string]>([
+    [{ sort: 'bestmatch' }, 'newest'],
+    [{ sort: 'bestmatch', q: 'x' }, 'bestmatch'],
+    [{ q: 'x' }, 'bestmatch'],
+    [{ q: ' ' }, 'newest'],
+    [{ sort: 'oldest', q: 'x' }, 'oldest'],
+    [{ sort: 'version' }, 'version'],
+    [{ listing: 'LISTING_USER' }, 'updated-desc'],
+    [{ listing: 'LISTING_USER', sort: 'bestmatch' }, 'updated-desc'],
+    [{ listing: 'LISTING_USER', sort: 'updated-asc' }, 'updated-asc'],
+  ])('%j is sorted by %s', (request, sort) => {
+    expect(read(request, ANN).sort).toBe(sort);
+  });
+
+  test.each<[request: Partial<SearchRequest__Output>, error: unknown[]]>([
+    [
+      { size: -1 },
+      ['A validation error occurred.', { field: 'size', messages: ['Must be greater than or equal to 1.'] }],
+    ],
+    [
+      { page: -1 },
+      ['A validation error occurred.', { field: 'page', messages: ['Must be greater than or equal to 1.'] }],
+    ],
+    [
+      { size: 1_001 },
+      [
+        'A validation error occurred.',
+        { field: 'size', messages: ['Page size cannot be greater than 1000.'] },
+      ],
+    ],
+    [{ size: 100, page: 101 }, ['Invalid querystring parameters.']],
+    [{ bbox: '1,2,3' }, ['Invalid querystring parameters.']],
+    [
+      { q: '(' },
+      ['Invalid query string syntax.', { field: 'q', messages: ['The query ends too early at position 2.'] }],
+    ],
+    [
+      { sort: 'mostviewed' },
+      ['A validation error occurred.', { field: '_schema', messages: ["Invalid sort option 'mostviewed'."] }],
+    ],
+    [
+      { sort: 'updated-asc' },
+      [
+        'A validation error occurred.',
+        { field: '_schema', messages: ["Invalid sort option 'updated-asc'."] },
+      ],
+    ],
+    [{ listing: 'LISTING_UNSPECIFIED' }, ['Unknown listing.']],
+  ])('%j is refused', (request, error) => {
+    expect(refusal(request)).toEqual(['invalid', ...error]);
+  });
+
+  test('the last page of the window may be asked for', () => {
+    expect(read({ size: 100, page: 100 })).toMatchObject({ offset: 9_900, limit: 100 });
+  });
+
+  test('a personal listing needs a credential', () => {
+    const error = ['unauthenticated', 'Authentication required.'];
+    expect(refusal({ listing: 'LISTING_USER' })).toEqual(error);
+    expect(read({ listing: 'LISTING_USER' }, ANN).scope.forms).toBe('own');
+  });
+
+  test('only facets of the listing filter, each value once', () => {
+    const filters = [
+      { name: 'resource_type', values: ['image', 'image', ''] },
+      { name: 'resource_type', values: ['dataset'] },
+      { name: 'access_status', values: ['open'] },
+      { name: '__proto__', values: ['x'] },
+      { name: 'subject', values: [''] },
+    ];
+    expect(read({ filters }).selected).toEqual({ resource_type: ['image', 'dataset'] });
+  });
+
+  test.each<[who: string, principal: Principal, viewer: object]>([
+    ['a stranger', NOBODY, { seesAll: false, userId: null, viewParentIds: [], previewParentIds: [] }],
+    ['a user', ANN, { seesAll: false, userId: 'ann', viewParentIds: [], previewParentIds: [] }],
+    [
+      'an administrator',
+      { ...ANN, isAdmin: true },
+      { seesAll: true, userId: 'ann', viewParentIds: [], previewParentIds: [] },
+    ],
+    [
+      'a service',
+      servicePrincipal('records'),
+      { seesAll: true, userId: null, viewParentIds: [], previewParentIds: [] },
+    ],
+    [
+      'who holds links',
+      {
+        ...NOBODY,
+        grants: [
+          { linkId: '1', parentId: 'a', permission: 'view' },
+          { linkId: '2', parentId: 'b', permission: 'preview' },
+          { linkId: '3', parentId: 'c', permission: 'edit' },
+        ],
+      },
+      { seesAll: false, userId: null, viewParentIds: ['a', 'b', 'c'], previewParentIds: ['b', 'c'] },
+    ],
+  ])('%s sees what the grants say', (_, principal, viewer) => {
+    expect(read({}, principal).viewer).toEqual(viewer);
+  });
+});

@@ -1,0 +1,43 @@
+import type { Principal } from '@kr/caller';
+import type { SearchRequest__Output, SearchResponse } from '@kr/contracts';
+import { indexMissing } from '../consume/index-missing.ts';
+import type { SearchEngine } from '../engine/search-engine.ts';
+import type { EntitySource } from '../sources/entity-source.ts';
+import { aggregations } from './aggregations.ts';
+import { readSearch, type SearchPaging } from './read-search.ts';
+
+export interface SearchDeps {
+  engine: SearchEngine;
+  source: EntitySource;
+  paging: SearchPaging;
+  now: () => Date;
+}
+
+/**
+ * SearchService.Search.
+ *
+ * @throws ServiceError `invalid`, `unauthenticated` as `readSearch` says; `unavailable` (`search_timeout`) when the
+ *   search takes too long, or when a resource that is not indexed yet cannot be fetched
+ */
+export async function search(
+  { engine, source, paging, now }: SearchDeps,
+  request: SearchRequest__Output,
+  principal: Principal,
+): Promise<SearchResponse> {
+  const { listing, search: asked } = readSearch(request, principal, paging, now());
+  const { onlyIds, forms } = asked.scope;
+  if (onlyIds !== null)
+    await indexMissing(engine, source, onlyIds, forms === 'published' ? 'published' : null);
+
+  const answer = await engine.search(asked);
+
+  return {
+    hits: answer.hits.map(({ kind, id, form }) => ({ kind, id, isDraft: form === 'draft' })),
+    total: answer.total,
+    aggregationsJson: Buffer.from(
+      JSON.stringify(aggregations(listing.facets, answer.facets, asked.selected)),
+    ),
+    sortBy: asked.sort,
+    effectiveFilters: Object.entries(asked.selected).map(([name, values]) => ({ name, values: [...values] })),
+  };
+}

@@ -1,0 +1,156 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { definitions } from '@kr/contracts';
+import { connectBus, MIGRATIONS, startConsumer } from '@kr/event-bus';
+import { startHealth } from '@kr/health';
+import { createClient, serve } from '@kr/rpc';
+import { migrate } from '@kr/schema-migration';
+import { createLogger, type Logger } from '@kr/telemetry';
+import pg from 'pg';
+import type { SearchConfig } from './config.ts';
+import { applyEvents } from './consume/apply-events.ts';
+import { INDEXED_SUBJECTS } from './consume/plan-fetches.ts';
+import { rebuildIndex } from './consume/rebuild-index.ts';
+import { refreshEmbargoes } from './consume/refresh-embargoes.ts';
+import { describeIndex } from './describe-index.ts';
+import { postgresEngine } from './engine/postgres/postgres-engine.ts';
+import type { SearchEngine } from './engine/search-engine.ts';
+import { SEARCH_MIGRATIONS } from './migrations.ts';
+import { search } from './search/search.ts';
+import type { EntitySource } from './sources/entity-source.ts';
+import { lifecycleSource } from './sources/lifecycle-source.ts';
+
+export interface SearchService {
+  grpcPort: number;
+  healthPort: number;
+  /** Finishes running calls and the batch at hand. May be called twice. */
+  stop(): Promise<void>;
+}
+
+const UPKEEP_INTERVAL_MS = 60_000;
+/** Longer than the stream keeps events: nothing older than a forgotten mark can still come. */
+const TOMBSTONE_LIFE_MS = 30 * 86_400_000;
+
+/** @throws Error when the database is not there, a migration fails or a port is taken */
+export async function startSearchService(config: SearchConfig): Promise<SearchService> {
+  const logger = createLogger('search');
+  const databaseUrl = config.databaseUrl.href;
+  await migrate({ databaseUrl, sets: [MIGRATIONS, SEARCH_MIGRATIONS], logger });
+
+  const now = () => new Date();
+  const engine = postgresEngine({
+    databaseUrl,
+    searchTimeoutMs: config.searchTimeoutMs,
+    maxConnections: config.searchConnections,
+  });
+  const records = createClient(definitions.lifecycle, { ...config.records, audience: 'records' });
+  const packages = createClient(definitions.lifecycle, { ...config.packages, audience: 'packages' });
+  const source = lifecycleSource({ record: records, package: packages });
+
+  const deadLetters = new pg.Pool({ connectionString: databaseUrl, max: 1 });
+  deadLetters.on('error', () => {});
+  const bus = connectBus({ servers: config.natsUrls, name: 'search', logger });
+  const consumer = startConsumer({
+    connection: bus,
+    durable: 'search-index',
+    subjects: INDEXED_SUBJECTS,
+    handleBatch: (events) => applyEvents(engine, source, events),
+    database: {
+      $executeRawUnsafe: async (sql, ...values) => (await deadLetters.query(sql, values)).rowCount ?? 0,
+    },
+    logger,
+  });
+  const countDeadLetters = async () => {
+    const { rows } = await deadLetters.query<{ count: string }>('SELECT count(*) FROM dead_letter');
+    return Number(rows[0]?.count ?? 0);
+  };
+
+  const stopping = new AbortController();
+  const upkeep = Promise.all([
+    fillEmptyIndex(engine, source, logger, stopping.signal),
+    keepUp(engine, source, logger, stopping.signal, now),
+  ]);
+
+  const paging = { maxPageSize: config.maxPageSize, window: config.window };
+  const server = await serve({
+    services: [
+      {
+        definition: definitions.search,
+        handlers: {
+          Search: (request, { principal }) => search({ engine, source, paging, now }, request, principal),
+          DescribeIndex: () => describeIndex({ engine, consumer, countDeadLetters }),
+        },
+      },
+    ],
+    host: config.grpcHost,
+    port: config.grpcPort,
+    audience: 'search',
+    key: config.internalKey,
+    logger,
+  });
+  const health = await startHealth({
+    host: config.healthHost,
+    port: config.healthPort,
+    checks: { database: async () => void (await deadLetters.query('SELECT 1')), bus: () => bus.check() },
+  });
+  logger.info({ grpc_port: server.port, health_port: health.port }, 'ready');
+
+  let stopped: Promise<void> | undefined;
+  return {
+    grpcPort: server.port,
+    healthPort: health.port,
+    stop: () => {
+      stopped ??= (async () => {
+        stopping.abort();
+        await Promise.all([server.stop(), consumer.stop(), health.stop()]);
+        await Promise.all([bus.close(), upkeep]);
+        records.close();
+        packages.close();
+        await Promise.all([engine.stop(), deadLetters.end()]);
+      })();
+      return stopped;
+    },
+  };
+}
+
+/** An index without any document is new, or was lost with what had filled it. */
+async function fillEmptyIndex(
+  engine: SearchEngine,
+  source: EntitySource,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let failures = 0; !signal.aborted; failures += 1) {
+    try {
+      if (failures === 0 && (await engine.count()) > 0) return;
+      const entities = await rebuildIndex(engine, source, signal);
+      if (entities > 0) logger.info({ entities }, 'index filled');
+      return;
+    } catch (error) {
+      // The services may start later than this one, or be away for a while.
+      if (failures === 0) logger.info({ err: error }, 'index cannot be filled yet, trying on');
+      await sleep(Math.min(500 * 2 ** failures, 10_000), signal);
+    }
+  }
+}
+
+async function keepUp(
+  engine: SearchEngine,
+  source: EntitySource,
+  logger: Logger,
+  signal: AbortSignal,
+  now: () => Date,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await refreshEmbargoes(engine, source, now());
+      await engine.sweepTombstones(new Date(now().getTime() - TOMBSTONE_LIFE_MS));
+    } catch (error) {
+      logger.warn({ err: error }, 'upkeep of the index failed, trying later');
+    }
+    await sleep(UPKEEP_INTERVAL_MS, signal);
+  }
+}
+
+async function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
+  await pause(milliseconds, undefined, { signal }).catch(() => undefined);
+}
