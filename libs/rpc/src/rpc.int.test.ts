@@ -183,7 +183,7 @@ describe('rpc between two processes', () => {
   });
 
   test('gives up when the caller does', async () => {
-    const { port } = await start({ Publish: () => delay(2_000, {}) });
+    const { port } = await start({ Publish: (_request, { signal }) => delay(2_000, {}, { signal }) });
     const abort = new AbortController();
     const running = failureOf(connect(port).publish({ id: 'p' }, principal, { signal: abort.signal }));
     setTimeout(() => abort.abort(), 50);
@@ -247,7 +247,9 @@ describe('rpc between two processes', () => {
   });
 
   test('lets running calls finish when it stops, and ends those that do not', async () => {
-    const server = await start({ Publish: ({ id }) => delay(Number(id), { publicationId: 'done' }) });
+    const server = await start({
+      Publish: ({ id }, { signal }) => delay(Number(id), { publicationId: 'done' }, { signal }),
+    });
     const client = connect(server.port);
     const short = failureOf(client.publish({ id: '200' }, principal));
     const long = failureOf(client.publish({ id: '4000' }, principal));
