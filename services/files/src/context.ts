@@ -34,7 +34,7 @@ const POOL_SIZE = 10;
 
 export async function openContext(config: FilesConfig, logger: Logger): Promise<FilesContext> {
   const now = () => new Date();
-  const newId = randomUUID;
+  const newId = () => randomUUID();
   const { limits } = config;
   const blobs = await filesystemBlobStore(config.storageDir);
   const database = connectDatabase(config.databaseUrl, POOL_SIZE);

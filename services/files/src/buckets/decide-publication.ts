@@ -77,7 +77,7 @@ async function makeImmutable(
   await tx.$executeRaw`
     insert into bucket (entity_id, id, state, updated_at)
     select entity_id, id::uuid, 'immutable', ${at}
-    from unnest(${ids}::text[], ${ids.map(newId)}::text[]) as missing(entity_id, id)
+    from unnest(${ids}::text[], ${ids.map(() => newId())}::text[]) as missing(entity_id, id)
     on conflict (entity_id) do update set state = 'immutable', publication_id = null, sealed_at = null,
       updated_at = excluded.updated_at`;
 }

@@ -64,7 +64,7 @@ async function lockBuckets(tx: Tx, ids: string[], newId: () => string, at: Date)
   await tx.$executeRaw`
     insert into bucket (entity_id, id, state, updated_at)
     select entity_id, id::uuid, 'open', ${at}
-    from unnest(${ids}::text[], ${ids.map(newId)}::text[]) as missing(entity_id, id)
+    from unnest(${ids}::text[], ${ids.map(() => newId())}::text[]) as missing(entity_id, id)
     order by entity_id
     on conflict (entity_id) do nothing`;
   return tx.$queryRaw<BucketRow[]>`

@@ -30,7 +30,8 @@ export async function imageDimensions(
   const format = FORMATS[mimetype];
   if (format === undefined) return null;
   const head = await blob.slice({ start: 0, end: HEAD_BYTES - 1 });
-  const bytes = format === TIFF ? await withTiffDirectory(blob, head) : head;
+  // A copy of its own memory: the library reads past the end of a view.
+  const bytes = Uint8Array.from(format === TIFF ? await withTiffDirectory(blob, head) : head);
   try {
     if (!format.validate(bytes)) return null;
     const { width, height } = format.calculate(bytes);

@@ -32,7 +32,7 @@ export interface FilesUnderTest {
   config: FilesConfig;
   client: Client<typeof definitions.files>;
   sql: pg.Pool;
-  /** What the coordinator answers; `unreachable` when it has nothing to say. */
+  /** What the coordinator answers; about others it cannot be asked. */
   decisions: Map<string, Decision>;
   /** How often the coordinator was asked. */
   asked: string[][];
@@ -94,9 +94,9 @@ export async function startFilesUnderTest(
     },
     sweepGraceMs: 86_400_000,
   };
-  // What a test is not told by an answer, an error line says.
+  // Tests provoke errors; set this to `error` to see why an answer is `internal`.
   const logger = createLogger('files', process.stderr);
-  logger.level = 'error';
+  logger.level = 'fatal';
   const sql = new pg.Pool({ connectionString: database.url, max: 3 });
   let service = await startFilesService(config, logger);
   let client = connect(service);
@@ -203,7 +203,9 @@ function startCoordinator(decisions: Map<string, Decision>, asked: string[][]): 
       {
         definition: definitions.publications,
         handlers: {
-          Publish: () => Promise.reject(new ServiceError('internal', 'not in this test')),
+          Publish: async () => {
+            throw new ServiceError('internal', 'not in these tests');
+          },
           ResolvePublications: async ({ publicationIds }) => {
             asked.push(publicationIds);
             return { decisions: publicationIds.map((publicationId) => decided(publicationId)) };
