@@ -19,6 +19,8 @@ export interface ProgramSurroundings {
   env: Readonly<Record<string, string | undefined>>;
   /** What relative paths are relative to. */
   cwd: string;
+  /** Ends requests that are under way. */
+  signal: AbortSignal;
 }
 
 interface ConnectionOptions {
@@ -30,10 +32,11 @@ interface ConnectionOptions {
 const PROJECT = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** The `kr` command with all its subcommands; reads and writes through its surroundings only. */
-export function createProgram({ terminal, env, cwd }: ProgramSurroundings): Command {
+export function createProgram({ terminal, env, cwd, signal }: ProgramSurroundings): Command {
   const connectTo: ConnectTo = (settings) =>
     createApiClient({
       ...settings,
+      signal,
       onRetry: (reason, waitMs) =>
         terminal.note(`${reason}; trying again in ${(waitMs / 1_000).toFixed(1)} s`),
     });

@@ -10,6 +10,8 @@ export interface ApiClientOptions {
   token: string | undefined;
   /** Told before each wait for another attempt. */
   onRetry?: (reason: string, waitMs: number) => void;
+  /** Ends whatever is under way. */
+  signal: AbortSignal;
 }
 
 export interface ApiRequest {
@@ -63,20 +65,21 @@ async function attempt<T>(options: ApiClientOptions, wanted: ApiRequest, read: R
     const waitMs = retryDelayMs(outcome.setback, { attempt: count, isRepeatable });
     if (waitMs === undefined) throw outcome.failure;
     options.onRetry?.(outcome.reason, waitMs);
-    await delay(waitMs);
+    await delay(waitMs, undefined, { signal: options.signal });
   }
 }
 
 type Outcome<T> = { value: T } | { setback: Setback; reason: string; failure: Failure };
 
 async function send<T>(options: ApiClientOptions, wanted: ApiRequest, read: Read<T>): Promise<Outcome<T>> {
-  const { baseUrl, token } = options;
+  const { baseUrl, token, signal } = options;
   const url = locate(baseUrl, wanted);
   try {
     const response = await request(url, {
       method: wanted.method,
       headers: headersOf(wanted, token),
       body: wanted.bytes?.open() ?? (wanted.json === undefined ? null : JSON.stringify(wanted.json)),
+      signal,
       headersTimeout: ANSWER_TIMEOUT_MS,
       bodyTimeout: STALL_TIMEOUT_MS,
     });
@@ -89,7 +92,7 @@ async function send<T>(options: ApiClientOptions, wanted: ApiRequest, read: Read
       failure: toApiError(`${wanted.method} ${url.pathname}`, status, await body.text(), token !== undefined),
     };
   } catch (error) {
-    if (error instanceof Failure) throw error;
+    if (error instanceof Failure || signal.aborted) throw error;
     // A file that cannot be read is not a problem of the connection.
     if (isFileError(error)) throw new Failure(`cannot read ${error.path}: ${error.code}`);
     const reason = reasonOf(error);
