@@ -19,7 +19,7 @@ export { type Decision, type FileCounts, type LifecycleDeps, NO_FILES } from './
 export type { LifecycleDatabase, LifecycleSql } from './lifecycle-sql.ts';
 export { assertUnlocked, draftLocked } from './lock-rules.ts';
 export { MIGRATIONS } from './migrations.ts';
-export { notFound, notRegistered, unknownId } from './missing-entity.ts';
+export { notFound, notRegistered, unknownId, whyMissing } from './missing-entity.ts';
 export { newEntityId } from './new-entity-id.ts';
 export { lockDraft, type OwnPublication, publishInTransaction, publishIssuesOf } from './own-publication.ts';
 export { assertService, may, permit } from './permission.ts';

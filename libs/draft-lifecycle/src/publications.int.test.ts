@@ -1,0 +1,442 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { decidePublication } from './decide-publication.ts';
+import {
+  COORDINATOR,
+  callOf,
+  GOOD_BODY,
+  GOOD_METADATA,
+  type LifecycleFixture,
+  lifecycleFixture,
+  OWNER,
+  STRANGER,
+} from './lifecycle-fixture.ts';
+import { newEntityId } from './new-entity-id.ts';
+import { lockDraft, publishInTransaction, publishIssuesOf } from './own-publication.ts';
+import { unlockDrafts } from './staging-store.ts';
+import { startJanitor } from './start-janitor.ts';
+
+let life: LifecycleFixture;
+beforeAll(async () => {
+  life = await lifecycleFixture();
+});
+afterAll(() => life.close());
+
+const NOT_REGISTERED = 'not_found: The persistent identifier is not registered.';
+const NOT_FOUND = 'not_found: Not found.';
+const LOCKED = { kind: 'conflict', code: 'draft_locked' };
+
+const decide = (publicationId: string, isCommitted: boolean) =>
+  decidePublication(life.context)({ publicationId, isCommitted }, callOf(COORDINATOR));
+
+async function severalDrafts(count: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let n = 0; n < count; n += 1) ids.push((await life.create()).id);
+  return ids;
+}
+
+/** Everything a publication may leave behind. */
+async function leftovers() {
+  const [staged, locked, open] = await Promise.all([
+    life.prisma.version.count({ where: { publicationId: { not: null } } }),
+    life.prisma.draft.count({ where: { lockedBy: { not: null } } }),
+    life.prisma.participant.count({ where: { state: 'prepared' } }),
+  ]);
+  return { staged, locked, open };
+}
+
+describe('a publication', () => {
+  test('shows nothing before it is decided, everything after, with one event each', async () => {
+    const [first, second] = (await severalDrafts(2)) as [string, string];
+    const before = await life.read(first, 'draft');
+    life.decisions.set('p1', 'undecided');
+    expect(await life.prepare([first, second], 'p1')).toEqual({
+      isPrepared: true,
+      issues: [],
+      stagedIds: [first, second],
+      unchangedIds: [],
+    });
+    expect(await life.read(first, 'published')).toBe(NOT_REGISTERED);
+    expect(await life.read(first, 'draft')).toEqual(before);
+    await expect(life.update(first, GOOD_BODY)).rejects.toMatchObject(LOCKED);
+    await expect(
+      life.handlers.DeleteDraft({ id: first, ifRevision: '0' }, callOf(OWNER)),
+    ).rejects.toMatchObject(LOCKED);
+    await expect(life.handlers.ReservePid({ id: first, scheme: 'doi' }, callOf(OWNER))).rejects.toMatchObject(
+      LOCKED,
+    );
+    await expect(
+      life.handlers.Authorise({ id: first, form: 'FORM_DRAFT', action: 'write_files' }, callOf(OWNER)),
+    ).rejects.toMatchObject(LOCKED);
+
+    life.decisions.set('p1', 'committed');
+    expect(await life.read(second, 'published')).toMatchObject({
+      revision: 2,
+      isPublic: false,
+      json: {
+        is_published: true,
+        is_draft: false,
+        status: 'published',
+        versions: { is_latest: true, is_latest_draft: true, index: 1 },
+        pids: { oai: { identifier: `oai:repository.test:${second}`, provider: 'oai' } },
+      },
+    });
+    expect(await life.read(first, 'draft')).toBe(NOT_FOUND);
+    await decide('p1', true);
+    await decide('p1', true);
+    expect((await life.events()).filter(({ subject }) => subject.endsWith('record.published'))).toEqual(
+      [first, second].sort().map((id) => ({
+        subject: 'knowledge.records.record.published',
+        aggregate_id: id,
+        revision: 2,
+      })),
+    );
+    expect(await leftovers()).toEqual({ staged: 0, locked: 0, open: 0 });
+  });
+
+  test('names every problem of every draft and changes nothing', async () => {
+    const good = await life.create();
+    const bad = await life.create({ files: { enabled: true }, metadata: { title: 'Only a title' } });
+    const events = (await life.events()).length;
+    const vote = await life.prepare([good.id, bad.id, 'zzzzz-zzzzz'], 'p2', {
+      manifests: [{ entityId: bad.id, entries: 1, pending: 1, totalBytes: '3', keys: ['a'] }],
+    });
+    expect(vote).toEqual({
+      isPrepared: false,
+      stagedIds: [],
+      unchangedIds: [],
+      issues: [
+        { record: 'zzzzz-zzzzz', field: 'id', messages: ['The persistent identifier does not exist.'] },
+        ...['resource_type', 'creators', 'publication_date'].map((name) => ({
+          record: bad.id,
+          field: `metadata.${name}`,
+          messages: ['Missing data for required field.'],
+        })),
+        {
+          record: bad.id,
+          field: 'files',
+          messages: ['One or more files have not completed their transfer, please wait.'],
+        },
+      ],
+    });
+    await expect(life.update(good.id, GOOD_BODY)).resolves.toMatchObject({ revision: 2 });
+    expect((await life.events()).length).toBe(events + 1);
+    expect(await leftovers()).toEqual({ staged: 0, locked: 0, open: 0 });
+  });
+
+  test('that is refused stays refused in its epoch and may be tried again in a later one', async () => {
+    const { id } = await life.create({});
+    expect((await life.prepare([id], 'p3')).isPrepared).toBe(false);
+    await life.update(id, GOOD_BODY);
+    expect((await life.prepare([id], 'p3')).isPrepared).toBe(false);
+    expect((await life.prepare([id], 'p3', { epoch: 2 })).isPrepared).toBe(true);
+    expect((await life.prepare([id], 'p3', { epoch: 2 })).stagedIds).toEqual([id]);
+    await decide('p3', false);
+  });
+
+  test('that is aborted leaves the drafts as they were, and a late prepare changes nothing', async () => {
+    const { id, json } = await life.create();
+    await life.prepare([id], 'p4');
+    await decide('p4', false);
+    await decide('p4', false);
+    expect(await life.read(id, 'draft')).toMatchObject({ json });
+    expect((await life.prepare([id], 'p4', { epoch: 9 })).isPrepared).toBe(false);
+    await expect(life.update(id, GOOD_BODY)).resolves.toMatchObject({ revision: 2 });
+
+    await decide('never prepared', false);
+    expect((await life.prepare([id], 'never prepared')).isPrepared).toBe(false);
+    expect(await leftovers()).toEqual({ staged: 0, locked: 0, open: 0 });
+  });
+
+  test('shows what was validated even if the draft is changed behind the lock', async () => {
+    const { id } = await life.create();
+    await life.prepare([id], 'p5');
+    await life.prisma.$executeRaw`
+      update draft set document = jsonb_set(document, '{metadata,title}', '"Smuggled in"') where id = ${id}`;
+    await decide('p5', true);
+    expect(await life.read(id, 'published')).toMatchObject({ json: { metadata: { title: 'Flood map' } } });
+  });
+
+  test('of which the coordinator cannot be asked is neither there nor not there', async () => {
+    const { id } = await life.create();
+    await life.prepare([id], 'p6');
+    life.world.isCoordinatorUp = false;
+    const unavailable = { kind: 'unavailable', retryAfterMs: 1_000 };
+    await expect(life.read(id, 'published')).rejects.toMatchObject(unavailable);
+    await expect(life.read(id, 'draft')).rejects.toMatchObject(unavailable);
+    await expect(life.update(id, GOOD_BODY)).rejects.toMatchObject(LOCKED);
+    life.world.isCoordinatorUp = true;
+    life.decisions.set('p6', 'committed');
+    expect(await life.read(id, 'published')).toMatchObject({ id });
+    await expect(life.update(id, GOOD_BODY)).rejects.toMatchObject({
+      kind: 'not_found',
+      message: 'Not found.',
+    });
+  });
+
+  test('is asked about until it is decided, and then never again', async () => {
+    const { id } = await life.create();
+    life.decisions.set('p7', 'undecided');
+    await life.prepare([id], 'p7');
+    life.world.questions = 0;
+    for (let n = 0; n < 3; n += 1) await life.read(id, 'published');
+    expect(life.world.questions).toBe(3);
+    life.decisions.set('p7', 'committed');
+    await Promise.all(Array.from({ length: 8 }, () => life.read(id, 'published')));
+    life.world.questions = 0;
+    await life.read(id, 'published');
+    expect(life.world.questions).toBe(0);
+  });
+
+  test('that was decided without this service having agreed is an alarm', async () => {
+    await expect(decide('unheard of', true)).rejects.toMatchObject({ kind: 'internal' });
+    const { id } = await life.create();
+    await life.prepare([id], 'p8');
+    await decide('p8', true);
+    await expect(decide('p8', false)).rejects.toMatchObject({ kind: 'internal' });
+    expect(await life.read(id, 'published')).toMatchObject({ id });
+  });
+
+  test('is for services only', async () => {
+    const request = { publicationId: 'p9', isCommitted: false };
+    await expect(decidePublication(life.context)(request, callOf(OWNER))).rejects.toMatchObject({
+      kind: 'forbidden',
+    });
+  });
+});
+
+describe('two publications that meet', () => {
+  test('on one draft: one holds it, the other is told by whom', async () => {
+    const ids = await severalDrafts(3);
+    life.decisions.set('q1', 'undecided').set('q2', 'undecided');
+    const votes = await Promise.all([life.prepare(ids, 'q1'), life.prepare([...ids].reverse(), 'q2')]);
+    const winner = votes.findIndex(({ isPrepared }) => isPrepared === true);
+    expect(votes[1 - winner]).toEqual({ isPrepared: false, blockedBy: winner === 0 ? 'q1' : 'q2' });
+    await decide('q1', false);
+    await decide('q2', false);
+    expect(await leftovers()).toEqual({ staged: 0, locked: 0, open: 0 });
+  });
+
+  test('one after the other: what the first published is left unchanged by the second', async () => {
+    const { id } = await life.create();
+    await life.prepare([id], 'q3');
+    life.decisions.set('q3', 'committed');
+    const vote = await life.prepare([id], 'q4', { packageId: 'package', packageParentId: 'context' });
+    expect(vote).toMatchObject({ isPrepared: true, stagedIds: [], unchangedIds: [id] });
+    await decide('q4', true);
+    expect(await life.read(id, 'published')).toMatchObject({ revision: 2 });
+  });
+
+  test('a draft is not published by a package that does not manage it', async () => {
+    const { id } = await life.create();
+    const vote = await life.prepare([id], 'q5', { packageId: 'package', packageParentId: 'context' });
+    expect(vote.issues).toEqual([
+      {
+        record: id,
+        field: 'parent.relationship.managed_by',
+        messages: ["This record is a draft and can't be linked to the package as a resource."],
+      },
+    ]);
+  });
+});
+
+describe('an edit that races a publication', () => {
+  test('is either published or refused, never lost', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const { id } = await life.create();
+      const publicationId = `race ${round}`;
+      const [edit] = await Promise.allSettled([
+        life.update(id, { ...GOOD_BODY, metadata: { ...GOOD_METADATA, title: 'Edited in time' } }),
+        life.prepare([id], publicationId),
+      ]);
+      await decide(publicationId, true);
+      const expected = edit.status === 'fulfilled' ? 'Edited in time' : 'Flood map';
+      expect(await life.read(id, 'published')).toMatchObject({ json: { metadata: { title: expected } } });
+    }
+  });
+});
+
+describe('the number of statements', () => {
+  const managed = { packageId: 'package', packageParentId: 'context' };
+
+  test.each([['prepare'], ['decide']])('to %s does not depend on the number of drafts', async (step) => {
+    const measured: number[] = [];
+    for (const count of [1, 25]) {
+      const ids = await severalDrafts(count);
+      await life.prisma.parent.updateMany({
+        where: { versions: { some: { id: { in: ids } } } },
+        data: { managedBy: 'context', managedAt: new Date() },
+      });
+      const publicationId = newEntityId();
+      const prepare = () => life.prepare(ids, publicationId, managed);
+      const [prepared, decided] = [
+        await life.statementsOf(prepare),
+        await life.statementsOf(() => decide(publicationId, true)),
+      ];
+      measured.push(step === 'prepare' ? prepared.length : decided.length);
+    }
+    expect(measured[0]).toBe(measured[1]);
+  });
+});
+
+describe('the janitor', () => {
+  test('settles old locks at once and on its timer, and leaves undecided ones', async () => {
+    const [one, two] = (await severalDrafts(2)) as [string, string];
+    life.decisions.set('j1', 'aborted').set('j2', 'undecided');
+    await life.prepare([one], 'j1');
+    await life.prepare([two], 'j2');
+    life.world.now = new Date(life.world.now.getTime() + 3_000);
+    const janitor = startJanitor(life.context, { intervalMs: 60_000 });
+    await janitor.stop();
+    expect(await leftovers()).toEqual({ staged: 1, locked: 1, open: 1 });
+    life.decisions.set('j2', 'committed');
+    await startJanitor(life.context, { intervalMs: 60_000 }).stop();
+    expect(await leftovers()).toEqual({ staged: 0, locked: 0, open: 0 });
+  });
+});
+
+describe('the coordinator’s own entity', () => {
+  const counts = { entries: 0, pending: 0, totalBytes: 0, keys: [] };
+
+  test('is locked, checked and shown in the coordinator’s transactions', async () => {
+    const { id } = await life.create();
+    const { prisma, context } = life;
+    const locked = await prisma.$transaction((tx) => lockDraft(tx, { id, publicationId: 'own' }));
+    expect(locked).toMatchObject({ id, draft: { lockedBy: 'own' } });
+    await expect(
+      prisma.$transaction((tx) => lockDraft(tx, { id, publicationId: 'other' })),
+    ).rejects.toMatchObject(LOCKED);
+    expect(await publishIssuesOf(context, prisma, id, counts)).toEqual([]);
+    const published = await prisma.$transaction((tx) =>
+      publishInTransaction(context, tx, { publicationId: 'own', id, counts, recordIds: [] }),
+    );
+    expect(published).toMatchObject({ id, revision: 2 });
+    expect(await life.read(id, 'published')).toMatchObject({ revision: 2 });
+    expect(await life.read(id, 'draft')).toBe(NOT_FOUND);
+  });
+
+  test('is as before when it is unlocked', async () => {
+    const { id, json } = await life.create();
+    const { prisma } = life;
+    expect(
+      await prisma.$transaction((tx) => lockDraft(tx, { id: 'none', publicationId: 'own2' })),
+    ).toBeUndefined();
+    await prisma.$transaction((tx) => lockDraft(tx, { id, publicationId: 'own2' }));
+    await prisma.$transaction((tx) => unlockDrafts(tx, 'own2'));
+    expect(await life.read(id, 'draft')).toMatchObject({ json });
+    await expect(
+      prisma.$transaction((tx) =>
+        publishInTransaction(life.context, tx, { publicationId: 'own2', id, counts, recordIds: [] }),
+      ),
+    ).rejects.toMatchObject(LOCKED);
+  });
+});
+
+describe('what follows a publication', () => {
+  const edit = (id: string, principal = OWNER) => life.handlers.EditPublished({ id }, callOf(principal));
+  const next = (id: string) => life.handlers.CreateVersion({ id }, callOf(OWNER));
+  const remove = (id: string) => life.handlers.DeleteDraft({ id, ifRevision: '0' }, callOf(OWNER));
+
+  test('an edit draft: opened once, published over the same id, revisions only growing', async () => {
+    const { id } = await life.create();
+    await expect(edit(id, STRANGER)).rejects.toMatchObject({ kind: 'forbidden' });
+    await life.publish(id);
+    expect(await life.read(id, 'draft')).toBe(NOT_FOUND);
+    const [one, two] = await Promise.all([edit(id), edit(id)]);
+    expect(one.document).toEqual(two.document);
+    expect(JSON.parse(String(one.document?.json))).toMatchObject({
+      is_published: false,
+      is_draft: true,
+      status: 'published',
+      revision_id: 3,
+      versions: { is_latest: true, is_latest_draft: true, index: 1 },
+      pids: { oai: { provider: 'oai' } },
+    });
+    await remove(id);
+    await expect(remove(id)).rejects.toMatchObject({ kind: 'not_found', message: 'Not found.' });
+    expect((await edit(id)).document).toMatchObject({ revision: '5' });
+    const changed = { ...GOOD_BODY, pids: {}, metadata: { ...GOOD_METADATA, title: 'Edited' } };
+    expect((await life.update(id, changed)).json['pids']).toMatchObject({ oai: { provider: 'oai' } });
+    await life.publish(id);
+    expect(await life.read(id, 'published')).toMatchObject({
+      revision: 7,
+      json: { metadata: { title: 'Edited', publication_date: '2024-03-01' }, versions: { index: 1 } },
+    });
+  });
+
+  test('a new version: opened once, without date, version and pids; latest moves when it is published', async () => {
+    const first = await life.create({
+      ...GOOD_BODY,
+      metadata: { ...GOOD_METADATA, version: '1.0' },
+    });
+    await expect(next(first.id)).rejects.toMatchObject({
+      message: 'The persistent identifier is not registered.',
+    });
+    await life.handlers.ReservePid({ id: first.id, scheme: 'doi' }, callOf(OWNER));
+    await life.update(first.id, { ...GOOD_BODY, metadata: { ...GOOD_METADATA, publisher: 'GEO' } });
+    await life.publish(first.id);
+
+    const [one, two] = await Promise.all([next(first.id), next(first.id)]);
+    const second = one.document?.id ?? '';
+    expect(two.document?.id).toBe(second);
+    const draft = JSON.parse(String(one.document?.json));
+    expect(draft).toMatchObject({
+      parent: { id: first.parentId },
+      status: 'new_version_draft',
+      is_published: false,
+      pids: {},
+      versions: { is_latest: false, is_latest_draft: true, index: 2 },
+    });
+    expect(Object.keys(draft.metadata)).not.toEqual(expect.arrayContaining(['publication_date']));
+    expect(await life.read(first.id, 'published')).toMatchObject({
+      json: { versions: { is_latest: true, is_latest_draft: false, index: 1 } },
+    });
+    expect((await life.prepare([second], newEntityId())).issues).toEqual([
+      {
+        record: second,
+        field: 'metadata.publication_date',
+        messages: ['Missing data for required field.'],
+      },
+    ]);
+
+    await remove(second);
+    expect(await life.read(first.id, 'published')).toMatchObject({
+      json: { versions: { is_latest_draft: true } },
+    });
+    const third = (await next(first.id)).document?.id ?? '';
+    await life.update(third, GOOD_BODY);
+    life.decisions.set('v2', 'committed');
+    await life.prepare([third], 'v2');
+    expect(await life.read(first.id, 'published')).toMatchObject({
+      json: { versions: { is_latest: false, is_latest_draft: false, index: 1 } },
+    });
+    const latest = await life.handlers.ReadLatest({ id: first.id }, callOf(STRANGER));
+    expect(latest.document).toMatchObject({ id: third, isPublic: true });
+    const listed = await life.handlers.ListVersions({ id: third, size: 10, page: 1 }, callOf(STRANGER));
+    expect([listed.total, listed.documents?.map(({ id }) => id)]).toEqual([2, [third, first.id]]);
+    const paged = await life.handlers.ListVersions({ id: third, size: 1, page: 2 }, callOf(STRANGER));
+    expect([paged.total, paged.documents?.map(({ id }) => id)]).toEqual([2, [first.id]]);
+  });
+
+  test('an embargo opens when its day has come, without anything being done', async () => {
+    const start = life.world.now;
+    const { id } = await life.create({
+      ...GOOD_BODY,
+      access: { record: 'restricted', files: 'restricted', embargo: { active: true, until: '2026-02-01' } },
+    });
+    await life.publish(id);
+    expect(await life.read(id, 'published', STRANGER)).toBe('forbidden: Permission denied.');
+    life.world.now = new Date('2026-02-01T00:00:00Z');
+    expect(await life.read(id, 'published', STRANGER)).toMatchObject({
+      isPublic: true,
+      json: {
+        access: {
+          record: 'public',
+          files: 'public',
+          embargo: { active: false, until: '2026-02-01', reason: null },
+          status: 'metadata-only',
+        },
+      },
+    });
+    life.world.now = start;
+  });
+});

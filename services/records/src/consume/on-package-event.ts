@@ -1,0 +1,47 @@
+import { transact } from '@kr/draft-lifecycle';
+import type { ReceivedEvent } from '@kr/event-bus';
+import type { RecordsContext } from '../context.ts';
+import { releaseManaged } from '../package-relations/release-managed.ts';
+import { writePackageNews } from '../package-relations/set-package-resources.ts';
+import { tellChanged } from '../package-relations/tell-changed.ts';
+import { markPublished, recordsIn } from '../store/package-relation-store.ts';
+
+export const PACKAGE_SUBJECTS = [
+  'knowledge.packages.resources.changed',
+  'knowledge.packages.package.published',
+  'knowledge.packages.draft.deleted',
+] as const;
+
+type PackageEvent = ReceivedEvent<(typeof PACKAGE_SUBJECTS)[number]>;
+
+/** Keeps the resources' side of their relations when the packages service's own call did not arrive. */
+export function onPackageEvent(context: RecordsContext) {
+  return async (events: readonly PackageEvent[]): Promise<void> => {
+    for (const event of events) await follow(context, event);
+  };
+}
+
+async function follow(context: RecordsContext, event: PackageEvent): Promise<void> {
+  switch (event.subject) {
+    case 'knowledge.packages.resources.changed': {
+      const { id, revision, recordIds } = event.payload;
+      return writePackageNews(context, { packageId: id, revision, recordIds });
+    }
+    case 'knowledge.packages.package.published':
+      return showPackage(context, event.payload.id);
+    case 'knowledge.packages.draft.deleted': {
+      const { id, parentId, revision, isPublished } = event.payload;
+      if (isPublished) return;
+      await writePackageNews(context, { packageId: id, revision, recordIds: [] });
+      // Another version may be left; the packages service knows.
+      const known = await context.findPackageIds([parentId]);
+      if (!known.has(parentId)) await releaseManaged(context, parentId);
+    }
+  }
+}
+
+async function showPackage({ lifecycle }: RecordsContext, packageId: string): Promise<void> {
+  await transact(lifecycle, async (tx) => {
+    if (await markPublished(tx, packageId)) await tellChanged(lifecycle, tx, await recordsIn(tx, packageId));
+  });
+}

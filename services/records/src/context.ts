@@ -1,0 +1,80 @@
+import { type Principal, servicePrincipal } from '@kr/caller';
+import { definitions } from '@kr/contracts';
+import { type LifecycleContext, lifecycleContext, newEntityId } from '@kr/draft-lifecycle';
+import { type BusConnection, connectBus, type Relay, startRelay } from '@kr/event-bus';
+import { createClient } from '@kr/rpc';
+import type { Logger } from '@kr/telemetry';
+import type { RecordsConfig } from './config.ts';
+import { recordKind } from './record-kind.ts';
+import { bucketCounts } from './services/bucket-counts.ts';
+import { packageIds } from './services/package-ids.ts';
+import { publicationDecisions } from './services/publication-decisions.ts';
+import { type Database, openDatabase, type Tx } from './store/prisma.ts';
+
+/** What the handlers of records' own RPCs and the consumers reach. */
+export interface RecordsContext {
+  readonly database: Database;
+  readonly lifecycle: LifecycleContext<Tx>;
+  readonly logger: Logger;
+  /** Which of these ids belong to packages or their parents; what fails counts as an error here. */
+  findPackageIds(ids: readonly string[]): Promise<ReadonlySet<string>>;
+}
+
+/** The context with what has to be closed behind it. */
+export interface OpenContext extends RecordsContext {
+  readonly bus: BusConnection;
+  close(): Promise<void>;
+}
+
+/** For what this service does by itself. */
+const SELF: Principal = servicePrincipal('records');
+
+/** Opens the database and the connections to the other services; none of them has to be there yet. */
+export function openContext(config: RecordsConfig, logger: Logger): OpenContext {
+  const database = openDatabase(config.databaseUrl);
+  const bus = connectBus({ servers: config.natsUrl, name: 'records', logger });
+  const relay: Relay = startRelay({
+    databaseUrl: config.databaseUrl,
+    natsConnection: bus,
+    source: 'records',
+    logger,
+  });
+  const packages = { address: config.packagesAddress, audience: 'packages', key: config.packagesKey };
+  const files = createClient(definitions.files, {
+    address: config.filesAddress,
+    audience: 'files',
+    key: config.filesKey,
+  });
+  const publications = createClient(definitions.publications, packages);
+  const packageLife = createClient(definitions.lifecycle, packages);
+  const findPackageIds = packageIds(packageLife, SELF);
+
+  const lifecycle = lifecycleContext<Tx>({
+    kind: recordKind,
+    database,
+    now: () => new Date(),
+    newId: newEntityId,
+    doiPrefix: config.doiPrefix,
+    oaiPrefix: config.oaiPrefix,
+    ticketKeys: config.ticketKeys,
+    describeBuckets: bucketCounts(files, SELF),
+    resolvePublications: publicationDecisions(publications, SELF),
+    // Only the wording of a "not found" hangs on it.
+    findElsewhere: (ids) => findPackageIds(ids).catch(() => new Set<string>()),
+    nudge: relay.nudge,
+    logger,
+  });
+  return {
+    database,
+    lifecycle,
+    logger,
+    findPackageIds,
+    bus,
+    async close() {
+      await relay.stop();
+      for (const client of [files, publications, packageLife]) client.close();
+      await bus.close();
+      await database.$disconnect();
+    },
+  };
+}

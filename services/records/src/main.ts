@@ -1,0 +1,7 @@
+import { createLogger } from '@kr/telemetry';
+import { readConfig } from './config.ts';
+import { startRecordsService } from './service.ts';
+
+const logger = createLogger('records');
+const service = await startRecordsService(readConfig(process.env), logger);
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void service.stop());

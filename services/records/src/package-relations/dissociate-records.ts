@@ -1,0 +1,41 @@
+import type { DissociateRecordsRequest__Output, DissociateRecordsResponse } from '@kr/contracts';
+import { assertUnlocked, findEntities, touchParents, transact, whyMissing } from '@kr/draft-lifecycle';
+import type { CallContext } from '@kr/rpc';
+import type { RecordsContext } from '../context.ts';
+import { lockParents } from './lock-parents.ts';
+
+/**
+ * RPC DissociateRecords: all or none. The right is that on the package, which its service has checked; a resource that
+ * the package does not manage stays as it is.
+ *
+ * @throws ServiceError
+ *   - `not_found`: a person names a resource that does not exist
+ *   - `conflict` (`draft_locked`): a resource is being published
+ */
+export function dissociateRecords({ lifecycle }: Pick<RecordsContext, 'lifecycle'>) {
+  return async (
+    { packageParentId, ids }: DissociateRecordsRequest__Output,
+    { principal }: CallContext,
+  ): Promise<DissociateRecordsResponse> => {
+    const entities = await findEntities(lifecycle, ids);
+    const missing = ids.filter((id) => !entities.has(id));
+    const [absent] = missing;
+    if (absent !== undefined && principal.service === null) {
+      throw (await whyMissing(lifecycle, missing))(absent);
+    }
+
+    await transact(lifecycle, async (tx) => {
+      const held = await lockParents(tx, ids);
+      const leaving = [...held.values()].filter(({ parent }) => parent.managedBy === packageParentId);
+      for (const { draft } of leaving) if (draft !== null) assertUnlocked(draft);
+      const parentIds = [...new Set(leaving.map(({ parent }) => parent.id))];
+      if (parentIds.length === 0) return;
+      await tx.parent.updateMany({
+        where: { id: { in: parentIds } },
+        data: { managedBy: null, managedAt: null },
+      });
+      await touchParents(lifecycle, tx, parentIds);
+    });
+    return {};
+  };
+}

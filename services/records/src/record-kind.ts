@@ -1,0 +1,54 @@
+import { type EntityKind, refKey } from '@kr/draft-lifecycle';
+import { newEvent } from '@kr/event-bus';
+import { forgetRecord, markPublished, packagesOf } from './store/package-relation-store.ts';
+import type { Tx } from './store/prisma.ts';
+
+/** What makes a knowledge resource of an entity (REST document, 2.1, 2.2 and 3). */
+export const recordKind: EntityKind<Tx> = {
+  name: 'record',
+  parentType: 'resource',
+  versionDrops: ['publication_date', 'version'],
+  isEditDraftPublished: false,
+  showsManagement: true,
+  relationKey: 'packages',
+  tail: {},
+  createdTail: {},
+
+  // What is published does not tell of packages that are not.
+  async relations(sql, refs) {
+    const held = await packagesOf(sql, [...new Set(refs.map(({ id }) => id))]);
+    return new Map(
+      refs.map((ref) => {
+        const packages = held.get(ref.id);
+        return [refKey(ref), (ref.form === 'draft' ? packages?.all : packages?.published) ?? []];
+      }),
+    );
+  },
+
+  events: {
+    draftSaved: ({ id, parentId, revision }) =>
+      newEvent('knowledge.records.draft.saved', { id, parentId, revision }, { aggregateId: id, revision }),
+    draftDeleted: ({ id, parentId, revision, isPublished }, packageIds) =>
+      newEvent(
+        'knowledge.records.draft.deleted',
+        { id, parentId, revision, isPublished, packageIds: [...packageIds] },
+        { aggregateId: id, revision },
+      ),
+    published: ({ id, parentId, revision }, { id: publicationId, packageId }) =>
+      newEvent(
+        'knowledge.records.record.published',
+        { id, parentId, revision, publicationId, packageId },
+        { aggregateId: id, revision },
+      ),
+    changed: ({ id, parentId, revision }) =>
+      newEvent('knowledge.records.record.changed', { id, parentId, revision }, { aggregateId: id, revision }),
+  },
+
+  hooks: {
+    // The relation of a published resource outlives its edit draft.
+    draftDeleted: async (tx, { id, isPublished }) => (isPublished ? [] : forgetRecord(tx, id)),
+    published: async (tx, _entities, { packageId }) => {
+      if (packageId !== '') await markPublished(tx, packageId);
+    },
+  },
+};

@@ -1,0 +1,117 @@
+import { fileURLToPath } from 'node:url';
+import { type Definitions, definitions } from '@kr/contracts';
+import {
+  decidePublication,
+  FILE_DELETED_SUBJECTS,
+  followLinks,
+  forgetDeletedFiles,
+  MIGRATIONS as LIFECYCLE,
+  LINK_SUBJECTS,
+  lifecycleHandlers,
+  preparePublication,
+  startJanitor,
+} from '@kr/draft-lifecycle';
+import { type Consumer, MIGRATIONS as EVENT_BUS, startConsumer } from '@kr/event-bus';
+import { startHealth } from '@kr/health';
+import { type Handlers, serve } from '@kr/rpc';
+import { migrate } from '@kr/schema-migration';
+import type { Logger } from '@kr/telemetry';
+import type { RecordsConfig } from './config.ts';
+import { onPackageEvent, PACKAGE_SUBJECTS } from './consume/on-package-event.ts';
+import { type OpenContext, openContext, type RecordsContext } from './context.ts';
+import { associateRecords } from './package-relations/associate-records.ts';
+import { describeRecords } from './package-relations/describe-records.ts';
+import { dissociateRecords } from './package-relations/dissociate-records.ts';
+import { listManagedRecords } from './package-relations/list-managed-records.ts';
+import { setPackageResources } from './package-relations/set-package-resources.ts';
+
+export interface RecordsService {
+  grpcPort: number;
+  healthPort: number;
+  /** Refuses new work, lets running work finish, closes connections. May be called twice. */
+  stop(): Promise<void>;
+}
+
+export const MIGRATIONS = {
+  name: 'records',
+  directory: fileURLToPath(new URL('../migrations', import.meta.url)),
+};
+
+/** RPC name -> the file that answers it. */
+function rpcs(context: RecordsContext): Handlers<Definitions['records']> {
+  return {
+    PreparePublication: preparePublication(context.lifecycle),
+    DecidePublication: decidePublication(context.lifecycle),
+    AssociateRecords: associateRecords(context),
+    DissociateRecords: dissociateRecords(context),
+    DescribeRecords: describeRecords(context),
+    SetPackageResources: setPackageResources(context),
+    ListManagedRecords: listManagedRecords(context),
+  };
+}
+
+/** @throws Error when the database is not there, a migration fails or a port cannot be bound */
+export async function startRecordsService(config: RecordsConfig, logger: Logger): Promise<RecordsService> {
+  await migrate({ databaseUrl: config.databaseUrl, sets: [EVENT_BUS, LIFECYCLE, MIGRATIONS], logger });
+  const context = openContext(config, logger);
+  const grpc = await serve({
+    services: [
+      { definition: definitions.lifecycle, handlers: lifecycleHandlers(context.lifecycle) },
+      { definition: definitions.records, handlers: rpcs(context) },
+    ],
+    host: config.grpcHost,
+    port: config.grpcPort,
+    audience: 'records',
+    key: config.internalKey,
+    logger,
+  });
+  const health = await startHealth({
+    host: config.grpcHost,
+    port: config.healthPort,
+    checks: { database: async () => void (await context.database.$queryRaw`select 1`) },
+    observed: { bus: () => context.bus.check() },
+  });
+  const consumers = startConsumers(context);
+  const janitor = startJanitor(context.lifecycle, { intervalMs: config.janitorEveryMs });
+
+  let stopping: Promise<void> | undefined;
+  const stop = async () => {
+    await Promise.all([grpc.stop(), janitor.stop(), ...consumers.map((consumer) => consumer.stop())]);
+    await health.stop();
+    await context.close();
+  };
+  logger.info({ grpc_port: grpc.port, health_port: health.port }, 'ready');
+  return {
+    grpcPort: grpc.port,
+    healthPort: health.port,
+    stop: () => {
+      stopping ??= stop();
+      return stopping;
+    },
+  };
+}
+
+function startConsumers(context: OpenContext): Consumer[] {
+  const { bus: connection, database, lifecycle, logger } = context;
+  const shared = { connection, database, logger };
+  return [
+    startConsumer<(typeof PACKAGE_SUBJECTS)[number]>({
+      ...shared,
+      durable: 'records-follow-packages',
+      subjects: PACKAGE_SUBJECTS,
+      handleBatch: onPackageEvent(context),
+    }),
+    startConsumer<(typeof LINK_SUBJECTS)[number]>({
+      ...shared,
+      durable: 'records-follow-links',
+      subjects: LINK_SUBJECTS,
+      handleBatch: followLinks(lifecycle),
+    }),
+    startConsumer({
+      ...shared,
+      durable: 'records-forget-deleted-files',
+      subjects: FILE_DELETED_SUBJECTS,
+      handleBatch: forgetDeletedFiles(lifecycle),
+    }),
+  ];
+}

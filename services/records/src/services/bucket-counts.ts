@@ -1,0 +1,19 @@
+import type { Principal } from '@kr/caller';
+import type { definitions } from '@kr/contracts';
+import type { LifecycleDeps } from '@kr/draft-lifecycle';
+import type { Client } from '@kr/rpc';
+
+type Files = Pick<Client<typeof definitions.files>, 'describeBuckets'>;
+
+/** Counts of buckets, as the files service has them. */
+export function bucketCounts(files: Files, self: Principal): LifecycleDeps['describeBuckets'] {
+  return async (entityIds) => {
+    const { buckets } = await files.describeBuckets({ entityIds: [...entityIds] }, self);
+    return new Map(
+      buckets.map(({ entityId, entries, pending, totalBytes, keys }) => [
+        entityId,
+        { entries, pending, totalBytes: Number(totalBytes), keys },
+      ]),
+    );
+  };
+}

@@ -1,0 +1,91 @@
+import type { LifecycleSql } from '@kr/draft-lifecycle';
+
+export interface PackageIds {
+  /** Every package version that holds the record, in the order it was added. */
+  all: readonly string[];
+  /** Those of them that are published. */
+  published: readonly string[];
+}
+
+/** The package versions that hold these records; one statement whatever their number. */
+export async function packagesOf(
+  sql: LifecycleSql,
+  recordIds: readonly string[],
+): Promise<ReadonlyMap<string, PackageIds>> {
+  const rows = await sql.$queryRawUnsafe<{ record_id: string; all: string[]; published: string[] }[]>(
+    `select r.record_id, array_agg(r.package_id order by r.added_at, r.package_id) as all,
+            coalesce(array_agg(r.package_id order by r.added_at, r.package_id) filter (where v.is_published), '{}')
+              as published
+     from packaged_record r join package_version v on v.package_id = r.package_id
+     where r.record_id = any($1::text[])
+     group by r.record_id`,
+    recordIds,
+  );
+  return new Map(rows.map(({ record_id, all, published }) => [record_id, { all, published }]));
+}
+
+/**
+ * Writes down which records a package version holds, unless newer news of it is known.
+ *
+ * @returns the records that came or went; undefined when the news was old
+ */
+export async function replacePackageRecords(
+  tx: LifecycleSql,
+  {
+    packageId,
+    revision,
+    recordIds,
+  }: { packageId: string; revision: string | number; recordIds: readonly string[] },
+  at: Date,
+): Promise<string[] | undefined> {
+  const isNews = await tx.$executeRawUnsafe(
+    `insert into package_version (package_id, revision) values ($1, $2::bigint)
+     on conflict (package_id) do update set revision = excluded.revision
+     where package_version.revision < excluded.revision`,
+    packageId,
+    Number(revision),
+  );
+  if (isNews === 0) return undefined;
+  const rows = await tx.$queryRawUnsafe<{ record_id: string }[]>(
+    `with gone as (
+       delete from packaged_record where package_id = $1 and record_id <> all($2::text[]) returning record_id
+     ), come as (
+       insert into packaged_record (package_id, record_id, added_at)
+       select $1, id, $3::timestamptz from unnest($2::text[]) as id
+       on conflict do nothing returning record_id
+     )
+     select record_id from gone union select record_id from come`,
+    packageId,
+    recordIds,
+    at.toISOString(),
+  );
+  return rows.map((row) => row.record_id);
+}
+
+/** Writes down that a package version is published; false when that was known. */
+export async function markPublished(tx: LifecycleSql, packageId: string): Promise<boolean> {
+  const written = await tx.$executeRawUnsafe(
+    `insert into package_version (package_id, is_published) values ($1, true)
+     on conflict (package_id) do update set is_published = true where not package_version.is_published`,
+    packageId,
+  );
+  return written > 0;
+}
+
+/** Takes a record that is gone out of every package version; answers with those that held it. */
+export async function forgetRecord(tx: LifecycleSql, recordId: string): Promise<string[]> {
+  const rows = await tx.$queryRawUnsafe<{ package_id: string }[]>(
+    'delete from packaged_record where record_id = $1 returning package_id',
+    recordId,
+  );
+  return rows.map((row) => row.package_id);
+}
+
+/** The records that a package version holds. */
+export async function recordsIn(sql: LifecycleSql, packageId: string): Promise<string[]> {
+  const rows = await sql.$queryRawUnsafe<{ record_id: string }[]>(
+    'select record_id from packaged_record where package_id = $1',
+    packageId,
+  );
+  return rows.map((row) => row.record_id);
+}
