@@ -1,0 +1,226 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { appendEvents, connectBus, newEvent, type ReceivedEvent, startConsumer } from '@kr/event-bus';
+import { createLogger } from '@kr/telemetry';
+import { startNats, type TestNats, until } from '@kr/testbed';
+import { filesystemBlobStore } from './blob/filesystem-blob-store.ts';
+import { connectDatabase } from './store/prisma.ts';
+import { sweepOrphans } from './sweep/sweep-orphans.ts';
+import {
+  type FilesUnderTest,
+  GATEWAY,
+  KEYS,
+  PACKAGES,
+  refusalOf,
+  startFilesUnderTest,
+} from './testing/files-under-test.ts';
+
+const silent = createLogger('test', { write: () => {} });
+
+describe('the files service', () => {
+  let nats: TestNats;
+  let files: FilesUnderTest;
+  beforeAll(async () => {
+    nats = await startNats();
+    files = await startFilesUnderTest({}, nats.url);
+  });
+  afterAll(async () => {
+    await files.stop();
+    await nats.stop();
+  });
+
+  const ready = async () => {
+    const response = await fetch(`http://127.0.0.1:${files.service.healthPort}/readyz`);
+    return [response.status, await response.json()];
+  };
+
+  test('is ready with its database and its storage', async () => {
+    expect(await ready()).toEqual([200, { status: 'ok', checks: { database: 'ok', storage: 'ok' } }]);
+  });
+
+  test('keeps everything over a restart', async () => {
+    await files.upload('restart-001', 'a.txt', 'kept');
+    const before = await files.list('restart-001');
+    await files.restart();
+    expect(await files.list('restart-001')).toEqual(before);
+    expect(String((await files.get('restart-001', 'a.txt')).body)).toBe('kept');
+  });
+
+  test('tells of completed and deleted files, once each, in order', async () => {
+    const bus = connectBus({ servers: nats.url, name: 'test', logger: silent });
+    const database = connectDatabase(files.config.databaseUrl, 1);
+    const heard: ReceivedEvent[] = [];
+    const consumer = startConsumer({
+      connection: bus,
+      durable: 'test-entries',
+      subjects: ['knowledge.files.entry.completed', 'knowledge.files.entry.deleted'],
+      handleBatch: async (events) => {
+        heard.push(...events.filter(({ aggregateId }) => aggregateId === 'events-0001'));
+      },
+      database,
+      logger: silent,
+    });
+    await files.upload('events-0001', 'a.txt', 'a');
+    await files.upload('events-0001', 'b.txt', 'b');
+    await files.client.commitUpload({ ticket: files.ticket('events-0001'), key: 'b.txt' }, GATEWAY);
+    await files.client.deleteEntries({ ticket: files.ticket('events-0001') }, GATEWAY);
+    await until(() => Promise.resolve(heard.length >= 4));
+    const seen = heard.map(({ subject, payload }) => [
+      subject.split('.').at(-1),
+      'key' in payload && payload.key,
+    ]);
+    expect(seen.slice(0, 2)).toEqual([
+      ['completed', 'a.txt'],
+      ['completed', 'b.txt'],
+    ]);
+    expect(seen.slice(2).sort()).toEqual([
+      ['deleted', 'a.txt'],
+      ['deleted', 'b.txt'],
+    ]);
+    const revisions = heard.map(({ revision }) => revision);
+    expect(revisions).toEqual(revisions.toSorted((a, b) => a - b));
+    await consumer.stop();
+    await bus.close();
+    await database.$disconnect();
+  });
+
+  test('removes the files of an entity that is gone, and only those', async () => {
+    await files.upload('gone-000001', 'a.txt', 'a');
+    await files.upload('stays-00001', 'a.txt', 'a');
+    await files.client.sealBuckets({ publicationId: 'x', epoch: 1, entityIds: ['public-0001'] }, PACKAGES);
+    await files.client.decideBuckets(
+      { publicationId: 'x', isCommitted: true, publishedIds: ['public-0001'] },
+      PACKAGES,
+    );
+    const database = connectDatabase(files.config.databaseUrl, 1);
+    const deleted = (id: string, isPublished: boolean) =>
+      newEvent(
+        'knowledge.records.draft.deleted',
+        { id, parentId: 'p', revision: 1, isPublished },
+        { aggregateId: id, revision: 1 },
+      );
+    await appendEvents(database, [
+      deleted('stays-00001', true),
+      deleted('public-0001', false),
+      deleted('gone-000001', false),
+      deleted('never-00001', false),
+    ]);
+    await until(async () => (await files.list('gone-000001')).length === 0);
+    const refusal = { kind: 'not_found', message: 'The persistent identifier does not exist.' };
+    expect(await refusalOf(files.start('gone-000001', 'late.txt'))).toEqual(refusal);
+    await until(
+      async () =>
+        JSON.stringify(await refusalOf(files.start('never-00001', 'late.txt'))) === JSON.stringify(refusal),
+    );
+    expect((await files.get('gone-000001', 'a.txt')).status).toBe(404);
+    expect(await files.list('stays-00001')).toHaveLength(1);
+    const { rows } = await files.sql.query("select state from bucket where entity_id = 'public-0001'");
+    expect(rows).toEqual([{ state: 'immutable' }]);
+    await database.$disconnect();
+  });
+});
+
+describe('a process that is killed', () => {
+  let files: FilesUnderTest;
+  let child: ChildProcess | undefined;
+  beforeAll(async () => {
+    files = await startFilesUnderTest();
+  });
+  afterAll(async () => {
+    child?.kill('SIGKILL');
+    await files.stop();
+  });
+
+  /** The service as its own process, on the same database and storage. */
+  async function startProcess(): Promise<number> {
+    const { config } = files;
+    child = spawn(process.execPath, ['--import', '@kr/telemetry/preload', 'src/main.ts'], {
+      cwd: fileURLToPath(new URL('..', import.meta.url)),
+      env: {
+        DATABASE_URL: config.databaseUrl.href,
+        NATS_URL: config.natsUrl.href,
+        INTERNAL_KEY: KEYS.internal,
+        FILES_TICKET_KEY: KEYS.tickets,
+        PACKAGES_ADDRESS: config.packagesAddress,
+        PACKAGES_KEY: KEYS.packages,
+        STORAGE_DIR: config.storageDir,
+      },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    if (child.stdout === null) throw new Error('no output');
+    for await (const line of createInterface({ input: child.stdout })) {
+      const { msg, content_port: port } = JSON.parse(line);
+      if (msg === 'ready') return port;
+    }
+    throw new Error('the process has ended');
+  }
+
+  test('between the rename and the row leaves an orphan and a pending file, nothing else', async () => {
+    await files.start('killed-0001', 'a.bin');
+    const port = await startProcess();
+    const holder = await files.sql.connect();
+    await holder.query('begin');
+    await holder.query("select 1 from bucket where entity_id = 'killed-0001' for update");
+    const upload = fetch(`http://127.0.0.1:${port}/content/killed-0001/a.bin`, {
+      method: 'PUT',
+      headers: { 'kr-ticket': files.ticket('killed-0001') },
+      body: 'bytes',
+    });
+    await until(async () => (await files.storedFiles()).objects.length === 1);
+    const exited = child === undefined ? undefined : once(child, 'exit');
+    child?.kill('SIGKILL');
+    await exited;
+    await expect(upload).rejects.toThrow();
+    await holder.query('commit');
+    holder.release();
+
+    await files.restart();
+    expect((await files.list('killed-0001')).map(({ isCompleted }) => isCompleted)).toEqual([false]);
+    expect((await files.sql.query('select count(*)::int as n from object')).rows).toEqual([{ n: 0 }]);
+    expect((await files.storedFiles()).objects).toHaveLength(1);
+    const database = connectDatabase(files.config.databaseUrl, 1);
+    const blobs = await filesystemBlobStore(files.config.storageDir);
+    await sweepOrphans({
+      database,
+      blobs,
+      now: () => new Date(Date.now() + 1_000),
+      logger: silent,
+      graceMs: 0,
+    });
+    await database.$disconnect();
+    expect((await files.storedFiles()).objects).toEqual([]);
+    expect((await files.put('killed-0001', 'a.bin', 'bytes')).status).toBe(200);
+  });
+
+  test('while bytes flow leaves a temporary file that the sweep takes, and a pending file', async () => {
+    await files.start('killed-0002', 'a.bin');
+    const port = await startProcess();
+    const body = new ReadableStream({
+      start: (controller) => controller.enqueue(new Uint8Array(100_000)),
+    });
+    const upload = fetch(`http://127.0.0.1:${port}/content/killed-0002/a.bin`, {
+      method: 'PUT',
+      headers: { 'kr-ticket': files.ticket('killed-0002') },
+      body,
+      duplex: 'half',
+    });
+    await until(async () => (await files.storedFiles()).tmp.length === 1);
+    child?.kill('SIGKILL');
+    await expect(upload).rejects.toThrow();
+    const blobs = await filesystemBlobStore(files.config.storageDir);
+    expect(await blobs.removeUnfinished(new Date(Date.now() + 1_000))).toBe(1);
+    expect((await files.list('killed-0002')).map(({ isCompleted }) => isCompleted)).toEqual([false]);
+  });
+
+  test('stops by itself when it is asked to', async () => {
+    await startProcess();
+    const exited = child === undefined ? [] : once(child, 'exit');
+    const asked = performance.now();
+    child?.kill('SIGTERM');
+    expect(await exited).toEqual([0, null]);
+    expect(performance.now() - asked).toBeLessThan(4_000);
+  });
+});
