@@ -1,5 +1,7 @@
+import { createLogger } from '@kr/telemetry';
 import { readConfig } from './config.ts';
 import { startSearchService } from './service.ts';
 
-const service = await startSearchService(readConfig(process.env));
+const logger = createLogger('search');
+const service = await startSearchService(readConfig(process.env), logger);
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void service.stop());

@@ -4,7 +4,7 @@ import { connectBus, MIGRATIONS, startConsumer } from '@kr/event-bus';
 import { startHealth } from '@kr/health';
 import { createClient, serve } from '@kr/rpc';
 import { migrate } from '@kr/schema-migration';
-import { createLogger, type Logger } from '@kr/telemetry';
+import type { Logger } from '@kr/telemetry';
 import pg from 'pg';
 import type { SearchConfig } from './config.ts';
 import { applyEvents } from './consume/apply-events.ts';
@@ -31,8 +31,7 @@ const UPKEEP_INTERVAL_MS = 60_000;
 const TOMBSTONE_LIFE_MS = 30 * 86_400_000;
 
 /** @throws Error when the database is not there, a migration fails or a port is taken */
-export async function startSearchService(config: SearchConfig): Promise<SearchService> {
-  const logger = createLogger('search');
+export async function startSearchService(config: SearchConfig, logger: Logger): Promise<SearchService> {
   const databaseUrl = config.databaseUrl.href;
   await migrate({ databaseUrl, sets: [MIGRATIONS, SEARCH_MIGRATIONS], logger });
 
@@ -90,7 +89,8 @@ export async function startSearchService(config: SearchConfig): Promise<SearchSe
   const health = await startHealth({
     host: config.healthHost,
     port: config.healthPort,
-    checks: { database: async () => void (await deadLetters.query('SELECT 1')), bus: () => bus.check() },
+    checks: { database: async () => void (await deadLetters.query('SELECT 1')) },
+    observed: { bus: () => bus.check() },
   });
   logger.info({ grpc_port: server.port, health_port: health.port }, 'ready');
 

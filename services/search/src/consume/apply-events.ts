@@ -6,7 +6,7 @@ import type {
   Tombstone,
 } from '../engine/search-engine.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
-import { type FetchPlan, type IndexedEvent, planFetches } from './plan-fetches.ts';
+import { type FetchPlan, higher, type IndexedEvent, planFetches } from './plan-fetches.ts';
 
 /**
  * Brings the index to the present state of everything that a batch of events names, in one transaction: a package
@@ -70,7 +70,8 @@ function changesOf(
     if (draft) entities.push(draft);
     else if (draftGone) {
       const parentId = publishedForm?.parentId || draftGone.parentId;
-      tombstones.push({ ...draftGone, id, form: 'draft', kind, parentId });
+      const revision = higher(draftGone.revision, publishedForm?.revision ?? '0');
+      tombstones.push({ id, form: 'draft', kind, parentId, revision });
     }
     if (published === 'required' && !publishedForm) throw new Error(`${kind} ${id} is not published`);
     if (publishedForm && (published === 'required' || (published === 'known' && !unknownIds.has(id)))) {

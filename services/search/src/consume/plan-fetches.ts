@@ -29,7 +29,7 @@ export interface FetchPlan {
    */
   published: 'required' | 'known' | 'untouched';
   /** The mark to leave if the entity has no draft; null when no event said that the draft went. */
-  draftGone: Pick<Tombstone, 'parentId' | 'revision' | 'deletedAt'> | null;
+  draftGone: Pick<Tombstone, 'parentId' | 'revision'> | null;
 }
 
 /** Turns a batch of events into one fetch for each entity, whatever their order and however often they come. */
@@ -50,7 +50,8 @@ function plansOf(event: IndexedEvent): FetchPlan[] {
     id,
     kind,
     published: 'required',
-    draftGone: { parentId, revision: '0', deletedAt: event.time.toISOString() },
+    // The published form tells: a publication's change number is above those of the drafts before it.
+    draftGone: { parentId, revision: '0' },
   });
   const kind = event.subject.startsWith('knowledge.packages.') ? 'package' : 'record';
   switch (event.subject) {
@@ -60,9 +61,8 @@ function plansOf(event: IndexedEvent): FetchPlan[] {
     case 'knowledge.records.draft.deleted':
     case 'knowledge.packages.draft.deleted': {
       const { id, parentId, revision, packageIds } = event.payload;
-      const draftGone = { parentId, revision, deletedAt: event.time.toISOString() };
       return [
-        { id, kind, published: 'untouched', draftGone },
+        { id, kind, published: 'untouched', draftGone: { parentId, revision } },
         ...packageIds.map((packageId) => changed(packageId, 'package')),
       ];
     }
@@ -106,6 +106,10 @@ function merge(plans: Map<string, FetchPlan>, next: FetchPlan): void {
 
 function later(one: FetchPlan['draftGone'], other: FetchPlan['draftGone']): FetchPlan['draftGone'] {
   if (one === null || other === null) return one ?? other;
-  const last = one.deletedAt >= other.deletedAt ? one : other;
-  return { ...last, parentId: last.parentId || one.parentId || other.parentId };
+  return { parentId: one.parentId || other.parentId, revision: higher(one.revision, other.revision) };
+}
+
+/** The higher of two change numbers. */
+export function higher(one: string, other: string): string {
+  return BigInt(one) > BigInt(other) ? one : other;
 }

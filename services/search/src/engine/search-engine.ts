@@ -34,8 +34,8 @@ export interface Tombstone {
   form: EntityForm;
   kind: EntityKind;
   parentId: string;
+  /** The change number of the deletion, as decimal text: what comes back has a higher one. */
   revision: string;
-  deletedAt: string;
 }
 
 export interface IndexChanges {
@@ -113,8 +113,8 @@ export interface SearchEngine {
   kindsOf(ids: readonly string[]): Promise<ReadonlyMap<string, EntityKind>>;
   /** Ids of documents whose embargo has passed since they were written. */
   withPassedEmbargo(now: Date, limit: number): Promise<{ id: string; kind: EntityKind }[]>;
-  /** Forgets marks of forms that were deleted before an instant. */
-  sweepTombstones(deletedBefore: Date): Promise<void>;
+  /** Forgets marks that were written before an instant. */
+  sweepTombstones(writtenBefore: Date): Promise<void>;
   /** Live documents. */
   count(): Promise<number>;
 }

@@ -60,8 +60,8 @@ export function postgresEngine({
       );
       return rows;
     },
-    sweepTombstones: async (deletedBefore) => {
-      await writers.query('DELETE FROM index_document WHERE deleted_at < $1', [deletedBefore]);
+    sweepTombstones: async (writtenBefore) => {
+      await writers.query('DELETE FROM index_document WHERE deleted_at < $1', [writtenBefore]);
     },
     count: async () => {
       const { rows } = await writers.query<{ count: string }>(

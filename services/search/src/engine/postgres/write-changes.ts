@@ -68,13 +68,11 @@ function tombstoneRow(tombstone: Tombstone) {
     kind: tombstone.kind,
     parent_id: tombstone.parentId,
     revision: tombstone.revision,
-    deleted_at: tombstone.deletedAt,
   };
 }
 
 /**
- * A live row gives way to its own revision (what is beside the content may have changed) and to later ones. A mark
- * gives way to what was saved after the deletion only: its revision is not always known.
+ * A row gives way to later revisions, a live one also to its own: what is beside the content may have changed.
  */
 const UPSERT = `
   WITH incoming AS (
@@ -98,8 +96,7 @@ const UPSERT = `
       revision = excluded.revision, deleted_at = NULL, publication_from = excluded.publication_from,
       publication_to = excluded.publication_to, terms = excluded.terms, facets = excluded.facets,
       document = excluded.document
-    WHERE CASE WHEN d.deleted_at IS NULL THEN excluded.revision >= d.revision
-      ELSE excluded.updated_at > d.deleted_at END
+    WHERE excluded.revision > d.revision OR (excluded.revision = d.revision AND d.deleted_at IS NULL)
     RETURNING id, form
   ), cleared AS (
     DELETE FROM index_box b USING written w WHERE b.id = w.id AND b.form = w.form
@@ -112,20 +109,20 @@ const UPSERT = `
 const BURY = `
   WITH marks AS (
     SELECT * FROM jsonb_to_recordset($1::jsonb) AS x (
-      id text, form text, kind text, parent_id text, revision bigint, deleted_at timestamptz
+      id text, form text, kind text, parent_id text, revision bigint
     )
   ), buried AS (
     INSERT INTO index_document AS d (
       id, form, kind, parent_id, owner_id, record_access, version_index, created_at, updated_at, revision,
       deleted_at, document
     )
-    SELECT id, form, kind, parent_id, '', 'restricted', 0, deleted_at, deleted_at, revision, deleted_at, '{}'
+    SELECT id, form, kind, parent_id, '', 'restricted', 0, now(), now(), revision, now(), '{}'
     FROM marks
     ON CONFLICT (id, form) DO UPDATE SET
-      revision = greatest(d.revision, excluded.revision), deleted_at = greatest(d.deleted_at, excluded.deleted_at),
+      revision = excluded.revision, deleted_at = excluded.deleted_at,
       embargo_until = NULL, publication_from = NULL, publication_to = NULL, terms = '', facets = '{}',
       document = '{}', is_latest = false, is_latest_draft = false, has_draft = false
-    WHERE d.deleted_at IS NOT NULL OR d.created_at <= excluded.deleted_at
+    WHERE excluded.revision >= d.revision
     RETURNING id, form
   )
   DELETE FROM index_box b USING buried w WHERE b.id = w.id AND b.form = w.form`;
