@@ -1,4 +1,3 @@
-import { objectBody } from '../entity-body.ts';
 import type { EntityDeps } from '../entity-deps.ts';
 import { type Endpoint, json } from '../http/endpoint.ts';
 import { authoriseLinks } from './authorise-links.ts';
@@ -9,7 +8,7 @@ export function createLink(deps: EntityDeps): Endpoint {
   return async (call) => {
     const ticket = await authoriseLinks(deps, call);
     const { link } = await deps.clients.accessLinks.createLink(
-      { ticket, body: objectBody(call.body) },
+      { ticket, body: call.rawBody },
       call.principal,
     );
     return json(201, linkReply(link));

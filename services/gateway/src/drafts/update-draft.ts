@@ -1,4 +1,3 @@
-import { entityBody } from '../entity-body.ts';
 import { type EntityDeps, entityReply } from '../entity-deps.ts';
 import { demandedRevision } from '../http/conditional.ts';
 import { type Endpoint, param } from '../http/endpoint.ts';
@@ -10,7 +9,7 @@ export function updateDraft(deps: EntityDeps): Endpoint {
       {
         id: param(call, 'id'),
         ifRevision: demandedRevision(call.headers['if-match']),
-        body: entityBody(call.body),
+        body: call.rawBody,
       },
       call.principal,
     );

@@ -1,7 +1,7 @@
 import type { NewEntry } from '@kr/contracts';
 import { type Issue, ServiceError } from '@kr/service-error';
-import { invalidInput, isObject } from '../entity-body.ts';
 import { type Endpoint, json } from '../http/endpoint.ts';
+import { invalidInput, isObject } from '../http/json-object.ts';
 import { fileListJson } from '../rendering/file-json.ts';
 import { authoriseEnabledFiles, type FilesDeps, fileHolder } from './authorise-files.ts';
 

@@ -1,5 +1,5 @@
-import { objectBody } from '../entity-body.ts';
 import { type Endpoint, json, param } from '../http/endpoint.ts';
+import { objectBody } from '../http/json-object.ts';
 import { authoriseEnabledFiles, type FilesDeps } from './authorise-files.ts';
 import { fileReply } from './file-reply.ts';
 

@@ -14,6 +14,8 @@ export interface Call {
   method: string;
   /** The decoded body of routes that take JSON; undefined when it was empty. */
   body: unknown;
+  /** The same body as it came, for services that decode it themselves. */
+  rawBody: Buffer;
   /** The undecoded body, for routes that take bytes. */
   bytes: Readable;
   principal: Principal;

@@ -41,12 +41,16 @@ export function serveRoute(route: Route, deps: ServeRouteDeps): RequestHandler {
       headers: request.headers,
       method: request.method,
       body: undefined,
+      rawBody: Buffer.alloc(0),
       bytes: request,
       principal,
       baseUrl,
       signal,
     };
-    if (route.takes === 'json') call.body = decodeJsonBody(await readBody(request, deps.bodyLimits));
+    if (route.takes === 'json') {
+      call.rawBody = await readBody(request, deps.bodyLimits);
+      call.body = decodeJsonBody(call.rawBody);
+    }
     await sendReply(response, await route.endpoint(call), call, mediaType);
   };
 }

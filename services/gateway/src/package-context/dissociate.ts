@@ -6,9 +6,13 @@ import { idListBody } from '../resources/id-list-body.ts';
 /** POST /api/packages/{id}/context/actions/dissociate: all the resources or none. */
 export function dissociate(clients: Clients): Endpoint {
   return async (call) => {
-    const action = { form: 'FORM_UNSPECIFIED', action: 'manage_context' } as const;
-    const ids = await checkedBody(clients, action, call, (body) => idListBody(body, 'records'));
-    await clients.packages.dissociate({ packageId: param(call, 'id'), ids }, call.principal);
+    const change = (ids: string[]) =>
+      clients.packages.dissociate({ packageId: param(call, 'id'), ids }, call.principal);
+    const ids = await checkedBody(
+      () => idListBody(call.body, 'records'),
+      () => change([]),
+    );
+    await change(ids);
     return noContent();
   };
 }

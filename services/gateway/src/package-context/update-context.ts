@@ -1,15 +1,19 @@
 import { ServiceError } from '@kr/service-error';
 import type { Clients } from '../clients.ts';
-import { invalidInput, isObject } from '../entity-body.ts';
 import { type Endpoint, noContent, param } from '../http/endpoint.ts';
+import { invalidInput, isObject } from '../http/json-object.ts';
 import { checkedBody } from '../resources/checked-body.ts';
 
 /** PUT /api/packages/{id}/context: the settings of the context. */
 export function updateContext(clients: Clients): Endpoint {
   return async (call) => {
-    const action = { form: 'FORM_UNSPECIFIED', action: 'manage_context' } as const;
-    const recordPolicy = await checkedBody(clients, action, call, readPolicy);
-    await clients.packages.updateContext({ packageId: param(call, 'id'), recordPolicy }, call.principal);
+    const change = (recordPolicy: string) =>
+      clients.packages.updateContext({ packageId: param(call, 'id'), recordPolicy }, call.principal);
+    const recordPolicy = await checkedBody(
+      () => readPolicy(call.body),
+      () => change(''),
+    );
+    await change(recordPolicy);
     return noContent();
   };
 }

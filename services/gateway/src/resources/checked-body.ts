@@ -1,27 +1,21 @@
-import type { Clients } from '../clients.ts';
-import { type Call, param } from '../http/endpoint.ts';
-
-export interface PackageAction {
-  form: 'FORM_DRAFT' | 'FORM_UNSPECIFIED';
-  /** The action of the policy table that the body is for. */
-  action: 'manage_resources' | 'manage_context';
-}
+import { ServiceError } from '@kr/service-error';
 
 /**
- * What `read` makes of the body. A bad body is reported only to who may do the action: whoever may not hears that.
+ * What `read` makes of a body. What is wrong with a body is only told to who may do what it is for: for a bad body
+ * the service is asked to do nothing, and if it refuses for another reason, that is the answer.
  *
- * @throws ServiceError what kept the caller from the action; else what `read` throws
+ * @throws ServiceError what `doNothing` throws unless it is `invalid`; else what `read` throws
  */
 export async function checkedBody<Value>(
-  clients: Clients,
-  { form, action }: PackageAction,
-  call: Call,
-  read: (body: unknown) => Value,
+  read: () => Value,
+  doNothing: () => Promise<unknown>,
 ): Promise<Value> {
   try {
-    return read(call.body);
+    return read();
   } catch (invalid) {
-    await clients.lifecycle.package.authorise({ id: param(call, 'id'), form, action }, call.principal);
+    await doNothing().catch((thrown: unknown) => {
+      if (ServiceError.from(thrown).kind !== 'invalid') throw thrown;
+    });
     throw invalid;
   }
 }

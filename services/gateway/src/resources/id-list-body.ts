@@ -1,5 +1,5 @@
 import { type Issue, ServiceError } from '@kr/service-error';
-import { invalidInput, isObject } from '../entity-body.ts';
+import { invalidInput, isObject } from '../http/json-object.ts';
 
 const MOST_IDS = 100;
 

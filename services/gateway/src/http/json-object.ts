@@ -1,16 +1,5 @@
 import { ServiceError } from '@kr/service-error';
 
-/**
- * The body of a draft as its service takes it. Nothing, `null` and `[]` are an empty draft.
- *
- * @throws ServiceError `invalid`: neither those nor an object
- */
-export function entityBody(body: unknown): Buffer {
-  if (body === undefined || body === null || (Array.isArray(body) && body.length === 0))
-    return Buffer.from('{}');
-  return objectBody(body);
-}
-
 /** A JSON object as its service takes it. @throws ServiceError `invalid`: not an object */
 export function objectBody(body: unknown): Buffer {
   if (!isObject(body)) throw invalidInput();

@@ -1,0 +1,373 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { ServiceError } from '@kr/service-error';
+import { until } from '@kr/testbed';
+import { type GatewayUnderTest, startGateway } from '../gateway-fixture.ts';
+
+let gateway: GatewayUnderTest;
+let token: string;
+
+beforeAll(async () => {
+  gateway = await startGateway();
+  ({ token } = await gateway.createUser('ada'));
+});
+afterAll(() => gateway.stop());
+beforeEach(() => {
+  gateway.script.records = {
+    Authorise: async ({ id, form, action }) => ({
+      ticket: `${id} ${form} ${action}`,
+      filesEnabled: true,
+      order: ['a.txt'],
+    }),
+  };
+});
+
+const AT = { createdAt: { seconds: 1795244083, nanos: 1_000 }, updatedAt: { seconds: 1795244084 } };
+const PENDING = { key: 'ü.txt', ...AT, metadataJson: Buffer.from('null') };
+const DRAFT = '/api/records/e7vvn-90a62/draft/files';
+
+async function ask(path: string, init: Parameters<GatewayUnderTest['fetch']>[1] = {}) {
+  const response = await gateway.fetch(path, { token, ...init });
+  const body = await response.text();
+  return { status: response.status, body: body === '' ? '' : JSON.parse(body) };
+}
+
+describe('files', () => {
+  test('are listed with their links, for the ticket of the entity’s service', async () => {
+    const tickets: string[] = [];
+    gateway.script.files.ListEntries = async ({ ticket }) => {
+      tickets.push(ticket);
+      return { entries: [PENDING] };
+    };
+    const self = `${gateway.baseUrl}${DRAFT}`;
+    const file = `${self}/%C3%BC.txt`;
+    expect([await ask(DRAFT), tickets]).toEqual([
+      {
+        status: 200,
+        body: {
+          enabled: true,
+          links: { self, archive: `${self}-archive` },
+          entries: [
+            {
+              key: 'ü.txt',
+              created: '2026-11-21 06:54:43.000001',
+              updated: '2026-11-21 06:54:44.000000',
+              status: 'pending',
+              metadata: null,
+              links: { self: file, content: `${file}/content`, commit: `${file}/commit` },
+            },
+          ],
+          default_preview: null,
+          order: ['a.txt'],
+        },
+      },
+      ['e7vvn-90a62 FORM_DRAFT read_draft_files'],
+    ]);
+  });
+
+  test('that are disabled are listed as such and otherwise refused', async () => {
+    gateway.script.records = { Authorise: async () => ({ filesEnabled: false }) };
+    const self = `${gateway.baseUrl}/api/records/x/files`;
+    expect(await ask('/api/records/x/files')).toEqual({
+      status: 200,
+      body: { enabled: false, links: { self, archive: `${self}-archive` } },
+    });
+    const refused = { status: 403, body: { status: 403, message: 'Files are not enabled.' } };
+    expect(await ask(DRAFT, { method: 'POST', body: '[]' })).toEqual(refused);
+    expect(await ask(`${DRAFT}/a/content`)).toEqual(refused);
+  });
+
+  test('start with their keys and whatever else is told of them', async () => {
+    let started: unknown;
+    gateway.script.files.StartUploads = async ({ entries }) => {
+      started = entries.map(({ key, metadataJson }) => [key, metadataJson.toString()]);
+      return { entries: [] };
+    };
+    const body = JSON.stringify([{ key: 'a' }, { key: 'b', metadata: { width: 3 }, size: 1 }]);
+    const { status } = await ask(DRAFT, { method: 'POST', body });
+    expect([status, started]).toEqual([
+      201,
+      [
+        ['a', ''],
+        ['b', '{"metadata":{"width":3},"size":1}'],
+      ],
+    ]);
+  });
+
+  test.each<[body: string, issues: string[]]>([
+    ['{}', ['_schema: Invalid input type.']],
+    ['"a"', ['_schema: Invalid input type.']],
+    [
+      '[{}, {"key":1}, {"key":null}, "a"]',
+      [
+        '0.key: Missing data for required field.',
+        '1.key: Not a valid string.',
+        '2.key: Field may not be null.',
+        '3._schema: Invalid input type.',
+      ],
+    ],
+  ])('do not start with %s', async (body, issues) => {
+    const answer = await ask(DRAFT, { method: 'POST', body });
+    const said = answer.body.errors.map(
+      (one: { field: string; messages: string[] }) => `${one.field}: ${one.messages}`,
+    );
+    expect([answer.status, said]).toEqual([400, issues]);
+  });
+
+  test('that are complete tell everything', async () => {
+    gateway.script.files.CommitUpload = async ({ key }) => ({
+      entry: {
+        ...PENDING,
+        key,
+        isCompleted: true,
+        metadataJson: Buffer.from('{"width":1}'),
+        checksum: 'md5:6f5902ac237024bdd0c176cb93063dc4',
+        mimetype: 'text/plain',
+        size: '5000000000',
+        fileId: 'f',
+        versionId: 'v',
+        bucketId: 'b',
+        storageClass: 'S',
+      },
+    });
+    const { body } = await ask(`${DRAFT}/a%2Fb/commit`, { method: 'POST' });
+    const self = `${gateway.baseUrl}${DRAFT}/a%2Fb`;
+    expect(Object.entries(body)).toEqual(
+      Object.entries({
+        key: 'a/b',
+        storage_class: 'S',
+        checksum: 'md5:6f5902ac237024bdd0c176cb93063dc4',
+        size: 5_000_000_000,
+        created: '2026-11-21 06:54:43.000001',
+        updated: '2026-11-21 06:54:44.000000',
+        status: 'completed',
+        metadata: { width: 1 },
+        mimetype: 'text/plain',
+        version_id: 'v',
+        file_id: 'f',
+        bucket_id: 'b',
+        links: { self, content: `${self}/content`, commit: `${self}/commit` },
+      }),
+    );
+  });
+});
+
+describe('content', () => {
+  test('goes up as it comes, with its length', async () => {
+    const bytes = randomBytes(3_000_000);
+    let seen: unknown;
+    gateway.script.content = async (request, response) => {
+      const hash = createHash('md5');
+      for await (const chunk of request) hash.update(chunk as Buffer);
+      seen = {
+        method: request.method,
+        url: request.url,
+        length: request.headers['content-length'],
+        ticket: request.headers['kr-ticket'],
+        md5: hash.digest('hex'),
+      };
+      response.writeHead(200, { 'content-type': 'application/json' }).end(
+        JSON.stringify({
+          key: 'ü.bin',
+          created: '2026-11-21T06:54:43.000001Z',
+          updated: '2026-11-21T06:54:43.000002Z',
+          status: 'pending',
+          metadata: null,
+        }),
+      );
+    };
+    const { status, body } = await ask(`${DRAFT}/%C3%BC.bin/content`, {
+      method: 'PUT',
+      body: bytes,
+      headers: { 'content-type': 'application/octet-stream' },
+    });
+    const self = `${gateway.baseUrl}${DRAFT}/%C3%BC.bin`;
+    expect([status, Object.entries(body), seen]).toEqual([
+      200,
+      Object.entries({
+        key: 'ü.bin',
+        created: '2026-11-21 06:54:43.000001',
+        updated: '2026-11-21 06:54:43.000002',
+        status: 'pending',
+        metadata: null,
+        links: { self, content: `${self}/content`, commit: `${self}/commit` },
+      }),
+      {
+        method: 'PUT',
+        url: '/content/e7vvn-90a62/%C3%BC.bin',
+        length: '3000000',
+        ticket: 'e7vvn-90a62 FORM_DRAFT write_files',
+        md5: createHash('md5').update(bytes).digest('hex'),
+      },
+    ]);
+  });
+
+  test('of another type than bytes is refused before anybody is asked', async () => {
+    const { status, body } = await ask(`${DRAFT}/a/content`, {
+      method: 'PUT',
+      body: 'x',
+      headers: { 'content-type': 'text/plain' },
+    });
+    expect([status, body.message]).toEqual([
+      415,
+      "Invalid 'Content-Type' header. Expected one of: application/octet-stream",
+    ]);
+  });
+
+  test('that is refused says why', async () => {
+    gateway.script.content = (request, response) => {
+      request.resume();
+      response
+        .writeHead(409, {
+          'content-type': 'application/json',
+          'retry-after': '1',
+          'kr-error-code': 'draft_locked',
+        })
+        .end('{"status":409,"message":"The draft is being published."}');
+    };
+    const response = await gateway.fetch(`${DRAFT}/a/content`, {
+      method: 'PUT',
+      token,
+      body: Buffer.from('x'),
+    });
+    expect([
+      response.status,
+      response.headers.get('retry-after'),
+      response.headers.get('kr-error-code'),
+    ]).toEqual([409, '1', null]);
+    expect(await response.json()).toEqual({ status: 409, message: 'The draft is being published.' });
+  });
+
+  test('whose sender goes away does not arrive whole', async () => {
+    let outcome = '';
+    gateway.script.content = (request) => {
+      text(request).then(
+        () => {
+          outcome = 'whole';
+        },
+        () => {
+          outcome = 'broken';
+        },
+      );
+    };
+    const { hostname, port } = new URL(gateway.baseUrl);
+    const socket = connect(Number(port), hostname);
+    socket.write(
+      `PUT ${DRAFT}/a/content HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ${token}\r\nContent-Length: 100\r\n\r\nabc`,
+    );
+    setTimeout(() => socket.destroy(), 200);
+    await until(async () => outcome !== '', { timeoutMs: 5_000 });
+    expect(outcome).toBe('broken');
+  });
+
+  test('comes down with the headers of the files service, or a part of it', async () => {
+    let conditions: unknown;
+    gateway.script.content = (request, response) => {
+      const { range, 'if-range': ifRange, 'kr-ticket': ticket } = request.headers;
+      conditions = { range, ifRange, ticket };
+      response
+        .writeHead(206, {
+          'content-type': 'text/plain; charset=utf-8',
+          'content-range': 'bytes 0-4/11',
+          'content-length': 5,
+          'content-md5': 'x',
+          etag: '"md5:x"',
+          'content-security-policy': "default-src 'none'; sandbox",
+        })
+        .end('hello');
+    };
+    const response = await gateway.fetch('/api/records/e7vvn-90a62/files/a/content?token=', {
+      headers: { range: 'bytes=0-4', 'if-range': '"md5:x"', accept: 'application/octet-stream' },
+    });
+    const names = [
+      'content-type',
+      'content-range',
+      'content-length',
+      'content-md5',
+      'etag',
+      'content-security-policy',
+    ];
+    expect([
+      response.status,
+      await response.text(),
+      names.map((name) => response.headers.get(name)),
+      conditions,
+    ]).toEqual([
+      206,
+      'hello',
+      ['text/plain; charset=utf-8', 'bytes 0-4/11', '5', 'x', '"md5:x"', "default-src 'none'; sandbox"],
+      { range: 'bytes=0-4', ifRange: '"md5:x"', ticket: 'e7vvn-90a62 FORM_PUBLISHED read_files' },
+    ]);
+  });
+
+  test('is announced to HEAD', async () => {
+    gateway.script.content = (request, response) => {
+      response.writeHead(200, { 'content-length': 11, 'x-method': String(request.method) }).end();
+    };
+    const response = await gateway.fetch('/api/records/x/files/a/content', { method: 'HEAD' });
+    expect([
+      response.status,
+      response.headers.get('content-length'),
+      response.headers.get('x-method'),
+    ]).toEqual([200, '11', 'HEAD']);
+  });
+
+  test('that breaks off on the way down does not look complete', async () => {
+    gateway.script.content = (_request, response) => {
+      response.writeHead(200, { 'content-length': 10_000 });
+      response.write('x'.repeat(100), () => response.destroy());
+    };
+    const response = await gateway.fetch('/api/records/x/files/a/content');
+    await expect(response.text()).rejects.toThrow();
+  });
+
+  test('is held back by a reader who does not read', async () => {
+    let written = 0;
+    let isOpen = true;
+    gateway.script.content = (_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/octet-stream' });
+      response.once('close', () => {
+        isOpen = false;
+      });
+      const chunk = Buffer.alloc(65_536);
+      const write = () => {
+        while (isOpen && written < 200_000_000) {
+          written += chunk.length;
+          if (!response.write(chunk)) return void response.once('drain', write);
+        }
+        response.end();
+      };
+      write();
+    };
+    const { hostname, port } = new URL(gateway.baseUrl);
+    const socket = connect(Number(port), hostname);
+    socket.write('GET /api/records/x/files/a/content HTTP/1.1\r\nHost: h\r\n\r\n');
+    socket.pause();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const heldAt = written;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect([written === heldAt, written < 50_000_000]).toEqual([true, true]);
+    socket.destroy();
+    await until(async () => !isOpen, { timeoutMs: 5_000 });
+  });
+
+  test('is unavailable while the files service is', async () => {
+    gateway.script.content = (request) => request.socket.destroy();
+    const { status, body } = await ask('/api/records/x/files/a/content');
+    expect([status, body]).toEqual([503, { status: 503, message: 'The files service is not available.' }]);
+  });
+});
+
+test('what the entity’s service refuses is the answer', async () => {
+  gateway.script.records = {
+    Authorise: async () => {
+      throw new ServiceError('forbidden', 'Permission denied.');
+    },
+  };
+  expect(await ask(`${DRAFT}/a/content`)).toEqual({
+    status: 403,
+    body: { status: 403, message: 'Permission denied.' },
+  });
+});

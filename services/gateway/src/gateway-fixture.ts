@@ -1,0 +1,153 @@
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { servicePrincipal } from '@kr/caller';
+import { type Definitions, definitions, type EntityDocument } from '@kr/contracts';
+import { createClient, type Handlers, type Server, serve } from '@kr/rpc';
+import { createLogger } from '@kr/telemetry';
+import { freshDatabase } from '@kr/testbed';
+import { type GatewayConfig, readConfig } from './config.ts';
+import { startGatewayService } from './service.ts';
+
+type Scripted<Name extends keyof Definitions> = {
+  -readonly [Rpc in keyof Handlers<Definitions[Name]>]?: Handlers<Definitions[Name]>[Rpc];
+};
+
+/** What the services behind a gateway under test answer; tests change it as they go. */
+export interface Script {
+  records: Scripted<'lifecycle'>;
+  packages: Scripted<'lifecycle'> & Scripted<'packages'> & Scripted<'publications'>;
+  files: Scripted<'files'>;
+  accessLinks: Scripted<'accessLinks'>;
+  search: Scripted<'search'>;
+  /** The byte plane. */
+  content: RequestListener;
+}
+
+export interface GatewayUnderTest extends AsyncDisposable {
+  baseUrl: string;
+  script: Script;
+  databaseUrl: string;
+  /** Text bodies are JSON unless their type is given. */
+  fetch(path: string, init?: RequestInit & { token?: string }): Promise<Response>;
+  createUser(name: string, isAdmin?: boolean): Promise<{ userId: string; token: string; isAdmin: boolean }>;
+  stop(): Promise<void>;
+}
+
+const KEY = 'a key of at least thirty-two characters';
+
+/** A real gateway with a real database, in front of real gRPC servers that answer what the script says. */
+export async function startGateway(env: Record<string, string> = {}): Promise<GatewayUnderTest> {
+  const logger = createLogger('test');
+  logger.level = 'silent';
+  const script: Script = {
+    records: {},
+    packages: {},
+    files: {},
+    accessLinks: {},
+    search: {},
+    content: (_request, response) => response.writeHead(500).end(),
+  };
+  const { lifecycle, packages, publications, files, accessLinks, search } = definitions;
+  const listen = (audience: string, all: readonly object[], answers: () => object): Promise<Server> =>
+    serve({
+      services: all.map((definition) => ({ definition, handlers: handlersOf(definition, answers) })),
+      host: '127.0.0.1',
+      port: 0,
+      audience,
+      key: KEY,
+      logger,
+    });
+  const servers = {
+    RECORDS: await listen('records', [lifecycle], () => script.records),
+    PACKAGES: await listen('packages', [lifecycle, packages, publications], () => script.packages),
+    FILES: await listen('files', [files], () => script.files),
+    ACCESS_LINKS: await listen('access-links', [accessLinks], () => script.accessLinks),
+    SEARCH: await listen('search', [search], () => script.search),
+  };
+  const content = createServer((request, response) => script.content(request, response));
+  await new Promise<void>((resolve) => content.listen(0, '127.0.0.1', resolve));
+
+  const database = await freshDatabase();
+  const config: GatewayConfig = readConfig({
+    HTTP_PORT: '0',
+    DATABASE_URL: database.url,
+    INTERNAL_KEY: KEY,
+    FILES_CONTENT_URL: `http://127.0.0.1:${(content.address() as AddressInfo).port}`,
+    ...Object.fromEntries(
+      Object.entries(servers).flatMap(([name, { port }]) => [
+        [`${name}_ADDRESS`, `127.0.0.1:${port}`],
+        [`${name}_KEY`, KEY],
+      ]),
+    ),
+    ...env,
+  });
+  const gateway = await startGatewayService(config, { logger });
+  const identity = createClient(definitions.identity, {
+    address: `127.0.0.1:${gateway.grpcPort}`,
+    audience: 'gateway',
+    key: KEY,
+  });
+  const baseUrl = `http://127.0.0.1:${gateway.httpPort}`;
+  const stop = async (): Promise<void> => {
+    identity.close();
+    await gateway.stop();
+    content.close();
+    content.closeAllConnections();
+    await Promise.all(Object.values(servers).map((server) => server.stop()));
+    await database.drop();
+  };
+  return {
+    baseUrl,
+    script,
+    databaseUrl: database.url,
+    fetch: (path, { token, ...init } = {}) => {
+      const headers = new Headers(init.headers);
+      if (typeof init.body === 'string' && !headers.has('content-type')) {
+        headers.set('content-type', 'application/json');
+      }
+      if (token !== undefined) headers.set('authorization', `Bearer ${token}`);
+      return fetch(`${baseUrl}${path}`, { redirect: 'manual', ...init, headers });
+    },
+    createUser: (name, isAdmin = false) => identity.createUser({ name, isAdmin }, servicePrincipal('test')),
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+/** A handler for each RPC, which looks its answer up when it is called. */
+function handlersOf<Definition extends object>(
+  definition: Definition,
+  answers: () => object,
+): Handlers<Definition> {
+  const handlers = Object.keys(definition).map((name) => [
+    name,
+    (...given: unknown[]) => {
+      const answer = (answers() as Record<string, ((...args: unknown[]) => unknown) | undefined>)[name];
+      if (answer === undefined) throw new Error(`${name} is not in the script`);
+      return answer(...given);
+    },
+  ]);
+  return Object.fromEntries(handlers) as Handlers<Definition>;
+}
+
+/** An entity as its service renders it. */
+export function aDocument(change: Partial<EntityDocument> = {}, json: object = {}): EntityDocument {
+  return {
+    id: 'e7vvn-90a62',
+    parentId: 'qbyhw-yw493',
+    form: 'FORM_DRAFT',
+    revision: 4,
+    json: Buffer.from(
+      JSON.stringify({
+        id: change.id ?? 'e7vvn-90a62',
+        created: '2026-11-21T06:54:43.929200Z',
+        updated: '2026-11-21T06:54:43.956667Z',
+        revision_id: 4,
+        ...json,
+      }),
+    ),
+    isPublic: true,
+    doi: '',
+    ...change,
+  };
+}

@@ -1,0 +1,89 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+import { openClients } from './clients.ts';
+import { readConfig } from './config.ts';
+import { routes } from './routes.ts';
+
+const KEY = 'a key of at least thirty-two characters';
+
+interface Operation {
+  operationId: string;
+  security?: unknown[];
+  requestBody?: unknown;
+  responses: Record<string, { $ref?: string }>;
+}
+
+const description = parse(await readFile(new URL('../openapi.yaml', import.meta.url), 'utf8')) as {
+  paths: Record<string, Record<string, Operation>>;
+  components: Record<string, Record<string, unknown>>;
+};
+
+const operations = Object.entries(description.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({
+    name: `${method.toUpperCase()} ${path}`,
+    ...operation,
+  })),
+);
+
+/** The table as it is, with clients that are never asked. */
+function table() {
+  const config = readConfig({
+    DATABASE_URL: 'postgres://localhost/none',
+    FILES_CONTENT_URL: 'http://localhost',
+    INTERNAL_KEY: KEY,
+    ...Object.fromEntries(
+      ['RECORDS', 'PACKAGES', 'FILES', 'ACCESS_LINKS', 'SEARCH'].flatMap((name) => [
+        [`${name}_ADDRESS`, 'localhost:1'],
+        [`${name}_KEY`, KEY],
+      ]),
+    ),
+  });
+  const clients = openClients(config);
+  const rows = routes({
+    clients,
+    contentPlane: { request: () => Promise.reject(new Error('never asked')), close: async () => {} },
+    users: { findUser: async () => undefined },
+    limits: config.limits,
+  });
+  clients.close();
+  return rows.map((row) => ({ ...row, name: `${row.method} ${row.path.replaceAll(/:(\w+)/g, '{$1}')}` }));
+}
+
+describe('the description of the interface', () => {
+  test('has every route, and no other', () => {
+    expect(operations.map(({ name }) => name).sort()).toEqual(
+      table()
+        .map(({ name }) => name)
+        .sort(),
+    );
+  });
+
+  test('says of every route whether it is open and whether it takes a body', () => {
+    const said = operations.map(({ name, security, requestBody }) => [
+      name,
+      security !== undefined,
+      requestBody !== undefined,
+    ]);
+    const is = table().map(({ name, auth, takes }) => [name, auth === 'open', takes !== '-']);
+    expect(said.sort()).toEqual(is.sort());
+  });
+
+  test('names no operation twice', () => {
+    const ids = operations.map(({ operationId }) => operationId);
+    expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
+  });
+
+  test('refers to nothing that is not there', () => {
+    const references = JSON.stringify(description).matchAll(/"\$ref":"#\/components\/(\w+)\/(\w+)"/g);
+    const missing = [...references].filter(
+      ([, part = '', name = '']) => description.components[part]?.[name] === undefined,
+    );
+    expect(missing.map(([reference]) => reference)).toEqual([]);
+  });
+});
+
+test('no two rows are the same', () => {
+  const names = table().map(({ name }) => name);
+  expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+});
