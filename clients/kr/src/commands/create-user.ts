@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../failure.ts';
+import { readLogin } from '../settings/stored-login.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
 export interface CreateUserOptions {
@@ -16,7 +17,8 @@ export async function createUser(
   name: string,
   options: CreateUserOptions,
 ): Promise<void> {
-  const identity = await findIdentity(options.dataDirs);
+  const { folder, ...identity } = await findIdentity(options.dataDirs);
+  const { baseUrl } = await readLogin(join(folder, 'credentials.json'));
   // Only this command speaks to the inside; the others start without what it needs.
   const [{ createClient }, { definitions }, { servicePrincipal }] = await Promise.all([
     import('@kr/rpc'),
@@ -30,7 +32,14 @@ export async function createUser(
   });
   try {
     const created = await client.createUser({ name, isAdmin: options.admin }, servicePrincipal('kr-client'));
-    const user = { id: created.userId, name: created.name, is_admin: created.isAdmin, token: created.token };
+    // The fields that a local system's credentials.json has too are named as there.
+    const user = {
+      ...(baseUrl === undefined ? {} : { base_url: baseUrl }),
+      user: created.name,
+      user_id: created.userId,
+      is_admin: created.isAdmin,
+      token: created.token,
+    };
     if (options.json) terminal.print(JSON.stringify(user, null, 2));
     else for (const [field, value] of Object.entries(user)) terminal.print(`${field.padEnd(10)}${value}`);
   } catch (error) {
@@ -45,14 +54,14 @@ interface IdentityAccess {
   key: string;
 }
 
-async function findIdentity(dataDirs: readonly string[]): Promise<IdentityAccess> {
+async function findIdentity(dataDirs: readonly string[]): Promise<IdentityAccess & { folder: string }> {
   for (const folder of dataDirs) {
     const file = join(folder, 'runtime.json');
     const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return undefined;
       throw new Failure(`cannot read ${file}: ${error.code}`);
     });
-    if (text !== undefined) return parse(text, file);
+    if (text !== undefined) return { ...parse(text, file), folder };
   }
   throw new Failure(
     `No running system in ${dataDirs.join(' or ')}. \`npm start\` starts one; --data-dir names another folder.`,
