@@ -1,7 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Definitions, definitions } from '@kr/contracts';
-import { MIGRATIONS as LIFECYCLE, lifecycleHandlers } from '@kr/draft-lifecycle';
+import {
+  FILE_DELETED_SUBJECTS,
+  followLinks,
+  forgetDeletedFiles,
+  MIGRATIONS as LIFECYCLE,
+  LINK_SUBJECTS,
+  lifecycleHandlers,
+} from '@kr/draft-lifecycle';
 import { type Consumer, MIGRATIONS as EVENT_BUS, startConsumer } from '@kr/event-bus';
 import { startHealth } from '@kr/health';
 import { type Handlers, serve } from '@kr/rpc';
@@ -110,15 +117,26 @@ export async function startPackagesService(config: PackagesConfig, logger: Logge
 }
 
 function startConsumers(context: PackagesContext): Consumer[] {
-  const { bus, database, logger } = context;
+  const { bus: connection, database, lifecycle, logger } = context;
+  const each = { connection, database, logger };
   return [
     startConsumer({
-      connection: bus,
+      ...each,
       durable: 'packages-drop-deleted-records',
       subjects: ['knowledge.records.draft.deleted'],
       handleBatch: onRecordDraftDeleted(context),
-      database,
-      logger,
+    }),
+    startConsumer<(typeof LINK_SUBJECTS)[number]>({
+      ...each,
+      durable: 'packages-follow-links',
+      subjects: LINK_SUBJECTS,
+      handleBatch: followLinks(lifecycle),
+    }),
+    startConsumer({
+      ...each,
+      durable: 'packages-forget-deleted-files',
+      subjects: FILE_DELETED_SUBJECTS,
+      handleBatch: forgetDeletedFiles(lifecycle),
     }),
   ];
 }

@@ -34,6 +34,8 @@ export interface Publication {
   readonly participants: readonly Participant[];
   /** The participants that have carried the decision out. */
   readonly applied: readonly Participant[];
+  /** Null while it is undecided. */
+  readonly decidedAt: Date | null;
   readonly refusal: Refusal | null;
   readonly requestedBy: string;
 }

@@ -21,7 +21,7 @@ export interface PublicationLog {
   read(publicationId: string): Promise<Publication | undefined>;
   /** COMMITTED becomes DONE, ABORTED becomes ABORT_DONE. May be repeated. */
   finish(publication: Publication, now: Date): Promise<void>;
-  /** Remembers who has applied, and lets the next owner go on after a pause that grows with the epoch. */
+  /** Remembers who has applied, and lets the next owner go on after a pause: the longer it takes, the longer. */
   postpone(publication: Publication, applied: readonly Participant[], now: Date): Promise<void>;
   /** The package's own problems. Its draft is locked, so asking again gives the same. */
   check(publication: Publication, manifests: readonly FileManifest[]): Promise<readonly Issue[]>;

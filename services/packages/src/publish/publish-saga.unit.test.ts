@@ -26,6 +26,7 @@ const aPackage: Publication = {
   publishedIds: [],
   participants: ['files', 'records'],
   applied: [],
+  decidedAt: null,
   refusal: null,
   requestedBy: 'user:1',
 };

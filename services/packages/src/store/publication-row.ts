@@ -16,6 +16,7 @@ export function publicationOf(row: Row): Publication {
     publishedIds: row.publishedIds,
     participants: row.participants as Participant[],
     applied: row.applied as Participant[],
+    decidedAt: row.decidedAt,
     refusal: row.refusal as Refusal | null,
     requestedBy: row.requestedBy,
   };

@@ -19,7 +19,8 @@ export interface PublicationStoreDeps {
   readonly times: PublicationTimes;
 }
 
-const MAX_PAUSE_MS = 10_000;
+const SHORTEST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 10_000;
 
 /** The log of the saga on Postgres: every change of a state is a compare-and-set in one transaction. */
 export function publicationStore({ database, packageVersion, times }: PublicationStoreDeps): PublicationLog {
@@ -91,7 +92,8 @@ export function publicationStore({ database, packageVersion, times }: Publicatio
     },
 
     async postpone(publication, applied, now) {
-      const pauseMs = Math.min(MAX_PAUSE_MS, 250 * 2 ** Math.min(publication.epoch, 10));
+      const undeliveredMs = now.getTime() - (publication.decidedAt ?? now).getTime();
+      const pauseMs = Math.min(Math.max(undeliveredMs, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS);
       await database.publication.updateMany({
         where: { id: publication.id, epoch: publication.epoch },
         data: { applied: [...applied], leaseUntil: new Date(now.getTime() + pauseMs) },

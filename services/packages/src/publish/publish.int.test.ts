@@ -1,0 +1,416 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { ServiceError } from '@kr/service-error';
+import { until } from '@kr/testbed';
+import { v7 as uuidv7 } from 'uuid';
+import {
+  aPackage,
+  aPackageWith,
+  FILES,
+  OWNER,
+  type PackagesFixture,
+  packagesFixture,
+  type Replica,
+  STRANGER,
+} from '../testing/packages-fixture.ts';
+import { LOST } from '../testing/scripted-peers.ts';
+
+let fixture: PackagesFixture;
+let first: Replica;
+
+beforeAll(async () => {
+  fixture = await packagesFixture();
+  first = await fixture.start();
+});
+afterAll(() => fixture.stop());
+beforeEach(() => fixture.peers.reset());
+
+const publishPackage = (id: string, replica = first, principal = OWNER) =>
+  replica.publications.publish({ subject: 'SUBJECT_PACKAGE', id }, principal, { timeoutMs: 10_000 });
+const publishRecord = (id: string, replica = first, principal = OWNER) =>
+  replica.publications.publish({ subject: 'SUBJECT_RECORD', id }, principal, { timeoutMs: 10_000 });
+
+async function failure(work: Promise<unknown>): Promise<object> {
+  try {
+    return { answered: await work };
+  } catch (thrown) {
+    const { kind, message, issues, code, retryAfterMs } = ServiceError.from(thrown);
+    return {
+      kind,
+      message,
+      ...(issues.length > 0 && { issues }),
+      ...(code && { code }),
+      ...(retryAfterMs && { retryAfterMs }),
+    };
+  }
+}
+
+async function settled(entityId: string): Promise<object> {
+  const row = () =>
+    fixture.database.publication.findFirstOrThrow({ where: { entityId }, orderBy: { createdAt: 'desc' } });
+  await until(async () => ['DONE', 'ABORT_DONE'].includes((await row()).state), { timeoutMs: 10_000 });
+  const { state, publishedIds, applied } = await row();
+  return { state, publishedIds, applied };
+}
+
+async function formsOf(id: string): Promise<object> {
+  const version = await fixture.database.version.findUniqueOrThrow({
+    where: { id },
+    include: { draft: true },
+  });
+  const { visible, publicationId, draft } = version;
+  return { visible, publicationId, draft: draft === null ? null : { lockedBy: draft.lockedBy } };
+}
+
+const PUBLISHED = { visible: true, publicationId: null, draft: null };
+const UNTOUCHED = { visible: false, publicationId: null, draft: { lockedBy: null } };
+const MISSING = ['Missing data for required field.'];
+
+describe('publishing a package', () => {
+  test('publishes it with its resources by one call for each step', async () => {
+    const { id, parentId } = await aPackageWith(fixture, first, ['r1', 'r2']);
+    const { publicationId } = await publishPackage(id);
+    expect(await settled(id)).toEqual({
+      state: 'DONE',
+      publishedIds: [id, 'r1', 'r2'],
+      applied: ['files', 'records'],
+    });
+    expect(await formsOf(id)).toEqual(PUBLISHED);
+    const { calls, sealed, prepared, decided, bucketsDecided } = fixture.peers;
+    expect(calls.slice(0, 2)).toEqual(['seal', 'prepare']);
+    expect(calls.slice(2).sort()).toEqual(['files commit', 'records commit']);
+    expect({ sealed, prepared, decided, bucketsDecided }).toEqual({
+      sealed: [{ publicationId, epoch: 1, entityIds: [id, 'r1', 'r2'] }],
+      prepared: [
+        {
+          publicationId,
+          epoch: 1,
+          packageId: id,
+          packageParentId: parentId,
+          ids: ['r1', 'r2'],
+          manifests: ['r1', 'r2'].map((entityId) => ({
+            entityId,
+            entries: 0,
+            pending: 0,
+            totalBytes: '0',
+            keys: [],
+          })),
+        },
+      ],
+      decided: [{ publicationId, isCommitted: true }],
+      bucketsDecided: [{ publicationId, isCommitted: true, publishedIds: [id, 'r1', 'r2'] }],
+    });
+    const events = await fixture.database.$queryRaw`
+      select subject from outbox where aggregate_id = ${id} order by id`;
+    expect(events).toEqual([
+      { subject: 'knowledge.packages.draft.saved' },
+      { subject: 'knowledge.packages.resources.changed' },
+      { subject: 'knowledge.packages.package.published' },
+    ]);
+  });
+
+  test('names every problem of the package and of every resource, and leaves everything as it was', async () => {
+    const { id } = await aPackage(first, { title: 'No date', publisher: 'Example' });
+    fixture.peers.records.set('r1', { ...record('r1'), managedBy: await parentOf(id) });
+    await first.packages.addResources({ packageId: id, ids: ['r1'] }, OWNER);
+    fixture.peers.say.prepare = async () => ({
+      isPrepared: false,
+      issues: [
+        { field: 'metadata.title', messages: MISSING, record: 'r1' },
+        { field: 'files.enabled', messages: ['Missing uploaded files.'], record: 'r1' },
+      ],
+    });
+    const refusal = {
+      kind: 'not_publishable',
+      message: 'A validation error occurred.',
+      issues: [
+        { field: 'metadata.publication_date', messages: MISSING },
+        { field: 'metadata.creators', messages: MISSING },
+        { field: 'metadata.title', messages: MISSING, record: 'r1' },
+        { field: 'files.enabled', messages: ['Missing uploaded files.'], record: 'r1' },
+      ].map(expect.objectContaining),
+    };
+    const answered = await failure(publishPackage(id));
+    expect(answered).toMatchObject({ kind: refusal.kind, message: refusal.message });
+    expect((answered as { issues: object[] }).issues).toEqual(expect.arrayContaining(refusal.issues));
+    expect(await settled(id)).toEqual({
+      state: 'ABORT_DONE',
+      publishedIds: [],
+      applied: ['files', 'records'],
+    });
+    expect(await formsOf(id)).toEqual(UNTOUCHED);
+    expect(fixture.peers.decided.map(({ isCommitted }) => isCommitted)).toEqual([false]);
+  });
+
+  test('gives fifty callers at once one publication and one answer', async () => {
+    const second = await fixture.start();
+    const { id } = await aPackageWith(fixture, first, ['r1']);
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => publishPackage(id, index % 2 === 0 ? first : second)),
+    );
+    expect(new Set(answers.map(({ publicationId }) => publicationId)).size).toBe(1);
+    expect(await fixture.database.publication.count({ where: { entityId: id } })).toBe(1);
+    expect(fixture.peers.calls.filter((call) => call === 'prepare')).toEqual(['prepare']);
+    await second.stop();
+  });
+
+  test('gives whoever comes meanwhile the same refusal', async () => {
+    const { id } = await aPackageWith(fixture, first, ['r1']);
+    const issues = [{ field: 'metadata.title', messages: MISSING, record: 'r1' }];
+    fixture.peers.say.prepare = async () => {
+      await pause(200);
+      return { isPrepared: false, issues };
+    };
+    const answers = await Promise.all([failure(publishPackage(id)), failure(publishPackage(id))]);
+    expect(answers).toEqual(
+      [1, 2].map(() => ({ kind: 'not_publishable', message: 'A validation error occurred.', issues })),
+    );
+    expect(await fixture.database.publication.count({ where: { entityId: id } })).toBe(1);
+  });
+
+  test('answers the same again to the same caller only, until a new draft is open', async () => {
+    const { id } = await aPackage(first);
+    const once = await publishPackage(id);
+    const again = await publishPackage(id);
+    const administrator = { ...OWNER, userId: 'admin', isAdmin: true };
+    expect({
+      again,
+      stranger: await failure(publishPackage(id, first, STRANGER)),
+      administrator: await failure(publishPackage(id, first, administrator)),
+    }).toEqual({
+      again: once,
+      stranger: { kind: 'forbidden', message: 'Permission denied.' },
+      administrator: { kind: 'not_found', message: 'Not found.' },
+    });
+    await first.lifecycle.editPublished({ id }, OWNER);
+    expect((await publishPackage(id)).publicationId).not.toBe(once.publicationId);
+  });
+
+  test('publishes an edit without its resources', async () => {
+    const { id } = await aPackageWith(fixture, first, ['r1']);
+    await publishPackage(id);
+    await settled(id);
+    fixture.peers.calls.length = 0;
+    await first.lifecycle.editPublished({ id }, OWNER);
+    await publishPackage(id);
+    expect(await settled(id)).toEqual({ state: 'DONE', publishedIds: [id], applied: ['files'] });
+    expect(fixture.peers.calls).toEqual(['seal', 'files commit']);
+    expect(await first.packages.listResources({ packageId: id }, OWNER)).toEqual({ ids: ['r1'] });
+  });
+
+  test("is refused for what does not exist, has no draft, or is not the caller's", async () => {
+    const { id, parentId } = await aPackage(first);
+    expect({
+      unknown: await failure(publishPackage('unknown')),
+      parent: await failure(publishPackage(parentId)),
+      stranger: await failure(publishPackage(id, first, STRANGER)),
+      nobody: await failure(publishPackage(id, first, { ...OWNER, userId: null })),
+    }).toEqual({
+      unknown: { kind: 'not_found', message: 'The persistent identifier does not exist.' },
+      parent: { kind: 'not_found', message: 'Not found.' },
+      stranger: { kind: 'forbidden', message: 'Permission denied.' },
+      nobody: { kind: 'unauthenticated', message: 'Authentication required.' },
+    });
+    expect(fixture.peers.calls).toEqual([]);
+  });
+
+  test('locks every way into the draft until it is decided', async () => {
+    const { id } = await aPackageWith(fixture, first, ['r1']);
+    const gate = Promise.withResolvers<void>();
+    fixture.peers.say.prepare = async ({ ids }) => {
+      await gate.promise;
+      return { isPrepared: true, stagedIds: ids };
+    };
+    const publishing = publishPackage(id);
+    await until(() => fixture.peers.prepared.length === 1, { timeoutMs: 5_000 });
+    const locked = {
+      kind: 'conflict',
+      message: 'The draft is being published.',
+      code: 'draft_locked',
+      retryAfterMs: 1000,
+    };
+    const body = Buffer.from('{}');
+    expect([
+      await failure(first.lifecycle.updateDraft({ id, body }, OWNER)),
+      await failure(first.lifecycle.deleteDraft({ id }, OWNER)),
+      await failure(first.packages.addResources({ packageId: id, ids: ['r1'] }, OWNER)),
+      await failure(first.packages.removeResources({ packageId: id, ids: ['r1'] }, OWNER)),
+    ]).toEqual([locked, locked, locked, locked]);
+    gate.resolve();
+    await publishing;
+    expect(await formsOf(id)).toEqual(PUBLISHED);
+  });
+});
+
+describe('publishing a resource alone', () => {
+  test('needs no package', async () => {
+    const { publicationId } = await publishRecord('alone-1');
+    expect(await settled('alone-1')).toEqual({
+      state: 'DONE',
+      publishedIds: ['alone-1'],
+      applied: ['files', 'records'],
+    });
+    expect(fixture.peers.prepared).toEqual([
+      expect.objectContaining({ publicationId, packageId: '', packageParentId: '', ids: ['alone-1'] }),
+    ]);
+  });
+
+  test('speaks of its problems without naming it', async () => {
+    const issue = { field: 'metadata.title', messages: MISSING };
+    fixture.peers.say.prepare = async () => ({
+      isPrepared: false,
+      issues: [{ ...issue, record: 'alone-2' }],
+    });
+    expect(await failure(publishRecord('alone-2'))).toEqual({
+      kind: 'not_publishable',
+      message: 'A validation error occurred.',
+      issues: [issue],
+    });
+  });
+
+  test('is refused as the records service refuses it, but answers its own repeat', async () => {
+    fixture.peers.say.authorise = async () => {
+      throw new ServiceError('forbidden', 'Permission denied.');
+    };
+    expect(await failure(publishRecord('alone-3'))).toEqual({
+      kind: 'forbidden',
+      message: 'Permission denied.',
+    });
+    fixture.peers.say.authorise = async () => undefined;
+    const once = await publishRecord('alone-3');
+    fixture.peers.say.authorise = async () => {
+      throw new ServiceError('not_found', 'Not found.');
+    };
+    expect([
+      await publishRecord('alone-3'),
+      await failure(publishRecord('alone-3', first, STRANGER)),
+    ]).toEqual([once, { kind: 'not_found', message: 'Not found.' }]);
+  });
+
+  test('is not found when its draft went with another publication', async () => {
+    fixture.peers.say.prepare = async () => ({ isPrepared: true, stagedIds: [] });
+    expect(await failure(publishRecord('alone-4'))).toEqual({ kind: 'not_found', message: 'Not found.' });
+  });
+
+  test('is one publication for all who ask at once', async () => {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => publishRecord('alone-5')));
+    expect(new Set(answers.map(({ publicationId }) => publicationId)).size).toBe(1);
+  });
+});
+
+describe('a publication in trouble', () => {
+  test('waits for another that holds a draft, with a new epoch each time', async () => {
+    const { id } = await aPackageWith(fixture, first, ['r1']);
+    let refusals = 0;
+    fixture.peers.say.prepare = async ({ ids }) => {
+      refusals += 1;
+      return refusals < 4 ? { isPrepared: false, blockedBy: uuidv7() } : { isPrepared: true, stagedIds: ids };
+    };
+    await publishPackage(id);
+    expect(fixture.peers.prepared.map(({ epoch }) => epoch)).toEqual([1, 2, 3, 4]);
+    expect(await settled(id)).toMatchObject({ state: 'DONE' });
+  });
+
+  test('gives up when the other does not let go', async () => {
+    const { id } = await aPackageWith(fixture, first, ['r1']);
+    fixture.peers.say.seal = async () => ({ isSealed: false, blockedBy: uuidv7() });
+    expect(await failure(publishPackage(id))).toEqual({
+      kind: 'conflict',
+      message: 'The draft is being published.',
+      code: 'draft_locked',
+      retryAfterMs: 1000,
+    });
+    expect(await settled(id)).toMatchObject({ state: 'ABORT_DONE' });
+    expect(await formsOf(id)).toEqual(UNTOUCHED);
+    fixture.peers.reset();
+    await publishPackage(id);
+    expect(await formsOf(id)).toEqual(PUBLISHED);
+  });
+
+  test('asks again when a reply is lost after the work was done', async () => {
+    const { id } = await aPackageWith(fixture, first, ['r1']);
+    const lost = new Set<string>();
+    const loseOnce = (step: string) => {
+      if (lost.has(step)) return;
+      lost.add(step);
+      throw LOST;
+    };
+    fixture.peers.say = {
+      ...fixture.peers.say,
+      seal: async () => {
+        loseOnce('seal');
+        return { isSealed: true };
+      },
+      prepare: async ({ ids }) => {
+        loseOnce('prepare');
+        return { isPrepared: true, stagedIds: ids };
+      },
+      decide: async () => loseOnce('decide'),
+      decideBuckets: async () => loseOnce('decideBuckets'),
+    };
+    await publishPackage(id);
+    expect(await formsOf(id)).toEqual(PUBLISHED);
+    expect(await settled(id)).toMatchObject({ state: 'DONE', applied: ['files', 'records'] });
+    expect([...lost].sort()).toEqual(['decide', 'decideBuckets', 'prepare', 'seal']);
+    expect(new Set(fixture.peers.decided.map(({ isCommitted }) => isCommitted))).toEqual(new Set([true]));
+  });
+
+  test('is given up when nobody answers, and everybody is told so later', async () => {
+    const { id } = await aPackageWith(fixture, first, ['r1']);
+    const gone = async () => {
+      throw LOST;
+    };
+    fixture.peers.say = { ...fixture.peers.say, prepare: gone, decide: gone };
+    expect(await failure(publishPackage(id))).toMatchObject({ kind: 'unavailable', retryAfterMs: 1000 });
+    expect(await formsOf(id)).toEqual(UNTOUCHED);
+    fixture.peers.reset();
+    expect(await settled(id)).toEqual({
+      state: 'ABORT_DONE',
+      publishedIds: [],
+      applied: ['files', 'records'],
+    });
+    expect(fixture.peers.decided.at(-1)?.isCommitted).toBe(false);
+  });
+
+  test('tells only those again who have not applied', async () => {
+    const { id } = await aPackageWith(fixture, first, ['r1']);
+    let failures = 3;
+    fixture.peers.say.decide = async () => {
+      failures -= 1;
+      if (failures >= 0) throw LOST;
+    };
+    await publishPackage(id);
+    await settled(id);
+    expect(fixture.peers.calls.filter((call) => call === 'files commit')).toEqual(['files commit']);
+    expect(fixture.peers.calls.filter((call) => call === 'records commit').length).toBe(4);
+  });
+});
+
+function record(id: string) {
+  return {
+    id,
+    parentId: `parent-${id}`,
+    hasDraft: true,
+    isPublished: false,
+    managedBy: '',
+    isReadable: true,
+  };
+}
+
+async function parentOf(id: string): Promise<string> {
+  return (await fixture.database.version.findUniqueOrThrow({ where: { id } })).parentId;
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+test('only services may ask for decisions', async () => {
+  const ids = [uuidv7()];
+  expect(await failure(first.publications.resolvePublications({ publicationIds: ids }, OWNER))).toEqual({
+    kind: 'forbidden',
+    message: 'Permission denied.',
+  });
+  expect(
+    await failure(first.publications.resolvePublications({ publicationIds: ['x'] }, FILES)),
+  ).toMatchObject({ kind: 'invalid' });
+});

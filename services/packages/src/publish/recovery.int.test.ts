@@ -1,0 +1,251 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { ServiceError } from '@kr/service-error';
+import { until } from '@kr/testbed';
+import { v7 as uuidv7 } from 'uuid';
+import type { PackagesConfig } from '../config.ts';
+import {
+  aPackageWith,
+  FILES,
+  OWNER,
+  type PackagesFixture,
+  packagesFixture,
+  type Replica,
+} from '../testing/packages-fixture.ts';
+import { LOST } from '../testing/scripted-peers.ts';
+
+let fixture: PackagesFixture;
+let editor: Replica;
+const started: Replica[] = [];
+
+beforeAll(async () => {
+  fixture = await packagesFixture();
+  // It never looks for unfinished publications: those of these tests are left to the replicas they start.
+  editor = await fixture.start({ scanEveryMs: 60_000 });
+});
+afterAll(() => fixture.stop());
+beforeEach(() => fixture.peers.reset());
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((replica) => replica.stop()));
+});
+
+async function start(publish: Partial<PackagesConfig['publish']> = {}): Promise<Replica> {
+  const replica = await fixture.start(publish);
+  started.push(replica);
+  return replica;
+}
+
+const publishPackage = (id: string, replica: Replica, timeoutMs = 10_000) =>
+  replica.publications.publish({ subject: 'SUBJECT_PACKAGE', id }, OWNER, { timeoutMs });
+
+const lastOf = (entityId: string) =>
+  fixture.database.publication.findFirstOrThrow({ where: { entityId }, orderBy: { createdAt: 'desc' } });
+
+async function reaches(entityId: string, state: string): Promise<void> {
+  await until(async () => (await lastOf(entityId)).state === state, { timeoutMs: 10_000 });
+}
+
+async function decisionOf(publicationId: string, replica: Replica): Promise<unknown> {
+  const { decisions } = await replica.publications.resolvePublications(
+    { publicationIds: [publicationId] },
+    FILES,
+  );
+  return decisions[0]?.decision;
+}
+
+async function formsOf(id: string): Promise<object> {
+  const version = await fixture.database.version.findUniqueOrThrow({
+    where: { id },
+    include: { draft: true },
+  });
+  const { visible, draft } = version;
+  return { visible, draft: draft === null ? null : { lockedBy: draft.lockedBy } };
+}
+
+const PUBLISHED = { visible: true, draft: null };
+const UNTOUCHED = { visible: false, draft: { lockedBy: null } };
+
+/** A publication as a process leaves it that dies right after T1: reserved, and nobody was asked anything. */
+async function reserved(id: string, { leaseMs = -1, deadlineMs = 30_000 } = {}): Promise<string> {
+  const publicationId = uuidv7();
+  const ids = (await fixture.database.packageResource.findMany({ where: { packageId: id } })).map(
+    ({ resourceId }) => resourceId,
+  );
+  const { parentId } = await fixture.database.version.findUniqueOrThrow({ where: { id } });
+  const now = Date.now();
+  await fixture.database.$transaction([
+    fixture.database.draft.update({ where: { id }, data: { lockedBy: publicationId } }),
+    fixture.database.publication.create({
+      data: {
+        id: publicationId,
+        subject: 'package',
+        entityId: id,
+        packageParentId: parentId,
+        state: 'PREPARING',
+        epoch: 1,
+        leaseUntil: new Date(now + leaseMs),
+        deadline: new Date(now + deadlineMs),
+        resourceIds: ids,
+        participants: ['files', 'records'],
+        snapshot: {},
+        requestedBy: 'user:owner',
+        createdAt: new Date(now),
+      },
+    }),
+  ]);
+  return publicationId;
+}
+
+describe('a coordinator that starts', () => {
+  test('finishes what another left right after it was reserved', async () => {
+    const { id } = await aPackageWith(fixture, editor, ['r1']);
+    const publicationId = await reserved(id);
+    await start();
+    await reaches(id, 'DONE');
+    expect(await formsOf(id)).toEqual(PUBLISHED);
+    expect(fixture.peers.prepared).toEqual([
+      expect.objectContaining({ publicationId, epoch: 2, ids: ['r1'] }),
+    ]);
+  });
+
+  test('leaves alone what another still holds', async () => {
+    const { id } = await aPackageWith(fixture, editor, ['r1']);
+    await reserved(id, { leaseMs: 1_500 });
+    const replica = await start();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(fixture.peers.calls).toEqual([]);
+    const answer = await publishPackage(id, replica);
+    expect(answer).toEqual({ publicationId: (await lastOf(id)).id });
+    expect(await formsOf(id)).toEqual(PUBLISHED);
+  });
+
+  test('aborts what is past its deadline', async () => {
+    const { id } = await aPackageWith(fixture, editor, ['r1']);
+    const publicationId = await reserved(id, { deadlineMs: -1 });
+    await start();
+    await reaches(id, 'ABORT_DONE');
+    expect(await formsOf(id)).toEqual(UNTOUCHED);
+    expect(fixture.peers.calls.sort()).toEqual(['files abort', 'records abort']);
+    expect(fixture.peers.decided).toEqual([{ publicationId, isCommitted: false }]);
+  });
+
+  test('tells everybody of a commit that nobody heard of', async () => {
+    const { id } = await aPackageWith(fixture, editor, ['r1']);
+    fixture.peers.say.decide = async () => {
+      throw LOST;
+    };
+    fixture.peers.say.decideBuckets = async () => {
+      throw LOST;
+    };
+    const { publicationId } = await publishPackage(id, editor);
+    await until(async () => fixture.peers.bucketsDecided.length > 0 && fixture.peers.decided.length > 0, {
+      timeoutMs: 5_000,
+    });
+    fixture.peers.reset();
+    await start();
+    await reaches(id, 'DONE');
+    expect(fixture.peers.decided).toEqual([{ publicationId, isCommitted: true }]);
+    expect(fixture.peers.bucketsDecided).toEqual([
+      { publicationId, isCommitted: true, publishedIds: [id, 'r1'] },
+    ]);
+  });
+
+  test('shares the unfinished with a second that starts at the same time', async () => {
+    const ids: string[] = [];
+    for (let count = 0; count < 12; count += 1) {
+      const { id } = await aPackageWith(fixture, editor, [`shared-${count}`]);
+      await reserved(id);
+      ids.push(id);
+    }
+    await Promise.all([start(), start()]);
+    for (const id of ids) await reaches(id, 'DONE');
+    expect(fixture.peers.prepared.map(({ ids }) => ids.join()).sort()).toEqual(
+      ids.map((_, count) => `shared-${count}`).sort(),
+    );
+  });
+});
+
+describe('an owner that pauses', () => {
+  test('changes nothing after another has taken over, and gives the answer of the other', async () => {
+    const { id } = await aPackageWith(fixture, editor, ['r1']);
+    const gate = Promise.withResolvers<void>();
+    let votes = 0;
+    fixture.peers.say.prepare = async ({ ids }) => {
+      votes += 1;
+      if (votes === 1) await gate.promise;
+      return { isPrepared: true, stagedIds: ids };
+    };
+    const paused = await start({ leaseMs: 500, scanEveryMs: 60_000, reachMs: 10_000 });
+    const answer = publishPackage(id, paused);
+    await until(() => votes === 1, { timeoutMs: 5_000 });
+    await start({ leaseMs: 500 });
+    await reaches(id, 'DONE');
+    gate.resolve();
+    const row = await lastOf(id);
+    expect(await answer).toEqual({ publicationId: row.id });
+    expect({ epoch: row.epoch, state: row.state }).toEqual({ epoch: 2, state: 'DONE' });
+    const events = await fixture.database.$queryRaw<object[]>`
+      select 1 from outbox where aggregate_id = ${id} and subject = 'knowledge.packages.package.published'`;
+    expect(events.length).toBe(1);
+  });
+
+  test('obeys an abort that was written while it waited for the vote', async () => {
+    const { id } = await aPackageWith(fixture, editor, ['r1']);
+    const gate = Promise.withResolvers<void>();
+    fixture.peers.say.prepare = async ({ ids }) => {
+      await gate.promise;
+      return { isPrepared: true, stagedIds: ids };
+    };
+    const paused = await start({ leaseMs: 500, deadlineMs: 1_000, scanEveryMs: 60_000, reachMs: 10_000 });
+    const answer = publishPackage(id, paused).catch((thrown: unknown) => ServiceError.from(thrown).kind);
+    await until(() => fixture.peers.prepared.length === 1, { timeoutMs: 5_000 });
+    const { id: publicationId } = await lastOf(id);
+    expect(await decisionOf(publicationId, editor)).toBe('DECISION_UNDECIDED');
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    expect(await decisionOf(publicationId, editor)).toBe('DECISION_ABORTED');
+    expect(await formsOf(id)).toEqual(UNTOUCHED);
+    gate.resolve();
+    expect(await answer).toBe('unavailable');
+    expect(await decisionOf(publicationId, editor)).toBe('DECISION_ABORTED');
+    expect(await formsOf(id)).toEqual(UNTOUCHED);
+  });
+});
+
+describe('decisions', () => {
+  test('never change, whoever writes them', async () => {
+    const { id } = await aPackageWith(fixture, editor, ['r1']);
+    const { publicationId } = await publishPackage(id, editor);
+    for (const state of ['PREPARING', 'ABORTED', 'ABORT_DONE']) {
+      await expect(
+        fixture.database.publication.updateMany({
+          where: { id: publicationId },
+          data: { state, decidedAt: state === 'PREPARING' ? null : new Date() },
+        }),
+      ).rejects.toThrow();
+    }
+    expect(await decisionOf(publicationId, editor)).toBe('DECISION_COMMITTED');
+  });
+
+  test('of publications nobody knows are aborted for ever', async () => {
+    const unheardOf = uuidv7();
+    const answers = await Promise.all(Array.from({ length: 10 }, () => decisionOf(unheardOf, editor)));
+    expect(new Set(answers)).toEqual(new Set(['DECISION_ABORTED']));
+    expect(await fixture.database.publication.findUnique({ where: { id: unheardOf } })).toMatchObject({
+      state: 'ABORT_DONE',
+    });
+    await expect(
+      fixture.database.publication.updateMany({ where: { id: unheardOf }, data: { state: 'COMMITTED' } }),
+    ).rejects.toThrow();
+  });
+
+  test('are given in the order asked', async () => {
+    const { id } = await aPackageWith(fixture, editor, ['r1']);
+    const { publicationId } = await publishPackage(id, editor);
+    const unheardOf = uuidv7();
+    const publicationIds = [unheardOf, publicationId, unheardOf];
+    expect((await editor.publications.resolvePublications({ publicationIds }, FILES)).decisions).toEqual([
+      { publicationId: unheardOf, decision: 'DECISION_ABORTED' },
+      { publicationId, decision: 'DECISION_COMMITTED' },
+      { publicationId: unheardOf, decision: 'DECISION_ABORTED' },
+    ]);
+  });
+});

@@ -1,0 +1,135 @@
+import type { Principal } from '@kr/caller';
+import { definitions } from '@kr/contracts';
+import { type Client, createClient } from '@kr/rpc';
+import { createLogger } from '@kr/telemetry';
+import { freshDatabase, startNats } from '@kr/testbed';
+import type { PackagesConfig } from '../config.ts';
+import { type PackagesService, startPackagesService } from '../service.ts';
+import { type Database, openDatabase } from '../store/prisma.ts';
+import { type ScriptedPeers, startScriptedPeers } from './scripted-peers.ts';
+
+export const OWNER: Principal = {
+  userId: 'owner',
+  isAdmin: false,
+  grants: [],
+  service: null,
+  requestId: 'q',
+};
+export const STRANGER: Principal = { ...OWNER, userId: 'stranger' };
+export const FILES: Principal = { ...OWNER, userId: null, service: 'files' };
+
+/** One replica of the service with clients of its three gRPC services. */
+export interface Replica extends PackagesService {
+  readonly lifecycle: Client<typeof definitions.lifecycle>;
+  readonly packages: Client<typeof definitions.packages>;
+  readonly publications: Client<typeof definitions.publications>;
+}
+
+export interface PackagesFixture {
+  readonly peers: ScriptedPeers;
+  readonly database: Database;
+  start(publish?: Partial<PackagesConfig['publish']>): Promise<Replica>;
+  stop(): Promise<void>;
+}
+
+const KEY = 'p'.repeat(32);
+
+export async function packagesFixture(): Promise<PackagesFixture> {
+  const logger = createLogger('packages');
+  const [created, nats] = await Promise.all([freshDatabase(), startNats()]);
+  const peers = await startScriptedPeers(logger);
+  const replicas: Replica[] = [];
+  const database = openDatabase(new URL(created.url));
+
+  return {
+    peers,
+    database,
+    async start(publish = {}) {
+      const config: PackagesConfig = {
+        databaseUrl: new URL(created.url),
+        natsUrl: new URL(nats.url),
+        grpcHost: '127.0.0.1',
+        grpcPort: 0,
+        healthPort: 0,
+        internalKey: KEY,
+        recordsAddress: peers.recordsAddress,
+        recordsKey: peers.key,
+        filesAddress: peers.filesAddress,
+        filesKey: peers.key,
+        ticketKeys: { files: KEY, 'access-links': KEY },
+        doiPrefix: '10.5072',
+        oaiPrefix: 'repository.test',
+        publish: {
+          leaseMs: 10_000,
+          deadlineMs: 30_000,
+          blockedMs: 300,
+          reachMs: 500,
+          retryMs: 20,
+          scanEveryMs: 100,
+          ...publish,
+        },
+      };
+      const service = await startPackagesService(config, logger);
+      const options = { address: `127.0.0.1:${service.grpcPort}`, audience: 'packages', key: KEY };
+      const replica: Replica = {
+        ...service,
+        lifecycle: createClient(definitions.lifecycle, options),
+        packages: createClient(definitions.packages, options),
+        publications: createClient(definitions.publications, options),
+      };
+      replicas.push(replica);
+      return replica;
+    },
+    async stop() {
+      await Promise.all(replicas.map((replica) => replica.stop()));
+      for (const { lifecycle, packages, publications } of replicas) {
+        for (const client of [lifecycle, packages, publications]) client.close();
+      }
+      await database.$disconnect();
+      await peers.stop();
+      await nats.stop();
+      await created.drop();
+    },
+  };
+}
+
+const GOOD_METADATA = {
+  title: 'Floods',
+  publication_date: '2024-03-01',
+  publisher: 'Example',
+  creators: [{ person_or_org: { type: 'personal', family_name: 'Carberry', given_name: 'Josiah' } }],
+};
+
+/** A package draft that is ready to be published. */
+export async function aPackage(
+  { lifecycle }: Replica,
+  metadata: object = GOOD_METADATA,
+): Promise<{ id: string; parentId: string }> {
+  const body = Buffer.from(JSON.stringify({ files: { enabled: false }, metadata }));
+  const { document } = await lifecycle.createDraft({ body }, OWNER);
+  if (document === null) throw new Error('no document');
+  return { id: document.id, parentId: document.parentId };
+}
+
+/** A package draft with managed resource drafts of these ids in its version. */
+export async function aPackageWith(
+  fixture: PackagesFixture,
+  replica: Replica,
+  ids: readonly string[],
+): Promise<{ id: string; parentId: string }> {
+  const created = await aPackage(replica);
+  for (const id of ids) {
+    fixture.peers.records.set(id, managedDraft(id, created.parentId));
+  }
+  const { errors } = await replica.packages.addResources({ packageId: created.id, ids: [...ids] }, OWNER);
+  if (errors.length > 0) throw new Error(JSON.stringify(errors));
+  return created;
+}
+
+export function managedDraft(id: string, managedBy: string) {
+  return { id, parentId: `parent-${id}`, hasDraft: true, isPublished: false, managedBy, isReadable: true };
+}
+
+export function publishedRecord(id: string) {
+  return { ...managedDraft(id, ''), hasDraft: false, isPublished: true };
+}

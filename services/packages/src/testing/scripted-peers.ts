@@ -1,0 +1,190 @@
+import type {
+  DecideBucketsRequest__Output,
+  DecidePublicationRequest__Output,
+  PreparePublicationRequest__Output,
+  RecordDescription,
+  SealBucketsRequest__Output,
+  SetPackageResourcesRequest__Output,
+} from '@kr/contracts';
+import { definitions } from '@kr/contracts';
+import { type Handlers, type Server, serve } from '@kr/rpc';
+import type { Issue } from '@kr/service-error';
+import { ServiceError } from '@kr/service-error';
+import type { Logger } from '@kr/telemetry';
+
+type PrepareReply = { isPrepared: boolean; blockedBy?: string; issues?: Issue[]; stagedIds?: string[] };
+
+/** The records and files services as a test wants them: what they were asked, and what they say. */
+export interface ScriptedPeers {
+  readonly key: string;
+  readonly recordsAddress: string;
+  readonly filesAddress: string;
+  readonly calls: string[];
+  readonly sealed: SealBucketsRequest__Output[];
+  readonly prepared: PreparePublicationRequest__Output[];
+  readonly decided: DecidePublicationRequest__Output[];
+  readonly bucketsDecided: DecideBucketsRequest__Output[];
+  readonly mirrored: SetPackageResourcesRequest__Output[];
+  readonly associated: { packageParentId: string; ids: string[] }[];
+  readonly dissociated: { packageParentId: string; ids: string[] }[];
+  /** Records by id, as they are described. */
+  readonly records: Map<string, RecordDescription>;
+  /** What the services do beside noting the call; tests replace them. */
+  say: {
+    seal(request: SealBucketsRequest__Output): Promise<{ isSealed: boolean; blockedBy?: string }>;
+    prepare(request: PreparePublicationRequest__Output): Promise<PrepareReply>;
+    decide(request: DecidePublicationRequest__Output): Promise<void>;
+    decideBuckets(request: DecideBucketsRequest__Output): Promise<void>;
+    authorise(id: string): Promise<void>;
+  };
+  /** Counts of buckets that are not empty. */
+  readonly entries: Map<string, number>;
+  reset(): void;
+  stop(): Promise<void>;
+}
+
+export const LOST = new ServiceError('unavailable', 'The reply was lost.');
+
+export async function startScriptedPeers(logger: Logger): Promise<ScriptedPeers> {
+  const key = 'k'.repeat(32);
+  const willing = (): ScriptedPeers['say'] => ({
+    seal: async () => ({ isSealed: true }),
+    prepare: async ({ ids }) => ({ isPrepared: true, stagedIds: ids }),
+    decide: async () => undefined,
+    decideBuckets: async () => undefined,
+    authorise: async () => undefined,
+  });
+  const lists = {
+    calls: [] as string[],
+    sealed: [] as SealBucketsRequest__Output[],
+    prepared: [] as PreparePublicationRequest__Output[],
+    decided: [] as DecidePublicationRequest__Output[],
+    bucketsDecided: [] as DecideBucketsRequest__Output[],
+    mirrored: [] as SetPackageResourcesRequest__Output[],
+    associated: [] as { packageParentId: string; ids: string[] }[],
+    dissociated: [] as { packageParentId: string; ids: string[] }[],
+  };
+  const records = new Map<string, RecordDescription>();
+  const entries = new Map<string, number>();
+  const peers = { say: willing() };
+
+  const bucket = (entityId: string) => {
+    const count = entries.get(entityId) ?? 0;
+    const keys = Array.from({ length: count }, (_, index) => `file-${index}`);
+    return { entityId, entries: count, pending: 0, totalBytes: String(count * 10), keys };
+  };
+
+  const recordsHandlers: Handlers<typeof definitions.records> = {
+    async PreparePublication(request) {
+      lists.calls.push('prepare');
+      lists.prepared.push(request);
+      const reply = await peers.say.prepare(request);
+      const issues = (reply.issues ?? []).map((issue) => ({ ...issue, messages: [...issue.messages] }));
+      return { ...reply, issues };
+    },
+    async DecidePublication(request) {
+      lists.calls.push(request.isCommitted ? 'records commit' : 'records abort');
+      lists.decided.push(request);
+      await peers.say.decide(request);
+      return {};
+    },
+    async AssociateRecords(request) {
+      lists.associated.push(request);
+      return {};
+    },
+    async DissociateRecords(request) {
+      lists.dissociated.push(request);
+      return {};
+    },
+    async DescribeRecords({ ids }) {
+      return { records: ids.flatMap((id) => records.get(id) ?? []) };
+    },
+    async SetPackageResources(request) {
+      lists.mirrored.push(request);
+      return {};
+    },
+    async ListManagedRecords({ packageParentId }) {
+      const managed = [...records.values()].filter(({ managedBy }) => managedBy === packageParentId);
+      return { ids: managed.map(({ id }) => id ?? '') };
+    },
+  };
+  const filesHandlers: Partial<Handlers<typeof definitions.files>> = {
+    async SealBuckets(request) {
+      lists.calls.push('seal');
+      lists.sealed.push(request);
+      return { ...(await peers.say.seal(request)), buckets: request.entityIds.map(bucket) };
+    },
+    async DecideBuckets(request) {
+      lists.calls.push(request.isCommitted ? 'files commit' : 'files abort');
+      lists.bucketsDecided.push(request);
+      await peers.say.decideBuckets(request);
+      return {};
+    },
+    async DescribeBuckets({ entityIds }) {
+      return { buckets: entityIds.map(bucket) };
+    },
+  };
+  const lifecycleHandlers: Partial<Handlers<typeof definitions.lifecycle>> = {
+    async Authorise({ id }) {
+      await peers.say.authorise(id);
+      return {};
+    },
+    async FindIds({ ids }) {
+      return { ids: ids.filter((id) => records.has(id)) };
+    },
+  };
+
+  const options = { host: '127.0.0.1', port: 0, key, logger };
+  const servers: Server[] = [
+    await serve({
+      ...options,
+      audience: 'records',
+      services: [
+        { definition: definitions.records, handlers: complete(definitions.records, recordsHandlers) },
+        { definition: definitions.lifecycle, handlers: complete(definitions.lifecycle, lifecycleHandlers) },
+      ],
+    }),
+    await serve({
+      ...options,
+      audience: 'files',
+      services: [{ definition: definitions.files, handlers: complete(definitions.files, filesHandlers) }],
+    }),
+  ];
+  return {
+    key,
+    recordsAddress: `127.0.0.1:${servers[0]?.port}`,
+    filesAddress: `127.0.0.1:${servers[1]?.port}`,
+    ...lists,
+    records,
+    entries,
+    get say() {
+      return peers.say;
+    },
+    set say(next) {
+      peers.say = next;
+    },
+    reset() {
+      for (const list of Object.values(lists)) list.length = 0;
+      records.clear();
+      entries.clear();
+      peers.say = willing();
+    },
+    stop: async () => {
+      await Promise.all(servers.map((server) => server.stop()));
+    },
+  };
+}
+
+/** Every RPC that the script leaves out fails when it is called. */
+function complete<Definition extends object>(
+  definition: Definition,
+  scripted: Partial<Handlers<Definition>>,
+): Handlers<Definition> {
+  const rest = Object.keys(definition).map((name) => [
+    name,
+    async () => {
+      throw new ServiceError('internal', `${name} is not in the script`);
+    },
+  ]);
+  return { ...Object.fromEntries(rest), ...scripted } as Handlers<Definition>;
+}
