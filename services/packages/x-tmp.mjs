@@ -1,1 +1,1 @@
-import './src/service.ts'; setTimeout(()=>globalThis.gc?.(),1500); setInterval(()=>{},1e6)
+import './src/service.ts'; setTimeout(()=>{globalThis.gc?.();},2000); setInterval(()=>{},1e6)

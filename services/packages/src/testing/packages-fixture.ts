@@ -28,6 +28,7 @@ export interface Replica extends PackagesService {
 export interface PackagesFixture {
   readonly peers: ScriptedPeers;
   readonly database: Database;
+  readonly natsUrl: string;
   start(publish?: Partial<PackagesConfig['publish']>): Promise<Replica>;
   stop(): Promise<void>;
 }
@@ -44,6 +45,7 @@ export async function packagesFixture(): Promise<PackagesFixture> {
   return {
     peers,
     database,
+    natsUrl: nats.url,
     async start(publish = {}) {
       const config: PackagesConfig = {
         databaseUrl: new URL(created.url),

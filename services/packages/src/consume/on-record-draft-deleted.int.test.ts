@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { appendEvents, connectBus, MIGRATIONS, newEvent, startRelay } from '@kr/event-bus';
+import { migrate } from '@kr/schema-migration';
+import { createLogger } from '@kr/telemetry';
+import { freshDatabase, until } from '@kr/testbed';
+import { openDatabase } from '../store/prisma.ts';
+import {
+  aPackageWith,
+  OWNER,
+  type PackagesFixture,
+  packagesFixture,
+  type Replica,
+} from '../testing/packages-fixture.ts';
+
+let fixture: PackagesFixture;
+let service: Replica;
+
+beforeAll(async () => {
+  fixture = await packagesFixture();
+  service = await fixture.start();
+});
+afterAll(() => fixture.stop());
+
+test('a resource that is gone leaves the drafts that hold it; one with a published form stays', async () => {
+  const { id } = await aPackageWith(fixture, service, ['kept', 'edited', 'gone']);
+  const logger = createLogger('records');
+  const records = await freshDatabase();
+  await migrate({ databaseUrl: records.url, sets: [MIGRATIONS] });
+  const database = openDatabase(new URL(records.url));
+  const bus = connectBus({ servers: fixture.natsUrl, name: 'records', logger });
+  const relay = startRelay({ databaseUrl: records.url, natsConnection: bus, source: 'records', logger });
+
+  const deleted = (record: string, isPublished: boolean) =>
+    newEvent(
+      'knowledge.records.draft.deleted',
+      { id: record, parentId: `parent-${record}`, revision: 1, isPublished, packageIds: [] },
+      { aggregateId: record, revision: 1 },
+    );
+  await appendEvents(database, [deleted('edited', true), deleted('gone', false)]);
+  relay.nudge();
+  const held = async () => (await service.packages.listResources({ packageId: id }, OWNER)).ids;
+  await until(async () => (await held()).length === 2, { timeoutMs: 10_000 });
+  expect(await held()).toEqual(['kept', 'edited']);
+
+  await relay.stop();
+  await bus.close();
+  await database.$disconnect();
+  await records.drop();
+});

@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { ServiceError } from '@kr/service-error';
+import {
+  aPackage,
+  aPackageWith,
+  managedDraft,
+  OWNER,
+  type PackagesFixture,
+  packagesFixture,
+  type Replica,
+  STRANGER,
+} from '../testing/packages-fixture.ts';
+
+let fixture: PackagesFixture;
+let service: Replica;
+
+beforeAll(async () => {
+  fixture = await packagesFixture();
+  service = await fixture.start();
+});
+afterAll(() => fixture.stop());
+beforeEach(() => fixture.peers.reset());
+
+async function failure(work: Promise<unknown>): Promise<object> {
+  try {
+    return { answered: await work };
+  } catch (thrown) {
+    const { kind, message, issues } = ServiceError.from(thrown);
+    return { kind, message, ...(issues.length > 0 && { issues }) };
+  }
+}
+
+const FORBIDDEN = { kind: 'forbidden', message: 'Permission denied.' };
+const NOT_FOUND = { kind: 'not_found', message: 'Not found.' };
+
+describe('the context of a package', () => {
+  test('takes resources in by any version of the package, but not by its parent', async () => {
+    const { id, parentId } = await aPackage(service);
+    const associate = (packageId: string, ids: string[], principal = OWNER) =>
+      service.packages.associate({ packageId, ids }, principal);
+    await associate(id, ['r1', 'r2', 'r1']);
+    await service.publications.publish({ subject: 'SUBJECT_PACKAGE', id }, OWNER);
+    await associate(id, ['r3']);
+    expect({
+      associated: fixture.peers.associated,
+      parent: await failure(associate(parentId, ['r1'])),
+      stranger: await failure(associate(id, ['r1'], STRANGER)),
+      none: await failure(associate(id, [])),
+    }).toEqual({
+      associated: [
+        { packageParentId: parentId, ids: ['r1', 'r2'] },
+        { packageParentId: parentId, ids: ['r3'] },
+      ],
+      parent: NOT_FOUND,
+      stranger: FORBIDDEN,
+      none: {
+        kind: 'invalid',
+        message: 'A validation error occurred.',
+        issues: [{ field: 'records', messages: ['Length must be between 1 and 100.'] }],
+      },
+    });
+  });
+
+  test('lets resources go from its draft version too, and only from that', async () => {
+    const { id, parentId } = await aPackageWith(fixture, service, ['r1', 'r2']);
+    await service.publications.publish({ subject: 'SUBJECT_PACKAGE', id }, OWNER);
+    const { document } = await service.lifecycle.createVersion({ id }, OWNER);
+    const next = document?.id ?? '';
+    await service.packages.importResources({ packageId: next }, OWNER);
+    await service.packages.dissociate({ packageId: id, ids: ['r1'] }, OWNER);
+    await service.packages.dissociate({ packageId: id, ids: ['r1'] }, OWNER);
+    const held = async (packageId: string) =>
+      (await service.packages.listResources({ packageId }, OWNER)).ids;
+    expect([await held(id), await held(next), fixture.peers.dissociated]).toEqual([
+      ['r1', 'r2'],
+      ['r2'],
+      [
+        { packageParentId: parentId, ids: ['r1'] },
+        { packageParentId: parentId, ids: ['r1'] },
+      ],
+    ]);
+  });
+
+  test('lists what the records service says it manages', async () => {
+    const { parentId } = await aPackageWith(fixture, service, ['r1', 'r2']);
+    expect(await service.packages.listContextResources({ packageParentId: parentId }, OWNER)).toEqual({
+      ids: ['r1', 'r2'],
+    });
+  });
+
+  test('has a record policy of two values', async () => {
+    const { id, parentId } = await aPackage(service);
+    const set = (recordPolicy: string, principal = OWNER) =>
+      service.packages.updateContext({ packageId: id, recordPolicy }, principal);
+    await set('closed');
+    await set('open');
+    await set('closed');
+    expect(await fixture.database.packageContext.findMany({ where: { parentId } })).toEqual([
+      { parentId, recordPolicy: 'closed' },
+    ]);
+    expect([await failure(set('ajar')), await failure(set('open', STRANGER))]).toEqual([
+      {
+        kind: 'invalid',
+        message: 'A validation error occurred.',
+        issues: [{ field: 'access.record_policy', messages: ['Must be one of: open, closed.'] }],
+      },
+      FORBIDDEN,
+    ]);
+  });
+});
+
+describe('deleting the draft of a package', () => {
+  test('frees the resources of a package that is gone', async () => {
+    const { id, parentId } = await aPackageWith(fixture, service, ['r1', 'r2']);
+    fixture.peers.records.set('other', managedDraft('other', 'elsewhere'));
+    fixture.peers.mirrored.length = 0;
+    await service.lifecycle.deleteDraft({ id }, OWNER);
+    expect({ mirrored: fixture.peers.mirrored, dissociated: fixture.peers.dissociated }).toEqual({
+      mirrored: [{ packageId: id, revision: '3', ids: [] }],
+      dissociated: [{ packageParentId: parentId, ids: ['r1', 'r2'] }],
+    });
+    expect(await fixture.database.packageResource.count({ where: { packageId: id } })).toBe(0);
+  });
+
+  test('only empties a new version, and leaves the context and the published version', async () => {
+    const { id } = await aPackageWith(fixture, service, ['r1']);
+    await service.publications.publish({ subject: 'SUBJECT_PACKAGE', id }, OWNER);
+    const { document } = await service.lifecycle.createVersion({ id }, OWNER);
+    const next = document?.id ?? '';
+    await service.packages.importResources({ packageId: next }, OWNER);
+    fixture.peers.mirrored.length = 0;
+    await service.lifecycle.deleteDraft({ id: next }, OWNER);
+    expect({ mirrored: fixture.peers.mirrored, dissociated: fixture.peers.dissociated }).toEqual({
+      mirrored: [{ packageId: next, revision: '3', ids: [] }],
+      dissociated: [],
+    });
+    expect((await service.packages.listResources({ packageId: id }, OWNER)).ids).toEqual(['r1']);
+  });
+
+  test('changes no relation when only an edit is discarded', async () => {
+    const { id } = await aPackageWith(fixture, service, ['r1']);
+    await service.publications.publish({ subject: 'SUBJECT_PACKAGE', id }, OWNER);
+    await service.lifecycle.editPublished({ id }, OWNER);
+    fixture.peers.mirrored.length = 0;
+    await service.lifecycle.deleteDraft({ id }, OWNER);
+    expect({ mirrored: fixture.peers.mirrored, dissociated: fixture.peers.dissociated }).toEqual({
+      mirrored: [],
+      dissociated: [],
+    });
+    expect((await service.packages.listResources({ packageId: id }, OWNER)).ids).toEqual(['r1']);
+  });
+});

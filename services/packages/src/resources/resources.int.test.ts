@@ -1,0 +1,201 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { ServiceError } from '@kr/service-error';
+import {
+  aPackage,
+  aPackageWith,
+  managedDraft,
+  OWNER,
+  type PackagesFixture,
+  packagesFixture,
+  publishedRecord,
+  type Replica,
+  STRANGER,
+} from '../testing/packages-fixture.ts';
+
+let fixture: PackagesFixture;
+let service: Replica;
+
+beforeAll(async () => {
+  fixture = await packagesFixture();
+  service = await fixture.start();
+});
+afterAll(() => fixture.stop());
+beforeEach(() => fixture.peers.reset());
+
+async function failure(work: Promise<unknown>): Promise<object> {
+  try {
+    return { answered: await work };
+  } catch (thrown) {
+    const { kind, message, issues } = ServiceError.from(thrown);
+    return { kind, message, ...(issues.length > 0 && { issues }) };
+  }
+}
+
+async function publish(id: string): Promise<void> {
+  await service.publications.publish({ subject: 'SUBJECT_PACKAGE', id }, OWNER);
+}
+
+async function held(packageId: string): Promise<string[]> {
+  return (await service.packages.listResources({ packageId }, OWNER)).ids;
+}
+
+const add = (packageId: string, ids: string[], principal = OWNER) =>
+  service.packages.addResources({ packageId, ids }, principal);
+const remove = (packageId: string, ids: string[], principal = OWNER) =>
+  service.packages.removeResources({ packageId, ids }, principal);
+
+const DRAFT_REFUSED = "This record is a draft and can't be linked to the package as a resource.";
+const FORBIDDEN = { kind: 'forbidden', message: 'Permission denied.' };
+const UNKNOWN = { kind: 'not_found', message: 'The persistent identifier does not exist.' };
+
+describe('adding resources to a version', () => {
+  test('adds the good ones in order, names the others, and tells the records service once', async () => {
+    const { id, parentId } = await aPackage(service);
+    fixture.peers.records.set('draft', managedDraft('draft', parentId));
+    fixture.peers.records.set('loose', managedDraft('loose', ''));
+    fixture.peers.records.set('public', publishedRecord('public'));
+    expect(await add(id, ['public', 'loose', 'draft', 'public'])).toEqual({
+      errors: [{ record: 'loose', message: DRAFT_REFUSED }],
+    });
+    expect(await held(id)).toEqual(['public', 'draft']);
+    expect(fixture.peers.mirrored).toEqual([{ packageId: id, revision: '2', ids: ['public', 'draft'] }]);
+    expect(await add(id, ['draft'])).toEqual({ errors: [] });
+    expect(fixture.peers.mirrored.length).toBe(1);
+  });
+
+  test('shows them in the document, in both forms', async () => {
+    const { id } = await aPackageWith(fixture, service, ['r2', 'r1']);
+    const relationship = async (form: 'FORM_DRAFT' | 'FORM_PUBLISHED') => {
+      const { results } = await service.lifecycle.readEntities({ refs: [{ id, form }] }, OWNER);
+      return JSON.parse(results[0]?.document?.json.toString() ?? '{}').relationship;
+    };
+    const expected = { resources: [{ id: 'r2' }, { id: 'r1' }] };
+    expect(await relationship('FORM_DRAFT')).toEqual(expected);
+    await publish(id);
+    expect(await relationship('FORM_PUBLISHED')).toEqual(expected);
+  });
+
+  test('fails as a whole for what is unknown, unreadable or a package, and changes nothing', async () => {
+    const { id } = await aPackageWith(fixture, service, ['r1']);
+    fixture.peers.records.set('secret', { ...managedDraft('secret', ''), isReadable: false });
+    fixture.peers.mirrored.length = 0;
+    expect({
+      unknown: await failure(add(id, ['nowhere', 'r1'])),
+      unreadable: await failure(add(id, ['secret'])),
+      package: await failure(add(id, [id])),
+      none: await failure(add(id, [])),
+      many: await failure(
+        add(
+          id,
+          Array.from({ length: 101 }, (_, index) => `r${index}`),
+        ),
+      ),
+      stranger: await failure(add(id, ['r1'], STRANGER)),
+      noPackage: await failure(add('nowhere', ['r1'])),
+    }).toEqual({
+      unknown: UNKNOWN,
+      unreadable: FORBIDDEN,
+      package: { kind: 'not_found', message: 'Not found.' },
+      none: length(),
+      many: length(),
+      stranger: FORBIDDEN,
+      noPackage: UNKNOWN,
+    });
+    expect([await held(id), fixture.peers.mirrored]).toEqual([['r1'], []]);
+  });
+
+  test('is over once the version is published, also in its edit draft', async () => {
+    const { id } = await aPackageWith(fixture, service, ['r1']);
+    await publish(id);
+    expect(await failure(add(id, ['r1']))).toEqual({ kind: 'not_found', message: 'Not found.' });
+    await service.lifecycle.editPublished({ id }, OWNER);
+    fixture.peers.records.set('public', publishedRecord('public'));
+    expect([await add(id, ['public']), await remove(id, ['r1'])]).toEqual([
+      { errors: [{ record: 'public', message: "This resource can't be associated with the package." }] },
+      { errors: [{ record: 'r1', message: "This resource can't be removed from the package." }] },
+    ]);
+    expect(await held(id)).toEqual(['r1']);
+  });
+
+  test('loses none when many add at once', async () => {
+    const { id, parentId } = await aPackage(service);
+    const ids = Array.from({ length: 30 }, (_, index) => `many-${index}`);
+    for (const resource of ids) fixture.peers.records.set(resource, managedDraft(resource, parentId));
+    await Promise.all(ids.map((resource) => add(id, [resource])));
+    expect((await held(id)).sort()).toEqual([...ids].sort());
+    const newest = fixture.peers.mirrored.reduce((a, b) => (Number(a.revision) > Number(b.revision) ? a : b));
+    expect([...newest.ids].sort()).toEqual([...ids].sort());
+  });
+});
+
+describe('removing resources from a version', () => {
+  test('takes out the good ones and names the others', async () => {
+    const { id } = await aPackageWith(fixture, service, ['r1', 'r2']);
+    fixture.peers.records.set('loose', managedDraft('loose', ''));
+    fixture.peers.records.set('public', publishedRecord('public'));
+    expect(await remove(id, ['r1', 'loose', 'public'])).toEqual({
+      errors: [{ record: 'loose', message: DRAFT_REFUSED }],
+    });
+    expect(await held(id)).toEqual(['r2']);
+    expect(await failure(remove(id, ['nowhere']))).toEqual(UNKNOWN);
+  });
+
+  test('also takes out what is gone or out of reach', async () => {
+    const { id } = await aPackageWith(fixture, service, ['r1', 'r2']);
+    fixture.peers.records.delete('r1');
+    fixture.peers.records.set('r2', { ...managedDraft('r2', ''), isReadable: false });
+    expect(await remove(id, ['r1', 'r2'])).toEqual({ errors: [] });
+    expect(await held(id)).toEqual([]);
+  });
+});
+
+describe('importing resources', () => {
+  test('copies what the published version before holds, once, and leaves that version alone', async () => {
+    const { id } = await aPackageWith(fixture, service, ['r1', 'r2']);
+    expect(await failure(service.packages.importResources({ packageId: id }, OWNER))).toEqual({
+      kind: 'not_found',
+      message: 'Not found.',
+    });
+    await publish(id);
+    const { document } = await service.lifecycle.createVersion({ id }, OWNER);
+    const next = document?.id ?? '';
+    expect(await held(next)).toEqual([]);
+    fixture.peers.mirrored.length = 0;
+    await service.packages.importResources({ packageId: next }, OWNER);
+    await service.packages.importResources({ packageId: next }, OWNER);
+    expect(await held(next)).toEqual(['r1', 'r2']);
+    expect(fixture.peers.mirrored).toEqual([{ packageId: next, revision: '2', ids: ['r1', 'r2'] }]);
+    await remove(next, ['r1']);
+    expect([await held(id), await held(next)]).toEqual([['r1', 'r2'], ['r2']]);
+    expect(await failure(service.packages.importResources({ packageId: next }, STRANGER))).toEqual(FORBIDDEN);
+  });
+
+  test('is refused on the edit draft of a published version', async () => {
+    const { id } = await aPackage(service);
+    await publish(id);
+    const { document } = await service.lifecycle.createVersion({ id }, OWNER);
+    const next = document?.id ?? '';
+    const body = { files: { enabled: false }, metadata: { ...METADATA, publication_date: '2025-01-01' } };
+    await service.lifecycle.updateDraft({ id: next, body: Buffer.from(JSON.stringify(body)) }, OWNER);
+    await publish(next);
+    await service.lifecycle.editPublished({ id: next }, OWNER);
+    expect(await failure(service.packages.importResources({ packageId: next }, OWNER))).toEqual({
+      kind: 'invalid',
+      message: "This resource can't be associated with the package.",
+    });
+  });
+});
+
+const METADATA = {
+  title: 'Floods',
+  publisher: 'Example',
+  creators: [{ person_or_org: { type: 'personal', family_name: 'Carberry', given_name: 'Josiah' } }],
+};
+
+function length(): object {
+  return {
+    kind: 'invalid',
+    message: 'A validation error occurred.',
+    issues: [{ field: 'resources', messages: ['Length must be between 1 and 100.'] }],
+  };
+}
