@@ -3,6 +3,7 @@ import type { Issue } from '@kr/service-error';
 import type { Entity, Face, Form, Parent } from './entity.ts';
 import type { EntityKind } from './entity-kind.ts';
 import type { JsonObject } from './json-object.ts';
+import type { StoredPids } from './pids-rules.ts';
 import type { StoredFiles } from './stored-document.ts';
 import { isPublished, statusOf, versionsOf } from './version-rules.ts';
 
@@ -38,7 +39,7 @@ export function renderEntity(entity: Entity, face: Face, rendering: Rendering): 
     is_published: isPublished(entity, form, kind.isEditDraftPublished),
     is_draft: form === 'draft',
     ...(form === 'draft' ? { expires_at: instant(face.createdAt) } : {}),
-    pids: document.pids,
+    pids: renderPids(document.pids),
     metadata: renderMetadata(document.metadata, kind.name),
     custom_fields: document.custom_fields,
     access: renderAccess(document.access, fileCount, now),
@@ -54,7 +55,12 @@ function renderParent(parent: Parent, kind: EntityKind, { canManage }: View): Js
   return {
     id: parent.id,
     ...(canManage
-      ? { access: { owned_by: [{ user: parent.ownerId }], links: parent.linkIds.map((id) => ({ id })) } }
+      ? {
+          access: {
+            owned_by: [{ user: renderUser(parent.ownerId) }],
+            links: parent.linkIds.map((id) => ({ id })),
+          },
+        }
       : {}),
     communities: {},
     type: kind.parentType,
@@ -62,6 +68,23 @@ function renderParent(parent: Parent, kind: EntityKind, { canManage }: View): Js
     harvester: {},
     ...(kind.showsManagement ? { relationship: renderManagement(parent) } : {}),
   };
+}
+
+/** User ids are numbers to clients; one that is none is shown as it is. */
+function renderUser(id: string): string | number {
+  return /^(0|[1-9]\d{0,14})$/.test(id) ? Number(id) : id;
+}
+
+/** In the order that clients know; the database keeps none. */
+function renderPids(pids: StoredPids): JsonObject {
+  return Object.fromEntries(
+    ['doi', 'oai'].flatMap((scheme) => {
+      const pid = pids[scheme];
+      if (pid === undefined) return [];
+      const { identifier, provider, client } = pid;
+      return [[scheme, { identifier, provider, ...(client === undefined ? {} : { client }) }]];
+    }),
+  );
 }
 
 /** Empty altogether once a package has let go of it. */
