@@ -66,7 +66,7 @@ afterEach(async () => {
   await streams.delete(STREAM).catch(() => {});
   await bus.close();
   await proxy.stop();
-  await pool.query('truncate outbox, inbox, dead_letter');
+  await pool.query('truncate outbox, outbox_stream, inbox, dead_letter');
 });
 
 describe('relay', () => {
@@ -98,7 +98,9 @@ describe('relay', () => {
 
   test('leaves one copy in the stream when it dies between sending and flagging', async () => {
     relayFor('records');
-    await until(async () => (await relaySessions()).length === 1, { timeoutMs: 5_000 });
+    await until(async () => (await pool.query('select from outbox_stream')).rowCount === 1, {
+      timeoutMs: 5_000,
+    });
     // A lock that lets the relay read and not flag.
     const blocker = await session();
     await blocker.query('begin; lock table outbox in share row exclusive mode');
@@ -166,6 +168,35 @@ describe('relay', () => {
     relayFor('records');
     await until(async () => (await pool.query('select 1 from outbox')).rowCount === 1, { timeoutMs: 5_000 });
     await until(async () => (await pool.query('select 1 from inbox')).rowCount === 1, { timeoutMs: 5_000 });
+  });
+
+  test('sends again what it has sent into a stream that was lost', async () => {
+    relayFor('records');
+    await write(saved('a', 1), saved('b', 1));
+    await until(async () => (await unpublished()) === 0, { timeoutMs: 5_000 });
+    await proxy.cut();
+    await loseStream();
+    await proxy.open();
+    await until(async () => (await streamed()).length === 2, { timeoutMs: 10_000 });
+
+    await loseStream();
+    await write(saved('a', 2));
+    await until(async () => (await streamed()).length === 3, { timeoutMs: 10_000 });
+    expect((await streamed()).sort()).toEqual(['a@1', 'a@2', 'b@1']);
+  });
+
+  test('sends nothing again into the stream it knows', async () => {
+    const first = relayFor('records');
+    await write(saved('a', 1));
+    await until(async () => (await unpublished()) === 0, { timeoutMs: 5_000 });
+    await first.stop();
+    const before = (await pool.query('select published_at from outbox')).rows;
+    relayFor('records');
+    await proxy.cut();
+    await proxy.open();
+    await write(saved('b', 1));
+    await until(async () => (await unpublished()) === 0, { timeoutMs: 5_000 });
+    expect((await pool.query('select published_at from outbox order by id limit 1')).rows).toEqual(before);
   });
 
   test('writes CloudEvents in binary mode', async () => {
@@ -512,6 +543,14 @@ async function lockHolders(): Promise<string[]> {
      where locktype = 'advisory' and granted and datname = current_database()`,
   );
   return rows.map(({ application_name }) => application_name);
+}
+
+/** Deletes the stream past the proxy. */
+async function loseStream(): Promise<void> {
+  const direct = connectBus({ servers: nats.url, name: 'operator', logger });
+  const { streams } = await jetstreamManager(await direct.whenUp());
+  await streams.delete(STREAM);
+  await direct.close();
 }
 
 /** What the stream holds, in its order. */

@@ -1,57 +1,59 @@
-import { jetstream } from '@nats-io/jetstream';
+import { jetstream, type PubAck } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/nats-core';
 import type { BusConnection } from './bus-connection.ts';
 import { cloudEventHeaders } from './cloud-event-headers.ts';
 import { ensureStream, STREAM } from './ensure-stream.ts';
 import type { OutboxRow } from './outbox-reader.ts';
 
+export interface Outcome {
+  /** The ids that the stream holds now. */
+  published: string[];
+  /** Why the others are missing. */
+  error?: unknown;
+  /** When the stream was made, if that was looked up: another date is another stream. */
+  streamCreated?: string;
+}
+
 export interface Publisher {
+  /** Whether the bus is there and the stream may have been lost since it was looked up. */
+  isUnsure(): boolean;
   /**
    * Sends a window of events at once and waits for every acknowledgement; first for the bus, if it is down. Never
-   * rejects: `published` has the ids that the stream holds, `error` why the others are missing.
+   * rejects.
    */
-  publish(rows: readonly OutboxRow[], signal: AbortSignal): Promise<{ published: string[]; error?: unknown }>;
+  publish(rows: readonly OutboxRow[], signal: AbortSignal): Promise<Outcome>;
   close(): void;
 }
 
-export function createPublisher(bus: BusConnection, source: string): Publisher {
+export function createPublisher(bus: BusConnection, source: string, onUp: () => void): Publisher {
   // Asked for again after every outage and every failure: a server may come back without its streams.
   let isStreamSure = false;
-  const unsubscribe = bus.onChange(() => {
+  let isUp = false;
+  const unsubscribe = bus.onChange((value) => {
+    isUp = value;
     isStreamSure = false;
+    if (isUp) onUp();
   });
 
   return {
+    isUnsure: () => isUp && !isStreamSure,
     publish: async (rows, signal) => {
+      let streamCreated: string | undefined;
       try {
         const connection = await bus.whenUp(signal);
         if (!isStreamSure) {
-          await ensureStream(connection);
+          streamCreated = (await ensureStream(connection)).created;
           isStreamSure = true;
         }
-        const js = jetstream(connection);
-        const sends = rows.map((row) =>
-          js.publish(row.subject, row.payload, {
-            msgID: row.event_id,
-            headers: cloudEventHeaders({
-              eventId: row.event_id,
-              source,
-              subject: row.subject,
-              aggregateId: row.aggregate_id,
-              revision: row.revision,
-              time: row.created_at,
-              traceHeaders: row.headers,
-            }),
-            expect: { streamName: STREAM },
-            timeout: 5_000,
-            retries: 3,
-          }),
-        );
-        const outcomes = await Promise.allSettled(sends);
+        const outcomes = await send(connection, source, rows);
         const published = rows.filter((_, n) => outcomes[n]?.status === 'fulfilled').map((row) => row.id);
         const failed = outcomes.find((outcome) => outcome.status === 'rejected');
-        if (failed === undefined) return { published };
-        isStreamSure = false;
-        return { published, error: failed.reason };
+        if (failed !== undefined) isStreamSure = false;
+        return {
+          published,
+          ...(streamCreated && { streamCreated }),
+          ...(failed && { error: failed.reason }),
+        };
       } catch (error) {
         isStreamSure = false;
         return { published: [], error };
@@ -59,4 +61,30 @@ export function createPublisher(bus: BusConnection, source: string): Publisher {
     },
     close: unsubscribe,
   };
+}
+
+function send(
+  connection: NatsConnection,
+  source: string,
+  rows: readonly OutboxRow[],
+): Promise<PromiseSettledResult<PubAck>[]> {
+  const js = jetstream(connection);
+  const sends = rows.map((row) =>
+    js.publish(row.subject, row.payload, {
+      msgID: row.event_id,
+      headers: cloudEventHeaders({
+        eventId: row.event_id,
+        source,
+        subject: row.subject,
+        aggregateId: row.aggregate_id,
+        revision: row.revision,
+        time: row.created_at,
+        traceHeaders: row.headers,
+      }),
+      expect: { streamName: STREAM },
+      timeout: 5_000,
+      retries: 3,
+    }),
+  );
+  return Promise.allSettled(sends);
 }

@@ -19,6 +19,11 @@ export interface OutboxReader {
   /** The oldest unpublished events, by id: of one entity they are in commit order. */
   unpublished(limit: number): Promise<OutboxRow[]>;
   markPublished(ids: readonly string[]): Promise<void>;
+  /**
+   * Remembers into which stream the outbox is sent. When it is another one than before, all that went into the lost
+   * one, as far as it is still here, counts as unpublished again: answers how many events that are.
+   */
+  noteStream(created: string): Promise<number>;
   /** Forgets published events after a week and seen events after a month, in short statements. */
   sweep(signal: AbortSignal): Promise<void>;
 }
@@ -32,6 +37,16 @@ const MARK = {
   name: 'mark-published',
   text: 'update outbox set published_at = clock_timestamp() where id = any($1::bigint[])',
 };
+
+// One statement, so that a crash cannot come between; the first stream there ever is finds no row and resends nothing.
+const NOTE_STREAM = `
+  with before as (select created from outbox_stream),
+  noted as (
+    insert into outbox_stream (is_only, created) values (true, $1)
+    on conflict (is_only) do update set created = excluded.created where outbox_stream.created <> excluded.created
+    returning 1)
+  update outbox set published_at = null
+  where published_at is not null and exists (select from before where created <> $1) and exists (select from noted)`;
 
 const SWEEP_BATCH = 5_000;
 // The oldest ids are looked at rather than the oldest dates: that needs no index that every write would pay for.
@@ -55,6 +70,7 @@ export function createOutboxReader(client: Client): OutboxReader {
     markPublished: async (ids) => {
       if (ids.length > 0) await client.query({ ...MARK, values: [ids] });
     },
+    noteStream: async (created) => (await client.query(NOTE_STREAM, [created])).rowCount ?? 0,
     sweep: async (signal) => {
       for (const sweep of SWEEPS) {
         let deleted = SWEEP_BATCH;

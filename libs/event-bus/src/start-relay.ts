@@ -39,7 +39,7 @@ export function startRelay(options: RelayOptions): Relay {
   const stopping = new AbortController();
   const bell = createBell();
   stopping.signal.addEventListener('abort', bell.ring);
-  const publisher = createPublisher(natsConnection, source);
+  const publisher = createPublisher(natsConnection, source, bell.ring);
   let session: Client | undefined;
 
   const keepRelaying = async () => {
@@ -105,10 +105,13 @@ async function relayOutbox({ reader, publisher, bell, logger, signal }: Work): P
   let nextSweepAt = 0;
   while (!signal.aborted) {
     const rows = await reader.unpublished(BATCH);
-    if (rows.length > 0) {
+    if (rows.length > 0 || publisher.isUnsure()) {
       pollMs = POLL_MS.busy;
-      const { published, error } = await publisher.publish(rows, signal);
+      const { published, error, streamCreated } = await publisher.publish(rows, signal);
       await reader.markPublished(published);
+      const lost = streamCreated === undefined ? 0 : await reader.noteStream(streamCreated);
+      if (lost > 0)
+        logger.warn({ events: lost }, 'the stream is a new one, sending again what the lost one held');
       if (error === undefined) {
         failures = 0;
       } else if (!signal.aborted) {
