@@ -1,9 +1,11 @@
-import { createRequire } from 'node:module';
 import { trace } from '@opentelemetry/api';
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 import { environment } from './environment.ts';
 
 export type { Logger } from 'pino';
+
+// A service in production never needs it, and a logger is wanted at once.
+const pretty = isPretty() ? (await import('pino-pretty')).default : undefined;
 
 const SECRETS = ['authorization', 'cookie', 'token', 'password', 'secret'];
 
@@ -32,10 +34,10 @@ function traceIds(): Record<string, string> {
 }
 
 function defaultDestination(): DestinationStream {
+  return pretty?.({ ignore: 'pid,hostname', sync: true }) ?? pino.destination({ dest: 1, sync: true });
+}
+
+function isPretty(): boolean {
   const format = environment['LOG_FORMAT'];
-  const isPretty = format === 'pretty' || (format === undefined && process.stdout.isTTY === true);
-  if (!isPretty) return pino.destination({ dest: 1, sync: true });
-  // Loaded on demand: a service in production never needs it.
-  const pretty = createRequire(import.meta.url)('pino-pretty') as (options: object) => DestinationStream;
-  return pretty({ ignore: 'pid,hostname', sync: true });
+  return format === 'pretty' || (format === undefined && process.stdout.isTTY === true);
 }

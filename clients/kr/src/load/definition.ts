@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { Failure } from '../failure.ts';
 
-export const DEFINITION_FILE = 'knowledge-package.json';
+const DEFINITION_FILE = 'knowledge-package.json';
 
 /** A file to upload: its key is its name without folders. */
 export interface LocalFile {

@@ -37,7 +37,7 @@ export function settingsFrom(sources: {
 }
 
 /** @throws Failure when it is no HTTP URL */
-export function parseBaseUrl(text: string): URL {
+function parseBaseUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     throw new Failure(`"${text}" is not a base URL; it looks like https://repository.example`);
