@@ -166,7 +166,13 @@ async function tryLock(lock) {
     if (error.code !== 'EEXIST') throw error;
   }
   const holder = Number(await readFile(lock, 'utf8').catch(() => ''));
-  if (holder > 0 && !isRunning(holder)) await rm(lock, { force: true });
+  if (holder === 0 || isRunning(holder)) return false;
+  // Of several that find it so, one moves it away; a lock taken meanwhile is put back.
+  const stale = `${lock}.${process.pid}`;
+  await rename(lock, stale).catch(() => undefined);
+  const moved = Number(await readFile(stale, 'utf8').catch(() => ''));
+  if (moved !== 0 && moved !== holder) await rename(stale, lock);
+  await rm(stale, { force: true });
   return false;
 }
 

@@ -17,7 +17,7 @@ export function toStatus(thrown: unknown): Partial<StatusObject> {
   const error = ServiceError.from(thrown);
   const metadata = new Metadata();
   metadata.set(...packDetail(error));
-  return { code: ERROR_KINDS[error.kind].grpc, details: error.message.slice(0, 1_000), metadata };
+  return { code: ERROR_KINDS[error.kind].grpc, details: error.message.slice(0, 200), metadata };
 }
 
 /** What a call failed with, as the callee threw it; or `unavailable` when no callee answered in time. */
