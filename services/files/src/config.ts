@@ -27,7 +27,7 @@ export interface FilesConfig {
     /** Bytes a second that an upload must bring on average over that time. */
     minUploadBytesPerSecond: number;
   };
-  /** Milliseconds that bytes without a reference are kept. */
+  /** Milliseconds that bytes without a reference are kept; far longer than a transaction may take. */
   sweepGraceMs: number;
 }
 
@@ -61,7 +61,7 @@ export function readConfig(env: Environment): FilesConfig {
         max: 1_000_000_000,
       }),
     },
-    sweepGraceMs: read.integer('SWEEP_GRACE_MS', { fallback: 86_400_000, min: 0, max: 31_536_000_000 }),
+    sweepGraceMs: read.integer('SWEEP_GRACE_MS', { fallback: 86_400_000, min: 60_000, max: 31_536_000_000 }),
   };
   read.done();
   return config;

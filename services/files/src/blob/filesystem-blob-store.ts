@@ -20,6 +20,8 @@ export async function filesystemBlobStore(folder: string): Promise<BlobStore> {
   const unfinished = join(folder, 'tmp');
   await mkdir(objects, { recursive: true });
   await mkdir(unfinished, { recursive: true });
+  /** Folders that would survive a power cut; at most 65,536. */
+  const durable = new Set<string>();
   let brokenBy: unknown;
 
   const folderOf = (id: string) => {
@@ -57,13 +59,15 @@ export async function filesystemBlobStore(folder: string): Promise<BlobStore> {
   }
 
   async function moveDurably(temporary: string, target: string, id: string): Promise<void> {
-    const isNewFolder = (await mkdir(target, { recursive: true })) !== undefined;
+    await mkdir(target, { recursive: true });
     await rename(temporary, join(target, id));
     try {
       await syncFolder(target);
-      if (isNewFolder) {
+      if (!durable.has(target)) {
+        // Whoever made the folder may not have come as far as this yet.
         await syncFolder(join(target, '..'));
         await syncFolder(objects);
+        durable.add(target);
       }
     } catch (error) {
       await rm(join(target, id), { force: true });

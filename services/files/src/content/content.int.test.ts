@@ -2,8 +2,12 @@ import { createHash, randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createLogger } from '@kr/telemetry';
 import { until } from '@kr/testbed';
+import { openContext } from '../context.ts';
+import type { Database, Tx } from '../store/prisma.ts';
 import { type FilesUnderTest, GATEWAY, startFilesUnderTest } from '../testing/files-under-test.ts';
+import { startContentServer } from './content-server.ts';
 
 let files: FilesUnderTest;
 beforeAll(async () => {
@@ -184,6 +188,34 @@ describe('an upload', () => {
     expect(entries.map(({ checksum }) => checksum)).toEqual(
       keys.map((key) => `md5:${createHash('md5').update(`content of ${key}`).digest('hex')}`),
     );
+  });
+
+  test('keeps its bytes when nobody knows whether their row was written', async () => {
+    const context = await openContext(files.config, createLogger('files', { write: () => {} }));
+    const losingAnswers: Database = Object.create(context.database, {
+      $transaction: {
+        value: async (work: (tx: Tx) => Promise<unknown>) => {
+          await context.database.$transaction(work);
+          throw new Error('the connection was lost while committing');
+        },
+      },
+    });
+    const server = await startContentServer(
+      { ...context, database: losingAnswers },
+      { host: '127.0.0.1', port: 0 },
+    );
+    await files.start('lost-000001', 'a.txt');
+    const response = await fetch(`http://127.0.0.1:${server.port}/content/lost-000001/a.txt`, {
+      method: 'PUT',
+      headers: { 'kr-ticket': files.ticket('lost-000001') },
+      body: 'kept',
+    });
+    expect(response.status).toBe(500);
+    await server.stop(0);
+    await context.close();
+    const ticket = files.ticket('lost-000001');
+    await files.client.commitUpload({ ticket, key: 'a.txt' }, GATEWAY);
+    expect(String((await files.get('lost-000001', 'a.txt')).body)).toBe('kept');
   });
 
   test.each([

@@ -47,16 +47,23 @@ export function putContent(deps: PutContentDeps) {
       if (declaredBytes !== undefined && stored.sizeBytes !== declaredBytes) throw lengthMismatch();
       entry = await attach(deps, path, objectId, stored);
     } catch (error) {
-      // If this fails too, the sweep finds the object.
-      await deps.blobs
-        .remove(objectId)
-        .catch((err: unknown) => deps.logger.warn({ err, objectId }, 'orphan left'));
+      // After any other failure the row may exist all the same: then only the sweep may judge.
+      if (error instanceof ServiceError) await discard(deps, objectId);
       throw error;
     }
     const body = Buffer.from(JSON.stringify(fileEntryJson(entry)));
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length });
     response.end(body);
   };
+}
+
+async function discard({ blobs, logger }: PutContentDeps, objectId: string): Promise<void> {
+  try {
+    await blobs.remove(objectId);
+  } catch (err) {
+    // The refusal is what the client must hear; the sweep finds the object.
+    logger.warn({ err, objectId }, 'orphaned bytes left');
+  }
 }
 
 function declaredLength(request: IncomingMessage): number | undefined {

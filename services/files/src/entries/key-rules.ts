@@ -5,11 +5,12 @@ export type KeyProblem = 'empty' | 'length' | 'characters';
 
 /**
  * A key is 1 to 255 bytes of UTF-8 without control characters, `/` and `\`, and neither `.` nor `..`. It is kept
- * exactly as sent and never becomes a path.
+ * exactly as sent and never becomes a path. U+FFFD stands for what could not be sent as it was.
  */
 export function keyProblem(key: string): KeyProblem | undefined {
   if (key === '') return 'empty';
   if (Buffer.byteLength(key) > MAX_KEY_BYTES) return 'length';
-  if (key === '.' || key === '..' || /[\p{Cc}/\\]/u.test(key) || !key.isWellFormed()) return 'characters';
+  if (key === '.' || key === '..' || /[\p{Cc}/\\\ufffd]/u.test(key) || !key.isWellFormed())
+    return 'characters';
   return undefined;
 }

@@ -32,6 +32,7 @@ describe('a file key', () => {
     ['a\u0085b', 'characters'],
     ['a\u007f', 'characters'],
     ['a\ud800', 'characters'],
+    ['a\ufffd', 'characters'],
   ])('may not be %j: %s', (key, problem) => {
     expect(keyProblem(key)).toBe(problem);
   });
