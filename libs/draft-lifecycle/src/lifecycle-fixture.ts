@@ -113,7 +113,7 @@ export async function lifecycleFixture() {
     },
     findElsewhere: async (ids) => new Set(ids.filter((id) => world.elsewhere.has(id))),
     nudge: () => undefined,
-    logger: createLogger('test'),
+    logger: createLogger('test', { write: () => undefined }),
   });
   const handlers = lifecycleHandlers(context);
   const as = (principal: Principal) => callOf(principal);

@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url';
 import { type Definitions, definitions } from '@kr/contracts';
 import {
   decidePublication,
@@ -19,6 +18,7 @@ import type { Logger } from '@kr/telemetry';
 import type { RecordsConfig } from './config.ts';
 import { onPackageEvent, PACKAGE_SUBJECTS } from './consume/on-package-event.ts';
 import { type OpenContext, openContext, type RecordsContext } from './context.ts';
+import { MIGRATIONS } from './migrations.ts';
 import { associateRecords } from './package-relations/associate-records.ts';
 import { describeRecords } from './package-relations/describe-records.ts';
 import { dissociateRecords } from './package-relations/dissociate-records.ts';
@@ -31,11 +31,6 @@ export interface RecordsService {
   /** Refuses new work, lets running work finish, closes connections. May be called twice. */
   stop(): Promise<void>;
 }
-
-export const MIGRATIONS = {
-  name: 'records',
-  directory: fileURLToPath(new URL('../migrations', import.meta.url)),
-};
 
 /** RPC name -> the file that answers it. */
 function rpcs(context: RecordsContext): Handlers<Definitions['records']> {
@@ -54,6 +49,8 @@ function rpcs(context: RecordsContext): Handlers<Definitions['records']> {
 export async function startRecordsService(config: RecordsConfig, logger: Logger): Promise<RecordsService> {
   await migrate({ databaseUrl: config.databaseUrl, sets: [EVENT_BUS, LIFECYCLE, MIGRATIONS], logger });
   const context = openContext(config, logger);
+  // The first request does not pay for the start of the query engine.
+  await context.database.$connect();
   const grpc = await serve({
     services: [
       { definition: definitions.lifecycle, handlers: lifecycleHandlers(context.lifecycle) },

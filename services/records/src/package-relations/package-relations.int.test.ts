@@ -1,0 +1,220 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { EventSubject } from '@kr/contracts';
+import { onPackageEvent } from '../consume/on-package-event.ts';
+import {
+  callOf,
+  OWNER,
+  PACKAGES,
+  type RecordsFixture,
+  recordsFixture,
+  STRANGER,
+} from '../testing/records-fixture.ts';
+import { associateRecords } from './associate-records.ts';
+import { describeRecords } from './describe-records.ts';
+import { dissociateRecords } from './dissociate-records.ts';
+import { listManagedRecords } from './list-managed-records.ts';
+import { setPackageResources } from './set-package-resources.ts';
+
+let records: RecordsFixture;
+beforeAll(async () => {
+  records = await recordsFixture();
+});
+afterAll(() => records.close());
+
+const associate = (packageParentId: string, ids: string[], principal = OWNER) =>
+  associateRecords(records.context)({ packageParentId, ids }, callOf(principal));
+const dissociate = (packageParentId: string, ids: string[], principal = OWNER) =>
+  dissociateRecords(records.context)({ packageParentId, ids }, callOf(principal));
+const managed = async (packageParentId: string) =>
+  (await listManagedRecords(records.context)({ packageParentId })).ids ?? [];
+const tell = (packageId: string, revision: number, ids: string[]) =>
+  setPackageResources(records.context)({ packageId, revision: String(revision), ids }, callOf(PACKAGES));
+const management = async (id: string) =>
+  ((await records.json(id, 'FORM_DRAFT'))['parent'] as { relationship: unknown }).relationship;
+
+describe('association', () => {
+  test('puts drafts under a package, once, and shows it', async () => {
+    const [one, two] = [await records.create(), await records.create()];
+    await associate('c1', [one, two]);
+    const after = await records.entity(one);
+    expect([await management(one), after.draft?.revision]).toEqual([{ managed_by: { id: 'c1' } }, 2]);
+    await associate('c1', [one, two]);
+    expect((await records.entity(one)).draft?.revision).toBe(2);
+    expect(await managed('c1')).toEqual(expect.arrayContaining([one, two]));
+    expect((await records.changedEvents()).sort()).toEqual([one, two].sort());
+
+    await dissociate('c1', [one]);
+    await dissociate('c1', [one]);
+    expect([await management(one), await management(two)]).toEqual([{}, { managed_by: { id: 'c1' } }]);
+    await dissociate('other', [two]);
+    expect(await managed('c1')).toEqual([two]);
+  });
+
+  test('is refused as a whole, naming each that cannot be', async () => {
+    const [good, taken, published, foreign] = [
+      await records.create(),
+      await records.create(),
+      await records.create(),
+      await records.create(STRANGER),
+    ];
+    await associate('c2', [taken]);
+    await records.publish([published]);
+    const ids = [good, taken, published];
+    await expect(associate('c3', ids)).rejects.toMatchObject({
+      kind: 'invalid',
+      message: 'A validation error occurred.',
+      issues: [
+        { field: 'records.1.id', messages: ['Record already associated with a package.'], record: taken },
+        {
+          field: 'records.2.id',
+          messages: ['Only drafts can be associated with a package.'],
+          record: published,
+        },
+      ],
+    });
+    await expect(associate('c3', [good, foreign])).rejects.toMatchObject({
+      kind: 'forbidden',
+      issues: [{ field: 'records.1.id', messages: ['Permission denied.'], record: foreign }],
+    });
+    await expect(associate('c3', [good, 'zzzzz-zzzzz'])).rejects.toMatchObject({
+      kind: 'not_found',
+      message: 'The persistent identifier does not exist.',
+    });
+    expect(await managed('c3')).toEqual([]);
+  });
+
+  test('by two packages at once goes to one of them', async () => {
+    const ids = [await records.create(), await records.create(), await records.create()];
+    const attempts = await Promise.allSettled([associate('c4', ids), associate('c5', [...ids].reverse())]);
+    expect(attempts.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect([(await managed('c4')).length, (await managed('c5')).length].sort()).toEqual([0, 3]);
+  });
+
+  test('opens the resource to whoever holds a link of the package', async () => {
+    const id = await records.create();
+    await associate('c6', [id]);
+    const holder = {
+      ...STRANGER,
+      userId: null,
+      grants: [{ linkId: 'l', parentId: 'c6', permission: 'preview' as const }],
+    };
+    expect(await records.json(id, 'FORM_DRAFT', holder)).toMatchObject({ id });
+  });
+
+  test('outlives publication and reaches the next version', async () => {
+    const id = await records.create();
+    await associate('c7', [id]);
+    await records.publish([id], 'package', 'c7');
+    const { document } = await records.handlers.CreateVersion({ id }, callOf(OWNER));
+    expect(await managed('c7')).toEqual([id, document?.id]);
+    expect(await management(document?.id ?? '')).toEqual({ managed_by: { id: 'c7' } });
+  });
+});
+
+describe('description', () => {
+  test('says what a package must know, for the caller', async () => {
+    const [draft, published] = [await records.create(), await records.create()];
+    await associate('c8', [draft]);
+    await records.publish([published]);
+    const describeFor = async (principal = OWNER) =>
+      (await describeRecords(records.context)({ ids: [draft, published, 'unknown'] }, callOf(principal)))
+        .records;
+    const mine = await describeFor();
+    expect(mine).toHaveLength(2);
+    expect(mine).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({
+          id: draft,
+          hasDraft: true,
+          isPublished: false,
+          managedBy: 'c8',
+          isReadable: true,
+        }),
+        expect.objectContaining({
+          id: published,
+          hasDraft: false,
+          isPublished: true,
+          managedBy: '',
+          isReadable: true,
+        }),
+      ]),
+    );
+    const theirs = await describeFor(STRANGER);
+    expect(theirs?.map(({ id, isReadable }) => [id, isReadable]).sort()).toEqual(
+      [
+        [draft, false],
+        [published, true],
+      ].sort(),
+    );
+  });
+});
+
+describe('the mirror of package versions', () => {
+  test('takes news in any order, and only newer ones', async () => {
+    const [one, two] = [await records.create(), await records.create()];
+    await tell('p1', 3, [one, two]);
+    await tell('p1', 2, []);
+    await tell('p1', 3, []);
+    const packages = async (id: string) =>
+      ((await records.json(id, 'FORM_DRAFT'))['relationship'] as { packages: unknown }).packages;
+    expect([await packages(one), await packages(two)]).toEqual([[{ id: 'p1' }], [{ id: 'p1' }]]);
+    await tell('p2', 1, [one]);
+    await tell('p1', 4, [two]);
+    expect([await packages(one), await packages(two)]).toEqual([[{ id: 'p2' }], [{ id: 'p1' }]]);
+    await expect(
+      setPackageResources(records.context)({ packageId: 'p1', revision: '9', ids: [] }, callOf(OWNER)),
+    ).rejects.toMatchObject({ kind: 'forbidden' });
+  });
+
+  test('changes nothing of a published resource until the package is published, and then only the relation', async () => {
+    const id = await records.create();
+    await records.publish([id]);
+    const before = await records.json(id, 'FORM_PUBLISHED');
+    await tell('p3', 1, [id]);
+    expect(await records.json(id, 'FORM_PUBLISHED')).toEqual(before);
+    await follow('knowledge.packages.package.published', { id: 'p3', parentId: 'c', revision: 2 });
+    await follow('knowledge.packages.package.published', { id: 'p3', parentId: 'c', revision: 2 });
+    expect(await records.json(id, 'FORM_PUBLISHED')).toEqual({
+      ...before,
+      relationship: { packages: [{ id: 'p3' }] },
+    });
+  });
+
+  test('lets go of everything when a package is gone, and of one version when another is left', async () => {
+    const id = await records.create();
+    await associate('c9', [id]);
+    await tell('p4', 1, [id]);
+    records.packageIds.add('c9');
+    const gone = { id: 'p4', parentId: 'c9', revision: 2, isPublished: false };
+    await follow('knowledge.packages.draft.deleted', gone);
+    expect([await management(id), (await records.json(id, 'FORM_DRAFT'))['relationship']]).toEqual([
+      { managed_by: { id: 'c9' } },
+      { packages: [] },
+    ]);
+    records.packageIds.delete('c9');
+    await follow('knowledge.packages.draft.deleted', gone);
+    expect(await management(id)).toEqual({});
+  });
+
+  test('is told of by the event of a discarded resource draft', async () => {
+    const id = await records.create();
+    await tell('p5', 1, [id]);
+    await records.handlers.DeleteDraft({ id, ifRevision: '0' }, callOf(OWNER));
+    expect(await records.context.database.packagedRecord.count({ where: { recordId: id } })).toBe(0);
+  });
+});
+
+async function follow(subject: EventSubject, payload: Record<string, unknown>): Promise<void> {
+  const event = {
+    id: 'e',
+    subject,
+    payload,
+    aggregateId: String(payload['id']),
+    revision: Number(payload['revision']),
+    time: new Date(),
+    traceHeaders: {},
+  };
+  await onPackageEvent(records.context)([
+    event as unknown as Parameters<ReturnType<typeof onPackageEvent>>[0][0],
+  ]);
+}

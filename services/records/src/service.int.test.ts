@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { servicePrincipal } from '@kr/caller';
+import { definitions } from '@kr/contracts';
+import { connectBus, type ReceivedEvent, startConsumer } from '@kr/event-bus';
+import { createClient } from '@kr/rpc';
+import { createLogger } from '@kr/telemetry';
+import { type FreshDatabase, freshDatabase, startNats, type TestNats, until } from '@kr/testbed';
+import { readConfig } from './config.ts';
+import { type RecordsService, startRecordsService } from './service.ts';
+import { GOOD_BODY, OWNER } from './testing/records-fixture.ts';
+
+const KEY = 'k'.repeat(32);
+const logger = createLogger('records', { write: () => undefined });
+let database: FreshDatabase;
+let nats: TestNats;
+let service: RecordsService;
+
+beforeAll(async () => {
+  [database, nats] = await Promise.all([freshDatabase(), startNats()]);
+  const config = readConfig({
+    DATABASE_URL: database.url,
+    NATS_URL: nats.url,
+    INTERNAL_KEY: KEY,
+    PACKAGES_ADDRESS: '127.0.0.1:9',
+    PACKAGES_KEY: KEY,
+    FILES_ADDRESS: '127.0.0.1:9',
+    FILES_KEY: KEY,
+    FILES_TICKET_KEY: KEY,
+    ACCESS_LINKS_TICKET_KEY: KEY,
+  });
+  service = await startRecordsService(config, logger);
+});
+afterAll(async () => {
+  await service.stop();
+  await service.stop();
+  await nats.stop();
+  await database.drop();
+});
+
+describe('the records service', () => {
+  test('works with no other service there, and its events reach the stream', async () => {
+    const life = createClient(definitions.lifecycle, {
+      address: `127.0.0.1:${service.grpcPort}`,
+      audience: 'records',
+      key: KEY,
+    });
+    const { document } = await life.createDraft({ body: Buffer.from(JSON.stringify(GOOD_BODY)) }, OWNER);
+    const { ids } = await life.findIds({ ids: [document?.id ?? '', 'unknown'] }, servicePrincipal('test'));
+    expect(ids).toEqual([document?.id]);
+
+    const heard: ReceivedEvent[] = [];
+    const bus = connectBus({ servers: nats.url, name: 'test', logger });
+    const consumer = startConsumer({
+      connection: bus,
+      durable: 'test',
+      subjects: ['knowledge.records.draft.saved'],
+      handleBatch: async (events) => void heard.push(...events),
+      database: { $executeRawUnsafe: async () => 0 },
+      logger,
+    });
+    await until(() => heard.length > 0, { timeoutMs: 10_000 });
+    expect(heard.map(({ payload }) => payload)).toEqual([
+      { id: document?.id, parentId: document?.parentId, revision: '1' },
+    ]);
+    await consumer.stop();
+    await bus.close();
+    life.close();
+  });
+
+  test('is ready as long as its database is', async () => {
+    const reply = await fetch(`http://127.0.0.1:${service.healthPort}/readyz`);
+    expect(reply.status).toBe(200);
+  });
+});

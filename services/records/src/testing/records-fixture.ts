@@ -1,0 +1,104 @@
+import { type Principal, servicePrincipal } from '@kr/caller';
+import {
+  decidePublication,
+  type Entity,
+  MIGRATIONS as LIFECYCLE,
+  lifecycleContext,
+  lifecycleHandlers,
+  loadEntities,
+  newEntityId,
+  preparePublication,
+} from '@kr/draft-lifecycle';
+import { MIGRATIONS as EVENT_BUS } from '@kr/event-bus';
+import type { CallContext } from '@kr/rpc';
+import { migrate } from '@kr/schema-migration';
+import { createLogger } from '@kr/telemetry';
+import { freshDatabase } from '@kr/testbed';
+import type { RecordsContext } from '../context.ts';
+import { MIGRATIONS } from '../migrations.ts';
+import { recordKind } from '../record-kind.ts';
+import { openDatabase, type Tx } from '../store/prisma.ts';
+
+export const OWNER: Principal = { userId: '1', isAdmin: false, grants: [], service: null, requestId: 'q' };
+export const STRANGER: Principal = { ...OWNER, userId: '2' };
+export const PACKAGES = servicePrincipal('packages');
+
+export function callOf(principal: Principal): CallContext {
+  const deadline = new Date(Date.now() + 5_000);
+  return { principal, signal: new AbortController().signal, deadline, method: 'test' };
+}
+
+export const GOOD_BODY = {
+  files: { enabled: false },
+  metadata: {
+    title: 'Flood map',
+    publication_date: '2024-03-01',
+    resource_type: { id: 'image-photo' },
+    creators: [{ person_or_org: { type: 'personal', family_name: 'Carberry', given_name: 'Josiah' } }],
+  },
+};
+
+export type RecordsFixture = Awaited<ReturnType<typeof recordsFixture>>;
+
+/** The records service's own part on a database of its own; no other service is there. */
+export async function recordsFixture() {
+  const fresh = await freshDatabase();
+  await migrate({ databaseUrl: fresh.url, sets: [EVENT_BUS, LIFECYCLE, MIGRATIONS] });
+  const database = openDatabase(new URL(fresh.url));
+  const logger = createLogger('records', { write: () => undefined });
+  const packageIds = new Set<string>();
+  const findPackageIds = async (ids: readonly string[]) => new Set(ids.filter((id) => packageIds.has(id)));
+  const lifecycle = lifecycleContext<Tx>({
+    kind: recordKind,
+    database,
+    now: () => new Date(),
+    newId: newEntityId,
+    doiPrefix: '10.5072',
+    oaiPrefix: 'repository.test',
+    ticketKeys: { files: 'f'.repeat(32), 'access-links': 'a'.repeat(32) },
+    describeBuckets: async () => new Map(),
+    resolvePublications: async (ids) => new Map(ids.map((id) => [id, 'undecided'])),
+    findElsewhere: findPackageIds,
+    nudge: () => undefined,
+    logger,
+  });
+  const context: RecordsContext = { database, lifecycle, logger, findPackageIds };
+  const handlers = lifecycleHandlers(lifecycle);
+
+  return {
+    context,
+    handlers,
+    /** Packages and their parents that the packages service would know. */
+    packageIds,
+    async create(principal = OWNER): Promise<string> {
+      const body = Buffer.from(JSON.stringify(GOOD_BODY));
+      const { document } = await handlers.CreateDraft({ body }, callOf(principal));
+      return document?.id ?? '';
+    },
+    async publish(ids: string[], packageId = '', packageParentId = ''): Promise<void> {
+      const publicationId = newEntityId();
+      const request = { publicationId, epoch: 1, packageId, packageParentId, ids, manifests: [] };
+      const vote = await preparePublication(lifecycle)(request, callOf(PACKAGES));
+      if (vote.isPrepared !== true) throw new Error(JSON.stringify(vote));
+      await decidePublication(lifecycle)({ publicationId, isCommitted: true }, callOf(PACKAGES));
+    },
+    async entity(id: string): Promise<Entity> {
+      const entity = (await loadEntities(database, [id])).get(id);
+      if (entity === undefined) throw new Error(`${id} is gone`);
+      return entity;
+    },
+    async json(id: string, form: 'FORM_DRAFT' | 'FORM_PUBLISHED', principal = OWNER) {
+      const { results } = await handlers.ReadEntities({ refs: [{ id, form }] }, callOf(principal));
+      return JSON.parse(String(results?.[0]?.document?.json)) as Record<string, unknown>;
+    },
+    async changedEvents(): Promise<string[]> {
+      const rows = await database.$queryRaw<{ aggregate_id: string }[]>`
+        select aggregate_id from outbox where subject = 'knowledge.records.record.changed' order by id`;
+      return rows.map((row) => row.aggregate_id);
+    },
+    async close(): Promise<void> {
+      await database.$disconnect();
+      await fresh.drop();
+    },
+  };
+}
