@@ -30,7 +30,7 @@ const TASKS = {
   start: {
     needs: 'code',
     file: 'deploy/local/src/main.ts',
-    flags: ['--max-semi-space-size=1', '--max-old-space-size=128'],
+    flags: ['--max-semi-space-size=1', '--max-old-space-size=128', '--expose-gc'],
   },
   test: {
     needs: 'code',
@@ -59,6 +59,8 @@ function handOver(task, args) {
   if (!existsSync(file)) fail(`This task has no program yet: ${file}`);
   // Programs that a task starts by name run on the same Node.
   process.env.PATH = `${TOOLCHAIN}${delimiter}${process.env.PATH}`;
+  // Compiled code is kept from run to run: a start takes half the time and less memory.
+  process.env.NODE_COMPILE_CACHE ??= join(TOOLCHAIN, 'compile-cache');
   const argv = [...(task.flags ?? []), file, ...args];
   process.chdir(task.inCallersFolder ? (process.env.INIT_CWD ?? process.cwd()) : ROOT);
   if (process.execve !== undefined && process.platform !== 'win32')

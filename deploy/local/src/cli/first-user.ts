@@ -1,3 +1,7 @@
+import { execFile } from 'node:child_process';
+import { resolve } from 'node:path';
+import { promisify } from 'node:util';
+import type { CreatedUser, IdentityAccess } from '../stack/create-user.ts';
 import { readJson, writePrivateJson } from '../stack/private-file.ts';
 import type { RunningStack } from '../stack/start-stack.ts';
 
@@ -9,6 +13,7 @@ export interface Credentials {
 }
 
 const NAME = 'demo';
+const CREATE_USER = resolve(import.meta.dirname, '../child/create-user.ts');
 
 /** Makes the first user once for each data folder; later starts only bring the base URL up to date. */
 export async function ensureFirstUser(
@@ -17,8 +22,15 @@ export async function ensureFirstUser(
 ): Promise<{ credentials: Credentials; isNew: boolean }> {
   const kept = await readJson<Credentials>(file);
   const { name, token } =
-    kept === undefined ? await stack.createUser(NAME) : { name: kept.user, token: kept.token };
+    kept === undefined ? await createInOwnProcess(stack.identity) : { name: kept.user, token: kept.token };
   const credentials = { base_url: stack.baseUrl, user: name, token };
   await writePrivateJson(file, credentials);
   return { credentials, isNew: kept === undefined };
+}
+
+async function createInOwnProcess({ address, key }: IdentityAccess): Promise<CreatedUser> {
+  const args = [CREATE_USER, '--address', address, '--name', NAME];
+  const env = { ...process.env, IDENTITY_KEY: key };
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env });
+  return JSON.parse(stdout);
 }

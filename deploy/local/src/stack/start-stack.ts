@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type CreatedUser, createUser, type IdentityAccess } from './create-user.ts';
+import type { CreatedUser, IdentityAccess } from './create-user.ts';
 import { type DataFolder, dataFolder } from './data-folder.ts';
 import { openParts, type PartName, type Parts } from './parts.ts';
 import { choosePorts, type StackPorts } from './ports.ts';
@@ -90,7 +90,11 @@ async function startParts(
     ...backends,
     baseUrl: `http://127.0.0.1:${ports.http}`,
     identity,
-    createUser: (name: string, rights?: { admin?: boolean }) => createUser(identity, name, rights),
+    createUser: async (name: string, rights?: { admin?: boolean }) => {
+      // NOTE: a gRPC client takes 40 MB, and most runs make no user.
+      const { createUser } = await import('./create-user.ts');
+      return createUser(identity, name, rights);
+    },
     pid: parts.pid,
     kill: parts.kill,
     stop,
