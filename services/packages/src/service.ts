@@ -74,6 +74,8 @@ function lifecycleRpcs(context: PackagesContext): Handlers<Definitions['lifecycl
 export async function startPackagesService(config: PackagesConfig, logger: Logger): Promise<PackagesService> {
   await migrate({ databaseUrl: config.databaseUrl, sets: [EVENT_BUS, LIFECYCLE, MIGRATIONS], logger });
   const context = openContext(config, logger);
+  // The first request does not pay for the start of the query engine.
+  await context.database.$connect();
   const publishing = openPublishing(context, config.publish);
   const grpc = await serve({
     services: [
@@ -91,6 +93,7 @@ export async function startPackagesService(config: PackagesConfig, logger: Logge
     host: config.grpcHost,
     port: config.healthPort,
     checks: { database: async () => void (await context.database.$queryRaw`select 1`) },
+    observed: { bus: () => context.bus.check() },
   });
   const consumers = startConsumers(context);
   logger.info({ grpc_port: grpc.port, health_port: health.port }, 'ready');
