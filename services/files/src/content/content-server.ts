@@ -53,7 +53,12 @@ export async function startContentServer(
   const onRequest = (request: IncomingMessage, response: ServerResponse) => void handle(request, response);
 
   // Node's request time-out counts the body and would cut slow uploads; progress is watched instead.
-  const server = createServer({ requestTimeout: 0, headersTimeout: 10_000, keepAliveTimeout: 65_000 });
+  const server = createServer({
+    requestTimeout: 0,
+    headersTimeout: 10_000,
+    connectionsCheckingInterval: 5_000,
+    keepAliveTimeout: 65_000,
+  });
   server.on('request', onRequest).on('checkContinue', onRequest).on('clientError', answerBadRequest);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(port, host, resolve);
@@ -71,14 +76,25 @@ function isGone(request: IncomingMessage, response: ServerResponse): boolean {
   return response.destroyed || response.writableEnded || (request.destroyed && !request.complete);
 }
 
+const UNREADABLE: Readonly<Record<string, { status: string; message: string }>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: { status: '408 Request Timeout', message: 'The request took too long.' },
+  HPE_HEADER_OVERFLOW: {
+    status: '431 Request Header Fields Too Large',
+    message: 'The headers are too large.',
+  },
+  HPE_INVALID_EOF_STATE: { status: '400 Bad Request', message: 'Content-Length does not match file size.' },
+};
+
 /** What the parser refuses never becomes a request; a body that ends before its declared length ends up here too. */
 function answerBadRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
-  const message =
-    error.code === 'HPE_INVALID_EOF_STATE' ? 'Content-Length does not match file size.' : 'Bad request.';
-  const body = JSON.stringify({ status: 400, message });
+  const { status, message } = UNREADABLE[error.code ?? ''] ?? {
+    status: '400 Bad Request',
+    message: 'Bad request.',
+  };
+  const body = JSON.stringify({ status: Number.parseInt(status, 10), message });
   socket.end(
-    `HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    `HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
   );
 }
 

@@ -11,7 +11,11 @@ import { startContentServer } from './content-server.ts';
 
 let files: FilesUnderTest;
 beforeAll(async () => {
-  files = await startFilesUnderTest({ maxFileBytes: 30_000_000, idleMs: 400, minUploadBytesPerSecond: 100 });
+  files = await startFilesUnderTest({
+    maxFileBytes: 30_000_000,
+    idleMs: 1_000,
+    minUploadBytesPerSecond: 100,
+  });
 });
 afterAll(() => files.stop());
 
@@ -123,6 +127,26 @@ describe('an upload', () => {
     await expect(files.client.commitUpload({ ticket, key: 'a.bin' }, GATEWAY)).rejects.toThrow('no content');
   });
 
+  test.each([
+    ['GARBAGE\r\n\r\n', '400'],
+    ['PUT /content/a/b HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n', '400'],
+    [
+      'PUT /content/a/b HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n',
+      '400',
+    ],
+    [`GET / HTTP/1.1\r\nhost: x\r\nlong: ${'x'.repeat(20_000)}\r\n\r\n`, '431'],
+  ])('that is no HTTP is answered in the same form: %#', async (bytes, status) => {
+    const socket = connect(files.service.contentPort, '127.0.0.1');
+    socket.write(bytes);
+    let heard = '';
+    for await (const chunk of socket) heard += chunk;
+    expect(heard.slice(0, 12)).toBe(`HTTP/1.1 ${status}`);
+    expect(JSON.parse(heard.split('\r\n\r\n')[1] ?? '')).toEqual({
+      status: Number(status),
+      message: expect.any(String),
+    });
+  });
+
   test('larger than allowed is refused, declared or not, and the limit is named', async () => {
     await files.start('large-00001', 'a.bin');
     const refused = {
@@ -143,9 +167,9 @@ describe('an upload', () => {
   test('may take as long as it moves', async () => {
     await files.start('slow-000001', 'a.bin');
     const { request, answer } = files.openPut('slow-000001', 'a.bin');
-    for (let i = 0; i < 15; i += 1) {
+    for (let i = 0; i < 16; i += 1) {
       request.write(Buffer.alloc(1_000));
-      await pause(100);
+      await pause(150);
     }
     request.end();
     expect((await answer).status).toBe(200);
