@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -238,6 +239,25 @@ describe('content', () => {
       response.headers.get('kr-error-code'),
     ]).toEqual([409, '1', null]);
     expect(await response.json()).toEqual({ status: 409, message: 'The draft is being published.' });
+  });
+
+  test('that is refused early is dropped, so that its sender hears why', async () => {
+    gateway.script.content = (_request, response) => {
+      response
+        .writeHead(404, { 'content-type': 'application/json' })
+        .end('{"status":404,"message":"no such file"}');
+    };
+    const size = 40_000_000;
+    const { hostname, port } = new URL(gateway.baseUrl);
+    const socket = connect(Number(port), hostname);
+    socket.write(
+      `PUT ${DRAFT}/a/content HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ${token}\r\nContent-Length: ${size}\r\n\r\n`,
+    );
+    // Everything is sent before anything is read.
+    await new Promise((resolve) => socket.write(Buffer.alloc(size), resolve));
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    socket.destroy();
+    expect(answer.toString().split('\r\n')[0]).toBe('HTTP/1.1 404 Not Found');
   });
 
   test('whose sender goes away does not arrive whole', async () => {

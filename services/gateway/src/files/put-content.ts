@@ -2,6 +2,7 @@ import { type Endpoint, json, param } from '../http/endpoint.ts';
 import { storedFileJson } from '../rendering/file-json.ts';
 import { authoriseEnabledFiles, type FilesDeps, fileHolder } from './authorise-files.ts';
 import type { ContentPlane } from './content-plane.ts';
+import { detachedBody } from './detached-body.ts';
 
 /** PUT /api/{kind}/{id}/draft/files/{key}/content: 200 with the file, still pending. */
 export function putContent(deps: FilesDeps, plane: ContentPlane): Endpoint {
@@ -17,7 +18,7 @@ export function putContent(deps: FilesDeps, plane: ContentPlane): Endpoint {
         'content-type': 'application/octet-stream',
         ...(length === undefined ? {} : { 'content-length': length }),
       },
-      body: call.bytes,
+      body: detachedBody(call.bytes),
     });
     if (answer.status !== 200) {
       return { as: 'stream', status: answer.status, headers: answer.headers, stream: answer.body };

@@ -29,7 +29,10 @@ export function readBody(request: IncomingMessage, { maxBytes, timeoutMs }: Body
     const chunks: Buffer[] = [];
     let size = 0;
     const timer = setTimeout(
-      () => settle(() => reject(new HttpProblem(408, 'The request body did not arrive in time.', CLOSE))),
+      () =>
+        settle(() =>
+          reject(new HttpProblem(408, 'The request body did not arrive in time.', { connection: 'close' })),
+        ),
       timeoutMs,
     );
     const onData = (chunk: Buffer) => {
@@ -50,8 +53,6 @@ export function readBody(request: IncomingMessage, { maxBytes, timeoutMs }: Body
   });
 }
 
-const CLOSE = { connection: 'close' };
-
 function tooLarge(maxBytes: number): HttpProblem {
-  return new HttpProblem(413, `The request body is larger than ${maxBytes} bytes.`, CLOSE);
+  return new HttpProblem(413, `The request body is larger than ${maxBytes} bytes.`);
 }
