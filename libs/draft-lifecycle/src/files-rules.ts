@@ -4,7 +4,7 @@ import { isJsonObject } from './json-object.ts';
 import type { FileCounts } from './lifecycle-deps.ts';
 import type { StoredFiles } from './stored-document.ts';
 
-export const DEFAULT_FILES: StoredFiles = { enabled: true, default_preview: null, order: [] };
+const DEFAULT_FILES: StoredFiles = { enabled: true, default_preview: null, order: [] };
 
 const MISSING_FILES =
   'Missing uploaded files. To disable files for this record please mark it as metadata-only.';

@@ -6,7 +6,7 @@ import type { Entity, Face } from './entity.ts';
 import type { View } from './render-rules.ts';
 
 /** What the policy must know of one form of an entity at an instant. */
-export function subjectOf(
+function subjectOf(
   { parent }: Pick<Entity, 'parent'>,
   { document }: Pick<Face, 'document'>,
   now: Date,

@@ -68,7 +68,7 @@ export function formOf(name: string): Form {
 }
 
 /** @throws ServiceError `not_found` when the entity has no such form */
-export function faceOf(entity: Entity, form: Form): NonNullable<Entity['published']> {
+function faceOf(entity: Entity, form: Form): NonNullable<Entity['published']> {
   return form === 'draft' ? draftFace(entity) : publishedFace(entity);
 }
 

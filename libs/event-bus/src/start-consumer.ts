@@ -1,4 +1,5 @@
 import { type EventSubject, isEventSubject } from '@kr/contracts';
+import { isTransient } from '@kr/service-error';
 import { type Logger, withRemoteTrace } from '@kr/telemetry';
 import { type Consumer as JetStreamConsumer, type JsMsg, jetstreamManager } from '@nats-io/jetstream';
 import type { SqlExecutor } from './append-events.ts';
@@ -7,7 +8,6 @@ import type { BusConnection } from './bus-connection.ts';
 import { keepDeadLetter } from './dead-letter.ts';
 import { ACK_WAIT_MS, ensureConsumer, MAX_ACK_PENDING } from './ensure-consumer.ts';
 import { ensureStream, STREAM } from './ensure-stream.ts';
-import { isTransient } from './is-transient.ts';
 import { backOffMs, pause } from './pause.ts';
 import { decodeEvent, eventIdOf, type ReceivedEvent } from './received-event.ts';
 

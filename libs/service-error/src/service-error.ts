@@ -1,4 +1,5 @@
 import type { ErrorKind } from './error-kind.ts';
+import { isTransient } from './is-transient.ts';
 
 /** One rule that one field breaks. */
 export interface Issue {
@@ -36,9 +37,16 @@ export class ServiceError extends Error {
     if (options.retryAfterMs !== undefined) this.retryAfterMs = options.retryAfterMs;
   }
 
-  /** Anything thrown as a ServiceError: what is not one becomes `internal`, its own text kept as the cause only. */
+  /**
+   * Anything thrown as a ServiceError. What is not one becomes `unavailable` when something is away for the moment
+   * (`isTransient`), else `internal`; its own text is kept as the cause only.
+   */
   static from(thrown: unknown): ServiceError {
     if (thrown instanceof ServiceError) return thrown;
+    if (isTransient(thrown)) {
+      const message = 'The service is temporarily unavailable.';
+      return new ServiceError('unavailable', message, { retryAfterMs: 1_000, cause: thrown });
+    }
     return new ServiceError('internal', 'Internal server error.', { cause: thrown });
   }
 }

@@ -1,0 +1,52 @@
+/** SQLSTATE: connection, transaction rollback, insufficient resources, operator intervention, lock not available. */
+const TRANSIENT_SQLSTATE = /^((08|40|53|57)[0-9A-Z]{3}|55P03)$/;
+const TRANSIENT_CODES = new Set([
+  // Node: the other side cannot be reached.
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENOTFOUND',
+  'EPIPE',
+  'ETIMEDOUT',
+  // Prisma: cannot reach, timed out, closed, pool exhausted, transaction expired, write conflict.
+  'P1001',
+  'P1002',
+  'P1008',
+  'P1017',
+  'P2024',
+  'P2028',
+  'P2034',
+]);
+/** Ours, and those of Prisma's database adapters. */
+const TRANSIENT_KINDS = new Set([
+  'unavailable',
+  'rate_limited',
+  'DatabaseNotReachable',
+  'ConnectionClosed',
+  'SocketTimeout',
+  'TooManyConnections',
+  'TransactionWriteConflict',
+]);
+
+/**
+ * Whether what was thrown says that something that was needed is away or busy for the moment, so that the same may
+ * work later. Looks along the chain of causes.
+ */
+export function isTransient(thrown: unknown): boolean {
+  for (let error = thrown, depth = 0; typeof error === 'object' && error !== null && depth < 8; depth += 1) {
+    const { kind, code, originalCode } = error as Record<string, unknown>;
+    if (typeof kind === 'string' && TRANSIENT_KINDS.has(kind)) return true;
+    for (const word of [code, originalCode]) {
+      if (typeof word === 'string' && (TRANSIENT_CODES.has(word) || TRANSIENT_SQLSTATE.test(word)))
+        return true;
+    }
+    error = causeOf(error);
+  }
+  return false;
+}
+
+/** Prisma keeps what its database adapter threw beside its own error. */
+function causeOf(error: object): unknown {
+  const { cause, meta } = error as { cause?: unknown; meta?: { driverAdapterError?: unknown } | null };
+  return cause ?? meta?.driverAdapterError;
+}
