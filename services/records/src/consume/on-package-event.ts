@@ -2,7 +2,7 @@ import { transact } from '@kr/draft-lifecycle';
 import type { ReceivedEvent } from '@kr/event-bus';
 import type { RecordsContext } from '../context.ts';
 import { releaseManaged } from '../package-relations/release-managed.ts';
-import { writePackageNews } from '../package-relations/set-package-resources.ts';
+import { restrictionOf, writePackageNews } from '../package-relations/set-package-resources.ts';
 import { tellChanged } from '../package-relations/tell-changed.ts';
 import { markPublished, recordsIn } from '../store/package-relation-store.ts';
 
@@ -24,8 +24,9 @@ export function onPackageEvent(context: RecordsContext) {
 async function follow(context: RecordsContext, event: PackageEvent): Promise<void> {
   switch (event.subject) {
     case 'knowledge.packages.resources.changed': {
-      const { id, revision, recordIds } = event.payload;
-      return writePackageNews(context, { packageId: id, revision, recordIds });
+      const { id, parentId, revision, recordIds, restrictedIds, accessJson } = event.payload;
+      const restriction = restrictionOf(parentId, restrictedIds, accessJson);
+      return writePackageNews(context, { packageId: id, revision, recordIds, restriction });
     }
     case 'knowledge.packages.package.published':
       return showPackage(context, event.payload.id);

@@ -28,7 +28,11 @@ const dissociate = (packageParentId: string, ids: string[], principal = OWNER) =
 const managed = async (packageParentId: string) =>
   (await listManagedRecords(records.context)({ packageParentId })).ids ?? [];
 const tell = (packageId: string, revision: number, ids: string[]) =>
-  setPackageResources(records.context)({ packageId, revision: String(revision), ids }, callOf(PACKAGES));
+  setPackageResources(records.context)(
+    { packageId, revision: String(revision), ids, ...UNRESTRICTED },
+    callOf(PACKAGES),
+  );
+const UNRESTRICTED = { packageParentId: '', restrictedIds: [], accessJson: Buffer.alloc(0) };
 const management = async (id: string) =>
   ((await records.json(id, 'FORM_DRAFT'))['parent'] as { relationship: unknown }).relationship;
 
@@ -162,8 +166,45 @@ describe('the mirror of package versions', () => {
     await tell('p1', 4, [two]);
     expect([await packages(one), await packages(two)]).toEqual([[{ id: 'p2' }], [{ id: 'p1' }]]);
     await expect(
-      setPackageResources(records.context)({ packageId: 'p1', revision: '9', ids: [] }, callOf(OWNER)),
+      setPackageResources(records.context)(
+        { packageId: 'p1', revision: '9', ids: [], ...UNRESTRICTED },
+        callOf(OWNER),
+      ),
     ).rejects.toMatchObject({ kind: 'forbidden' });
+  });
+
+  test('closes managed drafts with their package, once for each change of it, and nothing else', async () => {
+    const [managedDraft, looseDraft, published] = [
+      await records.create(),
+      await records.create(),
+      await records.create(),
+    ];
+    await associate('c9', [managedDraft, published]);
+    await records.publish([published]);
+    const ids = [managedDraft, looseDraft, published];
+    const access = { record: 'restricted', files: 'restricted', embargo: { active: false, reason: null } };
+    const restrict = (revision: number) =>
+      setPackageResources(records.context)(
+        {
+          packageId: 'p9',
+          revision: String(revision),
+          ids,
+          packageParentId: 'c9',
+          restrictedIds: ids,
+          accessJson: Buffer.from(JSON.stringify(access)),
+        },
+        callOf(PACKAGES),
+      );
+    const before = await records.entity(managedDraft);
+    await restrict(1);
+    await restrict(1);
+    const after = await Promise.all(ids.map((id) => records.entity(id)));
+    expect(after.map(({ draft, published: shown }) => (draft ?? shown)?.document.access.record)).toEqual([
+      'restricted',
+      'public',
+      'public',
+    ]);
+    expect(after[0]?.draft?.revision).toBe((before.draft?.revision ?? 0) + 1);
   });
 
   test('changes nothing of a published resource until the package is published, and then only the relation', async () => {

@@ -3,6 +3,7 @@ import { assertService, transact } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import type { RecordsContext } from '../context.ts';
 import { replacePackageRecords } from '../store/package-relation-store.ts';
+import { type PackageAccess, takePackageAccess } from './take-package-access.ts';
 import { tellChanged } from './tell-changed.ts';
 
 /** What the packages service tells of one package version. */
@@ -10,27 +11,43 @@ export interface PackageNews {
   packageId: string;
   revision: string | number;
   recordIds: readonly string[];
+  /** Those that take the package's access; none where it is not restricted. */
+  restriction?: PackageAccess | undefined;
 }
 
 /** RPC SetPackageResources. @throws ServiceError `forbidden` when the caller is no service */
 export function setPackageResources(context: Pick<RecordsContext, 'lifecycle'>) {
   return async (
-    { packageId, revision, ids }: SetPackageResourcesRequest__Output,
+    request: SetPackageResourcesRequest__Output,
     { principal }: CallContext,
   ): Promise<SetPackageResourcesResponse> => {
     assertService(principal);
-    await writePackageNews(context, { packageId, revision, recordIds: ids });
+    const { packageId, revision, ids, packageParentId, restrictedIds, accessJson } = request;
+    const restriction = restrictionOf(packageParentId, restrictedIds, accessJson);
+    await writePackageNews(context, { packageId, revision, recordIds: ids, restriction });
     return {};
   };
 }
 
-/** By call or by event, in any order: older news changes nothing. The records themselves stay as they are. */
+/** By call or by event, in any order: older news changes nothing. Published records themselves stay as they are. */
 export async function writePackageNews(
   { lifecycle }: Pick<RecordsContext, 'lifecycle'>,
   news: PackageNews,
 ): Promise<void> {
   await transact(lifecycle, async (tx) => {
     const affected = await replacePackageRecords(tx, news, lifecycle.now());
-    if (affected !== undefined) await tellChanged(lifecycle, tx, affected);
+    if (affected === undefined) return;
+    await tellChanged(lifecycle, tx, affected);
+    if (news.restriction !== undefined) await takePackageAccess(lifecycle, tx, news.restriction);
   });
+}
+
+/** What a call or an event says of access; undefined when nothing. */
+export function restrictionOf(
+  packageParentId: string,
+  ids: readonly string[],
+  accessJson: Uint8Array,
+): PackageAccess | undefined {
+  if (ids.length === 0 || accessJson.length === 0) return undefined;
+  return { packageParentId, ids, access: JSON.parse(Buffer.from(accessJson).toString()) };
 }

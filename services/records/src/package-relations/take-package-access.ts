@@ -1,0 +1,50 @@
+import { assertUnlocked, type LifecycleContext } from '@kr/draft-lifecycle';
+import { appendEvents } from '@kr/event-bus';
+import type { Tx } from '../store/prisma.ts';
+import { lockParents } from './lock-parents.ts';
+
+/** What a package that is restricted wants of the resources it manages (REST behaviour of `access`, packages). */
+export interface PackageAccess {
+  packageParentId: string;
+  /** The resources that shall be as closed as the package. */
+  ids: readonly string[];
+  /** The package's `access` as it is kept. */
+  access: object;
+}
+
+/**
+ * Gives drafts that were never published their package's access. What the package does not manage, or what is
+ * published, is left alone.
+ *
+ * @throws ServiceError `conflict` (`draft_locked`): one of them is being published
+ */
+export async function takePackageAccess(
+  { kind, now }: Pick<LifecycleContext<Tx>, 'kind' | 'now'>,
+  tx: Tx,
+  { packageParentId, ids, access }: PackageAccess,
+): Promise<void> {
+  const held = [...(await lockParents(tx, ids)).values()].filter(
+    ({ parent, published, draft }) =>
+      parent.managedBy === packageParentId && published === null && draft !== null,
+  );
+  for (const { draft } of held) if (draft !== null) assertUnlocked(draft);
+  // What was wrong with the access that is replaced is no problem any more.
+  const rows = await tx.$queryRawUnsafe<{ id: string; parent_id: string; revision: bigint }[]>(
+    `update draft d
+     set document = jsonb_set(d.document, '{access}', $2::jsonb), revision = d.revision + 1, updated_at = $3::timestamptz,
+         issues = coalesce((select jsonb_agg(i) from jsonb_array_elements(d.issues) i
+                            where split_part(i ->> 'field', '.', 1) <> 'access'), '[]')
+     from version v
+     where v.id = d.id and d.id = any($1::text[]) and d.document -> 'access' is distinct from $2::jsonb
+     returning d.id, v.parent_id, d.revision`,
+    held.map(({ id }) => id),
+    JSON.stringify(access),
+    now().toISOString(),
+  );
+  await appendEvents(
+    tx,
+    rows.map(({ id, parent_id, revision }) =>
+      kind.events.draftSaved({ id, parentId: parent_id, revision: Number(revision) }),
+    ),
+  );
+}
