@@ -18,7 +18,7 @@ export function startUploads(deps: FilesDeps): Endpoint {
 }
 
 /** @throws ServiceError `invalid`: not a list of objects with a key each */
-export function newEntries(body: unknown): NewEntry[] {
+function newEntries(body: unknown): NewEntry[] {
   if (body === undefined || body === null) return [];
   if (!Array.isArray(body)) throw invalidInput();
   const issues: Issue[] = [];

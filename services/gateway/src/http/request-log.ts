@@ -2,7 +2,7 @@ import type { Logger } from '@kr/telemetry';
 import type { RequestHandler } from 'express';
 import { idOf } from './request-id.ts';
 
-const SECRET_PARAMETER = /([?&](?:access_token|token)=)[^&#]*/gi;
+const SECRET_PARAMETERS = new Set(['token', 'access_token']);
 
 /** One line for each request, when it is answered or given up. Tokens in the address are left out. */
 export function requestLog(logger: Logger): RequestHandler {
@@ -25,6 +25,14 @@ export function requestLog(logger: Logger): RequestHandler {
   };
 }
 
+/** The address with the values of secret parameters left out, however their names are escaped. */
 export function withoutTokens(url: string): string {
-  return url.replace(SECRET_PARAMETER, '$1…');
+  const start = url.indexOf('?');
+  if (start === -1) return url;
+  const parts = url.slice(start + 1).split('&');
+  const shown = parts.map((part) => {
+    const [name = ''] = new URLSearchParams(part).keys();
+    return SECRET_PARAMETERS.has(name) ? `${name}=…` : part;
+  });
+  return `${url.slice(0, start)}?${shown.join('&')}`;
 }

@@ -19,7 +19,7 @@ export function updateContext(clients: Clients): Endpoint {
 }
 
 /** @throws ServiceError `invalid`: not `{"access": {"record_policy": "open" | "closed"}}` */
-export function readPolicy(body: unknown): 'open' | 'closed' {
+function readPolicy(body: unknown): 'open' | 'closed' {
   if (!isObject(body)) throw invalidInput();
   const { access } = body;
   if (access === undefined) throw refused('access', 'Missing data for required field.');

@@ -135,7 +135,7 @@ function doiLinks(doi: string, face: Face, baseUrl: string): Links {
 }
 
 /** Where an entity's files are, as `filesUrl` of the links below. */
-export function filesUrl(kind: Kind, face: Face, id: string, baseUrl: string): string {
+function filesUrl(kind: Kind, face: Face, id: string, baseUrl: string): string {
   const entity = `${baseUrl}/api/${COLLECTION[kind]}/${id}`;
   return face === 'draft' ? `${entity}/draft/files` : `${entity}/files`;
 }
