@@ -1,0 +1,192 @@
+import { randomBytes } from 'node:crypto';
+import { Writable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { anonymous, type Principal } from '@kr/caller';
+import { definitions } from '@kr/contracts';
+import {
+  appendEvents,
+  connectBus,
+  ensureStream,
+  MIGRATIONS,
+  newEvent,
+  type OutboxEvent,
+  startRelay,
+} from '@kr/event-bus';
+import { createClient, serve } from '@kr/rpc';
+import { migrate } from '@kr/schema-migration';
+import { createLogger } from '@kr/telemetry';
+import { freshDatabase, startNats, until } from '@kr/testbed';
+import pg from 'pg';
+import { anIndexDocument, type EntityTraits } from './engine/testing/an-entity.ts';
+import { startSearchService } from './service.ts';
+
+const key = () => randomBytes(24).toString('hex');
+const KEYS = { search: key(), records: key(), packages: key() };
+const ANN: Principal = { ...anonymous('request'), userId: 'ann' };
+const logger = createLogger('test', new Writable({ write: (_chunk, _encoding, done) => done() }));
+
+/** Serves `entities` as the records and packages services would. */
+async function startPeer(audience: 'records' | 'packages', entities: EntityTraits[]) {
+  const server = await serve({
+    services: [
+      {
+        definition: {
+          FetchForIndex: definitions.lifecycle.FetchForIndex,
+          ListIds: definitions.lifecycle.ListIds,
+        },
+        handlers: {
+          FetchForIndex: async ({ ids }) => ({
+            documents: entities.filter(({ id }) => ids.includes(id)).map(anIndexDocument),
+          }),
+          ListIds: async ({ afterId }) => ({
+            ids: [...new Set(entities.map(({ id }) => id))].filter((id) => id > afterId).sort(),
+          }),
+        },
+      },
+    ],
+    host: '127.0.0.1',
+    port: 0,
+    audience,
+    key: KEYS[audience],
+    logger,
+  });
+  return { address: `127.0.0.1:${server.port}`, stop: server.stop };
+}
+
+describe('the search service', () => {
+  const records: EntityTraits[] = [{ id: 'old-record', title: 'here from the beginning' }];
+  const packages: EntityTraits[] = [];
+  const stops: (() => Promise<unknown>)[] = [];
+  let search: ReturnType<typeof createClient<typeof definitions.search>>;
+  let say: (...events: OutboxEvent[]) => Promise<void>;
+
+  beforeAll(async () => {
+    const [database, sender, nats] = await Promise.all([freshDatabase(), freshDatabase(), startNats()]);
+    stops.push(nats.stop, database.drop, sender.drop);
+    const [recordsPeer, packagesPeer] = await Promise.all([
+      startPeer('records', records),
+      startPeer('packages', packages),
+    ]);
+    stops.unshift(recordsPeer.stop, packagesPeer.stop);
+    await migrate({ databaseUrl: sender.url, sets: [MIGRATIONS] });
+    const bus = connectBus({ servers: nats.url, name: 'sender', logger });
+    stops.unshift(bus.close);
+    const relay = startRelay({ databaseUrl: sender.url, natsConnection: bus, source: 'sender', logger });
+    stops.unshift(relay.stop);
+    await ensureStream(await bus.whenUp());
+    const outbox = new pg.Pool({ connectionString: sender.url, max: 1 });
+    outbox.on('error', () => {});
+    stops.unshift(() => outbox.end());
+    say = async (...events) => {
+      await appendEvents(
+        { $executeRawUnsafe: async (sql, ...values) => (await outbox.query(sql, values)).rowCount ?? 0 },
+        events,
+      );
+      relay.nudge();
+    };
+    const service = await startSearchService(
+      {
+        grpcHost: '127.0.0.1',
+        grpcPort: 0,
+        healthHost: '127.0.0.1',
+        healthPort: 0,
+        databaseUrl: new URL(database.url),
+        natsUrls: [nats.url],
+        internalKey: KEYS.search,
+        records: { address: recordsPeer.address, key: KEYS.records },
+        packages: { address: packagesPeer.address, key: KEYS.packages },
+        searchTimeoutMs: 5_000,
+        searchConnections: 2,
+        maxPageSize: 1_000,
+        window: 10_000,
+      },
+      logger,
+    );
+    stops.unshift(service.stop);
+    const address = `127.0.0.1:${service.grpcPort}`;
+    search = createClient(definitions.search, { address, audience: 'search', key: KEYS.search });
+    stops.unshift(async () => search.close());
+  });
+  afterAll(async () => {
+    for (const stop of stops) await stop();
+  });
+
+  const titlesFound = async (q: string, principal: Principal = anonymous('request')) =>
+    (await search.search({ listing: 'LISTING_PUBLISHED', q }, principal)).hits.map(({ id }) => id);
+
+  test('fills an empty index from the services', async () => {
+    await until(async () => (await titlesFound('beginning')).length === 1);
+    expect((await search.describeIndex({}, ANN)).documents).toBe('1');
+  });
+
+  test('finds what an event told of', async () => {
+    records.push({ id: 'new-record', title: 'fresh from the press', ownerId: 'ann' });
+    packages.push({
+      id: 'new-package',
+      kind: 'package',
+      title: 'a fresh package',
+      access: 'restricted',
+      ownerId: 'ann',
+    });
+    await say(
+      newEvent(
+        'knowledge.packages.package.published',
+        { id: 'new-package', parentId: 'parent-of-new-package', revision: 1, recordIds: ['new-record'] },
+        { aggregateId: 'new-package', revision: 1 },
+      ),
+    );
+    await until(async () => (await titlesFound('fresh', ANN)).length === 2);
+    expect(await titlesFound('fresh')).toEqual(['new-record']);
+    const { documents, pendingEvents, deadLetters } = await search.describeIndex({}, ANN);
+    expect({ documents, deadLetters }).toEqual({ documents: '3', deadLetters: '0' });
+    await until(async () => (await search.describeIndex({}, ANN)).pendingEvents === '0');
+    expect(Number(pendingEvents)).toBeLessThanOrEqual(1);
+  });
+
+  test('answers a listing with its total, facets, sort and filters', async () => {
+    const { aggregationsJson, ...answer } = await search.search(
+      {
+        listing: 'LISTING_PUBLISHED',
+        kinds: ['record'],
+        size: 1,
+        page: 2,
+        sort: 'oldest',
+        filters: [
+          { name: 'resource_type', values: ['image'] },
+          { name: 'unknown', values: ['x'] },
+        ],
+      },
+      anonymous('request'),
+    );
+    expect(answer).toEqual({
+      hits: [{ kind: 'record', id: 'old-record', isDraft: false }],
+      total: '2',
+      sortBy: 'oldest',
+      effectiveFilters: [{ name: 'resource_type', values: ['image'] }],
+    });
+    expect(JSON.parse(aggregationsJson.toString())).toMatchObject({
+      resource_type: { buckets: [{ key: 'image', doc_count: 2, is_selected: true }], label: 'Resource Type' },
+      subject: { buckets: [], label: 'Subjects' },
+    });
+  });
+
+  test('lists resources that no event has told of yet', async () => {
+    records.push({ id: 'draft-record', form: 'draft', ownerId: 'ann' });
+    const { hits } = await search.search(
+      { listing: 'LISTING_DRAFT_RESOURCES', onlyIds: ['draft-record', 'new-record'], sort: 'oldest' },
+      ANN,
+    );
+    expect(hits).toEqual([
+      { kind: 'record', id: 'draft-record', isDraft: true },
+      { kind: 'record', id: 'new-record', isDraft: false },
+    ]);
+  });
+
+  test('refuses a query that cannot be read, with the place', async () => {
+    await expect(titlesFound('title:(((')).rejects.toMatchObject({
+      kind: 'invalid',
+      message: 'Invalid query string syntax.',
+      issues: [{ field: 'q', messages: ['The query ends too early at position 10.'] }],
+    });
+  });
+});
