@@ -3,6 +3,7 @@ import { assertService, transact } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import type { RecordsContext } from '../context.ts';
 import { replacePackageRecords } from '../store/package-relation-store.ts';
+import { lockParents } from './lock-parents.ts';
 import { type PackageAccess, takePackageAccess } from './take-package-access.ts';
 import { tellChanged } from './tell-changed.ts';
 
@@ -35,6 +36,8 @@ export async function writePackageNews(
   news: PackageNews,
 ): Promise<void> {
   await transact(lifecycle, async (tx) => {
+    // Resources before their package, as in the publication that shows both.
+    if (news.restriction !== undefined) await lockParents(tx, news.restriction.ids);
     const affected = await replacePackageRecords(tx, news, lifecycle.now());
     if (affected === undefined) return;
     await tellChanged(lifecycle, tx, affected);
