@@ -15,6 +15,7 @@ import { type Handlers, serve } from '@kr/rpc';
 import { migrate } from '@kr/schema-migration';
 import type { Logger } from '@kr/telemetry';
 import type { PackagesConfig } from './config.ts';
+import { onPackageDraftSaved } from './consume/on-package-draft-saved.ts';
 import { onRecordDraftDeleted } from './consume/on-record-draft-deleted.ts';
 import { openContext, type PackagesContext } from './context.ts';
 import { associate } from './package-context/associate.ts';
@@ -22,6 +23,7 @@ import { deleteDraft } from './package-context/delete-draft.ts';
 import { dissociate } from './package-context/dissociate.ts';
 import { listContextResources } from './package-context/list-context-resources.ts';
 import { updateContext } from './package-context/update-context.ts';
+import { updateDraft } from './package-context/update-draft.ts';
 import { openPublishing, type Publishing } from './publish/open-publishing.ts';
 import { publish } from './publish/publish.ts';
 import { resolvePublications } from './publish/resolve-publications.ts';
@@ -67,7 +69,11 @@ function publicationRpcs(publishing: Publishing): Handlers<Definitions['publicat
 
 function lifecycleRpcs(context: PackagesContext): Handlers<Definitions['lifecycle']> {
   const handlers = lifecycleHandlers(context.lifecycle);
-  return { ...handlers, DeleteDraft: deleteDraft(context, handlers.DeleteDraft) };
+  return {
+    ...handlers,
+    UpdateDraft: updateDraft(context, handlers.UpdateDraft),
+    DeleteDraft: deleteDraft(context, handlers.DeleteDraft),
+  };
 }
 
 /** @throws Error when the migration fails or a port cannot be bound */
@@ -128,6 +134,12 @@ function startConsumers(context: PackagesContext): Consumer[] {
       durable: 'packages-drop-deleted-records',
       subjects: ['knowledge.records.draft.deleted'],
       handleBatch: onRecordDraftDeleted(context),
+    }),
+    startConsumer({
+      ...each,
+      durable: 'packages-restrict-resources',
+      subjects: ['knowledge.packages.draft.saved'],
+      handleBatch: onPackageDraftSaved(context),
     }),
     startConsumer<(typeof LINK_SUBJECTS)[number]>({
       ...each,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ServiceError } from '@kr/service-error';
+import { until } from '@kr/testbed';
 import {
   aPackage,
   aPackageWith,
@@ -106,6 +107,49 @@ describe('the context of a package', () => {
       },
       FORBIDDEN,
     ]);
+  });
+});
+
+describe('a package that becomes restricted', () => {
+  const access = { record: 'restricted', files: 'restricted', embargo: { active: false, reason: null } };
+  const put = (id: string, record: string) =>
+    service.lifecycle.updateDraft(
+      { id, body: Buffer.from(JSON.stringify({ metadata: {}, access: { record, files: record } })) },
+      OWNER,
+    );
+
+  test('closes what its version holds, and what is added later; becoming public opens nothing', async () => {
+    const { id, parentId } = await aPackageWith(fixture, service, ['r1', 'r2']);
+    await put(id, 'public');
+    expect(fixture.peers.restricted).toEqual([]);
+    await put(id, 'restricted');
+    expect(fixture.peers.restricted[0]).toEqual({ packageParentId: parentId, ids: ['r1', 'r2'], access });
+
+    fixture.peers.restricted.length = 0;
+    fixture.peers.records.set('r3', managedDraft('r3', parentId));
+    await service.packages.addResources({ packageId: id, ids: ['r3'] }, OWNER);
+    expect(fixture.peers.restricted).toContainEqual({ packageParentId: parentId, ids: ['r3'], access });
+
+    await put(id, 'public');
+    const { document } = (await service.lifecycle.readEntities({ refs: [{ id, form: 'FORM_DRAFT' }] }, OWNER))
+      .results[0] ?? { document: null };
+    fixture.peers.restricted.length = 0;
+    await service.packages.removeResources({ packageId: id, ids: ['r3'] }, OWNER);
+    expect([JSON.parse(document?.json.toString() ?? '{}').access.record, fixture.peers.restricted]).toEqual([
+      'public',
+      [],
+    ]);
+  });
+
+  test('says so again by event, with the same change number', async () => {
+    const { id } = await aPackageWith(fixture, service, ['r1']);
+    await put(id, 'restricted');
+    await until(() => fixture.peers.restricted.length >= 2, { timeoutMs: 10_000 });
+    const revisions = fixture.peers.mirrored
+      .filter(({ packageId }) => packageId === id)
+      .slice(1)
+      .map(({ revision }) => revision);
+    expect(new Set(revisions).size).toBe(1);
   });
 });
 

@@ -4,7 +4,9 @@ import { appendEvents, newEvent } from '@kr/event-bus';
 import type { PackagesContext } from '../context.ts';
 import type { Tx } from '../store/prisma.ts';
 import { replaceResourceIds, resourceIdsOf } from '../store/resource-store.ts';
+import { restrictionFor } from './package-access.ts';
 import type { Holder } from './resource-rules.ts';
+import { tellRecords, type VersionNews } from './tell-records.ts';
 
 export interface ResourceChange<Result> {
   readonly packageId: string;
@@ -27,54 +29,40 @@ export async function changeResources<Result>(
   { packageId, principal, run }: ResourceChange<Result>,
 ): Promise<Result> {
   const change = { id: packageId, action: 'manage_resources', principal } as const;
-  const { result, told } = await changeDraft(context.lifecycle, change, async (tx, entity) => {
+  const { result, news } = await changeDraft(context.lifecycle, change, async (tx, entity, draft) => {
     const before = await resourceIdsOf(tx, packageId);
     const { ids, result } = run(holderOf(entity, before));
-    const revision = await write(tx, entity, before, ids, context.now());
-    return { result, told: revision === undefined ? undefined : { revision, ids } };
+    const isSame = before.length === ids.length && before.every((resource) => ids.includes(resource));
+    if (isSame) return { result, news: undefined };
+    const added = ids.filter((id) => !before.includes(id));
+    const restriction = restrictionFor(draft.document, added, context.now());
+    await replaceResourceIds(tx, packageId, before, ids);
+    const revision = await nextRevision(tx, packageId, context.now());
+    const news: VersionNews = { id: packageId, parentId: entity.parent.id, revision, ids, ...restriction };
+    await appendEvents(tx, [eventOf(news)]);
+    return { result, news };
   });
-  if (told !== undefined) await mirrorResources(context, packageId, told.revision, told.ids);
+  if (news !== undefined) await tellRecords(context, news);
   return result;
-}
-
-/** Tells the records service what a version holds. The event says it again if this call is lost. */
-async function mirrorResources(
-  { records, self, observed }: PackagesContext,
-  packageId: string,
-  revision: number,
-  ids: readonly string[],
-): Promise<void> {
-  try {
-    await records.setPackageResources({ packageId, revision, ids: [...ids] }, self);
-  } catch (cause) {
-    observed.mirrorDelayed(packageId, cause);
-  }
 }
 
 function holderOf({ parent, published }: Entity, resourceIds: readonly string[]): Holder {
   return { parentId: parent.id, isFrozen: published !== null, resourceIds };
 }
 
-/** The draft's new change number; undefined when nothing changes. */
-async function write(
-  tx: Tx,
-  { id, parent }: Entity,
-  before: readonly string[],
-  after: readonly string[],
-  at: Date,
-): Promise<number | undefined> {
-  const isSame = before.length === after.length && before.every((resource) => after.includes(resource));
-  if (isSame) return undefined;
-  await replaceResourceIds(tx, id, before, after);
-  const draft = await tx.draft.update({
-    where: { id },
+async function nextRevision(tx: Tx, packageId: string, at: Date): Promise<number> {
+  const { revision } = await tx.draft.update({
+    where: { id: packageId },
     data: { revision: { increment: 1 }, updatedAt: at },
     select: { revision: true },
   });
-  const revision = Number(draft.revision);
-  const changed = { id, parentId: parent.id, revision, recordIds: [...after] };
-  await appendEvents(tx, [
-    newEvent('knowledge.packages.resources.changed', changed, { aggregateId: id, revision }),
-  ]);
-  return revision;
+  return Number(revision);
+}
+
+function eventOf({ id, parentId, revision, ids, restrictedIds, accessJson }: VersionNews) {
+  return newEvent(
+    'knowledge.packages.resources.changed',
+    { id, parentId, revision, recordIds: [...ids], restrictedIds, accessJson },
+    { aggregateId: id, revision },
+  );
 }

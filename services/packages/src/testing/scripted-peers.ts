@@ -4,7 +4,6 @@ import type {
   PreparePublicationRequest__Output,
   RecordDescription,
   SealBucketsRequest__Output,
-  SetPackageResourcesRequest__Output,
 } from '@kr/contracts';
 import { definitions } from '@kr/contracts';
 import { type Handlers, type Server, serve } from '@kr/rpc';
@@ -24,7 +23,9 @@ export interface ScriptedPeers {
   readonly prepared: PreparePublicationRequest__Output[];
   readonly decided: DecidePublicationRequest__Output[];
   readonly bucketsDecided: DecideBucketsRequest__Output[];
-  readonly mirrored: SetPackageResourcesRequest__Output[];
+  readonly mirrored: { packageId: string; revision: string; ids: string[] }[];
+  /** The calls of those that pass a restriction on. */
+  readonly restricted: { packageParentId: string; ids: string[]; access: unknown }[];
   readonly associated: { packageParentId: string; ids: string[] }[];
   readonly dissociated: { packageParentId: string; ids: string[] }[];
   /** Records by id, as they are described. */
@@ -60,7 +61,8 @@ export async function startScriptedPeers(logger: Logger): Promise<ScriptedPeers>
     prepared: [] as PreparePublicationRequest__Output[],
     decided: [] as DecidePublicationRequest__Output[],
     bucketsDecided: [] as DecideBucketsRequest__Output[],
-    mirrored: [] as SetPackageResourcesRequest__Output[],
+    mirrored: [] as ScriptedPeers['mirrored'][number][],
+    restricted: [] as ScriptedPeers['restricted'][number][],
     associated: [] as { packageParentId: string; ids: string[] }[],
     dissociated: [] as { packageParentId: string; ids: string[] }[],
   };
@@ -99,8 +101,12 @@ export async function startScriptedPeers(logger: Logger): Promise<ScriptedPeers>
     async DescribeRecords({ ids }) {
       return { records: ids.flatMap((id) => records.get(id) ?? []) };
     },
-    async SetPackageResources(request) {
-      lists.mirrored.push(request);
+    async SetPackageResources({ packageId, revision, ids, packageParentId, restrictedIds, accessJson }) {
+      lists.mirrored.push({ packageId, revision, ids });
+      if (restrictedIds.length > 0) {
+        const access: unknown = JSON.parse(accessJson.toString());
+        lists.restricted.push({ packageParentId, ids: restrictedIds, access });
+      }
       return {};
     },
     async ListManagedRecords({ packageParentId }) {

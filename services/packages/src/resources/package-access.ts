@@ -1,0 +1,21 @@
+import type { StoredDocument } from '@kr/draft-lifecycle';
+import { effectiveAccess } from '@kr/metadata';
+
+/** What a version tells of itself to the records service: which resources it holds, and which become as closed as it. */
+export interface Restriction {
+  readonly restrictedIds: string[];
+  /** The package's `access`; empty when no resource takes it. */
+  readonly accessJson: Buffer;
+}
+
+/** Only restriction is passed on; a package that becomes public opens nothing (REST behaviour, package access). */
+export function restrictionFor(
+  { access }: Pick<StoredDocument, 'access'>,
+  resourceIds: readonly string[],
+  now: Date,
+): Restriction {
+  const isClosed = effectiveAccess(access, now).record === 'restricted';
+  return isClosed && resourceIds.length > 0
+    ? { restrictedIds: [...resourceIds], accessJson: Buffer.from(JSON.stringify(access)) }
+    : { restrictedIds: [], accessJson: Buffer.alloc(0) };
+}

@@ -1,0 +1,26 @@
+import type { PackagesContext } from '../context.ts';
+import type { Restriction } from './package-access.ts';
+
+/** One package version as the records service should know it. */
+export interface VersionNews extends Restriction {
+  readonly id: string;
+  readonly parentId: string;
+  /** Of its draft. */
+  readonly revision: number;
+  readonly ids: readonly string[];
+}
+
+/** Tells the records service at once. If the call is lost, an event says the same. */
+export async function tellRecords(
+  { records, self, observed }: Pick<PackagesContext, 'records' | 'self' | 'observed'>,
+  { id, parentId, revision, ids, restrictedIds, accessJson }: VersionNews,
+): Promise<void> {
+  try {
+    await records.setPackageResources(
+      { packageId: id, packageParentId: parentId, revision, ids: [...ids], restrictedIds, accessJson },
+      self,
+    );
+  } catch (cause) {
+    observed.mirrorDelayed(id, cause);
+  }
+}
