@@ -42,7 +42,7 @@ function table() {
   const clients = openClients(config);
   const rows = routes({
     clients,
-    contentPlane: { request: () => Promise.reject(new Error('never asked')), close: async () => {} },
+    contentPlane: { request: () => Promise.reject(new Error('never asked')), close: () => {} },
     users: { findUser: async () => undefined },
     limits: config.limits,
   });

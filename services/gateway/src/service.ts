@@ -81,7 +81,8 @@ export async function startGatewayService(
   const stop = once(async () => {
     await Promise.all([drain(http), grpc.stop(), health.stop()]);
     clients.close();
-    await Promise.all([contentPlane.close(), database.$disconnect()]);
+    contentPlane.close();
+    await database.$disconnect();
   });
   const ports = { httpPort: portOf(http), grpcPort: grpc.port, healthPort: health.port };
   logger.info(

@@ -1,6 +1,7 @@
-import type { Readable } from 'node:stream';
+import { Agent, request } from 'node:http';
+import { pipeline, type Readable } from 'node:stream';
+import { urlToHttpOptions } from 'node:url';
 import { ServiceError } from '@kr/service-error';
-import { Agent, type Dispatcher } from 'undici';
 
 /** One request about the bytes of one file. */
 export interface ContentRequest {
@@ -17,48 +18,66 @@ export interface ContentAnswer {
   status: number;
   /** Without those that speak of the connection only. */
   headers: Record<string, string | string[]>;
-  body: Dispatcher.ResponseData['body'];
+  body: Readable;
 }
 
 /** Where the files service takes and gives bytes: over HTTP, passed on as they come. */
 export interface ContentPlane {
   /** Answers also when the files service refuses. @throws ServiceError `unavailable`: it is not reached */
   request(request: ContentRequest): Promise<ContentAnswer>;
-  close(): Promise<void>;
+  close(): void;
 }
-
-// A transfer may take as long as it moves, and that is watched at both its ends.
-const AGENT = { connections: 256, connectTimeout: 3_000, headersTimeout: 0, bodyTimeout: 0, pipelining: 1 };
 
 const NOT_RELAYED = new Set(['connection', 'keep-alive', 'transfer-encoding', 'date', 'kr-error-code']);
 
+/** No time limits here: a transfer may take as long as it moves, and that is watched at both its ends. */
 export function openContentPlane(baseUrl: URL): ContentPlane {
-  const agent = new Agent(AGENT);
+  const agent = new Agent({ keepAlive: true, maxSockets: 256, maxFreeSockets: 16 });
+  const { protocol, hostname, port } = urlToHttpOptions(baseUrl);
   const root = baseUrl.pathname.replace(/\/+$/, '');
-  return {
-    request: async ({ method, entityId, key, ticket, headers, body, signal }) => {
-      try {
-        const answer = await agent.request({
-          origin: baseUrl.origin,
-          path: `${root}/content/${encodeURIComponent(entityId)}/${encodeURIComponent(key)}`,
-          method,
-          headers: { ...headers, 'kr-ticket': ticket },
-          body: body ?? null,
-          ...(signal === undefined ? {} : { signal }),
+
+  const send = (asked: ContentRequest, isRepeat = false): Promise<ContentAnswer> =>
+    new Promise((resolve, reject) => {
+      const { method, entityId, key, ticket, headers, body, signal } = asked;
+      const outgoing = request({
+        // An upload cannot be repeated, so it never takes a connection that may be about to close.
+        agent: body === undefined ? agent : false,
+        protocol,
+        hostname,
+        port,
+        path: `${root}/content/${encodeURIComponent(entityId)}/${encodeURIComponent(key)}`,
+        method,
+        headers: { ...headers, 'kr-ticket': ticket },
+        ...(signal === undefined ? {} : { signal }),
+      });
+      outgoing.on('error', (cause) => {
+        const isStale = outgoing.reusedSocket && body === undefined && !isRepeat && signal?.aborted !== true;
+        if (isStale) send(asked, true).then(resolve, reject);
+        else reject(unreachable(cause));
+      });
+      outgoing.once('response', (incoming) => {
+        // Answered before all was sent: the rest is not wanted.
+        incoming.once('close', () => {
+          if (!outgoing.writableFinished) outgoing.destroy();
         });
-        return { status: answer.statusCode, headers: relayed(answer.headers), body: answer.body };
-      } catch (cause) {
-        throw new ServiceError('unavailable', 'The files service is not available.', {
-          retryAfterMs: 1_000,
-          cause,
-        });
-      }
-    },
-    close: () => agent.destroy(),
-  };
+        const { statusCode = 502, headers: answered } = incoming;
+        resolve({ status: statusCode, headers: relayed(answered), body: incoming });
+      });
+      if (body === undefined) outgoing.end();
+      else pipeline(body, outgoing, () => {});
+    });
+
+  return { request: (asked) => send(asked), close: () => agent.destroy() };
 }
 
-function relayed(headers: Dispatcher.ResponseData['headers']): Record<string, string | string[]> {
+function unreachable(cause: Error): ServiceError {
+  return new ServiceError('unavailable', 'The files service is not available.', {
+    retryAfterMs: 1_000,
+    cause,
+  });
+}
+
+function relayed(headers: NodeJS.Dict<string | string[]>): Record<string, string | string[]> {
   const kept: Record<string, string | string[]> = {};
   for (const [name, value] of Object.entries(headers)) {
     if (value !== undefined && !NOT_RELAYED.has(name)) kept[name] = value;

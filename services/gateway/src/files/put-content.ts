@@ -1,3 +1,4 @@
+import { json as readJson } from 'node:stream/consumers';
 import { type Endpoint, json, param } from '../http/endpoint.ts';
 import { storedFileJson } from '../rendering/file-json.ts';
 import { authoriseEnabledFiles, type FilesDeps, fileHolder } from './authorise-files.ts';
@@ -23,6 +24,6 @@ export function putContent(deps: FilesDeps, plane: ContentPlane): Endpoint {
     if (answer.status !== 200) {
       return { as: 'stream', status: answer.status, headers: answer.headers, stream: answer.body };
     }
-    return json(200, storedFileJson(await answer.body.json(), fileHolder(deps, call)));
+    return json(200, storedFileJson(await readJson(answer.body), fileHolder(deps, call)));
   };
 }

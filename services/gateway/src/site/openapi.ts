@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { parse } from 'yaml';
 import { type Endpoint, json } from '../http/endpoint.ts';
 
 const SOURCE = new URL('../../openapi.yaml', import.meta.url);
@@ -12,7 +11,11 @@ export function openapiYaml(): Endpoint {
 
 /** GET /api/openapi.json: the same, with this host as its server. */
 export function openapiJson(): Endpoint {
-  const description = once(async () => parse(await readFile(SOURCE, 'utf8')) as object);
+  const description = once(async () => {
+    // Loaded when somebody asks: few do, and a parser is heavy.
+    const { parse } = await import('yaml');
+    return parse(await readFile(SOURCE, 'utf8')) as object;
+  });
   return async ({ baseUrl }) => json(200, { ...(await description()), servers: [{ url: baseUrl }] });
 }
 
