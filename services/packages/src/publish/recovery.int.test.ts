@@ -3,6 +3,7 @@ import { ServiceError } from '@kr/service-error';
 import { until } from '@kr/testbed';
 import { v7 as uuidv7 } from 'uuid';
 import type { PackagesConfig } from '../config.ts';
+import { startCuttingProxy } from '../testing/cutting-proxy.ts';
 import {
   aPackageWith,
   FILES,
@@ -207,6 +208,31 @@ describe('an owner that pauses', () => {
     expect(await answer).toBe('unavailable');
     expect(await decisionOf(publicationId, editor)).toBe('DECISION_ABORTED');
     expect(await formsOf(id)).toEqual(UNTOUCHED);
+  });
+});
+
+describe('a connection that is lost inside the commit', () => {
+  // Of the commits of one publish the first reserves and the second is the commit point.
+  test.each(['before commit', 'after commit'] as const)('is asked about: cut %s', async (cutAt) => {
+    const proxy = await startCuttingProxy(fixture.databaseUrl);
+    try {
+      const replica = await fixture.start({ scanEveryMs: 60_000 }, proxy.url);
+      const { id } = await aPackageWith(fixture, editor, [`cut-${cutAt}`]);
+      fixture.peers.say.prepare = async ({ ids }) => {
+        proxy.cutAt = cutAt;
+        return { isPrepared: true, stagedIds: ids };
+      };
+      const { publicationId } = await publishPackage(id, replica);
+      expect({ cuts: proxy.cuts, publicationId }).toEqual({ cuts: 1, publicationId: (await lastOf(id)).id });
+      await reaches(id, 'DONE');
+      expect(await formsOf(id)).toEqual(PUBLISHED);
+      const events = await fixture.database.$queryRaw<object[]>`
+        select 1 from outbox where aggregate_id = ${id} and subject = 'knowledge.packages.package.published'`;
+      expect(events.length).toBe(1);
+      await replica.stop();
+    } finally {
+      await proxy.stop();
+    }
   });
 });
 

@@ -29,7 +29,8 @@ export interface PackagesFixture {
   readonly peers: ScriptedPeers;
   readonly database: Database;
   readonly natsUrl: string;
-  start(publish?: Partial<PackagesConfig['publish']>): Promise<Replica>;
+  readonly databaseUrl: string;
+  start(publish?: Partial<PackagesConfig['publish']>, databaseUrl?: URL): Promise<Replica>;
   stop(): Promise<void>;
 }
 
@@ -46,9 +47,10 @@ export async function packagesFixture(): Promise<PackagesFixture> {
     peers,
     database,
     natsUrl: nats.url,
-    async start(publish = {}) {
+    databaseUrl: created.url,
+    async start(publish = {}, databaseUrl = new URL(created.url)) {
       const config: PackagesConfig = {
-        databaseUrl: new URL(created.url),
+        databaseUrl,
         natsUrl: new URL(nats.url),
         grpcHost: '127.0.0.1',
         grpcPort: 0,
