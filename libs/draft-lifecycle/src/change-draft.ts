@@ -1,6 +1,5 @@
 import type { EntityAction } from '@kr/access-policy';
 import type { Principal } from '@kr/caller';
-import { ServiceError } from '@kr/service-error';
 import type { DraftFace, Entity } from './entity.ts';
 import { loadEntities, loadLocked } from './entity-store.ts';
 import { assertRevision, draftFace, type LifecycleContext } from './lifecycle-context.ts';
@@ -27,11 +26,12 @@ export async function draftForChange<Tx extends LifecycleSql>(
   context: LifecycleContext<Tx>,
   change: DraftChange,
 ): Promise<{ entity: Entity; draft: DraftFace }> {
-  const entity = (await loadEntities(context.database, [change.id])).get(change.id);
+  const load = async () => (await loadEntities(context.database, [change.id])).get(change.id);
+  let entity = await load();
+  // A lock whose publication is decided is as good as gone; one that cannot be asked about stands.
+  const lockedBy = entity?.draft?.lockedBy ?? null;
+  if (lockedBy !== null && (await context.publications.settle([lockedBy])).isChanged) entity = await load();
   if (entity === undefined) throw (await whyMissing(context, [change.id]))(change.id);
-  if (entity.draft?.lockedBy != null && (await isReleased(context, entity.draft.lockedBy))) {
-    return draftForChange(context, change);
-  }
   return { entity, draft: checked(entity, change, context.now()) };
 }
 
@@ -62,17 +62,4 @@ function checked(entity: Entity, { ifRevision = 0, action, principal }: DraftCha
   permit(principal, action, entity, draft, now);
   assertUnlocked(draft);
   return draft;
-}
-
-/** A lock whose publication is decided is as good as gone; one that cannot be asked about stands. */
-async function isReleased<Tx extends LifecycleSql>(
-  { publications }: LifecycleContext<Tx>,
-  publicationId: string,
-): Promise<boolean> {
-  try {
-    return await publications.settle([publicationId]);
-  } catch (thrown) {
-    if (ServiceError.from(thrown).kind === 'unavailable') return false;
-    throw thrown;
-  }
 }

@@ -4,30 +4,53 @@ import { loadEntities } from './entity-store.ts';
 import type { LifecycleDeps } from './lifecycle-deps.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import { notFound, notRegistered, whyMissing } from './missing-entity.ts';
-import type { PublicationResolver } from './publication-resolver.ts';
+import { type PublicationResolver, undecidable } from './publication-resolver.ts';
 
 /** What the operations share: the dependencies, and the one memory of decisions. */
 export interface LifecycleContext<Tx extends LifecycleSql = LifecycleSql> extends LifecycleDeps<Tx> {
   publications: PublicationResolver;
 }
 
+/** Entities as every reader must see them: what a decided publication staged is applied first. */
+export interface SettledEntities {
+  entities: Map<string, Entity>;
+  /** Those of which nothing can be said, because the coordinator of a publication cannot be asked. */
+  undecidable: ReadonlySet<string>;
+}
+
+/** The entities of these ids; those that are not there are left out. */
+export async function findSettled<Tx extends LifecycleSql>(
+  context: LifecycleContext<Tx>,
+  ids: readonly string[],
+): Promise<SettledEntities> {
+  const asked = new Set<string>();
+  const unknown = new Set<string>();
+  for (;;) {
+    const entities = await loadEntities(context.database, ids);
+    const pending = [...new Set([...entities.values()].flatMap((entity) => entity.pending))];
+    const fresh = pending.filter((id) => !asked.has(id));
+    const settled = fresh.length === 0 ? undefined : await context.publications.settle(fresh);
+    for (const id of settled?.unknown ?? []) unknown.add(id);
+    if (settled?.isChanged !== true) {
+      const held = [...entities.values()].filter((entity) => entity.pending.some((id) => unknown.has(id)));
+      return { entities, undecidable: new Set(held.map(({ id }) => id)) };
+    }
+    for (const id of fresh) asked.add(id);
+  }
+}
+
 /**
- * The entities of these ids as every reader must see them: what a decided publication staged is applied first.
+ * The entities of these ids, as every reader must see them.
  *
- * @throws ServiceError `unavailable` when an entity is staged and the coordinator cannot be asked
+ * @throws ServiceError `unavailable` when one is staged and the coordinator cannot be asked
  */
 export async function findEntities<Tx extends LifecycleSql>(
   context: LifecycleContext<Tx>,
   ids: readonly string[],
 ): Promise<Map<string, Entity>> {
-  const settled = new Set<string>();
-  for (;;) {
-    const entities = await loadEntities(context.database, ids);
-    const pending = [...new Set([...entities.values()].flatMap((entity) => entity.pending))];
-    const fresh = pending.filter((id) => !settled.has(id));
-    if (fresh.length === 0 || !(await context.publications.settle(fresh))) return entities;
-    for (const id of fresh) settled.add(id);
-  }
+  const found = await findSettled(context, ids);
+  if (found.undecidable.size > 0) throw undecidable();
+  return found.entities;
 }
 
 /**

@@ -29,8 +29,8 @@ export function preparePublication<Tx extends LifecycleSql>(context: LifecycleCo
     const vote = await transact(context, (tx) => voteOn(context, tx, request));
     if (!('blockedBy' in vote)) return answer(vote);
     // The other publication may be decided and only its news be late: then this one need not fail.
-    const isSettled = await context.publications.settle([vote.blockedBy]).catch(() => false);
-    const second = isSettled ? await transact(context, (tx) => voteOn(context, tx, request)) : vote;
+    const { isChanged } = await context.publications.settle([vote.blockedBy]);
+    const second = isChanged ? await transact(context, (tx) => voteOn(context, tx, request)) : vote;
     return 'blockedBy' in second ? { isPrepared: false, blockedBy: second.blockedBy } : answer(second);
   };
 }

@@ -3,15 +3,18 @@ import { applyDecision } from './apply-decision.ts';
 import type { Decision, LifecycleDeps } from './lifecycle-deps.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 
+/** What asking about publications has brought. */
+export interface Settled {
+  /** Something was applied, so that what was read before must be read again. */
+  isChanged: boolean;
+  /** Those that could not be asked about; nobody may say how they ended. */
+  unknown: readonly string[];
+}
+
 /** Learns how publications ended and carries that out here. */
 export interface PublicationResolver {
-  /**
-   * Asks about these publications and applies the ones that are decided. True when anything was applied, so that
-   * what was read before must be read again.
-   *
-   * @throws ServiceError `unavailable` when the coordinator cannot be asked
-   */
-  settle(publicationIds: readonly string[]): Promise<boolean>;
+  /** Asks about these publications, all at once, and applies the ones that are decided. */
+  settle(publicationIds: readonly string[]): Promise<Settled>;
 }
 
 type FinalDecision = Exclude<Decision, 'undecided'>;
@@ -24,35 +27,32 @@ export function createPublicationResolver<Tx extends LifecycleSql>(
   const known = new Map<string, FinalDecision>();
 
   // Each reader asks for itself: an answer that was under way before it came may be older than what it has seen.
-  async function decisions(ids: readonly string[]): Promise<Map<string, FinalDecision>> {
-    const unknown = ids.filter((id) => !known.has(id));
-    if (unknown.length > 0) {
-      for (const [id, decision] of await ask(deps, unknown)) {
+  async function learn(ids: readonly string[]): Promise<readonly string[]> {
+    if (ids.length === 0) return [];
+    try {
+      for (const [id, decision] of await deps.resolvePublications(ids)) {
         if (decision !== 'undecided') remember(known, id, decision);
       }
+      return [];
+    } catch (error) {
+      deps.logger.warn({ err: error, publications: ids.length }, 'the coordinator cannot be asked');
+      return ids;
     }
-    return new Map(ids.flatMap((id) => entry(known, id)));
   }
 
   return {
     async settle(publicationIds) {
-      const decided = await decisions(publicationIds);
+      const unknown = await learn(publicationIds.filter((id) => !known.has(id)));
+      const decided = publicationIds.flatMap((id) => entry(known, id));
       for (const [id, decision] of decided) await applyDecision(deps, id, decision === 'committed');
-      return decided.size > 0;
+      return { isChanged: decided.length > 0, unknown };
     },
   };
 }
 
-async function ask(
-  { resolvePublications }: Pick<LifecycleDeps, 'resolvePublications'>,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, Decision>> {
-  try {
-    return await resolvePublications(ids);
-  } catch (cause) {
-    // Whether it is published is not known, so neither "yes" nor "no" nor the old version may be said.
-    throw new ServiceError('unavailable', 'A publication is being decided.', { retryAfterMs: 1_000, cause });
-  }
+/** Whether it is published is not known, so neither "yes" nor "no" nor the old version may be said. */
+export function undecidable(): ServiceError {
+  return new ServiceError('unavailable', 'A publication is being decided.', { retryAfterMs: 1_000 });
 }
 
 function remember(known: Map<string, FinalDecision>, id: string, decision: FinalDecision): void {

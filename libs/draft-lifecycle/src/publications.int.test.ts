@@ -160,9 +160,22 @@ describe('a publication', () => {
     const { id } = await life.create();
     await life.prepare([id], 'p6');
     life.world.isCoordinatorUp = false;
-    const unavailable = { kind: 'unavailable', retryAfterMs: 1_000 };
-    await expect(life.read(id, 'published')).rejects.toMatchObject(unavailable);
-    await expect(life.read(id, 'draft')).rejects.toMatchObject(unavailable);
+    const other = await life.create();
+    const unavailable = 'unavailable: A publication is being decided.';
+    expect([await life.read(id, 'published'), await life.read(id, 'draft')]).toEqual([
+      unavailable,
+      unavailable,
+    ]);
+    await expect(life.handlers.EditPublished({ id }, callOf(OWNER))).rejects.toMatchObject({
+      kind: 'unavailable',
+      retryAfterMs: 1_000,
+    });
+    const refs = [id, other.id].map((one) => ({ id: one, form: 'FORM_DRAFT' as const }));
+    const { results } = await life.handlers.ReadEntities({ refs }, callOf(OWNER));
+    expect(results?.map(({ document, error }) => document?.id ?? error?.kind)).toEqual([
+      'unavailable',
+      other.id,
+    ]);
     await expect(life.update(id, GOOD_BODY)).rejects.toMatchObject(LOCKED);
     life.world.isCoordinatorUp = true;
     life.decisions.set('p6', 'committed');
@@ -244,6 +257,7 @@ describe('an edit that races a publication', () => {
     for (let round = 0; round < 20; round += 1) {
       const { id } = await life.create();
       const publicationId = `race ${round}`;
+      life.decisions.set(publicationId, 'undecided');
       const [edit] = await Promise.allSettled([
         life.update(id, { ...GOOD_BODY, metadata: { ...GOOD_METADATA, title: 'Edited in time' } }),
         life.prepare([id], publicationId),

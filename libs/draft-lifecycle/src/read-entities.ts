@@ -8,19 +8,18 @@ import { type CallContext, toErrorDetail } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import type { Entity, Form } from './entity.ts';
 import { entityDocuments, FORM_NAMES, refKey, type Shown } from './entity-documents.ts';
-import { draftFace, findEntities, type LifecycleContext, publishedFace } from './lifecycle-context.ts';
+import { draftFace, findSettled, type LifecycleContext, publishedFace } from './lifecycle-context.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import { whyMissing } from './missing-entity.ts';
 import { permit } from './permission.ts';
+import { undecidable } from './publication-resolver.ts';
 
 const MAX_REFS = 1_000;
 
 /**
  * RPC ReadEntities: one statement for the entities and one for their relations, whatever their number.
  *
- * @throws ServiceError
- *   - `invalid`: too many refs
- *   - `unavailable`: one of them is staged and the coordinator cannot be asked
+ * @throws ServiceError `invalid` when there are too many refs
  */
 export function readEntities<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
   return async (
@@ -31,7 +30,7 @@ export function readEntities<Tx extends LifecycleSql>(context: LifecycleContext<
       throw new ServiceError('invalid', `Not more than ${MAX_REFS} entities at once.`);
     const asked = refs.map(({ id, form }) => ({ id, form: formOf(form) }));
     const ids = [...new Set(asked.map(({ id }) => id))];
-    const entities = await findEntities(context, ids);
+    const { entities, undecidable: unclear } = await findSettled(context, ids);
     const missing = ids.filter((id) => !entities.has(id));
     const why = missing.length === 0 ? undefined : await whyMissing(context, missing);
     const now = context.now();
@@ -39,6 +38,7 @@ export function readEntities<Tx extends LifecycleSql>(context: LifecycleContext<
     const outcomes = asked.map(({ id, form }): Shown | ServiceError => {
       const entity = entities.get(id);
       if (entity === undefined) return why?.(id) ?? new ServiceError('internal', 'Internal server error.');
+      if (unclear.has(id)) return undecidable();
       return attempt(() => {
         const face = faceOf(entity, form);
         permit(principal, form === 'draft' ? 'read_draft' : 'read', entity, face, now);
