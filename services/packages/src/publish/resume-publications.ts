@@ -38,8 +38,14 @@ export function resumePublications(deps: ResumeDeps, everyMs: number): Resumptio
   };
 }
 
-/** A database that cannot be asked is asked again at the next look. */
-async function resumeOnce({ decisions, coordinator, now, resumed, failed }: ResumeDeps): Promise<void> {
+/** One look. A database that cannot be asked is asked again at the next. */
+export async function resumeOnce({
+  decisions,
+  coordinator,
+  now,
+  resumed,
+  failed,
+}: ResumeDeps): Promise<void> {
   const room = MOST_AT_ONCE - coordinator.active();
   if (room <= 0) return;
   try {
