@@ -27,7 +27,7 @@ export function vocabularyTerm(type: VocabularyType): Field {
 const TERM_PARTS = ['title', 'description', 'icon', 'props', 'tags'];
 
 /** The id if the vocabulary has it; otherwise reports why not. */
-export function checkTermId(
+function checkTermId(
   type: VocabularyType,
   value: JsonObject,
   path: string,
