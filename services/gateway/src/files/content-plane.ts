@@ -40,14 +40,15 @@ export function openContentPlane(baseUrl: URL): ContentPlane {
     new Promise((resolve, reject) => {
       const { method, entityId, key, ticket, headers, body, signal } = asked;
       const outgoing = request({
-        // An upload cannot be repeated, so it never takes a connection that may be about to close.
+        // An upload cannot be repeated, so it takes no connection that may be about to close; and it does not ask
+        // for its own to be closed, for then the reset that follows an early answer could overtake it.
         agent: body === undefined ? agent : false,
         protocol,
         hostname,
         port,
         path: `${root}/content/${encodeURIComponent(entityId)}/${encodeURIComponent(key)}`,
         method,
-        headers: { ...headers, 'kr-ticket': ticket },
+        headers: { ...headers, 'kr-ticket': ticket, connection: 'keep-alive' },
         ...(signal === undefined ? {} : { signal }),
       });
       outgoing.on('error', (cause) => {
