@@ -26,10 +26,11 @@ function start(...args: string[]): Started {
   return { process: child, output: () => text, exit };
 }
 
-function untilReady(started: Started): Promise<unknown> {
-  return until(() => started.output().includes('Ready after') || started.process.exitCode !== null, {
+async function untilReady(started: Started): Promise<void> {
+  await until(() => started.output().includes('Ready after') || started.process.exitCode !== null, {
     timeoutMs: 60_000,
   });
+  if (started.process.exitCode !== null) throw new Error(started.output());
 }
 
 /** Ids of the living processes that name the folder on their command line or in their environment. */

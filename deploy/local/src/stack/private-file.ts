@@ -1,8 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 
 /** Writes JSON that only this user can read; a reader sees the old content or the new, never half of it. */
 export async function writePrivateJson(file: string, content: unknown): Promise<void> {
-  const aside = `${file}.${process.pid}.new`;
+  const aside = `${file}.${randomBytes(4).toString('hex')}.new`;
   await writeFile(aside, `${JSON.stringify(content, undefined, 2)}\n`, { mode: 0o600 });
   await rename(aside, file);
 }

@@ -44,7 +44,11 @@ export async function openProcessList(file: string): Promise<ProcessList> {
   return {
     add(part, pid) {
       list.parts[part] = listed(pid);
-      write();
+      try {
+        write();
+      } catch {
+        // A full disk must not end a running system; the list is only for the case that we are killed.
+      }
     },
   };
 }

@@ -5,8 +5,8 @@ import { type DataFolder, dataFolder } from './data-folder.ts';
 import { openParts, type PartName, type Parts } from './parts.ts';
 import { choosePorts, type StackPorts } from './ports.ts';
 import { prepareFolder } from './prepare-folder.ts';
-import { writePrivateJson } from './private-file.ts';
 import { openProcessList } from './process-list.ts';
+import { runtimeFile } from './runtime-file.ts';
 import { loadSecrets } from './secrets.ts';
 import { type Surroundings, serviceEnvironment } from './service-environment.ts';
 import { SERVICES, type ServiceName } from './service-names.ts';
@@ -37,24 +37,23 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
   const folder = dataFolder(resolve(options.dataDir));
   await prepareFolder(folder);
   const processes = await openProcessList(folder.processesFile);
-  let describe = (): Promise<void> => Promise.resolve();
+  const runtime = runtimeFile(folder.runtimeFile, options.onProgress);
   const parts = openParts({
     processes,
     onProgress: options.onProgress,
-    onLaunch: () => void describe(),
+    onLaunch: runtime.refresh,
     signal: options.signal,
   });
   const stop = async (how?: { now?: boolean }): Promise<void> => {
-    describe = () => Promise.resolve();
     await parts.stop(how);
-    for (const file of [folder.runtimeFile, folder.processesFile]) await rm(file, { force: true });
+    await runtime.close();
+    await rm(folder.processesFile, { force: true });
   };
   const abort = (): void => void stop();
   options.signal?.addEventListener('abort', abort);
   try {
     const { stack, ports } = await startParts(options, folder, parts, stop);
-    describe = () => writePrivateJson(folder.runtimeFile, runtimeOf(stack, folder, ports));
-    await describe();
+    await runtime.open(() => runtimeOf(stack, folder, ports));
     return stack;
   } catch (thrown) {
     await stop();
@@ -116,7 +115,7 @@ async function startServices(parts: Parts, folder: DataFolder, surroundings: Sur
   await Promise.all(starts);
 }
 
-/** Content of `runtime.json`: how operators and tools of this machine reach the running system. */
+/** Content of `runtime.json`. */
 function runtimeOf(stack: RunningStack, folder: DataFolder, ports: StackPorts): unknown {
   const services = SERVICES.map((name) => [
     name,
