@@ -43,8 +43,9 @@ export function followLinks<Tx extends LifecycleSql>(context: LifecycleContext<T
 const WRITE_LINKS = `
   insert into parent_link (link_id, parent_id, revision, is_revoked)
   select link_id, parent_id, revision, is_revoked
-  from jsonb_to_recordset($1::jsonb) with ordinality
-    as link(link_id text, parent_id text, revision bigint, is_revoked boolean, n bigint)
+  from rows from (
+    jsonb_to_recordset($1::jsonb) as (link_id text, parent_id text, revision bigint, is_revoked boolean)
+  ) with ordinality as link(link_id, parent_id, revision, is_revoked, n)
   where exists (select from parent where id = link.parent_id)
   order by n
   on conflict (link_id) do update set revision = excluded.revision, is_revoked = excluded.is_revoked

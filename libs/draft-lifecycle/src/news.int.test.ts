@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { servicePrincipal } from '@kr/caller';
+import { followLinks, type LinkEvent } from './follow-links.ts';
+import { forgetDeletedFiles } from './forget-deleted-files.ts';
+import {
+  callOf,
+  GOOD_BODY,
+  GOOD_METADATA,
+  type LifecycleFixture,
+  lifecycleFixture,
+  OWNER,
+} from './lifecycle-fixture.ts';
+
+let life: LifecycleFixture;
+beforeAll(async () => {
+  life = await lifecycleFixture();
+});
+afterAll(() => life.close());
+
+const SEARCH = callOf(servicePrincipal('search'));
+
+function link(verb: 'created' | 'revoked', id: string, parentId: string, revision: number): LinkEvent {
+  return {
+    id: `${id} ${revision}`,
+    subject: `knowledge.access-links.link.${verb}`,
+    payload: { id, parentId, revision: String(revision), permission: 'view' },
+    aggregateId: id,
+    revision,
+    time: new Date(),
+    traceHeaders: {},
+  };
+}
+
+describe('access links', () => {
+  test('show in the document in their order, whatever the order and number of the news', async () => {
+    const { id, parentId } = await life.create();
+    const follow = followLinks(life.context);
+    const links = async () => {
+      const entity = await life.read(id, 'draft');
+      return typeof entity === 'string' ? entity : [entity.revision, entity.json['parent']];
+    };
+    const shown = (...ids: string[]) =>
+      expect.objectContaining({
+        access: { owned_by: [{ user: 'owner' }], links: ids.map((one) => ({ id: one })) },
+      });
+    await follow([link('created', 'a', parentId, 1), link('created', 'b', parentId, 1)]);
+    expect(await links()).toEqual([2, shown('a', 'b')]);
+    await follow([link('created', 'a', parentId, 1), link('created', 'x', 'somebody else', 1)]);
+    expect(await links()).toEqual([2, shown('a', 'b')]);
+    await follow([link('revoked', 'a', parentId, 2), link('created', 'a', parentId, 1)]);
+    expect(await links()).toEqual([3, shown('b')]);
+    await follow([link('revoked', 'c', parentId, 2)]);
+    await follow([link('created', 'c', parentId, 1)]);
+    expect(await links()).toEqual([3, shown('b')]);
+  });
+
+  test('reach every form of every version, with one event for each entity', async () => {
+    const { id, parentId } = await life.create();
+    await life.publish(id);
+    await life.handlers.EditPublished({ id }, callOf(OWNER));
+    const { document } = await life.handlers.CreateVersion({ id }, callOf(OWNER));
+    const before = (await life.events()).length;
+    await followLinks(life.context)([link('created', 'd', parentId, 1)]);
+    const news = (await life.events()).slice(before);
+    expect(news.map(({ subject, aggregate_id }) => [subject, aggregate_id]).sort()).toEqual(
+      [id, document?.id].map((one) => ['knowledge.records.record.changed', one]).sort(),
+    );
+    await life.update(id, GOOD_BODY);
+    await life.publish(id);
+    expect(await life.read(id, 'published')).toMatchObject({ revision: 6 });
+  });
+});
+
+describe('a deleted file', () => {
+  const deleted = (entityId: string, key: string) => ({
+    id: key,
+    subject: 'knowledge.files.entry.deleted' as const,
+    payload: { entityId, key, revision: '1' },
+    aggregateId: entityId,
+    revision: 1,
+    time: new Date(),
+    traceHeaders: {},
+  });
+
+  test('is nobody’s preview any more; another file’s is', async () => {
+    const body = (preview: string) => ({
+      files: { enabled: true, default_preview: preview },
+      metadata: GOOD_METADATA,
+    });
+    const [one, two] = [await life.create(body('a')), await life.create(body('b'))];
+    await forgetDeletedFiles(life.context)([
+      deleted(one.id, 'a'),
+      deleted(two.id, 'a'),
+      deleted('unknown', 'a'),
+    ]);
+    expect([await life.read(one.id, 'draft'), await life.read(two.id, 'draft')]).toMatchObject([
+      { revision: 2, json: { files: { enabled: true, order: [] } } },
+      { revision: 1, json: { files: { enabled: true, default_preview: 'b', order: [] } } },
+    ]);
+    const now = await life.read(one.id, 'draft');
+    expect(now).not.toHaveProperty('json.files.default_preview');
+  });
+});
+
+describe('the index', () => {
+  test('is given both forms as their owner sees them, and what it filters by', async () => {
+    const { id, parentId } = await life.create({
+      ...GOOD_BODY,
+      access: { record: 'restricted', files: 'restricted' },
+    });
+    await life.publish(id);
+    await life.handlers.EditPublished({ id }, callOf(OWNER));
+    const { documents } = await life.handlers.FetchForIndex({ ids: [id, 'unknown'] }, SEARCH);
+    const common = {
+      id,
+      parentId,
+      ownerId: 'owner',
+      recordAccess: 'restricted',
+      versionIndex: 1,
+      isLatest: true,
+      isLatestDraft: true,
+      hasDraft: true,
+      createdAt: { seconds: '1767225600', nanos: 0 },
+      updatedAt: { seconds: '1767225600', nanos: 0 },
+    };
+    expect(documents?.map(({ json, ...rest }) => rest)).toEqual([
+      { ...common, form: 'FORM_PUBLISHED', revision: '2' },
+      { ...common, form: 'FORM_DRAFT', revision: '3' },
+    ]);
+    expect(JSON.parse(String(documents?.[0]?.json))).toMatchObject({
+      id,
+      parent: { access: { owned_by: [{ user: 'owner' }] } },
+      versions: { is_latest_draft: true },
+    });
+    await expect(life.handlers.FetchForIndex({ ids: [id] }, callOf(OWNER))).rejects.toMatchObject({
+      kind: 'forbidden',
+    });
+  });
+
+  test('walks over all ids in pieces', async () => {
+    const seen: string[] = [];
+    for (let afterId = ''; ; ) {
+      const { ids = [] } = await life.handlers.ListIds({ afterId, limit: 2 }, SEARCH);
+      seen.push(...ids);
+      const last = ids.at(-1);
+      if (last === undefined) break;
+      afterId = last;
+    }
+    const all = await life.prisma.version.findMany({ select: { id: true } });
+    expect(seen).toEqual(all.map(({ id }) => id).sort());
+  });
+});
