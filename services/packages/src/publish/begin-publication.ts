@@ -14,15 +14,6 @@ export type Begun =
   /** There is no draft any more. */
   | { readonly kind: 'absent' };
 
-export interface LockedPackage {
-  readonly parentId: string;
-  readonly revision: number;
-  /** The draft of a published version: its resources stay as they are. */
-  readonly isEdit: boolean;
-  /** The publication that holds it already. */
-  readonly lockedBy: string | null;
-}
-
 export interface BeginDeps {
   readonly database: Database;
   readonly times: PublicationTimes;

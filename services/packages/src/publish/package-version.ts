@@ -9,9 +9,17 @@ import {
 } from '@kr/draft-lifecycle';
 import { type Issue, ServiceError } from '@kr/service-error';
 import type { Database, Tx } from '../store/prisma.ts';
-import type { LockedPackage } from './begin-publication.ts';
 import type { Publication } from './publication.ts';
 import type { FileManifest } from './publish-saga.ts';
+
+export interface LockedPackage {
+  readonly parentId: string;
+  readonly revision: number;
+  /** The draft of a published version: its resources stay as they are. */
+  readonly isEdit: boolean;
+  /** The publication that holds it already. */
+  readonly lockedBy: string | null;
+}
 
 /** The package's own side of its publication. It lives in the coordinator's database, so it needs no second phase. */
 export interface PackageVersion {
