@@ -15,6 +15,8 @@ export interface Faults {
   readonly slowestMs: number;
   readonly crashPercent: number;
   readonly pausePercent: number;
+  /** How long a publication may stay undecided; short ones are aborted while their owner pauses. */
+  readonly deadlineMs: number;
 }
 
 type Fence = 'prepared' | 'refused' | 'aborted' | 'applied';
@@ -27,7 +29,6 @@ interface Holder {
 }
 
 const LEASE_MS = 10_000;
-const DEADLINE_MS = 30_000;
 
 /**
  * The coordinator as it runs in production, in two replicas, on a database, a network and participants that are made up:
@@ -216,7 +217,7 @@ export function simulatedWorld(
       }),
     tell: (participant: Participant, publication) =>
       call(alive, () => {
-        decideAt(participant === 'files' ? files : records, publication.id, isCommitted(row(publication.id)));
+        decideAt(participant === 'files' ? files : records, publication.id, isCommitted(publication));
       }),
   });
 
@@ -287,7 +288,7 @@ export function simulatedWorld(
       state: 'PREPARING',
       epoch: 1,
       leaseUntil: lease(),
-      deadline: new Date(time.now().getTime() + DEADLINE_MS),
+      deadline: new Date(time.now().getTime() + faults.deadlineMs),
       resourceIds: subject === 'package' ? (packages.get(entityId) ?? []) : [entityId],
       publishedIds: [],
       participants: ['files', 'records'],
