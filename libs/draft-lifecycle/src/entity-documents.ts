@@ -21,6 +21,8 @@ export interface Shown {
 export interface Known {
   /** Counts of the drafts' buckets. */
   counts?: ReadonlyMap<string, FileCounts>;
+  /** The ids of relations, by `refKey`. */
+  related?: ReadonlyMap<string, readonly string[]>;
   /** Instead of what is stored: a change answers with everything that was wrong with its body. */
   issues?: readonly Issue[];
   /** Follows everything else. */
@@ -42,10 +44,11 @@ export async function entityDocuments<Tx extends LifecycleSql>(
   const drafts = faces.filter(({ form }) => form === 'draft').map(({ entity }) => entity.id);
   const [counts, related] = await Promise.all([
     known.counts ?? (drafts.length > 0 ? context.describeBuckets(drafts) : new Map<string, FileCounts>()),
-    kind.relations(
-      database,
-      faces.map(({ entity, form }) => ({ id: entity.id, form })),
-    ),
+    known.related ??
+      kind.relations(
+        database,
+        faces.map(({ entity, form }) => ({ id: entity.id, form })),
+      ),
   ]);
   const now = context.now();
   return faces.map(({ entity, form, face }) => {

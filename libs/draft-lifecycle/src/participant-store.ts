@@ -76,3 +76,11 @@ export async function preparedBefore(sql: LifecycleSql, at: Date, limit: number)
   );
   return rows.map((row) => row.publication_id);
 }
+
+/** Drops the rows of publications that ended before an instant. */
+export async function forgetEnded(sql: LifecycleSql, before: Date): Promise<void> {
+  await sql.$executeRawUnsafe(
+    "delete from participant where state <> 'prepared' and updated_at < $1::timestamptz",
+    before.toISOString(),
+  );
+}

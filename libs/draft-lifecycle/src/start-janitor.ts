@@ -1,6 +1,6 @@
 import type { LifecycleContext } from './lifecycle-context.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
-import { preparedBefore } from './participant-store.ts';
+import { forgetEnded, preparedBefore } from './participant-store.ts';
 
 export interface Janitor {
   /** Waits for a running round. */
@@ -15,10 +15,13 @@ export interface JanitorOptions {
 }
 
 const BATCH = 100;
+const SWEEP_EVERY_MS = 3_600_000;
+/** How long a repeat of an old call may still be answered from the fence, in milliseconds. */
+const KEPT_MS = 30 * 86_400_000;
 
 /**
  * Asks the coordinator about locks whose decision has not come, at once and on a timer. It never unlocks by itself:
- * without an answer a lock stays.
+ * without an answer a lock stays. Also forgets publications that ended a month ago.
  */
 export function startJanitor<Tx extends LifecycleSql>(
   context: LifecycleContext<Tx>,
@@ -26,23 +29,38 @@ export function startJanitor<Tx extends LifecycleSql>(
 ): Janitor {
   const { database, publications, now, logger } = context;
 
+  let nextSweepAt = 0;
+
   async function round(): Promise<void> {
     try {
-      const old = await preparedBefore(database, new Date(now().getTime() - ageMs), BATCH);
+      const at = now().getTime();
+      if (at >= nextSweepAt) {
+        await forgetEnded(database, new Date(at - KEPT_MS));
+        nextSweepAt = at + SWEEP_EVERY_MS;
+      }
+      const old = await preparedBefore(database, new Date(at - ageMs), BATCH);
       if (old.length > 0) await publications.settle(old);
     } catch (error) {
       logger.warn({ err: error }, 'old locks could not be settled');
     }
   }
 
-  let running = round();
-  const timer = setInterval(() => {
-    running = running.then(round);
-  }, intervalMs);
-  timer.unref();
+  let isStopped = false;
+  let timer: NodeJS.Timeout | undefined;
+  // The pause begins when a round has ended: a coordinator that does not answer makes no queue.
+  const nextRound = async (): Promise<void> => {
+    await round();
+    if (isStopped) return;
+    timer = setTimeout(() => {
+      running = nextRound();
+    }, intervalMs);
+    timer.unref();
+  };
+  let running = nextRound();
   return {
     async stop() {
-      clearInterval(timer);
+      isStopped = true;
+      clearTimeout(timer);
       await running;
     },
   };
