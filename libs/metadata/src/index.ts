@@ -8,6 +8,13 @@ export {
   type StoredAccess,
   type Visibility,
 } from './access.ts';
+export {
+  type JsonSchema,
+  metadataJsonSchema,
+  metadataSearchFields,
+  type SearchField,
+} from './describe-metadata.ts';
 export { edtfBounds } from './fields/edtf-date.ts';
 export { checkMetadata, type MetadataKind, renderMetadata, type StoredMetadata } from './metadata.ts';
+export type { Metadata } from './metadata-schema.ts';
 export { lookup, type Term, terms, type VocabularyType } from './vocabularies.ts';

@@ -5,8 +5,8 @@ const SINGLE = /^(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?$/;
 const SEASONS = [21, 22, 23, 24];
 
 /** A date or closed interval of EDTF level 0: `YYYY`, `YYYY-MM`, `YYYY-MM-DD`, `a/b` with a not after b. */
-export function edtfDate(): Field {
-  return plain((value, path, report) => {
+export function edtfDate(): Field<string> {
+  return plain({ is: 'text', search: 'date', format: 'edtf' }, (value, path, report) => {
     if (!isText(value, path, report)) return value;
     const cleaned = value.trim();
     if (!edtfBounds(cleaned)) report.add(path, 'Please provide a valid date or interval.');

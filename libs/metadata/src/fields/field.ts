@@ -5,12 +5,41 @@ import type { Report } from '../report.ts';
  * kept value is shown. What is wrong is kept as it was sent, so nobody loses what they typed; showing must
  * therefore cope with any JSON value.
  */
-export interface Field {
+export interface Field<Value = unknown> {
   /** Reports every problem of `value` under `path` and returns what to keep; `undefined` keeps nothing. */
   check(value: unknown, path: string, report: Report): unknown;
   /** The public form of a kept value. */
   render(kept: unknown): unknown;
+  /** What the field is, for the description of the interface and for the search index. */
+  readonly describes: FieldDescription;
+  /** Only a type: what a value without problems looks like. */
+  readonly valid?: Value;
 }
+
+/** What a value without problems of a field looks like. */
+export type ValueOf<Of> = Of extends Field<infer Value> ? Value : never;
+
+/** The one description of a field from which its JSON Schema and its place in the index follow. */
+export type FieldDescription =
+  | {
+      readonly is: 'text';
+      /** `text` is searched word by word, `keyword` whole. */
+      readonly search: 'text' | 'keyword' | 'date';
+      readonly format?: 'html' | 'email' | 'uri' | 'edtf';
+      readonly minLength?: number;
+      readonly choices?: readonly string[];
+    }
+  | { readonly is: 'term'; readonly vocabulary: string }
+  | { readonly is: 'languages' }
+  | { readonly is: 'list'; readonly item: FieldDescription; readonly minItems: number }
+  | {
+      readonly is: 'object';
+      readonly members: Readonly<Record<string, FieldDescription>>;
+      readonly required: readonly string[];
+      /** Members that only answers have. */
+      readonly derived: readonly string[];
+    }
+  | { readonly is: 'geometry' };
 
 export type JsonObject = Record<string, unknown>;
 
@@ -19,6 +48,6 @@ export function isObject(value: unknown): value is JsonObject {
 }
 
 /** A field that is shown as it was kept. */
-export function plain(check: Field['check']): Field {
-  return { check, render: (kept) => kept };
+export function plain<Value>(describes: FieldDescription, check: Field['check']): Field<Value> {
+  return { check, render: (kept) => kept, describes };
 }

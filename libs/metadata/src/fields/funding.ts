@@ -1,19 +1,19 @@
 import { lookup } from '../vocabularies.ts';
-import { type Field, isObject } from './field.ts';
+import { isObject, plain } from './field.ts';
 import { identifiers, WORK_SCHEMES } from './identifier.ts';
 import { namedEntry } from './person-or-org.ts';
 import { recordOf } from './record-of.ts';
 import { text } from './text.ts';
 
 /** An award by id of the vocabulary, or free number and title. */
-const award: Field = recordOf(
+const award = recordOf(
   {
-    id: { field: text() },
-    number: { field: text() },
-    title: { field: { check: (value) => value, render: (kept) => kept } },
+    id: { field: text({ search: 'keyword' }) },
+    number: { field: text({ search: 'keyword' }) },
+    title: { field: plain<Record<string, string>>({ is: 'languages' }, (value) => value) },
     identifiers: { field: identifiers(WORK_SCHEMES) },
-    acronym: { field: text() },
-    icon: { field: text() },
+    acronym: { field: text({ search: 'keyword' }) },
+    icon: { field: text({ search: 'keyword' }) },
     disclaimer: { field: text() },
   },
   {
@@ -33,7 +33,7 @@ const award: Field = recordOf(
 );
 
 /** Who paid: a funder, and the award if there is one. */
-export const funding: Field = recordOf({
+export const funding = recordOf({
   funder: {
     field: namedEntry('funders', {
       missing: (path) => [`${path}.funder`, 'An existing id or a free text name must be present.'],

@@ -1,8 +1,8 @@
 import { guessScheme, SCHEMES, type SchemeId } from '../identifier-schemes.ts';
 import { MESSAGES, type Report } from '../report.ts';
-import { type Field, isObject, type JsonObject } from './field.ts';
+import { isObject, type JsonObject } from './field.ts';
 import { list } from './list.ts';
-import { type Member, recordOf } from './record-of.ts';
+import { type Members, recordOf } from './record-of.ts';
 import { text } from './text.ts';
 
 export const WORK_SCHEMES: readonly SchemeId[] = [
@@ -25,23 +25,33 @@ export const PERSON_SCHEMES: readonly SchemeId[] = ['orcid', 'isni', 'gnd', 'ror
 export const REFERENCE_SCHEMES: readonly SchemeId[] = ['isni', 'grid', 'crossreffunderid', 'other'];
 export const LOCATION_SCHEMES: readonly SchemeId[] = ['wikidata', 'geonames'];
 
-/** An identifier with its scheme, and whatever members the place adds to it. */
-export function identifier(
+/** An identifier with its scheme, which is guessed where it is left out. */
+export function identifier(allowed: readonly SchemeId[]) {
+  return identifierWith(allowed, {});
+}
+
+/** An identifier and whatever members the place adds to it; not `required`: those alone are enough. */
+export function identifierWith<const More extends Members>(
   allowed: readonly SchemeId[],
-  { more = {}, required = true }: { more?: Record<string, Member>; required?: boolean } = {},
-): Field {
-  return recordOf(
-    { identifier: { field: text() }, scheme: { field: text() }, ...more },
-    { whole: (kept, path, report) => checkScheme(kept, path, report, allowed, required) },
-  );
+  more: More,
+  { required = true }: { required?: boolean } = {},
+) {
+  const members = {
+    identifier: { field: text({ search: 'keyword' }) },
+    scheme: { field: text({ search: 'keyword', choices: allowed }) },
+    ...more,
+  } as const;
+  return recordOf(members, {
+    whole: (kept, path, report) => checkScheme(kept, path, report, allowed, required),
+  });
 }
 
 /** Identifiers of one thing: at most one of each scheme. */
-export function identifiers(allowed: readonly SchemeId[]): Field {
+export function identifiers(allowed: readonly SchemeId[]) {
   const entries = list(identifier(allowed));
   return {
     ...entries,
-    check(value, path, report) {
+    check(value: unknown, path: string, report: Report): unknown {
       const kept = entries.check(value, path, report);
       if (Array.isArray(kept)) {
         const schemes = kept.map((entry) => (isObject(entry) ? entry['scheme'] : undefined)).filter(Boolean);

@@ -2,8 +2,12 @@ import { MESSAGES } from '../report.ts';
 import type { Field } from './field.ts';
 
 /** An array of one kind of item. `required`: an empty one counts as missing. */
-export function list(item: Field, { required = false }: { required?: boolean } = {}): Field {
+export function list<Item>(
+  item: Field<Item>,
+  { required = false }: { required?: boolean } = {},
+): Field<Item[]> {
   return {
+    describes: { is: 'list', item: item.describes, minItems: required ? 1 : 0 },
     check(value, path, report) {
       if (value === null) {
         report.add(path, MESSAGES.nil);

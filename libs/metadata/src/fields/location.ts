@@ -6,7 +6,7 @@ import { recordOf } from './record-of.ts';
 import { text } from './text.ts';
 
 /** `{features: [{geometry, place, identifiers, description}]}` with GeoJSON geometries (RFC 7946, section 3.1). */
-export const locations: Field = recordOf({
+export const locations = recordOf({
   features: {
     field: list(
       recordOf(
@@ -63,8 +63,16 @@ function isRing(value: unknown): boolean {
   return ring.length >= 4 && first?.[0] === last?.[0] && first?.[1] === last?.[1];
 }
 
-function geometry(): Field {
+/** GeoJSON (RFC 7946, section 3.1) without members of other vocabularies. */
+export interface Geometry {
+  type: string;
+  coordinates?: unknown;
+  geometries?: readonly Geometry[];
+}
+
+function geometry(): Field<Geometry> {
   return {
+    describes: { is: 'geometry' },
     check: (value, path, report) => checkGeometry(value, path, report, { isMember: false }),
     render: (kept) => {
       if (!isObject(kept)) return kept;

@@ -8,9 +8,9 @@ import { email, text } from './text.ts';
 import { vocabularyTerm } from './vocabulary-term.ts';
 
 /** A person or an organisation; a person's `name` is derived as `<family>, <given>`. */
-const personOrOrg: Field = recordOf(
+const personOrOrg = recordOf(
   {
-    type: { field: text() },
+    type: { field: text({ search: 'keyword', choices: ['personal', 'organizational'] }) },
     name: { field: text() },
     given_name: { field: text() },
     family_name: { field: text() },
@@ -38,7 +38,7 @@ const personOrOrg: Field = recordOf(
 );
 
 /** An affiliation by id of the vocabulary or by free name; the id wins where both are given. */
-const affiliation: Field = namedEntry('affiliations', {
+const affiliation = namedEntry('affiliations', {
   missing: (path) => [`${path}.affiliations`, 'An existing id or a free text name must be present.'],
 });
 
@@ -46,9 +46,9 @@ const affiliation: Field = namedEntry('affiliations', {
 export function namedEntry(
   type: VocabularyType,
   { missing }: { missing: (path: string) => readonly [field: string, message: string] },
-): Field {
+): Field<{ id?: string; name?: string }> {
   return recordOf(
-    { id: { field: text() }, name: { field: text() } },
+    { id: { field: text({ search: 'keyword' }) }, name: { field: text() } },
     {
       derived: ['identifiers', 'title', 'acronym'],
       whole(kept, path, report) {
@@ -69,19 +69,25 @@ export function namedEntry(
   );
 }
 
-/** A creator or contributor. */
-export function agent({
-  roles,
-  roleRequired = false,
-}: {
-  roles: VocabularyType;
-  roleRequired?: boolean;
-}): Field {
-  const field = recordOf({
+/** Somebody who made it, with a role if one is given. */
+export const creator = toleratingEmptyRole(
+  recordOf({
     person_or_org: { field: personOrOrg, required: true },
-    role: { field: vocabularyTerm(roles), required: roleRequired },
+    role: { field: vocabularyTerm('creatorsroles') },
     affiliations: { field: list(affiliation) },
-  });
+  }),
+);
+
+/** Somebody who helped, in a role. */
+export const contributor = toleratingEmptyRole(
+  recordOf({
+    person_or_org: { field: personOrOrg, required: true },
+    role: { field: vocabularyTerm('contributorsroles'), required: true },
+    affiliations: { field: list(affiliation) },
+  }),
+);
+
+function toleratingEmptyRole<Value>(field: Field<Value>): Field<Value> {
   return { ...field, check: (value, path, report) => field.check(withoutEmptyRole(value), path, report) };
 }
 

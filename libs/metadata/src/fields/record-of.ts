@@ -1,11 +1,20 @@
 import { MESSAGES, type Report } from '../report.ts';
-import { type Field, isObject, type JsonObject } from './field.ts';
+import { type Field, isObject, type JsonObject, type ValueOf } from './field.ts';
 
 /** A member of an object, and whether it must be there. */
 export interface Member {
   field: Field;
   required?: boolean;
 }
+
+export type Members = Readonly<Record<string, Member>>;
+
+/** What an object without problems looks like: required members are there. */
+export type RecordValue<Of extends Members> = {
+  [Name in keyof Of as Of[Name] extends { required: true } ? Name : never]: ValueOf<Of[Name]['field']>;
+} & {
+  [Name in keyof Of as Of[Name] extends { required: true } ? never : Name]?: ValueOf<Of[Name]['field']>;
+};
 
 interface RecordOptions {
   /** Keys that the service itself adds on output: accepted and ignored on input. */
@@ -17,9 +26,19 @@ interface RecordOptions {
 }
 
 /** An object with named members, shown in the order given here. */
-export function recordOf(members: Record<string, Member>, options: RecordOptions = {}): Field {
+export function recordOf<const Of extends Members>(
+  members: Of,
+  options: RecordOptions = {},
+): Field<RecordValue<Of>> {
   const { derived = [], whole, derive } = options;
+  const entries: readonly (readonly [string, Member])[] = Object.entries(members);
   return {
+    describes: {
+      is: 'object',
+      members: Object.fromEntries(entries.map(([name, { field }]) => [name, field.describes])),
+      required: entries.filter(([, { required }]) => required).map(([name]) => name),
+      derived,
+    },
     check(value, path, report) {
       if (!isObject(value)) {
         if (value === null) report.add(path, MESSAGES.nil);
@@ -27,7 +46,7 @@ export function recordOf(members: Record<string, Member>, options: RecordOptions
         return value;
       }
       const kept: JsonObject = {};
-      for (const [name, member] of Object.entries(members)) {
+      for (const [name, member] of entries) {
         const sent = value[name];
         if (sent === undefined) {
           if (member.required) report.add(`${path}.${name}`, MESSAGES.missing);
@@ -44,7 +63,7 @@ export function recordOf(members: Record<string, Member>, options: RecordOptions
     render(kept) {
       if (!isObject(kept)) return kept;
       const rendered: JsonObject = {};
-      for (const [name, member] of Object.entries(members)) {
+      for (const [name, member] of entries) {
         if (name in kept) rendered[name] = member.field.render(kept[name]);
       }
       return derive ? derive(rendered) : rendered;

@@ -1,14 +1,15 @@
 import { MESSAGES, type Report } from '../report.ts';
 import { lookup } from '../vocabularies.ts';
-import { type Field, isObject } from './field.ts';
+import { type Field, isObject, type ValueOf } from './field.ts';
 import { recordOf } from './record-of.ts';
 import { isText, url } from './text.ts';
 
 const SITE_LANGUAGES = ['en', 'de', 'tr'];
 
 /** A text in one language: `{en: "…"}`. */
-function inOneLanguage(): Field {
+function inOneLanguage(): Field<Record<string, string>> {
   return {
+    describes: { is: 'languages' },
     check(value, path, report: Report) {
       if (!isObject(value)) {
         report.add(path, value === null ? MESSAGES.nil : 'Not a valid mapping type.');
@@ -35,7 +36,18 @@ const freeRights = recordOf(
 );
 
 /** A licence of the vocabulary by id, or free title, description and link; never both. */
-export const rights: Field = {
+export const rights: Field<{ id: string } | ValueOf<typeof freeRights>> = {
+  describes: {
+    is: 'object',
+    members: {
+      id: { is: 'text', search: 'keyword' },
+      title: { is: 'languages' },
+      description: { is: 'languages' },
+      link: { is: 'text', search: 'keyword', format: 'uri' },
+    },
+    required: [],
+    derived: ['icon', 'props'],
+  },
   check(value, path, report) {
     if (!isObject(value) || value['id'] === undefined || value['id'] === '') {
       const kept = freeRights.check(value, path, report);

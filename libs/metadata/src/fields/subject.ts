@@ -1,11 +1,10 @@
 import { lookup } from '../vocabularies.ts';
-import type { Field } from './field.ts';
 import { recordOf } from './record-of.ts';
 import { text } from './text.ts';
 
 /** A subject of a vocabulary by id, or a free one. */
-export const subject: Field = recordOf(
-  { id: { field: text() }, subject: { field: text() } },
+export const subject = recordOf(
+  { id: { field: text({ search: 'keyword' }) }, subject: { field: text() } },
   {
     derived: ['scheme', 'title', 'props'],
     whole(kept, path, report) {

@@ -1,13 +1,28 @@
 import sanitizeHtml from 'sanitize-html';
 import { MESSAGES, type Report } from '../report.ts';
-import { type Field, plain } from './field.ts';
+import { type Field, type FieldDescription, plain } from './field.ts';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed
 const CONTROL_CHARACTERS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
 
-/** Trimmed text without control characters; `minLength` in UTF-16 units. */
-export function text({ minLength = 0 }: { minLength?: number } = {}): Field {
-  return plain((value, path, report) => {
+interface TextOptions {
+  /** In UTF-16 units. */
+  minLength?: number;
+  /** How it is searched; word by word unless told. */
+  search?: 'text' | 'keyword';
+  /** All values there are; the place that uses the field says what is wrong with another. */
+  choices?: readonly string[];
+}
+
+/** Trimmed text without control characters. */
+export function text({ minLength = 0, search = 'text', choices }: TextOptions = {}): Field<string> {
+  const describes: FieldDescription = {
+    is: 'text',
+    search,
+    ...(minLength > 0 ? { minLength } : {}),
+    ...(choices ? { choices } : {}),
+  };
+  return plain(describes, (value, path, report) => {
     if (!isText(value, path, report)) return value;
     const cleaned = value.replace(CONTROL_CHARACTERS, '').trim();
     if (cleaned.length < minLength) report.add(path, `Shorter than minimum length ${minLength}.`);
@@ -42,8 +57,9 @@ const ALLOWED_HTML = {
 };
 
 /** HTML reduced to harmless tags; `minLength` counts what is left. */
-export function html({ minLength = 0 }: { minLength?: number } = {}): Field {
-  return plain((value, path, report) => {
+export function html({ minLength = 0 }: { minLength?: number } = {}): Field<string> {
+  const describes = { is: 'text', search: 'text', format: 'html', minLength } as const;
+  return plain(describes, (value, path, report) => {
     if (!isText(value, path, report)) return value;
     const cleaned = sanitizeHtml(value, ALLOWED_HTML).trim();
     if (cleaned.length < minLength) report.add(path, `Shorter than minimum length ${minLength}.`);
@@ -52,8 +68,8 @@ export function html({ minLength = 0 }: { minLength?: number } = {}): Field {
 }
 
 /** Text of which something must remain after trimming. */
-export function nonBlank(message: string): Field {
-  return plain((value, path, report) => {
+export function nonBlank(message: string): Field<string> {
+  return plain({ is: 'text', search: 'keyword', minLength: 1 }, (value, path, report) => {
     if (!isText(value, path, report)) return value;
     const cleaned = value.trim();
     if (cleaned === '') report.add(path, message);
@@ -63,8 +79,8 @@ export function nonBlank(message: string): Field {
 
 const EMAIL = /^[^\s@<>()[\]\\,;:"]+@[^\s@.]+(\.[^\s@.]+)+$/;
 
-export function email(): Field {
-  return plain((value, path, report) => {
+export function email(): Field<string> {
+  return plain({ is: 'text', search: 'keyword', format: 'email' }, (value, path, report) => {
     if (!isText(value, path, report)) return value;
     const cleaned = value.trim();
     if (cleaned.length > 254 || !EMAIL.test(cleaned)) report.add(path, 'Not a valid email address.');
@@ -73,8 +89,8 @@ export function email(): Field {
 }
 
 /** An absolute http, https or ftp address. */
-export function url(): Field {
-  return plain((value, path, report) => {
+export function url(): Field<string> {
+  return plain({ is: 'text', search: 'keyword', format: 'uri' }, (value, path, report) => {
     if (!isText(value, path, report)) return value;
     const cleaned = value.trim();
     const parsed = URL.parse(cleaned);

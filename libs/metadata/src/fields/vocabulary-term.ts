@@ -2,9 +2,15 @@ import { MESSAGES } from '../report.ts';
 import { lookup, type Term, type VocabularyType } from '../vocabularies.ts';
 import { type Field, isObject, type JsonObject } from './field.ts';
 
+/** A term as it is sent. */
+export interface TermRef {
+  id: string;
+}
+
 /** `{id}` of a vocabulary; titles and other parts that a GET had added are ignored. */
-export function vocabularyTerm(type: VocabularyType): Field {
+export function vocabularyTerm(type: VocabularyType): Field<TermRef> {
   return {
+    describes: { is: 'term', vocabulary: type },
     check(value, path, report) {
       if (!isObject(value)) {
         if (value === null) report.add(path, MESSAGES.nil);
