@@ -24,6 +24,7 @@ create table publication (
 create unique index publication_active on publication (entity_id) where state = 'PREPARING';
 create index publication_unfinished on publication (lease_until) where state in ('PREPARING', 'COMMITTED', 'ABORTED');
 create index publication_of_entity on publication (entity_id, created_at desc);
+create index publication_settled on publication (settled_at) where settled_at is not null;
 
 -- A decision never changes, whoever writes it and whatever the code above believes.
 create function refuse_changed_decision() returns trigger language plpgsql as $$

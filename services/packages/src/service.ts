@@ -24,6 +24,7 @@ import { dissociate } from './package-context/dissociate.ts';
 import { listContextResources } from './package-context/list-context-resources.ts';
 import { updateContext } from './package-context/update-context.ts';
 import { updateDraft } from './package-context/update-draft.ts';
+import { forgetPublications } from './publish/forget-publications.ts';
 import { openPublishing, type Publishing } from './publish/open-publishing.ts';
 import { publish } from './publish/publish.ts';
 import { resolvePublications } from './publish/resolve-publications.ts';
@@ -102,10 +103,12 @@ export async function startPackagesService(config: PackagesConfig, logger: Logge
     observed: { bus: () => context.bus.check() },
   });
   const consumers = startConsumers(context);
+  const forgetting = forgetPublications({ ...context, failed: context.observed.scanFailed });
   logger.info({ grpc_port: grpc.port, health_port: health.port }, 'ready');
 
   let stopping: Promise<void> | undefined;
   const stop = async () => {
+    forgetting.stop();
     await Promise.all([
       grpc.stop(),
       publishing.resumption.stop(),

@@ -13,6 +13,7 @@ import {
   type Replica,
 } from '../testing/packages-fixture.ts';
 import { LOST } from '../testing/scripted-peers.ts';
+import { forgetOnce } from './forget-publications.ts';
 
 let fixture: PackagesFixture;
 let editor: Replica;
@@ -273,5 +274,25 @@ describe('decisions', () => {
       { publicationId, decision: 'DECISION_COMMITTED' },
       { publicationId: unheardOf, decision: 'DECISION_ABORTED' },
     ]);
+  });
+
+  test('are forgotten thirty days after everybody has applied them, and not before', async () => {
+    const { id } = await aPackageWith(fixture, editor, ['r1']);
+    const { publicationId } = await publishPackage(id, editor);
+    await reaches(id, 'DONE');
+    const exists = async () =>
+      (await fixture.database.publication.findUnique({ where: { id: publicationId } })) !== null;
+    const forgetAfter = (days: number) =>
+      forgetOnce({
+        database: fixture.database,
+        now: () => new Date(Date.now() + days * 86_400_000),
+        failed: (cause) => {
+          throw cause;
+        },
+      });
+    await forgetAfter(29);
+    const before = await exists();
+    await forgetAfter(31);
+    expect([before, await exists()]).toEqual([true, false]);
   });
 });
