@@ -1,0 +1,34 @@
+import { until } from '@kr/testbed';
+import type { Answer, HttpClient, Sent } from './http-client.ts';
+
+/** What a patient client meets while parts of the system are down; everything else is a failure of the system. */
+const PASSING = new Set([409, 429, 503]);
+
+export interface PersistentClient {
+  /**
+   * Sends again until there is an answer that will not change by itself: a success, or a refusal for good.
+   * @throws Error after 30 s
+   */
+  insist<Body = unknown>(method: string, target: string, sent?: Sent): Promise<Answer<Body>>;
+  /** Answers that were neither success nor refusal nor "come back later". */
+  broken: string[];
+}
+
+/** A client as every one should be: it repeats what was not answered. */
+export function persistentClient(client: HttpClient): PersistentClient {
+  const broken: string[] = [];
+  return {
+    broken,
+    insist: <Body>(method: string, target: string, sent?: Sent) =>
+      until(
+        async () => {
+          const answer = await client.call<Body>(method, target, sent);
+          if (answer.status >= 500 && !PASSING.has(answer.status)) {
+            broken.push(`${method} ${target}: ${answer.status} ${answer.text}`);
+          }
+          return answer.status < 500 && !PASSING.has(answer.status) ? answer : undefined;
+        },
+        { timeoutMs: 30_000, everyMs: 100, what: `an answer to ${method} ${target}` },
+      ),
+  };
+}
