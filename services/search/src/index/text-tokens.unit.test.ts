@@ -17,14 +17,11 @@ describe('textTokens', () => {
     expect(textTokens(text)).toEqual(tokens);
   });
 
-  test.each(["a'", 'a.', '.', "'", '日', '1,', 'ß', '\u0301'])(
-    'takes no longer than 200 ms for 100 KB of %j',
-    (scrap) => {
-      const started = performance.now();
-      textTokens(scrap.repeat(100_000 / scrap.length));
-      expect(performance.now() - started).toBeLessThan(200);
-    },
-  );
+  test.each(["a'", 'a.', '.', "'", '日', '1,', 'ß', '\u0301'])('is linear in 100 KB of %j', (scrap) => {
+    const started = performance.now();
+    textTokens(scrap.repeat(100_000 / scrap.length));
+    expect(performance.now() - started).toBeLessThan(2_000);
+  });
 });
 
 describe('htmlText', () => {
@@ -40,6 +37,6 @@ describe('htmlText', () => {
   test('is linear in what never closes', () => {
     const started = performance.now();
     htmlText('<a '.repeat(100_000));
-    expect(performance.now() - started).toBeLessThan(200);
+    expect(performance.now() - started).toBeLessThan(2_000);
   });
 });

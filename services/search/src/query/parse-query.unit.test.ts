@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { ServiceError } from '@kr/service-error';
 import fc from 'fast-check';
 import { parseQuery } from './parse-query.ts';
-import type { QueryNode } from './query-tree.ts';
+import { QUERY_LIMITS, type QueryLimits, type QueryNode } from './query-tree.ts';
 
 /** A tree in one line: `+a -b c` for what must, must not and may be. */
 function show(node: QueryNode | null): string {
@@ -34,13 +34,24 @@ function show(node: QueryNode | null): string {
   }
 }
 
-function refusal(text: string): unknown {
+function refusal(text: string, limits?: QueryLimits): unknown {
   try {
-    return show(parseQuery(text));
+    return show(parseQuery(text, limits));
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     return { kind: error.kind, message: error.message, code: error.code, issues: error.issues };
   }
+}
+
+/** Milliseconds of processor time, the best of three: neither a busy machine nor a collection counts. */
+function costMs(work: () => void): number {
+  const once = () => {
+    const before = process.cpuUsage();
+    work();
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1_000;
+  };
+  return Math.min(once(), once(), once());
 }
 
 describe('parseQuery', () => {
@@ -200,36 +211,27 @@ describe('parseQuery', () => {
     fc.array(scraps, { maxLength: 200 }).map((parts) => parts.join('')),
   );
 
-  test('answers any text with a tree or with a refusal, within 50 ms', () => {
+  test('answers any text with a tree or with a refusal', () => {
     fc.assert(
       fc.property(texts, (text) => {
-        const started = performance.now();
         refusal(text);
-        expect(performance.now() - started).toBeLessThan(50);
       }),
-      { numRuns: 2_000 },
+      { numRuns: 5_000 },
     );
   });
 
-  test.each(['(', '"', '[a ', '\\', 'a:', '*', '<', 'http://', '^', '+'])(
+  test.each(['(', '"', '[a ', '\\', 'a:', '*', '<', 'http://', '^', '+', 'a AND ', '\ud800', '-('])(
     'takes no longer than 50 ms for 10 KB of %j',
     (scrap) => {
       const limits = {
+        ...QUERY_LIMITS,
         maxLength: 20_000,
         maxClauses: 1e6,
         maxDepth: 500,
         maxWildcards: 1e6,
-        minWildcardPrefix: 0,
-        maxSlop: 10,
       };
       const text = scrap.repeat(10_000 / scrap.length);
-      const started = performance.now();
-      try {
-        parseQuery(text, limits);
-      } catch (error) {
-        expect(error).toBeInstanceOf(ServiceError);
-      }
-      expect(performance.now() - started).toBeLessThan(50);
+      expect(costMs(() => refusal(text, { ...limits, minWildcardPrefix: 0 }))).toBeLessThan(50);
     },
   );
 });

@@ -3,7 +3,21 @@
  * `.`, `,` and `'`, so the leading sign keeps the kinds apart, also for prefix searches.
  */
 export const allFieldsLexeme = (token: string): string => token;
-export const fieldLexeme = (field: string, value: string): string => `=${field}=${value}`;
+
+/** Long texts would otherwise be mostly the names of their fields. */
+const SHORT_NAMES: ReadonlyMap<string, string> = new Map([
+  ['metadata.title', 't'],
+  ['metadata.description', 'd'],
+  ['metadata.additional_descriptions.description', 'a'],
+  ['metadata.related_identifiers.description', 'r'],
+  ['metadata.references.reference', 'f'],
+]);
+
+export function fieldLexeme(field: string, value: string): string {
+  const short = SHORT_NAMES.get(field);
+  return short === undefined ? `=${field}=${value}` : `#${short}=${value}`;
+}
+
 export const existsLexeme = (field: string): string => `?${field}`;
 
 /** Longest value of a keyword field that can be searched for; longer ones are only found by their field. */

@@ -1,7 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { MIGRATIONS } from '@kr/event-bus';
 import { migrate } from '@kr/schema-migration';
+import { ServiceError } from '@kr/service-error';
 import { freshDatabase } from '@kr/testbed';
+import fc from 'fast-check';
 import pg from 'pg';
 import { SEARCH_MIGRATIONS } from '../../migrations.ts';
 import { aSearch } from '../testing/a-search.ts';
@@ -47,6 +49,73 @@ describe('a search that takes too long', () => {
       await client.query('ROLLBACK');
       client.release();
       expect((await engine.search(aSearch())).total).toBe(1);
+    } finally {
+      await stop();
+    }
+  });
+});
+
+describe('any query', () => {
+  const scraps = fc.constantFrom(
+    ...[
+      'flood',
+      'flo*',
+      'fl\u00f6?d*',
+      '10.5',
+      "o'b",
+      ' AND ',
+      ' OR ',
+      ' NOT ',
+      '+',
+      '-',
+      '(',
+      ')',
+      '"',
+      '"a b"~2',
+      ' ',
+    ],
+    ...[
+      'metadata.title:',
+      'id:',
+      'created:',
+      'versions.index:',
+      'metadata.publication_date:',
+      '_exists_:',
+      'x=y:',
+    ],
+    ...[
+      '[1 TO 2]',
+      '{2020 TO *}',
+      '>=',
+      '2020',
+      '2020-02-30',
+      '1',
+      '^2',
+      '^0',
+      '\\',
+      '\u0000',
+      '\ud800',
+      '日',
+      '*',
+      ':',
+    ],
+  );
+  const texts = fc.array(scraps, { maxLength: 12 }).map((parts) => parts.join(''));
+
+  test('is answered or refused as invalid', async () => {
+    const { engine, stop } = await makeEngine(10_000);
+    try {
+      await engine.write({ entities: [anEntity({ id: 'a', title: 'flood' })], tombstones: [] });
+      await fc.assert(
+        fc.asyncProperty(texts, async (q) => {
+          try {
+            await engine.search(aSearch({ q, sort: 'bestmatch' }));
+          } catch (error) {
+            if (!(error instanceof ServiceError) || error.kind !== 'invalid') throw error;
+          }
+        }),
+        { numRuns: 1_000 },
+      );
     } finally {
       await stop();
     }

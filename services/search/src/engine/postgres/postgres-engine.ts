@@ -29,13 +29,13 @@ export function postgresEngine({
   searchTimeoutMs,
   maxConnections,
 }: PostgresEngineOptions): SearchEngine & { stop(): Promise<void> } {
-  // Compiling to machine code costs more than these statements run.
+  // Compiling to machine code costs more than these statements run; what one search collects stays in memory.
   const readers = new pg.Pool({
     connectionString: databaseUrl,
     max: maxConnections,
     statement_timeout: searchTimeoutMs,
     connectionTimeoutMillis: searchTimeoutMs,
-    options: '-c jit=off',
+    options: '-c jit=off -c work_mem=32MB',
   });
   const writers = new pg.Pool({ connectionString: databaseUrl, max: 2 });
   // A connection that breaks while idle is replaced by the pool; without a listener it would end the process.

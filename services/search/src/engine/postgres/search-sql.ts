@@ -54,11 +54,10 @@ export function searchSql(search: EngineSearch): SearchStatement {
       SELECT facet, value, count,
         row_number() OVER (PARTITION BY facet ORDER BY count DESC, value COLLATE "C") AS place
       FROM (
-        SELECT split_part(entry, '=', 1) AS facet, substr(entry, strpos(entry, '=') + 1) AS value, count(*) AS count
-        FROM visible, unnest(facets) AS entry
-        WHERE split_part(split_part(entry, '=', 1), '::', 1) = ANY (${parameters.add([...search.facets])}::text[])
-        GROUP BY entry
+        SELECT split_part(entry, '=', 1) AS facet, substr(entry, strpos(entry, '=') + 1) AS value, count
+        FROM (SELECT entry, count(*) AS count FROM visible, unnest(facets) AS entry GROUP BY entry) AS grouped
       ) AS entries
+      WHERE split_part(facet, '::', 1) = ANY (${parameters.add([...search.facets])}::text[])
     )
     SELECT
       (SELECT coalesce(json_agg(json_build_array(kind, id, form)), '[]') FROM page) AS hits,

@@ -17,6 +17,8 @@ const GAP = 20;
 const LAST_POSITION = 16_383;
 const MOST_POSITIONS = 255;
 const MOST_BYTES = 700_000;
+/** Of one value, so that a huge one leaves room for the others. */
+const MOST_WORDS = 10_000;
 /** What one lexeme takes beside its text and positions. */
 const LEXEME_BYTES = 8;
 
@@ -41,15 +43,24 @@ function addField(vector: Vector, { field, value }: FieldValue): void {
     }
   }
   if (!isText && weight === null) return;
-  const tokens = textTokens(isHtmlField(field) ? htmlText(value) : value);
-  if (isText) vector.addWords(tokens, weight, (token) => fieldLexeme(field, token), field);
-  if (weight !== null) vector.addWords(tokens, weight, allFieldsLexeme, '');
+  const tokens = textTokens(isHtmlField(field) ? htmlText(value) : value).slice(0, MOST_WORDS);
+  const spaces: WordSpace[] = [
+    ...(weight === null ? [] : [{ name: '', lexemeOf: allFieldsLexeme }]),
+    ...(isText ? [{ name: field, lexemeOf: (token: string) => fieldLexeme(field, token) }] : []),
+  ];
+  vector.addWords(tokens, weight, spaces);
 }
 
 /** `a.b.c` → `a.b.c`, `a.b`, `a`. */
 function pathPrefixes(field: string): string[] {
   const parts = field.split('.');
   return parts.map((_, index) => parts.slice(0, parts.length - index).join('.'));
+}
+
+/** Where words follow each other: one field, or all of them together. */
+interface WordSpace {
+  name: string;
+  lexemeOf: (token: string) => string;
 }
 
 class Vector {
@@ -61,18 +72,17 @@ class Vector {
     if (!this.#positions.has(lexeme)) this.#open(lexeme);
   }
 
-  addWords(
-    tokens: readonly string[],
-    weight: FieldWeight,
-    lexemeOf: (token: string) => string,
-    space: string,
-  ): void {
-    let position = this.#next.get(space) ?? 1;
-    for (const token of tokens) {
-      this.#addPosition(lexemeOf(token), `${Math.min(position, LAST_POSITION)}${weight ?? 'D'}`);
-      position += 1;
+  /** Each space has positions of its own; a word goes into all of them before the next, so they fill up alike. */
+  addWords(tokens: readonly string[], weight: FieldWeight, spaces: readonly WordSpace[]): void {
+    const starts = spaces.map(({ name }) => this.#next.get(name) ?? 1);
+    for (const [offset, token] of tokens.entries()) {
+      for (const [index, { lexemeOf }] of spaces.entries()) {
+        const position = Math.min((starts[index] ?? 1) + offset, LAST_POSITION);
+        this.#addPosition(lexemeOf(token), `${position}${weight ?? 'D'}`);
+      }
     }
-    this.#next.set(space, position + GAP);
+    for (const [index, { name }] of spaces.entries())
+      this.#next.set(name, (starts[index] ?? 1) + tokens.length + GAP);
   }
 
   #addPosition(lexeme: string, position: string): void {

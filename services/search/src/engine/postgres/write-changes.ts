@@ -51,14 +51,7 @@ function entityRow(entity: IndexedEntity) {
       values.map((value) => storableText(facetEntry(facet, value))),
     ),
     boxes: entity.boxes.map(({ west, south, east, north }) => `((${east},${north}),(${west},${south}))`),
-    document: storable(entity.document),
   };
-}
-
-function storable(value: unknown): unknown {
-  return JSON.parse(
-    JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'string' ? storableText(inner) : inner)),
-  );
 }
 
 function tombstoneRow(tombstone: Tombstone) {
@@ -79,23 +72,22 @@ const UPSERT = `
     SELECT * FROM jsonb_to_recordset($1::jsonb) AS x (
       id text, form text, kind text, parent_id text, owner_id text, record_access text, embargo_until timestamptz,
       version_index integer, created_at timestamptz, updated_at timestamptz, revision bigint,
-      publication_from date, publication_to date, terms text, facets text[], boxes text[], document jsonb
+      publication_from date, publication_to date, terms text, facets text[], boxes text[]
     )
   ), written AS (
     INSERT INTO index_document AS d (
       id, form, kind, parent_id, owner_id, record_access, embargo_until, version_index, created_at, updated_at,
-      revision, publication_from, publication_to, terms, facets, document
+      revision, publication_from, publication_to, terms, facets
     )
     SELECT id, form, kind, parent_id, owner_id, record_access, embargo_until, version_index, created_at, updated_at,
-      revision, publication_from, publication_to, terms::tsvector, facets, document
+      revision, publication_from, publication_to, terms::tsvector, facets
     FROM incoming
     ON CONFLICT (id, form) DO UPDATE SET
       kind = excluded.kind, parent_id = excluded.parent_id, owner_id = excluded.owner_id,
       record_access = excluded.record_access, embargo_until = excluded.embargo_until,
       version_index = excluded.version_index, created_at = excluded.created_at, updated_at = excluded.updated_at,
       revision = excluded.revision, deleted_at = NULL, publication_from = excluded.publication_from,
-      publication_to = excluded.publication_to, terms = excluded.terms, facets = excluded.facets,
-      document = excluded.document
+      publication_to = excluded.publication_to, terms = excluded.terms, facets = excluded.facets
     WHERE excluded.revision > d.revision OR (excluded.revision = d.revision AND d.deleted_at IS NULL)
     RETURNING id, form
   ), cleared AS (
@@ -114,14 +106,14 @@ const BURY = `
   ), buried AS (
     INSERT INTO index_document AS d (
       id, form, kind, parent_id, owner_id, record_access, version_index, created_at, updated_at, revision,
-      deleted_at, document
+      deleted_at
     )
-    SELECT id, form, kind, parent_id, '', 'restricted', 0, now(), now(), revision, now(), '{}'
+    SELECT id, form, kind, parent_id, '', 'restricted', 0, now(), now(), revision, now()
     FROM marks
     ON CONFLICT (id, form) DO UPDATE SET
       revision = excluded.revision, deleted_at = excluded.deleted_at,
       embargo_until = NULL, publication_from = NULL, publication_to = NULL, terms = '', facets = '{}',
-      document = '{}', is_latest = false, is_latest_draft = false, has_draft = false
+      is_latest = false, is_latest_draft = false, has_draft = false
     WHERE excluded.revision >= d.revision
     RETURNING id, form
   )
