@@ -50,12 +50,13 @@ export function searchSql(search: EngineSearch): SearchStatement {
       FROM index_document d WHERE ${visible.join(' AND ')}
     ), selected AS (
       SELECT * FROM visible d WHERE ${selected.length > 0 ? selected.join(' AND ') : 'true'}
-    ), page AS (${page}), counted AS (
+    ), page AS (${page}), grouped AS MATERIALIZED (
+      SELECT entry, count(*) AS count FROM visible, unnest(facets) AS entry GROUP BY entry
+    ), counted AS (
       SELECT facet, value, count,
         row_number() OVER (PARTITION BY facet ORDER BY count DESC, value COLLATE "C") AS place
       FROM (
-        SELECT split_part(entry, '=', 1) AS facet, substr(entry, strpos(entry, '=') + 1) AS value, count
-        FROM (SELECT entry, count(*) AS count FROM visible, unnest(facets) AS entry GROUP BY entry) AS grouped
+        SELECT split_part(entry, '=', 1) AS facet, substr(entry, strpos(entry, '=') + 1) AS value, count FROM grouped
       ) AS entries
       WHERE split_part(facet, '::', 1) = ANY (${parameters.add([...search.facets])}::text[])
     )
