@@ -2,7 +2,7 @@ import { parseBoundingBox } from '../../query/bounding-box.ts';
 import { parseQuery } from '../../query/parse-query.ts';
 import type { EngineAnswer, EngineSearch, Viewer } from '../search-engine.ts';
 
-export const STRANGER: Viewer = { seesAll: false, userId: null, viewParentIds: [], previewParentIds: [] };
+const STRANGER: Viewer = { seesAll: false, userId: null, viewParentIds: [], previewParentIds: [] };
 
 export interface SearchTraits extends Partial<Omit<EngineSearch, 'query' | 'boxes' | 'viewer' | 'scope'>> {
   q?: string;
