@@ -17,4 +17,11 @@ export {
 export { edtfBounds } from './fields/edtf-date.ts';
 export { checkMetadata, type MetadataKind, renderMetadata, type StoredMetadata } from './metadata.ts';
 export type { Metadata } from './metadata-schema.ts';
-export { lookup, type Term, terms, type VocabularyType } from './vocabularies.ts';
+export {
+  isVocabularyType,
+  lookup,
+  type Term,
+  terms,
+  useVocabularyFolder,
+  type VocabularyType,
+} from './vocabularies.ts';

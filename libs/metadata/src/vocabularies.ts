@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, watch } from 'node:fs';
+import { join } from 'node:path';
 import { iso6393 } from 'iso-639-3';
 import spdxLicenses from 'spdx-license-list';
 
@@ -43,13 +44,34 @@ const SOURCES: Partial<Record<VocabularyType, () => Term[]>> = {
 };
 
 const loaded = new Map<VocabularyType, ReadonlyMap<string, Term>>();
+let additions: string | undefined;
+
+/**
+ * Adds the operator's entries: every `<type>.json` in a folder, in the form of this library's own files. An entry with an
+ * id that is known already replaces it. Files that change are read again; the returned function stops watching.
+ */
+export function useVocabularyFolder(folder: string): () => void {
+  mkdirSync(folder, { recursive: true });
+  additions = folder;
+  loaded.clear();
+  const watcher = watch(folder, { persistent: false }, () => loaded.clear());
+  return () => {
+    watcher.close();
+    additions = undefined;
+    loaded.clear();
+  };
+}
+
+export function isVocabularyType(name: string): name is VocabularyType {
+  return (VOCABULARY_TYPES as readonly string[]).includes(name);
+}
 
 /** The entry of a vocabulary; `undefined` if it has none of that id. Read on first use. */
 export function lookup(type: VocabularyType, id: string): Term | undefined {
   return vocabulary(type).get(id);
 }
 
-/** All entries of a vocabulary, in its own order. */
+/** All entries of a vocabulary, in its own order, the operator's last. */
 export function terms(type: VocabularyType): Term[] {
   return [...vocabulary(type).values()];
 }
@@ -57,7 +79,7 @@ export function terms(type: VocabularyType): Term[] {
 function vocabulary(type: VocabularyType): ReadonlyMap<string, Term> {
   const known = loaded.get(type);
   if (known) return known;
-  const entries = (SOURCES[type] ?? (() => termsOfFile(type)))();
+  const entries = [...(SOURCES[type] ?? (() => termsOfFile(type)))(), ...addedTerms(type)];
   const byId = new Map(entries.map((term) => [term.id, term]));
   loaded.set(type, byId);
   return byId;
@@ -65,6 +87,11 @@ function vocabulary(type: VocabularyType): ReadonlyMap<string, Term> {
 
 function termsOfFile(name: string): Term[] {
   return JSON.parse(readFileSync(new URL(`../vocabularies/${name}.json`, import.meta.url), 'utf8'));
+}
+
+function addedTerms(type: VocabularyType): Term[] {
+  const file = additions === undefined ? undefined : join(additions, `${type}.json`);
+  return file !== undefined && existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : [];
 }
 
 /** ISO 639-3, complete. */

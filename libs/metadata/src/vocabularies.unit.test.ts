@@ -1,0 +1,60 @@
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, test } from '@jest/globals';
+import { lookup, terms, useVocabularyFolder } from './vocabularies.ts';
+
+describe('vocabularies', () => {
+  test('are complete where a standard says what complete is', () => {
+    const ids = terms('engagementprioritiestypes').map(({ id }) => id);
+    expect({
+      languages: terms('languages').length > 7800,
+      licences: terms('licenses').length > 600,
+      resourceTypes: terms('resourcetypes').length,
+      roles: terms('creatorsroles').length,
+      relations: terms('relationtypes').length,
+      fields: terms('subjects').length,
+      goals: ids.filter((id) => id.startsWith('sdg-goal-')).length,
+      targets: ids.filter((id) => id.startsWith('sdg-target-')).length,
+    }).toEqual({
+      languages: true,
+      licences: true,
+      resourceTypes: 73,
+      roles: 22,
+      relations: 34,
+      fields: 48,
+      goals: 17,
+      targets: 169,
+    });
+  });
+
+  test('have no entry under the name of an object method', () => {
+    expect(lookup('licenses', 'constructor')).toBeUndefined();
+    expect(lookup('languages', '__proto__')).toBeUndefined();
+  });
+
+  test('take entries from a folder, and notice when it changes', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'kr-vocabularies-'));
+    const write = (title: string) => {
+      writeFileSync(join(folder, 'new'), JSON.stringify([{ id: 'tu-own', title: { en: title } }]));
+      renameSync(join(folder, 'new'), join(folder, 'targetaudiencestypes.json'));
+    };
+    write('First');
+    const stop = useVocabularyFolder(folder);
+    try {
+      expect(lookup('targetaudiencestypes', 'tu-own')?.title).toEqual({ en: 'First' });
+      expect(lookup('targetaudiencestypes', 'tu-geo-eoanalyst')).toBeDefined();
+      write('Second');
+      const deadline = Date.now() + 10_000;
+      while (lookup('targetaudiencestypes', 'tu-own')?.title['en'] !== 'Second' && Date.now() < deadline) {
+        await pause(20);
+      }
+      expect(lookup('targetaudiencestypes', 'tu-own')?.title).toEqual({ en: 'Second' });
+    } finally {
+      stop();
+      rmSync(folder, { recursive: true });
+    }
+    expect(lookup('targetaudiencestypes', 'tu-own')).toBeUndefined();
+  });
+});
