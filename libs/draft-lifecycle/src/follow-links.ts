@@ -1,7 +1,7 @@
 import type { ReceivedEvent } from '@kr/event-bus';
 import type { LifecycleContext } from './lifecycle-context.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
-import { touchParents } from './touch-parents.ts';
+import { tellChanged } from './tell-changed.ts';
 import { transact } from './transact.ts';
 
 /** The events of access links, for a consumer. */
@@ -15,7 +15,7 @@ export type LinkEvent = ReceivedEvent<(typeof LINK_SUBJECTS)[number]>;
 
 /**
  * Consumes link events: keeps `parent.access.links` of the parents that are ours. In any order and any number of
- * times; a parent without news is not touched.
+ * times. Change numbers stay, so that sharing a draft does not get in the way of who is editing it.
  */
 export function followLinks<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
   return async (events: readonly LinkEvent[]): Promise<void> => {
@@ -30,8 +30,7 @@ export function followLinks<Tx extends LifecycleSql>(context: LifecycleContext<T
         COPY_LINKS,
         links.map(({ parent_id }) => parent_id),
       );
-      if (changed.length === 0) return;
-      await touchParents(
+      await tellChanged(
         context,
         tx,
         changed.map(({ id }) => id),
@@ -56,10 +55,12 @@ const COPY_LINKS = `
     select p.id, coalesce(array_agg(l.link_id order by l.position) filter (where not l.is_revoked), '{}') as link_ids
     from parent p left join parent_link l on l.parent_id = p.id
     where p.id = any($1::text[]) group by p.id
+  ), changed as (
+    update parent p set link_ids = current.link_ids from current
+    where p.id = current.id and p.link_ids <> current.link_ids
+    returning p.id
   )
-  update parent p set link_ids = current.link_ids from current
-  where p.id = current.id and p.link_ids <> current.link_ids
-  returning p.id`;
+  select v.id from version v join changed on changed.id = v.parent_id`;
 
 interface LinkNews {
   link_id: string;

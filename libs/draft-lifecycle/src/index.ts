@@ -27,5 +27,6 @@ export { preparePublication } from './prepare-publication.ts';
 export { unlockDrafts } from './staging-store.ts';
 export { type Janitor, type JanitorOptions, startJanitor } from './start-janitor.ts';
 export type { StoredDocument, StoredFiles, StoredPid } from './stored-document.ts';
+export { tellChanged } from './tell-changed.ts';
 export { touchParents } from './touch-parents.ts';
 export { transact } from './transact.ts';

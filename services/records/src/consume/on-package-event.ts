@@ -1,9 +1,8 @@
-import { transact } from '@kr/draft-lifecycle';
+import { tellChanged, transact } from '@kr/draft-lifecycle';
 import type { ReceivedEvent } from '@kr/event-bus';
 import type { RecordsContext } from '../context.ts';
 import { releaseManaged } from '../package-relations/release-managed.ts';
 import { restrictionOf, writePackageNews } from '../package-relations/set-package-resources.ts';
-import { tellChanged } from '../package-relations/tell-changed.ts';
 import { markPublished, recordsIn } from '../store/package-relation-store.ts';
 
 export const PACKAGE_SUBJECTS = [

@@ -1,11 +1,10 @@
 import type { SetPackageResourcesRequest__Output, SetPackageResourcesResponse } from '@kr/contracts';
-import { assertService, transact } from '@kr/draft-lifecycle';
+import { assertService, tellChanged, transact } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import type { RecordsContext } from '../context.ts';
 import { replacePackageRecords } from '../store/package-relation-store.ts';
 import { lockParents } from './lock-parents.ts';
 import { type PackageAccess, takePackageAccess } from './take-package-access.ts';
-import { tellChanged } from './tell-changed.ts';
 
 /** What the packages service tells of one package version. */
 export interface PackageNews {
