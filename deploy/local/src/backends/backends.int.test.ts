@@ -41,10 +41,10 @@ describe('backends', () => {
     }
   }
 
-  async function postgres(port: number) {
+  async function postgres(port: number, within = folder) {
     return preparePostgres({
-      dataDir: join(folder, 'postgres'),
-      logFile: join(folder, 'postgres.log'),
+      dataDir: join(within, 'postgres'),
+      logFile: join(within, 'postgres.log'),
       password: 'p@ss/word',
       durability: 'safe',
       port,
@@ -83,9 +83,8 @@ describe('backends', () => {
   test('Postgres runs for root in a folder that is closed to others', async () => {
     const closed = join(folder, 'closed');
     await mkdir(closed, { mode: 0o700 });
-    folder = closed;
     const port = await freePort();
-    const part = supervise(await postgres(port));
+    const part = supervise(await postgres(port, closed));
     await part.start();
     expect(await query(postgresUrl('p@ss/word', port), 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
