@@ -7,7 +7,6 @@ import { transact } from './transact.ts';
 /** The events of access links, for a consumer. */
 export const LINK_SUBJECTS = [
   'knowledge.access-links.link.created',
-  'knowledge.access-links.link.changed',
   'knowledge.access-links.link.revoked',
 ] as const;
 
