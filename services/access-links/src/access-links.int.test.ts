@@ -229,7 +229,7 @@ describe('access links', () => {
       a.token,
       swapped,
       `${a.token}x`,
-      'kl1_' + 'A'.repeat(75),
+      `kl1_${'A'.repeat(75)}`,
       b.token,
       a.token,
     );
