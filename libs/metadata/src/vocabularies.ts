@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { iso6393 } from 'iso-639-3';
 import spdxLicenses from 'spdx-license-list';
+import { isObject } from './fields/field.ts';
 
 /** One entry of a vocabulary, as `GET /api/vocabularies/{type}/{id}` shows it. */
 export interface Term {
@@ -44,21 +45,25 @@ const SOURCES: Partial<Record<VocabularyType, () => Term[]>> = {
 };
 
 const loaded = new Map<VocabularyType, ReadonlyMap<string, Term>>();
-let additions: string | undefined;
+let additions: { folder: string; onProblem: (problem: Error) => void } | undefined;
 
 /**
  * Adds the operator's entries: every `<type>.json` in a folder, in the form of this library's own files. An entry with an
- * id that is known already replaces it. Files that change are read again; the returned function stops watching.
+ * id that is known already replaces it. Files that change are read again. One that cannot be read is reported and counts
+ * as empty. An empty name is no folder.
  */
-export function useVocabularyFolder(folder: string): () => void {
+export function useVocabularyFolder(folder: string, onProblem: (problem: Error) => void): { stop(): void } {
+  if (folder === '') return { stop: () => undefined };
   mkdirSync(folder, { recursive: true });
-  additions = folder;
+  additions = { folder, onProblem };
   loaded.clear();
   const watcher = watch(folder, { persistent: false }, () => loaded.clear());
-  return () => {
-    watcher.close();
-    additions = undefined;
-    loaded.clear();
+  return {
+    stop() {
+      watcher.close();
+      additions = undefined;
+      loaded.clear();
+    },
   };
 }
 
@@ -90,8 +95,21 @@ function termsOfFile(name: string): Term[] {
 }
 
 function addedTerms(type: VocabularyType): Term[] {
-  const file = additions === undefined ? undefined : join(additions, `${type}.json`);
-  return file !== undefined && existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : [];
+  if (additions === undefined) return [];
+  const file = join(additions.folder, `${type}.json`);
+  if (!existsSync(file)) return [];
+  try {
+    const found: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    if (Array.isArray(found) && found.every(isTerm)) return found;
+    additions.onProblem(new Error(`${file} is no list of {"id", "title": {"en"}} objects`));
+  } catch (cause) {
+    additions.onProblem(new Error(`${file} cannot be read`, { cause }));
+  }
+  return [];
+}
+
+function isTerm(value: unknown): value is Term {
+  return isObject(value) && typeof value['id'] === 'string' && isObject(value['title']);
 }
 
 /** ISO 639-3, complete. */

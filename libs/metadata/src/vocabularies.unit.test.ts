@@ -41,7 +41,8 @@ describe('vocabularies', () => {
       renameSync(join(folder, 'new'), join(folder, 'targetaudiencestypes.json'));
     };
     write('First');
-    const stop = useVocabularyFolder(folder);
+    const problems: Error[] = [];
+    const vocabularies = useVocabularyFolder(folder, (problem) => problems.push(problem));
     try {
       expect(lookup('targetaudiencestypes', 'tu-own')?.title).toEqual({ en: 'First' });
       expect(lookup('targetaudiencestypes', 'tu-geo-eoanalyst')).toBeDefined();
@@ -51,8 +52,19 @@ describe('vocabularies', () => {
         await pause(20);
       }
       expect(lookup('targetaudiencestypes', 'tu-own')?.title).toEqual({ en: 'Second' });
+      expect(problems).toEqual([]);
+      writeFileSync(join(folder, 'geowptypes.json'), '[{"id": 7}]');
+      writeFileSync(join(folder, 'subjects.json'), '[');
+      const titles = ['geowptypes', 'subjects'] as const;
+      const seen = () => titles.map((type) => lookup(type, 'nothing') ?? terms(type).length > 0);
+      while (problems.length < 2 && Date.now() < deadline) {
+        seen();
+        await pause(20);
+      }
+      expect(seen()).toEqual([true, true]);
+      expect(problems.length).toBeGreaterThanOrEqual(2);
     } finally {
-      stop();
+      vocabularies.stop();
       rmSync(folder, { recursive: true });
     }
     expect(lookup('targetaudiencestypes', 'tu-own')).toBeUndefined();

@@ -16,6 +16,8 @@ export interface PackagesConfig {
   ticketKeys: { files: string; 'access-links': string };
   doiPrefix: string;
   oaiPrefix: string;
+  /** Folder with the operator's additions to vocabularies; empty: none. */
+  vocabularyDir: string;
   publish: {
     /** Milliseconds an owner of a publication may be silent before another takes over. */
     leaseMs: number;
@@ -53,6 +55,7 @@ export function readConfig(env: Environment): PackagesConfig {
     },
     doiPrefix: read.string('DOI_PREFIX', '10.5072'),
     oaiPrefix: read.string('OAI_PREFIX', 'localhost'),
+    vocabularyDir: read.string('VOCABULARY_DIR', ''),
     publish: {
       leaseMs: read.integer('PUBLISH_LEASE_MS', { fallback: 10_000, min: 500, max: 600_000 }),
       deadlineMs: read.integer('PUBLISH_DEADLINE_MS', { fallback: 30_000, min: 1_000, max: 3_600_000 }),

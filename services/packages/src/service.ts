@@ -11,6 +11,7 @@ import {
 } from '@kr/draft-lifecycle';
 import { type Consumer, MIGRATIONS as EVENT_BUS, startConsumer } from '@kr/event-bus';
 import { startHealth } from '@kr/health';
+import { useVocabularyFolder } from '@kr/metadata';
 import { type Handlers, serve } from '@kr/rpc';
 import { migrate } from '@kr/schema-migration';
 import type { Logger } from '@kr/telemetry';
@@ -80,6 +81,9 @@ function lifecycleRpcs(context: PackagesContext): Handlers<Definitions['lifecycl
 /** @throws Error when the migration fails or a port cannot be bound */
 export async function startPackagesService(config: PackagesConfig, logger: Logger): Promise<PackagesService> {
   await migrate({ databaseUrl: config.databaseUrl, sets: [EVENT_BUS, LIFECYCLE, MIGRATIONS], logger });
+  const vocabularies = useVocabularyFolder(config.vocabularyDir, (error) =>
+    logger.error({ err: error }, 'vocabulary file ignored'),
+  );
   const context = openContext(config, logger);
   // The first request does not pay for the start of the query engine.
   await context.database.$connect();
@@ -116,6 +120,7 @@ export async function startPackagesService(config: PackagesConfig, logger: Logge
     ]);
     await Promise.race([publishing.coordinator.idle(), sleep(PUBLISH_GRACE_MS, undefined, { ref: false })]);
     await health.stop();
+    vocabularies.stop();
     await context.close();
   };
   return {

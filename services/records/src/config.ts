@@ -18,6 +18,8 @@ export interface RecordsConfig {
   doiPrefix: string;
   /** The middle part of OAI identifiers. */
   oaiPrefix: string;
+  /** Folder with the operator's additions to vocabularies; empty: none. */
+  vocabularyDir: string;
   /** Milliseconds between two looks for publications whose decision has not come. */
   janitorEveryMs: number;
 }
@@ -43,6 +45,7 @@ export function readConfig(env: Environment): RecordsConfig {
     },
     doiPrefix: read.string('DOI_PREFIX', '10.5072'),
     oaiPrefix: read.string('OAI_PREFIX', 'localhost'),
+    vocabularyDir: read.string('VOCABULARY_DIR', ''),
     janitorEveryMs: read.integer('PUBLISH_SCAN_MS', { fallback: 2_000, min: 50, max: 60_000 }),
   };
   read.done();

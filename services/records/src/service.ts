@@ -12,6 +12,7 @@ import {
 } from '@kr/draft-lifecycle';
 import { type Consumer, MIGRATIONS as EVENT_BUS, startConsumer } from '@kr/event-bus';
 import { startHealth } from '@kr/health';
+import { useVocabularyFolder } from '@kr/metadata';
 import { type Handlers, serve } from '@kr/rpc';
 import { migrate } from '@kr/schema-migration';
 import type { Logger } from '@kr/telemetry';
@@ -48,6 +49,9 @@ function rpcs(context: RecordsContext): Handlers<Definitions['records']> {
 /** @throws Error when the database is not there, a migration fails or a port cannot be bound */
 export async function startRecordsService(config: RecordsConfig, logger: Logger): Promise<RecordsService> {
   await migrate({ databaseUrl: config.databaseUrl, sets: [EVENT_BUS, LIFECYCLE, MIGRATIONS], logger });
+  const vocabularies = useVocabularyFolder(config.vocabularyDir, (error) =>
+    logger.error({ err: error }, 'vocabulary file ignored'),
+  );
   const context = openContext(config, logger);
   // The first request does not pay for the start of the query engine.
   await context.database.$connect();
@@ -75,6 +79,7 @@ export async function startRecordsService(config: RecordsConfig, logger: Logger)
   const stop = async () => {
     await Promise.all([grpc.stop(), janitor.stop(), ...consumers.map((consumer) => consumer.stop())]);
     await health.stop();
+    vocabularies.stop();
     await context.close();
   };
   logger.info({ grpc_port: grpc.port, health_port: health.port }, 'ready');

@@ -27,6 +27,8 @@ export interface SearchConfig {
   maxPageSize: number;
   /** How many hits can be paged through. */
   window: number;
+  /** Folder with the operator's additions to vocabularies; empty: none. */
+  vocabularyDir: string;
 }
 
 /** @throws ConfigError naming every problem found */
@@ -52,6 +54,7 @@ export function readConfig(env: Environment): SearchConfig {
     searchConnections: read.integer('SEARCH_CONNECTIONS', { fallback: 4, min: 1, max: 100 }),
     maxPageSize: read.integer('PAGE_MAX_SIZE', { fallback: 1_000, min: 1, max: 10_000 }),
     window: read.integer('SEARCH_WINDOW', { fallback: 10_000, min: 10, max: 1_000_000 }),
+    vocabularyDir: read.string('VOCABULARY_DIR', ''),
   };
   read.done();
   return config;

@@ -99,6 +99,7 @@ describe('the search service', () => {
         searchConnections: 2,
         maxPageSize: 1_000,
         window: 10_000,
+        vocabularyDir: '',
       },
       logger,
     );

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { definitions } from '@kr/contracts';
 import { connectBus, MIGRATIONS, startConsumer } from '@kr/event-bus';
 import { startHealth } from '@kr/health';
+import { useVocabularyFolder } from '@kr/metadata';
 import { createClient, serve } from '@kr/rpc';
 import { migrate } from '@kr/schema-migration';
 import type { Logger } from '@kr/telemetry';
@@ -34,6 +35,10 @@ const TOMBSTONE_LIFE_MS = 30 * 86_400_000;
 export async function startSearchService(config: SearchConfig, logger: Logger): Promise<SearchService> {
   const databaseUrl = config.databaseUrl.href;
   await migrate({ databaseUrl, sets: [MIGRATIONS, SEARCH_MIGRATIONS], logger });
+
+  const vocabularies = useVocabularyFolder(config.vocabularyDir, (error) =>
+    logger.error({ err: error }, 'vocabulary file ignored'),
+  );
 
   const now = () => new Date();
   const engine = postgresEngine({
@@ -101,6 +106,7 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
     stop: () => {
       stopped ??= (async () => {
         stopping.abort();
+        vocabularies.stop();
         await Promise.all([server.stop(), consumer.stop(), health.stop()]);
         await Promise.all([bus.close(), upkeep]);
         records.close();

@@ -7,6 +7,8 @@ export interface DataFolder {
   postgres: string;
   nats: string;
   files: string;
+  /** The operator's additions: `<type>.json`. */
+  vocabularies: string;
   secretsFile: string;
   credentialsFile: string;
   runtimeFile: string;
@@ -21,6 +23,7 @@ export function dataFolder(root: string): DataFolder {
     postgres: join(root, 'postgres'),
     nats: join(root, 'nats'),
     files: join(root, 'files'),
+    vocabularies: join(root, 'vocabularies'),
     secretsFile: join(root, 'secrets.json'),
     credentialsFile: join(root, 'credentials.json'),
     runtimeFile: join(root, 'runtime.json'),

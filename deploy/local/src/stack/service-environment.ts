@@ -8,6 +8,8 @@ export interface Surroundings {
   databaseUrls: Record<ServiceName, string>;
   natsUrl: string;
   filesDir: string;
+  /** Where the operator's vocabulary entries lie. */
+  vocabularyDir: string;
   logLevel: string;
   /** The environment of the start. */
   outer: Readonly<Record<string, string | undefined>>;
@@ -41,6 +43,7 @@ export function serviceEnvironment(service: ServiceName, given: Surroundings): V
     GRPC_PORT: String(ports.services[service].grpc),
     HEALTH_PORT: String(ports.services[service].health),
     INTERNAL_KEY: secrets.internalKeys[service],
+    VOCABULARY_DIR: given.vocabularyDir,
     ...Object.assign({}, ...CALLS[service].map((callee) => addressAndKey(callee, given))),
     ...own(service, given),
   };

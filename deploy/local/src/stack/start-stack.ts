@@ -77,6 +77,7 @@ async function startParts(
     ports,
     secrets,
     filesDir: folder.files,
+    vocabularyDir: folder.vocabularies,
     logLevel: options.logLevel,
     outer: options.environment,
   });

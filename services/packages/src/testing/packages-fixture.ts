@@ -63,6 +63,7 @@ export async function packagesFixture(): Promise<PackagesFixture> {
         ticketKeys: { files: KEY, 'access-links': KEY },
         doiPrefix: '10.5072',
         oaiPrefix: 'repository.test',
+        vocabularyDir: '',
         publish: {
           leaseMs: 10_000,
           deadlineMs: 30_000,
