@@ -1,8 +1,8 @@
+import type { IncomingMessage } from 'node:http';
 import type { Logger } from '@kr/telemetry';
 import express, { type Express } from 'express';
 import type { Authenticate } from './caller.ts';
 import type { GatewayConfig } from './config.ts';
-import { baseUrlOf } from './http/base-url.ts';
 import type { Route } from './http/endpoint.ts';
 import { errorResponse } from './http/error-response.ts';
 import { unknownUrl } from './http/http-problem.ts';
@@ -11,17 +11,28 @@ import { requestId } from './http/request-id.ts';
 import { requestLog } from './http/request-log.ts';
 import { requestShape } from './http/request-shape.ts';
 import { securityHeaders } from './http/security-headers.ts';
+import type { PublicAnswers } from './public-answers/public-answers.ts';
 
 export interface AppDeps {
-  config: Pick<GatewayConfig, 'limits' | 'publicBaseUrl' | 'trustedProxies'>;
+  config: Pick<GatewayConfig, 'limits'>;
+  baseUrlOf: (request: IncomingMessage) => string;
   routes: readonly Route[];
   authenticate: Authenticate;
   logger: Logger;
   newId: () => string;
+  answers: PublicAnswers;
 }
 
 /** The public interface as an Express application. Requests pass from top to bottom. */
-export function buildApp({ config, routes, authenticate, logger, newId }: AppDeps): Express {
+export function buildApp({
+  config,
+  baseUrlOf,
+  routes,
+  authenticate,
+  logger,
+  newId,
+  answers,
+}: AppDeps): Express {
   const app = express();
   app.disable('x-powered-by');
   // ETags are revisions here, and queries are read by the routes themselves.
@@ -37,7 +48,8 @@ export function buildApp({ config, routes, authenticate, logger, newId }: AppDep
   app.use(
     mountRoutes(routes, {
       authenticate,
-      baseUrlOf: baseUrlOf(config),
+      baseUrlOf,
+      answers,
       bodyLimits: { maxBytes: config.limits.bodyMaxBytes, timeoutMs: config.limits.bodyTimeoutMs },
     }),
   );

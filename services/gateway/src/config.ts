@@ -43,6 +43,8 @@ export interface GatewayConfig {
   /** Addresses, ranges or the names of proxy-addr (`loopback`) whose forwarding headers are believed. */
   trustedProxies: readonly string[];
   databaseUrl: URL;
+  /** Where events pass that tell what changed; undefined: changes made elsewhere show a second later. */
+  natsUrl: URL | undefined;
   /** Verifies the principals of calls to the IdentityService. */
   internalKey: string;
   services: Record<'records' | 'packages' | 'files' | 'accessLinks' | 'search', ServiceAddress>;
@@ -71,6 +73,7 @@ export function readConfig(env: Environment): GatewayConfig {
     publicBaseUrl: env['PUBLIC_BASE_URL'] ? read.url('PUBLIC_BASE_URL') : undefined,
     trustedProxies: read.list('TRUSTED_PROXIES', []),
     databaseUrl: read.url('DATABASE_URL'),
+    natsUrl: env['NATS_URL'] ? read.url('NATS_URL') : undefined,
     internalKey: read.secret('INTERNAL_KEY'),
     services: {
       records: peer('RECORDS'),

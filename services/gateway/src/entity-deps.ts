@@ -44,6 +44,7 @@ export function entityReply(
     status,
     body: isTrue(query.get('expand')) ? { ...body, expanded: {} } : body,
     revision: shown.revision,
+    ...(shown.isPublic && shown.form === 'FORM_PUBLISHED' ? { publicOf: shown.parentId } : {}),
   };
 }
 

@@ -27,6 +27,8 @@ export interface GatewayUnderTest extends AsyncDisposable {
   baseUrl: string;
   script: Script;
   databaseUrl: string;
+  /** Moves its clock for what is kept, which stands still otherwise. */
+  later(ms: number): void;
   /** Text bodies are JSON unless their type is given. */
   fetch(path: string, init?: RequestInit & { token?: string }): Promise<Response>;
   createUser(name: string, isAdmin?: boolean): Promise<{ userId: string; token: string; isAdmin: boolean }>;
@@ -81,7 +83,8 @@ export async function startGateway(env: Record<string, string> = {}): Promise<Ga
     ),
     ...env,
   });
-  const gateway = await startGatewayService(config, { logger });
+  let elapsedMs = 0;
+  const gateway = await startGatewayService(config, { logger, elapsed: () => elapsedMs });
   const identity = createClient(definitions.identity, {
     address: `127.0.0.1:${gateway.grpcPort}`,
     audience: 'gateway',
@@ -100,6 +103,9 @@ export async function startGateway(env: Record<string, string> = {}): Promise<Ga
     baseUrl,
     script,
     databaseUrl: database.url,
+    later: (ms) => {
+      elapsedMs += ms;
+    },
     fetch: (path, { token, ...init } = {}) => {
       const headers = new Headers(init.headers);
       if (typeof init.body === 'string' && !headers.has('content-type')) {

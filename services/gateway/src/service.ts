@@ -1,23 +1,27 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type Server as HttpServer } from 'node:http';
+import { createServer, type Server as HttpServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { definitions } from '@kr/contracts';
+import { connectBus } from '@kr/event-bus';
 import { startHealth } from '@kr/health';
 import { serve } from '@kr/rpc';
 import { migrate } from '@kr/schema-migration';
 import { createLogger, type Logger } from '@kr/telemetry';
-import type { Express } from 'express';
 import { buildApp } from './app.ts';
 import { authenticate } from './caller.ts';
 import { openClients } from './clients.ts';
 import type { GatewayConfig, HttpLimits } from './config.ts';
 import { openContentPlane } from './files/content-plane.ts';
+import { baseUrlOf } from './http/base-url.ts';
 import { createUser } from './identity/create-user.ts';
 import { findTokenOwner } from './identity/find-token-owner.ts';
 import { openDatabase } from './identity/prisma.ts';
 import { resolveLink } from './identity/resolve-link.ts';
 import { userStore } from './identity/user-store.ts';
+import { forgetByEvents } from './public-answers/forget-by-events.ts';
+import { openPublicAnswers, type PublicAnswers } from './public-answers/public-answers.ts';
+import { serveKept } from './public-answers/serve-kept.ts';
 import { routes } from './routes.ts';
 
 const MIGRATIONS = {
@@ -36,10 +40,16 @@ export interface GatewayService {
   stop(): Promise<void>;
 }
 
-/** Starts the gateway; its peers may come later. @throws when the database or a port is not to be had */
+/**
+ * Starts the gateway; its peers may come later. `elapsed` counts milliseconds and never goes back.
+ * @throws when the database or a port is not to be had
+ */
 export async function startGatewayService(
   config: GatewayConfig,
-  { logger = createLogger('gateway') }: { logger?: Logger } = {},
+  {
+    logger = createLogger('gateway'),
+    elapsed = () => performance.now(),
+  }: { logger?: Logger; elapsed?: () => number } = {},
 ): Promise<GatewayService> {
   await migrate({ databaseUrl: config.databaseUrl.href, sets: [MIGRATIONS], logger });
   const now = () => new Date();
@@ -48,17 +58,20 @@ export async function startGatewayService(
   const clients = openClients(config);
   const contentPlane = openContentPlane(config.filesContentUrl);
 
+  const answers = openPublicAnswers(elapsed);
+  const following = followChanges(config, answers, logger);
+
+  const shared = { answers, baseUrlOf: baseUrlOf(config), logger, newId: randomUUID };
   const app = buildApp({
+    ...shared,
     config,
     routes: routes({ clients, contentPlane, users, limits: config.limits }),
     authenticate: authenticate({
       findTokenOwner: findTokenOwner(users, now),
       resolveLink: resolveLink(clients),
     }),
-    logger,
-    newId: randomUUID,
   });
-  const http = await listen(app, config);
+  const http = await listen(serveKept(shared, app), config);
   const grpc = await serve({
     services: [
       {
@@ -80,6 +93,7 @@ export async function startGatewayService(
 
   const stop = once(async () => {
     await Promise.all([drain(http), grpc.stop(), health.stop()]);
+    await following.stop();
     clients.close();
     contentPlane.close();
     await database.$disconnect();
@@ -92,10 +106,30 @@ export async function startGatewayService(
   return { ...ports, stop };
 }
 
-function listen(app: Express, { httpHost, httpPort, limits }: GatewayConfig): Promise<HttpServer> {
+/** Without a bus what changed elsewhere is shown a second later. */
+function followChanges(
+  { natsUrl }: GatewayConfig,
+  answers: PublicAnswers,
+  logger: Logger,
+): { stop(): Promise<void> } {
+  if (natsUrl === undefined) return { stop: async () => undefined };
+  const bus = connectBus({ servers: natsUrl, name: 'gateway', logger });
+  const listening = forgetByEvents(answers, bus, logger);
+  return {
+    stop: async () => {
+      await listening.stop();
+      await bus.close();
+    },
+  };
+}
+
+function listen(
+  listener: RequestListener,
+  { httpHost, httpPort, limits }: GatewayConfig,
+): Promise<HttpServer> {
   const server = createServer(
     { maxHeaderSize: limits.headerMaxBytes, connectionsCheckingInterval: 5_000 },
-    app,
+    listener,
   );
   applyLimits(server, limits);
   return new Promise((resolve, reject) => {

@@ -34,6 +34,8 @@ export interface JsonReply {
   body: unknown;
   /** The revision of the one entity that the body shows; becomes the ETag. */
   revision?: string;
+  /** The parent of that entity, when it is published and everybody who asks is shown exactly this. */
+  publicOf?: string;
 }
 
 export interface TextReply {

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '@kr/telemetry';
 import type { RequestHandler } from 'express';
 import { idOf } from './request-id.ts';
@@ -7,22 +8,28 @@ const SECRET_PARAMETERS = new Set(['token', 'access_token']);
 /** One line for each request, when it is answered or given up. Tokens in the address are left out. */
 export function requestLog(logger: Logger): RequestHandler {
   return (request, response, next) => {
-    const started = performance.now();
-    response.once('close', () => {
-      logger.info(
-        {
-          request_id: idOf(response),
-          method: request.method,
-          url: withoutTokens(request.originalUrl),
-          status: response.statusCode,
-          duration_ms: Math.round((performance.now() - started) * 10) / 10,
-          ...(response.writableFinished ? {} : { is_aborted: true }),
-        },
-        'request',
-      );
-    });
+    logWhenClosed(logger, request, response);
     next();
   };
+}
+
+export function logWhenClosed(logger: Logger, request: IncomingMessage, response: ServerResponse): void {
+  if (!logger.isLevelEnabled('info')) return;
+  const started = performance.now();
+  const url = request.url ?? '';
+  response.once('close', () => {
+    logger.info(
+      {
+        request_id: idOf(response),
+        method: request.method,
+        url: withoutTokens(url),
+        status: response.statusCode,
+        duration_ms: Math.round((performance.now() - started) * 10) / 10,
+        ...(response.writableFinished ? {} : { is_aborted: true }),
+      },
+      'request',
+    );
+  });
 }
 
 /** The address with the values of secret parameters left out, however their names are escaped. */

@@ -1,17 +1,22 @@
+import type { ServerResponse } from 'node:http';
 import type { RequestHandler } from 'express';
 
 /** Nothing this host answers is to be framed, sniffed or run; an address may carry a token, so it is never passed on. */
-const HEADERS = {
+const HEADERS = Object.entries({
   'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
   vary: 'Accept, Authorization',
-};
+});
 
 export function securityHeaders(): RequestHandler {
   return (_request, response, next) => {
-    for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
+    setSecurityHeaders(response);
     next();
   };
+}
+
+export function setSecurityHeaders(response: ServerResponse): void {
+  for (const [name, value] of HEADERS) response.setHeader(name, value);
 }

@@ -1,11 +1,15 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { type Authenticate, requireCredentials } from '../caller.ts';
+import { isEntityPath } from '../public-answers/entity-path.ts';
+import type { PublicAnswers } from '../public-answers/public-answers.ts';
 import { chooseMediaType } from './accept.ts';
+import { setCaching } from './caching.ts';
 import { checkContentType } from './content-type.ts';
-import type { Call, Route } from './endpoint.ts';
+import type { Call, Reply, Route } from './endpoint.ts';
 import { unknownUrl } from './http-problem.ts';
 import { decodeJsonBody } from './json-body.ts';
 import { type BodyLimits, readBody } from './read-body.ts';
+import { renderJson, sendRendered } from './rendered.ts';
 import { idOf } from './request-id.ts';
 import { sendReply } from './send-reply.ts';
 
@@ -13,6 +17,7 @@ export interface ServeRouteDeps {
   authenticate: Authenticate;
   baseUrlOf: (request: Request) => string;
   bodyLimits: BodyLimits;
+  answers: PublicAnswers;
 }
 
 /**
@@ -29,7 +34,7 @@ export function serveRoute(route: Route, deps: ServeRouteDeps): RequestHandler {
     const { authorization } = request.headers;
     const principal = await deps.authenticate({ authorization, query }, idOf(response), signal);
     if (route.auth === 'token') requireCredentials(principal);
-    setCaching(response, principal.userId !== null, principal.grants.length > 0);
+    setCaching(response, { hasUser: principal.userId !== null, hasLink: principal.grants.length > 0 });
 
     const mediaType = chooseMediaType(request.headers.accept, route.gives);
     checkContentType(request.headers['content-type'], route.takes);
@@ -51,20 +56,39 @@ export function serveRoute(route: Route, deps: ServeRouteDeps): RequestHandler {
       call.rawBody = await readBody(request, deps.bodyLimits);
       call.body = decodeJsonBody(call.rawBody);
     }
-    await sendReply(response, await route.endpoint(call), call, mediaType);
+    const keep = deps.answers.beginRead();
+    const reply = await answer(route, call, deps.answers);
+    if (reply.as !== 'json') {
+      await sendReply(response, reply, call);
+      return;
+    }
+    const rendered = renderJson(reply, call, mediaType);
+    if (reply.publicOf !== undefined && authorization === undefined && isEntityPath(request.originalUrl))
+      keep({ path: request.originalUrl, mediaType, baseUrl }, reply.publicOf, rendered);
+    sendRendered(response, rendered, call);
   };
+}
+
+/** Whoever hears the answer to a change may expect to see it: nothing older is shown here from then on. */
+async function answer(route: Route, call: Call, answers: PublicAnswers): Promise<Reply> {
+  if (!mayChangePublished(route)) return route.endpoint(call);
+  try {
+    return await route.endpoint(call);
+  } finally {
+    // Also when it failed: a lost answer does not tell what took effect.
+    answers.forgetAll();
+  }
+}
+
+/** Drafts come and go without changing what is published; all else does, or might. */
+function mayChangePublished({ method, path }: Route): boolean {
+  if (method === 'GET') return false;
+  return path.endsWith('/actions/publish') || (path.includes('/:id') && !path.includes('/draft'));
 }
 
 function queryOf(url: string): URLSearchParams {
   const start = url.indexOf('?');
   return new URLSearchParams(start === -1 ? '' : url.slice(start + 1));
-}
-
-// What a credential opened is nobody else's; what a link opened is not even to be kept.
-function setCaching(response: Response, hasUser: boolean, hasLink: boolean): void {
-  if (hasLink) response.setHeader('cache-control', 'private, no-store');
-  else if (hasUser) response.setHeader('cache-control', 'private, no-cache');
-  else response.setHeader('cache-control', 'no-cache');
 }
 
 // Reads end when nobody waits for them. A write goes on: its caller may ask again what became of it.

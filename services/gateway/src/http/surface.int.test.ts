@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { toErrorDetail } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import { aDocument, type GatewayUnderTest, startGateway } from '../gateway-fixture.ts';
+import { KEPT_MS } from '../public-answers/public-answers.ts';
 
 let gateway: GatewayUnderTest;
 let token: string;
@@ -13,6 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 beforeEach(() => {
+  gateway.later(KEPT_MS);
   for (const part of ['records', 'packages', 'files', 'accessLinks', 'search'] as const)
     gateway.script[part] = {};
 });

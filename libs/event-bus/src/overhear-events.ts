@@ -1,0 +1,71 @@
+import { type EventPayload, type EventSubject, eventCodecs, type MessageCodec } from '@kr/contracts';
+import type { Logger } from '@kr/telemetry';
+import type { BusConnection } from './bus-connection.ts';
+import { pause, waitAtMost } from './pause.ts';
+
+export interface OverhearOptions<Subject extends EventSubject> {
+  connection: BusConnection;
+  subjects: readonly Subject[];
+  onEvent: (payload: EventPayload<Subject>, subject: Subject) => void;
+  /** Called each time listening starts: what was sent before was not heard. */
+  onGap: () => void;
+  logger: Logger;
+}
+
+/**
+ * Listens to events as they pass, in every process that wants to know. Nothing is stored, repeated or confirmed, so
+ * this is only for what does well without: caches that expire anyway.
+ */
+export function overhearEvents<Subject extends EventSubject>({
+  connection,
+  subjects,
+  onEvent,
+  onGap,
+  logger,
+}: OverhearOptions<Subject>): { stop(): Promise<void> } {
+  const stopping = new AbortController();
+  const unsubscribe = connection.onChange((isUp) => isUp && onGap());
+
+  const listen = async () => {
+    const nats = await connection.whenUp(stopping.signal);
+    const subscriptions = subjects.map((subject) => {
+      const codec: Pick<MessageCodec<never, EventPayload<Subject>>, 'decode'> = eventCodecs[subject];
+      return nats.subscribe(subject, {
+        callback: (failure, message) => {
+          if (failure !== null) return;
+          try {
+            onEvent(codec.decode(message.data), subject);
+          } catch (error) {
+            logger.warn({ err: error, subject }, 'an event could not be read');
+          }
+        },
+      });
+    });
+    try {
+      await nats.flush();
+      onGap();
+      // Outages in between are the library's: it subscribes again by itself.
+      const stopped = new Promise<void>((resolve) =>
+        stopping.signal.addEventListener('abort', () => resolve(), { once: true }),
+      );
+      await Promise.race([nats.closed(), stopped]);
+    } finally {
+      for (const subscription of subscriptions) subscription.unsubscribe();
+    }
+  };
+  const keepListening = async () => {
+    while (!stopping.signal.aborted) {
+      await listen().catch(() => undefined);
+      await pause(100, stopping.signal);
+    }
+  };
+  const running = keepListening();
+
+  return {
+    stop: async () => {
+      unsubscribe();
+      stopping.abort();
+      await waitAtMost(1_000, running);
+    },
+  };
+}

@@ -1,0 +1,72 @@
+import { LRUCache } from 'lru-cache';
+import type { Rendered } from '../http/rendered.ts';
+
+/** A published document may be shown at most this long after it was read, in milliseconds. */
+export const KEPT_MS = 1_000;
+const MOST_BYTES = 8 * 1024 * 1024;
+
+/** What an answer depends on beside the state of its entity. */
+export interface AnswerAddress {
+  /** `/api/records/{id}` */
+  path: string;
+  mediaType: string;
+  baseUrl: string;
+}
+
+/** Keeps what was read for one request, unless something was forgotten since the read began. */
+export type Keep = (address: AnswerAddress, parentId: string, answer: Rendered) => void;
+
+/**
+ * Answers about published entities that everybody may see and sees alike, ready to be sent again. Only such answers
+ * are ever kept: nothing a credential opened, no refusal, no doubt.
+ */
+export interface PublicAnswers {
+  find(address: AnswerAddress): Rendered | undefined;
+  /** To be called before the read whose answer may be kept. */
+  beginRead(): Keep;
+  /** The versions of this parent have changed. */
+  forgetParent(parentId: string): void;
+  forgetAll(): void;
+}
+
+interface Kept {
+  parentId: string;
+  answer: Rendered;
+  /** On the clock of `now`. */
+  until: number;
+}
+
+/** @param now milliseconds on a clock that never goes back */
+export function openPublicAnswers(now: () => number): PublicAnswers {
+  const kept = new LRUCache<string, Kept>({
+    maxSize: MOST_BYTES,
+    sizeCalculation: ({ answer }) => answer.bytes.length + 512,
+  });
+  let changes = 0;
+  return {
+    find(address) {
+      const found = kept.get(keyOf(address));
+      return found !== undefined && now() < found.until ? found.answer : undefined;
+    },
+    beginRead() {
+      // Counted from before the read: what it shows may have changed while it was under way.
+      const until = now() + KEPT_MS;
+      const changesBefore = changes;
+      return (address, parentId, answer) => {
+        if (changes === changesBefore) kept.set(keyOf(address), { parentId, answer, until });
+      };
+    },
+    forgetParent(parentId) {
+      changes += 1;
+      for (const [key, { parentId: of }] of kept.entries()) if (of === parentId) kept.delete(key);
+    },
+    forgetAll() {
+      changes += 1;
+      kept.clear();
+    },
+  };
+}
+
+function keyOf({ path, mediaType, baseUrl }: AnswerAddress): string {
+  return `${baseUrl} ${path} ${mediaType}`;
+}

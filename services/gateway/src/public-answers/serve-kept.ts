@@ -1,0 +1,71 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Logger } from '@kr/telemetry';
+import { LRUCache } from 'lru-cache';
+import { chooseMediaType } from '../http/accept.ts';
+import { setCaching } from '../http/caching.ts';
+import { type Rendered, sendRendered } from '../http/rendered.ts';
+import { giveId } from '../http/request-id.ts';
+import { logWhenClosed } from '../http/request-log.ts';
+import { setSecurityHeaders } from '../http/security-headers.ts';
+import { isEntityPath } from './entity-path.ts';
+import type { PublicAnswers } from './public-answers.ts';
+
+export interface ServeKeptDeps {
+  answers: Pick<PublicAnswers, 'find'>;
+  baseUrlOf: (request: IncomingMessage) => string;
+  logger: Logger;
+  newId: () => string;
+}
+
+/** More headers than any usual client sends; who sends more is answered the long way, where the limits are. */
+const MOST_HEADERS = 30;
+
+/**
+ * Answers anonymous reads of published entities from what is kept, exactly as the application would; hands every
+ * other request on to it.
+ */
+export function serveKept(
+  { answers, baseUrlOf, logger, newId }: ServeKeptDeps,
+  application: RequestListener,
+): RequestListener {
+  const mediaTypes = new LRUCache<string, string>({ max: 100 });
+
+  function find(request: IncomingMessage): Rendered | undefined {
+    const { url, headers } = request;
+    if (!isEntityPath(url) || !isPlainRead(request)) return undefined;
+    try {
+      const accept = headers.accept ?? '';
+      const mediaType = mediaTypes.get(accept) ?? chooseMediaType(accept, 'entity');
+      mediaTypes.set(accept, mediaType);
+      return answers.find({ path: url, mediaType, baseUrl: baseUrlOf(request) });
+    } catch {
+      // Refusals are worded by the application.
+      return undefined;
+    }
+  }
+
+  return (request: IncomingMessage, response: ServerResponse) => {
+    const kept = find(request);
+    if (kept === undefined) {
+      application(request, response);
+      return;
+    }
+    giveId(request, response, newId);
+    logWhenClosed(logger, request, response);
+    setSecurityHeaders(response);
+    setCaching(response, { hasUser: false, hasLink: false });
+    sendRendered(response, kept, request);
+  };
+}
+
+/** A read without credentials, body or anything else that the application would have to look at. */
+function isPlainRead({ method, headers, rawHeaders }: IncomingMessage): boolean {
+  return (
+    (method === 'GET' || method === 'HEAD') &&
+    headers.authorization === undefined &&
+    headers['content-type'] === undefined &&
+    headers['content-length'] === undefined &&
+    headers['transfer-encoding'] === undefined &&
+    rawHeaders.length <= 2 * MOST_HEADERS
+  );
+}
