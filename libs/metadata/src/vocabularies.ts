@@ -36,6 +36,10 @@ const VOCABULARY_TYPES = [
 
 export type VocabularyType = (typeof VOCABULARY_TYPES)[number];
 
+export function isVocabularyType(name: string): name is VocabularyType {
+  return VOCABULARY_TYPES.some((type) => type === name);
+}
+
 /** Vocabularies that come whole from a package, or share another's file. */
 const SOURCES: Partial<Record<VocabularyType, () => Term[]>> = {
   languages: languageTerms,
@@ -65,10 +69,6 @@ export function useVocabularyFolder(folder: string, onProblem: (problem: Error) 
       loaded.clear();
     },
   };
-}
-
-export function isVocabularyType(name: string): name is VocabularyType {
-  return (VOCABULARY_TYPES as readonly string[]).includes(name);
 }
 
 /** The entry of a vocabulary; `undefined` if it has none of that id. Read on first use. */

@@ -48,6 +48,8 @@ export interface GatewayConfig {
   /** Verifies the principals of calls to the IdentityService. */
   internalKey: string;
   services: Record<'records' | 'packages' | 'files' | 'accessLinks' | 'search', ServiceAddress>;
+  /** Folder with the operator's additions to vocabularies; empty: none. */
+  vocabularyDir: string;
   /** Where the files service takes and gives bytes. */
   filesContentUrl: URL;
   limits: HttpLimits;
@@ -82,6 +84,7 @@ export function readConfig(env: Environment): GatewayConfig {
       accessLinks: peer('ACCESS_LINKS'),
       search: peer('SEARCH'),
     },
+    vocabularyDir: read.string('VOCABULARY_DIR', ''),
     filesContentUrl: read.url('FILES_CONTENT_URL'),
     limits: {
       bodyMaxBytes: read.integer('BODY_MAX_BYTES', { fallback: 1_048_576, min: 1_024, max: 104_857_600 }),

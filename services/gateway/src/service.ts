@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { definitions } from '@kr/contracts';
 import { connectBus } from '@kr/event-bus';
 import { startHealth } from '@kr/health';
+import { useVocabularyFolder } from '@kr/metadata';
 import { serve } from '@kr/rpc';
 import { migrate } from '@kr/schema-migration';
 import { createLogger, type Logger } from '@kr/telemetry';
@@ -52,6 +53,9 @@ export async function startGatewayService(
   }: { logger?: Logger; elapsed?: () => number } = {},
 ): Promise<GatewayService> {
   await migrate({ databaseUrl: config.databaseUrl.href, sets: [MIGRATIONS], logger });
+  const vocabularies = useVocabularyFolder(config.vocabularyDir, (error) =>
+    logger.error({ err: error }, 'vocabulary file ignored'),
+  );
   const now = () => new Date();
   const database = openDatabase(config.databaseUrl);
   const users = userStore(database);
@@ -96,6 +100,7 @@ export async function startGatewayService(
     await following.stop();
     clients.close();
     contentPlane.close();
+    vocabularies.stop();
     await database.$disconnect();
   });
   const ports = { httpPort: portOf(http), grpcPort: grpc.port, healthPort: health.port };

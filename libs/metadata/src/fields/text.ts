@@ -1,4 +1,5 @@
-import sanitizeHtml from 'sanitize-html';
+import { createRequire } from 'node:module';
+import type sanitizeHtml from 'sanitize-html';
 import { MESSAGES, type Report } from '../report.ts';
 import { type Field, type FieldDescription, plain } from './field.ts';
 
@@ -61,10 +62,19 @@ export function html({ minLength = 0 }: { minLength?: number } = {}): Field<stri
   const describes = { is: 'text', search: 'text', format: 'html', minLength } as const;
   return plain(describes, (value, path, report) => {
     if (!isText(value, path, report)) return value;
-    const cleaned = sanitizeHtml(value, ALLOWED_HTML).trim();
+    const cleaned = sanitize(value).trim();
     if (cleaned.length < minLength) report.add(path, `Shorter than minimum length ${minLength}.`);
     return cleaned;
   });
+}
+
+const require = createRequire(import.meta.url);
+let sanitizer: typeof sanitizeHtml | undefined;
+
+/** Loaded with the first HTML: it is heavy, and most processes only look things up. */
+function sanitize(dirty: string): string {
+  sanitizer ??= require('sanitize-html') as typeof sanitizeHtml;
+  return sanitizer(dirty, ALLOWED_HTML);
 }
 
 /** Text of which something must remain after trimming. */
