@@ -7,6 +7,7 @@ import type { CommandContext, ConnectTo } from './commands/context.ts';
 import { createUser } from './commands/create-user.ts';
 import { download } from './commands/download.ts';
 import { get } from './commands/get.ts';
+import { importVocabulary } from './commands/import-vocabulary.ts';
 import { load } from './commands/load.ts';
 import { login } from './commands/login.ts';
 import { search } from './commands/search.ts';
@@ -140,9 +141,8 @@ export function createProgram({ terminal, env, cwd, signal }: ProgramSurrounding
       ) => download(contextOf(options), id, { ...options, to: resolve(cwd, options.to) }),
     );
 
-  program
-    .command('admin')
-    .description('Run a local system.')
+  const admin = program.command('admin').description('Run a local system.');
+  admin
     .command('user')
     .description('Users of a local system.')
     .command('create <name>')
@@ -152,6 +152,19 @@ export function createProgram({ terminal, env, cwd, signal }: ProgramSurrounding
     .option('--json', 'print the user as JSON', false)
     .action((name: string, options: { admin: boolean; dataDir?: string; json: boolean }) =>
       createUser(terminal, name, { ...options, dataDirs: dataDirs(options.dataDir) }),
+    );
+  admin
+    .command('vocabulary')
+    .description('Vocabularies of a local system.')
+    .command('import <type> <file>')
+    .description('Add the entries of a CSV, JSON or YAML file to a vocabulary; known ids are replaced.')
+    .option('--data-dir <folder>', 'data folder of the system')
+    .option('--json', 'print the report as JSON', false)
+    .action((type: string, file: string, options: { dataDir?: string; json: boolean }) =>
+      importVocabulary(terminal, type, resolve(cwd, file), {
+        ...options,
+        dataDirs: dataDirs(options.dataDir),
+      }),
     );
 
   return program;

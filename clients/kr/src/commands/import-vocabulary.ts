@@ -1,0 +1,72 @@
+import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Failure } from '../failure.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+import { readTerms, type VocabularyTerm } from './vocabulary-file.ts';
+
+export interface ImportVocabularyOptions {
+  json: boolean;
+  /** Folders of a local system; the first that exists counts. */
+  dataDirs: readonly string[];
+}
+
+/**
+ * `kr admin vocabulary import TYPE FILE`: adds a file's entries to what the operator added before; an entry with a known
+ * id replaces it. Running services notice. Entries that cannot be used are named and left out.
+ */
+export async function importVocabulary(
+  terminal: Terminal,
+  type: string,
+  file: string,
+  options: ImportVocabularyOptions,
+): Promise<void> {
+  // Only this command knows the vocabularies; the others start without them.
+  const { isVocabularyType, lookup } = await import('@kr/metadata');
+  if (!isVocabularyType(type))
+    throw new Failure(`there is no vocabulary "${type}"; see docs/vocabularies.md`);
+  const { terms, refused } = await readTerms(file);
+  const folder = join(await existing(options.dataDirs), 'vocabularies');
+  const target = join(folder, `${type}.json`);
+
+  const merged = new Map((await readAdded(target)).map((term) => [term.id, term]));
+  const replaced = terms.filter(({ id }) => merged.has(id) || lookup(type, id) !== undefined).length;
+  for (const term of terms) merged.set(term.id, term);
+  await mkdir(folder, { recursive: true });
+  const aside = `${target}.${process.pid}`;
+  await writeFile(aside, `${JSON.stringify([...merged.values()], null, 2)}\n`);
+  await rename(aside, target);
+
+  const report = { type, added: terms.length - replaced, replaced, refused };
+  if (options.json) terminal.print(JSON.stringify(report, null, 2));
+  else {
+    for (const { entry, reason } of refused) terminal.note(`entry ${entry} is left out: ${reason}`);
+    terminal.print(`${type}: ${report.added} added, ${replaced} replaced, ${refused.length} left out`);
+  }
+}
+
+async function existing(dataDirs: readonly string[]): Promise<string> {
+  for (const folder of dataDirs) {
+    if (
+      await stat(folder).then(
+        (found) => found.isDirectory(),
+        () => false,
+      )
+    )
+      return folder;
+  }
+  throw new Failure(
+    `No data folder at ${dataDirs.join(' or ')}. \`npm start\` makes one; --data-dir names another.`,
+  );
+}
+
+async function readAdded(file: string): Promise<VocabularyTerm[]> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '[]';
+    throw new Failure(`cannot read ${file}: ${error.code}`);
+  });
+  try {
+    return JSON.parse(text) as VocabularyTerm[];
+  } catch {
+    throw new Failure(`${file} is no JSON; mend or remove it, then import again`);
+  }
+}
