@@ -1,5 +1,7 @@
 import type { ListVersionsRequest__Output, ListVersionsResponse } from '@kr/contracts';
+import { accessStatus } from '@kr/metadata';
 import type { CallContext } from '@kr/rpc';
+import type { Entity } from './entity.ts';
 import { entityDocuments } from './entity-documents.ts';
 import { loadVersions } from './entity-store.ts';
 import { draftFace, getEntity, type LifecycleContext } from './lifecycle-context.ts';
@@ -34,6 +36,21 @@ export function listVersions<Tx extends LifecycleSql>(context: LifecycleContext<
     const shown = readable
       .slice(offset, offset + size)
       .map((one) => ({ entity: one, form: 'published' as const }));
-    return { documents: await entityDocuments(context, shown, principal), total: readable.length };
+    return {
+      documents: await entityDocuments(context, shown, principal),
+      total: readable.length,
+      accessStatuses: statusCounts(readable, now),
+    };
   };
+}
+
+function statusCounts(entities: readonly Entity[], now: Date): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { published } of entities) {
+    if (published === null) continue;
+    const { access, files } = published.document;
+    const status = accessStatus(access, files.entries ?? 0, now);
+    counts[status] = (counts[status] ?? 0) + 1;
+  }
+  return counts;
 }

@@ -11,6 +11,7 @@ import { discardPid } from './drafts/discard-pid.ts';
 import { editPublished } from './drafts/edit-published.ts';
 import { publishDraft } from './drafts/publish-draft.ts';
 import { readDraft } from './drafts/read-draft.ts';
+import { readReview } from './drafts/read-review.ts';
 import { reservePid } from './drafts/reserve-pid.ts';
 import { updateDraft } from './drafts/update-draft.ts';
 import type { FilesDeps } from './files/authorise-files.ts';
@@ -48,6 +49,8 @@ import { searchPublished } from './search/search-published.ts';
 import { openapiJson, openapiYaml } from './site/openapi.ts';
 import { ping } from './site/ping.ts';
 import { welcome } from './site/welcome.ts';
+import { listTerms } from './vocabularies/list-terms.ts';
+import { readTerm } from './vocabularies/read-term.ts';
 
 export interface RoutesDeps {
   clients: Clients;
@@ -74,6 +77,9 @@ export function routes(deps: RoutesDeps): readonly Route[] {
     row('GET', '/api/user/packages', 'token', '-', 'entity', searchOwn(clients, ['package'], limits)),
     row('GET', '/api/user/search', 'token', '-', 'entity', searchOwn(clients, both, limits)),
     row('GET', '/api/search', 'open', '-', 'entity', searchPublished(clients, both, limits)),
+
+    row('GET', '/api/vocabularies/:type', 'open', '-', 'json', listTerms(limits)),
+    row('GET', '/api/vocabularies/:type/:id', 'open', '-', 'json', readTerm()),
 
     ...packageRoutes(deps),
     ...KINDS.flatMap((kind) => entityRoutes(kind, deps)),
@@ -104,6 +110,7 @@ function entityRoutes(kind: Kind, { clients, contentPlane, limits }: RoutesDeps)
     row('POST', draft, 'token', '-', 'entity', editPublished(deps)),
     row('DELETE', draft, 'token', '-', 'entity', deleteDraft(deps)),
     row('POST', `${draft}/actions/publish`, 'token', '-', 'entity', publishDraft(deps)),
+    row('GET', `${draft}/review`, 'token', '-', 'json', readReview(deps)),
     row('POST', `${draft}/actions/files-import`, 'token', '-', 'json', importFiles(ofDraft)),
     row('POST', `${draft}/pids/:scheme`, 'token', '-', 'entity', reservePid(deps)),
     row('DELETE', `${draft}/pids/:scheme`, 'token', '-', 'entity', discardPid(deps)),

@@ -502,12 +502,14 @@ describe('search', () => {
     gateway.script.packages.ListVersions = async ({ size, page }) => ({
       documents: [aDocument({ id: `v of ${size} ${page}`, form: 'FORM_PUBLISHED' })],
       total: 1,
+      accessStatuses: { open: 1 },
     });
     const { body } = await ask('/api/packages/x/versions');
-    expect([body.hits.total, body.hits.hits[0].id, body.aggregations, body.sortBy, body.links]).toEqual([
+    const counted = body.aggregations.access_status.buckets[0].doc_count;
+    expect([body.hits.total, body.hits.hits[0].id, counted, body.sortBy, body.links]).toEqual([
       1,
       'v of 10 1',
-      {},
+      1,
       'version',
       { self: `${gateway.baseUrl}/api/packages/x/versions?page=1&size=10&sort=version` },
     ]);

@@ -16,7 +16,7 @@ export function listContextResources(clients: Clients, limits: PageLimits): Endp
     return findEntities(
       clients,
       { listing: 'LISTING_DRAFT_RESOURCES', kinds: ['record'], onlyIds: ids },
-      query,
+      { ...query, allVersions: true },
       call,
     );
   };

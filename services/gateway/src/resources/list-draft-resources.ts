@@ -14,7 +14,7 @@ export function listDraftResources(clients: Clients, limits: PageLimits): Endpoi
     return findEntities(
       clients,
       { listing: 'LISTING_DRAFT_RESOURCES', kinds: ['record'], onlyIds: ids },
-      query,
+      { ...query, allVersions: true },
       call,
     );
   };

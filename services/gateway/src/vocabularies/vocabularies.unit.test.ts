@@ -1,0 +1,86 @@
+import { Readable } from 'node:stream';
+import { describe, expect, test } from '@jest/globals';
+import { anonymous } from '@kr/caller';
+import { ServiceError } from '@kr/service-error';
+import type { Call } from '../http/endpoint.ts';
+import { listTerms } from './list-terms.ts';
+import { readTerm } from './read-term.ts';
+
+function callOf(params: Record<string, string>, query = ''): Call {
+  return {
+    params,
+    query: new URLSearchParams(query),
+    path: `/api/vocabularies/${params['type']}`,
+    headers: {},
+    method: 'GET',
+    body: undefined,
+    rawBody: Buffer.alloc(0),
+    bytes: Readable.from([]),
+    principal: anonymous('request'),
+    baseUrl: 'http://here',
+    signal: new AbortController().signal,
+  };
+}
+
+async function list(type: string, query = '') {
+  const reply = await listTerms({ pageMaxSize: 1000 })(callOf({ type }, query));
+  if (reply.as !== 'json') throw new Error('a listing is JSON');
+  const { hits, links } = reply.body as {
+    hits: { hits: { id: string }[]; total: number };
+    links: Record<string, string>;
+  };
+  return { ids: hits.hits.map(({ id }) => id), total: hits.total, links };
+}
+
+async function failure(call: Promise<unknown>): Promise<[string, string]> {
+  const { kind, message } = ServiceError.from(await call.catch((thrown: unknown) => thrown));
+  return [kind, message];
+}
+
+describe('vocabularies', () => {
+  test('show an entry with its address', async () => {
+    const reply = await readTerm()(callOf({ type: 'resourcetypes', id: 'dataset' }));
+    expect(reply).toMatchObject({
+      status: 200,
+      body: {
+        id: 'dataset',
+        links: { self: 'http://here/api/vocabularies/resourcetypes/dataset' },
+        revision_id: 1,
+        title: { en: 'Dataset' },
+        icon: 'table',
+        tags: ['depositable', 'linkable'],
+        type: 'resourcetypes',
+      },
+    });
+  });
+
+  test('have no entry of an unknown id, and there is none of an unknown name', async () => {
+    const asked = [
+      readTerm()(callOf({ type: 'resourcetypes', id: 'nothing' })),
+      readTerm()(callOf({ type: 'nothing', id: 'dataset' })),
+      readTerm()(callOf({ type: 'toString', id: 'length' })),
+      listTerms({ pageMaxSize: 10 })(callOf({ type: 'nothing' })),
+    ];
+    expect(await Promise.all(asked.map(failure))).toEqual([
+      ['not_found', 'The persistent identifier does not exist.'],
+      ['not_found', 'Not found.'],
+      ['not_found', 'Not found.'],
+      ['not_found', 'Not found.'],
+    ]);
+  });
+
+  test('are listed in pages', async () => {
+    const { ids, total, links } = await list('titletypes', 'size=3&page=2');
+    expect([ids.length, total, Object.keys(links)]).toEqual([1, 4, ['self', 'prev']]);
+  });
+
+  test.each([
+    ['suggest=port', ['por']],
+    ['q=PORTUGUESE', ['por']],
+    ['q=pórt', ['por']],
+    ['suggest=no such language', []],
+  ])('find entries by %s', async (query, expected) => {
+    const { ids } = await list('languages', `size=1000&${query}`);
+    expect(ids.filter((id) => id === 'por')).toEqual(expected);
+  });
+});
