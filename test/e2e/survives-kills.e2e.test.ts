@@ -53,14 +53,19 @@ async function stateOf(one: PackageOfResources): Promise<'published' | 'draft' |
   return answers.every(({ status }) => status === 404) ? 'draft' : undefined;
 }
 
-const VICTIMS = ['gateway', 'records', 'packages', 'files', 'access-links', 'search', 'nats'] as const;
-const ROUNDS = VICTIMS.flatMap((victim) => [10, 50].map((afterMs) => ({ victim, afterMs })));
+const PARTS = ['gateway', 'records', 'packages', 'files', 'access-links', 'search', 'nats'] as const;
+const GROUPS: { who: string; victims: readonly (typeof PARTS)[number][] }[] = [
+  ...PARTS.map((part) => ({ who: part, victims: [part] })),
+  { who: 'packages and records', victims: ['packages', 'records'] },
+  { who: 'all at once', victims: PARTS },
+];
+const ROUNDS = GROUPS.flatMap((group) => [10, 50].map((afterMs) => ({ ...group, afterMs })));
 
 describe('kill -9 during an upload and three publications', () => {
   test.each(ROUNDS)(
-    'of $victim, $afterMs ms in: nothing acknowledged is lost, nothing is half, no lock stays',
-    async ({ victim, afterMs }) => {
-      const title = `Story of ${victim} ${afterMs}`;
+    'of $who, $afterMs ms in: nothing acknowledged is lost, nothing is half, no lock stays',
+    async ({ who, victims, afterMs }) => {
+      const title = `Story of ${who} ${afterMs}`;
       const packages = await Promise.all(
         [1, 2, 3].map((number) => packageOfResources(author, `${title}-${number}`, 3)),
       );
@@ -68,7 +73,7 @@ describe('kill -9 during an upload and three publications', () => {
         json: recordDocument(title, { withFiles: true }),
       });
       const contents = Array.from({ length: FILES }, () => randomBytes(FILE_BYTES));
-      const pid = system.pid(victim);
+      const pids = new Map(victims.map((victim) => [victim, system.pid(victim)]));
       const patient = persistentClient(author);
       const watch = watchPublications(anonymous, packages);
 
@@ -80,9 +85,12 @@ describe('kill -9 during an upload and three publications', () => {
         ),
       );
       await sleep(afterMs);
-      system.kill(victim, 'SIGKILL');
+      for (const victim of victims) system.kill(victim, 'SIGKILL');
       const answers = await Promise.all(publishing);
-      await until(() => ![undefined, pid].includes(system.pid(victim)), { timeoutMs: 20_000 });
+      await until(
+        () => victims.every((victim) => ![undefined, pids.get(victim)].includes(system.pid(victim))),
+        { timeoutMs: 30_000, what: 'the restart' },
+      );
 
       // What was acknowledged is there; what was not is there wholly or not at all.
       const settled = () =>
