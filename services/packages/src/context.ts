@@ -13,7 +13,7 @@ import type { Logger } from '@kr/telemetry';
 import type { PackagesConfig } from './config.ts';
 import { type Observations, observations } from './observations.ts';
 import { packageKind } from './package-kind.ts';
-import { type Database, openDatabase, type Tx } from './store/prisma.ts';
+import { type Database, openDatabases, type Tx } from './store/prisma.ts';
 
 /** Everything that handlers may reach. */
 export interface PackagesContext {
@@ -38,7 +38,7 @@ export interface PackagesContext {
 export function openContext(config: PackagesConfig, logger: Logger): PackagesContext {
   const now = () => new Date();
   const self = servicePrincipal('packages');
-  const database = openDatabase(config.databaseUrl);
+  const { database, quick } = openDatabases(config.databaseUrl);
   const bus = connectBus({ servers: config.natsUrl, name: 'packages', logger });
   const relay = startRelay({
     databaseUrl: config.databaseUrl,
@@ -59,7 +59,7 @@ export function openContext(config: PackagesConfig, logger: Logger): PackagesCon
     database,
     lifecycle: lifecycleContext({
       kind: packageKind,
-      database,
+      database: quick,
       now,
       newId: newEntityId,
       doiPrefix: config.doiPrefix,

@@ -9,7 +9,7 @@ import { recordKind } from './record-kind.ts';
 import { bucketCounts } from './services/bucket-counts.ts';
 import { packageIds } from './services/package-ids.ts';
 import { publicationDecisions } from './services/publication-decisions.ts';
-import { type Database, openDatabase, type Tx } from './store/prisma.ts';
+import { type Database, openDatabases, type Tx } from './store/prisma.ts';
 
 /** What the handlers of records' own RPCs and the consumers reach. */
 export interface RecordsContext {
@@ -31,7 +31,7 @@ const SELF: Principal = servicePrincipal('records');
 
 /** Opens the database and the connections to the other services; none of them has to be there yet. */
 export function openContext(config: RecordsConfig, logger: Logger): OpenContext {
-  const database = openDatabase(config.databaseUrl);
+  const { database, quick } = openDatabases(config.databaseUrl);
   const bus = connectBus({ servers: config.natsUrl, name: 'records', logger });
   const relay: Relay = startRelay({
     databaseUrl: config.databaseUrl,
@@ -51,7 +51,7 @@ export function openContext(config: RecordsConfig, logger: Logger): OpenContext 
 
   const lifecycle = lifecycleContext<Tx>({
     kind: recordKind,
-    database,
+    database: quick,
     now: () => new Date(),
     newId: newEntityId,
     doiPrefix: config.doiPrefix,

@@ -1,17 +1,31 @@
+import { ONE_PLAN, type RawSql, statementNames, withQuickReads } from '@kr/database';
 import { PrismaPg } from '@prisma/adapter-pg';
+import { Pool } from 'pg';
 import { type Prisma, PrismaClient } from '../gen/prisma/client.ts';
 
 export type Database = PrismaClient;
 export type Tx = Prisma.TransactionClient;
 
+export interface Databases {
+  database: Database;
+  /** The same, quicker where it reads outside transactions. */
+  quick: RawSql<Tx>;
+}
+
 /** One pool for each process. The limits keep a stuck client from holding locks that others wait for. */
-export function openDatabase(databaseUrl: URL): Database {
-  return new PrismaClient({
-    adapter: new PrismaPg({
-      connectionString: databaseUrl.href,
-      max: 10,
-      idleTimeoutMillis: 30_000,
-      options: '-c statement_timeout=5s -c lock_timeout=3s -c idle_in_transaction_session_timeout=10s',
-    }),
+export function openDatabases(databaseUrl: URL): Databases {
+  const pool = new Pool({
+    connectionString: databaseUrl.href,
+    max: 10,
+    idleTimeoutMillis: 10_000,
+    options: `-c statement_timeout=5s -c lock_timeout=3s -c idle_in_transaction_session_timeout=10s ${ONE_PLAN}`,
   });
+  const statementNameGenerator = statementNames();
+  const adapter = new PrismaPg(pool, { statementNameGenerator, disposeExternalPool: true });
+  const database = new PrismaClient({ adapter });
+  return { database, quick: withQuickReads<Tx>(database, pool, statementNameGenerator) };
+}
+
+export function openDatabase(databaseUrl: URL): Database {
+  return openDatabases(databaseUrl).database;
 }

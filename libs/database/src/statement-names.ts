@@ -1,0 +1,23 @@
+import { createHash } from 'node:crypto';
+
+/** A session option: a named statement is planned once and not again for each set of values. */
+export const ONE_PLAN = '-c plan_cache_mode=force_generic_plan';
+
+/** The name of a statement by its text; empty for one that is not to be kept. */
+export type StatementNames = (query: { sql: string }) => string;
+
+/** What a connection keeps costs memory there, and texts that are put together at run time may be without number. */
+const MOST_NAMES = 200;
+
+/** Gives each text its name, the same in every process: for the `statementNameGenerator` of Prisma's adapter. */
+export function statementNames(): StatementNames {
+  const names = new Map<string, string>();
+  return ({ sql }) => {
+    const known = names.get(sql);
+    if (known !== undefined) return known;
+    if (names.size >= MOST_NAMES) return '';
+    const name = createHash('sha256').update(sql).digest('base64url').slice(0, 24);
+    names.set(sql, name);
+    return name;
+  };
+}
