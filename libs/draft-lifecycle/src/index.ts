@@ -30,3 +30,4 @@ export type { StoredDocument, StoredFiles, StoredPid } from './stored-document.t
 export { tellChanged } from './tell-changed.ts';
 export { touchParents } from './touch-parents.ts';
 export { transact } from './transact.ts';
+export { validatePublication } from './validate-publication.ts';

@@ -1,3 +1,4 @@
+import type { Issue as IssueMessage } from '@kr/contracts';
 import type { Issue } from '@kr/service-error';
 
 const UNKNOWN = 'Unknown field.';
@@ -23,4 +24,13 @@ export function lasting(issues: readonly Issue[]): Issue[] {
 /** The issues of one part of the document, such as `access`. */
 export function issuesOf(issues: readonly Issue[], part: string): Issue[] {
   return issues.filter(({ field }) => field === part || field.startsWith(`${part}.`));
+}
+
+/** Issues as they cross a process boundary. */
+export function issueMessages(issues: readonly Issue[]): IssueMessage[] {
+  return issues.map(({ field, messages, record }) => ({
+    field,
+    messages: [...messages],
+    record: record ?? '',
+  }));
 }

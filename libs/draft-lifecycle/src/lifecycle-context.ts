@@ -88,5 +88,6 @@ export function assertRevision(ifRevision: string | number, { revision }: { revi
   throw new ServiceError(
     'precondition_failed',
     `Revision id provided(${given}) doesn't match record's one(${revision})`,
+    { currentRevision: revision },
   );
 }

@@ -36,5 +36,7 @@ export interface LifecycleDeps<Tx extends LifecycleSql = LifecycleSql> {
   findElsewhere(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Called after a transaction that wrote events: wakes the relay. */
   nudge(): void;
+  /** Whether everything that was committed by now is sent within that many milliseconds; answers as soon as it is. */
+  eventsSent(wait: { timeoutMs: number; signal?: AbortSignal }): Promise<boolean>;
   logger: Logger;
 }

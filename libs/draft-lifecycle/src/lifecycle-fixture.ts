@@ -113,6 +113,7 @@ export async function lifecycleFixture() {
     },
     findElsewhere: async (ids) => new Set(ids.filter((id) => world.elsewhere.has(id))),
     nudge: () => undefined,
+    eventsSent: async () => true,
     logger: createLogger('test', { write: () => undefined }),
   });
   const handlers = lifecycleHandlers(context);

@@ -1,6 +1,7 @@
 import type { definitions } from '@kr/contracts';
 import type { Handlers } from '@kr/rpc';
 import { authoriseAction } from './authorise-action.ts';
+import { awaitEventsSent } from './await-events-sent.ts';
 import { createDraft } from './create-draft.ts';
 import { createVersion } from './create-version.ts';
 import { deleteDraft } from './delete-draft.ts';
@@ -43,5 +44,6 @@ export function lifecycleHandlers<Tx extends LifecycleSql>(context: LifecycleCon
     FetchForIndex: fetchForIndex(context),
     ListIds: listIds(context),
     FindIds: findIds(context),
+    AwaitEventsSent: awaitEventsSent(context),
   };
 }

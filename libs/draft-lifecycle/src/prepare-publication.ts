@@ -1,6 +1,7 @@
 import type { PreparePublicationRequest__Output, PreparePublicationResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
 import { loadEntities, lockEntities } from './entity-store.ts';
+import { issueMessages } from './issue-rules.ts';
 import type { LifecycleContext } from './lifecycle-context.ts';
 import type { FileCounts } from './lifecycle-deps.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
@@ -8,7 +9,7 @@ import { onPrepare } from './participant-rules.ts';
 import { lockParticipant, type Participant, writeParticipant } from './participant-store.ts';
 import { assertService } from './permission.ts';
 import { planPublication } from './publication-rules.ts';
-import { problemsOf, stagedForm } from './publishable.ts';
+import { issuesOfPlan, stagedForm } from './publishable.ts';
 import { stageForms } from './staging-store.ts';
 import { transact } from './transact.ts';
 
@@ -49,11 +50,7 @@ async function voteOn<Tx extends LifecycleSql>(
   const plan = planPublication(request, await loadEntities(tx, ids));
   if (plan.blockedBy !== null) return { blockedBy: plan.blockedBy };
   const counts = countsOf(request);
-  const problems = await problemsOf(context, tx, plan.drafts, counts);
-  const issues = [
-    ...plan.issues,
-    ...plan.drafts.flatMap(({ id }) => (problems.get(id) ?? []).map((issue) => ({ ...issue, record: id }))),
-  ];
+  const issues = await issuesOfPlan(context, tx, plan, counts);
 
   const now = context.now();
   const isPrepared = issues.length === 0;
@@ -78,11 +75,7 @@ async function voteOn<Tx extends LifecycleSql>(
 function answer({ state, issues, stagedIds, unchangedIds }: Participant): PreparePublicationResponse {
   return {
     isPrepared: state === 'prepared' || state === 'applied',
-    issues: issues.map(({ field, messages, record }) => ({
-      field,
-      messages: [...messages],
-      record: record ?? '',
-    })),
+    issues: issueMessages(issues),
     stagedIds: [...stagedIds],
     unchangedIds: [...unchangedIds],
   };

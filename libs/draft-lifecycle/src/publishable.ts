@@ -4,6 +4,7 @@ import type { Entity } from './entity.ts';
 import { type FileCounts, type LifecycleDeps, NO_FILES } from './lifecycle-deps.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import { externalDoi, takenDoi } from './pids-rules.ts';
+import type { PublicationPlan } from './publication-rules.ts';
 import { publishedDocument, publishIssues } from './publish-rules.ts';
 import type { StagedForm } from './staging-store.ts';
 
@@ -29,6 +30,20 @@ export async function problemsOf<Tx extends LifecycleSql>(
       ];
     }),
   );
+}
+
+/** Everything that keeps what a request names from being published, each with the entity it is about. */
+export async function issuesOfPlan<Tx extends LifecycleSql>(
+  deps: Pick<LifecycleDeps<Tx>, 'kind'>,
+  sql: LifecycleSql,
+  { drafts, issues }: Pick<PublicationPlan, 'drafts' | 'issues'>,
+  counts: ReadonlyMap<string, FileCounts>,
+): Promise<Issue[]> {
+  const problems = await problemsOf(deps, sql, drafts, counts);
+  return [
+    ...issues,
+    ...drafts.flatMap(({ id }) => (problems.get(id) ?? []).map((issue) => ({ ...issue, record: id }))),
+  ];
 }
 
 /** The form of a draft that will be shown. */

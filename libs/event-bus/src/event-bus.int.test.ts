@@ -28,6 +28,7 @@ import {
 
 const SAVED = 'knowledge.records.draft.saved';
 const DELETED = 'knowledge.records.draft.deleted';
+const CHANGED = 'knowledge.records.record.changed';
 const logger = createLogger('event-bus-test');
 
 let nats: TestNats;
@@ -447,6 +448,133 @@ describe('consumer', () => {
     await write(...events);
     await until(async () => seen.length >= 500 && (await consumer.pending()) === 0, { timeoutMs: 10_000 });
     expect(seen.toSorted()).toEqual(events.map(({ revision }) => `a@${revision}`).sort());
+  });
+});
+
+describe('who waits for what was written', () => {
+  const sent = (relay: Relay, timeoutMs = 5_000) => relay.whenSent(querier(), { timeoutMs });
+
+  test('hears that it is sent as soon as it is, and at once when there is nothing', async () => {
+    const relay = relayFor('records');
+    expect(await sent(relay)).toBe(true);
+    for (let n = 1; n <= 100; n += 1) {
+      await write(saved('a', n));
+      expect(await sent(relay)).toBe(true);
+      expect(await unpublished()).toBe(0);
+    }
+    expect((await streamed()).length).toBe(100);
+  });
+
+  test('waits for a lower id that was committed after a higher one was sent', async () => {
+    const relay = relayFor('records');
+    const slow = await session();
+    await slow.query('begin');
+    await appendEvents(executor(slow), [saved('slow', 1)]);
+    await write(saved('quick', 1));
+    // What is not committed is nobody's to wait for.
+    expect(await sent(relay)).toBe(true);
+    await proxy.cut();
+    await slow.query('commit');
+    expect(await sent(relay, 200)).toBe(false);
+    await proxy.open();
+    expect(await sent(relay, 10_000)).toBe(true);
+    expect(await streamed()).toEqual(['quick@1', 'slow@1']);
+  });
+
+  test('hears of what the relay of another process has sent', async () => {
+    relayFor('first');
+    await until(async () => (await lockHolders()).length === 1, { timeoutMs: 5_000 });
+    const standingBy = relayFor('second');
+    await write(saved('a', 1));
+    expect(await sent(standingBy)).toBe(true);
+    expect(await streamed()).toEqual(['a@1']);
+  });
+
+  test('waits no longer than it wants to', async () => {
+    const relay = relayFor('records');
+    await proxy.cut();
+    await write(saved('a', 1));
+    const start = performance.now();
+    const consumer = consumerFor('c', [SAVED], async () => {});
+    expect(await sent(relay, 300)).toBe(false);
+    expect(await consumer.whenCaughtUp({ timeoutMs: 300 })).toBe(false);
+    expect(performance.now() - start).toBeLessThan(1_500);
+  });
+
+  test('hears that everything sent before was handled, whatever else is in the stream', async () => {
+    const relay = relayFor('records');
+    const seen = new Set<string>();
+    const consumer = consumerFor('c', [SAVED, CHANGED], async (events) => {
+      await new Promise((resolve) => setTimeout(resolve, 20 * Math.random()));
+      for (const event of events) seen.add(nameOf(event));
+    });
+    for (let n = 1; n <= 200; n += 1) {
+      const foreign = n % 3 === 0 ? [deleted('x', n), deleted('y', n)] : [];
+      await write(saved('a', n), ...foreign);
+      expect(await sent(relay)).toBe(true);
+      const start = performance.now();
+      expect(await consumer.whenCaughtUp({ timeoutMs: 5_000 })).toBe(true);
+      expect(seen).toContain(`a@${n}`);
+      expect(performance.now() - start).toBeLessThan(2_000);
+    }
+  });
+
+  test('does not wait for what others write meanwhile', async () => {
+    const relay = relayFor('records');
+    const seen = new Set<string>();
+    const consumer = consumerFor('c', [SAVED], async (events) => {
+      for (const event of events) seen.add(nameOf(event));
+    });
+    let isOver = false;
+    const others = (async () => {
+      for (let n = 1; !isOver; n += 1) {
+        await write(...Array.from({ length: 20 }, (_, m) => saved(`other-${m}`, n)));
+        relay.nudge();
+      }
+    })();
+    for (let n = 1; n <= 30; n += 1) {
+      await write(saved('mine', n));
+      expect(await sent(relay)).toBe(true);
+      expect(await consumer.whenCaughtUp({ timeoutMs: 5_000 })).toBe(true);
+      expect(seen).toContain(`mine@${n}`);
+    }
+    isOver = true;
+    await others;
+  });
+
+  test('does not wait for an event that failed and is tried again later', async () => {
+    const relay = relayFor('records');
+    const seen = new Set<string>();
+    const handle = async (events: ReceivedEvent<typeof SAVED>[]) => {
+      if (events.some(({ aggregateId }) => aggregateId === 'bad')) throw new Error('cannot be');
+      for (const event of events) seen.add(nameOf(event));
+    };
+    const consumer = consumerFor('c', [SAVED], handle, { retryDelaysMs: [60_000] });
+    await write(saved('bad', 1));
+    expect(await sent(relay)).toBe(true);
+    expect(await consumer.whenCaughtUp({ timeoutMs: 5_000 })).toBe(true);
+    for (let n = 1; n <= 20; n += 1) {
+      await write(saved('a', n));
+      expect(await sent(relay)).toBe(true);
+      expect(await consumer.whenCaughtUp({ timeoutMs: 5_000 })).toBe(true);
+      expect(seen).toContain(`a@${n}`);
+    }
+  });
+
+  test('waits for what another process of the same name has in hand', async () => {
+    const relay = relayFor('records');
+    const seen = new Set<string>();
+    const handle = async (events: ReceivedEvent<typeof SAVED>[]) => {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      for (const event of events) seen.add(nameOf(event));
+    };
+    const consumers = [consumerFor('c', [SAVED], handle), consumerFor('c', [SAVED], handle)];
+    for (let n = 1; n <= 60; n += 1) {
+      await write(saved('a', n), saved('b', n), saved('c', n));
+      expect(await sent(relay)).toBe(true);
+      expect(await consumers[n % 2]?.whenCaughtUp({ timeoutMs: 5_000 })).toBe(true);
+      expect([...'abc'].filter((id) => !seen.has(`${id}@${n}`))).toEqual([]);
+    }
   });
 });
 

@@ -5,9 +5,11 @@ import { type Consumer as JetStreamConsumer, type JsMsg, jetstreamManager } from
 import type { SqlExecutor } from './append-events.ts';
 import { createBell } from './bell.ts';
 import type { BusConnection } from './bus-connection.ts';
+import { caughtUp, createHoldings, type Holdings } from './consumer-progress.ts';
 import { keepDeadLetter } from './dead-letter.ts';
 import { ACK_WAIT_MS, ensureConsumer, MAX_ACK_PENDING } from './ensure-consumer.ts';
 import { ensureStream, STREAM } from './ensure-stream.ts';
+import type { Wait } from './news.ts';
 import { backOffMs, pause } from './pause.ts';
 import { decodeEvent, eventIdOf, type ReceivedEvent } from './received-event.ts';
 
@@ -33,6 +35,11 @@ export interface ConsumerOptions<Subject extends EventSubject> {
 export interface Consumer {
   /** How many events of its subjects it has not done yet. @throws Error while the bus cannot be reached */
   pending(): Promise<number>;
+  /**
+   * Whether everything that the stream holds at the moment of the call is done within the time, by this or another
+   * process under the same name; answers as soon as it is. What failed and waits for its next try is left out.
+   */
+  whenCaughtUp(wait: Wait): Promise<boolean>;
   /** Finishes the batch at hand and gives the rest back. May be called twice. */
   stop(): Promise<void>;
 }
@@ -49,6 +56,7 @@ const RETRY_DELAYS_MS = [1_000, 5_000, 15_000, 60_000, 300_000, 300_000, 300_000
 export function startConsumer<Subject extends EventSubject>(options: ConsumerOptions<Subject>): Consumer {
   const { connection, durable, subjects, logger } = options;
   const stopping = new AbortController();
+  const holdings = createHoldings(Date.now);
 
   const keepConsuming = async () => {
     for (let failures = 0; !stopping.signal.aborted; ) {
@@ -57,7 +65,7 @@ export function startConsumer<Subject extends EventSubject>(options: ConsumerOpt
         await ensureStream(bus);
         const consumer = await ensureConsumer(bus, durable, subjects);
         failures = 0;
-        await consume(consumer, options, stopping.signal);
+        await consume(consumer, { ...options, holdings }, stopping.signal);
       } catch (error) {
         failures += 1;
         if (!stopping.signal.aborted)
@@ -75,6 +83,8 @@ export function startConsumer<Subject extends EventSubject>(options: ConsumerOpt
       const info = await consumers.info(STREAM, durable);
       return info.num_pending + info.num_ack_pending;
     },
+    whenCaughtUp: ({ timeoutMs, signal = stopping.signal }) =>
+      caughtUp({ connection, durable, subjects, holdings }, { timeoutMs, signal }),
     stop: async () => {
       stopping.abort();
       await running;
@@ -82,10 +92,15 @@ export function startConsumer<Subject extends EventSubject>(options: ConsumerOpt
   };
 }
 
+/** What the parts of one consumer share. */
+interface Work<Subject extends EventSubject> extends ConsumerOptions<Subject> {
+  holdings: Holdings;
+}
+
 /** Consumes until the signal, the loss of the connection, or the loss of the consumer on the server. */
 async function consume<Subject extends EventSubject>(
   consumer: JetStreamConsumer,
-  options: ConsumerOptions<Subject>,
+  options: Work<Subject>,
   stopping: AbortSignal,
 ): Promise<void> {
   const { connection, maxBatch = 100 } = options;
@@ -102,6 +117,7 @@ async function consume<Subject extends EventSubject>(
     max_messages: MAX_ACK_PENDING,
     abort_on_missing_resource: true,
     callback: (message) => {
+      options.holdings.take(message.info.streamSequence);
       waiting.push(message);
       bell.ring();
     },
@@ -119,6 +135,7 @@ async function consume<Subject extends EventSubject>(
       if (waiting.length === 0) await bell.heard();
       batch = waiting.splice(0, maxBatch);
       await settle(batch, options, signal);
+      options.holdings.release(batch.map(({ info }) => info.streamSequence));
       batch = [];
     }
   } finally {
@@ -126,6 +143,7 @@ async function consume<Subject extends EventSubject>(
     clearInterval(keepAlive);
     await messages.close();
     for (const message of waiting) message.nak();
+    options.holdings.releaseAll();
   }
   const error = await closed;
   if (error instanceof Error && !stopping.aborted) throw error;
@@ -134,7 +152,7 @@ async function consume<Subject extends EventSubject>(
 /** Answers every message of a batch: done, again later, or never. Unanswered ones come back by themselves. */
 async function settle<Subject extends EventSubject>(
   batch: readonly JsMsg[],
-  options: ConsumerOptions<Subject>,
+  options: Work<Subject>,
   signal: AbortSignal,
 ): Promise<void> {
   const fresh: Delivery<Subject>[] = [];
@@ -164,7 +182,7 @@ interface Delivery<Subject extends EventSubject> {
 
 async function settleTogether<Subject extends EventSubject>(
   deliveries: readonly Delivery<Subject>[],
-  options: ConsumerOptions<Subject>,
+  options: Work<Subject>,
   signal: AbortSignal,
 ): Promise<void> {
   const [first] = deliveries;
@@ -188,7 +206,7 @@ async function settleTogether<Subject extends EventSubject>(
 /** Runs the handler, waiting out what is transient. Answers with what it threw. */
 async function handle<Subject extends EventSubject>(
   deliveries: readonly Delivery<Subject>[],
-  { handleBatch, durable, logger }: ConsumerOptions<Subject>,
+  { handleBatch, durable, logger }: Work<Subject>,
   signal: AbortSignal,
 ): Promise<unknown> {
   const events = deliveries.map(({ event }) => event);
@@ -212,7 +230,7 @@ async function handle<Subject extends EventSubject>(
 async function retryOrGiveUp<Subject extends EventSubject>(
   message: JsMsg,
   error: unknown,
-  options: ConsumerOptions<Subject>,
+  options: Work<Subject>,
 ): Promise<void> {
   const { durable, logger, retryDelaysMs = RETRY_DELAYS_MS } = options;
   const delayMs = retryDelaysMs[message.info.deliveryCount - 1];
@@ -221,13 +239,14 @@ async function retryOrGiveUp<Subject extends EventSubject>(
     { err: error, durable, event: eventIdOf(message), subject: message.subject, delayMs },
     'event failed, trying later',
   );
+  options.holdings.park(message.info.streamSequence, delayMs);
   message.nak(delayMs);
 }
 
 async function giveUp<Subject extends EventSubject>(
   message: JsMsg,
   error: unknown,
-  { durable, logger, database, retryDelaysMs = RETRY_DELAYS_MS }: ConsumerOptions<Subject>,
+  { durable, logger, database, retryDelaysMs = RETRY_DELAYS_MS }: Work<Subject>,
 ): Promise<void> {
   const reason = error instanceof Error ? error.message : String(error);
   try {

@@ -2,8 +2,11 @@ import type { Logger } from '@kr/telemetry';
 import { Client } from 'pg';
 import { type Bell, createBell } from './bell.ts';
 import type { BusConnection } from './bus-connection.ts';
+import type { SqlQuerier } from './claim-events.ts';
+import { createNews, type News, type Wait } from './news.ts';
 import { createPublisher, type Publisher } from './outbox-publisher.ts';
 import { createOutboxReader, type OutboxReader } from './outbox-reader.ts';
+import { outboxSent } from './outbox-sent.ts';
 import { backOffMs, pause, waitAtMost } from './pause.ts';
 
 export interface RelayOptions {
@@ -18,6 +21,11 @@ export interface RelayOptions {
 export interface Relay {
   /** Says that something was committed; the relay looks at once. Cheap, may be called at any time. */
   nudge(): void;
+  /**
+   * Whether everything that was committed before the call is in the stream within the time; answers as soon as it is.
+   * Whichever process sends it counts.
+   */
+  whenSent(database: SqlQuerier, wait: Wait): Promise<boolean>;
   /** Finishes what is being sent, within two seconds, and disconnects. May be called twice. */
   stop(): Promise<void>;
 }
@@ -40,6 +48,7 @@ export function startRelay(options: RelayOptions): Relay {
   const bell = createBell();
   stopping.signal.addEventListener('abort', bell.ring);
   const publisher = createPublisher(natsConnection, source, bell.ring);
+  const flagged = createNews();
   let session: Client | undefined;
 
   const keepRelaying = async () => {
@@ -59,7 +68,7 @@ export function startRelay(options: RelayOptions): Relay {
         const reader = createOutboxReader(client);
         failures = 0;
         await standBy(reader, stopping.signal);
-        await relayOutbox({ reader, publisher, bell, logger, signal: stopping.signal });
+        await relayOutbox({ reader, publisher, bell, flagged, logger, signal: stopping.signal });
       } catch (error) {
         failures += 1;
         if (!stopping.signal.aborted)
@@ -74,6 +83,7 @@ export function startRelay(options: RelayOptions): Relay {
 
   return {
     nudge: bell.ring,
+    whenSent: (database, wait) => outboxSent(database, { nudge: bell.ring, flagged }, wait),
     stop: async () => {
       stopping.abort();
       await waitAtMost(STOP_GRACE_MS, running);
@@ -94,12 +104,14 @@ interface Work {
   reader: OutboxReader;
   publisher: Publisher;
   bell: Bell;
+  /** Announced when rows were flagged. */
+  flagged: News;
   logger: Logger;
   signal: AbortSignal;
 }
 
 /** Sends batch after batch, sleeping while there is nothing. Ends with the signal or with the database connection. */
-async function relayOutbox({ reader, publisher, bell, logger, signal }: Work): Promise<void> {
+async function relayOutbox({ reader, publisher, bell, flagged, logger, signal }: Work): Promise<void> {
   let failures = 0;
   let pollMs = POLL_MS.busy;
   let nextSweepAt = 0;
@@ -109,6 +121,7 @@ async function relayOutbox({ reader, publisher, bell, logger, signal }: Work): P
       pollMs = POLL_MS.busy;
       const { published, error, streamCreated } = await publisher.publish(rows, signal);
       await reader.markPublished(published);
+      if (published.length > 0) flagged.announce();
       const lost = streamCreated === undefined ? 0 : await reader.noteStream(streamCreated);
       if (lost > 0)
         logger.warn({ events: lost }, 'the stream is a new one, sending again what the lost one held');

@@ -3,7 +3,7 @@ import { isErrorKind, ServiceError } from '@kr/service-error';
 
 /** A ServiceError as a message; anything else thrown is `internal` and says nothing of itself. */
 export function toErrorDetail(thrown: unknown): ErrorDetail {
-  const { kind, message, issues, code, retryAfterMs } = ServiceError.from(thrown);
+  const { kind, message, issues, code, retryAfterMs, currentRevision } = ServiceError.from(thrown);
   return {
     kind,
     message,
@@ -14,6 +14,7 @@ export function toErrorDetail(thrown: unknown): ErrorDetail {
     })),
     code: code ?? '',
     retryAfterMs: retryAfterMs ?? 0,
+    currentRevision: String(currentRevision ?? 0),
   };
 }
 
@@ -25,5 +26,6 @@ export function fromErrorDetail(detail: ErrorDetail__Output): ServiceError {
     ),
     code: detail.code === '' ? undefined : detail.code,
     retryAfterMs: detail.retryAfterMs === 0 ? undefined : detail.retryAfterMs,
+    currentRevision: Number(detail.currentRevision) === 0 ? undefined : Number(detail.currentRevision),
   });
 }

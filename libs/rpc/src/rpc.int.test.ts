@@ -29,6 +29,7 @@ afterEach(async () => {
 
 const answers: Handlers<Publications> = {
   Publish: async ({ id }) => ({ publicationId: `x-${id}` }),
+  Validate: async () => ({ problems: [] }),
   ResolvePublications: async () => ({ decisions: [] }),
 };
 

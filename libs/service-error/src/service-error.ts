@@ -17,6 +17,8 @@ export interface ServiceErrorOptions {
   code?: string | undefined;
   /** Milliseconds after which a repeat may succeed. */
   retryAfterMs?: number | undefined;
+  /** The change number that the entity has, where another one was demanded. */
+  currentRevision?: number | undefined;
   /** For the log only; never leaves the process. */
   cause?: unknown;
 }
@@ -28,6 +30,7 @@ export class ServiceError extends Error {
   readonly issues: readonly Issue[];
   readonly code?: string;
   readonly retryAfterMs?: number;
+  readonly currentRevision?: number;
 
   constructor(kind: ErrorKind, message: string, options: ServiceErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -35,6 +38,7 @@ export class ServiceError extends Error {
     this.issues = options.issues ?? [];
     if (options.code !== undefined) this.code = options.code;
     if (options.retryAfterMs !== undefined) this.retryAfterMs = options.retryAfterMs;
+    if (options.currentRevision !== undefined) this.currentRevision = options.currentRevision;
   }
 
   /**

@@ -14,6 +14,7 @@ import { readDraft } from './drafts/read-draft.ts';
 import { readReview } from './drafts/read-review.ts';
 import { reservePid } from './drafts/reserve-pid.ts';
 import { updateDraft } from './drafts/update-draft.ts';
+import { validateDraft } from './drafts/validate-draft.ts';
 import type { FilesDeps } from './files/authorise-files.ts';
 import { commitUpload } from './files/commit-upload.ts';
 import type { ContentPlane } from './files/content-plane.ts';
@@ -111,6 +112,7 @@ function entityRoutes(kind: Kind, { clients, contentPlane, limits }: RoutesDeps)
     row('DELETE', draft, 'token', '-', 'entity', deleteDraft(deps)),
     row('POST', `${draft}/actions/publish`, 'token', '-', 'entity', publishDraft(deps)),
     row('GET', `${draft}/review`, 'token', '-', 'json', readReview(deps)),
+    row('POST', `${draft}/actions/validate`, 'token', '-', 'json', validateDraft(deps)),
     row('POST', `${draft}/actions/files-import`, 'token', '-', 'json', importFiles(ofDraft)),
     row('POST', `${draft}/pids/:scheme`, 'token', '-', 'entity', reservePid(deps)),
     row('DELETE', `${draft}/pids/:scheme`, 'token', '-', 'entity', discardPid(deps)),

@@ -72,6 +72,7 @@ export function openContext(config: PackagesConfig, logger: Logger): PackagesCon
         return new Set(found.ids);
       },
       nudge: () => relay.nudge(),
+      eventsSent: (wait) => relay.whenSent(database, wait),
       logger,
     }),
     records,

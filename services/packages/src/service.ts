@@ -29,6 +29,7 @@ import { forgetPublications } from './publish/forget-publications.ts';
 import { openPublishing, type Publishing } from './publish/open-publishing.ts';
 import { publish } from './publish/publish.ts';
 import { resolvePublications } from './publish/resolve-publications.ts';
+import { validate } from './publish/validate.ts';
 import { addResources } from './resources/add-resources.ts';
 import { importResources } from './resources/import-resources.ts';
 import { listResources } from './resources/list-resources.ts';
@@ -62,9 +63,13 @@ function packageRpcs(context: PackagesContext): Handlers<Definitions['packages']
   };
 }
 
-function publicationRpcs(publishing: Publishing): Handlers<Definitions['publications']> {
+function publicationRpcs(
+  context: PackagesContext,
+  publishing: Publishing,
+): Handlers<Definitions['publications']> {
   return {
     Publish: publish(publishing.publish),
+    Validate: validate(context),
     ResolvePublications: resolvePublications(publishing.resolve),
   };
 }
@@ -92,7 +97,7 @@ export async function startPackagesService(config: PackagesConfig, logger: Logge
     services: [
       { definition: definitions.lifecycle, handlers: lifecycleRpcs(context) },
       { definition: definitions.packages, handlers: packageRpcs(context) },
-      { definition: definitions.publications, handlers: publicationRpcs(publishing) },
+      { definition: definitions.publications, handlers: publicationRpcs(context, publishing) },
     ],
     host: config.grpcHost,
     port: config.grpcPort,

@@ -62,6 +62,7 @@ export function openContext(config: RecordsConfig, logger: Logger): OpenContext 
     // Only the wording of a "not found" hangs on it.
     findElsewhere: (ids) => findPackageIds(ids).catch(() => new Set<string>()),
     nudge: relay.nudge,
+    eventsSent: (wait) => relay.whenSent(database, wait),
     logger,
   });
   return {

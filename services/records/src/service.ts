@@ -9,6 +9,7 @@ import {
   lifecycleHandlers,
   preparePublication,
   startJanitor,
+  validatePublication,
 } from '@kr/draft-lifecycle';
 import { type Consumer, MIGRATIONS as EVENT_BUS, startConsumer } from '@kr/event-bus';
 import { startHealth } from '@kr/health';
@@ -37,6 +38,7 @@ export interface RecordsService {
 function rpcs(context: RecordsContext): Handlers<Definitions['records']> {
   return {
     PreparePublication: preparePublication(context.lifecycle),
+    ValidateRecords: validatePublication(context.lifecycle),
     DecidePublication: decidePublication(context.lifecycle),
     AssociateRecords: associateRecords(context),
     DissociateRecords: dissociateRecords(context),

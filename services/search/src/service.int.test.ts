@@ -10,6 +10,7 @@ import {
   MIGRATIONS,
   newEvent,
   type OutboxEvent,
+  type Relay,
   startRelay,
 } from '@kr/event-bus';
 import { createClient, serve } from '@kr/rpc';
@@ -26,18 +27,24 @@ const ANN: Principal = { ...anonymous('request'), userId: 'ann' };
 const logger = createLogger('test', new Writable({ write: (_chunk, _encoding, done) => done() }));
 
 /** Serves `entities` as the records and packages services would. */
-async function startPeer(audience: 'records' | 'packages', entities: EntityTraits[]) {
+async function startPeer(
+  audience: 'records' | 'packages',
+  entities: EntityTraits[],
+  whenSent: () => Promise<boolean>,
+) {
   const server = await serve({
     services: [
       {
         definition: {
           FetchForIndex: definitions.lifecycle.FetchForIndex,
           ListIds: definitions.lifecycle.ListIds,
+          AwaitEventsSent: definitions.lifecycle.AwaitEventsSent,
         },
         handlers: {
           FetchForIndex: async ({ ids }) => ({
             documents: entities.filter(({ id }) => ids.includes(id)).map(anIndexDocument),
           }),
+          AwaitEventsSent: async () => ({ areSent: await whenSent() }),
           ListIds: async ({ afterId }) => ({
             ids: [...new Set(entities.map(({ id }) => id))].filter((id) => id > afterId).sort(),
           }),
@@ -58,23 +65,25 @@ describe('the search service', () => {
   const packages: EntityTraits[] = [];
   const stops: (() => Promise<unknown>)[] = [];
   let search: ReturnType<typeof createClient<typeof definitions.search>>;
+  let relay: Relay;
+  let outbox: pg.Pool;
   let say: (...events: OutboxEvent[]) => Promise<void>;
 
   beforeAll(async () => {
     const [database, sender, nats] = await Promise.all([freshDatabase(), freshDatabase(), startNats()]);
     stops.push(nats.stop, database.drop, sender.drop);
     const [recordsPeer, packagesPeer] = await Promise.all([
-      startPeer('records', records),
-      startPeer('packages', packages),
+      startPeer('records', records, sent),
+      startPeer('packages', packages, sent),
     ]);
     stops.unshift(recordsPeer.stop, packagesPeer.stop);
     await migrate({ databaseUrl: sender.url, sets: [MIGRATIONS] });
     const bus = connectBus({ servers: nats.url, name: 'sender', logger });
     stops.unshift(bus.close);
-    const relay = startRelay({ databaseUrl: sender.url, natsConnection: bus, source: 'sender', logger });
+    relay = startRelay({ databaseUrl: sender.url, natsConnection: bus, source: 'sender', logger });
     stops.unshift(relay.stop);
     await ensureStream(await bus.whenUp());
-    const outbox = new pg.Pool({ connectionString: sender.url, max: 1 });
+    outbox = new pg.Pool({ connectionString: sender.url, max: 1 });
     outbox.on('error', () => {});
     stops.unshift(() => outbox.end());
     say = async (...events) => {
@@ -97,6 +106,7 @@ describe('the search service', () => {
         packages: { address: packagesPeer.address, key: KEYS.packages },
         searchTimeoutMs: 5_000,
         searchConnections: 2,
+        ownWritesWaitMs: 1_000,
         maxPageSize: 1_000,
         window: 10_000,
         vocabularyDir: '',
@@ -111,6 +121,13 @@ describe('the search service', () => {
   afterAll(async () => {
     for (const stop of stops) await stop();
   });
+
+  /** Both peers write into the one outbox. */
+  const sent = () =>
+    relay.whenSent(
+      { $queryRawUnsafe: async (sql, ...values) => (await outbox.query(sql, values)).rows as never },
+      { timeoutMs: 900 },
+    );
 
   const titlesFound = async (q: string, principal: Principal = anonymous('request')) =>
     (await search.search({ listing: 'LISTING_PUBLISHED', q }, principal)).hits.map(({ id }) => id);
@@ -169,6 +186,23 @@ describe('the search service', () => {
       resource_type: { buckets: [{ key: 'image', doc_count: 2, is_selected: true }], label: 'Resource Type' },
       subject: { buckets: [], label: 'Subjects' },
     });
+  });
+
+  test('lists for callers what they wrote just before', async () => {
+    for (let n = 1; n <= 50; n += 1) {
+      const id = `own-${n}`;
+      records.push({ id, form: 'draft', ownerId: 'bob', title: `title ${n}` });
+      const bob = { ...ANN, userId: 'bob' };
+      await say(
+        newEvent(
+          'knowledge.records.draft.saved',
+          { id, parentId: `parent-of-${id}`, revision: 1 },
+          { aggregateId: id, revision: 1 },
+        ),
+      );
+      const { hits, total } = await search.search({ listing: 'LISTING_USER', size: 1 }, bob);
+      expect({ total, ids: hits.length }).toEqual({ total: String(n), ids: 1 });
+    }
   });
 
   test('lists resources that no event has told of yet', async () => {

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { servicePrincipal } from '@kr/caller';
 import { definitions } from '@kr/contracts';
 import { connectBus, MIGRATIONS, startConsumer } from '@kr/event-bus';
 import { startHealth } from '@kr/health';
@@ -9,6 +10,7 @@ import type { Logger } from '@kr/telemetry';
 import pg from 'pg';
 import type { SearchConfig } from './config.ts';
 import { applyEvents } from './consume/apply-events.ts';
+import { awaitWrites } from './consume/await-writes.ts';
 import { INDEXED_SUBJECTS } from './consume/plan-fetches.ts';
 import { rebuildIndex } from './consume/rebuild-index.ts';
 import { refreshEmbargoes } from './consume/refresh-embargoes.ts';
@@ -74,13 +76,26 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
     keepUp(engine, source, logger, stopping.signal, now),
   ]);
 
+  const sentBy = (client: typeof records) => async (timeoutMs: number) => {
+    const wait = { timeoutMs: Math.max(1, Math.round(timeoutMs)) };
+    return (await client.awaitEventsSent({}, servicePrincipal('search'), wait)).areSent;
+  };
+  const written = awaitWrites({
+    senders: { records: sentBy(records), packages: sentBy(packages) },
+    consumer,
+    checkBus: () => bus.check(),
+    timeoutMs: config.ownWritesWaitMs,
+    logger,
+  });
+
   const paging = { maxPageSize: config.maxPageSize, window: config.window };
   const server = await serve({
     services: [
       {
         definition: definitions.search,
         handlers: {
-          Search: (request, { principal }) => search({ engine, source, paging, now }, request, principal),
+          Search: (request, { principal }) =>
+            search({ engine, source, paging, now, awaitWrites: written }, request, principal),
           DescribeIndex: () => describeIndex({ engine, consumer, countDeadLetters }),
         },
       },

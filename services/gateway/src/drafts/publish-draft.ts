@@ -1,7 +1,7 @@
 import { type EntityDeps, entityReply, readEntity } from '../entity-deps.ts';
 import { type Endpoint, param } from '../http/endpoint.ts';
 
-const SUBJECT = { record: 'SUBJECT_RECORD', package: 'SUBJECT_PACKAGE' } as const;
+export const SUBJECT = { record: 'SUBJECT_RECORD', package: 'SUBJECT_PACKAGE' } as const;
 
 /** A package may bring many resources along. */
 const TIMEOUT_MS = 60_000;

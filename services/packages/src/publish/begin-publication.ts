@@ -1,4 +1,4 @@
-import { type Database, SHORT_TRANSACTION } from '../store/prisma.ts';
+import { type Database, SHORT_TRANSACTION, type Tx } from '../store/prisma.ts';
 import { publicationOf } from '../store/publication-row.ts';
 import type { PublicationTimes } from '../store/publication-store.ts';
 import { resourceIdsOf } from '../store/resource-store.ts';
@@ -29,7 +29,7 @@ export function beginPackage(deps: BeginDeps, packageId: string, requestedBy: st
     const locked = await deps.packageVersion.lock(tx, packageId, id);
     if (locked === undefined) return { kind: 'absent' };
     if (locked.lockedBy !== null) return { kind: 'joined', publicationId: locked.lockedBy };
-    const resourceIds = locked.isEdit ? [] : await resourceIdsOf(tx, packageId);
+    const resourceIds = await resourcesToPublish(tx, packageId, locked.isEdit);
     const row = await tx.publication.create({
       data: {
         ...newRow(deps, id, requestedBy),
@@ -43,6 +43,15 @@ export function beginPackage(deps: BeginDeps, packageId: string, requestedBy: st
     });
     return { kind: 'opened', publication: publicationOf(row) };
   }, SHORT_TRANSACTION);
+}
+
+/** What is published with a package version; the resources of a published one were, and stay as they are. */
+export async function resourcesToPublish(
+  sql: Database | Tx,
+  packageId: string,
+  isEdit: boolean,
+): Promise<string[]> {
+  return isEdit ? [] : resourceIdsOf(sql, packageId);
 }
 
 /** T1 for a resource alone: its draft lives elsewhere and is locked when it is prepared. */

@@ -71,7 +71,8 @@ async function repeated(
   return { publicationId };
 }
 
-function subjectOf(subject: PublishRequest__Output['subject']): Publication['subject'] {
+/** @throws ServiceError `invalid` when nothing is named */
+export function subjectOf(subject: PublishRequest__Output['subject']): Publication['subject'] {
   if (subject === 'SUBJECT_PACKAGE') return 'package';
   if (subject === 'SUBJECT_RECORD') return 'record';
   throw new ServiceError('invalid', 'Nothing to publish is named.');

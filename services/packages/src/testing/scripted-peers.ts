@@ -4,6 +4,7 @@ import type {
   PreparePublicationRequest__Output,
   RecordDescription,
   SealBucketsRequest__Output,
+  ValidateRecordsRequest__Output,
 } from '@kr/contracts';
 import { definitions } from '@kr/contracts';
 import { type Handlers, type Server, serve } from '@kr/rpc';
@@ -21,6 +22,7 @@ export interface ScriptedPeers {
   readonly calls: string[];
   readonly sealed: SealBucketsRequest__Output[];
   readonly prepared: PreparePublicationRequest__Output[];
+  readonly validated: ValidateRecordsRequest__Output[];
   readonly decided: DecidePublicationRequest__Output[];
   readonly bucketsDecided: DecideBucketsRequest__Output[];
   readonly mirrored: { packageId: string; revision: string; ids: string[] }[];
@@ -36,6 +38,7 @@ export interface ScriptedPeers {
     prepare(request: PreparePublicationRequest__Output): Promise<PrepareReply>;
     decide(request: DecidePublicationRequest__Output): Promise<void>;
     decideBuckets(request: DecideBucketsRequest__Output): Promise<void>;
+    validate(request: ValidateRecordsRequest__Output): Promise<Issue[]>;
     authorise(id: string): Promise<void>;
   };
   /** Counts of buckets that are not empty. */
@@ -53,12 +56,14 @@ export async function startScriptedPeers(logger: Logger): Promise<ScriptedPeers>
     prepare: async ({ ids }) => ({ isPrepared: true, stagedIds: ids }),
     decide: async () => undefined,
     decideBuckets: async () => undefined,
+    validate: async () => [],
     authorise: async () => undefined,
   });
   const lists = {
     calls: [] as string[],
     sealed: [] as SealBucketsRequest__Output[],
     prepared: [] as PreparePublicationRequest__Output[],
+    validated: [] as ValidateRecordsRequest__Output[],
     decided: [] as DecidePublicationRequest__Output[],
     bucketsDecided: [] as DecideBucketsRequest__Output[],
     mirrored: [] as ScriptedPeers['mirrored'][number][],
@@ -83,6 +88,12 @@ export async function startScriptedPeers(logger: Logger): Promise<ScriptedPeers>
       const reply = await peers.say.prepare(request);
       const issues = (reply.issues ?? []).map((issue) => ({ ...issue, messages: [...issue.messages] }));
       return { ...reply, issues };
+    },
+    async ValidateRecords(request) {
+      lists.calls.push('validate');
+      lists.validated.push(request);
+      const issues = await peers.say.validate(request);
+      return { issues: issues.map((issue) => ({ ...issue, messages: [...issue.messages] })) };
     },
     async DecidePublication(request) {
       lists.calls.push(request.isCommitted ? 'records commit' : 'records abort');

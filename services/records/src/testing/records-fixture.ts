@@ -59,6 +59,7 @@ export async function recordsFixture() {
     describeBuckets: async () => new Map(),
     resolvePublications: async (ids) => new Map(ids.map((id) => [id, 'undecided'])),
     findElsewhere: findPackageIds,
+    eventsSent: async () => true,
     nudge: () => undefined,
     logger,
   });

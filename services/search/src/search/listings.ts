@@ -7,6 +7,8 @@ export interface ListingSettings {
   latestByDefault: boolean;
   needsCredential: boolean;
   takesIds: boolean;
+  /** Whether it waits for the index, so that callers find what they have just written. */
+  awaitsOwnWrites: boolean;
   sorts: readonly Sort[];
   /** Without a query; with one it is `bestmatch`. */
   defaultSort: Sort;
@@ -33,6 +35,7 @@ const SETTINGS: Readonly<Record<string, ListingSettings>> = {
     latestByDefault: true,
     needsCredential: false,
     takesIds: false,
+    awaitsOwnWrites: false,
     sorts: SORTS,
     defaultSort: 'newest',
     facets: THEMES,
@@ -42,6 +45,7 @@ const SETTINGS: Readonly<Record<string, ListingSettings>> = {
     latestByDefault: true,
     needsCredential: true,
     takesIds: false,
+    awaitsOwnWrites: true,
     sorts: SORTS_BY_UPDATE,
     defaultSort: 'updated-desc',
     facets: THEMES,
@@ -51,6 +55,7 @@ const SETTINGS: Readonly<Record<string, ListingSettings>> = {
     latestByDefault: false,
     needsCredential: false,
     takesIds: true,
+    awaitsOwnWrites: true,
     sorts: SORTS,
     defaultSort: 'newest',
     facets: ['access_status', 'resource_type', 'base_type'],
@@ -60,6 +65,7 @@ const SETTINGS: Readonly<Record<string, ListingSettings>> = {
     latestByDefault: false,
     needsCredential: false,
     takesIds: true,
+    awaitsOwnWrites: true,
     sorts: SORTS_BY_UPDATE,
     defaultSort: 'updated-desc',
     facets: ['access_status', 'is_published', 'resource_type', 'base_type'],

@@ -11,6 +11,8 @@ export interface SearchDeps {
   source: EntitySource;
   paging: SearchPaging;
   now: () => Date;
+  /** Resolves when the index holds what was written before the call, or when that takes too long. Never rejects. */
+  awaitWrites: () => Promise<void>;
 }
 
 /**
@@ -20,12 +22,13 @@ export interface SearchDeps {
  *   search takes too long, or when a resource that is not indexed yet cannot be fetched
  */
 export async function search(
-  { engine, source, paging, now }: SearchDeps,
+  { engine, source, paging, now, awaitWrites }: SearchDeps,
   request: SearchRequest__Output,
   principal: Principal,
 ): Promise<SearchResponse> {
   const { listing, search: asked } = readSearch(request, principal, paging, now());
   const { onlyIds, forms } = asked.scope;
+  if (listing.awaitsOwnWrites && mayHaveWritten(principal)) await awaitWrites();
   if (onlyIds !== null)
     await indexMissing(engine, source, onlyIds, forms === 'published' ? 'published' : null);
 
@@ -40,4 +43,9 @@ export async function search(
     sortBy: asked.sort,
     effectiveFilters: Object.entries(asked.selected).map(([name, values]) => ({ name, values: [...values] })),
   };
+}
+
+/** Whoever is nobody has written nothing. */
+function mayHaveWritten({ userId, service, grants }: Principal): boolean {
+  return userId !== null || service !== null || grants.some(({ permission }) => permission === 'edit');
 }

@@ -1,0 +1,32 @@
+import type { ValidateRecordsRequest__Output, ValidateRecordsResponse } from '@kr/contracts';
+import type { CallContext } from '@kr/rpc';
+import { issueMessages } from './issue-rules.ts';
+import { findEntities, type LifecycleContext } from './lifecycle-context.ts';
+import type { LifecycleSql } from './lifecycle-sql.ts';
+import { draftLocked } from './lock-rules.ts';
+import { assertService } from './permission.ts';
+import { planPublication } from './publication-rules.ts';
+import { issuesOfPlan } from './publishable.ts';
+
+/**
+ * RPC ValidateRecords: what PreparePublication would find wrong, by the same rules; nothing is locked or written. The
+ * number of statements does not depend on how many drafts there are.
+ *
+ * @throws ServiceError
+ *   - `forbidden`: the caller is no service
+ *   - `conflict` (`draft_locked`): another publication holds one of the drafts
+ *   - `unavailable`: one is staged and the coordinator cannot be asked, or the files service does not answer
+ */
+export function validatePublication<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+  return async (
+    request: ValidateRecordsRequest__Output,
+    { principal }: CallContext,
+  ): Promise<ValidateRecordsResponse> => {
+    assertService(principal);
+    const plan = planPublication(request, await findEntities(context, request.ids));
+    if (plan.blockedBy !== null) throw draftLocked();
+    const drafts = plan.drafts.map(({ id }) => id);
+    const counts = drafts.length === 0 ? new Map() : await context.describeBuckets(drafts);
+    return { issues: issueMessages(await issuesOfPlan(context, context.database, plan, counts)) };
+  };
+}

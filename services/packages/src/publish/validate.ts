@@ -1,0 +1,71 @@
+import type { Principal } from '@kr/caller';
+import type { EntityProblems, ValidateRequest__Output, ValidateResponse } from '@kr/contracts';
+import { getEntity, NO_FILES, notFound, permit, publishIssuesOf } from '@kr/draft-lifecycle';
+import type { CallContext } from '@kr/rpc';
+import type { Issue } from '@kr/service-error';
+import type { PackagesContext } from '../context.ts';
+import { resourcesToPublish } from './begin-publication.ts';
+import { subjectOf } from './publish.ts';
+
+/**
+ * RPC Validate: by the rules of a publication, on the drafts and files as they are; nothing is sealed, locked or
+ * written.
+ *
+ * @throws ServiceError
+ *   - `not_found`: no such entity, or it has no draft
+ *   - `forbidden`, `unauthenticated`: the caller may not read the draft
+ *   - `conflict` (`draft_locked`): another publication holds one of the resources
+ *   - `unavailable`: the records or the files service cannot be asked
+ */
+export function validate(context: PackagesContext) {
+  const validators = { package: validatePackage(context), record: validateRecord(context) };
+  return async (
+    { subject, id }: ValidateRequest__Output,
+    { principal }: CallContext,
+  ): Promise<ValidateResponse> => {
+    const issues = await validators[subjectOf(subject)](id, principal);
+    return { problems: byEntity(issues, id) };
+  };
+}
+
+function validatePackage({ lifecycle, database, records, self, now }: PackagesContext) {
+  return async (id: string, principal: Principal): Promise<Issue[]> => {
+    const entity = await getEntity(lifecycle, id);
+    const { draft, parent, published } = entity;
+    if (draft === null) throw notFound();
+    permit(principal, 'read_draft', entity, draft, now());
+
+    const ids = await resourcesToPublish(database, id, published !== null);
+    const ofPackage = async () => {
+      const counts = await lifecycle.describeBuckets([id]);
+      return publishIssuesOf(lifecycle, database, id, counts.get(id) ?? NO_FILES);
+    };
+    const ofResources = async () => {
+      if (ids.length === 0) return [];
+      const publicationId = draft.lockedBy ?? '';
+      const reply = await records.validateRecords({ packageParentId: parent.id, ids, publicationId }, self);
+      return reply.issues;
+    };
+    const [own, others] = await Promise.all([ofPackage(), ofResources()]);
+    return [...own, ...others];
+  };
+}
+
+/** The records service knows the resource and decides for itself. */
+function validateRecord({ recordsLifecycle, records, self }: PackagesContext) {
+  return async (id: string, principal: Principal): Promise<Issue[]> => {
+    await recordsLifecycle.authorise({ id, form: 'FORM_DRAFT', action: 'read_draft' }, principal);
+    return (await records.validateRecords({ ids: [id] }, self)).issues;
+  };
+}
+
+/** Issues that name no record are about the entity that was asked for. */
+function byEntity(issues: readonly Issue[], asked: string): EntityProblems[] {
+  const grouped = Map.groupBy(issues, ({ record }) =>
+    record === undefined || record === '' ? asked : record,
+  );
+  return [...grouped].map(([id, ofEntity]) => ({
+    id,
+    issues: ofEntity.map(({ field, messages }) => ({ field, messages: [...messages] })),
+  }));
+}
