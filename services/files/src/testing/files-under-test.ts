@@ -206,6 +206,9 @@ function startCoordinator(decisions: Map<string, Decision>, asked: string[][]): 
           Publish: async () => {
             throw new ServiceError('internal', 'not in these tests');
           },
+          Validate: async () => {
+            throw new ServiceError('internal', 'not in these tests');
+          },
           ResolvePublications: async ({ publicationIds }) => {
             asked.push(publicationIds);
             return { decisions: publicationIds.map((publicationId) => decided(publicationId)) };

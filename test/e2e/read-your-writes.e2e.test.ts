@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { until } from '@kr/testbed';
+import { startSystem, type TestSystem } from '@kr/testbed/system';
+import type { Entity, Listing } from './story/answers.ts';
+import { packageDocument, recordDocument } from './story/documents.ts';
+import { type HttpClient, httpClient } from './story/http-client.ts';
+import { link, packageOfResources, publish } from './story/stories.ts';
+
+/** The longest that a listing waits for the index, and what the answer itself may take on a busy machine. */
+const BOUND_MS = 1_000 + 1_500;
+
+let system: TestSystem;
+beforeAll(async () => {
+  system = await startSystem();
+}, 90_000);
+afterAll(() => system?.stop());
+
+let authors = 0;
+async function newAuthor(): Promise<HttpClient> {
+  authors += 1;
+  return httpClient(system.baseUrl, (await system.createUser(`author-${authors}`)).token);
+}
+
+interface Seen {
+  total: number;
+  titles: unknown[];
+  states: string[];
+}
+
+async function seen(client: HttpClient, target: string): Promise<Seen & { types: Record<string, number> }> {
+  const { hits, aggregations } = await client.sure<Listing>('GET', target);
+  const types = aggregations['resource_type'] as
+    | { buckets: { key: string; doc_count: number }[] }
+    | undefined;
+  return {
+    total: hits.total,
+    titles: hits.hits.map(({ metadata }) => metadata['title']),
+    states: hits.hits.map(({ is_draft }) => (is_draft ? 'draft' : 'published')),
+    types: Object.fromEntries((types?.buckets ?? []).map(({ key, doc_count }) => [key, doc_count])),
+  };
+}
+
+describe('who lists what they have just written', () => {
+  test('finds it created, edited, published and deleted, 200 times', async () => {
+    const author = await newAuthor();
+    const mine = () => seen(author, '/user/records?size=1000');
+    let published = 0;
+    for (let round = 1; round <= 200; round += 1) {
+      const draft = await author.sure<Entity>('POST', '/records', { json: recordDocument(`First ${round}`) });
+      const created = await mine();
+      expect({ total: created.total, newest: created.titles[0], state: created.states[0] }).toEqual({
+        total: published + 1,
+        newest: `First ${round}`,
+        state: 'draft',
+      });
+      expect(created.types).toEqual({ dataset: published + 1 });
+
+      const json = recordDocument(`Second ${round}`, { metadata: { resource_type: { id: 'software' } } });
+      await author.sure('PUT', `/records/${draft.id}/draft`, { json });
+      const edited = await mine();
+      expect({ total: edited.total, newest: edited.titles[0] }).toEqual({
+        total: published + 1,
+        newest: `Second ${round}`,
+      });
+      expect(edited.titles).not.toContain(`First ${round}`);
+      expect(edited.types).toEqual({ software: 1, ...(published > 0 && { dataset: published }) });
+
+      if (round % 20 === 0) {
+        const last = recordDocument(`Published ${round}`);
+        await author.sure('PUT', `/records/${draft.id}/draft`, { json: last });
+        await publish(author, draft);
+        published += 1;
+        const shown = await mine();
+        expect({
+          total: shown.total,
+          copies: shown.titles.filter((title) => title === `Published ${round}`).length,
+          states: [...new Set(shown.states)],
+        }).toEqual({ total: published, copies: 1, states: ['published'] });
+      } else {
+        await author.sure('DELETE', `/records/${draft.id}/draft`);
+        const left = await mine();
+        expect({ total: left.total, isGone: !left.titles.includes(`Second ${round}`) }).toEqual({
+          total: published,
+          isGone: true,
+        });
+      }
+    }
+  }, 240_000);
+
+  test('finds a package and its resources published together, each once', async () => {
+    const author = await newAuthor();
+    for (let round = 1; round <= 20; round += 1) {
+      const { main } = await packageOfResources(author, `Package ${round}`, 2);
+      await publish(author, main);
+      const packages = await seen(author, '/user/packages?size=1000');
+      const records = await seen(author, '/user/records?size=1000');
+      const inside = await seen(author, `/packages/${main.id}/resources`);
+      expect({
+        packages: [packages.total, new Set(packages.states)],
+        records: [records.total, new Set(records.states)],
+        inside: [inside.total, inside.states],
+      }).toEqual({
+        packages: [round, new Set(['published'])],
+        records: [2 * round, new Set(['published'])],
+        inside: [2, ['published', 'published']],
+      });
+    }
+  }, 120_000);
+
+  test('finds resources in the package that they came into or left, as they are now', async () => {
+    const author = await newAuthor();
+    const main = await author.sure<Entity>('POST', '/packages', { json: packageDocument('Package') });
+    const inContext = () => seen(author, link(main, 'context_resources'));
+    const inDraft = () => seen(author, `/packages/${main.id}/draft/resources`);
+    for (let round = 1; round <= 30; round += 1) {
+      const json = recordDocument(`Resource ${round}`);
+      const { id } = await author.sure<Entity>('POST', '/records', { json });
+      await author.sure('POST', link(main, 'context_associate'), { json: { records: [{ id }] } });
+      expect(await inContext()).toMatchObject({ total: 1, titles: [`Resource ${round}`] });
+      await author.sure('POST', `/packages/${main.id}/draft/resources`, { json: { resources: [{ id }] } });
+      expect(await inDraft()).toMatchObject({ total: 1, titles: [`Resource ${round}`] });
+
+      const renamed = recordDocument(`Renamed ${round}`);
+      await author.sure('PUT', `/records/${id}/draft`, { json: renamed });
+      expect(await inDraft()).toMatchObject({ total: 1, titles: [`Renamed ${round}`] });
+      expect(await inContext()).toMatchObject({ total: 1, titles: [`Renamed ${round}`] });
+
+      await author.sure('DELETE', `/packages/${main.id}/draft/resources`, { json: { resources: [{ id }] } });
+      expect(await inDraft()).toMatchObject({ total: 0, titles: [] });
+      await author.sure('POST', link(main, 'context_dissociate'), { json: { records: [{ id }] } });
+      expect(await inContext()).toMatchObject({ total: 0, titles: [] });
+      await author.sure('DELETE', `/records/${id}/draft`);
+    }
+  }, 120_000);
+
+  test('waits only for the bound while events cannot travel, and finds everything afterwards', async () => {
+    const author = await newAuthor();
+    const nats = system.pid('nats');
+    if (nats === undefined) throw new Error('the bus is not running');
+    const titled = async (title: string) => {
+      await author.sure('POST', '/records', { json: recordDocument(title) });
+      const start = performance.now();
+      await seen(author, '/user/records');
+      return performance.now() - start;
+    };
+    process.kill(nats, 'SIGSTOP');
+    try {
+      expect(await titled('While it is stopped')).toBeLessThan(BOUND_MS);
+    } finally {
+      process.kill(nats, 'SIGCONT');
+    }
+    system.kill('nats', 'SIGKILL');
+    expect(await titled('While it is dead')).toBeLessThan(BOUND_MS);
+
+    await until(async () => (await seen(author, '/user/records')).total === 2, { timeoutMs: 30_000 });
+    await author.sure('POST', '/records', { json: recordDocument('After') });
+    await until(async () => (await seen(author, '/user/records')).total === 3, { timeoutMs: 15_000 });
+    for (let count = 4; count <= 13; count += 1) {
+      await author.sure('POST', '/records', { json: recordDocument(`After ${count}`) });
+      expect((await seen(author, '/user/records')).total).toBe(count);
+    }
+  }, 90_000);
+});
