@@ -11,6 +11,7 @@ import { requestId } from './http/request-id.ts';
 import { requestLog } from './http/request-log.ts';
 import { requestShape } from './http/request-shape.ts';
 import { securityHeaders } from './http/security-headers.ts';
+import type { AnswerOnce } from './idempotency/answer-once.ts';
 import type { PublicAnswers } from './public-answers/public-answers.ts';
 
 export interface AppDeps {
@@ -21,6 +22,7 @@ export interface AppDeps {
   logger: Logger;
   newId: () => string;
   answers: PublicAnswers;
+  answerOnce: AnswerOnce;
 }
 
 /** The public interface as an Express application. Requests pass from top to bottom. */
@@ -32,6 +34,7 @@ export function buildApp({
   logger,
   newId,
   answers,
+  answerOnce,
 }: AppDeps): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -50,6 +53,7 @@ export function buildApp({
       authenticate,
       baseUrlOf,
       answers,
+      answerOnce,
       bodyLimits: { maxBytes: config.limits.bodyMaxBytes, timeoutMs: config.limits.bodyTimeoutMs },
     }),
   );

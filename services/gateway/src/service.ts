@@ -15,6 +15,9 @@ import { openClients } from './clients.ts';
 import type { GatewayConfig, HttpLimits } from './config.ts';
 import { openContentPlane } from './files/content-plane.ts';
 import { baseUrlOf } from './http/base-url.ts';
+import { answerOnce } from './idempotency/answer-once.ts';
+import { keyStore } from './idempotency/key-store.ts';
+import { sweepKeys } from './idempotency/sweep-keys.ts';
 import { createUser } from './identity/create-user.ts';
 import { findTokenOwner } from './identity/find-token-owner.ts';
 import { openDatabase } from './identity/prisma.ts';
@@ -59,6 +62,8 @@ export async function startGatewayService(
   const now = () => new Date();
   const database = openDatabase(config.databaseUrl);
   const users = userStore(database);
+  const keys = keyStore(database);
+  const sweeping = sweepKeys(keys, now, logger);
   const clients = openClients(config);
   const contentPlane = openContentPlane(config.filesContentUrl);
 
@@ -69,6 +74,7 @@ export async function startGatewayService(
   const app = buildApp({
     ...shared,
     config,
+    answerOnce: answerOnce({ keys, logger, now, newId: randomUUID }),
     routes: routes({ clients, contentPlane, users, limits: config.limits }),
     authenticate: authenticate({
       findTokenOwner: findTokenOwner(users, now),
@@ -97,6 +103,7 @@ export async function startGatewayService(
 
   const stop = once(async () => {
     await Promise.all([drain(http), grpc.stop(), health.stop()]);
+    sweeping.stop();
     await following.stop();
     clients.close();
     contentPlane.close();

@@ -1,6 +1,7 @@
 import Negotiator from 'negotiator';
 import type { Route } from './endpoint.ts';
 import { HttpProblem } from './http-problem.ts';
+import { asksForProblem } from './problem.ts';
 
 const DEFAULT_TYPE = 'application/json';
 
@@ -33,5 +34,7 @@ export function chooseMediaType(accept: string | undefined, gives: Route['gives'
   const negotiator = new Negotiator({ headers: { accept: accept.replace(PARAMETER, '') } });
   const chosen = negotiator.mediaType(WRITTEN);
   if (chosen !== undefined) return chosen;
+  // It names how errors are to look, and leaves the rest to us.
+  if (asksForProblem(accept) && !accept.includes(',')) return DEFAULT_TYPE;
   throw new HttpProblem(406, `Invalid 'Accept' header. Expected one of: ${NAMED[gives].join(', ')}`);
 }

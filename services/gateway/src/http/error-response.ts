@@ -2,6 +2,7 @@ import { ERROR_KINDS, ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import type { ErrorRequestHandler, Response } from 'express';
 import { HttpProblem, unknownUrl } from './http-problem.ts';
+import { asksForProblem, type ErrorBody, PROBLEM_TYPE, problemBody } from './problem.ts';
 import { idOf } from './request-id.ts';
 
 const INTERNAL =
@@ -10,27 +11,47 @@ const INTERNAL =
 interface ErrorAnswer {
   status: number;
   headers: Readonly<Record<string, string>>;
-  body: object;
+  body: ErrorBody;
+}
+
+/** An error as it goes to the wire. */
+export interface WrittenError {
+  status: number;
+  headers: Record<string, string>;
+  body: Uint8Array<ArrayBuffer>;
 }
 
 /** The one place where failures become answers; what nobody foresaw is logged with its cause and shown without. */
 export function errorResponse(logger: Logger): ErrorRequestHandler {
-  return (thrown: unknown, _request, response: Response, _next) => {
+  return (thrown: unknown, request, response: Response, _next) => {
     if (response.headersSent) {
       // Half an answer must never look complete.
       logger.warn({ err: thrown, request_id: idOf(response) }, 'answer broken off');
       response.destroy();
       return;
     }
-    const answer = errorAnswer(thrown);
-    if (answer.status === 500)
-      logger.error({ err: causeOf(thrown), request_id: idOf(response) }, 'request failed');
-    const bytes = Buffer.from(JSON.stringify(answer.body));
-    for (const [name, value] of Object.entries(answer.headers)) response.setHeader(name, value);
+    const { accept } = request.headers;
+    const { status, headers, body } = writtenError(thrown, { accept, requestId: idOf(response) });
+    if (status === 500) logger.error({ err: causeOf(thrown), request_id: idOf(response) }, 'request failed');
     response.removeHeader('etag');
-    response.setHeader('content-type', 'application/json');
-    response.setHeader('content-length', bytes.length);
-    response.writeHead(answer.status).end(bytes);
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+    response.setHeader('content-length', body.length);
+    response.writeHead(status).end(body);
+  };
+}
+
+/** A failure as it is answered: in our own format, or as problem details where those are asked for. */
+export function writtenError(
+  thrown: unknown,
+  { accept, requestId }: { accept: string | undefined; requestId: string },
+): WrittenError {
+  const { status, headers, body } = errorAnswer(thrown);
+  const isProblem = asksForProblem(accept);
+  const text = JSON.stringify(isProblem ? problemBody(body, requestId) : body);
+  return {
+    status,
+    headers: { ...headers, 'content-type': isProblem ? PROBLEM_TYPE : 'application/json' },
+    body: new Uint8Array(Buffer.from(text)),
   };
 }
 
@@ -51,6 +72,7 @@ export function errorAnswer(thrown: unknown): ErrorAnswer {
     body: {
       status,
       message: error.message,
+      ...(error.code === undefined ? {} : { code: error.code }),
       ...(error.issues.length === 0 ? {} : { errors: error.issues.map(publicIssue) }),
     },
   };

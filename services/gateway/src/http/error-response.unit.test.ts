@@ -43,7 +43,7 @@ describe('errors', () => {
       thrown: new ServiceError('unauthenticated', 'The access token is unknown.', { code: 'invalid_token' }),
       status: 401,
       headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
-      body: '{"status":401,"message":"The access token is unknown."}',
+      body: '{"status":401,"message":"The access token is unknown.","code":"invalid_token"}',
     },
     {
       name: 'a lock says when to come back, in whole seconds',
@@ -53,7 +53,7 @@ describe('errors', () => {
       }),
       status: 409,
       headers: { 'retry-after': '2' },
-      body: '{"status":409,"message":"The draft is being published."}',
+      body: '{"status":409,"message":"The draft is being published.","code":"draft_locked"}',
     },
     {
       name: 'an unknown URL has its message first',

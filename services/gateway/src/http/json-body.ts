@@ -1,6 +1,12 @@
 import { type Issue, ServiceError } from '@kr/service-error';
 
 const DEEPEST = 32;
+const LONGEST_LIST = 1_000;
+/** In UTF-16 units. */
+const LONGEST_TEXT = 65_536;
+
+/** A coastline has more positions than any list of ours has items; the size of the body is limit enough. */
+const UNLIMITED = 'coordinates';
 
 /** Keys that would reach an object's prototype in code that copies carelessly. */
 const REFUSED_KEYS = new Set(['__proto__', 'constructor', 'prototype']);
@@ -9,7 +15,8 @@ const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\]:,]/g;
 
 /**
  * A JSON body, more strictly than JSON.parse: UTF-8 only, no key twice in one object, no key that means an object's
- * prototype, no half of a surrogate pair, at most 32 levels. An empty body is undefined.
+ * prototype, no half of a surrogate pair, at most 32 levels, lists of at most 1,000 items and texts of at most 65,536
+ * characters. An empty body is undefined.
  *
  * @throws ServiceError `invalid`
  */
@@ -70,8 +77,13 @@ function structureIssue(text: string): Issue | undefined {
       level.keys.add(level.at);
     } else if (token === ',' && typeof level?.at === 'number') {
       level.at += 1;
+      if (level.at === LONGEST_LIST && !levels.some(({ at }) => at === UNLIMITED)) {
+        levels.pop();
+        return issue(levels, `Longer than maximum length ${LONGEST_LIST}.`);
+      }
     } else if (token.startsWith('"')) {
       latest = token;
+      if (isTooLong(token)) return issue(levels, `Longer than maximum length ${LONGEST_TEXT}.`);
       // Only an escape can bring half a pair: the bytes were valid UTF-8.
       if (token.includes('\\u') && !(JSON.parse(token) as string).isWellFormed()) {
         return issue(levels, 'Not a valid string.');
@@ -79,6 +91,10 @@ function structureIssue(text: string): Issue | undefined {
     }
   }
   return undefined;
+}
+
+function isTooLong(token: string): boolean {
+  return token.length - 2 > LONGEST_TEXT && (JSON.parse(token) as string).length > LONGEST_TEXT;
 }
 
 function issue(levels: readonly Level[], message: string): Issue {

@@ -30,6 +30,14 @@ describe('JSON bodies', () => {
     ['a whole surrogate pair', '"\\ud83d\\ude00"', '😀'],
     ['a byte order mark', '\uFEFF{}', {}],
     ['32 levels', nested(32), JSON.parse(nested(32))],
+    ['a thousand items', JSON.stringify(Array(1_000).fill(0)), Array(1_000).fill(0)],
+    [
+      'a long coastline',
+      JSON.stringify({ coordinates: [Array(2_000).fill([0, 0])] }),
+      { coordinates: [Array(2_000).fill([0, 0])] },
+    ],
+    ['a long text', JSON.stringify('x'.repeat(65_536)), 'x'.repeat(65_536)],
+    ['a long text, escaped', `"${'\\u00e9'.repeat(65_536)}"`, 'é'.repeat(65_536)],
   ])('%s is taken', (_name, body, value) => {
     expect(decodeJsonBody(Buffer.from(body))).toEqual(value);
   });
@@ -60,6 +68,18 @@ describe('JSON bodies', () => {
     ['half a pair', '{"a":["x","\\ud800"]}', 'a.1', 'Not a valid string.'],
     ['half a pair in a key', '{"\\udc00":1}', '_schema', 'Not a valid string.'],
     ['33 levels', nested(33), Array(32).fill('0').join('.'), 'Nested deeper than 32 levels.'],
+    [
+      'a thousand and one items',
+      JSON.stringify({ a: [Array(1_001).fill([])] }),
+      'a.0',
+      'Longer than maximum length 1000.',
+    ],
+    [
+      'a text too long',
+      JSON.stringify({ a: [0, 'x'.repeat(65_537)] }),
+      'a.1',
+      'Longer than maximum length 65536.',
+    ],
     ['very many levels', nested(100_000), Array(32).fill('0').join('.'), 'Nested deeper than 32 levels.'],
   ])('%s is refused where it stands', (_name, body, field, message) => {
     expect(refusal(body)).toEqual({

@@ -1,5 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { type Authenticate, requireCredentials } from '../caller.ts';
+import type { AnswerOnce } from '../idempotency/answer-once.ts';
+import { keyedRequest } from '../idempotency/idempotency-key.ts';
 import { isEntityPath } from '../public-answers/entity-path.ts';
 import type { PublicAnswers } from '../public-answers/public-answers.ts';
 import { chooseMediaType } from './accept.ts';
@@ -8,6 +10,7 @@ import { checkContentType } from './content-type.ts';
 import type { Call, Reply, Route } from './endpoint.ts';
 import { unknownUrl } from './http-problem.ts';
 import { decodeJsonBody } from './json-body.ts';
+import { keepAnswer, sendKept } from './kept-reply.ts';
 import { type BodyLimits, readBody } from './read-body.ts';
 import { renderJson, sendRendered } from './rendered.ts';
 import { idOf } from './request-id.ts';
@@ -18,6 +21,7 @@ export interface ServeRouteDeps {
   baseUrlOf: (request: Request) => string;
   bodyLimits: BodyLimits;
   answers: PublicAnswers;
+  answerOnce: AnswerOnce;
 }
 
 /**
@@ -55,6 +59,15 @@ export function serveRoute(route: Route, deps: ServeRouteDeps): RequestHandler {
     if (route.takes === 'json') {
       call.rawBody = await readBody(request, deps.bodyLimits);
       call.body = decodeJsonBody(call.rawBody);
+    }
+    if (route.method === 'POST') {
+      const keyed = keyedRequest(request.headers, { ...call, body: call.rawBody });
+      if (keyed !== undefined) {
+        const execute = () => answer(route, call, deps.answers);
+        const kept = () => keepAnswer(execute, call, { mediaType, requestId: idOf(response) });
+        sendKept(response, await deps.answerOnce(keyed, kept));
+        return;
+      }
     }
     const keep = deps.answers.beginRead();
     const reply = await answer(route, call, deps.answers);

@@ -29,7 +29,7 @@ async function whoIs(token: string | undefined, path = '/api/user') {
 const nobody = (message: string, challenge = 'Bearer error="invalid_token"') => ({
   status: 401,
   challenge,
-  body: { status: 401, message },
+  body: { status: 401, message, ...(challenge === 'Bearer' ? {} : { code: 'invalid_token' }) },
 });
 
 describe('users', () => {
@@ -93,7 +93,7 @@ describe('credentials', () => {
     ['another scheme', 'Basic YTpi', 'The authentication scheme is unknown; use Bearer.'],
   ])('%s is refused, and why is said', async (_name, authorization, message) => {
     const response = await gateway.fetch('/api/user', { headers: { authorization } });
-    expect([response.status, await response.json()]).toEqual([401, { status: 401, message }]);
+    expect([response.status, await response.json()]).toEqual([401, { status: 401, message, code: 'invalid_token' }]);
   });
 
   test('bad ones are refused also where none are needed', async () => {

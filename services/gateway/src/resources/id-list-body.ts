@@ -35,7 +35,7 @@ function readId(item: unknown, path: string, issues: Issue[]): string {
   }
   const { id, ...rest } = item;
   issues.push(...unknownFields(`${path}.`, rest));
-  if (typeof id === 'string') return id;
+  if (typeof id === 'string' && !id.includes('\u0000')) return id;
   if (id === undefined) issues.push(issue(`${path}.id`, 'Missing data for required field.'));
   else issues.push(issue(`${path}.id`, id === null ? 'Field may not be null.' : 'Not a valid string.'));
   return '';

@@ -27,6 +27,7 @@ describe('a body of ids', () => {
     ],
     ['no list', { records: 'a' }, ['records: Not a valid list.']],
     ['null as list', { records: null }, ['records: Field may not be null.']],
+    ['a null character', { records: [{ id: 'a\u0000' }] }, ['records.0.id: Not a valid string.']],
     ['an empty list', { records: [] }, ['records: Length must be between 1 and 100.']],
     [
       'too many',

@@ -1,0 +1,283 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { ServiceError } from '@kr/service-error';
+import { createLogger } from '@kr/telemetry';
+import pg from 'pg';
+import { aDocument, type GatewayUnderTest, startGateway } from '../gateway-fixture.ts';
+import { openDatabase } from '../identity/prisma.ts';
+import { answerOnce } from './answer-once.ts';
+import { KEPT_MS, keyStore, LEASE_MS } from './key-store.ts';
+
+let one: GatewayUnderTest;
+let other: GatewayUnderTest;
+let token: string;
+let created: number;
+
+beforeAll(async () => {
+  one = await startGateway();
+  // Two replicas share the database.
+  other = await startGateway({ DATABASE_URL: one.databaseUrl });
+  ({ token } = await one.createUser('ada'));
+});
+afterAll(async () => {
+  await other.stop();
+  await one.stop();
+});
+beforeEach(() => {
+  created = 0;
+  for (const { script } of [one, other]) {
+    script.records = {
+      CreateDraft: async () => {
+        created += 1;
+        const id = `draft-${created}`;
+        await new Promise((resolve) => setTimeout(resolve, 30));
+        return { document: aDocument({ id }) };
+      },
+    };
+  }
+});
+
+interface Wishes {
+  key?: string;
+  body?: string;
+  path?: string;
+  as?: string;
+  accept?: string;
+}
+
+async function post(
+  gateway: GatewayUnderTest,
+  { key, body = '{}', path = '/api/records', as = token, accept }: Wishes,
+) {
+  const headers = new Headers();
+  if (key !== undefined) headers.set('idempotency-key', key);
+  if (accept !== undefined) headers.set('accept', accept);
+  const response = await gateway.fetch(path, { method: 'POST', token: as, body, headers });
+  const text = await response.text();
+  return {
+    status: response.status,
+    text,
+    body: text === '' ? undefined : JSON.parse(text),
+    isReplayed: response.headers.get('idempotency-replayed') === 'true',
+    headers: response.headers,
+  };
+}
+
+describe('a key', () => {
+  test('gets the stored answer again, from either replica, and nothing is done twice', async () => {
+    const key = randomUUID();
+    const first = await post(one, { key });
+    const again = [await post(one, { key }), await post(other, { key })];
+    expect([first.status, first.isReplayed, first.body.id, created]).toEqual([201, false, 'draft-1', 1]);
+    for (const repeat of again) {
+      expect([repeat.status, repeat.isReplayed, repeat.text]).toEqual([201, true, first.text]);
+      for (const name of ['content-type', 'etag', 'content-length', 'cache-control'])
+        expect([name, repeat.headers.get(name)]).toEqual([name, first.headers.get(name)]);
+    }
+  });
+
+  test('of fifty requests at once on two replicas lets one through', async () => {
+    const key = randomUUID();
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, number) => post(number % 2 === 0 ? one : other, { key })),
+    );
+    const executed = answers.filter(({ status, isReplayed }) => status === 201 && !isReplayed);
+    const told = answers.filter(({ status, isReplayed }) => status === 201 && isReplayed);
+    const refused = answers.filter(({ status }) => status === 409);
+    expect([created, executed.length, executed.length + told.length + refused.length]).toEqual([1, 1, 50]);
+    for (const { body, headers } of refused) {
+      expect([body, headers.get('retry-after')]).toEqual([
+        {
+          status: 409,
+          message: 'The request with this idempotency key is still being executed.',
+          code: 'idempotency_key_in_use',
+        },
+        '1',
+      ]);
+    }
+    for (const { body } of told) expect(body.id).toBe('draft-1');
+  });
+
+  test.each<[string, Wishes]>([
+    ['another body', { body: '{"metadata":{}}' }],
+    ['another route', { path: '/api/packages' }],
+    ['another question', { path: '/api/records?expand=1' }],
+  ])('is refused for %s', async (_name, change) => {
+    const key = randomUUID();
+    await post(one, { key });
+    const { status, body } = await post(other, { key, ...change });
+    expect([status, body, created]).toEqual([
+      422,
+      {
+        status: 422,
+        message: 'This idempotency key was used for another request.',
+        code: 'idempotency_key_reused',
+      },
+      1,
+    ]);
+  });
+
+  test('is its caller’s own', async () => {
+    const key = randomUUID();
+    await post(one, { key });
+    const { token: strangers } = await one.createUser('eva');
+    const { status, isReplayed } = await post(one, { key, as: strangers });
+    expect([status, isReplayed, created]).toEqual([201, false, 2]);
+  });
+
+  test('is nothing to callers whom nobody knows', async () => {
+    const answer = await one.fetch('/api/records', {
+      method: 'POST',
+      body: '{}',
+      headers: { 'idempotency-key': randomUUID() },
+    });
+    expect([answer.status, created]).toEqual([401, 0]);
+  });
+
+  test.each(['x'.repeat(256), 'schlüssel', ''])('%j is none', async (key) => {
+    const { status, body } = await post(one, { key });
+    expect([status, body.errors, created]).toEqual([
+      400,
+      [
+        {
+          field: 'idempotency_key',
+          messages: ['The header Idempotency-Key must be 1 to 255 printable ASCII characters.'],
+        },
+      ],
+      0,
+    ]);
+  });
+
+  test('may be one character or 255 of them', async () => {
+    const statuses = [await post(one, { key: '!' }), await post(one, { key: `"${'~'.repeat(253)}"` })];
+    expect(statuses.map(({ status }) => status)).toEqual([201, 201]);
+  });
+});
+
+describe('refusals', () => {
+  test('that stay are given again, in the format of the first time', async () => {
+    let asked = 0;
+    one.script.records.CreateDraft = async () => {
+      asked += 1;
+      throw new ServiceError('invalid', 'A validation error occurred.', {
+        issues: [{ field: 'access.record', messages: ['no'] }],
+      });
+    };
+    const key = randomUUID();
+    const first = await post(one, { key, accept: 'application/problem+json' });
+    const again = await post(one, { key });
+    expect([first.status, again.status, again.isReplayed, asked]).toEqual([400, 400, true, 1]);
+    expect([again.text, again.headers.get('content-type')]).toEqual([first.text, 'application/problem+json']);
+  });
+
+  test.each([
+    new ServiceError('unavailable', 'away', { retryAfterMs: 1_000 }),
+    new ServiceError('internal', 'broken'),
+    new ServiceError('conflict', 'The draft is being published.', { code: 'draft_locked' }),
+    new ServiceError('rate_limited', 'too many'),
+    new ServiceError('unauthenticated', 'too late'),
+  ])('that may pass are tried again: $kind', async (error) => {
+    const { CreateDraft } = one.script.records;
+    one.script.records.CreateDraft = async () => {
+      throw error;
+    };
+    const key = randomUUID();
+    const first = await post(one, { key });
+    if (CreateDraft !== undefined) one.script.records.CreateDraft = CreateDraft;
+    const again = await post(one, { key });
+    expect(first.status).toBeGreaterThanOrEqual(401);
+    expect([again.status, again.isReplayed, created]).toEqual([201, false, 1]);
+  });
+});
+
+describe('time', () => {
+  const request = () => ({
+    hash: new Uint8Array(Buffer.from(randomUUID().repeat(2).slice(0, 32))),
+    fingerprint: new Uint8Array(Buffer.alloc(32, 1)),
+  });
+  const answer = { status: 201, headers: { etag: '"1"' }, body: new Uint8Array([1, 0, 255]) };
+  const start = Date.parse('2026-03-01T10:00:00Z');
+  const after = (ms: number) => new Date(start + ms);
+  let database: ReturnType<typeof openDatabase>;
+  beforeAll(() => {
+    database = openDatabase(new URL(one.databaseUrl));
+  });
+  afterAll(() => database.$disconnect());
+
+  test('frees a key whose execution died, when its lease ends; a late end of it changes nothing', async () => {
+    const keys = keyStore(database);
+    const asked = request();
+    const [dead, next] = [randomUUID(), randomUUID()];
+    const claims = [
+      await keys.claim(asked, dead, after(0)),
+      await keys.claim(asked, next, after(LEASE_MS - 1)),
+      await keys.claim(asked, next, after(LEASE_MS)),
+      await keys.claim(asked, dead, after(LEASE_MS + 1)),
+    ];
+    expect(claims).toEqual([{ is: 'ours' }, { is: 'running' }, { is: 'ours' }, { is: 'running' }]);
+    await keys.keep(asked, dead, { ...answer, status: 500 });
+    await keys.release(asked, dead);
+    expect(await keys.claim(asked, dead, after(LEASE_MS + 2))).toEqual({ is: 'running' });
+    await keys.keep(asked, next, answer);
+    expect(await keys.claim(asked, dead, after(LEASE_MS + 3))).toEqual({ is: 'answered', answer });
+  });
+
+  test('does not free a key for another request, however dead its execution', async () => {
+    const keys = keyStore(database);
+    const asked = request();
+    await keys.claim(asked, randomUUID(), after(0));
+    const another = { ...asked, fingerprint: new Uint8Array(32) };
+    expect(await keys.claim(another, randomUUID(), after(LEASE_MS * 2))).toEqual({ is: 'another' });
+  });
+
+  test('a long execution keeps its key', async () => {
+    const keys = keyStore(database);
+    const asked = request();
+    const attempt = randomUUID();
+    await keys.claim(asked, attempt, after(0));
+    await keys.renew(asked, attempt, after(LEASE_MS - 1));
+    expect(await keys.claim(asked, randomUUID(), after(LEASE_MS + 1))).toEqual({ is: 'running' });
+  });
+
+  test('of a day ends a key, also for another request', async () => {
+    const keys = keyStore(database);
+    const asked = request();
+    const attempt = randomUUID();
+    await keys.claim(asked, attempt, after(0));
+    await keys.keep(asked, attempt, answer);
+    const another = { ...asked, fingerprint: new Uint8Array(32) };
+    expect([
+      await keys.claim(another, randomUUID(), after(KEPT_MS - 1)),
+      await keys.claim(another, randomUUID(), after(KEPT_MS)),
+    ]).toEqual([{ is: 'another' }, { is: 'ours' }]);
+  });
+
+  test('of a day sweeps keys away, and only those', async () => {
+    const keys = keyStore(database);
+    const [old, young] = [request(), request()];
+    await keys.claim(old, randomUUID(), after(-KEPT_MS));
+    await keys.claim(young, randomUUID(), after(0));
+    expect(await keys.sweep(after(0))).toBeGreaterThanOrEqual(1);
+    expect(await keys.sweep(after(0))).toBe(0);
+    const client = new pg.Client(one.databaseUrl);
+    await client.connect();
+    const { rows } = await client.query('select 1 from idempotency_key where hash = $1', [
+      Buffer.from(young.hash),
+    ]);
+    await client.end();
+    expect(rows).toHaveLength(1);
+  });
+
+  test('an answer is told even when it cannot be noted', async () => {
+    const logger = createLogger('test');
+    logger.level = 'silent';
+    const keys = {
+      ...keyStore(database),
+      keep: async () => {
+        throw new Error('the database went away');
+      },
+    };
+    const once = answerOnce({ keys, logger, now: () => after(0), newId: randomUUID });
+    expect(await once(request(), async () => answer)).toEqual({ answer, isReplayed: false });
+  });
+});

@@ -1,0 +1,66 @@
+import { ServiceError } from '@kr/service-error';
+import type { Logger } from '@kr/telemetry';
+import type { KeyedRequest } from './idempotency-key.ts';
+import { isFinal, type KeptAnswer } from './kept-answer.ts';
+import { type KeyStore, LEASE_MS } from './key-store.ts';
+
+export interface AnswerOnceDeps {
+  keys: KeyStore;
+  logger: Logger;
+  now: () => Date;
+  newId: () => string;
+}
+
+export interface OnceAnswered {
+  answer: KeptAnswer;
+  /** Whether it was given before, and nothing was done now. */
+  isReplayed: boolean;
+}
+
+export type AnswerOnce = (request: KeyedRequest, execute: () => Promise<KeptAnswer>) => Promise<OnceAnswered>;
+
+/**
+ * Executes a keyed request, or gives the answer that it had. The key is taken before anything is done, and the answer
+ * stored before anybody hears it.
+ *
+ * @throws ServiceError
+ *   - `unprocessable` (`idempotency_key_reused`): the key was used for something else
+ *   - `conflict` (`idempotency_key_in_use`): it is being executed
+ */
+export function answerOnce({ keys, logger, now, newId }: AnswerOnceDeps): AnswerOnce {
+  return async (request, execute) => {
+    const attempt = newId();
+    const claim = await keys.claim(request, attempt, now());
+    if (claim.is === 'another') throw reused();
+    if (claim.is === 'running') throw inUse();
+    if (claim.is === 'answered') return { answer: claim.answer, isReplayed: true };
+
+    // What was done is told even when it cannot be noted: the key is then free again when its lease ends.
+    const noted = (note: Promise<void>) =>
+      note.catch((err: unknown) => logger.warn({ err }, 'idempotency key not noted'));
+    const heartbeat = setInterval(() => void noted(keys.renew(request, attempt, now())), LEASE_MS / 3);
+    try {
+      const answer = await execute();
+      await noted(isFinal(answer) ? keys.keep(request, attempt, answer) : keys.release(request, attempt));
+      return { answer, isReplayed: false };
+    } catch (thrown) {
+      await noted(keys.release(request, attempt));
+      throw thrown;
+    } finally {
+      clearInterval(heartbeat);
+    }
+  };
+}
+
+function reused(): ServiceError {
+  return new ServiceError('unprocessable', 'This idempotency key was used for another request.', {
+    code: 'idempotency_key_reused',
+  });
+}
+
+function inUse(): ServiceError {
+  return new ServiceError('conflict', 'The request with this idempotency key is still being executed.', {
+    code: 'idempotency_key_in_use',
+    retryAfterMs: 1_000,
+  });
+}

@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Principal } from '@kr/caller';
+import { ServiceError } from '@kr/service-error';
+
+const KEY = /^[\x20-\x7e]{1,255}$/;
+
+/** Credentials in the address are not part of what is asked. */
+const CREDENTIALS = ['access_token', 'token'];
+
+/** What tells one keyed request from another: whose key it is, and what for. */
+export interface KeyedRequest {
+  /** SHA-256 of caller and key. */
+  hash: Uint8Array<ArrayBuffer>;
+  /** SHA-256 of method, address and body. */
+  fingerprint: Uint8Array<ArrayBuffer>;
+}
+
+/**
+ * The keyed request that this is; undefined when it has no key, or when nobody is known for whom to keep one.
+ *
+ * @throws ServiceError `invalid`: the header is no key
+ */
+export function keyedRequest(
+  headers: IncomingHttpHeaders,
+  { method, path, query, body, principal }: AskedFor,
+): KeyedRequest | undefined {
+  const key = headers['idempotency-key'];
+  const caller = callerOf(principal);
+  if (key === undefined || caller === undefined) return undefined;
+  if (typeof key !== 'string' || !KEY.test(key)) throw noKey();
+  return {
+    hash: digest(caller, key),
+    fingerprint: digest(method, path, withoutCredentials(query), body),
+  };
+}
+
+export interface AskedFor {
+  method: string;
+  path: string;
+  query: URLSearchParams;
+  body: Buffer;
+  principal: Pick<Principal, 'userId' | 'grants'>;
+}
+
+function callerOf({ userId, grants }: AskedFor['principal']): string | undefined {
+  if (userId !== null) return `user ${userId}`;
+  if (grants.length === 0) return undefined;
+  return `links ${grants
+    .map(({ linkId }) => linkId)
+    .sort()
+    .join(' ')}`;
+}
+
+function withoutCredentials(query: URLSearchParams): string {
+  const asked = new URLSearchParams(query);
+  for (const name of CREDENTIALS) asked.delete(name);
+  return asked.toString();
+}
+
+/** Of each part's length too, so that no two lists of parts are the same bytes. */
+function digest(...parts: readonly (string | Buffer)[]): Uint8Array<ArrayBuffer> {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part);
+  return new Uint8Array(hash.digest());
+}
+
+function noKey(): ServiceError {
+  return new ServiceError('invalid', 'A validation error occurred.', {
+    issues: [
+      {
+        field: 'idempotency_key',
+        messages: ['The header Idempotency-Key must be 1 to 255 printable ASCII characters.'],
+      },
+    ],
+  });
+}
