@@ -270,6 +270,11 @@ describe('metadata', () => {
       { 'metadata.funding.0.award.award': ['An existing id or number/title must be present.'] },
     ],
     [
+      'award with a title that is no text',
+      { funding: [{ funder: { name: 'x' }, award: { number: '1', title: { en: 7 } } }] },
+      { 'metadata.funding.0.award.title.en': ['Not a valid string.'] },
+    ],
+    [
       'geometry of no type',
       { locations: { features: [{ geometry: {} }] } },
       { 'metadata.locations.features.0.geometry.type': ['Missing data for required field.'] },
@@ -289,6 +294,29 @@ describe('metadata', () => {
       { locations: { features: [{ geometry: { type: 'Point', coordinates: [1] } }] } },
       { 'metadata.locations.features.0.geometry.coordinates': ['Not valid coordinates of a Point.'] },
     ],
+    ...(
+      [
+        ['beyond the pole', { type: 'Point', coordinates: [0, 90.1] }],
+        [
+          'beyond the date line',
+          {
+            type: 'LineString',
+            coordinates: [
+              [0, 0],
+              [-181, 0],
+            ],
+          },
+        ],
+      ] as const
+    ).map(([name, geometry]): [string, object, object] => [
+      `position ${name}`,
+      { locations: { features: [{ geometry }] } },
+      {
+        'metadata.locations.features.0.geometry.coordinates': [
+          'Longitude must be between -180 and 180, latitude between -90 and 90.',
+        ],
+      },
+    ]),
     [
       'open ring',
       {

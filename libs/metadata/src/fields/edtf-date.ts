@@ -31,6 +31,8 @@ function singleBounds(value: string): { first: string; last: string } | undefine
   const match = SINGLE.exec(value);
   if (!match) return undefined;
   const [, year = '', month, day] = match;
+  // No calendar of our databases has it.
+  if (year === '0000') return undefined;
   if (month === undefined) return { first: `${year}-01-01`, last: `${year}-12-31` };
   if (day === undefined && SEASONS.includes(Number(month)))
     return { first: `${year}-01-01`, last: `${year}-12-31` };

@@ -1,9 +1,10 @@
+import type { Report } from '../report.ts';
 import { lookup } from '../vocabularies.ts';
 import { isObject, plain } from './field.ts';
 import { identifiers, WORK_SCHEMES } from './identifier.ts';
 import { namedEntry } from './person-or-org.ts';
 import { recordOf } from './record-of.ts';
-import { text } from './text.ts';
+import { isText, text } from './text.ts';
 
 /** An award by id of the vocabulary, or free number and title. */
 const award = recordOf(
@@ -22,8 +23,7 @@ const award = recordOf(
       const { id, number, title } = kept;
       if (!id && !number && !title)
         report.add(`${path}.award`, 'An existing id or number/title must be present.');
-      else if (!id && title !== undefined && !isObject(title))
-        report.add(`${path}.title`, 'Not a valid mapping type.');
+      else if (!id && title !== undefined) checkTitle(title, `${path}.title`, report);
       if (typeof id === 'string' && id !== '' && !lookup('awards', id) && !number && !title) {
         report.add(path, `Invalid value ${id}.`);
       }
@@ -31,6 +31,15 @@ const award = recordOf(
     },
   },
 );
+
+/** Beside an id the title is what an answer of ours has shown, and nobody's business. */
+function checkTitle(title: unknown, path: string, report: Report): void {
+  if (!isObject(title)) {
+    report.add(path, 'Not a valid mapping type.');
+    return;
+  }
+  for (const [language, value] of Object.entries(title)) isText(value, `${path}.${language}`, report);
+}
 
 /** Who paid: a funder, and the award if there is one. */
 export const funding = recordOf({

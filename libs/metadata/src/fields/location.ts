@@ -48,6 +48,13 @@ function isPosition(value: unknown): boolean {
   );
 }
 
+/** Whether all positions of well-formed coordinates are on the globe. */
+function isOnGlobe(coordinates: unknown): boolean {
+  if (!isPosition(coordinates)) return Array.isArray(coordinates) && coordinates.every(isOnGlobe);
+  const [longitude = 0, latitude = 0] = coordinates as number[];
+  return Math.abs(longitude) <= 180 && Math.abs(latitude) <= 90;
+}
+
 function isLine(value: unknown): boolean {
   return isListOf(value, isPosition) && (value as unknown[]).length >= 2;
 }
@@ -101,6 +108,8 @@ function checkGeometry(
   else if (value['coordinates'] === undefined) report.add(`${path}.coordinates`, MESSAGES.missing);
   else if (!SHAPES[type]?.(value['coordinates']))
     report.add(`${path}.coordinates`, `Not valid coordinates of a ${type}.`);
+  else if (!isOnGlobe(value['coordinates']))
+    report.add(`${path}.coordinates`, 'Longitude must be between -180 and 180, latitude between -90 and 90.');
   else return { type, coordinates: value['coordinates'] };
   return value;
 }

@@ -49,7 +49,8 @@ function embargoUntil(document: Readonly<Record<string, unknown>>): string | nul
   const until = at(document, 'access.embargo.until');
   const isActive = at(document, 'access.embargo.active') === true;
   if (!isActive || typeof until !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(until)) return null;
-  return Number.isNaN(Date.parse(`${until}T00:00:00Z`)) ? null : `${until}T00:00:00.000000Z`;
+  // Drafts keep days that no month has; Date would count on into the next.
+  return edtfBounds(until) === undefined ? null : `${until}T00:00:00.000000Z`;
 }
 
 function geometries(document: Readonly<Record<string, unknown>>): unknown[] {
