@@ -94,15 +94,18 @@ function unary(method: AnyMethod, handler: AnyHandler, callee: Callee): handleUn
   const name = method.path.slice(1);
   return (call, callback) => {
     const started = performance.now();
+    const departure = departureOf(call);
     withRemoteTrace(traceOf(call.metadata), name, { 'rpc.system': 'grpc', 'rpc.method': name }, async () => {
-      const context = contextOf(call, name, callee);
+      const context = contextOf(call, name, departure.signal, callee);
       return whileHandling(context.deadline.getTime(), () => handler(call.request, context));
     }).then(
       (response) => {
+        departure.forget();
         recordCall(name, 'ok', performance.now() - started);
         callback(null, response);
       },
       (thrown: unknown) => {
+        departure.forget();
         const error = ServiceError.from(thrown);
         recordCall(name, error.kind, performance.now() - started);
         logFailure(callee.logger, name, error, call.cancelled);
@@ -113,13 +116,19 @@ function unary(method: AnyMethod, handler: AnyHandler, callee: Callee): handleUn
 }
 
 /** @throws ServiceError `unauthenticated` without a valid principal; `invalid` without a deadline */
-function contextOf(call: AnyCall, method: string, callee: Callee): CallContext {
+function contextOf(call: AnyCall, method: string, signal: AbortSignal, callee: Callee): CallContext {
   const principal = principalOf(call, callee);
   const deadline = new Date(call.getDeadline());
   if (Number.isNaN(deadline.getTime())) throw new ServiceError('invalid', 'A call needs a deadline.');
+  return { principal, signal, deadline, method };
+}
+
+// The library calls it cancelled when an answered call is closed, too; an abort then would be costly and mean nothing.
+function departureOf(call: AnyCall): { signal: AbortSignal; forget(): void } {
   const abort = new AbortController();
-  call.on('cancelled', () => abort.abort());
-  return { principal, signal: abort.signal, deadline, method };
+  const leave = (): void => abort.abort();
+  call.once('cancelled', leave);
+  return { signal: abort.signal, forget: () => void call.off('cancelled', leave) };
 }
 
 function principalOf(call: AnyCall, { audience, key }: Callee): Principal {
