@@ -1,22 +1,37 @@
 import { readFile } from 'node:fs/promises';
+import { metadataJsonSchema } from '@kr/metadata';
 import { type Endpoint, json } from '../http/endpoint.ts';
 
 const SOURCE = new URL('../../openapi.yaml', import.meta.url);
 
-/** GET /api/openapi.yaml: the description of the interface as it is written. */
+interface Description {
+  components: { schemas: { Metadata: object } };
+}
+
+/** GET /api/openapi.yaml: the description of the interface. */
 export function openapiYaml(): Endpoint {
-  const text = once(() => readFile(SOURCE, 'utf8'));
+  const text = once(async () => {
+    const { stringify } = await import('yaml');
+    return stringify(await describe());
+  });
   return async () => ({ as: 'text', status: 200, type: 'application/yaml', text: await text() });
 }
 
 /** GET /api/openapi.json: the same, with this host as its server. */
 export function openapiJson(): Endpoint {
-  const description = once(async () => {
-    // Loaded when somebody asks: few do, and a parser is heavy.
-    const { parse } = await import('yaml');
-    return parse(await readFile(SOURCE, 'utf8')) as object;
-  });
+  const description = once(describe);
   return async ({ baseUrl }) => json(200, { ...(await description()), servers: [{ url: baseUrl }] });
+}
+
+/** The written description with the metadata fields as the metadata schema has them. */
+async function describe(): Promise<Description> {
+  // Loaded when somebody asks: few do, and a parser is heavy.
+  const { parse } = await import('yaml');
+  const written = parse(await readFile(SOURCE, 'utf8')) as Description;
+  const { properties } = metadataJsonSchema('record');
+  const { components } = written;
+  const Metadata = { ...components.schemas.Metadata, properties };
+  return { ...written, components: { ...components, schemas: { ...components.schemas, Metadata } } };
 }
 
 function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
