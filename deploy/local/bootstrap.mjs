@@ -146,9 +146,20 @@ function installPackages() {
     '--config.confirm-modules-purge=false',
     '--reporter=append-only',
   ];
-  const result = spawnSync(NODE, [pnpm, ...args], { cwd: ROOT, stdio: ['ignore', 2, 2] });
+  const env = { ...process.env, npm_config_globalconfig: npmGlobalConfig() };
+  const result = spawnSync(NODE, [pnpm, ...args], { cwd: ROOT, env, stdio: ['ignore', 2, 2] });
   if (result.status !== 0) fail('pnpm could not install the packages; its own message is above.');
   writeFileSync(stampFile, stamp);
+}
+
+/** pnpm would look for the machine's own settings (mirror, certificates) beside its Node, which is not the machine's. */
+function npmGlobalConfig() {
+  if (process.env.npm_config_globalconfig !== undefined) return process.env.npm_config_globalconfig;
+  const asked = spawnSync('npm', ['config', 'get', 'globalconfig'], {
+    encoding: 'utf8',
+    shell: process.platform === 'win32',
+  });
+  return asked.stdout?.trim();
 }
 
 function generateCode() {

@@ -66,6 +66,7 @@ function tie({ stopSignal, user }: ProgramToStart): string[] {
   const name = stopSignal.replace(/^SIG/, '');
   if (user === undefined) return ['--pdeathsig', name, '--'];
   const identity = [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups'];
-  const reach = user.reach ? ['--inh-caps=+dac_override', '--ambient-caps=+dac_override'] : [];
-  return [...identity, ...reach, '--pdeathsig', name, '--'];
+  // NOTE: without the secure bit access(2) ignores the capability, and initdb asks by it for its postgres.
+  const reach = ['--securebits=+no_setuid_fixup', '--inh-caps=+dac_override', '--ambient-caps=+dac_override'];
+  return [...identity, ...(user.reach ? reach : []), '--pdeathsig', name, '--'];
 }

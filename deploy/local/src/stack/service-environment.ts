@@ -20,11 +20,11 @@ type Variables = Record<string, string | undefined>;
 /** Whom each service calls; it gets their addresses and keys, and no others. */
 const CALLS: Record<ServiceName, readonly ServiceName[]> = {
   gateway: ['records', 'packages', 'files', 'access-links', 'search'],
-  records: ['packages', 'files', 'access-links', 'search'],
-  packages: ['records', 'files', 'access-links', 'search'],
-  files: ['packages', 'records'],
-  'access-links': ['records', 'packages'],
-  search: ['records', 'packages', 'files'],
+  records: ['packages', 'files'],
+  packages: ['records', 'files'],
+  files: ['packages'],
+  'access-links': [],
+  search: ['records', 'packages'],
 };
 
 /** What tells of the surrounding tool rather than of the system. Everything else a user may set for the services. */
