@@ -1,12 +1,13 @@
 import type { ReceivedEvent } from '@kr/event-bus';
 import { ServiceError } from '@kr/service-error';
 import type { PackagesContext } from '../context.ts';
-import { changeResources } from '../resources/change-resources.ts';
+import { changeUnlockedResources } from '../resources/change-unlocked-resources.ts';
 import { draftsHolding } from '../store/resource-store.ts';
 
 /**
  * A resource that was never published is gone: it leaves the package versions that hold it. One whose edit draft was
- * discarded stays. Repeats find nothing to do; while a package is being published the event comes back later.
+ * discarded stays. Repeats find nothing to do; while a package is being published the event waits, and comes back
+ * later.
  */
 export function onRecordDraftDeleted(context: PackagesContext) {
   return async (events: readonly ReceivedEvent<'knowledge.records.draft.deleted'>[]): Promise<void> => {
@@ -14,7 +15,7 @@ export function onRecordDraftDeleted(context: PackagesContext) {
     if (gone.length === 0) return;
     for (const { packageId } of await draftsHolding(context.database, gone)) {
       await unlessGone(() =>
-        changeResources(context, {
+        changeUnlockedResources(context, {
           packageId,
           principal: context.self,
           run: ({ resourceIds }) => ({

@@ -1,13 +1,14 @@
 import type { DissociateRequest__Output, DissociateResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
 import type { PackagesContext } from '../context.ts';
-import { changeResources } from '../resources/change-resources.ts';
+import { changeUnlockedResources } from '../resources/change-unlocked-resources.ts';
 import { checkIds } from '../resources/check-ids.ts';
 import { managedPackage } from './managed-package.ts';
 
 /**
- * RPC Dissociate: out of the context first, then out of the package's draft version. What fails halfway is mended by
- * the same call: leaving twice is no error.
+ * RPC Dissociate: out of the context first, then out of the package's draft version. A publication that began between
+ * the two cannot succeed any more, so its end is waited for. What fails halfway is mended by the same call: leaving
+ * twice is no error.
  *
  * @throws ServiceError
  *   - `not_found`: no such package, or one of the resources does not exist
@@ -31,7 +32,7 @@ export function dissociate(context: PackagesContext) {
       select: { id: true },
     });
     for (const version of open) {
-      await changeResources(context, {
+      await changeUnlockedResources(context, {
         packageId: version.id,
         principal,
         run: ({ resourceIds }) => ({ ids: resourceIds.filter((id) => !ids.includes(id)), result: undefined }),
