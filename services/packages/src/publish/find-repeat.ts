@@ -1,8 +1,8 @@
 import type { Database } from '../store/prisma.ts';
 
 /**
- * The publication that a caller who asks again means: the last one of an entity without a draft, if that caller asked
- * for it and it was committed. Its answer was lost, not its work.
+ * The publication that a caller who asks again means: the last one that was committed of an entity without a draft, if
+ * that caller asked for it. Its answer was lost, not its work.
  */
 export async function findRepeat(
   database: Database,
@@ -10,10 +10,9 @@ export async function findRepeat(
   requestedBy: string,
 ): Promise<string | undefined> {
   const last = await database.publication.findFirst({
-    where: { entityId },
+    where: { entityId, state: { in: ['COMMITTED', 'DONE'] } },
     orderBy: { createdAt: 'desc' },
-    select: { id: true, state: true, requestedBy: true },
+    select: { id: true, requestedBy: true },
   });
-  const isCommitted = last?.state === 'COMMITTED' || last?.state === 'DONE';
-  return isCommitted && last.requestedBy === requestedBy ? last.id : undefined;
+  return last?.requestedBy === requestedBy ? last.id : undefined;
 }

@@ -292,8 +292,45 @@ describe('publishing a resource alone', () => {
   });
 
   test('is one publication for all who ask at once', async () => {
+    // As the records service does it: one publication holds the draft, and then there is none.
+    let holder: string | undefined;
+    let isShown = false;
+    const gone = [{ field: 'id', messages: ['Not found.'], record: 'alone-5' }];
+    fixture.peers.say.authorise = async () => {
+      if (isShown) throw new ServiceError('not_found', 'Not found.');
+    };
+    fixture.peers.say.prepare = async ({ publicationId, ids }) => {
+      if (isShown) return { isPrepared: false, issues: gone };
+      holder ??= publicationId;
+      return holder === publicationId
+        ? { isPrepared: true, stagedIds: ids }
+        : { isPrepared: false, blockedBy: holder };
+    };
+    fixture.peers.say.decide = async ({ isCommitted }) => {
+      isShown ||= isCommitted;
+    };
     const answers = await Promise.all(Array.from({ length: 20 }, () => publishRecord('alone-5')));
     expect(new Set(answers.map(({ publicationId }) => publicationId)).size).toBe(1);
+  });
+
+  test('answers the same to whoever asked before the draft went and is heard after', async () => {
+    const once = await publishRecord('alone-6');
+    const overtaken = async (principal = OWNER) => {
+      fixture.peers.say.authorise = async () => undefined;
+      fixture.peers.say.prepare = async () => {
+        fixture.peers.say.authorise = async () => {
+          throw new ServiceError('not_found', 'Not found.');
+        };
+        const issues = [{ field: 'id', messages: ['Not found.'], record: 'alone-6' }];
+        return { isPrepared: false, issues };
+      };
+      return failure(publishRecord('alone-6', first, principal));
+    };
+    expect([await overtaken(), await overtaken(STRANGER), await overtaken()]).toEqual([
+      { answered: once },
+      { kind: 'not_found', message: 'Not found.' },
+      { answered: once },
+    ]);
   });
 });
 

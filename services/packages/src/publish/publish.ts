@@ -49,6 +49,10 @@ export function publish(deps: PublishDeps) {
             answer: await deps.coordinator.outcome(begun.publicationId, call.deadline),
           };
     if (answer.outcome === 'committed') return { publicationId };
+    if (isGone(kind, answer)) {
+      const since = await deps.authorise[kind](id, call.principal);
+      if (since !== undefined) return repeated(deps, id, requestedBy, since);
+    }
     throw errorOf(answer.outcome === 'refused' ? answer.refusal : OUT_OF_TIME);
   };
 }
@@ -58,6 +62,15 @@ async function open(deps: PublishDeps, publication: Publication, until: Date): P
   const answer = await deps.coordinator.drive(publication).answer;
   const isDecided = answer.outcome === 'committed' || answer.outcome === 'refused';
   return isDecided ? answer : deps.coordinator.outcome(publication.id, until);
+}
+
+/** Whether the draft of a resource went after its caller was let pass: into a publication that was quicker, perhaps. */
+function isGone(kind: Publication['subject'], answer: PublishAnswer): boolean {
+  return (
+    kind === 'record' &&
+    answer.outcome === 'refused' &&
+    answer.refusal.issues.some(({ field }) => field === 'id')
+  );
 }
 
 async function repeated(
