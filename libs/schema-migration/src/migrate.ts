@@ -1,4 +1,4 @@
-import { runner } from 'node-pg-migrate';
+import { readdir } from 'node:fs/promises';
 import { Client } from 'pg';
 
 /** A sequence of migrations with a memory of its own: a lib that brings tables is one, a service is another. */
@@ -50,6 +50,9 @@ async function applySet(
   { name, directory }: MigrationSet,
   logger?: MigrationLogger,
 ): Promise<void> {
+  if (await isNewest(client, { name, directory })) return;
+  // Large, and most starts find nothing to do.
+  const { runner } = await import('node-pg-migrate');
   const warn = (text: string): void => logger?.warn({ set: name, text }, 'schema migration');
   const applied = await runner({
     dbClient: client,
@@ -63,4 +66,16 @@ async function applySet(
   });
   if (applied.length > 0)
     logger?.info({ set: name, applied: applied.map((file) => file.name) }, 'schema migrated');
+}
+
+/** Whether exactly these files were applied; anything else is the library's to judge. */
+async function isNewest(client: Client, { name, directory }: MigrationSet): Promise<boolean> {
+  const table = `migrations_${name}`;
+  const found = await client.query('select to_regclass($1) is not null as is_there', [table]);
+  if (found.rows[0]?.is_there !== true) return false;
+  const applied = await client.query(
+    `select name from ${client.escapeIdentifier(table)} order by run_on, id`,
+  );
+  const files = (await readdir(directory)).filter((file) => file.endsWith('.sql')).sort();
+  return applied.rows.map((row) => `${row.name}.sql`).join('\n') === files.join('\n');
 }

@@ -9,7 +9,7 @@ const COMPILE_CACHE = join(ROOT, '.toolchain', 'compile-cache');
 const SETTLE = resolve(import.meta.dirname, '../child/settle-after-start.ts');
 
 /** Six processes share a small machine: a small young generation, and no memory kept that only the start needed. */
-const NODE_FLAGS = ['--max-semi-space-size=4', '--max-old-space-size=384', '--expose-gc', '--import', SETTLE];
+const NODE_FLAGS = ['--max-semi-space-size=8', '--max-old-space-size=384', '--expose-gc', '--import', SETTLE];
 const SMALL_MACHINE = {
   NODE_COMPILE_CACHE: COMPILE_CACHE,
   MALLOC_ARENA_MAX: '2',
