@@ -29,6 +29,7 @@ export function discardPid<Tx extends LifecycleSql>(context: LifecycleContext<Tx
       if (discarded === undefined) throw unknownId();
       if (entity.published?.document.pids[scheme]?.identifier === discarded.identifier) {
         throw new ServiceError('invalid', 'A validation error occurred.', {
+          code: 'pid_registered',
           issues: [
             {
               field: '_schema',

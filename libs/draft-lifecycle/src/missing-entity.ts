@@ -9,7 +9,9 @@ export function unknownId(): ServiceError {
 
 /** Known, but there is no published form. */
 export function notRegistered(): ServiceError {
-  return new ServiceError('not_found', 'The persistent identifier is not registered.');
+  return new ServiceError('not_found', 'The persistent identifier is not registered.', {
+    code: 'not_published',
+  });
 }
 
 /** Known, but it is not what was asked for: no draft, a parent's id, an id of the other kind. */

@@ -36,6 +36,7 @@ export function reservePid<Tx extends LifecycleSql>(context: LifecycleContext<Tx
       const { pids } = draft.document;
       if (pids[scheme] !== undefined) {
         throw new ServiceError('invalid', 'A validation error occurred.', {
+          code: 'pid_exists',
           issues: [{ field: `pids.${scheme}`, messages: [`A PID already exists for type ${scheme}`] }],
         });
       }

@@ -7,21 +7,30 @@ export function noSuchFile(entityId: string, key: string): ServiceError {
 }
 
 export function fileExists(key: string): ServiceError {
-  return new ServiceError('invalid', `File with key ${key} already exists.`);
+  return new ServiceError('invalid', `File with key ${key} already exists.`, { code: 'file_exists' });
+}
+
+export function fileWithoutContent(key: string): ServiceError {
+  return new ServiceError('invalid', `File with key ${key} has no content.`, {
+    code: 'file_without_content',
+  });
 }
 
 export function fileTooLarge(maxFileBytes: number): ServiceError {
   return new ServiceError('invalid', 'Maximum file size exceeded.', {
+    code: 'file_too_large',
     issues: [{ field: 'size', messages: [`A file may have at most ${maxFileBytes} bytes.`] }],
   });
 }
 
 export function lengthMismatch(): ServiceError {
-  return new ServiceError('invalid', 'Content-Length does not match file size.');
+  return new ServiceError('invalid', 'Content-Length does not match file size.', {
+    code: 'file_size_mismatch',
+  });
 }
 
 export function bucketImmutable(): ServiceError {
-  return new ServiceError('forbidden', 'Bucket is locked for modifications.');
+  return new ServiceError('forbidden', 'Bucket is locked for modifications.', { code: 'files_immutable' });
 }
 
 export function bucketLocked(): ServiceError {

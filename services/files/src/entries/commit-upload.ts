@@ -1,10 +1,9 @@
 import type { CommitUploadRequest__Output, CommitUploadResponse } from '@kr/contracts';
 import { appendEvents } from '@kr/event-bus';
-import { ServiceError } from '@kr/service-error';
 import { type ChangeBucketDeps, changeBucket } from '../buckets/change-bucket.ts';
 import type { FileEntry } from '../file-entry.ts';
 import { fileEntryMessage } from '../file-entry-message.ts';
-import { noSuchFile } from '../file-errors.ts';
+import { fileWithoutContent, noSuchFile } from '../file-errors.ts';
 import type { OpenTicket } from '../open-ticket.ts';
 import { findEntry } from '../store/entry-store.ts';
 import { entryEvent } from './entry-event.ts';
@@ -23,7 +22,7 @@ export function commitUpload(deps: ChangeBucketDeps & { openTicket: OpenTicket }
     const entry = await changeBucket(deps, entityId, async (tx, bucket): Promise<FileEntry> => {
       const found = await findEntry(tx, entityId, key);
       if (found === undefined) throw noSuchFile(entityId, key);
-      if (found.content === null) throw new ServiceError('invalid', `File with key ${key} has no content.`);
+      if (found.content === null) throw fileWithoutContent(key);
       const metadata = found.metadata ?? JSON.stringify(found.content.dimensions ?? {});
       const updatedAt = deps.now();
       await tx.entry.update({

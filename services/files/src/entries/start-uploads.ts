@@ -86,6 +86,9 @@ function tooManyFiles(maxFilesPerEntity: number): ServiceError {
   return new ServiceError(
     'invalid',
     'Uploading selected files will result in exceeding the max amount per record.',
-    { issues: [{ field: 'files', messages: [`At most ${maxFilesPerEntity} files are allowed.`] }] },
+    {
+      code: 'too_many_files',
+      issues: [{ field: 'files', messages: [`At most ${maxFilesPerEntity} files are allowed.`] }],
+    },
   );
 }

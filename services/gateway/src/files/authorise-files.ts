@@ -43,7 +43,9 @@ export async function authoriseEnabledFiles(
   call: Call,
 ): Promise<AuthoriseResponse__Output> {
   const authorised = await authoriseFiles(deps, action, call);
-  if (!authorised.filesEnabled) throw new ServiceError('forbidden', 'Files are not enabled.');
+  if (!authorised.filesEnabled) {
+    throw new ServiceError('forbidden', 'Files are not enabled.', { code: 'files_disabled' });
+  }
   return authorised;
 }
 

@@ -1,0 +1,93 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { ERROR_KINDS, type ErrorKind } from '@kr/service-error';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+const CODE = /\bcode: '([a-z]+(?:_[a-z]+)*)'/g;
+/** An error that is constructed, or kept as data. */
+const KIND = /new ServiceError\(\s*'([a-z_]+)'|\bkind: '([a-z_]+)'/g;
+
+/** How far before its code a kind stands, in characters. */
+const REACH = 400;
+
+interface Thrown {
+  code: string;
+  kind: string | undefined;
+  file: string;
+}
+
+const OURS = /\.ts$/;
+const NOT_THROWN = /^gen\/|\/gen\/|testing\/|\.test\.ts$/;
+
+async function sources(): Promise<string[]> {
+  const files: string[] = [];
+  for (const folder of ['libs', 'services']) {
+    for (const part of await readdir(join(ROOT, folder))) {
+      const src = join(folder, part, 'src');
+      const names = await readdir(join(ROOT, src), { recursive: true });
+      files.push(
+        ...names.filter((name) => OURS.test(name) && !NOT_THROWN.test(name)).map((name) => join(src, name)),
+      );
+    }
+  }
+  return files;
+}
+
+async function findThrown(): Promise<Thrown[]> {
+  const texts = await Promise.all(
+    (await sources()).map(async (file) => ({ file, text: await readFile(join(ROOT, file), 'utf8') })),
+  );
+  return texts.flatMap(({ file, text }) =>
+    [...text.matchAll(CODE)].map(({ index, 1: code = '' }) => {
+      const kinds = [...text.slice(Math.max(0, index - REACH), index).matchAll(KIND)];
+      const [, thrown, kept] = kinds.at(-1) ?? [];
+      return { code, kind: thrown ?? kept, file };
+    }),
+  );
+}
+
+let allThrown: Promise<Thrown[]> | undefined;
+function thrownCodes(): Promise<Thrown[]> {
+  allThrown ??= findThrown();
+  return allThrown;
+}
+
+/** First and second column of the tables below a heading. */
+async function documented(heading: string): Promise<Map<string, number>> {
+  const text = await readFile(join(ROOT, 'docs/errors.md'), 'utf8');
+  const [, rest = ''] = text.split(`## ${heading}\n`);
+  const [section = ''] = rest.split('\n## ');
+  const rows = section.matchAll(/^\| `(?<name>[a-z_]+)` \| (?<status>\d+) \|/gm);
+  return new Map([...rows].map(({ groups }) => [groups?.['name'] ?? '', Number(groups?.['status'])]));
+}
+
+describe('docs/errors.md', () => {
+  test('lists every kind of error with its status, and no other', async () => {
+    const kinds = Object.entries(ERROR_KINDS).map(([kind, { http }]): [string, number] => [kind, http]);
+    expect(Object.fromEntries(await documented('Kinds'))).toEqual(Object.fromEntries(kinds));
+  });
+
+  test('lists every code that is thrown, and no other', async () => {
+    const thrown = new Set((await thrownCodes()).map(({ code }) => code));
+    expect([...(await documented('Codes')).keys()].sort()).toEqual([...thrown].sort());
+  });
+
+  test('gives each code the status of the kind that it is thrown with', async () => {
+    const documentedStatus = await documented('Codes');
+    const wrong = (await thrownCodes()).filter(({ code, kind }) => {
+      const status = kind === undefined ? undefined : ERROR_KINDS[kind as ErrorKind]?.http;
+      return status !== undefined && status !== documentedStatus.get(code);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test('has its codes in order, each once', async () => {
+    const text = await readFile(join(ROOT, 'docs/errors.md'), 'utf8');
+    const codes = [...(text.split('## Codes\n')[1] ?? '').matchAll(/^\| `([a-z_]+)` \|/gm)].map(
+      ([, code]) => code,
+    );
+    expect(codes).toEqual([...new Set(codes)].sort());
+  });
+});
