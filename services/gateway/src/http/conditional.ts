@@ -28,3 +28,16 @@ export function isKnownRevision(ifNoneMatch: string | undefined, revision: strin
     .map((tag) => tag.trim().replace(/^W\//, ''))
     .some((tag) => tag === '*' || tag === `"${revision}"`);
 }
+
+/**
+ * For reads: whoever demands a revision (`If-Match`, a list of them at most) is not shown another one.
+ *
+ * @throws ServiceError `precondition_failed`, with the revision that it has
+ */
+export function assertDemanded(ifMatch: string | undefined, revision: string): void {
+  if (ifMatch === undefined) return;
+  const tags = ifMatch.split(',').map((tag) => tag.trim());
+  if (tags.some((tag) => tag === '*' || INTEGER.exec(tag)?.slice(1).includes(revision))) return;
+  const message = `Revision id provided(${ifMatch}) doesn't match record's one(${revision})`;
+  throw new ServiceError('precondition_failed', message, { currentRevision: Number(revision) });
+}

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { ServiceError } from '@kr/service-error';
-import { demandedRevision, isKnownRevision } from './conditional.ts';
+import { assertDemanded, demandedRevision, isKnownRevision } from './conditional.ts';
 
 describe('If-Match', () => {
   test.each<[ifMatch: string | undefined, revision: string]>([
@@ -31,6 +31,31 @@ describe('If-Match', () => {
       ]);
     },
   );
+});
+
+describe('If-Match of a read', () => {
+  test.each<[header: string | undefined, outcome: number | undefined]>([
+    [undefined, undefined],
+    ['*', undefined],
+    ['"4"', undefined],
+    ['W/"4"', undefined],
+    ['4', undefined],
+    ['"3", "4"', undefined],
+    ['"3"', 4],
+    ['"44"', 4],
+    ['"3", "5"', 4],
+    ['nonsense', 4],
+    ['', 4],
+  ])('%s: refused with the revision that it has: %s', (header, outcome) => {
+    let thrown: unknown;
+    try {
+      assertDemanded(header, '4');
+    } catch (caught) {
+      thrown = caught;
+    }
+    const { kind, currentRevision } = thrown === undefined ? {} : ServiceError.from(thrown);
+    expect([kind, currentRevision]).toEqual([outcome && 'precondition_failed', outcome]);
+  });
 });
 
 describe('If-None-Match', () => {

@@ -68,7 +68,7 @@ export function errorAnswer(thrown: unknown): ErrorAnswer {
   }
   return {
     status,
-    headers: { ...retryAfter(error), ...challenge(error) },
+    headers: { ...retryAfter(error), ...challenge(error), ...currentTag(error) },
     body: {
       status,
       message: error.message,
@@ -96,6 +96,11 @@ function retryAfter({ retryAfterMs }: ServiceError): Record<string, string> {
   return retryAfterMs === undefined || retryAfterMs === 0
     ? {}
     : { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) };
+}
+
+// So that who came too late need not read again to know what to name.
+function currentTag({ currentRevision }: ServiceError): Record<string, string> {
+  return currentRevision === undefined ? {} : { etag: `"${currentRevision}"` };
 }
 
 // RFC 6750, section 3: a challenge names an error only when there were credentials.

@@ -6,6 +6,7 @@ import { isEntityPath } from '../public-answers/entity-path.ts';
 import type { PublicAnswers } from '../public-answers/public-answers.ts';
 import { chooseMediaType } from './accept.ts';
 import { setCaching } from './caching.ts';
+import { assertDemanded } from './conditional.ts';
 import { checkContentType } from './content-type.ts';
 import type { Call, Reply, Route } from './endpoint.ts';
 import { unknownUrl } from './http-problem.ts';
@@ -75,6 +76,8 @@ export function serveRoute(route: Route, deps: ServeRouteDeps): RequestHandler {
       await sendReply(response, reply, call);
       return;
     }
+    if (route.method === 'GET' && reply.revision !== undefined)
+      assertDemanded(request.headers['if-match'], reply.revision);
     const rendered = renderJson(reply, call, mediaType);
     if (reply.publicOf !== undefined && authorization === undefined && isEntityPath(request.originalUrl))
       keep({ path: request.originalUrl, mediaType, baseUrl }, reply.publicOf, rendered);

@@ -248,6 +248,9 @@ describe('an entity', () => {
       headers: { 'if-none-match': '"6", W/"7"' },
     });
     expect([status, body, headers.get('etag')]).toEqual([304, '', '"7"']);
+    const other = await ask('/api/records/e7vvn-90a62', { headers: { 'if-match': '"6"' } });
+    const same = await ask('/api/records/e7vvn-90a62', { headers: { 'if-match': '"6", W/"7"' } });
+    expect([other.status, other.headers.get('etag'), same.status]).toEqual([412, '"7"', 200]);
   });
 
   test('is shown to HEAD without its body', async () => {
@@ -307,16 +310,19 @@ describe('an entity', () => {
     const asked: unknown[] = [];
     gateway.script.packages.UpdateDraft = async ({ id, ifRevision }) => {
       asked.push([id, ifRevision]);
-      throw new ServiceError('precondition_failed', "Revision id provided(3) doesn't match record's one(4)");
+      throw new ServiceError('precondition_failed', "Revision id provided(3) doesn't match record's one(4)", {
+        currentRevision: 4,
+      });
     };
-    const { status, body } = await ask('/api/packages/x/draft', {
+    const { status, body, headers } = await ask('/api/packages/x/draft', {
       method: 'PUT',
       token,
       body: '{}',
       headers: { 'content-type': 'application/json', 'if-match': 'W/"3"' },
     });
-    expect([status, body.message, asked]).toEqual([
+    expect([status, headers.get('etag'), body.message, asked]).toEqual([
       412,
+      '"4"',
       "Revision id provided(3) doesn't match record's one(4)",
       [['x', '3']],
     ]);

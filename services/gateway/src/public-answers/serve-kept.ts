@@ -63,6 +63,7 @@ function isPlainRead({ method, headers, rawHeaders }: IncomingMessage): boolean 
   return (
     (method === 'GET' || method === 'HEAD') &&
     headers.authorization === undefined &&
+    headers['if-match'] === undefined &&
     headers['content-type'] === undefined &&
     headers['content-length'] === undefined &&
     headers['transfer-encoding'] === undefined &&
