@@ -12,6 +12,6 @@ export function readTerm(): Endpoint {
     if (term === undefined) {
       throw new ServiceError('not_found', 'The persistent identifier does not exist.');
     }
-    return json(200, termJson(term, type, call.baseUrl));
+    return { ...json(200, termJson(term, type, call.baseUrl)), revision: '1' };
   };
 }
