@@ -51,12 +51,14 @@ async function main(): Promise<void> {
   try {
     const { token } = await stack.createUser('bench');
     const repository = jsonClient(stack.baseUrl, token);
+    const visitor = jsonClient(stack.baseUrl);
     const comparisons: Comparison[] = [];
     for (const scenario of scenarios) {
       say(`${scenario.name} …`);
       comparisons.push(
         await compare(scenario, {
           repository,
+          visitor,
           pids: () => pidsOf(stack),
           rounds: positive('--rounds', values.rounds),
           seconds: positive('--seconds', values.seconds),
@@ -68,7 +70,7 @@ async function main(): Promise<void> {
         }),
       );
     }
-    await repository.close();
+    await Promise.all([repository.close(), visitor.close()]);
     process.stdout.write(`${writeReport(values.out, comparisons, new Date())}\n`);
   } finally {
     await stack.stop();

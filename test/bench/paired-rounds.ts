@@ -16,6 +16,8 @@ export interface Comparison {
 
 interface Pairing {
   repository: JsonClient;
+  /** The same without a token. */
+  visitor: JsonClient;
   /** The processes of the whole system, Postgres and NATS included. */
   pids: () => number[];
   rounds: number;
@@ -26,14 +28,14 @@ interface Pairing {
 /** Runs one scenario A B A B …; the first pair warms both sides up and is not counted. */
 export async function compare(
   scenario: Scenario,
-  { repository, pids, rounds, seconds, onRound }: Pairing,
+  { repository, visitor, pids, rounds, seconds, onRound }: Pairing,
 ): Promise<Comparison> {
   const baseline = await startBaseline();
   const ours: Round[] = [];
   const bare: Round[] = [];
   try {
     for (let pair = 0; pair <= rounds; pair += 1) {
-      const prepared = await scenario.prepare(repository);
+      const prepared = await scenario.prepare(repository, visitor);
       const limit = scenario.requestsPerRound === undefined ? {} : { requests: scenario.requestsPerRound };
       const measured = pids();
       const our = await runRound({

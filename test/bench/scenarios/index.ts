@@ -1,19 +1,23 @@
 import { createPackage, publishRecord, recordBody } from './deposit.ts';
 import type { Scenario } from './scenario.ts';
 
-const readPublished: Scenario = {
-  name: 'GET published record',
-  concurrency: 16,
-  async prepare(repository) {
-    const { id } = await publishRecord(repository, 'Water levels to read');
-    const path = `/api/records/${id}`;
-    return {
-      request: () => repository.drain('GET', path),
-      payload: await repository.send('GET', path),
-      method: 'GET',
-    };
-  },
-};
+/** What a visitor reads is kept by the gateway; what a token opens is read and rendered each time. */
+function readPublished(who: 'a visitor' | 'its owner'): Scenario {
+  return {
+    name: `GET published record, ${who}`,
+    concurrency: 16,
+    async prepare(repository, visitor) {
+      const { id } = await publishRecord(repository, 'Water levels to read');
+      const path = `/api/records/${id}`;
+      const reader = who === 'a visitor' ? visitor : repository;
+      return {
+        request: () => reader.drain('GET', path),
+        payload: await reader.send('GET', path),
+        method: 'GET',
+      };
+    },
+  };
+}
 
 const SEARCH_CORPUS = 200;
 
@@ -78,7 +82,8 @@ function publishPackages(size: number, requestsPerRound: number): Scenario {
 }
 
 export const SCENARIOS: readonly (() => Scenario)[] = [
-  () => readPublished,
+  () => readPublished('a visitor'),
+  () => readPublished('its owner'),
   search,
   () => createDraft,
   () => publishPackages(1, 10),

@@ -7,10 +7,13 @@ export interface Scenario {
   /** A round ends after so many requests even if its time is not up; for requests that need preparing. */
   requestsPerRound?: number;
   /**
-   * Prepares one round on our side, unmeasured. `request` is what is measured; `payload` is an answer of ours that
+   * Prepares one round on our side, unmeasured; a visitor has no token. `request` is what is measured; `payload` is an answer of ours that
    * the bare server sends back; `body` is what the bare server is sent.
    */
-  prepare(repository: JsonClient): Promise<{
+  prepare(
+    repository: JsonClient,
+    visitor: JsonClient,
+  ): Promise<{
     request: () => Promise<void>;
     payload: unknown;
     method: 'GET' | 'POST';
