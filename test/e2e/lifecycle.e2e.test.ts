@@ -183,6 +183,33 @@ describe.each(KINDS)('$kind', ({ kind, parentType, document, instant, links }) =
       ),
     );
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(412)]);
+    const { headers } = await author.call('GET', link(draft, 'self'));
+    const tags = answers.map((answer) => answer.headers.get('etag'));
+    expect(tags).toEqual(Array(8).fill(headers.get('etag')));
+  });
+
+  test('writers who say what they saw never overwrite each other', async () => {
+    const draft = await create(document('Writers'));
+    const writer = async (name: string): Promise<void> => {
+      let seen = `"${draft.revision_id}"`;
+      for (let count = 1; count <= 10; ) {
+        const before = await author.call<Entity>('GET', link(draft, 'self'), {
+          headers: { 'if-match': seen },
+        });
+        seen = before.headers.get('etag') ?? '';
+        if (before.status === 412) continue;
+        const title = `${before.body.metadata['title']} ${name}${count}`;
+        const sent = { json: document(title), headers: { 'if-match': seen } };
+        const { status, headers } = await author.call('PUT', link(draft, 'self'), sent);
+        seen = headers.get('etag') ?? '';
+        if (status === 200) count += 1;
+      }
+    };
+    await Promise.all([writer('a'), writer('b')]);
+    const { metadata } = await author.sure<Entity>('GET', link(draft, 'self'));
+    const written = String(metadata['title']).split(' ').slice(1);
+    const all = ['a', 'b'].flatMap((name) => Array.from({ length: 10 }, (_, n) => `${name}${n + 1}`));
+    expect(written.toSorted()).toEqual(all.toSorted());
   });
 
   test('a draft may be wrong, keeps what was sent, and is not published until it is right', async () => {
