@@ -390,6 +390,31 @@ describe('publishing a package', () => {
     expect(await listed(`/packages/${main.id}/resources`, anonymous)).toEqual(idsOf(resources));
   });
 
+  test('is tried on request without being done', async () => {
+    const { main, resources } = await packageOfResources(author, 'Tried', 2);
+    const [flawed] = resources as [Entity];
+    await author.sure('PUT', link(flawed, 'self'), { json: recordDocument('ab') });
+    const answer = await author.call<{ errors: unknown[] }>(
+      'POST',
+      `/packages/${main.id}/draft/actions/validate`,
+    );
+    expect([
+      answer.status,
+      answer.body.errors,
+      (await anonymous.call('GET', `/packages/${main.id}`)).status,
+    ]).toEqual([
+      200,
+      [
+        {
+          record: flawed.id,
+          message: "The record can't be published",
+          errors: [{ field: 'metadata.title', messages: ['Shorter than minimum length 3.'] }],
+        },
+      ],
+      404,
+    ]);
+  });
+
   test('leaves published resources and their pending edits as they are', async () => {
     const main = await newPackage();
     const resource = await publishedRecord(author, 'Stays');
@@ -397,7 +422,11 @@ describe('publishing a package', () => {
     await author.sure('PUT', link(edit, 'self'), { json: recordDocument('Pending') });
     await add(main, listOf(resource));
     const status = (await author.call('POST', link(main, 'publish'))).status;
-    const after = await author.sure<Entity>('GET', link(resource, 'self'));
+    // The mirror of the relation follows the publication.
+    const after = await until(async () => {
+      const read = await author.sure<Entity>('GET', link(resource, 'self'));
+      return read.relationship.packages?.length === 1 ? read : undefined;
+    });
     const draft = await author.sure<Entity>('GET', link(edit, 'self'));
     expect([status, after, draft.metadata['title']]).toEqual([
       202,

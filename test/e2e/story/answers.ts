@@ -28,6 +28,7 @@ export interface Issue {
 export interface Failed {
   status: number;
   message: string;
+  code?: string;
   errors?: Issue[];
 }
 
