@@ -10,6 +10,7 @@ const KEY = 'a key of at least thirty-two characters';
 interface Operation {
   operationId: string;
   security?: unknown[];
+  parameters?: { $ref?: string }[];
   requestBody?: unknown;
   responses: Record<string, { $ref?: string }>;
 }
@@ -67,6 +68,14 @@ describe('the description of the interface', () => {
     ]);
     const is = table().map(({ name, auth, takes }) => [name, auth === 'open', takes !== '-']);
     expect(said.sort()).toEqual(is.sort());
+  });
+
+  test('has the idempotency key on every POST, and nowhere else', () => {
+    const keyed = operations.filter(({ parameters = [] }) =>
+      parameters.some(({ $ref }) => $ref === '#/components/parameters/IdempotencyKey'),
+    );
+    const posts = operations.filter(({ name }) => name.startsWith('POST '));
+    expect(keyed.map(({ name }) => name)).toEqual(posts.map(({ name }) => name));
   });
 
   test('names no operation twice', () => {
