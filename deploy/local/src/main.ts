@@ -1,4 +1,4 @@
-import './child/settle-after-start.ts';
+import './child/settle-when-idle.ts';
 import { start } from './cli/start.ts';
 
 await start(process.argv.slice(2));

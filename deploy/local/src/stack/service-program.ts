@@ -6,7 +6,7 @@ import type { ServiceName } from './service-names.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../../..');
 const COMPILE_CACHE = join(ROOT, '.toolchain', 'compile-cache');
-const SETTLE = resolve(import.meta.dirname, '../child/settle-after-start.ts');
+const SETTLE = resolve(import.meta.dirname, '../child/settle-when-idle.ts');
 
 /** Six processes share a small machine: a small young generation, and no memory kept that only the start needed. */
 const NODE_FLAGS = ['--max-semi-space-size=8', '--max-old-space-size=384', '--expose-gc', '--import', SETTLE];
