@@ -1,10 +1,10 @@
 import type { AssociateRecordsRequest__Output, AssociateRecordsResponse } from '@kr/contracts';
-import { assertUnlocked, findEntities, may, touchParents, transact, whyMissing } from '@kr/draft-lifecycle';
+import { findEntities, may, touchParents, transact, whyMissing } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import type { RecordsContext } from '../context.ts';
 import { associationIssues } from './association-rules.ts';
-import { lockParents } from './lock-parents.ts';
+import { assertParentsUnlocked, lockParents } from './lock-parents.ts';
 
 /**
  * RPC AssociateRecords: all or none. The caller's right on the package is the packages service's to check; here it is
@@ -14,7 +14,7 @@ import { lockParents } from './lock-parents.ts';
  *   - `not_found`: a resource does not exist
  *   - `forbidden`: the caller may not manage a resource; one issue for each
  *   - `invalid`: a resource is published, or managed by another package; one issue for each
- *   - `conflict` (`draft_locked`): a resource is being published
+ *   - `conflict` (`draft_locked`): a version of a resource is being published
  */
 export function associateRecords(context: Pick<RecordsContext, 'lifecycle'>) {
   const { lifecycle } = context;
@@ -42,9 +42,9 @@ export function associateRecords(context: Pick<RecordsContext, 'lifecycle'>) {
         throw new ServiceError('invalid', 'A validation error occurred.', { issues });
       }
       const joining = [...held.values()].filter(({ parent }) => parent.managedBy === null);
-      for (const { draft } of joining) if (draft !== null) assertUnlocked(draft);
       const parentIds = [...new Set(joining.map(({ parent }) => parent.id))];
       if (parentIds.length === 0) return;
+      await assertParentsUnlocked(tx, parentIds);
       await tx.parent.updateMany({
         where: { id: { in: parentIds } },
         data: { managedBy: packageParentId, managedAt: now, wasManaged: true },

@@ -1,8 +1,8 @@
 import type { DissociateRecordsRequest__Output, DissociateRecordsResponse } from '@kr/contracts';
-import { assertUnlocked, findEntities, touchParents, transact, whyMissing } from '@kr/draft-lifecycle';
+import { findEntities, touchParents, transact, whyMissing } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import type { RecordsContext } from '../context.ts';
-import { lockParents } from './lock-parents.ts';
+import { assertParentsUnlocked, lockParents } from './lock-parents.ts';
 
 /**
  * RPC DissociateRecords: all or none. The right is that on the package, which its service has checked; a resource that
@@ -10,7 +10,7 @@ import { lockParents } from './lock-parents.ts';
  *
  * @throws ServiceError
  *   - `not_found`: a person names a resource that does not exist
- *   - `conflict` (`draft_locked`): a resource is being published
+ *   - `conflict` (`draft_locked`): a version of a resource is being published
  */
 export function dissociateRecords({ lifecycle }: Pick<RecordsContext, 'lifecycle'>) {
   return async (
@@ -27,9 +27,9 @@ export function dissociateRecords({ lifecycle }: Pick<RecordsContext, 'lifecycle
     await transact(lifecycle, async (tx) => {
       const held = await lockParents(tx, ids);
       const leaving = [...held.values()].filter(({ parent }) => parent.managedBy === packageParentId);
-      for (const { draft } of leaving) if (draft !== null) assertUnlocked(draft);
       const parentIds = [...new Set(leaving.map(({ parent }) => parent.id))];
       if (parentIds.length === 0) return;
+      await assertParentsUnlocked(tx, parentIds);
       await tx.parent.updateMany({
         where: { id: { in: parentIds } },
         data: { managedBy: null, managedAt: null },

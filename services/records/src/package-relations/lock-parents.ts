@@ -1,13 +1,25 @@
-import { type Entity, loadEntities, lockEntities } from '@kr/draft-lifecycle';
+import { draftLocked, type Entity, loadEntities } from '@kr/draft-lifecycle';
 import type { Tx } from '../store/prisma.ts';
 
 /**
- * Holds these records and what their versions share, parents first as everybody does, and reads them as they are then.
+ * Holds what all versions of these records share, and each version of them, parents first as everybody does. Reads the
+ * records as they are then.
  */
 export async function lockParents(tx: Tx, ids: readonly string[]): Promise<Map<string, Entity>> {
   await tx.$queryRaw`
     select id from parent where id in (select parent_id from version where id = any(${ids}::text[]))
     order by id for update`;
-  await lockEntities(tx, ids);
+  await tx.$queryRaw`
+    select id from version where parent_id in (select parent_id from version where id = any(${ids}::text[]))
+    order by id for update`;
   return loadEntities(tx, ids);
+}
+
+/** @throws ServiceError `conflict` (`draft_locked`): a version of one of these parents is being published */
+export async function assertParentsUnlocked(tx: Tx, parentIds: readonly string[]): Promise<void> {
+  const locked = await tx.draft.findFirst({
+    where: { lockedBy: { not: null }, version: { parentId: { in: [...parentIds] } } },
+    select: { id: true },
+  });
+  if (locked !== null) throw draftLocked();
 }

@@ -105,6 +105,23 @@ describe('association', () => {
     expect(await records.json(id, 'FORM_DRAFT', holder)).toMatchObject({ id });
   });
 
+  test('stays as it is while a version of the resource is being published, whichever version is named', async () => {
+    const id = await records.create();
+    await associate('c10', [id]);
+    await records.publish([id], 'package', 'c10');
+    const { document } = await records.handlers.CreateVersion({ id }, callOf(OWNER));
+    const next = document?.id ?? '';
+    await records.update(next);
+    const finish = await records.prepare([next], 'package', 'c10');
+    const locked = { kind: 'conflict', code: 'draft_locked' };
+    await expect(dissociate('c10', [id])).rejects.toMatchObject(locked);
+    await expect(dissociate('c10', [next])).rejects.toMatchObject(locked);
+    expect(await managed('c10')).toEqual([id, next]);
+    await finish();
+    await dissociate('c10', [id]);
+    expect(await managed('c10')).toEqual([]);
+  });
+
   test('outlives publication and reaches the next version', async () => {
     const id = await records.create();
     await associate('c7', [id]);

@@ -76,12 +76,22 @@ export async function recordsFixture() {
       const { document } = await handlers.CreateDraft({ body }, callOf(principal));
       return document?.id ?? '';
     },
-    async publish(ids: string[], packageId = '', packageParentId = ''): Promise<void> {
+    async update(id: string): Promise<void> {
+      const body = Buffer.from(JSON.stringify(GOOD_BODY));
+      await handlers.UpdateDraft({ id, body, ifRevision: '0' }, callOf(OWNER));
+    },
+    /** Prepares a publication that is decided with the function this answers with. */
+    async prepare(ids: string[], packageId = '', packageParentId = ''): Promise<() => Promise<void>> {
       const publicationId = newEntityId();
       const request = { publicationId, epoch: 1, packageId, packageParentId, ids, manifests: [] };
       const vote = await preparePublication(lifecycle)(request, callOf(PACKAGES));
       if (vote.isPrepared !== true) throw new Error(JSON.stringify(vote));
-      await decidePublication(lifecycle)({ publicationId, isCommitted: true }, callOf(PACKAGES));
+      return async () =>
+        void (await decidePublication(lifecycle)({ publicationId, isCommitted: true }, callOf(PACKAGES)));
+    },
+    async publish(ids: string[], packageId = '', packageParentId = ''): Promise<void> {
+      const commit = await this.prepare(ids, packageId, packageParentId);
+      await commit();
     },
     async entity(id: string): Promise<Entity> {
       const entity = (await loadEntities(database, [id])).get(id);
