@@ -16,7 +16,7 @@ const KINDS = [
 type Kind = (typeof KINDS)[number];
 
 /** Nothing that a request of a megabyte can ask for may take longer, in milliseconds. */
-const PATIENCE_MS = 3_000;
+const PATIENCE_MS = 5_000;
 
 let system: TestSystem;
 let author: HttpClient;
@@ -74,11 +74,19 @@ const DOORS = KINDS.flatMap((kind) => [
   { door: `PUT ${kind.all}`, kind, send: (sent: Sent) => timed(author.call('PUT', draftOf(kind), sent)) },
 ]);
 
+/** Where a problem of a whole object is told: at `_schema` of it, or at its own name once more. */
+function holderOf(field: string): string {
+  return field.replace(/\._schema$/, '').replace(/\.(\w+)\.\1$/, '.$1');
+}
+
 /** What is wrong with an answer to a body that has a fault at `field`: it must name the place or what holds it. */
-function faultOf({ status, body, text }: Answer<Partial<Failed & Entity>>, field: string): string | undefined {
+function faultOf(
+  { status, body, text }: Answer<Partial<Failed & Entity>>,
+  field: string,
+): string | undefined {
   if (status !== 200 && status !== 201 && status !== 400) return `${status}: ${text.slice(0, 200)}`;
   const named = (body.errors ?? []).some(
-    (issue) => issue.field.startsWith(field) || field.startsWith(issue.field.replace(/\._schema$/, '')),
+    (issue) => issue.field.startsWith(field) || field.startsWith(holderOf(issue.field)),
   );
   return named ? undefined : `${status}, ${field} is not named: ${JSON.stringify(body.errors)}`;
 }
@@ -101,35 +109,60 @@ function wrongValues({ schema }: Position): unknown[] {
   return WRONG_VALUES[String(schema['type'])] ?? [];
 }
 
-describe('metadata', () => {
-  test.each(KINDS)('a wrong type at any path of $all is named', async (kind) => {
-    const faults: string[] = [];
-    const cases = schemaPositions(kind.kind).flatMap((position) =>
-      wrongValues(position).map((value) => ({ position, value })),
-    );
-    await inTurns(cases, async ({ position: { path }, value }) => {
-      const metadata = metadataWith(path, value);
-      const answer = await timed(author.call('PUT', draftOf(kind), { json: { metadata } }));
-      const fault = faultOf(answer, ['metadata', ...path].join('.'));
-      if (fault !== undefined) faults.push(`${path.join('.')} = ${JSON.stringify(value)}: ${fault}`);
-    });
-    expect(faults).toEqual([]);
-  }, 240_000);
+/** A geometry is read by its type: without one, what else it says cannot be wrong. */
+function judged(path: Position['path']): Position['path'] {
+  const start = path.indexOf('geometry');
+  return start === -1 ? path : path.slice(0, start + 1);
+}
 
-  test.each(KINDS)('an odd text at any path of $all does no harm', async (kind) => {
-    const texts = ['a\u0000b', '\u0000', '\u202e\ufeff\u{10ffff}', '', ' ', '__proto__', 'NaN', '-1', '2024-02-30'];
-    const cases = schemaPositions(kind.kind)
-      .filter(({ schema }) => schema['type'] === 'string')
-      .flatMap(({ path }) => texts.map((text) => ({ path, text })));
-    const faults: string[] = [];
-    await inTurns(cases, async ({ path, text }) => {
-      const { status } = await timed(
-        author.call('PUT', draftOf(kind), { json: { metadata: metadataWith(path, text) } }),
+describe('metadata', () => {
+  test.each(KINDS)(
+    'a wrong type at any path of $all is named',
+    async (kind) => {
+      const faults: string[] = [];
+      const cases = schemaPositions(kind.kind).flatMap((position) =>
+        wrongValues(position).map((value) => ({ position, value })),
       );
-      if (status !== 200 && status !== 400) faults.push(`${path.join('.')} = ${JSON.stringify(text)}: ${status}`);
-    });
-    expect(faults).toEqual([]);
-  }, 240_000);
+      await inTurns(cases, async ({ position: { path }, value }) => {
+        const metadata = metadataWith(path, value);
+        const answer = await timed(author.call('PUT', draftOf(kind), { json: { metadata } }));
+        const fault = faultOf(answer, ['metadata', ...judged(path)].join('.'));
+        if (fault !== undefined) faults.push(`${path.join('.')} = ${JSON.stringify(value)}: ${fault}`);
+      });
+      expect(faults).toEqual([]);
+    },
+    240_000,
+  );
+
+  test.each(KINDS)(
+    'an odd text at any path of $all does no harm',
+    async (kind) => {
+      const texts = [
+        'a\u0000b',
+        '\u0000',
+        '\u202e\ufeff\u{10ffff}',
+        '',
+        ' ',
+        '__proto__',
+        'NaN',
+        '-1',
+        '2024-02-30',
+      ];
+      const cases = schemaPositions(kind.kind)
+        .filter(({ schema }) => schema['type'] === 'string')
+        .flatMap(({ path }) => texts.map((text) => ({ path, text })));
+      const faults: string[] = [];
+      await inTurns(cases, async ({ path, text }) => {
+        const { status } = await timed(
+          author.call('PUT', draftOf(kind), { json: { metadata: metadataWith(path, text) } }),
+        );
+        if (status !== 200 && status !== 400)
+          faults.push(`${path.join('.')} = ${JSON.stringify(text)}: ${status}`);
+      });
+      expect(faults).toEqual([]);
+    },
+    240_000,
+  );
 });
 
 /** A fault and the field that the answer has to name. */
@@ -156,7 +189,19 @@ const FAULTS: [name: string, body: string | object, field: string][] = [
       ['a point of texts', { type: 'Point', coordinates: ['1', '2'] }],
       ['a point at NaN', { type: 'Point', coordinates: ['NaN', 0] }],
       ['a point of nothing', { type: 'Point', coordinates: [] }],
-      ['an open ring', { type: 'Polygon', coordinates: [[[0, 0], [1, 1], [1, 0]]] }],
+      [
+        'an open ring',
+        {
+          type: 'Polygon',
+          coordinates: [
+            [
+              [0, 0],
+              [1, 1],
+              [1, 0],
+            ],
+          ],
+        },
+      ],
       ['a line of one position', { type: 'LineString', coordinates: [[0, 0]] }],
       ['an unknown type', { type: 'Circle', coordinates: [0, 0] }],
       ['no coordinates', { type: 'Point' }],
@@ -178,15 +223,21 @@ const FAULTS: [name: string, body: string | object, field: string][] = [
   ['half a surrogate pair', '{"metadata":{"title":"a\\ud800b"}}', 'metadata.title'],
   ['the other half', '{"metadata":{"title":"\\udc00"}}', 'metadata.title'],
   ['half a pair as a key', '{"metadata":{"\\ud800":1}}', 'metadata'],
-  ['a null character', { metadata: { title: 'a\u0000b' } }, 'metadata.title'],
-  ['a null character in a key', { metadata: { 'a\u0000b': 1 } }, 'metadata'],
   ['a prototype', '{"metadata":{"__proto__":{"a":1}}}', 'metadata.__proto__'],
-  ['a constructor', '{"metadata":{"creators":[{"constructor":{"prototype":{}}}]}}', 'metadata.creators.0.constructor'],
+  [
+    'a constructor',
+    '{"metadata":{"creators":[{"constructor":{"prototype":{}}}]}}',
+    'metadata.creators.0.constructor',
+  ],
   ['a key twice', '{"metadata":{"title":"abc","title":"def"}}', 'metadata.title'],
   ['a key twice, once escaped', '{"metadata":{"title":"abc","titl\\u0065":"def"}}', 'metadata.title'],
   ['33 levels', `{"metadata":{"title":${'['.repeat(31)}1${']'.repeat(31)}}}`, 'metadata.title'],
-  ['an unknown vocabulary id', { metadata: { resource_type: { id: 'no-such' } } }, 'metadata.resource_type'],
-  ['a vocabulary id of a megabyte less', { metadata: { resource_type: { id: 'x'.repeat(60_000) } } }, 'metadata.resource_type'],
+  ['an unknown vocabulary id', { metadata: { languages: [{ id: 'no-such' }] } }, 'metadata.languages.0'],
+  [
+    'a vocabulary id of many characters',
+    { metadata: { languages: [{ id: 'x'.repeat(60_000) }] } },
+    'metadata.languages.0',
+  ],
   ['metadata that is a list', { metadata: [] }, 'metadata'],
   ['metadata that is a text', { metadata: 'text' }, 'metadata'],
   ['metadata that is null', { metadata: null }, 'metadata'],
@@ -194,30 +245,65 @@ const FAULTS: [name: string, body: string | object, field: string][] = [
   ['access that is a number', { access: 7 }, 'access'],
   ['access to nothing', { access: { record: 'nobody', files: 'public' } }, 'access.record'],
   ['access with an object', { access: { record: {}, files: [] } }, 'access.record'],
-  ['an embargo without end', { access: { record: 'restricted', files: 'restricted', embargo: { active: true } } }, 'access.embargo'],
-  ['an embargo until no such day', { access: { record: 'restricted', files: 'restricted', embargo: { active: true, until: '2030-02-30' } } }, 'access.embargo'],
-  ['an embargo that is a text', { access: { record: 'restricted', files: 'restricted', embargo: 'x' } }, 'access.embargo'],
+  [
+    'an embargo without end',
+    { access: { record: 'restricted', files: 'restricted', embargo: { active: true } } },
+    'access.embargo',
+  ],
+  [
+    'an embargo until no such day',
+    { access: { record: 'restricted', files: 'restricted', embargo: { active: true, until: '2030-02-30' } } },
+    'access.embargo',
+  ],
+  [
+    'an embargo that is a text',
+    { access: { record: 'restricted', files: 'restricted', embargo: 'x' } },
+    'access.embargo',
+  ],
   ['files that are a list', { files: [] }, 'files'],
   ['files that are null', { files: null }, 'files'],
   ['files neither on nor off', { files: { enabled: 'maybe' } }, 'files.enabled'],
   ['a preview that is a list', { files: { enabled: true, default_preview: [] } }, 'files.default_preview'],
-  ['a preview with a null character', { files: { enabled: true, default_preview: 'a\u0000' } }, 'files.default_preview'],
   ['an order of objects', { files: { enabled: true, order: [{}] } }, 'files.order'],
-  ['an order with a null character', { files: { enabled: true, order: ['a\u0000'] } }, 'files.order'],
   ['pids that are a list', { pids: [] }, 'pids'],
   ['pids that are null', { pids: null }, 'pids'],
   ['pids of a text', { pids: { doi: 'x' } }, 'pids.doi'],
-  ['pids of an unknown scheme', { pids: { 'a\u0000b': {} } }, 'pids'],
-  ['a DOI with a null character', { pids: { doi: { identifier: '10.1234/a\u0000b', provider: 'external' } } }, 'pids.doi'],
-  ['a DOI from nowhere', { pids: { doi: { identifier: '10.1234/ab', provider: 'a\u0000' } } }, 'pids.doi'],
+  ['a DOI from nowhere', { pids: { doi: { identifier: '10.1234/ab', provider: 'nobody' } } }, 'pids.doi'],
   ['a DOI that is a number', { pids: { doi: { identifier: 7, provider: 'external' } } }, 'pids.doi'],
-  ['a long DOI', { pids: { doi: { identifier: `10.1234/${'x'.repeat(60_000)}`, provider: 'external' } } }, 'pids.doi'],
   ['custom fields that are a list', { custom_fields: [] }, 'custom_fields'],
-  ['custom fields that nobody knows', { custom_fields: { 'a\u0000': 1 } }, 'custom_fields'],
-  ['ten thousand creators', { metadata: { creators: Array.from({ length: 10_000 }, () => ({})) } }, 'metadata.creators'],
-  ['ten thousand texts', { metadata: { sizes: Array.from({ length: 10_000 }, () => 'x') } }, 'metadata.sizes'],
+  [
+    'ten thousand creators',
+    { metadata: { creators: Array.from({ length: 10_000 }, () => ({})) } },
+    'metadata.creators',
+  ],
+  [
+    'ten thousand texts',
+    { metadata: { sizes: Array.from({ length: 10_000 }, () => 'x') } },
+    'metadata.sizes',
+  ],
   ['a text of 64 KiB and one', { metadata: { description: 'x'.repeat(65_537) } }, 'metadata.description'],
-  ['ten thousand unknown fields', { metadata: Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`k${n}`, n])) }, 'metadata.k0'],
+  [
+    'ten thousand unknown fields',
+    { metadata: Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`k${n}`, n])) },
+    'metadata.k0',
+  ],
+];
+
+/** Bodies with a null character, which is left out. */
+const WITH_NULLS: [where: string, body: object][] = [
+  ['a text', { metadata: { title: 'a\u0000b' } }],
+  ['a key', { metadata: { 'a\u0000b': 1 } }],
+  ['a term', { metadata: { languages: [{ id: 'en\u0000g' }] } }],
+  ['a preview', { files: { enabled: true, default_preview: 'a\u0000' } }],
+  ['an order', { files: { enabled: true, order: ['a\u0000'] } }],
+  ['a scheme', { pids: { 'a\u0000b': {} } }],
+  ['a DOI', { pids: { doi: { identifier: '10.1234/a\u0000b', provider: 'external' } } }],
+  ['a provider', { pids: { doi: { identifier: '10.1234/ab', provider: 'a\u0000' } } }],
+  [
+    'an embargo',
+    { access: { record: 'restricted', files: 'restricted', embargo: { active: true, reason: '\u0000' } } },
+  ],
+  ['a custom field', { custom_fields: { 'a\u0000': '\u0000' } }],
 ];
 
 describe.each(DOORS)('$door', ({ send }) => {
@@ -228,6 +314,12 @@ describe.each(DOORS)('$door', ({ send }) => {
     if (answer.status >= 400) expect(await state()).toEqual(before);
   });
 
+  test.each(WITH_NULLS)('a null character in %s', async (_where, body) => {
+    const { status, text } = await send({ json: body });
+    expect([200, 201]).toContain(status);
+    expect(text).not.toContain('\\u0000');
+  });
+
   test('a body one byte beyond a megabyte is refused, one less is not for its size', async () => {
     const before = await state();
     const bodyOf = (bytes: number) => `{"x":"${'x'.repeat(bytes - 8)}"}`;
@@ -236,23 +328,38 @@ describe.each(DOORS)('$door', ({ send }) => {
     expect(await state()).toEqual(before);
   });
 
-  test.each(['{}', '[]', 'null', '', '{"metadata":{}}', '{"metadata":{},"access":{},"files":{},"pids":{},"custom_fields":{}}', '{"metadata":{"creators":[],"dates":[],"locations":{},"rights":[{}],"subjects":[{}],"funding":[{}]}}'])(
-    'nothing at all: %s',
-    async (raw) => {
-      const { status } = await send({ raw });
-      expect([200, 201, 400]).toContain(status);
-    },
-  );
+  test.each([
+    '{}',
+    '[]',
+    'null',
+    '',
+    '{"metadata":{}}',
+    '{"metadata":{},"access":{},"files":{},"pids":{},"custom_fields":{}}',
+    '{"metadata":{"creators":[],"dates":[],"locations":{},"rights":[{}],"subjects":[{}],"funding":[{}]}}',
+  ])('nothing at all: %s', async (raw) => {
+    const { status } = await send({ raw });
+    expect([200, 201, 400]).toContain(status);
+  });
 
-  test.each(['7', '"abc"', '[1]', 'true', '1e400', 'NaN', '-', '{"a":1e400', '[[[[', '\u0000', '{"a":\u0000}', '"\\ud800"'])(
-    'no object: %j',
-    async (raw) => {
-      const before = await state();
-      const { status } = await send({ raw });
-      expect(status).toBe(400);
-      expect(await state()).toEqual(before);
-    },
-  );
+  test.each([
+    '7',
+    '"abc"',
+    '[1]',
+    'true',
+    '1e400',
+    'NaN',
+    '-',
+    '{"a":1e400',
+    '[[[[',
+    '\u0000',
+    '{"a":\u0000}',
+    '"\\ud800"',
+  ])('no object: %j', async (raw) => {
+    const before = await state();
+    const { status } = await send({ raw });
+    expect(status).toBe(400);
+    expect(await state()).toEqual(before);
+  });
 });
 
 describe('bodies of the other routes', () => {
@@ -265,14 +372,28 @@ describe('bodies of the other routes', () => {
     ['POST', () => `${draftOf(KINDS[1])}/resources`, /ids/],
     ['DELETE', () => `${draftOf(KINDS[1])}/resources`, /ids/],
   ];
-  const VALUES: unknown[] = [null, 7, true, 'text', [], {}, [null], [7], [[]], ['a\u0000'], '\u0000', -1, [{}]];
+  const VALUES: unknown[] = [
+    null,
+    7,
+    true,
+    'text',
+    [],
+    {},
+    [null],
+    [7],
+    [[]],
+    ['a\u0000'],
+    '\u0000',
+    -1,
+    [{}],
+  ];
   const BODIES: unknown[] = [
     ...VALUES,
     ...['key', 'size', 'checksum', 'metadata', 'id'].flatMap((name) =>
       VALUES.map((value) => [{ key: 'a.txt', id: 'x', [name]: value }]),
     ),
-    ...['permission', 'expires_at', 'description', 'records', 'resources', 'access', 'metadata'].flatMap((name) =>
-      VALUES.map((value) => ({ [name]: value })),
+    ...['permission', 'expires_at', 'description', 'records', 'resources', 'access', 'metadata'].flatMap(
+      (name) => VALUES.map((value) => ({ [name]: value })),
     ),
     ...['records', 'resources'].flatMap((name) =>
       [null, 7, '', 'a\u0000b', '💧', 'x'.repeat(60_000), '../..', '__proto__', {}, []].map((id) => ({
@@ -293,32 +414,89 @@ describe('bodies of the other routes', () => {
     Array.from({ length: 10_000 }, (_, n) => ({ key: `k${n}` })),
   ];
 
-  test.each(KINDS)('no body breaks a route of $all', async (kind) => {
-    const faults: string[] = [];
-    const cases = ROUTES.flatMap(([method, path]) => BODIES.map((json) => ({ method, path: path(kind), json })));
-    await inTurns(cases, async ({ method, path, json }) => {
-      const { status, text } = await timed(author.call(method, path, { raw: JSON.stringify(json) }));
-      if (status >= 500) faults.push(`${method} ${path} ${JSON.stringify(json).slice(0, 200)}: ${status} ${text}`);
-    });
-    expect(faults).toEqual([]);
-  }, 120_000);
+  test.each(KINDS)(
+    'no body breaks a route of $all',
+    async (kind) => {
+      const faults: string[] = [];
+      const cases = ROUTES.flatMap(([method, path]) =>
+        BODIES.map((json) => ({ method, path: path(kind), json })),
+      );
+      await inTurns(cases, async ({ method, path, json }) => {
+        const { status, text } = await timed(author.call(method, path, { raw: JSON.stringify(json) }));
+        if (status >= 500)
+          faults.push(`${method} ${path} ${JSON.stringify(json).slice(0, 200)}: ${status} ${text}`);
+      });
+      expect(faults).toEqual([]);
+    },
+    120_000,
+  );
 });
 
+/** Listings of resources filter by the identifier and do not look it up: an unknown one has none. */
+function isEmptyListing(method: string, path: string, text: string): boolean {
+  return method === 'GET' && path.endsWith('/resources') && text.startsWith('{"hits":{"hits":[],"total":0}');
+}
+
 describe('addresses', () => {
-  const ODD = ['%00', 'a%00b', '%2f', 'a%2fb', '..%2f..', '%ff', '💧', '%F0%9F%92%A7', 'x'.repeat(2_000), '%0d%0a', '__proto__', 'constructor', "'--", '%5c', '-1', '1e400', 'null', ' ', '%20', '*', ';', '%25', '%252f'];
+  const ODD = [
+    '%00',
+    'a%00b',
+    '%2f',
+    'a%2fb',
+    '..%2f..',
+    '%ff',
+    '💧',
+    '%F0%9F%92%A7',
+    'x'.repeat(2_000),
+    '%0d%0a',
+    '__proto__',
+    'constructor',
+    "'--",
+    '%5c',
+    '-1',
+    '1e400',
+    'null',
+    ' ',
+    '%20',
+    '*',
+    ';',
+    '%25',
+    '%252f',
+  ];
   const PATHS: [string, string][] = [
     ...['records', 'packages'].flatMap((all) =>
       (
         [
-          ['GET', '/*'], ['DELETE', '/*'], ['GET', '/*/draft'], ['PUT', '/*/draft'], ['POST', '/*/draft'],
-          ['DELETE', '/*/draft'], ['POST', '/*/draft/actions/publish'], ['POST', '/*/draft/actions/files-import'],
-          ['POST', '/*/draft/pids/doi'], ['POST', '/MINE/draft/pids/*'], ['DELETE', '/MINE/draft/pids/*'],
-          ['GET', '/*/draft/files'], ['POST', '/*/draft/files'], ['GET', '/MINE/draft/files/*'],
-          ['PUT', '/MINE/draft/files/*'], ['DELETE', '/MINE/draft/files/*'], ['GET', '/MINE/draft/files/*/content'],
-          ['PUT', '/MINE/draft/files/*/content'], ['POST', '/MINE/draft/files/*/commit'], ['GET', '/*/files'],
-          ['GET', '/*/files/a'], ['GET', '/*/files/a/content'], ['GET', '/*/versions'], ['POST', '/*/versions'],
-          ['GET', '/*/versions/latest'], ['GET', '/*/access/links'], ['POST', '/*/access/links'],
-          ['GET', '/MINE/access/links/*'], ['PATCH', '/MINE/access/links/*'], ['DELETE', '/MINE/access/links/*'],
+          ['GET', '/*'],
+          ['DELETE', '/*'],
+          ['GET', '/*/draft'],
+          ['PUT', '/*/draft'],
+          ['POST', '/*/draft'],
+          ['DELETE', '/*/draft'],
+          ['POST', '/*/draft/actions/publish'],
+          ['POST', '/*/draft/actions/files-import'],
+          ['POST', '/*/draft/pids/doi'],
+          ['POST', '/MINE/draft/pids/*'],
+          ['DELETE', '/MINE/draft/pids/*'],
+          ['GET', '/*/draft/files'],
+          ['POST', '/*/draft/files'],
+          ['GET', '/MINE/draft/files/*'],
+          ['PUT', '/MINE/draft/files/*'],
+          ['DELETE', '/MINE/draft/files/*'],
+          ['GET', '/MINE/draft/files/*/content'],
+          ['PUT', '/MINE/draft/files/*/content'],
+          ['POST', '/MINE/draft/files/*/commit'],
+          ['GET', '/*/files'],
+          ['GET', '/*/files/a'],
+          ['GET', '/*/files/a/content'],
+          ['GET', '/*/versions'],
+          ['POST', '/*/versions'],
+          ['GET', '/*/versions/latest'],
+          ['GET', '/*/access/links'],
+          ['POST', '/*/access/links'],
+          ['GET', '/MINE/access/links/*'],
+          ['PATCH', '/MINE/access/links/*'],
+          ['DELETE', '/MINE/access/links/*'],
         ] as const
       ).map(([method, path]): [string, string] => [method, `/${all}${path}`]),
     ),
@@ -341,9 +519,15 @@ describe('addresses', () => {
       const target = path.replace('*', odd).replace('MINE', mine);
       const isContent = method === 'PUT' && path.endsWith('/content');
       const { status, text } = await timed(
-        author.call(method, target, isContent ? { bytes: Buffer.from('x') } : method === 'GET' ? {} : { raw: '{}' }),
+        author.call(
+          method,
+          target,
+          isContent ? { bytes: Buffer.from('x') } : method === 'GET' ? {} : { raw: '{}' },
+        ),
       );
-      if (status >= 500 || status < 400) faults.push(`${method} ${target.slice(0, 100)}: ${status} ${text.slice(0, 100)}`);
+      const isRefused = status >= 400 && status < 500;
+      if (!isRefused && !isEmptyListing(method, path, text))
+        faults.push(`${method} ${target.slice(0, 100)}: ${status} ${text.slice(0, 100)}`);
     });
     expect(faults).toEqual([]);
     expect(await state()).toEqual(before);
@@ -352,36 +536,112 @@ describe('addresses', () => {
   test('an identifier of the other kind, of a parent or of somebody else changes nothing', async () => {
     const faults: string[] = [];
     const mine = {
-      records: await publish(author, await author.sure<Entity>('POST', '/records', { json: recordDocument('Kind') })),
-      packages: await publish(author, await author.sure<Entity>('POST', '/packages', { json: packageDocument('Kind') })),
+      records: await publish(
+        author,
+        await author.sure<Entity>('POST', '/records', { json: recordDocument('Kind') }),
+      ),
+      packages: await publish(
+        author,
+        await author.sure<Entity>('POST', '/packages', { json: packageDocument('Kind') }),
+      ),
     };
     const before = await state();
-    const cases = PATHS.filter(([, path]) => path.includes('*') && !path.includes('MINE')).flatMap(([method, path]) => {
-      const isOfRecords = path.startsWith('/records');
-      const other = isOfRecords ? mine.packages : mine.records;
-      const own = isOfRecords ? mine.records : mine.packages;
-      return [
-        { method, path, id: other.id, as: author },
-        { method, path, id: other.parent.id, as: author },
-        ...(method === 'GET' ? [] : [{ method, path, id: drafts.get(isOfRecords ? '/records' : '/packages')?.id ?? '', as: stranger },
-        { method, path, id: own.id, as: stranger }]),
-      ];
-    });
+    const cases = PATHS.filter(([, path]) => path.includes('*') && !path.includes('MINE')).flatMap(
+      ([method, path]) => {
+        const isOfRecords = path.startsWith('/records');
+        const other = isOfRecords ? mine.packages : mine.records;
+        const own = isOfRecords ? mine.records : mine.packages;
+        return [
+          { method, path, id: other.id, as: author },
+          { method, path, id: other.parent.id, as: author },
+          ...(method === 'GET'
+            ? []
+            : [
+                {
+                  method,
+                  path,
+                  id: drafts.get(isOfRecords ? '/records' : '/packages')?.id ?? '',
+                  as: stranger,
+                },
+                { method, path, id: own.id, as: stranger },
+              ]),
+        ];
+      },
+    );
     await inTurns(cases, async ({ method, path, id, as }) => {
       const target = path.replace('*', id);
       const { status, text } = await timed(as.call(method, target, method === 'GET' ? {} : { raw: '{}' }));
-      if (status >= 500 || status < 400) faults.push(`${method} ${target}: ${status} ${text.slice(0, 100)}`);
+      const isRefused = status >= 400 && status < 500;
+      if (!isRefused && !isEmptyListing(method, path, text))
+        faults.push(`${method} ${target}: ${status} ${text.slice(0, 100)}`);
     });
     expect(faults).toEqual([]);
     expect(await state()).toEqual(before);
   }, 60_000);
 
-  const QUERIES = ['q=%00', 'q=a%00b', 'q=%ff', 'q=(((((((', 'q=title:', 'q=%5B2024 TO', 'q=*a', 'q=a~9999999999', 'q=/a.*/', `q=${'x'.repeat(7_000)}`, `q=${'(a AND '.repeat(200)}b${')'.repeat(200)}`,
-    'size=-1', 'size=0', 'size=1e400', 'size=99999999999999999999', 'size=a', 'size=%00', 'size=1.5', 'page=-1', 'page=0', 'page=99999999', 'page=NaN', 'sort=%00', 'sort=no-such', 'sort=__proto__',
-    'bbox=%00', 'bbox=1', 'bbox=1,2,3,4,5', 'bbox=NaN,NaN,NaN,NaN', 'bbox=1e400,0,0,0', 'bbox=-181,0,0,0', 'bbox=0,-91,0,91', 'bounds=1,2', 'resource_type=%00', 'access_status=%00', 'subjects=__proto__', 'allversions=%00', 'expand=%00', 'prettyprint=%00', 'filters=%7B%7D', 'q=a&q=b', 'size=1&size=2', '=', '&&&', '%00=1', '__proto__=1', 'constructor=1', 'token=%00', 'token=a%00b', `token=${'x'.repeat(7_000)}`];
+  const QUERIES = [
+    'q=%00',
+    'q=a%00b',
+    'q=%ff',
+    'q=(((((((',
+    'q=title:',
+    'q=%5B2024 TO',
+    'q=*a',
+    'q=a~9999999999',
+    'q=/a.*/',
+    `q=${'x'.repeat(7_000)}`,
+    `q=${'(a AND '.repeat(200)}b${')'.repeat(200)}`,
+    'size=-1',
+    'size=0',
+    'size=1e400',
+    'size=99999999999999999999',
+    'size=a',
+    'size=%00',
+    'size=1.5',
+    'page=-1',
+    'page=0',
+    'page=99999999',
+    'page=NaN',
+    'sort=%00',
+    'sort=no-such',
+    'sort=__proto__',
+    'bbox=%00',
+    'bbox=1',
+    'bbox=1,2,3,4,5',
+    'bbox=NaN,NaN,NaN,NaN',
+    'bbox=1e400,0,0,0',
+    'bbox=-181,0,0,0',
+    'bbox=0,-91,0,91',
+    'bounds=1,2',
+    'resource_type=%00',
+    'access_status=%00',
+    'subjects=__proto__',
+    'allversions=%00',
+    'expand=%00',
+    'prettyprint=%00',
+    'filters=%7B%7D',
+    'q=a&q=b',
+    'size=1&size=2',
+    '=',
+    '&&&',
+    '%00=1',
+    '__proto__=1',
+    'constructor=1',
+    'token=%00',
+    'token=a%00b',
+    `token=${'x'.repeat(7_000)}`,
+  ];
   test('no query breaks a listing', async () => {
     const faults: string[] = [];
-    const listings = ['/records', '/packages', '/search', '/user/records', '/user/packages', '/user/search', `${draftOf(KINDS[1])}/resources`];
+    const listings = [
+      '/records',
+      '/packages',
+      '/search',
+      '/user/records',
+      '/user/packages',
+      '/user/search',
+      `${draftOf(KINDS[1])}/resources`,
+    ];
     const cases = listings.flatMap((path) => QUERIES.map((query) => `${path}?${query}`));
     await inTurns(cases, async (target) => {
       const { status, text } = await timed(author.call('GET', target));
@@ -400,7 +660,11 @@ test('nothing of this surprised a service', async () => {
   const surprises: string[] = [];
   for (const name of await readdir(system.logDir)) {
     const lines = (await readFile(join(system.logDir, name), 'utf8')).split('\n');
-    surprises.push(...lines.filter((line) => /"level":"?(50|60|error|fatal)|"stack":/.test(line)).map((line) => `${name}: ${line.slice(0, 400)}`));
+    surprises.push(
+      ...lines
+        .filter((line) => /"level":"?(50|60|error|fatal)|"stack":/.test(line))
+        .map((line) => `${name}: ${line.slice(0, 400)}`),
+    );
   }
   expect(surprises).toEqual([]);
 });
