@@ -93,7 +93,10 @@ describe('credentials', () => {
     ['another scheme', 'Basic YTpi', 'The authentication scheme is unknown; use Bearer.'],
   ])('%s is refused, and why is said', async (_name, authorization, message) => {
     const response = await gateway.fetch('/api/user', { headers: { authorization } });
-    expect([response.status, await response.json()]).toEqual([401, { status: 401, message, code: 'invalid_token' }]);
+    expect([response.status, await response.json()]).toEqual([
+      401,
+      { status: 401, message, code: 'invalid_token' },
+    ]);
   });
 
   test('bad ones are refused also where none are needed', async () => {
