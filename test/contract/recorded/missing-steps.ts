@@ -3,7 +3,7 @@ import type { Player } from './replay.ts';
 import type { Exchange, Recording } from './transcript.ts';
 
 /** An entity as it was first seen in a recording, as far as clients say it. */
-export type DocumentOf = (id: string) => Record<string, unknown>;
+type DocumentOf = (id: string) => Record<string, unknown>;
 
 type Step = (by: Player, documentOf: DocumentOf) => Promise<void>;
 

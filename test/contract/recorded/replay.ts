@@ -3,7 +3,7 @@ import { type Answer, asObject, differences, type Expect } from './compare.ts';
 import type { KnownIds } from './known-ids.ts';
 import type { Exchange } from './transcript.ts';
 
-export interface Callers {
+interface Callers {
   owner: string;
   other: string;
   admin: string;

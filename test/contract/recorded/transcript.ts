@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 
 /** The recordings lie beside the checkout and are never part of it. */
-export const TRANSCRIPTS = resolve(import.meta.dirname, '../../../../shared/transcripts');
+const TRANSCRIPTS = resolve(import.meta.dirname, '../../../../shared/transcripts');
 
 export const RECORDINGS = ['packages', 'records'] as const;
 export type Recording = (typeof RECORDINGS)[number];
