@@ -26,7 +26,7 @@ export const REFERENCE_SCHEMES: readonly SchemeId[] = ['isni', 'grid', 'crossref
 export const LOCATION_SCHEMES: readonly SchemeId[] = ['wikidata', 'geonames'];
 
 /** An identifier with its scheme, which is guessed where it is left out. */
-export function identifier(allowed: readonly SchemeId[]) {
+function identifier(allowed: readonly SchemeId[]) {
   return identifierWith(allowed, {});
 }
 
