@@ -1,7 +1,7 @@
 import type { EntityAction } from '@kr/access-policy';
 import type { Principal } from '@kr/caller';
 import type { DraftFace, Entity } from './entity.ts';
-import { loadEntities, loadLocked } from './entity-store.ts';
+import { loadEntities, loadLocked, lockParentOf } from './entity-store.ts';
 import { assertRevision, draftFace, type LifecycleContext } from './lifecycle-context.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import { assertUnlocked } from './lock-rules.ts';
@@ -50,6 +50,8 @@ export async function changeDraft<Tx extends LifecycleSql, Result>(
   run: (tx: Tx, entity: Entity, draft: DraftFace) => Promise<Result>,
 ): Promise<Result> {
   return transact(context, async (tx) => {
+    // A deletion may take the parent along, and whoever needs a parent holds it before its versions.
+    if (change.action === 'delete_draft') await lockParentOf(tx, change.id);
     const entity = await loadLocked(tx, change.id);
     if (entity === undefined) throw unknownId();
     return run(tx, entity, checked(entity, change, context.now()));

@@ -67,6 +67,14 @@ export async function lockParent(sql: LifecycleSql, parentId: string): Promise<v
   await sql.$queryRawUnsafe('select id from parent where id = $1 for update', parentId);
 }
 
+/** As `lockParent`, for the parent of a version. */
+export async function lockParentOf(sql: LifecycleSql, id: string): Promise<void> {
+  await sql.$queryRawUnsafe(
+    'select id from parent where id = (select parent_id from version where id = $1) for update',
+    id,
+  );
+}
+
 /** The version of a parent that was not published yet; there is at most one. */
 export async function findOpenVersion(sql: LifecycleSql, parentId: string): Promise<Entity | undefined> {
   const rows = await sql.$queryRawUnsafe<EntityRow[]>(

@@ -9,12 +9,12 @@ export type {
   PublishedEntity,
   SavedDraft,
 } from './entity-kind.ts';
-export { loadEntities, lockEntities } from './entity-store.ts';
+export { loadEntities } from './entity-store.ts';
 export { followLinks, LINK_SUBJECTS, type LinkEvent } from './follow-links.ts';
 export { FILE_DELETED_SUBJECTS, forgetDeletedFiles } from './forget-deleted-files.ts';
 export { isEntityId } from './id-rules.ts';
 export { type LifecycleHandlers, lifecycleContext, lifecycleHandlers } from './lifecycle.ts';
-export { findEntities, getEntity, type LifecycleContext } from './lifecycle-context.ts';
+export { assertRevision, findEntities, getEntity, type LifecycleContext } from './lifecycle-context.ts';
 export { type Decision, type FileCounts, type LifecycleDeps, NO_FILES } from './lifecycle-deps.ts';
 export type { LifecycleDatabase, LifecycleSql } from './lifecycle-sql.ts';
 export { assertUnlocked, draftLocked } from './lock-rules.ts';

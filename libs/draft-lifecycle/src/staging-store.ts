@@ -47,6 +47,7 @@ export async function lockDrafts(
 
 /** Shows what a publication staged and drops its drafts. */
 export async function showStaged(tx: LifecycleSql, publicationId: string): Promise<PublishedEntity[]> {
+  await lockStaged(tx, publicationId);
   const rows = await tx.$queryRawUnsafe<{ id: string; parent_id: string; revision: bigint }[]>(
     `with shown as (
        update version v
@@ -65,8 +66,17 @@ export async function showStaged(tx: LifecycleSql, publicationId: string): Promi
   return rows.map((row) => ({ id: row.id, parentId: row.parent_id, revision: Number(row.revision) }));
 }
 
+/** An update alone would hold the rows in the order in which they lie, and everybody else holds them by id. */
+async function lockStaged(tx: LifecycleSql, publicationId: string): Promise<void> {
+  await tx.$queryRawUnsafe(
+    'select id from version where publication_id = $1 order by id for update',
+    publicationId,
+  );
+}
+
 /** Forgets what a publication staged and leaves the drafts as they were. */
 export async function dropStaged(tx: LifecycleSql, publicationId: string): Promise<void> {
+  await lockStaged(tx, publicationId);
   await tx.$executeRawUnsafe(
     `update version set publication_id = null, staged = null, staged_revision = null, staged_at = null
      where publication_id = $1`,

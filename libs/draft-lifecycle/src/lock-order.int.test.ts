@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { until } from '@kr/testbed';
+import { decidePublication } from './decide-publication.ts';
+import { COORDINATOR, callOf, type LifecycleFixture, lifecycleFixture, OWNER } from './lifecycle-fixture.ts';
+
+let life: LifecycleFixture;
+beforeAll(async () => {
+  life = await lifecycleFixture();
+});
+afterAll(() => life.close());
+
+/** Runs work against one held row, and says which of the other rows can still be held by whoever holds the first. */
+async function freeBeside(
+  held: { table: 'parent' | 'version'; id: string },
+  others: { table: 'version'; ids: readonly string[] },
+  work: () => Promise<unknown>,
+): Promise<string[]> {
+  const { free, running } = await life.prisma.$transaction(async (tx) => {
+    await tx.$queryRawUnsafe(`select id from ${held.table} where id = $1 for update`, held.id);
+    const running = work();
+    await until(async () => {
+      const [row] = await life.prisma.$queryRawUnsafe<{ n: number }[]>(
+        "select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      );
+      return row?.n === 1;
+    });
+    const rows = await tx.$queryRawUnsafe<{ id: string }[]>(
+      `select id from ${others.table} where id = any($1::text[]) order by id for update skip locked`,
+      others.ids,
+    );
+    return { free: rows.map(({ id }) => id), running };
+  });
+  await running;
+  return free;
+}
+
+async function someDrafts(): Promise<string[]> {
+  const ids: string[] = [];
+  for (let count = 0; count < 8; count += 1) ids.push((await life.create()).id);
+  return ids.sort();
+}
+
+test.each([true, false])(
+  'a decision (committed: %s) waits for the first entity before it holds another',
+  async (isCommitted) => {
+    const ids = await someDrafts();
+    const publicationId = `in order ${isCommitted}`;
+    await life.prepare(ids.toReversed(), publicationId);
+    const [lowest = '', ...others] = ids;
+    const decide = () => decidePublication(life.context)({ publicationId, isCommitted }, callOf(COORDINATOR));
+    expect(
+      await freeBeside({ table: 'version', id: lowest }, { table: 'version', ids: others }, decide),
+    ).toEqual(others);
+  },
+);
+
+test('a deletion waits for the parent before it holds the version', async () => {
+  const { id, parentId } = await life.create();
+  const remove = () => life.handlers.DeleteDraft({ id, ifRevision: '0' }, callOf(OWNER));
+  expect(
+    await freeBeside({ table: 'parent', id: parentId }, { table: 'version', ids: [id] }, remove),
+  ).toEqual([id]);
+});
