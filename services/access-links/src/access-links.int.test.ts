@@ -350,6 +350,7 @@ describe('access links', () => {
     await stop();
     await start({ linkTokenKey: 'new-key-'.padEnd(32, 'n') });
     expect((await opened(link.token, newer.token)).map(({ linkId }) => linkId)).toEqual([newer.id]);
+    expect(await list('parent')).toEqual([{ ...link, token: '' }, newer]);
   });
 
   test('are managed while the bus is away', async () => {

@@ -9,7 +9,7 @@ export function toLinkMessage(link: Link, mint: TokenMint): AccessLink {
     permission: link.permission,
     createdAt: toTimestamp(link.createdAt),
     expiresAt: link.expiresAt === null ? null : toTimestamp(link.expiresAt),
-    token: mint.tokenOf(link),
+    token: mint.tokenOf(link) ?? '',
   };
 }
 

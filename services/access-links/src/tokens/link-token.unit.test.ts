@@ -6,7 +6,7 @@ const key = 'k'.repeat(32);
 const linkId = '0192f0c1-7f4e-4c3a-9a55-ffffffffffff';
 const mint = createTokenMint(key, [oldKey]);
 const source = { linkId, nonce: 'n', keyId: mint.keyId };
-const token = mint.tokenOf(source);
+const token = mint.tokenOf(source) ?? '';
 
 describe('link token', () => {
   test('has the documented form and names its link', () => {
@@ -27,10 +27,10 @@ describe('link token', () => {
   test('is known after its key was replaced, and not after the key is gone', () => {
     const before = createTokenMint(oldKey);
     const old = { linkId, nonce: 'n', keyId: before.keyId };
-    expect(mint.isTokenOf(before.tokenOf(old), old)).toBe(true);
+    const oldToken = before.tokenOf(old) ?? '';
+    expect(mint.isTokenOf(oldToken, old)).toBe(true);
     const without = createTokenMint(key);
-    expect(without.isTokenOf(before.tokenOf(old), old)).toBe(false);
-    expect(() => without.tokenOf(old)).toThrow('key that is not configured');
+    expect([without.isTokenOf(oldToken, old), without.tokenOf(old)]).toEqual([false, undefined]);
   });
 
   test('does not survive the change of a single character', () => {
