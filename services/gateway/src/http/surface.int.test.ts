@@ -493,14 +493,20 @@ describe('search', () => {
     ]);
   });
 
-  test('does not pass over what is not decided', async () => {
-    gateway.script.search.Search = async () => ({ hits: [{ kind: 'record', id: 'r1' }], total: 1 });
+  test('passes over what nothing can be said of, and fails when a whole service is away', async () => {
+    const hits = ['r1', 'r2'].map((id) => ({ kind: 'record', id }));
+    gateway.script.search.Search = async () => ({ hits, total: 2 });
+    const error = toErrorDetail(new ServiceError('unavailable', 'Not decided yet.'));
     gateway.script.records.ReadEntities = async ({ refs }) => ({
-      results: refs.map((ref) => ({
-        ref,
-        error: toErrorDetail(new ServiceError('unavailable', 'Not decided yet.')),
-      })),
+      results: refs.map((ref) =>
+        ref.id === 'r1' ? { ref, error } : { ref, document: aDocument({ id: ref.id, form: ref.form }) },
+      ),
     });
+    const { status, body } = await ask('/api/search');
+    expect([status, body.hits.hits.map(({ id }: { id: string }) => id)]).toEqual([200, ['r2']]);
+    gateway.script.records.ReadEntities = async () => {
+      throw new ServiceError('unavailable', 'Away.');
+    };
     expect((await ask('/api/search')).status).toBe(503);
   });
 

@@ -45,7 +45,13 @@ export async function findEntities(
   });
 }
 
-/** The hits in their order; one that has gone, or is no longer the caller's to see, since it was indexed is left out. */
+/** What one hit may answer without spoiling the page; a service that is away altogether does not answer by hits. */
+const PASSED_OVER: ReadonlySet<string> = new Set(['not_found', 'forbidden', 'unavailable']);
+
+/**
+ * The hits in their order. Left out is what has gone since it was indexed or is no longer the caller's to see, and what
+ * nothing can be said of because its publication is being decided.
+ */
 async function render(clients: Clients, hits: readonly Hit__Output[], call: Call): Promise<Json[]> {
   const rendered = new Map<string, Json>();
   await Promise.all(
@@ -59,8 +65,7 @@ async function render(clients: Clients, hits: readonly Hit__Output[], call: Call
       });
       for (const { document, error } of results) {
         if (document) rendered.set(keyOf(kind, document), entityJson(document, kind, call.baseUrl));
-        else if (error && error.kind !== 'not_found' && error.kind !== 'forbidden')
-          throw fromErrorDetail(error);
+        else if (error && !PASSED_OVER.has(error.kind)) throw fromErrorDetail(error);
       }
     }),
   );
