@@ -188,6 +188,33 @@ describe.each(KINDS)('$kind', ({ kind, parentType, document, instant, links }) =
     expect(tags).toEqual(Array(8).fill(headers.get('etag')));
   });
 
+  test('it is published, and gets and loses identifiers, only as it was seen', async () => {
+    const draft = await create();
+    const seen = { headers: { 'if-match': `"${draft.revision_id}"` } };
+    const json = document('Changed', { metadata: { publisher: 'River Observatory' } });
+    const changed = await author.sure<Entity>('PUT', link(draft, 'self'), { json });
+    const current = `"${changed.revision_id}"`;
+    const doi = link(draft, 'reserve_doi');
+    const late = [
+      await author.call('POST', link(draft, 'publish'), seen),
+      await author.call('POST', doi, seen),
+      await author.call('DELETE', link(draft, 'self'), seen),
+      await author.call('GET', link(draft, 'self'), seen),
+    ].map(({ status, headers }) => [status, headers.get('etag')]);
+    expect(late).toEqual(Array(4).fill([412, current]));
+
+    const reserved = await author.call('POST', doi, { headers: { 'if-match': current } });
+    const discarded = await author.call('DELETE', doi, { headers: { 'if-match': current } });
+    const now = reserved.headers.get('etag') ?? '';
+    const published = await author.call('POST', link(draft, 'publish'), { headers: { 'if-match': now } });
+    expect([reserved.status, discarded.status, discarded.headers.get('etag'), published.status]).toEqual([
+      201,
+      412,
+      now,
+      202,
+    ]);
+  });
+
   test('writers who say what they saw never overwrite each other', async () => {
     const draft = await create(document('Writers'));
     const writer = async (name: string): Promise<void> => {

@@ -13,16 +13,17 @@ import { unknownId } from './missing-entity.ts';
  *
  * @throws ServiceError
  *   - `not_found`: no such entity or draft, or it has no identifier of that scheme
+ *   - `precondition_failed`: the draft is not at `if_revision`
  *   - `unauthenticated`, `forbidden`: the caller may not
  *   - `conflict` (`draft_locked`): it is being published
  *   - `invalid`: the identifier is registered
  */
 export function discardPid<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
   return async (
-    { id, scheme }: DiscardPidRequest__Output,
+    { id, scheme, ifRevision }: DiscardPidRequest__Output,
     { principal }: CallContext,
   ): Promise<DiscardPidResponse> => {
-    const change = { id, action: 'manage_pids', principal } as const;
+    const change = { id, ifRevision, action: 'manage_pids', principal } as const;
     await draftForChange(context, change);
     const entity = await changeDraft(context, change, async (tx, entity, draft) => {
       const { [scheme]: discarded, ...pids } = draft.document.pids;

@@ -247,8 +247,10 @@ describe('reading', () => {
 });
 
 describe('a reserved DOI', () => {
-  const reserve = (id: string, scheme = 'doi') => life.handlers.ReservePid({ id, scheme }, callOf(OWNER));
-  const discard = (id: string) => life.handlers.DiscardPid({ id, scheme: 'doi' }, callOf(OWNER));
+  const reserve = (id: string, scheme = 'doi') =>
+    life.handlers.ReservePid({ id, scheme, ifRevision: '0' }, callOf(OWNER));
+  const discard = (id: string) =>
+    life.handlers.DiscardPid({ id, scheme: 'doi', ifRevision: '0' }, callOf(OWNER));
 
   test('is the local one, once, survives a PUT without it, and can be given back', async () => {
     const { id } = await life.create();

@@ -159,6 +159,7 @@ export async function lifecycleFixture() {
         packageParentId: '',
         ids,
         manifests: [],
+        ifRevision: '0',
         ...more,
       };
       return preparePublication(context)(request, as(COORDINATOR));

@@ -2,7 +2,7 @@ import type { PreparePublicationRequest__Output, PreparePublicationResponse } fr
 import type { CallContext } from '@kr/rpc';
 import { loadEntities, lockEntities } from './entity-store.ts';
 import { issueMessages } from './issue-rules.ts';
-import type { LifecycleContext } from './lifecycle-context.ts';
+import { assertRevision, type LifecycleContext } from './lifecycle-context.ts';
 import type { FileCounts } from './lifecycle-deps.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import { onPrepare } from './participant-rules.ts';
@@ -19,6 +19,7 @@ import { transact } from './transact.ts';
  *
  * @throws ServiceError
  *   - `forbidden`: the caller is no service
+ *   - `precondition_failed`: a draft is not at `if_revision`; nothing was written, so this is no vote
  *   - `unavailable`: the drafts could not be locked within 2 s
  */
 export function preparePublication<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
@@ -49,6 +50,7 @@ async function voteOn<Tx extends LifecycleSql>(
   await lockEntities(tx, ids);
   const plan = planPublication(request, await loadEntities(tx, ids));
   if (plan.blockedBy !== null) return { blockedBy: plan.blockedBy };
+  for (const { draft } of plan.drafts) assertRevision(request.ifRevision, draft);
   const counts = countsOf(request);
   const issues = await issuesOfPlan(context, tx, plan, counts);
 

@@ -61,9 +61,9 @@ describe('a publication', () => {
     await expect(
       life.handlers.DeleteDraft({ id: first, ifRevision: '0' }, callOf(OWNER)),
     ).rejects.toMatchObject(LOCKED);
-    await expect(life.handlers.ReservePid({ id: first, scheme: 'doi' }, callOf(OWNER))).rejects.toMatchObject(
-      LOCKED,
-    );
+    await expect(
+      life.handlers.ReservePid({ id: first, scheme: 'doi', ifRevision: '0' }, callOf(OWNER)),
+    ).rejects.toMatchObject(LOCKED);
     await expect(
       life.handlers.Authorise({ id: first, form: 'FORM_DRAFT', action: 'write_files' }, callOf(OWNER)),
     ).rejects.toMatchObject(LOCKED);
@@ -385,7 +385,7 @@ describe('what follows a publication', () => {
     await expect(next(first.id)).rejects.toMatchObject({
       message: 'The persistent identifier is not registered.',
     });
-    await life.handlers.ReservePid({ id: first.id, scheme: 'doi' }, callOf(OWNER));
+    await life.handlers.ReservePid({ id: first.id, scheme: 'doi', ifRevision: '0' }, callOf(OWNER));
     await life.update(first.id, { ...GOOD_BODY, metadata: { ...GOOD_METADATA, publisher: 'GEO' } });
     await life.publish(first.id);
 

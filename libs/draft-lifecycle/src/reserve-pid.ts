@@ -14,6 +14,7 @@ import { localDoi, oaiPid } from './pids-rules.ts';
  *
  * @throws ServiceError
  *   - `not_found`: no such entity, draft or scheme
+ *   - `precondition_failed`: the draft is not at `if_revision`
  *   - `unauthenticated`, `forbidden`: the caller may not
  *   - `conflict` (`draft_locked`): it is being published
  *   - `invalid`: it has one of that scheme
@@ -21,10 +22,10 @@ import { localDoi, oaiPid } from './pids-rules.ts';
 export function reservePid<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
   const { doiPrefix, oaiPrefix } = context;
   return async (
-    { id, scheme }: ReservePidRequest__Output,
+    { id, scheme, ifRevision }: ReservePidRequest__Output,
     { principal }: CallContext,
   ): Promise<ReservePidResponse> => {
-    const change = { id, action: 'manage_pids', principal } as const;
+    const change = { id, ifRevision, action: 'manage_pids', principal } as const;
     await draftForChange(context, change);
     const pid = new Map([
       ['doi', localDoi(id, doiPrefix)],

@@ -1,4 +1,5 @@
 import { type EntityDeps, entityReply, readEntity } from '../entity-deps.ts';
+import { demandedRevision } from '../http/conditional.ts';
 import { type Endpoint, param } from '../http/endpoint.ts';
 
 export const SUBJECT = { record: 'SUBJECT_RECORD', package: 'SUBJECT_PACKAGE' } as const;
@@ -13,9 +14,9 @@ const TIMEOUT_MS = 60_000;
 export function publishDraft(deps: EntityDeps): Endpoint {
   return async (call) => {
     const id = param(call, 'id');
-    await deps.clients.publications.publish({ subject: SUBJECT[deps.kind], id }, call.principal, {
-      timeoutMs: TIMEOUT_MS,
-    });
+    const ifRevision = demandedRevision(call.headers['if-match']);
+    const wish = { subject: SUBJECT[deps.kind], id, ifRevision };
+    await deps.clients.publications.publish(wish, call.principal, { timeoutMs: TIMEOUT_MS });
     return entityReply(202, await readEntity(deps, id, 'FORM_PUBLISHED', call), deps, call);
   };
 }

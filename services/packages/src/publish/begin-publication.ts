@@ -1,3 +1,4 @@
+import { assertRevision } from '@kr/draft-lifecycle';
 import { type Database, SHORT_TRANSACTION, type Tx } from '../store/prisma.ts';
 import { publicationOf } from '../store/publication-row.ts';
 import type { PublicationTimes } from '../store/publication-store.ts';
@@ -14,6 +15,12 @@ export type Begun =
   /** There is no draft any more. */
   | { readonly kind: 'absent' };
 
+export interface PublishWish {
+  readonly requestedBy: string;
+  /** The revision that the draft must have; 0 is any. */
+  readonly ifRevision: number;
+}
+
 export interface BeginDeps {
   readonly database: Database;
   readonly times: PublicationTimes;
@@ -23,16 +30,17 @@ export interface BeginDeps {
 }
 
 /** T1 for a package: its draft is locked and the publication exists, in one transaction. */
-export function beginPackage(deps: BeginDeps, packageId: string, requestedBy: string): Promise<Begun> {
+export function beginPackage(deps: BeginDeps, packageId: string, wish: PublishWish): Promise<Begun> {
   const id = deps.newId();
   return deps.database.$transaction(async (tx): Promise<Begun> => {
     const locked = await deps.packageVersion.lock(tx, packageId, id);
     if (locked === undefined) return { kind: 'absent' };
+    assertRevision(wish.ifRevision, locked);
     if (locked.lockedBy !== null) return { kind: 'joined', publicationId: locked.lockedBy };
     const resourceIds = await resourcesToPublish(tx, packageId, locked.isEdit);
     const row = await tx.publication.create({
       data: {
-        ...newRow(deps, id, requestedBy),
+        ...newRow(deps, id, wish.requestedBy),
         subject: 'package',
         entityId: packageId,
         packageParentId: locked.parentId,
@@ -55,15 +63,15 @@ export async function resourcesToPublish(
 }
 
 /** T1 for a resource alone: its draft lives elsewhere and is locked when it is prepared. */
-export async function beginRecord(deps: BeginDeps, recordId: string, requestedBy: string): Promise<Begun> {
+export async function beginRecord(deps: BeginDeps, recordId: string, wish: PublishWish): Promise<Begun> {
   const [row] = await deps.database.publication.createManyAndReturn({
     data: {
-      ...newRow(deps, deps.newId(), requestedBy),
+      ...newRow(deps, deps.newId(), wish.requestedBy),
       subject: 'record',
       entityId: recordId,
       resourceIds: [recordId],
       participants: participantsOf([recordId]),
-      snapshot: { resources: [recordId] },
+      snapshot: { resources: [recordId], ...(wish.ifRevision !== 0 && { ifRevision: wish.ifRevision }) },
     },
     skipDuplicates: true,
   });
@@ -73,9 +81,7 @@ export async function beginRecord(deps: BeginDeps, recordId: string, requestedBy
     select: { id: true },
   });
   // None: the one that was in the way has just been decided.
-  return running === null
-    ? beginRecord(deps, recordId, requestedBy)
-    : { kind: 'joined', publicationId: running.id };
+  return running === null ? beginRecord(deps, recordId, wish) : { kind: 'joined', publicationId: running.id };
 }
 
 function newRow({ now, times }: BeginDeps, id: string, requestedBy: string) {

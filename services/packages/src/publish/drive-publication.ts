@@ -198,12 +198,13 @@ function isFinal(cause: unknown): cause is ServiceError {
   return cause instanceof ServiceError && !['unavailable', 'internal', 'rate_limited'].includes(cause.kind);
 }
 
-function refusalOf({ kind, message, issues, code, retryAfterMs }: ServiceError): Refusal {
+function refusalOf({ kind, message, issues, code, retryAfterMs, currentRevision }: ServiceError): Refusal {
   return {
     kind,
     message,
     issues,
     ...(code === undefined ? {} : { code }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(currentRevision === undefined ? {} : { currentRevision }),
   };
 }

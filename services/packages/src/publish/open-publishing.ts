@@ -47,8 +47,8 @@ export function openPublishing(context: PackagesContext, config: PackagesConfig[
       coordinator,
       authorise: { package: authorisePackage(context), record: authoriseRecord(context) },
       begin: {
-        package: (id, requestedBy) => beginPackage(begin, id, requestedBy),
-        record: (id, requestedBy) => beginRecord(begin, id, requestedBy),
+        package: (id, wish) => beginPackage(begin, id, wish),
+        record: (id, wish) => beginRecord(begin, id, wish),
       },
       findRepeat: (id, requestedBy) => findRepeat(database, id, requestedBy),
       started: observed.publicationStarted,

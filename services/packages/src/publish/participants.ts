@@ -35,6 +35,7 @@ export function participants({ files, records }: ParticipantClients): Participan
           packageId: subject === 'package' ? entityId : '',
           packageParentId: packageParentId ?? '',
           ids: [...resourceIds],
+          ifRevision: publication.ifRevision ?? 0,
           manifests: manifests.filter((manifest) => resourceIds.includes(manifest.entityId)).map(message),
         },
         principalOf(publication),

@@ -12,6 +12,7 @@ export interface Refusal {
   readonly issues: readonly Issue[];
   readonly code?: string;
   readonly retryAfterMs?: number;
+  readonly currentRevision?: number;
 }
 
 /** One publication as its row says it: the log of the saga. */
@@ -38,6 +39,8 @@ export interface Publication {
   readonly decidedAt: Date | null;
   readonly refusal: Refusal | null;
   readonly requestedBy: string;
+  /** Of a resource alone: the revision that its draft must have, if one was demanded. */
+  readonly ifRevision?: number;
 }
 
 /** The entities whose files must not change while the publication is undecided. */

@@ -87,6 +87,7 @@ describe('publishing a package', () => {
           packageId: id,
           packageParentId: parentId,
           ids: ['r1', 'r2'],
+          ifRevision: '0',
           manifests: ['r1', 'r2'].map((entityId) => ({
             entityId,
             entries: 0,

@@ -3,7 +3,7 @@ import type { PublishRequest__Output, PublishResponse } from '@kr/contracts';
 import { notFound } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
-import type { Begun } from './begin-publication.ts';
+import type { Begun, PublishWish } from './begin-publication.ts';
 import type { Coordinator } from './coordinator.ts';
 import type { Publication, Refusal } from './publication.ts';
 import { OUT_OF_TIME, type PublishAnswer } from './publish-saga.ts';
@@ -17,7 +17,7 @@ export interface PublishDeps {
   authorise: Readonly<
     Record<Publication['subject'], (id: string, principal: Principal) => Promise<ServiceError | undefined>>
   >;
-  begin: Readonly<Record<Publication['subject'], (id: string, requestedBy: string) => Promise<Begun>>>;
+  begin: Readonly<Record<Publication['subject'], (id: string, wish: PublishWish) => Promise<Begun>>>;
   findRepeat(id: string, requestedBy: string): Promise<string | undefined>;
   started(publication: Publication): void;
 }
@@ -28,17 +28,21 @@ export interface PublishDeps {
  * @throws ServiceError
  *   - `not_found`: no such entity, or it has no draft and the caller has not just published it
  *   - `forbidden`, `unauthenticated`: the caller may not publish it
+ *   - `precondition_failed`: the draft is not at `if_revision`
  *   - `not_publishable`: every problem of the package and of every resource; those of a resource name it
  *   - `conflict` (`draft_locked`): another publication holds one of the drafts
  *   - `unavailable`: not decided, or aborted because somebody could not be reached; the same call again tells
  */
 export function publish(deps: PublishDeps) {
-  return async ({ subject, id }: PublishRequest__Output, call: CallContext): Promise<PublishResponse> => {
+  return async (
+    { subject, id, ifRevision }: PublishRequest__Output,
+    call: CallContext,
+  ): Promise<PublishResponse> => {
     const kind = subjectOf(subject);
     const requestedBy = callerKey(call.principal);
     const absence = await deps.authorise[kind](id, call.principal);
     if (absence !== undefined) return repeated(deps, id, requestedBy, absence);
-    const begun = await deps.begin[kind](id, requestedBy);
+    const begun = await deps.begin[kind](id, { requestedBy, ifRevision: Number(ifRevision) });
     if (begun.kind === 'absent') return repeated(deps, id, requestedBy, notFound());
 
     const { publicationId, answer } =

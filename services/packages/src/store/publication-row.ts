@@ -19,5 +19,12 @@ export function publicationOf(row: Row): Publication {
     decidedAt: row.decidedAt,
     refusal: row.refusal as Refusal | null,
     requestedBy: row.requestedBy,
+    ...ifRevisionOf(row.snapshot),
   };
+}
+
+function ifRevisionOf(snapshot: Row['snapshot']): Pick<Publication, 'ifRevision'> {
+  const isObject = typeof snapshot === 'object' && snapshot !== null && !Array.isArray(snapshot);
+  const ifRevision = isObject ? snapshot['ifRevision'] : undefined;
+  return typeof ifRevision === 'number' ? { ifRevision } : {};
 }

@@ -328,7 +328,7 @@ export function simulatedWorld(
       };
       const name = subject === 'package' ? 'SUBJECT_PACKAGE' : 'SUBJECT_RECORD';
       try {
-        await handler({ subject: name, id: entityId }, call);
+        await handler({ subject: name, id: entityId, ifRevision: '0' }, call);
         if (subject === 'package' && !shownPackages.has(entityId)) {
           violations.push(`${entityId} was answered with yes and is not published`);
         }

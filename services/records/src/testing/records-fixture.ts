@@ -83,7 +83,8 @@ export async function recordsFixture() {
     /** Prepares a publication that is decided with the function this answers with. */
     async prepare(ids: string[], packageId = '', packageParentId = ''): Promise<() => Promise<void>> {
       const publicationId = newEntityId();
-      const request = { publicationId, epoch: 1, packageId, packageParentId, ids, manifests: [] };
+      const to = { packageId, packageParentId, ids };
+      const request = { publicationId, epoch: 1, ...to, manifests: [], ifRevision: '0' };
       const vote = await preparePublication(lifecycle)(request, callOf(PACKAGES));
       if (vote.isPrepared !== true) throw new Error(JSON.stringify(vote));
       return async () =>
