@@ -14,6 +14,7 @@ import { newEntityId } from './new-entity-id.ts';
 import { lockDraft, publishInTransaction, publishIssuesOf } from './own-publication.ts';
 import { unlockDrafts } from './staging-store.ts';
 import { startJanitor } from './start-janitor.ts';
+import { validatePublication } from './validate-publication.ts';
 
 let life: LifecycleFixture;
 beforeAll(async () => {
@@ -452,5 +453,52 @@ describe('what follows a publication', () => {
       },
     });
     life.world.now = start;
+  });
+});
+
+describe('validating drafts', () => {
+  const validate = async (ids: string[], packageParentId = '', publicationId = '') => {
+    const request = { packageParentId, ids, publicationId };
+    const { issues } = await validatePublication(life.context)(request, callOf(COORDINATOR));
+    return issues;
+  };
+
+  test('finds what preparing finds, by as many statements for many as for one, and writes nothing', async () => {
+    const good = await severalDrafts(20);
+    const bad = [
+      await life.create({ files: { enabled: true }, metadata: {} }),
+      await life.create({ ...GOOD_BODY, metadata: { ...GOOD_METADATA, title: '' } }),
+    ].map(({ id }) => id);
+    const ids = [...good, ...bad, newEntityId()];
+    const writes = (statements: string[]) => statements.filter((text) => !/^\s*select/i.test(text));
+    const one = await life.statementsOf(() => validate(good.slice(0, 1)));
+    const many = await life.statementsOf(() => validate(ids));
+    expect([many.length, writes(many), await validate(good)]).toEqual([one.length, [], []]);
+
+    const issues = await validate(ids);
+    const vote = await life.prepare(ids, `after validating ${newEntityId()}`);
+    expect({ isPrepared: vote.isPrepared, issues: vote.issues }).toEqual({ isPrepared: false, issues });
+  });
+
+  test('sees the publication that holds a draft, and is not in the way of its own', async () => {
+    const [id] = (await severalDrafts(1)) as [string];
+    const publicationId = `holds ${id}`;
+    life.decisions.set(publicationId, 'undecided');
+    await life.prepare([id], publicationId);
+    await expect(validate([id])).rejects.toMatchObject(LOCKED);
+    expect(await validate([id], '', publicationId)).toEqual([]);
+    life.decisions.set(publicationId, 'aborted');
+    expect(await validate([id])).toEqual([]);
+  });
+
+  test('is for services', async () => {
+    const request = { packageParentId: '', ids: [], publicationId: '' };
+    await expect(validatePublication(life.context)(request, callOf(OWNER))).rejects.toMatchObject({
+      kind: 'forbidden',
+    });
+    await expect(life.handlers.AwaitEventsSent({}, callOf(OWNER))).rejects.toMatchObject({
+      kind: 'forbidden',
+    });
+    expect(await life.handlers.AwaitEventsSent({}, callOf(COORDINATOR))).toEqual({ areSent: true });
   });
 });
