@@ -65,7 +65,7 @@ const ON_ENTITY = {
   manage_resources: CURATE,
   /** Package: associates and dissociates resources, changes the context's settings. */
   manage_context: CURATE,
-  /** Resource: puts it under the management of a package, which gives it that package's owners and links. */
+  /** Resource: puts it under the management of a package, which opens it by that package's links. */
   associate: MANAGE,
 
   /** All five operations on access links, reading them included: a link shows its token. */

@@ -12,10 +12,16 @@ function subjectOf(
   now: Date,
 ): AccessSubject {
   const { record, files } = effectiveAccess(document.access, now);
-  return { parentId: parent.id, ownerIds: [parent.ownerId], recordAccess: record, filesAccess: files };
+  return {
+    parentId: parent.id,
+    managedBy: parent.managedBy,
+    ownerIds: [parent.ownerId],
+    recordAccess: record,
+    filesAccess: files,
+  };
 }
 
-/** Whether the caller may do it; a link of the package that manages a resource opens the resource as well. */
+/** Whether the caller may do it. */
 export function may(
   principal: Principal,
   action: EntityAction,
@@ -23,8 +29,7 @@ export function may(
   face: Pick<Face, 'document'>,
   now: Date,
 ): boolean {
-  const subject = subjectOf(entity, face, now);
-  return allows(principal, action, subject) || mayByPackage(principal, action, entity, subject);
+  return allows(principal, action, subjectOf(entity, face, now));
 }
 
 /** @throws ServiceError `forbidden` or `unauthenticated` when the caller may not */
@@ -35,17 +40,7 @@ export function permit(
   face: Pick<Face, 'document'>,
   now: Date,
 ): void {
-  const subject = subjectOf(entity, face, now);
-  if (!mayByPackage(principal, action, entity, subject)) authorise(principal, action, subject);
-}
-
-function mayByPackage(
-  principal: Principal,
-  action: EntityAction,
-  { parent }: Pick<Entity, 'parent'>,
-  subject: AccessSubject,
-): boolean {
-  return parent.managedBy !== null && allows(principal, action, { ...subject, parentId: parent.managedBy });
+  authorise(principal, action, subjectOf(entity, face, now));
 }
 
 /** What the caller may see of one form beside its content. */
