@@ -20,7 +20,7 @@ async function ask(path: string, init: RequestInit & { token?: string }, accept:
     status: response.status,
     type: response.headers.get('content-type'),
     vary: response.headers.get('vary'),
-    body: await response.json(),
+    body: (await response.json()) as Record<string, unknown>,
   };
 }
 
@@ -80,7 +80,7 @@ describe('problem details over HTTP', () => {
       throw new ServiceError('unavailable', 'The search took too long.', { code: 'search_timeout' });
     };
     const failed = await ask('/api/search', {}, PROBLEM);
-    expect([failed.status, failed.body.code]).toEqual([503, 'search_timeout']);
+    expect([failed.status, failed.body['code']]).toEqual([503, 'search_timeout']);
     const plain = await ask('/api/search', {}, '*/*');
     expect([plain.type, plain.body]).toEqual([
       'application/json',
