@@ -169,6 +169,7 @@ describe('what is kept', () => {
     { name: 'another host', init: { headers: { 'x-forwarded-host': 'elsewhere.example' } } },
     { name: 'another media type', init: { headers: { accept: 'application/vnd.inveniordm.v1+json' } } },
     { name: 'an unacceptable media type', init: { headers: { accept: 'image/png' } } },
+    { name: 'a demand', init: { headers: { 'if-match': '3' } } },
     { name: 'a body', init: { headers: { 'content-type': 'text/plain' } } },
   ])('does not answer $name as it answers everybody', async ({ init, path = PATH }) => {
     const plain = await whole(PATH);
