@@ -174,6 +174,7 @@ describe('refusals', () => {
     new ServiceError('unavailable', 'away', { retryAfterMs: 1_000 }),
     new ServiceError('internal', 'broken'),
     new ServiceError('conflict', 'The draft is being published.', { code: 'draft_locked' }),
+    new ServiceError('precondition_failed', 'another revision'),
     new ServiceError('rate_limited', 'too many'),
     new ServiceError('unauthenticated', 'too late'),
   ])('that may pass are tried again: $kind', async (error) => {

@@ -7,7 +7,7 @@ export interface KeptAnswer {
 }
 
 /** Answers that another try may turn out better for, or that speak of the moment: they are not kept. */
-const PASSING = new Set([401, 408, 409, 429]);
+const PASSING = new Set([401, 408, 409, 412, 429]);
 
 /** Whether a repeat is to hear this again rather than be tried anew. */
 export function isFinal({ status }: Pick<KeptAnswer, 'status'>): boolean {
