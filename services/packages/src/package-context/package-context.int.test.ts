@@ -11,6 +11,7 @@ import {
   type Replica,
   STRANGER,
 } from '../testing/packages-fixture.ts';
+import { LOST } from '../testing/scripted-peers.ts';
 
 let fixture: PackagesFixture;
 let service: Replica;
@@ -139,6 +140,21 @@ describe('a package that becomes restricted', () => {
       'public',
       [],
     ]);
+  });
+
+  test('is told so only when its resources are closed; the event closes them all the same', async () => {
+    const { id, parentId } = await aPackageWith(fixture, service, ['r1']);
+    let isAway = true;
+    fixture.peers.say.mirror = async () => {
+      if (isAway) throw LOST;
+    };
+    expect(await failure(put(id, 'restricted'))).toEqual({ kind: 'unavailable', message: LOST.message });
+    expect(await put(id, 'public')).toMatchObject({ document: { id } });
+    expect(await failure(put(id, 'restricted'))).toMatchObject({ kind: 'unavailable' });
+    isAway = false;
+    const closed = { packageParentId: parentId, ids: ['r1'], access };
+    await until(() => fixture.peers.restricted.length > 0, { timeoutMs: 20_000 });
+    expect(fixture.peers.restricted[0]).toEqual(closed);
   });
 
   test('says so again by event, with the same change number', async () => {

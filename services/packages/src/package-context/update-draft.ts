@@ -9,7 +9,9 @@ type UpdateDraft = (request: UpdateDraftRequest__Output, call: CallContext) => P
 /**
  * RPC UpdateDraft of packages: the lifecycle's own, and then a restricted package closes the drafts it manages.
  *
- * @throws ServiceError as the lifecycle's
+ * @throws ServiceError as the lifecycle's; besides, when the draft is saved and the drafts it manages are not closed yet
+ *   - `unavailable`: the records service was not reached; the same call again tells it again
+ *   - `conflict` (`draft_locked`): one of those drafts is being published
  */
 export function updateDraft(context: PackagesContext, ofLifecycle: UpdateDraft): UpdateDraft {
   return async (request, call) => {

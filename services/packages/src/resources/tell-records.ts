@@ -1,3 +1,4 @@
+import { ServiceError } from '@kr/service-error';
 import type { PackagesContext } from '../context.ts';
 import type { Restriction } from './package-access.ts';
 
@@ -10,7 +11,12 @@ export interface VersionNews extends Restriction {
   readonly ids: readonly string[];
 }
 
-/** Tells the records service at once. If the call is lost, an event says the same. */
+/**
+ * Tells the records service at once. If the call is lost, an event says the same.
+ *
+ * @throws ServiceError when resources that should be closed with their package may still be open: whoever published
+ *   them now would show them
+ */
 export async function tellRecords(
   { records, self, observed }: Pick<PackagesContext, 'records' | 'self' | 'observed'>,
   { id, parentId, revision, ids, restrictedIds, accessJson }: VersionNews,
@@ -22,5 +28,6 @@ export async function tellRecords(
     );
   } catch (cause) {
     observed.mirrorDelayed(id, cause);
+    if (restrictedIds.length > 0) throw ServiceError.from(cause);
   }
 }

@@ -40,6 +40,7 @@ export interface ScriptedPeers {
     decideBuckets(request: DecideBucketsRequest__Output): Promise<void>;
     validate(request: ValidateRecordsRequest__Output): Promise<Issue[]>;
     authorise(id: string): Promise<void>;
+    mirror(packageId: string): Promise<void>;
   };
   /** Counts of buckets that are not empty. */
   readonly entries: Map<string, number>;
@@ -58,6 +59,7 @@ export async function startScriptedPeers(logger: Logger): Promise<ScriptedPeers>
     decideBuckets: async () => undefined,
     validate: async () => [],
     authorise: async () => undefined,
+    mirror: async () => undefined,
   });
   const lists = {
     calls: [] as string[],
@@ -113,6 +115,7 @@ export async function startScriptedPeers(logger: Logger): Promise<ScriptedPeers>
       return { records: ids.flatMap((id) => records.get(id) ?? []) };
     },
     async SetPackageResources({ packageId, revision, ids, packageParentId, restrictedIds, accessJson }) {
+      await peers.say.mirror(packageId);
       lists.mirrored.push({ packageId, revision, ids });
       if (restrictedIds.length > 0) {
         const access: unknown = JSON.parse(accessJson.toString());
