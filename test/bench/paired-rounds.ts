@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Baseline, startBaseline } from './baseline.ts';
 import { cpuMicroseconds } from './cpu-time.ts';
 import { type JsonClient, jsonClient } from './json-client.ts';
@@ -25,6 +26,9 @@ interface Pairing {
   onRound: (scenario: string, side: 'ours' | 'bare', round: Round) => void;
 }
 
+/** What preparing left to do, such as indexing, is done by then and not counted. In milliseconds. */
+const SETTLE_MS = 1_500;
+
 /** Runs one scenario A B A B …; the first pair warms both sides up and is not counted. */
 export async function compare(
   scenario: Scenario,
@@ -36,6 +40,7 @@ export async function compare(
   try {
     for (let pair = 0; pair <= rounds; pair += 1) {
       const prepared = await scenario.prepare(repository, visitor);
+      await sleep(SETTLE_MS);
       const limit = scenario.requestsPerRound === undefined ? {} : { requests: scenario.requestsPerRound };
       const measured = pids();
       const our = await runRound({

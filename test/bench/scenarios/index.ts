@@ -86,7 +86,7 @@ export const SCENARIOS: readonly (() => Scenario)[] = [
   () => readPublished('its owner'),
   search,
   () => createDraft,
-  () => publishPackages(1, 10),
-  () => publishPackages(10, 6),
+  () => publishPackages(1, 30),
+  () => publishPackages(10, 10),
   () => publishPackages(100, 3),
 ];
