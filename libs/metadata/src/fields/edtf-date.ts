@@ -9,7 +9,9 @@ export function edtfDate(): Field<string> {
   return plain({ is: 'text', search: 'date', format: 'edtf' }, (value, path, report) => {
     if (!isText(value, path, report)) return value;
     const cleaned = value.trim();
-    if (!edtfBounds(cleaned)) report.add(path, 'Please provide a valid date or interval.');
+    // The calendar that dates are kept in has no year zero.
+    if (!edtfBounds(cleaned) || /(?:^|\/)0000/.test(cleaned))
+      report.add(path, 'Please provide a valid date or interval.');
     return cleaned;
   });
 }
@@ -31,8 +33,6 @@ function singleBounds(value: string): { first: string; last: string } | undefine
   const match = SINGLE.exec(value);
   if (!match) return undefined;
   const [, year = '', month, day] = match;
-  // No calendar of our databases has it.
-  if (year === '0000') return undefined;
   if (month === undefined) return { first: `${year}-01-01`, last: `${year}-12-31` };
   if (day === undefined && SEASONS.includes(Number(month)))
     return { first: `${year}-01-01`, last: `${year}-12-31` };

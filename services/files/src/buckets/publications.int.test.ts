@@ -26,7 +26,11 @@ const stateOf = async (entityId: string) => {
 };
 
 const LOCKED = { kind: 'conflict', message: 'The draft is being published.', code: 'draft_locked' };
-const IMMUTABLE = { kind: 'forbidden', message: 'Bucket is locked for modifications.' };
+const IMMUTABLE = {
+  kind: 'forbidden',
+  message: 'Bucket is locked for modifications.',
+  code: 'files_immutable',
+};
 
 /** What each way of changing a bucket answers. */
 async function everyWrite(entityId: string, key: string) {
@@ -113,7 +117,7 @@ describe('a seal', () => {
     files.decisions.set('x-committed', 'DECISION_COMMITTED');
     files.asked.length = 0;
     expect(await everyWrite('commitd-001', 'a.txt')).toEqual(
-      allRefused(IMMUTABLE, [403, IMMUTABLE.message, undefined, undefined]),
+      allRefused(IMMUTABLE, [403, IMMUTABLE.message, undefined, 'files_immutable']),
     );
     expect(files.asked).toEqual([['x-committed']]);
     expect(await stateOf('commitd-002')).toBe('immutable');
@@ -250,7 +254,10 @@ describe('an upload whose bytes flow while its bucket is sealed', () => {
     await seal('x-race-1', ['race-000001']);
     finish();
     const { status, body } = await answer;
-    expect([status, JSON.parse(String(body))]).toEqual([409, { status: 409, message: LOCKED.message }]);
+    expect([status, JSON.parse(String(body))]).toEqual([
+      409,
+      { status: 409, message: LOCKED.message, code: LOCKED.code },
+    ]);
     expect(await attached('race-000001')).toEqual([false]);
     expect(await files.storedFiles()).toEqual(before);
   });

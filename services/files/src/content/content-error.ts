@@ -5,7 +5,7 @@ import type { Logger } from '@kr/telemetry';
 /** Bytes of a refused upload that are read and dropped, so that its sender hears the answer. */
 const DRAIN_BYTES = 16_777_216;
 
-/** Answers a failed request as `{"status", "message", "errors"?}`; one that has begun to stream is cut off instead. */
+/** Answers a failed request as `{"status", "message", "code"?, "errors"?}`; one that has begun to stream is cut off instead. */
 export function respondError(
   thrown: unknown,
   request: IncomingMessage,
@@ -29,7 +29,14 @@ export function sendError(
   { issues = [], retryAfterMs, code }: Partial<Pick<ServiceError, 'issues' | 'retryAfterMs' | 'code'>> = {},
 ): void {
   const errors = issues.map(({ field, messages }) => ({ field, messages }));
-  const body = Buffer.from(JSON.stringify({ status, message, ...(errors.length > 0 && { errors }) }));
+  const body = Buffer.from(
+    JSON.stringify({
+      status,
+      message,
+      ...(code === undefined ? {} : { code }),
+      ...(errors.length > 0 && { errors }),
+    }),
+  );
   if (retryAfterMs !== undefined) response.setHeader('retry-after', Math.ceil(retryAfterMs / 1_000));
   if (code !== undefined) response.setHeader('kr-error-code', code);
   response.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length });

@@ -152,6 +152,7 @@ describe('an upload', () => {
     const refused = {
       status: 400,
       message: 'Maximum file size exceeded.',
+      code: 'file_too_large',
       errors: [{ field: 'size', messages: ['A file may have at most 30000000 bytes.'] }],
     };
     const declared = await files.put('large-00001', 'a.bin', Buffer.alloc(30_000_001));

@@ -76,10 +76,12 @@ describe('the entries of a bucket', () => {
     expect(await refusalOf(files.start(entityId, 'b.txt', 'a.txt', 'c.txt'))).toEqual({
       kind: 'invalid',
       message: 'File with key a.txt already exists.',
+      code: 'file_exists',
     });
     expect(await refusalOf(files.start(entityId, 'd.txt', 'd.txt'))).toEqual({
       kind: 'invalid',
       message: 'File with key d.txt already exists.',
+      code: 'file_exists',
     });
     expect(await keysOf(entityId)).toEqual(['a.txt']);
   });
@@ -112,6 +114,7 @@ describe('the entries of a bucket', () => {
     const refusal = {
       kind: 'invalid',
       message: 'Uploading selected files will result in exceeding the max amount per record.',
+      code: 'too_many_files',
       issues: [{ field: 'files', messages: ['At most 120 files are allowed.'] }],
     };
     const keys = Array.from({ length: 120 }, (_, index) => `n${index}`);
@@ -136,7 +139,11 @@ describe('the entries of a bucket', () => {
     await files.start('commit-0001', 'a.txt');
     expect(
       await refusalOf(files.client.commitUpload({ ...write('commit-0001'), key: 'a.txt' }, GATEWAY)),
-    ).toEqual({ kind: 'invalid', message: 'File with key a.txt has no content.' });
+    ).toEqual({
+      kind: 'invalid',
+      message: 'File with key a.txt has no content.',
+      code: 'file_without_content',
+    });
   });
 
   test('are completed by the commit, which may be repeated', async () => {

@@ -75,7 +75,10 @@ describe('files', () => {
       status: 200,
       body: { enabled: false, links: { self, archive: `${self}-archive` } },
     });
-    const refused = { status: 403, body: { status: 403, message: 'Files are not enabled.' } };
+    const refused = {
+      status: 403,
+      body: { status: 403, message: 'Files are not enabled.', code: 'files_disabled' },
+    };
     expect(await ask(DRAFT, { method: 'POST', body: '[]' })).toEqual(refused);
     expect(await ask(`${DRAFT}/a/content`)).toEqual(refused);
   });

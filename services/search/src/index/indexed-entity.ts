@@ -22,8 +22,8 @@ export function indexedEntity(message: IndexDocument__Output, kind: EntityKind):
     createdAt: instant(message.createdAt),
     updatedAt: instant(message.updatedAt),
     revision: message.revision,
-    publicationFrom: bounds?.first ?? null,
-    publicationTo: bounds?.last ?? null,
+    publicationFrom: inCalendar(bounds?.first),
+    publicationTo: inCalendar(bounds?.last),
     facets: facetValues(document),
     boxes: geometryBoxes(geometries(document)),
     document,
@@ -50,7 +50,13 @@ function embargoUntil(document: Readonly<Record<string, unknown>>): string | nul
   const isActive = at(document, 'access.embargo.active') === true;
   if (!isActive || typeof until !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(until)) return null;
   // Drafts keep days that no month has; Date would count on into the next.
-  return edtfBounds(until) === undefined ? null : `${until}T00:00:00.000000Z`;
+  const day = inCalendar(edtfBounds(until)?.first);
+  return day === null ? null : `${day}T00:00:00.000000Z`;
+}
+
+/** Drafts keep dates of the year zero, which Postgres does not know. */
+function inCalendar(day: string | undefined): string | null {
+  return day === undefined || day.startsWith('0000') ? null : day;
 }
 
 function geometries(document: Readonly<Record<string, unknown>>): unknown[] {

@@ -139,7 +139,7 @@ describe('parseQuery', () => {
     expect(refusal(text)).toEqual({
       kind: 'invalid',
       message: 'Invalid query string syntax.',
-      code: undefined,
+      code: 'query_syntax',
       issues: [{ field: 'q', messages: [message] }],
     });
   });
