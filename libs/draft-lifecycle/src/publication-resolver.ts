@@ -7,7 +7,7 @@ import type { LifecycleSql } from './lifecycle-sql.ts';
 export interface Settled {
   /** Something was applied, so that what was read before must be read again. */
   isChanged: boolean;
-  /** Those that could not be asked about; nobody may say how they ended. */
+  /** Those that could not be asked about, or not be carried out; nobody may say how they ended. */
   unknown: readonly string[];
 }
 
@@ -42,10 +42,20 @@ export function createPublicationResolver<Tx extends LifecycleSql>(
 
   return {
     async settle(publicationIds) {
-      const unknown = await learn(publicationIds.filter((id) => !known.has(id)));
+      const unknown = [...(await learn(publicationIds.filter((id) => !known.has(id))))];
       const decided = publicationIds.flatMap((id) => entry(known, id));
-      for (const [id, decision] of decided) await applyDecision(deps, id, decision === 'committed');
-      return { isChanged: decided.length > 0, unknown };
+      let isChanged = false;
+      for (const [id, decision] of decided) {
+        try {
+          await applyDecision(deps, id, decision === 'committed');
+          isChanged = true;
+        } catch (error) {
+          // What was decided is not shown before it is stored, and the others need not wait for it.
+          deps.logger.error({ err: error, publicationId: id }, 'a decision could not be carried out');
+          unknown.push(id);
+        }
+      }
+      return { isChanged, unknown };
     },
   };
 }
