@@ -6,7 +6,8 @@ import { checkIds } from '../resources/check-ids.ts';
 import { managedPackage } from './managed-package.ts';
 
 /**
- * RPC Dissociate: out of the context first, then out of the package's draft version. A publication that began between
+ * RPC Dissociate: out of the context first, then out of the package's draft version, whichever version of a resource it
+ * holds. What is published and was not in the context stays where it is. A publication that began between
  * the two cannot succeed any more, so its end is waited for. What fails halfway is mended by the same call: leaving
  * twice is no error.
  *
@@ -23,10 +24,11 @@ export function dissociate(context: PackagesContext) {
   ): Promise<DissociateResponse> => {
     const { parent } = await managedPackage(context, packageId, principal);
     checkIds(ids, 'records');
-    await context.records.dissociateRecords(
+    const { leavingIds } = await context.records.dissociateRecords(
       { packageParentId: parent.id, ids: [...new Set(ids)] },
       principal,
     );
+    if (leavingIds.length === 0) return {};
     const open = await context.database.version.findMany({
       where: { parentId: parent.id, visible: false },
       select: { id: true },
@@ -35,7 +37,10 @@ export function dissociate(context: PackagesContext) {
       await changeUnlockedResources(context, {
         packageId: version.id,
         principal,
-        run: ({ resourceIds }) => ({ ids: resourceIds.filter((id) => !ids.includes(id)), result: undefined }),
+        run: ({ resourceIds }) => ({
+          ids: resourceIds.filter((id) => !leavingIds.includes(id)),
+          result: undefined,
+        }),
       });
     }
     return {};

@@ -83,6 +83,13 @@ describe('the context of a package', () => {
     ]);
   });
 
+  test('takes out what the records service says has left, not what was named', async () => {
+    const { id } = await aPackageWith(fixture, service, ['draft-of-r1', 'related', 'r2']);
+    fixture.peers.say.dissociate = async () => ['r1', 'draft-of-r1'];
+    await service.packages.dissociate({ packageId: id, ids: ['r1', 'related'] }, OWNER);
+    expect((await service.packages.listResources({ packageId: id }, OWNER)).ids).toEqual(['related', 'r2']);
+  });
+
   test('lists what the records service says it manages', async () => {
     const { parentId } = await aPackageWith(fixture, service, ['r1', 'r2']);
     expect(await service.packages.listContextResources({ packageParentId: parentId }, OWNER)).toEqual({

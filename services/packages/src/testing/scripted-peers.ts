@@ -41,6 +41,8 @@ export interface ScriptedPeers {
     validate(request: ValidateRecordsRequest__Output): Promise<Issue[]>;
     authorise(id: string): Promise<void>;
     mirror(packageId: string): Promise<void>;
+    /** What may not be held any more. */
+    dissociate(ids: string[]): Promise<string[]>;
   };
   /** Counts of buckets that are not empty. */
   readonly entries: Map<string, number>;
@@ -54,6 +56,7 @@ export async function startScriptedPeers(logger: Logger): Promise<ScriptedPeers>
   const key = 'k'.repeat(32);
   const willing = (): ScriptedPeers['say'] => ({
     seal: async () => ({ isSealed: true }),
+    dissociate: async (ids) => ids,
     prepare: async ({ ids }) => ({ isPrepared: true, stagedIds: ids }),
     decide: async () => undefined,
     decideBuckets: async () => undefined,
@@ -109,7 +112,7 @@ export async function startScriptedPeers(logger: Logger): Promise<ScriptedPeers>
     },
     async DissociateRecords(request) {
       lists.dissociated.push(request);
-      return {};
+      return { leavingIds: await peers.say.dissociate(request.ids) };
     },
     async DescribeRecords({ ids }) {
       return { records: ids.flatMap((id) => records.get(id) ?? []) };

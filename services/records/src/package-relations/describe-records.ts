@@ -1,8 +1,8 @@
-import type { Principal } from '@kr/caller';
 import type { DescribeRecordsRequest__Output, DescribeRecordsResponse } from '@kr/contracts';
-import { type Entity, findEntities, may } from '@kr/draft-lifecycle';
+import { findEntities } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import type { RecordsContext } from '../context.ts';
+import { isReadable } from './is-readable.ts';
 
 /** RPC DescribeRecords. @throws ServiceError `unavailable` when one is staged and the coordinator cannot be asked */
 export function describeRecords({ lifecycle }: Pick<RecordsContext, 'lifecycle'>) {
@@ -22,12 +22,4 @@ export function describeRecords({ lifecycle }: Pick<RecordsContext, 'lifecycle'>
     }));
     return { records };
   };
-}
-
-function isReadable(principal: Principal, entity: Entity, now: Date): boolean {
-  const { draft, published } = entity;
-  return (
-    (published !== null && may(principal, 'read', entity, published, now)) ||
-    (draft !== null && may(principal, 'read_draft', entity, draft, now))
-  );
 }

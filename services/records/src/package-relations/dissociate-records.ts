@@ -1,7 +1,9 @@
 import type { DissociateRecordsRequest__Output, DissociateRecordsResponse } from '@kr/contracts';
 import { findEntities, touchParents, transact, whyMissing } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
+import { ServiceError } from '@kr/service-error';
 import type { RecordsContext } from '../context.ts';
+import { isReadable } from './is-readable.ts';
 import { assertParentsUnlocked, lockParents } from './lock-parents.ts';
 
 /**
@@ -10,6 +12,7 @@ import { assertParentsUnlocked, lockParents } from './lock-parents.ts';
  *
  * @throws ServiceError
  *   - `not_found`: a person names a resource that does not exist
+ *   - `forbidden`: the package does not manage a resource, and the caller may not even read it
  *   - `conflict` (`draft_locked`): a version of a resource is being published
  */
 export function dissociateRecords({ lifecycle }: Pick<RecordsContext, 'lifecycle'>) {
@@ -24,18 +27,27 @@ export function dissociateRecords({ lifecycle }: Pick<RecordsContext, 'lifecycle
       throw (await whyMissing(lifecycle, missing))(absent);
     }
 
-    await transact(lifecycle, async (tx) => {
+    const now = lifecycle.now();
+    const hidden = [...entities.values()].filter(
+      (entity) => entity.parent.managedBy !== packageParentId && !isReadable(principal, entity, now),
+    );
+    if (hidden.length > 0) throw new ServiceError('forbidden', 'Permission denied.');
+
+    const released = await transact(lifecycle, async (tx) => {
       const held = await lockParents(tx, ids);
       const leaving = [...held.values()].filter(({ parent }) => parent.managedBy === packageParentId);
       const parentIds = [...new Set(leaving.map(({ parent }) => parent.id))];
-      if (parentIds.length === 0) return;
+      if (parentIds.length === 0) return [];
       await assertParentsUnlocked(tx, parentIds);
       await tx.parent.updateMany({
         where: { id: { in: parentIds } },
         data: { managedBy: null, managedAt: null },
       });
       await touchParents(lifecycle, tx, parentIds);
+      return tx.version.findMany({ where: { parentId: { in: parentIds } }, select: { id: true } });
     });
-    return {};
+    // A draft that an earlier call let go may still be held, if that call was cut off.
+    const drafts = [...entities.values()].filter(({ published }) => published === null);
+    return { leavingIds: [...new Set([...released, ...drafts].map(({ id }) => id))] };
   };
 }

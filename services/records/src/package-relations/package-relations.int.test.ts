@@ -87,6 +87,23 @@ describe('association', () => {
     expect(await managed('c3')).toEqual([]);
   });
 
+  test('ends for all versions of a resource, and tells what may not be held any more', async () => {
+    const [id, loose, foreign] = [
+      await records.create(),
+      await records.create(),
+      await records.create(STRANGER),
+    ];
+    await associate('c11', [id]);
+    await records.publish([id], 'package', 'c11');
+    const { document } = await records.handlers.CreateVersion({ id }, callOf(OWNER));
+    const next = document?.id ?? '';
+    await expect(dissociate('c11', [id, foreign])).rejects.toMatchObject({ kind: 'forbidden' });
+    expect(await managed('c11')).toEqual([id, next]);
+    const { leavingIds } = await dissociate('c11', [id, loose]);
+    const again = await dissociate('c11', [id, loose]);
+    expect([leavingIds, again]).toEqual([expect.arrayContaining([id, next, loose]), { leavingIds: [loose] }]);
+  });
+
   test('by two packages at once goes to one of them', async () => {
     const ids = [await records.create(), await records.create(), await records.create()];
     const attempts = await Promise.allSettled([associate('c4', ids), associate('c5', [...ids].reverse())]);
