@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { until } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
 import fc from 'fast-check';
 import { Client } from 'pg';
@@ -55,13 +56,21 @@ async function everything(): Promise<string[]> {
   return digests.flat();
 }
 
-/** Publications of before may still be telling the services that took part. */
-async function quiet(): Promise<string[]> {
-  for (let before = await everything(); ; ) {
-    await new Promise((resolve) => setTimeout(resolve, 15));
+/**
+ * Validates and proves that nothing changed by it. Earlier writes may still be on their way from service to service;
+ * what they change is no more than a reason to look again, while a validation that writes would do so every time.
+ */
+async function validateUnchanged(kind: string, id: string): Promise<Problems['errors']> {
+  const [, packages] = databases;
+  const open = "select from publication where state not in ('DONE', 'ABORT_DONE')";
+  for (let tries = 1; ; tries += 1) {
+    await until(async () => (await packages?.query(open))?.rowCount === 0, { timeoutMs: 20_000 });
+    const before = await everything();
+    const { status, body } = await validate(kind, id);
+    expect(status).toBe(200);
     const after = await everything();
-    if (JSON.stringify(after) === JSON.stringify(before)) return after;
-    before = after;
+    if (tries === 5) expect(after).toEqual(before);
+    if (JSON.stringify(after) === JSON.stringify(before)) return body.errors;
   }
 }
 
@@ -80,7 +89,7 @@ function refusal(
   }));
 }
 
-const traits = fc.record({
+const anything = fc.record({
   metadata: fc.constantFrom<Record<string, unknown>>(
     {},
     {},
@@ -115,7 +124,15 @@ const traits = fc.record({
     { doi: { identifier: 'not a doi', provider: 'external' } },
   ),
 });
-type Traits = typeof traits extends fc.Arbitrary<infer T> ? T : never;
+type Traits = typeof anything extends fc.Arbitrary<infer T> ? T : never;
+
+const RIGHT: Traits = {
+  metadata: {},
+  access: { record: 'public', files: 'public' },
+  files: 'complete',
+  pids: {},
+};
+const traits = fc.oneof(fc.constant(RIGHT), anything);
 
 function documentOf(make: typeof recordDocument, title: string, { metadata, access, files, pids }: Traits) {
   const document = make(title, { metadata });
@@ -166,18 +183,19 @@ describe('validating', () => {
           });
         }
 
-        const before = await quiet();
-        const { status, body } = await validate('packages', draft.id);
-        expect(status).toBe(200);
-        expect(await everything()).toEqual(before);
+        const errors = await validateUnchanged('packages', draft.id);
         const published = await author.call<Failed>('POST', link(draft, 'publish'));
-        expect(body.errors).toEqual(refusal(published, draft.id));
-        outcomes.push(body.errors.length === 0 ? 'published' : 'refused');
-        if (body.errors.length > 0) {
-          expect((await validate('packages', draft.id)).body).toEqual(body);
-        }
+        expect(errors).toEqual(refusal(published, draft.id));
+        outcomes.push(errors.length === 0 ? 'published' : 'refused');
+        if (errors.length > 0) expect((await validate('packages', draft.id)).body).toEqual({ errors });
       }),
-      { numRuns: 40 },
+      {
+        numRuns: 40,
+        examples: [
+          [{ main: RIGHT, resources: [RIGHT, RIGHT], holdsPublished: true, dissociates: false }],
+          [{ main: RIGHT, resources: [RIGHT, RIGHT], holdsPublished: true, dissociates: true }],
+        ],
+      },
     );
     expect(new Set(outcomes)).toEqual(new Set(['published', 'refused']));
   }, 240_000);
@@ -186,11 +204,8 @@ describe('validating', () => {
     await fc.assert(
       fc.asyncProperty(traits, async (wanted) => {
         const draft = await draftOf('records', 'Alone', wanted);
-        const before = await quiet();
-        const { status, body } = await validate('records', draft.id);
-        expect(status).toBe(200);
-        expect(await everything()).toEqual(before);
-        expect(body.errors).toEqual(refusal(await author.call('POST', link(draft, 'publish')), draft.id));
+        const errors = await validateUnchanged('records', draft.id);
+        expect(errors).toEqual(refusal(await author.call('POST', link(draft, 'publish')), draft.id));
       }),
       { numRuns: 40 },
     );
