@@ -230,6 +230,20 @@ describe('a decision', () => {
     await until(async () => (await stateOf('forgot-0001')) === 'immutable');
     expect(await stateOf('forgot-0002')).toBe('sealed');
   });
+
+  test('that cannot be carried out does not keep the others waiting', async () => {
+    await seal('x-contradicted', ['contra-0001']);
+    await seal('x-in-order', ['in-order-01']);
+    await files.sql.query("update participant set state = 'applied' where publication_id = 'x-contradicted'");
+    await files.sql.query(
+      "update bucket set sealed_at = sealed_at - interval '1 minute' where state = 'sealed'",
+    );
+    files.decisions.set('x-contradicted', 'DECISION_ABORTED');
+    files.decisions.set('x-in-order', 'DECISION_COMMITTED');
+    await files.restart();
+    await until(async () => (await stateOf('in-order-01')) === 'immutable');
+    expect(await stateOf('contra-0001')).toBe('sealed');
+  });
 });
 
 describe('an upload whose bytes flow while its bucket is sealed', () => {

@@ -12,7 +12,11 @@ export interface SettlePublicationsDeps extends DecidePublicationDeps {
   publications: Pick<Client<Definitions['publications']>, 'resolvePublications'>;
 }
 
-/** @throws ServiceError `unavailable`: the coordinator cannot be asked */
+/**
+ * @throws ServiceError
+ *   - `unavailable`: the coordinator cannot be asked
+ *   - whatever kept one of the decisions from being carried out, when the others have been
+ */
 export function settlePublications(deps: SettlePublicationsDeps): SettlePublications {
   return async (publicationIds) => {
     const { decisions } = await deps.publications.resolvePublications(
@@ -20,10 +24,15 @@ export function settlePublications(deps: SettlePublicationsDeps): SettlePublicat
       servicePrincipal('files'),
       { timeoutMs: ASK_TIMEOUT_MS },
     );
+    const failures: unknown[] = [];
     for (const { publicationId, decision } of decisions) {
+      if (decision !== 'DECISION_COMMITTED' && decision !== 'DECISION_ABORTED') continue;
       const isCommitted = decision === 'DECISION_COMMITTED';
-      if (isCommitted || decision === 'DECISION_ABORTED')
-        await decidePublication(deps, { publicationId, isCommitted, publishedIds: null });
+      // One that cannot be carried out must not keep the others waiting.
+      await decidePublication(deps, { publicationId, isCommitted, publishedIds: null }).catch((error) =>
+        failures.push(error),
+      );
     }
+    if (failures.length > 0) throw failures[0];
   };
 }
