@@ -37,6 +37,7 @@ const TASKS = {
     file: jest,
     flags: ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning'],
   },
+  'test-model': { needs: 'code', file: 'test/model/main.ts' },
   check: { needs: 'code', file: 'scripts/check.mjs' },
   bench: { needs: 'code', file: 'test/bench/main.ts' },
   kr: { needs: 'packages', file: 'clients/kr/src/main.ts', inCallersFolder: true },

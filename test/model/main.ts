@@ -1,0 +1,63 @@
+import { parseArgs } from 'node:util';
+import { startSystem } from '@kr/testbed/system';
+import { type ModelReport, runModel } from './run-model.ts';
+
+const HELP = `Runs random commands against the whole system and a reference model side by side, and compares what can be seen.
+
+  npm run test:model -- [options]
+
+  --runs N       runs, each with users of its own (default 2000)
+  --commands N   the most commands of one run, half of it on average (default 80)
+  --workers N    runs at the same time (default 4)
+  --minutes N    no new run after so long (default 60)
+  --seed N       for the same runs again (default random)
+  --path TEXT    with --seed: the counterexample at this place, as its report says; with --workers 1
+  --help         this text
+`;
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      runs: { type: 'string', default: '2000' },
+      commands: { type: 'string', default: '80' },
+      workers: { type: 'string', default: '4' },
+      minutes: { type: 'string', default: '60' },
+      seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 30)) },
+      path: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(HELP);
+    return;
+  }
+  const seed = Number(values.seed);
+  await using system = await startSystem();
+  const started = Date.now();
+  say(`seed ${seed}`);
+  const report = await runModel(system, {
+    runs: Number(values.runs),
+    maxCommands: Number(values.commands),
+    workers: Number(values.workers),
+    timeLimitMs: Number(values.minutes) * 60_000,
+    seed,
+    ...(values.path === undefined ? {} : { path: values.path }),
+    onProgress: (done) => {
+      if (done.runs % 20 === 0) say(line(done, started));
+    },
+  });
+  say(line(report, started));
+  for (const counterexample of report.counterexamples) process.stdout.write(`\n${counterexample}\n`);
+  if (report.counterexamples.length > 0) process.exitCode = 1;
+}
+
+function line({ runs, commands, requests, counterexamples }: ModelReport, started: number): string {
+  const seconds = Math.round((Date.now() - started) / 1000);
+  return `${runs} runs, ${commands} commands, ${requests} requests, ${counterexamples.length} counterexamples, ${seconds} s`;
+}
+
+function say(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+await main();

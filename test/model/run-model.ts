@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto';
+import type { TestSystem } from '@kr/testbed/system';
+import fc from 'fast-check';
+import { httpClient } from '../e2e/story/http-client.ts';
+import { COMMANDS } from './commands.ts';
+import {
+  compareOwnListings,
+  comparePackageListings,
+  compareVersions,
+  compareWorlds,
+  realSystem,
+} from './real-system.ts';
+import { allItems, type World } from './reference-model.ts';
+
+export interface ModelRuns {
+  runs: number;
+  /** The most commands of one run; half of it on average. */
+  maxCommands: number;
+  seed: number;
+  /** Where in the seed a counterexample lies, as its report says. */
+  path?: string;
+  replayPath?: string;
+  /** Runs at the same time, each with users of its own. */
+  workers: number;
+  timeLimitMs: number;
+  onProgress?: (done: ModelReport) => void;
+}
+
+export interface ModelReport {
+  runs: number;
+  commands: number;
+  requests: number;
+  /** Each with what replays it. */
+  counterexamples: string[];
+}
+
+/** Runs random commands against the system and the model side by side until they differ or all runs are done. */
+export async function runModel(system: TestSystem, options: ModelRuns): Promise<ModelReport> {
+  const { runs, workers, seed, onProgress } = options;
+  const report: ModelReport = { runs: 0, commands: 0, requests: 0, counterexamples: [] };
+  const work = async (worker: number): Promise<void> => {
+    const details = await fc.check(propertyOf(system, options, report), {
+      seed: seed + worker,
+      numRuns: Math.ceil(runs / workers),
+      interruptAfterTimeLimit: options.timeLimitMs,
+      ...(options.path === undefined ? {} : { path: options.path }),
+    });
+    if (!details.failed) return;
+    const again = `replay with --seed ${details.seed} --path ${details.counterexamplePath} --workers 1`;
+    const cause = details.errorInstance instanceof Error ? details.errorInstance.message : '';
+    report.counterexamples.push(`${fc.defaultReportMessage(details)}\n${cause}\n${again}`);
+    onProgress?.(report);
+  };
+  await Promise.all(Array.from({ length: workers }, (_, worker) => work(worker)));
+  return report;
+}
+
+function propertyOf(
+  system: TestSystem,
+  { maxCommands, replayPath, onProgress }: ModelRuns,
+  report: ModelReport,
+) {
+  const commands = fc.commands(COMMANDS, {
+    maxCommands,
+    size: 'max',
+    ...(replayPath === undefined ? {} : { replayPath }),
+  });
+  return fc.asyncProperty(fc.noBias(commands), async (steps) => {
+    const world: World = { families: [] };
+    const real = realSystem(await newClients(system));
+    let count = 0;
+    const counted = function* () {
+      for (const step of steps) {
+        count += 1;
+        yield step;
+      }
+    };
+    try {
+      await fc.asyncModelRun(() => ({ model: world, real }), counted());
+      await compareAll(world, real);
+    } finally {
+      report.runs += 1;
+      report.commands += count;
+      report.requests += real.requests;
+      onProgress?.(report);
+    }
+  });
+}
+
+async function newClients(system: TestSystem) {
+  const mark = randomUUID().slice(0, 13);
+  const [ada, ben] = await Promise.all(['ada', 'ben'].map((name) => system.createUser(`${name}-${mark}`)));
+  return {
+    ada: httpClient(system.baseUrl, ada?.token),
+    ben: httpClient(system.baseUrl, ben?.token),
+    nobody: httpClient(system.baseUrl),
+  };
+}
+
+/** At the end of a run all is read again, whether the model says that it changed or not. */
+async function compareAll(world: World, real: ReturnType<typeof realSystem>): Promise<void> {
+  real.expectedBefore = new Map();
+  await compareWorlds(world, real);
+  await compareOwnListings(world, real);
+  for (const item of allItems(world)) {
+    await compareVersions(real, item, item.family.owner);
+    if (item.family.kind === 'packages') await comparePackageListings(world, real, item, item.family.owner);
+  }
+}
