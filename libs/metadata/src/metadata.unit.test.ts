@@ -128,11 +128,6 @@ describe('metadata', () => {
       { 'metadata.publication_date': ['Please provide a valid date or interval.'] },
     ],
     [
-      'year zero',
-      { publication_date: '0000' },
-      { 'metadata.publication_date': ['Please provide a valid date or interval.'] },
-    ],
-    [
       'reversed interval',
       { publication_date: '2024/2023' },
       { 'metadata.publication_date': ['Please provide a valid date or interval.'] },

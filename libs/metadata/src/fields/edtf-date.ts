@@ -9,9 +9,7 @@ export function edtfDate(): Field<string> {
   return plain({ is: 'text', search: 'date', format: 'edtf' }, (value, path, report) => {
     if (!isText(value, path, report)) return value;
     const cleaned = value.trim();
-    // The calendar that dates are kept in has no year zero.
-    if (!edtfBounds(cleaned) || /(?:^|\/)0000/.test(cleaned))
-      report.add(path, 'Please provide a valid date or interval.');
+    if (!edtfBounds(cleaned)) report.add(path, 'Please provide a valid date or interval.');
     return cleaned;
   });
 }

@@ -22,8 +22,8 @@ export function indexedEntity(message: IndexDocument__Output, kind: EntityKind):
     createdAt: instant(message.createdAt),
     updatedAt: instant(message.updatedAt),
     revision: message.revision,
-    publicationFrom: inCalendar(bounds?.first),
-    publicationTo: inCalendar(bounds?.last),
+    publicationFrom: bounds?.first ?? null,
+    publicationTo: bounds?.last ?? null,
     facets: facetValues(document),
     boxes: geometryBoxes(geometries(document)),
     document,
@@ -50,13 +50,9 @@ function embargoUntil(document: Readonly<Record<string, unknown>>): string | nul
   const isActive = at(document, 'access.embargo.active') === true;
   if (!isActive || typeof until !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(until)) return null;
   // Drafts keep days that no month has; Date would count on into the next.
-  const day = inCalendar(edtfBounds(until)?.first);
-  return day === null ? null : `${day}T00:00:00.000000Z`;
-}
-
-/** Drafts keep dates of the year zero, which Postgres does not know. */
-function inCalendar(day: string | undefined): string | null {
-  return day === undefined || day.startsWith('0000') ? null : day;
+  // Drafts keep days that no month has, and of the year zero; Postgres has neither.
+  const isDay = edtfBounds(until) !== undefined && !until.startsWith('0000');
+  return isDay ? `${until}T00:00:00.000000Z` : null;
 }
 
 function geometries(document: Readonly<Record<string, unknown>>): unknown[] {

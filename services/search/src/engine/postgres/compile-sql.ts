@@ -13,7 +13,7 @@ import type {
   WildcardNode,
 } from '../../query/query-tree.ts';
 import { allFieldsLexeme, existsLexeme, fieldLexeme, fitsIndex, quoteLexeme } from './lexemes.ts';
-import { type Parameters, storableText } from './parameters.ts';
+import { Parameters, storableText } from './parameters.ts';
 
 export interface CompiledQuery {
   /** A condition on the columns of `index_document`, aliased `d`. */
@@ -254,14 +254,14 @@ function lexemeRange(
   upper: RangeBound | null,
   parameters: Parameters,
 ): Fragment {
+  const hasField = exact(existsLexeme(field));
+  if ('sql' in hasField) return hasField;
   const isText = fieldType(field) === 'text';
   const bound = ({ value }: RangeBound) =>
     parameters.add(fieldLexeme(field, isText ? foldText(value) : value));
   const conditions = [`starts_with(t.lexeme, ${parameters.add(fieldLexeme(field, ''))})`];
   if (lower) conditions.push(`t.lexeme COLLATE "C" ${lower.isInclusive ? '>=' : '>'} ${bound(lower)}`);
   if (upper) conditions.push(`t.lexeme COLLATE "C" ${upper.isInclusive ? '<=' : '<'} ${bound(upper)}`);
-  const hasField = exact(existsLexeme(field));
-  if ('sql' in hasField) return hasField;
   return {
     sql:
       `(${asSql(hasField, parameters)}` +
@@ -270,18 +270,21 @@ function lexemeRange(
 }
 
 function compileBool(node: BoolNode, at: Compilation): Fragment | null {
-  const compile = (nodes: readonly QueryNode[], ranks: boolean) =>
-    nodes
-      .map((inner) => compileNode(inner, { ...at, ranks: at.ranks && ranks }))
-      .filter((part) => part !== null);
-  const must = compile(node.must, true);
-  const mustNot = compile(node.mustNot, false);
-  // Optional parts of a query with necessary ones only rank.
-  const should = compile(node.should, true);
+  const compile = (nodes: readonly QueryNode[], change: Partial<Compilation> = {}) =>
+    nodes.map((inner) => compileNode(inner, { ...at, ...change })).filter((part) => part !== null);
+  const must = compile(node.must);
+  // Optional parts of a query with necessary ones only rank: the values of their conditions go nowhere, for a
+  // statement must not be given values that it does not name.
+  const should = compile(node.should, must.length > 0 ? { parameters: new Parameters() } : {});
+  const isImpossible = must.length + should.length === 0 && node.must.length + node.should.length > 0;
+  const mustNot = compile(node.mustNot, {
+    ranks: false,
+    ...(isImpossible ? { parameters: new Parameters() } : {}),
+  });
   if (must.length + mustNot.length + should.length === 0) return null;
 
   const needed = must.length > 0 ? must : should.length > 0 ? [join('|', should, at.parameters)] : [];
-  if (needed.length === 0 && node.must.length + node.should.length > 0) return NOTHING;
+  if (isImpossible) return NOTHING;
   return join('&', [...needed, ...mustNot.map((part) => negate(part, at.parameters))], at.parameters);
 }
 

@@ -176,6 +176,9 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         [`id:${'x'.repeat(900)}`, []],
         [`${'ü'.repeat(900)}:a`, []],
         [`${'a.'.repeat(500)}`, []],
+        ['+zebra flo*d', [ZEBRA]],
+        ['+zebra created:1970 versions.index:>0', [ZEBRA]],
+        ['+"." NOT created:[1970 TO 1971]', []],
         ['id:a\u0000b', []],
         ['zebra\ud800', [ZEBRA]],
       ])('%j finds %j', async (q, found) => {
