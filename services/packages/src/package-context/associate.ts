@@ -1,4 +1,5 @@
 import type { AssociateRequest__Output, AssociateResponse } from '@kr/contracts';
+import { notFound } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import type { PackagesContext } from '../context.ts';
 import { checkIds } from '../resources/check-ids.ts';
@@ -20,7 +21,17 @@ export function associate(context: PackagesContext) {
   ): Promise<AssociateResponse> => {
     const { parent } = await managedPackage(context, packageId, principal);
     checkIds(ids, 'records');
-    await context.records.associateRecords({ packageParentId: parent.id, ids: [...new Set(ids)] }, principal);
+    const request = { packageParentId: parent.id, ids: [...new Set(ids)] };
+    await context.records.associateRecords(request, principal);
+    // Deleted meanwhile: its resources were let go before these came, and nobody could let go of them later.
+    const isThere = await context.database.parent.findUnique({
+      where: { id: parent.id },
+      select: { id: true },
+    });
+    if (isThere === null) {
+      await context.records.dissociateRecords(request, context.self);
+      throw notFound();
+    }
     return {};
   };
 }

@@ -63,6 +63,15 @@ describe('the context of a package', () => {
     });
   });
 
+  test('keeps nothing when the package goes while resources come', async () => {
+    const { id, parentId } = await aPackage(service);
+    fixture.peers.say.associate = async () => void (await service.lifecycle.deleteDraft({ id }, OWNER));
+    expect({
+      answer: await failure(service.packages.associate({ packageId: id, ids: ['r1'] }, OWNER)),
+      dissociated: fixture.peers.dissociated,
+    }).toEqual({ answer: NOT_FOUND, dissociated: [{ packageParentId: parentId, ids: ['r1'] }] });
+  });
+
   test('lets resources go from its draft version too, and only from that', async () => {
     const { id, parentId } = await aPackageWith(fixture, service, ['r1', 'r2']);
     await service.publications.publish({ subject: 'SUBJECT_PACKAGE', id }, OWNER);

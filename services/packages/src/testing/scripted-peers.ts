@@ -41,6 +41,7 @@ export interface ScriptedPeers {
     validate(request: ValidateRecordsRequest__Output): Promise<Issue[]>;
     authorise(id: string): Promise<void>;
     mirror(packageId: string): Promise<void>;
+    associate(packageParentId: string): Promise<void>;
     /** What may not be held any more. */
     dissociate(ids: string[]): Promise<string[]>;
   };
@@ -63,6 +64,7 @@ export async function startScriptedPeers(logger: Logger): Promise<ScriptedPeers>
     validate: async () => [],
     authorise: async () => undefined,
     mirror: async () => undefined,
+    associate: async () => undefined,
   });
   const lists = {
     calls: [] as string[],
@@ -107,6 +109,7 @@ export async function startScriptedPeers(logger: Logger): Promise<ScriptedPeers>
       return {};
     },
     async AssociateRecords(request) {
+      await peers.say.associate(request.packageParentId);
       lists.associated.push(request);
       return {};
     },
