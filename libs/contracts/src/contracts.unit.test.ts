@@ -78,6 +78,7 @@ test('an error detail crosses whole', () => {
     issues: [{ field: 'f', messages: ['a', 'b'], record: 'r' }],
     code: 'c',
     retryAfterMs: 5,
+    currentRevision: '7',
   };
   expect(errorDetailCodec.decode(errorDetailCodec.encode(detail))).toEqual(detail);
 });
