@@ -4,7 +4,7 @@ import { loadEntities } from './entity-store.ts';
 import type { LifecycleDeps } from './lifecycle-deps.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import { notFound, notRegistered, whyMissing } from './missing-entity.ts';
-import { type PublicationResolver, undecidable } from './publication-resolver.ts';
+import type { PublicationResolver } from './publication-resolver.ts';
 
 /** What the operations share: the dependencies, and the one memory of decisions. */
 export interface LifecycleContext<Tx extends LifecycleSql = LifecycleSql> extends LifecycleDeps<Tx> {
@@ -14,8 +14,8 @@ export interface LifecycleContext<Tx extends LifecycleSql = LifecycleSql> extend
 /** Entities as every reader must see them: what a decided publication staged is applied first. */
 export interface SettledEntities {
   entities: Map<string, Entity>;
-  /** Those of which nothing can be said, because the coordinator of a publication cannot be asked. */
-  undecidable: ReadonlySet<string>;
+  /** Those of which nothing can be said, because how a publication ended is not known here or not stored; and why. */
+  undecidable: ReadonlyMap<string, ServiceError>;
 }
 
 /** The entities of these ids; those that are not there are left out. */
@@ -24,16 +24,20 @@ export async function findSettled<Tx extends LifecycleSql>(
   ids: readonly string[],
 ): Promise<SettledEntities> {
   const asked = new Set<string>();
-  const unknown = new Set<string>();
+  const unknown = new Map<string, ServiceError>();
   for (;;) {
     const entities = await loadEntities(context.database, ids);
     const pending = [...new Set([...entities.values()].flatMap((entity) => entity.pending))];
     const fresh = pending.filter((id) => !asked.has(id));
     const settled = fresh.length === 0 ? undefined : await context.publications.settle(fresh);
-    for (const id of settled?.unknown ?? []) unknown.add(id);
+    for (const [id, why] of settled?.unknown ?? []) unknown.set(id, why);
     if (settled?.isChanged !== true) {
-      const held = [...entities.values()].filter((entity) => entity.pending.some((id) => unknown.has(id)));
-      return { entities, undecidable: new Set(held.map(({ id }) => id)) };
+      const undecidable = new Map<string, ServiceError>();
+      for (const { id, pending } of entities.values()) {
+        const why = pending.map((publication) => unknown.get(publication)).find((one) => one !== undefined);
+        if (why !== undefined) undecidable.set(id, why);
+      }
+      return { entities, undecidable };
     }
     for (const id of fresh) asked.add(id);
   }
@@ -42,14 +46,17 @@ export async function findSettled<Tx extends LifecycleSql>(
 /**
  * The entities of these ids, as every reader must see them.
  *
- * @throws ServiceError `unavailable` when one is staged and the coordinator cannot be asked
+ * @throws ServiceError
+ *   - `unavailable`: one is staged and the coordinator cannot be asked
+ *   - `internal`: what was decided about one cannot be carried out
  */
 export async function findEntities<Tx extends LifecycleSql>(
   context: LifecycleContext<Tx>,
   ids: readonly string[],
 ): Promise<Map<string, Entity>> {
   const found = await findSettled(context, ids);
-  if (found.undecidable.size > 0) throw undecidable();
+  const [why] = found.undecidable.values();
+  if (why !== undefined) throw why;
   return found.entities;
 }
 

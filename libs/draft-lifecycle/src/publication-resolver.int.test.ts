@@ -27,7 +27,7 @@ test('what cannot be carried out is in doubt, and nothing else with it', async (
   const [bad, good] = [await stuck('bad'), await committed('good')];
   const refs = [bad, good].map((id) => ({ id, form: 'FORM_PUBLISHED' as const }));
   const { results } = await life.handlers.ReadEntities({ refs }, callOf(OWNER));
-  expect(results?.map(({ document, error }) => document?.id ?? error?.kind)).toEqual(['unavailable', good]);
+  expect(results?.map(({ document, error }) => document?.id ?? error?.kind)).toEqual(['internal', good]);
 });
 
 test('an old lock that cannot be settled does not keep the others waiting', async () => {

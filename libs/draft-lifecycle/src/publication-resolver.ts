@@ -7,8 +7,8 @@ import type { LifecycleSql } from './lifecycle-sql.ts';
 export interface Settled {
   /** Something was applied, so that what was read before must be read again. */
   isChanged: boolean;
-  /** Those that could not be asked about, or not be carried out; nobody may say how they ended. */
-  unknown: readonly string[];
+  /** Those that could not be asked about, or not be carried out, and what a reader is to be told instead of a guess. */
+  unknown: ReadonlyMap<string, ServiceError>;
 }
 
 /** Learns how publications ended and carries that out here. */
@@ -42,7 +42,8 @@ export function createPublicationResolver<Tx extends LifecycleSql>(
 
   return {
     async settle(publicationIds) {
-      const unknown = [...(await learn(publicationIds.filter((id) => !known.has(id))))];
+      const unasked = await learn(publicationIds.filter((id) => !known.has(id)));
+      const unknown = new Map(unasked.map((id) => [id, undecidable()]));
       const decided = publicationIds.flatMap((id) => entry(known, id));
       let isChanged = false;
       for (const [id, decision] of decided) {
@@ -52,7 +53,7 @@ export function createPublicationResolver<Tx extends LifecycleSql>(
         } catch (error) {
           // What was decided is not shown before it is stored, and the others need not wait for it.
           deps.logger.error({ err: error, publicationId: id }, 'a decision could not be carried out');
-          unknown.push(id);
+          unknown.set(id, ServiceError.from(error));
         }
       }
       return { isChanged, unknown };
@@ -61,7 +62,7 @@ export function createPublicationResolver<Tx extends LifecycleSql>(
 }
 
 /** Whether it is published is not known, so neither "yes" nor "no" nor the old version may be said. */
-export function undecidable(): ServiceError {
+function undecidable(): ServiceError {
   return new ServiceError('unavailable', 'A publication is being decided.', { retryAfterMs: 1_000 });
 }
 

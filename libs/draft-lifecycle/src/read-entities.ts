@@ -12,7 +12,6 @@ import { draftFace, findSettled, type LifecycleContext, publishedFace } from './
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import { whyMissing } from './missing-entity.ts';
 import { permit } from './permission.ts';
-import { undecidable } from './publication-resolver.ts';
 
 const MAX_REFS = 1_000;
 
@@ -38,7 +37,8 @@ export function readEntities<Tx extends LifecycleSql>(context: LifecycleContext<
     const outcomes = asked.map(({ id, form }): Shown | ServiceError => {
       const entity = entities.get(id);
       if (entity === undefined) return why?.(id) ?? new ServiceError('internal', 'Internal server error.');
-      if (unclear.has(id)) return undecidable();
+      const doubt = unclear.get(id);
+      if (doubt !== undefined) return doubt;
       return attempt(() => {
         const face = faceOf(entity, form);
         permit(principal, form === 'draft' ? 'read_draft' : 'read', entity, face, now);
