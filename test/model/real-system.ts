@@ -1,4 +1,5 @@
 import { deepStrictEqual, ok } from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Entity, Failed, FilesListing, Listing } from '../e2e/story/answers.ts';
 import type { Answer, HttpClient, Sent } from '../e2e/story/http-client.ts';
 import {
@@ -20,6 +21,8 @@ import {
   type View,
 } from './observe.ts';
 import { allItems, type Caller, type Item, type Verdict, type World } from './reference-model.ts';
+
+const PATIENCE_MS = 5_000;
 
 /** What was last read of one form of one entity. */
 interface LastRead {
@@ -109,14 +112,15 @@ const pathOf = ({ id, family }: Item, form: Form): string =>
 async function compareOne(world: World, real: RealSystem, item: Item, form: Form): Promise<void> {
   const { kind, owner } = item.family;
   const path = pathOf(item, form);
+  const expected = expectedView(world, item, form);
   const [read, files] = await Promise.all([
-    send<Entity>(real, owner, 'GET', path),
+    readSettled(real, owner, path, expected.related),
     send<FilesListing>(real, owner, 'GET', `${path}/files`),
   ]);
   same(read.status, 200, `GET ${path} answered ${read.text}`);
   const { body } = read;
   const view = actualView(body, kind);
-  same(view, expectedView(world, item, form), `GET ${path}`);
+  same(view, expected, `GET ${path}`);
   if (form === 'draft') same(falseFileProblems(body.errors, item), [], `GET ${path} tells of files`);
   const { revision_id: revision } = body;
   same(read.headers.get('etag'), `"${revision}"`, `the ETag of ${path}`);
@@ -124,6 +128,24 @@ async function compareOne(world: World, real: RealSystem, item: Item, form: Form
   real.lastReads.set(keyOf(item, form), { revision, view });
   same(files.status, 200, `GET ${path}/files answered ${files.text}`);
   same(actualFiles(files.body), expectedFiles(item, form), `GET ${path}/files`);
+}
+
+/** The other side of a deletion or a publication is told by an event, moments later. */
+async function readSettled(
+  real: RealSystem,
+  caller: Caller,
+  path: string,
+  related: readonly string[],
+): Promise<Answer<Entity>> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (true) {
+    const read = await send<Entity>(real, caller, 'GET', path);
+    if (read.status !== 200 || performance.now() > deadline) return read;
+    const { resources, packages } = read.body.relationship;
+    const ids = (resources ?? packages ?? []).map(({ id }) => id);
+    if (ids.length === related.length && ids.every((id) => related.includes(id))) return read;
+    await sleep(20);
+  }
 }
 
 function checkRevision(path: string, last: LastRead | undefined, revision: number, view: View): void {
