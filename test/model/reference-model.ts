@@ -49,6 +49,8 @@ export interface Item {
   draft?: Content;
   published?: Content;
   files: StoredFile[];
+  /** Published with a package, not by a request of its own. */
+  isPart?: boolean;
   /** Of a package, in order of adding. */
   resources: Item[];
 }
@@ -245,8 +247,9 @@ export function publish(caller: Caller, target: Target): Verdict {
     target.item?.published !== undefined &&
     missing(target) === undefined
   ) {
-    // The answer may have been lost: whoever may publish hears it again.
+    // The answer may have been lost: whoever published this very thing hears it again.
     const denied = forbidden(caller, target.item);
+    if (denied === undefined && target.item.isPart === true) return NOT_FOUND;
     return denied === undefined ? ok(202, target.item) : { ...denied, orElse: NOT_FOUND };
   }
   const found = draftFor(caller, target);
@@ -258,7 +261,10 @@ export function publish(caller: Caller, target: Target): Verdict {
     ...parts.flatMap((part) => publishProblems(part).map((one) => ({ ...one, record: part.id }))),
   ];
   if (problems.length > 0) return invalid(problems);
-  for (const one of [item, ...parts]) show(one);
+  for (const one of [item, ...parts]) {
+    show(one);
+    one.isPart = one !== item;
+  }
   return ok(202, item);
 }
 
