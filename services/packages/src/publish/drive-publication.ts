@@ -12,7 +12,10 @@ import {
 } from './publish-saga.ts';
 
 export interface Drive {
-  /** Known at the commit point or when it was refused; the participants may not have heard of it yet. Never rejects. */
+  /**
+   * Known at the commit point or when it was refused; the participants may not have heard of it yet, except that the
+   * records service was told of a package with related resources. Never rejects.
+   */
   readonly answer: Promise<PublishAnswer>;
   /** When this owner has nothing left to do. Never rejects. */
   readonly settled: Promise<void>;

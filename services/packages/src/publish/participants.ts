@@ -1,7 +1,7 @@
 import { servicePrincipal } from '@kr/caller';
 import type { definitions } from '@kr/contracts';
 import type { Client } from '@kr/rpc';
-import { type Publication, sealedIds } from './publication.ts';
+import { type Publication, sealedIds, showsRelated } from './publication.ts';
 import type { Participants } from './publish-ports.ts';
 import type { FileManifest } from './publish-saga.ts';
 
@@ -9,6 +9,9 @@ export interface ParticipantClients {
   readonly files: Pick<Client<typeof definitions.files>, 'sealBuckets' | 'decideBuckets'>;
   readonly records: Pick<Client<typeof definitions.records>, 'preparePublication' | 'decidePublication'>;
 }
+
+/** How long the answer to a publication waits for the records service: what it does not hear now it hears later. */
+const BEFORE_ANSWER_MS = 2_000;
 
 /** The files and records services, one call each for any number of entities. */
 export function participants({ files, records }: ParticipantClients): Participants {
@@ -57,7 +60,11 @@ export function participants({ files, records }: ParticipantClients): Participan
           principalOf(publication),
         );
       } else {
-        await records.decidePublication({ publicationId, isCommitted }, principalOf(publication));
+        await records.decidePublication(
+          { publicationId, isCommitted },
+          principalOf(publication),
+          showsRelated(publication) ? { timeoutMs: BEFORE_ANSWER_MS } : {},
+        );
       }
     },
   };

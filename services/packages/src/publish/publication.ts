@@ -49,3 +49,12 @@ export function sealedIds(publication: Publication): readonly string[] {
     ? [publication.entityId, ...publication.resourceIds]
     : publication.resourceIds;
 }
+
+/**
+ * Whether it shows a package with resources that were not published with it. Nothing staged makes their readers ask how
+ * the publication ended, so they are right only when the records service was told.
+ */
+export function showsRelated({ subject, state, resourceIds, publishedIds }: Publication): boolean {
+  const isShown = state === 'COMMITTED' || state === 'DONE';
+  return isShown && subject === 'package' && resourceIds.some((id) => !publishedIds.includes(id));
+}

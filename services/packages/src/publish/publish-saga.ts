@@ -7,7 +7,7 @@
  * with the row as it then is, which this machine obeys whatever it had wished for.
  */
 import type { Issue } from '@kr/service-error';
-import type { Participant, Publication, Refusal } from './publication.ts';
+import { type Participant, type Publication, type Refusal, showsRelated } from './publication.ts';
 
 /** The files of one entity, as counted when its bucket was sealed. */
 export interface FileManifest {
@@ -66,6 +66,8 @@ export type PublishState =
       readonly publication: Publication;
       readonly applied: readonly Participant[];
       readonly missed: readonly Participant[];
+      /** What is answered when the records service has been told, whether it heard or not; null: it was answered. */
+      readonly answer: PublishAnswer | null;
     }
   /** Everybody has applied; only the row does not say so yet. */
   | { readonly step: 'finishing'; readonly publication: Publication }
@@ -312,9 +314,17 @@ function apply(publication: Publication, answer: PublishAnswer): Decision {
   if (waiting.length === 0) {
     return { state: { step: 'finishing', publication }, effects: [reply, { do: 'finish' }] };
   }
+  const tells = waiting.map((participant): PublishEffect => ({ do: 'tell', participant }));
+  const isHeldBack = showsRelated(publication) && waiting.includes('records');
   return {
-    state: { step: 'applying', publication, applied, missed: [] },
-    effects: [reply, ...waiting.map((participant): PublishEffect => ({ do: 'tell', participant }))],
+    state: {
+      step: 'applying',
+      publication,
+      applied,
+      missed: [],
+      answer: isHeldBack ? answer : null,
+    },
+    effects: isHeldBack ? tells : [reply, ...tells],
   };
 }
 
@@ -326,12 +336,18 @@ function whileApplying(state: Extract<PublishState, { step: 'applying' }>, input
   if (isKnown || !publication.participants.includes(participant)) return unchanged(state);
 
   const list = input.type === 'applied' ? 'applied' : 'missed';
-  const next = { ...state, [list]: [...state[list], participant] };
+  const answer = participant === 'records' ? null : state.answer;
+  const next = { ...state, [list]: [...state[list], participant], answer };
+  const replies: PublishEffect[] =
+    state.answer !== null && answer === null ? [{ do: 'answer', answer: state.answer }] : [];
   if (next.applied.length + next.missed.length < publication.participants.length)
-    return { state: next, effects: [] };
+    return { state: next, effects: replies };
   return next.missed.length === 0
-    ? { state: { step: 'finishing', publication }, effects: [{ do: 'finish' }] }
-    : { state: { step: 'rest', publication }, effects: [{ do: 'postpone', applied: next.applied }] };
+    ? { state: { step: 'finishing', publication }, effects: [...replies, { do: 'finish' }] }
+    : {
+        state: { step: 'rest', publication },
+        effects: [...replies, { do: 'postpone', applied: next.applied }],
+      };
 }
 
 function unchanged(state: PublishState): Decision {

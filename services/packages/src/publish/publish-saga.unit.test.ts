@@ -63,6 +63,8 @@ const found = (change: Partial<Publication>, of = aPackage): PublishInput => ({
 const applied = (participant: 'files' | 'records'): PublishInput => ({ type: 'applied', participant });
 const missed = (participant: 'files' | 'records'): PublishInput => ({ type: 'missed', participant });
 const committed = { state: 'COMMITTED', publishedIds: ['p', 'r1', 'r2'] } as const;
+/** `r2` is published already and only related: it is shown by the package and was not staged for it. */
+const withRelated = { state: 'COMMITTED', publishedIds: ['p', 'r1'] } as const;
 const aborted = { state: 'ABORTED', refusal: OUT_OF_TIME } as const;
 
 const seal: PublishEffect = { do: 'seal' };
@@ -255,6 +257,36 @@ describe('publish saga', () => {
       effects: [yes, tell('files'), tell('records')],
     },
     {
+      name: 'answers for a package with related resources when the records service has heard',
+      given: [...votedYes, found(withRelated)],
+      step: 'applying',
+      effects: [tell('files'), tell('records')],
+    },
+    {
+      name: 'does not wait for the files with that answer',
+      given: [...votedYes, found(withRelated), applied('records')],
+      step: 'applying',
+      effects: [yes],
+    },
+    {
+      name: 'gives that answer before it finishes',
+      given: [...votedYes, found(withRelated), applied('files'), applied('records')],
+      step: 'finishing',
+      effects: [yes, finish],
+    },
+    {
+      name: 'gives that answer also when the records service has not heard',
+      given: [...votedYes, found(withRelated), applied('files'), missed('records')],
+      step: 'rest',
+      effects: [yes, { do: 'postpone', applied: ['files'] }],
+    },
+    {
+      name: 'gives that answer once',
+      given: [...votedYes, found(withRelated), missed('records'), applied('files')],
+      step: 'rest',
+      effects: [{ do: 'postpone', applied: ['files'] }],
+    },
+    {
       name: 'obeys an abort that came before its commit',
       given: [...votedYes, found(aborted)],
       step: 'applying',
@@ -396,6 +428,7 @@ describe('publish saga', () => {
       found({}),
       found({ epoch: 2 }),
       found(committed),
+      found(withRelated),
       found(aborted),
       { type: 'unsure', at: 3 },
       { type: 'failed', refusal: DRAFT_LOCKED },

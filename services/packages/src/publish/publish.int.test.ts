@@ -109,6 +109,33 @@ describe('publishing a package', () => {
     ]);
   });
 
+  test('has told the records service when it answers, if a resource was published before', async () => {
+    const { id } = await aPackageWith(fixture, first, ['r1', 'related']);
+    const told: boolean[] = [];
+    fixture.peers.say.prepare = async () => ({ isPrepared: true, stagedIds: ['r1'] });
+    fixture.peers.say.decide = async ({ isCommitted }) => {
+      await pause(200);
+      told.push(isCommitted);
+    };
+    await publishPackage(id);
+    expect(told).toEqual([true]);
+  });
+
+  test('answers although the records service does not, and tells it later', async () => {
+    const { id } = await aPackageWith(fixture, first, ['r1', 'related']);
+    let isWilling = false;
+    fixture.peers.say.prepare = async () => ({ isPrepared: true, stagedIds: ['r1'] });
+    fixture.peers.say.decide = async () => {
+      if (!isWilling) await pause(4_000);
+    };
+    const started = performance.now();
+    await publishPackage(id);
+    expect(performance.now() - started).toBeLessThan(3_000);
+    expect(await formsOf(id)).toEqual(PUBLISHED);
+    isWilling = true;
+    expect(await settled(id)).toMatchObject({ state: 'DONE', applied: ['files', 'records'] });
+  });
+
   test('names every problem of the package and of every resource, and leaves everything as it was', async () => {
     const { id } = await aPackage(first, { title: 'No date', publisher: 'Example' });
     fixture.peers.records.set('r1', { ...record('r1'), managedBy: await parentOf(id) });

@@ -23,7 +23,8 @@ export interface PublishDeps {
 }
 
 /**
- * RPC Publish: a package with its resource drafts, or a resource alone; all or nothing. Answers at the commit point.
+ * RPC Publish: a package with its resource drafts, or a resource alone; all or nothing. Answers at the commit point;
+ * for a package that also holds resources published before, when these tell of it as well, or 2 s later.
  *
  * @throws ServiceError
  *   - `not_found`: no such entity, or it has no draft and the caller has not just published it
