@@ -12,7 +12,7 @@ import { load } from './commands/load.ts';
 import { login } from './commands/login.ts';
 import { search } from './commands/search.ts';
 import { type Settings, settingsFrom } from './settings/settings.ts';
-import { loginFile, readLogin } from './settings/stored-login.ts';
+import { loginFile, readLocalLogin, readLogin } from './settings/stored-login.ts';
 import type { Terminal } from './terminal/terminal.ts';
 
 export interface ProgramSurroundings {
@@ -48,9 +48,7 @@ export function createProgram({ terminal, env, cwd, signal }: ProgramSurrounding
       : [resolve(cwd, dataDir)];
 
   const findSettings = async (options: ConnectionOptions): Promise<Settings> => {
-    const local = await Promise.all(
-      dataDirs(options.dataDir).map((folder) => readLogin(join(folder, 'credentials.json'))),
-    );
+    const local = await Promise.all(dataDirs(options.dataDir).map(readLocalLogin));
     const stored = await readLogin(storedLogin);
     return settingsFrom({
       given: { baseUrl: options.baseUrl, token: options.token },

@@ -263,7 +263,7 @@ describe('kr package load', () => {
     ).toEqual(
       [
         `${folder}/bad cannot be loaded:`,
-        `${folder}/bad/none.json cannot be read`,
+        `${folder}/bad/none.json is missing`,
         'gone.txt is missing',
         'knowledge-package.json: resources.0 is not an object',
         'knowledge-package.json: resources.1.files has two files named same.txt',
@@ -406,6 +406,13 @@ describe('kr', () => {
     const { code, out } = await kr(args);
     expect(code).toBe(0);
     expect(out).toMatch(/^Usage: kr /);
+  });
+
+  test('finds a local system that has no first user', async () => {
+    await write('data/runtime.json', { base_url: repository.baseUrl, identity: { address: '', key: '' } });
+    const local = { KR_BASE_URL: '', KR_TOKEN: '' };
+    const { code, err } = await kr(['search', 'nothing', '--data-dir', 'data'], local);
+    expect({ code, err }).toEqual({ code: 0, err: '0 of 0 found\n' });
   });
 
   test('without a running system, no user is made', async () => {

@@ -96,9 +96,19 @@ async function send<T>(options: ApiClientOptions, wanted: ApiRequest, read: Read
     // A file that cannot be read is not a problem of the connection.
     if (isFileError(error)) throw new Failure(`cannot read ${error.path}: ${error.code}`);
     const reason = reasonOf(error);
-    const failure = new Failure(`${baseUrl.origin} cannot be reached: ${reason}`);
+    const failure = unreachable(baseUrl, reason);
     return { setback: { status: undefined, isSent: !isConnectError(error) }, reason, failure };
   }
+}
+
+/** What is said when no connection came about; a local system may just not have been started. */
+export function unreachable({ origin, hostname }: URL, reason: string): Failure {
+  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+  const advice =
+    isLocal && reason.includes('ECONNREFUSED')
+      ? '\nNothing listens there. `npm start` starts a local system.'
+      : '';
+  return new Failure(`${origin} cannot be reached: ${reason}${advice}`);
 }
 
 /** The address of a path or link below the base URL. */

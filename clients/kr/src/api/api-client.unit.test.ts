@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { locate } from './api-client.ts';
+import { locate, unreachable } from './api-client.ts';
 
 describe('a link is followed', () => {
   test.each([
@@ -21,5 +21,18 @@ describe('a link is followed', () => {
     expect(locate(new URL('http://h'), { target: '/api?a=1', query: { q: 'ä & b' } }).href).toBe(
       'http://h/api?a=1&q=%C3%A4+%26+b',
     );
+  });
+});
+
+describe('a service that cannot be reached', () => {
+  test.each([
+    ['http://127.0.0.1:8080', 'connect ECONNREFUSED 127.0.0.1:8080', true],
+    ['http://localhost:8080', 'connect ECONNREFUSED ::1:8080', true],
+    ['http://127.0.0.1:8080', 'other side closed', false],
+    ['https://repository.example', 'connect ECONNREFUSED 192.0.2.1:443', false],
+  ])('at %s, by "%s", may be a local one that was not started: %s', (base, reason, isAdvised) => {
+    const { message } = unreachable(new URL(base), reason);
+    expect(message).toContain(`${new URL(base).origin} cannot be reached: ${reason}`);
+    expect(message.includes('npm start')).toBe(isAdvised);
   });
 });

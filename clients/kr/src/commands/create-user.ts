@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../failure.ts';
-import { readLogin } from '../settings/stored-login.ts';
+import { readLocalLogin } from '../settings/stored-login.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
 export interface CreateUserOptions {
@@ -18,7 +18,7 @@ export async function createUser(
   options: CreateUserOptions,
 ): Promise<void> {
   const { folder, ...identity } = await findIdentity(options.dataDirs);
-  const { baseUrl } = await readLogin(join(folder, 'credentials.json'));
+  const { baseUrl } = await readLocalLogin(folder);
   // Only this command speaks to the inside; the others start without what it needs.
   const [{ createClient }, { definitions }, { servicePrincipal }] = await Promise.all([
     import('@kr/rpc'),
@@ -80,9 +80,12 @@ function parse(text: string, file: string): IdentityAccess {
   throw new Failure(`${file} does not say where the system is; start it again`);
 }
 
-function explain(error: unknown, name: string): string {
+/** Why there is no such user now, for the operator. */
+export function explain(error: unknown, name: string): string {
   if (!(error instanceof Error)) return String(error);
   const kind = 'kind' in error ? error.kind : undefined;
   if (kind === 'unavailable') return 'The system does not answer: is it running? `npm start` starts it.';
-  return `user ${name} was not made: ${error.message}`;
+  const issues = 'issues' in error ? (error.issues as readonly { messages: readonly string[] }[]) : [];
+  const reasons = issues.flatMap(({ messages }) => messages);
+  return `user ${name} was not made: ${reasons.length === 0 ? error.message : reasons.join(' ')}`;
 }

@@ -25,6 +25,10 @@ export async function importVocabulary(
   if (!isVocabularyType(type))
     throw new Failure(`there is no vocabulary "${type}"; see docs/vocabularies.md`);
   const { terms, refused } = await readTerms(file);
+  if (terms.length === 0 && refused.length > 0) {
+    const reasons = refused.map(({ entry, reason }) => `  entry ${entry}: ${reason}`);
+    throw new Failure([`no entry of ${file} can be used:`, ...reasons].join('\n'));
+  }
   const folder = join(await existing(options.dataDirs), 'vocabularies');
   const target = join(folder, `${type}.json`);
 

@@ -76,6 +76,7 @@ describe('kr admin vocabulary import', () => {
     ['no such vocabulary', 'colours', 'a.json', '[]', /there is no vocabulary "colours"/],
     ['no list', 'subjects', 'a.json', '{}', /must be a \.csv file/],
     ['no JSON', 'subjects', 'a.json', '[', /cannot be parsed/],
+    ['nothing but unusable entries', 'subjects', 'a.csv', 'a,b\n1,2\n', /entry 1: it has no id/],
     ['another kind of file', 'subjects', 'a.txt', 'x', /must be a \.csv file/],
   ])('refuses %s', async (_name, type, name, content, message) => {
     await expect(imported(type, name, content)).rejects.toThrow(message);

@@ -108,11 +108,15 @@ async function readObject(
     if (isObject(value)) return value;
     problems.push(`${name} is not a JSON object`);
   } catch (error) {
-    problems.push(
-      error instanceof SyntaxError ? `${name} is not JSON: ${error.message}` : `${file} cannot be read`,
-    );
+    problems.push(whyUnread(error, file, name));
   }
   return undefined;
+}
+
+function whyUnread(error: unknown, file: string, name: string): string {
+  if (error instanceof SyntaxError) return `${name} is not JSON: ${error.message}`;
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOENT' || code === 'ENOTDIR' ? `${file} is missing` : `${file} cannot be read: ${code}`;
 }
 
 function repeated(keys: readonly string[]): Set<string> {

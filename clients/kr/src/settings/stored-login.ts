@@ -33,6 +33,18 @@ export async function readLogin(file: string): Promise<Login> {
   };
 }
 
+/**
+ * The login that a local system keeps in its data folder; of one without a first user the address alone, while it runs.
+ *
+ * @throws Failure when a file there is not of that form
+ */
+export async function readLocalLogin(folder: string): Promise<Login> {
+  const login = await readLogin(join(folder, 'credentials.json'));
+  if (login.baseUrl !== undefined) return login;
+  const { baseUrl } = await readLogin(join(folder, 'runtime.json'));
+  return { baseUrl };
+}
+
 /** Keeps a login where only this user can read it, replacing the one before. */
 export async function writeLogin(
   file: string,
