@@ -3,13 +3,14 @@ import type { Credentials } from './first-user.ts';
 interface Ready {
   baseUrl: string;
   seconds: number;
+  dataDir: string;
   credentialsFile: string;
   first: { credentials: Credentials; isNew: boolean } | undefined;
 }
 
 /** What the user sees once everything is up. */
-export function readyText({ baseUrl, seconds, credentialsFile, first }: Ready): string {
-  const user = first === undefined ? [] : userLines(first, credentialsFile);
+export function readyText({ baseUrl, seconds, dataDir, credentialsFile, first }: Ready): string {
+  const user = first === undefined ? [howToMakeUsers(dataDir)] : userLines(first, credentialsFile);
   return [
     '',
     `Ready after ${seconds.toFixed(1)} s.`,
@@ -20,6 +21,11 @@ export function readyText({ baseUrl, seconds, credentialsFile, first }: Ready): 
     '  Ctrl-C stops everything.',
     '',
   ].join('\n');
+}
+
+function howToMakeUsers(dataDir: string): string {
+  const where = dataDir === '.data' ? '' : ` --data-dir ${dataDir}`;
+  return `  Users     npm run kr -- admin user create NAME${where}`;
 }
 
 function userLines(first: { credentials: Credentials; isNew: boolean }, file: string): string[] {

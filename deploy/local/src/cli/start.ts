@@ -58,7 +58,13 @@ async function startWith(options: StartOptions, signal: AbortSignal): Promise<Ru
     const first = options.demoUser ? await ensureFirstUser(folder.credentialsFile, stack) : undefined;
     const seconds = (performance.now() - began) / 1000;
     console.log(
-      readyText({ baseUrl: stack.baseUrl, seconds, credentialsFile: shown(folder.credentialsFile), first }),
+      readyText({
+        baseUrl: stack.baseUrl,
+        seconds,
+        dataDir: options.dataDir,
+        credentialsFile: shown(folder.credentialsFile),
+        first,
+      }),
     );
   } catch (thrown) {
     await stack.stop();
