@@ -4,7 +4,7 @@ import { Pool } from 'undici';
 export interface JsonClient {
   send(method: 'GET' | 'POST' | 'PUT', path: string, body?: unknown): Promise<unknown>;
   /** As `send`, but only counts the bytes of the answer, so that the client's parsing is not measured. */
-  drain(method: 'GET' | 'POST', path: string, body?: string): Promise<void>;
+  drain(method: 'GET' | 'POST' | 'PUT', path: string, body?: string): Promise<void>;
   close(): Promise<void>;
 }
 

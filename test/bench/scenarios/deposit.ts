@@ -27,7 +27,7 @@ export function recordBody(title: string): unknown {
   };
 }
 
-async function createDraft(repository: JsonClient, title: string): Promise<EntityAnswer> {
+export async function createDraft(repository: JsonClient, title: string): Promise<EntityAnswer> {
   return (await repository.send('POST', '/api/records', recordBody(title))) as EntityAnswer;
 }
 

@@ -1,4 +1,4 @@
-import { createPackage, publishRecord, recordBody } from './deposit.ts';
+import { createDraft, createPackage, publishRecord, recordBody } from './deposit.ts';
 import type { Scenario } from './scenario.ts';
 
 /** What a visitor reads is kept by the gateway; what a token opens is read and rendered each time. */
@@ -45,7 +45,7 @@ function search(): Scenario {
   };
 }
 
-const createDraft: Scenario = {
+const newDraft: Scenario = {
   name: 'create draft',
   concurrency: 8,
   async prepare(repository) {
@@ -53,6 +53,25 @@ const createDraft: Scenario = {
     return {
       request: () => repository.drain('POST', '/api/records', body),
       payload: await repository.send('POST', '/api/records', JSON.parse(body)),
+      method: 'POST',
+      body,
+    };
+  },
+};
+
+const updateDraft: Scenario = {
+  name: 'update draft',
+  concurrency: 8,
+  async prepare(repository) {
+    const body = JSON.stringify(recordBody('A changed draft'));
+    // One draft for each request under way, so that nobody waits for another's lock.
+    const ids = await Promise.all(
+      Array.from({ length: updateDraft.concurrency }, () => createDraft(repository, 'A draft to change')),
+    );
+    let turn = 0;
+    return {
+      request: () => repository.drain('PUT', `/api/records/${ids[turn++ % ids.length]?.id}/draft`, body),
+      payload: await repository.send('PUT', `/api/records/${ids[0]?.id}/draft`, JSON.parse(body)),
       method: 'POST',
       body,
     };
@@ -85,7 +104,8 @@ export const SCENARIOS: readonly (() => Scenario)[] = [
   () => readPublished('a visitor'),
   () => readPublished('its owner'),
   search,
-  () => createDraft,
+  () => newDraft,
+  () => updateDraft,
   () => publishPackages(1, 30),
   () => publishPackages(10, 10),
   () => publishPackages(100, 3),
