@@ -31,6 +31,7 @@ import { publish } from './publish/publish.ts';
 import { resolvePublications } from './publish/resolve-publications.ts';
 import { validate } from './publish/validate.ts';
 import { addResources } from './resources/add-resources.ts';
+import { forgetRecords } from './resources/forget-records.ts';
 import { importResources } from './resources/import-resources.ts';
 import { listResources } from './resources/list-resources.ts';
 import { removeResources } from './resources/remove-resources.ts';
@@ -60,6 +61,7 @@ function packageRpcs(context: PackagesContext): Handlers<Definitions['packages']
     ListResources: listResources(context),
     ListContextResources: listContextResources(context),
     UpdateContext: updateContext(context),
+    ForgetRecords: forgetRecords(context),
   };
 }
 

@@ -7,6 +7,7 @@ import type { Logger } from '@kr/telemetry';
 import type { RecordsConfig } from './config.ts';
 import { recordKind } from './record-kind.ts';
 import { bucketCounts } from './services/bucket-counts.ts';
+import { forgetInPackages } from './services/forget-in-packages.ts';
 import { packageIds } from './services/package-ids.ts';
 import { publicationDecisions } from './services/publication-decisions.ts';
 import { type Database, openDatabases, type Tx } from './store/prisma.ts';
@@ -18,6 +19,8 @@ export interface RecordsContext {
   readonly logger: Logger;
   /** Which of these ids belong to packages or their parents; what fails counts as an error here. */
   findPackageIds(ids: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Takes resources that are gone out of the package drafts that hold them. Throws when that takes longer than 2 s. */
+  forgetInPackages(ids: readonly string[]): Promise<void>;
 }
 
 /** The context with what has to be closed behind it. */
@@ -39,14 +42,15 @@ export function openContext(config: RecordsConfig, logger: Logger): OpenContext 
     source: 'records',
     logger,
   });
-  const packages = { address: config.packagesAddress, audience: 'packages', key: config.packagesKey };
+  const toPackages = { address: config.packagesAddress, audience: 'packages', key: config.packagesKey };
   const files = createClient(definitions.files, {
     address: config.filesAddress,
     audience: 'files',
     key: config.filesKey,
   });
-  const publications = createClient(definitions.publications, packages);
-  const packageLife = createClient(definitions.lifecycle, packages);
+  const publications = createClient(definitions.publications, toPackages);
+  const packageLife = createClient(definitions.lifecycle, toPackages);
+  const packages = createClient(definitions.packages, toPackages);
   const findPackageIds = packageIds(packageLife, SELF);
 
   const lifecycle = lifecycleContext<Tx>({
@@ -70,10 +74,11 @@ export function openContext(config: RecordsConfig, logger: Logger): OpenContext 
     lifecycle,
     logger,
     findPackageIds,
+    forgetInPackages: forgetInPackages(packages, SELF),
     bus,
     async close() {
       await relay.stop();
-      for (const client of [files, publications, packageLife]) client.close();
+      for (const client of [files, publications, packageLife, packages]) client.close();
       await bus.close();
       await database.$disconnect();
     },

@@ -22,6 +22,7 @@ import { onPackageEvent, PACKAGE_SUBJECTS } from './consume/on-package-event.ts'
 import { type OpenContext, openContext, type RecordsContext } from './context.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { associateRecords } from './package-relations/associate-records.ts';
+import { deleteDraft } from './package-relations/delete-draft.ts';
 import { describeRecords } from './package-relations/describe-records.ts';
 import { dissociateRecords } from './package-relations/dissociate-records.ts';
 import { listManagedRecords } from './package-relations/list-managed-records.ts';
@@ -48,6 +49,11 @@ function rpcs(context: RecordsContext): Handlers<Definitions['records']> {
   };
 }
 
+function lifecycleRpcs(context: RecordsContext): Handlers<Definitions['lifecycle']> {
+  const handlers = lifecycleHandlers(context.lifecycle);
+  return { ...handlers, DeleteDraft: deleteDraft(context, handlers.DeleteDraft) };
+}
+
 /** @throws Error when the database is not there, a migration fails or a port cannot be bound */
 export async function startRecordsService(config: RecordsConfig, logger: Logger): Promise<RecordsService> {
   await migrate({ databaseUrl: config.databaseUrl, sets: [EVENT_BUS, LIFECYCLE, MIGRATIONS], logger });
@@ -59,7 +65,7 @@ export async function startRecordsService(config: RecordsConfig, logger: Logger)
   await context.database.$connect();
   const grpc = await serve({
     services: [
-      { definition: definitions.lifecycle, handlers: lifecycleHandlers(context.lifecycle) },
+      { definition: definitions.lifecycle, handlers: lifecycleRpcs(context) },
       { definition: definitions.records, handlers: rpcs(context) },
     ],
     host: config.grpcHost,

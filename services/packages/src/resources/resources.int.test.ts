@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { servicePrincipal } from '@kr/caller';
+import { newEntityId } from '@kr/draft-lifecycle';
 import { ServiceError } from '@kr/service-error';
 import {
   aPackage,
@@ -44,6 +46,7 @@ const add = (packageId: string, ids: string[], principal = OWNER) =>
 const remove = (packageId: string, ids: string[], principal = OWNER) =>
   service.packages.removeResources({ packageId, ids }, principal);
 
+const RECORD_PARENT = newEntityId();
 const DRAFT_REFUSED = "This record is a draft and can't be linked to the package as a resource.";
 const FORBIDDEN = { kind: 'forbidden', message: 'Permission denied.' };
 const UNKNOWN = { kind: 'not_found', message: 'The persistent identifier does not exist.' };
@@ -76,13 +79,16 @@ describe('adding resources to a version', () => {
   });
 
   test('fails as a whole for what is unknown, unreadable or a package, and changes nothing', async () => {
-    const { id } = await aPackageWith(fixture, service, ['r1']);
+    const { id, parentId } = await aPackageWith(fixture, service, ['r1']);
+    fixture.peers.records.set('r1', { ...managedDraft('r1', parentId), parentId: RECORD_PARENT });
     fixture.peers.records.set('secret', { ...managedDraft('secret', ''), isReadable: false });
     fixture.peers.mirrored.length = 0;
     expect({
       unknown: await failure(add(id, ['nowhere', 'r1'])),
       unreadable: await failure(add(id, ['secret'])),
       package: await failure(add(id, [id])),
+      packageParent: await failure(add(id, [parentId])),
+      recordParent: await failure(add(id, [RECORD_PARENT])),
       none: await failure(add(id, [])),
       many: await failure(
         add(
@@ -96,6 +102,8 @@ describe('adding resources to a version', () => {
       unknown: UNKNOWN,
       unreadable: FORBIDDEN,
       package: { kind: 'not_found', message: 'Not found.' },
+      packageParent: { kind: 'not_found', message: 'Not found.' },
+      recordParent: { kind: 'not_found', message: 'Not found.' },
       none: length(),
       many: length(),
       stranger: FORBIDDEN,
@@ -146,6 +154,57 @@ describe('removing resources from a version', () => {
     fixture.peers.records.set('r2', { ...managedDraft('r2', ''), isReadable: false });
     expect(await remove(id, ['r1', 'r2'])).toEqual({ errors: [] });
     expect(await held(id)).toEqual([]);
+  });
+});
+
+describe('resources that are gone', () => {
+  const forget = (ids: string[], principal = servicePrincipal('records')) =>
+    service.packages.forgetRecords({ ids }, principal);
+
+  test('leave every draft that holds them, at once and once; what is published keeps them', async () => {
+    const [one, other, shown] = [
+      await aPackageWith(fixture, service, ['kept', 'gone-1', 'gone-2']),
+      await aPackageWith(fixture, service, ['gone-2']),
+      await aPackageWith(fixture, service, ['gone-1']),
+    ];
+    await publish(shown.id);
+    await service.lifecycle.editPublished({ id: shown.id }, OWNER);
+    fixture.peers.mirrored.length = 0;
+    await forget(['gone-1', 'gone-2', 'never-there']);
+    await forget(['gone-1', 'gone-2']);
+    await forget([]);
+    expect([await held(one.id), await held(other.id), await held(shown.id)]).toEqual([
+      ['kept'],
+      [],
+      ['gone-1'],
+    ]);
+    expect(fixture.peers.mirrored).toHaveLength(2);
+    expect(fixture.peers.mirrored).toEqual(
+      expect.arrayContaining([
+        { packageId: one.id, revision: '3', ids: ['kept'] },
+        { packageId: other.id, revision: '3', ids: [] },
+      ]),
+    );
+    expect(await failure(forget(['kept'], OWNER))).toEqual(FORBIDDEN);
+    expect(await held(one.id)).toEqual(['kept']);
+  });
+
+  test('leave a draft that is being published when its publication has ended', async () => {
+    const { id } = await aPackageWith(fixture, service, ['kept', 'gone']);
+    const seen = Promise.withResolvers<void>();
+    const refuse = Promise.withResolvers<void>();
+    fixture.peers.say.prepare = async () => {
+      seen.resolve();
+      await refuse.promise;
+      return { isPrepared: false, issues: [{ field: 'id', messages: ['Gone.'], record: 'gone' }] };
+    };
+    const publishing = failure(publish(id));
+    await seen.promise;
+    const forgetting = forget(['gone']);
+    refuse.resolve();
+    await forgetting;
+    expect(await publishing).toMatchObject({ kind: 'not_publishable' });
+    expect(await held(id)).toEqual(['kept']);
   });
 });
 

@@ -156,7 +156,8 @@ export async function startScriptedPeers(logger: Logger): Promise<ScriptedPeers>
       return {};
     },
     async FindIds({ ids }) {
-      return { ids: ids.filter((id) => records.has(id)) };
+      const known = [...records.values()].flatMap(({ id, parentId }) => [id, parentId]);
+      return { ids: ids.filter((id) => known.includes(id)) };
     },
   };
 

@@ -16,6 +16,7 @@ import { createLogger } from '@kr/telemetry';
 import { freshDatabase } from '@kr/testbed';
 import type { RecordsContext } from '../context.ts';
 import { MIGRATIONS } from '../migrations.ts';
+import { deleteDraft } from '../package-relations/delete-draft.ts';
 import { recordKind } from '../record-kind.ts';
 import { openDatabase, type Tx } from '../store/prisma.ts';
 
@@ -63,14 +64,22 @@ export async function recordsFixture() {
     nudge: () => undefined,
     logger,
   });
-  const context: RecordsContext = { database, lifecycle, logger, findPackageIds };
-  const handlers = lifecycleHandlers(lifecycle);
+  const forgotten: string[][] = [];
+  const packages = { forget: async (ids: readonly string[]): Promise<void> => void forgotten.push([...ids]) };
+  const forgetInPackages = (ids: readonly string[]) => packages.forget(ids);
+  const context: RecordsContext = { database, lifecycle, logger, findPackageIds, forgetInPackages };
+  const ofLifecycle = lifecycleHandlers(lifecycle);
+  const handlers = { ...ofLifecycle, DeleteDraft: deleteDraft(context, ofLifecycle.DeleteDraft) };
 
   return {
     context,
     handlers,
     /** Packages and their parents that the packages service would know. */
     packageIds,
+    /** What the packages service was told to forget, call by call. */
+    forgotten,
+    /** What the packages service does when it is told; tests replace it. */
+    packages,
     async create(principal = OWNER): Promise<string> {
       const body = Buffer.from(JSON.stringify(GOOD_BODY));
       const { document } = await handlers.CreateDraft({ body }, callOf(principal));
