@@ -1,5 +1,4 @@
 import { deepStrictEqual, ok } from 'node:assert/strict';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Entity, Failed, FilesListing, Listing } from '../e2e/story/answers.ts';
 import type { Answer, HttpClient, Sent } from '../e2e/story/http-client.ts';
 import {
@@ -21,8 +20,6 @@ import {
   type View,
 } from './observe.ts';
 import { allItems, type Caller, type Item, type Verdict, type World } from './reference-model.ts';
-
-const PATIENCE_MS = 5_000;
 
 /** What was last read of one form of one entity. */
 interface LastRead {
@@ -114,7 +111,7 @@ async function compareOne(world: World, real: RealSystem, item: Item, form: Form
   const path = pathOf(item, form);
   const expected = expectedView(world, item, form);
   const [read, files] = await Promise.all([
-    readSettled(real, owner, path, expected.related),
+    send<Entity>(real, owner, 'GET', path),
     send<FilesListing>(real, owner, 'GET', `${path}/files`),
   ]);
   same(read.status, 200, `GET ${path} answered ${read.text}`);
@@ -128,24 +125,6 @@ async function compareOne(world: World, real: RealSystem, item: Item, form: Form
   real.lastReads.set(keyOf(item, form), { revision, view });
   same(files.status, 200, `GET ${path}/files answered ${files.text}`);
   same(actualFiles(files.body), expectedFiles(item, form), `GET ${path}/files`);
-}
-
-/** The other side of a deletion or a publication is told by an event, moments later. */
-async function readSettled(
-  real: RealSystem,
-  caller: Caller,
-  path: string,
-  related: readonly string[],
-): Promise<Answer<Entity>> {
-  const deadline = performance.now() + PATIENCE_MS;
-  while (true) {
-    const read = await send<Entity>(real, caller, 'GET', path);
-    if (read.status !== 200 || performance.now() > deadline) return read;
-    const { resources, packages } = read.body.relationship;
-    const ids = (resources ?? packages ?? []).map(({ id }) => id);
-    if (ids.length === related.length && ids.every((id) => related.includes(id))) return read;
-    await sleep(20);
-  }
 }
 
 function checkRevision(path: string, last: LastRead | undefined, revision: number, view: View): void {

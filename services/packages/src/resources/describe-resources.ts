@@ -1,5 +1,6 @@
 import type { Principal } from '@kr/caller';
 import type { RecordDescription__Output } from '@kr/contracts';
+import { loadEntities, notFound, whyMissing } from '@kr/draft-lifecycle';
 import { ServiceError } from '@kr/service-error';
 import type { PackagesContext } from '../context.ts';
 import type { Resource } from './resource-rules.ts';
@@ -12,7 +13,7 @@ import type { Resource } from './resource-rules.ts';
  *   - `forbidden`: the caller may not read one of the others
  */
 export async function describeResources(
-  { records, database }: Pick<PackagesContext, 'records' | 'database'>,
+  { records, lifecycle }: Pick<PackagesContext, 'records' | 'lifecycle'>,
   ids: readonly string[],
   held: readonly string[],
   principal: Principal,
@@ -22,7 +23,7 @@ export async function describeResources(
   for (const id of ids) {
     if (held.includes(id)) continue;
     const record = found.get(id);
-    if (record === undefined) throw await missing(database, id);
+    if (record === undefined) throw await missing(lifecycle, id);
     if (!record.isReadable) throw new ServiceError('forbidden', 'Permission denied.');
   }
   return ids.map((id) => resourceOf(id, found.get(id)));
@@ -32,10 +33,8 @@ function resourceOf(id: string, record: RecordDescription__Output | undefined): 
   return { id, isPublished: record?.isPublished ?? false, managedBy: record?.managedBy ?? '' };
 }
 
-async function missing(database: PackagesContext['database'], id: string): Promise<ServiceError> {
-  const isPackage = (await database.version.findUnique({ where: { id }, select: { id: true } })) !== null;
-  return new ServiceError(
-    'not_found',
-    isPackage ? 'Not found.' : 'The persistent identifier does not exist.',
-  );
+/** A package or the parent of whatever kind is known, and no resource. */
+async function missing(lifecycle: PackagesContext['lifecycle'], id: string): Promise<ServiceError> {
+  const packages = await loadEntities(lifecycle.database, [id]);
+  return packages.has(id) ? notFound() : (await whyMissing(lifecycle, [id]))(id);
 }
