@@ -109,6 +109,15 @@ describe('the start command', () => {
     });
   });
 
+  test('names a data directory that cannot be one', async () => {
+    const file = join(folder, 'secrets.json');
+    const second = start('--data-dir', file, '--port', String(await freePort()));
+    expect({ code: await second.exit, output: second.output() }).toEqual({
+      code: 1,
+      output: expect.stringContaining(`${file} cannot be the data directory: EEXIST`),
+    });
+  });
+
   test('starts every killed service again', async () => {
     const before = (await readJson('runtime.json')).services;
     for (const { pid } of Object.values<{ pid: number }>(before)) process.kill(pid, 'SIGKILL');

@@ -94,6 +94,9 @@ async function explain(thrown: unknown, options: StartOptions): Promise<string> 
       `Stop it with Ctrl-C there or "kill ${thrown.pid}", or start a second one with another --data-dir and --port.`
     );
   }
+  if (thrown instanceof Error && 'syscall' in thrown && thrown.syscall === 'mkdir') {
+    return `${options.dataDir} cannot be the data directory: ${thrown.message}`;
+  }
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
