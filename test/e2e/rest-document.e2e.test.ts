@@ -11,6 +11,7 @@ import {
   FILES,
   FILES_LISTING,
   FORMS,
+  LEADS_TO,
   LINKS,
   linkForm,
   METADATA,
@@ -129,6 +130,12 @@ describe('2 resources and their fields', () => {
     }
   });
 
+  test.each(LEADS_TO)('2.4 %s, %s: %s leads to %s', (kind, form, name, path) => {
+    const { id, parent, links } = world.kinds[kind].forms[form];
+    const place = { id, 'parent-id': parent.id, filename: FILE };
+    expect(links[name]).toBe(`${system.baseUrl}/api${target(path, place)}`);
+  });
+
   test.each(KINDS)('2.5 a file entry of %s, pending, completed and published', async (kind) => {
     const { draft, published } = world.kinds[kind].forms;
     const read = (entity: Entity, key: string) =>
@@ -139,6 +146,19 @@ describe('2 resources and their fields', () => {
     const open = await read(published, FILE);
     expect(open).toMatchObject({ ...FILES.published, key: FILE, size: CONTENT.byteLength });
     expect(open.links).not.toHaveProperty('commit');
+    const paths = [pending, open].map(({ links }) =>
+      Object.values(links).map((url) => new URL(url, system.baseUrl).pathname),
+    );
+    expect(paths).toEqual([
+      expect.arrayContaining(
+        ['', '/content', '/commit'].map(
+          (rest) => `/api/${kind}/${draft.id}/draft/files/${PENDING_FILE}${rest}`,
+        ),
+      ),
+      expect.arrayContaining(
+        ['', '/content'].map((rest) => `/api/${kind}/${published.id}/files/${FILE}${rest}`),
+      ),
+    ]);
   });
 
   test.each(KINDS)('2.5 the metadata of a file of %s are free', async (kind) => {
@@ -371,6 +391,20 @@ describe('4 endpoints', () => {
     expect(other.status).toBe(415);
   });
 
+  test.each(['4.2 records', '4.6 packages'])('%s: content may come without its length', async (name) => {
+    const kind = name.endsWith('records') ? 'records' : 'packages';
+    const { id } = await at(kind, 'a draft with a started file');
+    const file = `/${kind}/${id}/draft/files/${FILE}`;
+    const sent = await fetch(`${system.baseUrl}/api${file}/content`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${system.token}`, 'content-type': 'application/octet-stream' },
+      body: new Blob([CONTENT]).stream(),
+      duplex: 'half',
+    });
+    const { size } = await author.sure<FileEntry>('POST', `${file}/commit`);
+    expect([sent.status, size]).toEqual([200, CONTENT.byteLength]);
+  });
+
   test('4.4 resources-import brings the resources of the version before', async () => {
     const { id, resource } = await at('packages', 'a version after one with a resource');
     const listed = async () =>
@@ -551,6 +585,12 @@ describe('4 endpoints', () => {
       },
     );
 
+    test.each(LISTINGS)('4.9 GET /api$path, page: has each hit once', async ({ path, kinds }) => {
+      const pages = [1, 2, 3].map((page) => search(path, `q=${MANY}&sort=newest&size=8&page=${page}`));
+      const ids = (await Promise.all(pages)).flatMap(({ hits }) => hits.hits.map(({ id }) => id));
+      expect([ids.length, new Set(ids).size]).toEqual([kinds * MANY_COUNT, kinds * MANY_COUNT]);
+    });
+
     test.each(LISTINGS)('4.9 GET /api$path has hits like what they stand for', async ({ path }) => {
       const found = await search(path, `q=${MANY}&size=30`);
       expect(found).toMatchObject(ANSWERS['search result'].body);
@@ -707,6 +747,7 @@ describe.each(KINDS)('9 versioning of %s', (kind) => {
       listed: ['version', [2, 1]],
       latest: second.id,
     });
+    for (const hit of listing.hits.hits) expect(hit).toMatchObject(entityShape(kind, 'published'));
   });
 });
 
@@ -721,6 +762,11 @@ describe('the tables', () => {
   test('4 have every route of the document, and no other', () => {
     const routes = ENDPOINTS.map(({ method, path }) => `${method} ${path}`);
     expect(routes.toSorted()).toEqual(DOCUMENT_ROUTES.toSorted());
+  });
+
+  test('2.4 leads to routes of the document', () => {
+    const paths = new Set(DOCUMENT_ROUTES.map((route) => route.split(' ')[1]));
+    expect(LEADS_TO.map(([, , , path]) => path).filter((path) => !paths.has(path))).toEqual([]);
   });
 
   test('9 have no path with a version in it', () => {

@@ -134,6 +134,51 @@ export const LINKS = {
   },
 } as const satisfies Record<Collection, Record<'draft' | 'published', readonly string[]>>;
 
+/** Section 2.4: where the links lead whose routes section 4 names. */
+export const LEADS_TO: readonly (readonly [kind: Collection, form: Form, name: string, path: string])[] = [
+  ...leadsOfDraft('records'),
+  ['records', 'draft', 'latest', '/api/records/{id}/versions/latest'],
+  ...leadsOfPublished('records'),
+  ...leadsOfDraft('packages'),
+  ...leadsOfContext('draft'),
+  ['packages', 'draft', 'record', '/api/packages/{id}'],
+  ['packages', 'draft', 'resources', '/api/packages/{id}/draft/resources'],
+  ['packages', 'draft', 'resources_import', '/api/packages/{id}/draft/actions/resources-import'],
+  ...leadsOfPublished('packages'),
+  ...leadsOfContext('published'),
+  ['packages', 'published', 'draft', '/api/packages/{id}/draft'],
+];
+
+function leadsOfDraft(kind: Collection) {
+  const one = `/api/${kind}/{id}`;
+  return [
+    [kind, 'draft', 'self', `${one}/draft`],
+    [kind, 'draft', 'files', `${one}/draft/files`],
+    [kind, 'draft', 'publish', `${one}/draft/actions/publish`],
+    [kind, 'draft', 'versions', `${one}/versions`],
+    [kind, 'draft', 'access_links', `${one}/access/links`],
+  ] as const;
+}
+
+function leadsOfPublished(kind: Collection) {
+  const one = `/api/${kind}/{id}`;
+  return [
+    [kind, 'published', 'self', one],
+    [kind, 'published', 'files', `${one}/files`],
+    [kind, 'published', 'latest', `${one}/versions/latest`],
+    [kind, 'published', 'versions', `${one}/versions`],
+    [kind, 'published', 'access_links', `${one}/access/links`],
+  ] as const;
+}
+
+function leadsOfContext(form: Form) {
+  return [
+    ['packages', form, 'context_resources', '/api/packages/context/{parent-id}/resources'],
+    ['packages', form, 'context_associate', '/api/packages/{id}/context/actions/associate'],
+    ['packages', form, 'context_dissociate', '/api/packages/{id}/context/actions/dissociate'],
+  ] as const;
+}
+
 export const linkForm = (form: Form) => (isDraft(form) ? 'draft' : 'published');
 
 const FILE = { key: TEXT, created: PLAIN_INSTANT, updated: PLAIN_INSTANT };
