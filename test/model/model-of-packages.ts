@@ -73,9 +73,12 @@ export function dissociate(
 
 /** One that is missing or not for the caller refuses all. */
 function refusalOf(parts: readonly Target[], isAllowed: (item: Item) => boolean): Verdict | undefined {
-  const isMissing = parts.some((part) => missing(part) !== undefined);
+  const [gone, ...others] = parts.flatMap((part) => missing(part) ?? []);
   const isDenied = parts.some((part) => part.item?.family.kind === part.kind && !isAllowed(part.item));
-  if (isMissing) return { ...refused(404), ...(isDenied ? { orElse: refused(403) } : {}) };
+  if (gone !== undefined) {
+    const isClear = others.every(({ message }) => message === gone.message);
+    return { ...(isClear ? gone : refused(404)), ...(isDenied ? { orElse: refused(403) } : {}) };
+  }
   return isDenied ? refused(403) : undefined;
 }
 
