@@ -51,16 +51,17 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => system?.stop());
 
-const kindOf = ({ path }: Pick<Row, 'path'>): Collection =>
-  path.includes('/packages') ? 'packages' : 'records';
+const kindOf = ({ path }: Row): Collection => (path.includes('/packages') ? 'packages' : 'records');
 const nameOf = ({ section, method, path }: Row) => `${section} ${method} ${path}`;
 const target = (path: string, place: Place) =>
   path.slice('/api'.length).replace(/\{([a-z-]+)\}/g, (_, name: keyof Place) => place[name] ?? '');
 const at = (kind: Collection, standing: Standing): Promise<Place> => STANDING[standing](world, kind);
 
-async function ask({ method, path, on, sends, ...row }: Row): Promise<Answer<unknown>> {
-  const place = await at(kindOf({ path, ...row }), on);
-  return author.call(method, target(path, place), typeof sends === 'function' ? sends(place) : sends);
+const sentOf = ({ sends }: Row, place: Place) => (typeof sends === 'function' ? sends(place) : sends);
+
+async function ask(row: Row): Promise<Answer<unknown>> {
+  const place = await at(kindOf(row), row.on);
+  return author.call(row.method, target(row.path, place), sentOf(row, place));
 }
 
 describe('2 resources and their fields', () => {
@@ -343,8 +344,10 @@ describe('4 endpoints', () => {
       const [plain, vendor] = [await get('application/json'), await get(VENDOR_TYPE)];
       const typeOf = ({ headers }: Answer<unknown>) => headers.get('content-type')?.split(';')[0];
       expect([plain.status, typeOf(plain), vendor.status, typeOf(vendor)]).toEqual([
-        ...[row.status, 'application/json'],
-        ...[row.status, VENDOR_TYPE],
+        row.status,
+        'application/json',
+        row.status,
+        VENDOR_TYPE,
       ]);
       expect(vendor.body).toMatchObject(bodyOf(row));
     },
@@ -406,7 +409,7 @@ describe('4 endpoints', () => {
   });
 
   test('4.4 resources-import brings the resources of the version before', async () => {
-    const { id, resource } = await at('packages', 'a version after one with a resource');
+    const { id, resource } = await at('packages', 'a later version');
     const listed = async () =>
       (await author.sure<Listing>('GET', `/packages/${id}/draft/resources`)).hits.hits.map((hit) => hit.id);
     const before = await listed();
@@ -432,8 +435,10 @@ describe('4 endpoints', () => {
       const inside = await listed(inContext(main));
       const dissociated = await change('dissociate');
       expect([associated.status, inside, dissociated.status, await listed(inContext(main))]).toEqual([
-        ...[204, [id]],
-        ...[204, []],
+        204,
+        [id],
+        204,
+        [],
       ]);
     });
 
@@ -460,13 +465,16 @@ describe('4 endpoints', () => {
       const after = await read();
       const removed = await author.call('DELETE', inDraft(main.id), { json });
       expect([added.body, inside, after, removed.body, await listed(inDraft(main.id))]).toEqual([
-        ...[{ errors: [] }, [resource.id], before],
-        ...[{ errors: [] }, []],
+        { errors: [] },
+        [resource.id],
+        before,
+        { errors: [] },
+        [],
       ]);
     });
 
     test('4.5 a resource that leaves a version stays in the context', async () => {
-      const { resource, ...main } = await at('packages', 'a resource in the package');
+      const { resource, ...main } = await at('packages', 'a resource inside');
       await author.sure('DELETE', inDraft(main.id), { json: { resources: listOf(resource) } });
       expect([await listed(inDraft(main.id)), await listed(inContext(main))]).toEqual([[], [resource]]);
     });
@@ -477,13 +485,24 @@ describe('4 endpoints', () => {
       { name: 'page', query: '?size=8&page=2', count: MANY_COUNT - 8 },
       { name: 'q', query: '?q=part', count: 10 },
       { name: 'q', query: '?q=absent', count: 0 },
-      { name: 'sort', query: '?sort=oldest&size=11', count: MANY_COUNT },
     ])('4.5 $name of the listings: $query', async ({ query, count }) => {
-      const place = await at('packages', 'the large package');
+      const place = await at('packages', 'the large one');
       for (const url of [inDraft(place.id), inContext(place)]) {
         const { hits } = await author.sure<Listing>('GET', `${url}${query}`);
         expect([url, hits.hits.length, hits.total]).toEqual([url, count, count === 0 ? 0 : MANY_COUNT]);
         for (const hit of hits.hits) expect(hit).toMatchObject(entityShape('records', 'published'));
+      }
+    });
+
+    test.each([
+      { sort: 'oldest', inOrder: (created: string[]) => created.toSorted() },
+      { sort: 'newest', inOrder: (created: string[]) => created.toSorted().reverse() },
+    ])('4.5 sort of the listings: $sort', async ({ sort, inOrder }) => {
+      const place = await at('packages', 'the large one');
+      for (const url of [inDraft(place.id), inContext(place)]) {
+        const { hits } = await author.sure<Listing>('GET', `${url}?size=30&sort=${sort}`);
+        const created = hits.hits.map((hit) => hit.created);
+        expect([url, created.length, created]).toEqual([url, MANY_COUNT, inOrder(created)]);
       }
     });
   });
@@ -499,7 +518,9 @@ describe('4 endpoints', () => {
       const deleted = await author.call('DELETE', self);
       const after = await author.call('GET', self);
       expect([before.permission, changed.permission, undecided.status, read]).toEqual([
-        ...['preview', 'edit', 400],
+        'preview',
+        'edit',
+        400,
         changed,
       ]);
       expect([deleted.status, after.status]).toEqual([204, 404]);
@@ -520,7 +541,8 @@ describe('4 endpoints', () => {
     for (const row of downloads) {
       const answer = await ask(row);
       expect([nameOf(row), answer.bytes, answer.headers.get(header)]).toEqual([
-        ...[nameOf(row), CONTENT],
+        nameOf(row),
+        CONTENT,
         expect.stringMatching(pattern),
       ]);
     }
@@ -621,11 +643,11 @@ describe('5 authentication', () => {
 
   test.each(ENDPOINTS.filter(isForUsers).map((row) => [nameOf(row), row] as const))(
     '5 %s needs credentials',
-    async (_, { method, path, sends }) => {
-      const kind = kindOf({ path });
+    async (_, row) => {
+      const kind = kindOf(row);
       const place = { ...(await at(kind, 'the draft')), 'link-id': world.kinds[kind].links[0].id };
-      const sent = typeof sends === 'function' ? sends(place) : sends;
-      expect((await anonymous.call(method, target(path, place), sent)).status).toBe(401);
+      const refused = await anonymous.call(row.method, target(row.path, place), sentOf(row, place));
+      expect(refused.status).toBe(401);
     },
   );
 
@@ -692,7 +714,8 @@ describe('7 errors', () => {
     await author.sure('PUT', draft, { json: recordDocument('Right') });
     const done = await author.call('POST', link(main, 'publish'));
     expect([refused.status, refused.body.errors?.[0]?.record, done.status]).toEqual([
-      ...[400, resources[0]?.id],
+      400,
+      resources[0]?.id,
       202,
     ]);
   });
@@ -752,7 +775,7 @@ describe.each(KINDS)('9 versioning of %s', (kind) => {
 });
 
 test('9 a package context is shared by all versions', async () => {
-  const { id, resource } = await at('packages', 'a version after one with a resource');
+  const { id, resource } = await at('packages', 'a later version');
   const next = await author.sure<Entity>('GET', `/packages/${id}/draft`);
   const context = await author.sure<Listing>('GET', link(next, 'context_resources'));
   expect(context.hits.hits.map((hit) => hit.id)).toEqual([resource]);

@@ -80,31 +80,17 @@ export const ENDPOINTS: readonly Row[] = [
     ['POST', '/api/packages/{id}/draft/actions/publish', 'a draft', '-', 202, 'a published package'],
     ['POST', '/api/packages/{id}/draft', 'a published one', '-', 201, 'an edit draft of a package'],
     ['DELETE', '/api/packages/{id}/draft', 'a draft', '-', 204, 'no body'],
-    [
-      'POST',
-      '/api/packages/{id}/draft/actions/resources-import',
-      'a version after one with a resource',
-      '-',
-      204,
-      'no body',
-    ],
+    ['POST', '/api/packages/{id}/draft/actions/resources-import', 'a later version', '-', 204, 'no body'],
   ]),
   ...section('4.5', [
-    ['GET', '/api/packages/{id}/draft/resources', 'the large package', 'accept', 200, 'aggregations, hits'],
-    [
-      'POST',
-      '/api/packages/{id}/context/actions/associate',
-      'a package and a resource',
-      records,
-      204,
-      'no body',
-    ],
-    ['POST', '/api/packages/{id}/draft/resources', 'a resource in the context', resources, 200, 'errors'],
-    ['DELETE', '/api/packages/{id}/draft/resources', 'a resource in the package', resources, 200, 'errors'],
+    ['GET', '/api/packages/{id}/draft/resources', 'the large one', 'accept', 200, 'aggregations, hits'],
+    ['POST', '/api/packages/{id}/context/actions/associate', 'a resource outside', records, 204, 'no body'],
+    ['POST', '/api/packages/{id}/draft/resources', 'a resource in context', resources, 200, 'errors'],
+    ['DELETE', '/api/packages/{id}/draft/resources', 'a resource inside', resources, 200, 'errors'],
     [
       'POST',
       '/api/packages/{id}/context/actions/dissociate',
-      'a resource in the context',
+      'a resource in context',
       records,
       204,
       'no body',
@@ -112,7 +98,7 @@ export const ENDPOINTS: readonly Row[] = [
     [
       'GET',
       '/api/packages/context/{parent-id}/resources',
-      'the large package',
+      'the large one',
       'accept',
       200,
       'aggregations, hits',
@@ -137,7 +123,12 @@ type Cells = readonly [
 
 function section(name: string, rows: readonly Cells[]): Row[] {
   return rows.map(([method, path, on, sends, status, gives]) => ({
-    ...{ section: name, method, path, on, status, gives },
+    section: name,
+    method,
+    path,
+    on,
+    status,
+    gives,
     sends: typeof sends === 'string' ? NOTHING_SENT : sends,
     inBothTypes: sends === 'accept',
   }));

@@ -117,9 +117,19 @@ export const METADATA: Record<Collection, Readonly<Record<string, unknown>>> = {
 
 const RECORD_LINKS = ['latest', 'versions', 'self_html', 'latest_html', 'self', 'files', 'access_links'];
 const PACKAGE_LINKS = [
-  ...['self', 'self_html', 'self_iiif_manifest', 'self_iiif_sequence', 'files'],
-  ...['versions', 'access_links', 'reserve_doi'],
-  ...['context_html', 'context_resources', 'context_associate', 'context_dissociate', 'resources'],
+  'self',
+  'self_html',
+  'self_iiif_manifest',
+  'self_iiif_sequence',
+  'files',
+  'versions',
+  'access_links',
+  'reserve_doi',
+  'context_html',
+  'context_resources',
+  'context_associate',
+  'context_dissociate',
+  'resources',
 ];
 
 /** Section 2.4. */
@@ -128,7 +138,12 @@ export const LINKS = {
   packages: {
     draft: [
       ...PACKAGE_LINKS,
-      ...['files_import', 'record', 'record_html', 'publish', 'review', 'resources_import'],
+      'files_import',
+      'record',
+      'record_html',
+      'publish',
+      'review',
+      'resources_import',
     ],
     published: [...PACKAGE_LINKS, 'latest', 'latest_html', 'draft', 'requests'],
   },

@@ -133,14 +133,14 @@ async function buildSearched(author: HttpClient): Promise<void> {
   await Promise.all([...many, ofKind('records', recordDocument), ofKind('packages', packageDocument)]);
 }
 
-/** What a request may stand on, by the words of the tables. What is to be changed is made anew. */
+/** What a request may stand on, by the words of the tables: "the" one is only read, "a" one is made anew. */
 export const STANDING = {
   nothing: async () => ({}),
   'the draft': async ({ kinds }, kind) => placeOf(kinds[kind].forms.draft, { filename: FILE }),
   'the published': async ({ kinds }, kind) =>
     placeOf(kinds[kind].forms.published, { filename: FILE, 'link-id': kinds[kind].links[0].id }),
   'the first version': async ({ kinds }, kind) => placeOf(kinds[kind].first),
-  'the large package': async ({ large }) => placeOf(large),
+  'the large one': async ({ large }) => placeOf(large),
   'a draft': async (world, kind) => placeOf(await newDraft(world, kind)),
   'a draft with files enabled': async (world, kind) =>
     placeOf(await newDraft(world, kind, true), { filename: FILE }),
@@ -172,20 +172,20 @@ export const STANDING = {
     const { id } = await world.author.sure<AccessLink>('POST', link(draft, 'access_links'), { json });
     return placeOf(draft, { 'link-id': id });
   },
-  'a package and a resource': async (world) =>
+  'a resource outside': async (world) =>
     placeOf(await newDraft(world, 'packages'), { resource: (await newDraft(world, 'records')).id }),
-  'a resource in the context': async (world) => {
+  'a resource in context': async (world) => {
     const [main, resource] = [await newDraft(world, 'packages'), await newDraft(world, 'records')];
     const json = { records: [{ id: resource.id }] };
     await world.author.sure('POST', link(main, 'context_associate'), { json });
     return placeOf(main, { resource: resource.id });
   },
-  'a resource in the package': async (world) => {
+  'a resource inside': async (world) => {
     const [main, resource] = [await newDraft(world, 'packages'), await newDraft(world, 'records')];
     await relate(world.author, main, [resource]);
     return placeOf(main, { resource: resource.id });
   },
-  'a version after one with a resource': async (world) => {
+  'a later version': async (world) => {
     const [main, resource] = [await newDraft(world, 'packages'), await newDraft(world, 'records')];
     await relate(world.author, main, [resource]);
     const published = await publish(world.author, main);
