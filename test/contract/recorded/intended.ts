@@ -309,7 +309,7 @@ export const INTENDED: Readonly<Record<string, Difference>> = {
   },
   'records/62': { topic: '`files.order`', differs: ['files.order: [] → ["map.txt"]'] },
   'records/63': {
-    topic: 'bad values in a draft',
+    topic: 'bad values in the metadata or files options of a draft',
     differs: ['files.default_preview: "map.txt" → "absent.txt"'],
   },
   'records/69': {

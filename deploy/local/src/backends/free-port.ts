@@ -1,15 +1,16 @@
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
+import { claimPort } from './claimed-port.ts';
 
 /** Below the range from which systems take the ports of outgoing connections, so that a restart finds its port free. */
 const LOWEST = 20_000;
 const HIGHEST = 32_000;
 
-/** A TCP port of the loopback interface that nobody listens on at this moment. */
+/** A TCP port of the loopback interface that nobody listens on, claimed for this process. */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 200; attempt += 1) {
     const port = randomInt(LOWEST, HIGHEST);
-    if ((await portProblem(port)) === undefined) return port;
+    if (claimPort(port) && (await portProblem(port)) === undefined) return port;
   }
   throw new Error(`No free port between ${LOWEST} and ${HIGHEST}.`);
 }
