@@ -42,7 +42,7 @@ export function createDraft<Tx extends LifecycleSql>(context: LifecycleContext<T
         return { entity: firstDraft({ id, parentId, ownerId, document, now }), issues };
       }
     });
-    const known = { counts: new Map(), related: new Map(), issues, tail: kind.createdTail };
+    const known = { counts: new Map(), related: new Map(), issues };
     return { document: await entityDocument(context, { entity, form: 'draft' }, principal, known) };
   };
 }

@@ -4,7 +4,6 @@ import type { Issue } from '@kr/service-error';
 import type { Entity, EntityRef, Face, Form } from './entity.ts';
 import { filesIssues } from './files-rules.ts';
 import { issuesOf } from './issue-rules.ts';
-import type { JsonObject } from './json-object.ts';
 import type { LifecycleContext } from './lifecycle-context.ts';
 import { type FileCounts, NO_FILES } from './lifecycle-deps.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
@@ -25,8 +24,6 @@ export interface Known {
   related?: ReadonlyMap<string, readonly string[]>;
   /** Instead of what is stored: a change answers with everything that was wrong with its body. */
   issues?: readonly Issue[];
-  /** Follows everything else. */
-  tail?: JsonObject;
 }
 
 /** Renders forms for one caller, in order: at most one call for counts and one statement for relations. */
@@ -68,7 +65,7 @@ export async function entityDocuments<Tx extends LifecycleSql>(
       parentId: entity.parent.id,
       form: FORM_NAMES[form],
       revision: String(face.revision),
-      json: Buffer.from(JSON.stringify({ ...json, ...known.tail })),
+      json: Buffer.from(JSON.stringify(json)),
       isPublic: form === 'published' && isWhatAnybodySees(view, entity, face, now),
       doi: face.document.pids['doi']?.identifier ?? '',
     };

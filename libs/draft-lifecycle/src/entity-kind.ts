@@ -51,8 +51,6 @@ export interface EntityKind<Tx extends LifecycleSql = LifecycleSql> {
   relationKey: 'packages' | 'resources';
   /** Parts of the document that follow `relationship`. */
   tail: Readonly<Record<string, unknown>>;
-  /** Parts only the answer to a create has, at the very end. */
-  createdTail: Readonly<Record<string, unknown>>;
 
   /**
    * The ids of `relationship` for each form, keyed by `refKey`, in order; a form without any may be left out. One

@@ -25,7 +25,6 @@ const RECORD: EntityKind<Tx> = {
   showsManagement: true,
   relationKey: 'packages',
   tail: {},
-  createdTail: {},
   relations: async () => new Map(),
   events: {
     draftSaved: ({ id, parentId, revision }) =>

@@ -16,7 +16,6 @@ export const packageKind: EntityKind<Tx> = {
   showsManagement: false,
   relationKey: 'resources',
   tail: { assistance_requests: [] },
-  createdTail: { expanded: {} },
 
   // Both forms of a version hold the same resources: they are frozen when it is published.
   async relations(sql, refs) {

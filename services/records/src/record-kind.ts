@@ -12,7 +12,6 @@ export const recordKind: EntityKind<Tx> = {
   showsManagement: true,
   relationKey: 'packages',
   tail: {},
-  createdTail: {},
 
   // What is published does not tell of packages that are not.
   async relations(sql, refs) {
