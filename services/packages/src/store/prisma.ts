@@ -1,6 +1,5 @@
-import { ONE_PLAN, type RawSql, statementNames, withQuickReads } from '@kr/database';
+import { openPool, type RawSql, statementNames, withQuickReads } from '@kr/database';
 import { PrismaPg } from '@prisma/adapter-pg';
-import { Pool } from 'pg';
 import { type Prisma, PrismaClient } from '../gen/prisma/client.ts';
 
 export type Database = PrismaClient;
@@ -12,14 +11,8 @@ export interface Databases {
   quick: RawSql<Tx>;
 }
 
-/** One pool for each process. The limits keep a stuck client from holding locks that others wait for. */
 export function openDatabases(databaseUrl: URL): Databases {
-  const pool = new Pool({
-    connectionString: databaseUrl.href,
-    max: 10,
-    idleTimeoutMillis: 10_000,
-    options: `-c statement_timeout=5s -c lock_timeout=3s -c idle_in_transaction_session_timeout=10s ${ONE_PLAN}`,
-  });
+  const pool = openPool(databaseUrl);
   const statementNameGenerator = statementNames();
   const adapter = new PrismaPg(pool, { statementNameGenerator, disposeExternalPool: true });
   const database = new PrismaClient({ adapter });
