@@ -42,7 +42,7 @@ export default {
       ...project,
       ...realBackends,
       displayName: 'system',
-      testMatch: ['<rootDir>/test/**/*.{e2e,contract,model}.test.ts'],
+      testMatch: ['<rootDir>/test/**/*.{e2e,contract,model,faults}.test.ts'],
     },
   ],
 };

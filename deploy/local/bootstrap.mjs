@@ -38,6 +38,7 @@ const TASKS = {
     flags: ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning'],
   },
   'test-model': { needs: 'code', file: 'test/model/main.ts' },
+  'test-faults': { needs: 'code', file: 'test/faults/main.ts' },
   check: { needs: 'code', file: 'scripts/check.mjs' },
   bench: { needs: 'code', file: 'test/bench/main.ts' },
   kr: { needs: 'packages', file: 'clients/kr/src/main.ts', inCallersFolder: true },
