@@ -297,17 +297,6 @@ describe.each(KINDS)('$kind', ({ kind, parentType, document, instant, links }) =
     ]);
   });
 
-  test('two who publish at once publish one thing', async () => {
-    const draft = await create();
-    const answers = await Promise.all(
-      [1, 2, 3, 4].map(() => author.call<Entity>('POST', link(draft, 'publish'))),
-    );
-    const statuses = answers.map(({ status }) => status);
-    expect(statuses.filter((status) => ![202, 409].includes(status))).toEqual([]);
-    expect(statuses).toContain(202);
-    expect((await anonymous.sure<Listing>('GET', link(draft, 'versions'))).hits.total).toBe(1);
-  });
-
   test('what is published is edited beside it, and changes when the edit is published', async () => {
     const published = await publish(author, await create());
     const opened = await author.call<Entity>('POST', link(published, 'draft'));

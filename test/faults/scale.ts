@@ -1,0 +1,15 @@
+/**
+ * How far the tests of this folder go: a short form within `npm test`, the whole within `npm run test:faults`. Read once,
+ * as everything that a run depends on.
+ */
+const environment = process.env;
+
+export const isFull = environment['FAULTS_SCALE'] === 'full';
+
+/** The number that fits the run. */
+export function scaled(short: number, full: number): number {
+  return isFull ? full : short;
+}
+
+/** The seed of all random choices: given by `--seed`, else drawn. Tests say it in what they report. */
+export const seed = Number(environment['FAULTS_SEED'] || Math.floor(Math.random() * 2 ** 30));
