@@ -5,15 +5,18 @@ import { createClient } from '@kr/rpc';
 import type { Logger } from '@kr/telemetry';
 import type { BlobStore } from './blob/blob-store.ts';
 import { filesystemBlobStore } from './blob/filesystem-blob-store.ts';
+import type { SealStore } from './buckets/seal-store.ts';
 import { type SettlePublications, settlePublications } from './buckets/settle-publications.ts';
 import type { FilesConfig } from './config.ts';
 import type { ProgressLimits } from './content/watch-progress.ts';
 import { type OpenTicket, ticketOpener } from './open-ticket.ts';
 import { connectDatabase, type Database } from './store/prisma.ts';
+import { sqlSealStore } from './store/sql-seal-store.ts';
 
 /** Everything that handlers may reach. */
 export interface FilesContext {
   database: Database;
+  seals: SealStore;
   blobs: BlobStore;
   bus: BusConnection;
   openTicket: OpenTicket;
@@ -39,6 +42,7 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
   const blobs = await filesystemBlobStore(config.storageDir);
   const database = connectDatabase(config.databaseUrl, POOL_SIZE);
   await database.$connect();
+  const seals = sqlSealStore(database);
   const bus = connectBus({ servers: config.natsUrl, name: 'files', logger });
   const relay: Relay = startRelay({
     databaseUrl: config.databaseUrl,
@@ -53,10 +57,11 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
   });
   return {
     database,
+    seals,
     blobs,
     bus,
     openTicket: ticketOpener(config.ticketKey, now),
-    settle: settlePublications({ database, publications, now, newId, logger }),
+    settle: settlePublications({ seals, publications, now, newId, logger }),
     nudgeRelay: () => relay.nudge(),
     now,
     newId,

@@ -1,11 +1,12 @@
 import { ServiceError } from '@kr/service-error';
 import { bucketImmutable, bucketLocked } from '../file-errors.ts';
-import { type Bucket, findBucket, type LockedBucket, lockOpenBucket } from '../store/bucket-store.ts';
-import type { Database, Tx } from '../store/prisma.ts';
+import type { Bucket, LockedBucket } from '../store/bucket-store.ts';
+import type { Tx } from '../store/prisma.ts';
+import type { SealStore } from './seal-store.ts';
 import type { SettlePublications } from './settle-publications.ts';
 
-export interface ChangeBucketDeps {
-  database: Database;
+export interface ChangeBucketDeps<T = Tx> {
+  seals: SealStore<T>;
   settle: SettlePublications;
   now: () => Date;
   newId: () => string;
@@ -13,7 +14,7 @@ export interface ChangeBucketDeps {
   nudgeRelay: () => void;
 }
 
-type Attempt<T> = { value: T } | { sealedBy: string };
+type Attempt<Value> = { value: Value } | { sealedBy: string };
 
 /**
  * Every change of a bucket's entries passes here: one short transaction that holds the bucket's row, so that no
@@ -25,16 +26,17 @@ type Attempt<T> = { value: T } | { sealedBy: string };
  *   - `not_found`: the entity is gone
  *   - `unavailable`: sealed, and the coordinator cannot be asked
  */
-export async function changeBucket<T>(
-  deps: ChangeBucketDeps,
+export async function changeBucket<Value, T = Tx>(
+  deps: ChangeBucketDeps<T>,
   entityId: string,
-  change: (tx: Tx, bucket: LockedBucket) => Promise<T>,
-): Promise<T> {
+  change: (tx: T, bucket: LockedBucket) => Promise<Value>,
+): Promise<Value> {
+  const { seals } = deps;
   const value = await settlingSeals(deps, () =>
-    deps.database.$transaction(async (tx): Promise<Attempt<T>> => {
-      const bucket = await lockOpenBucket(tx, entityId, deps.newId(), deps.now());
+    seals.transaction(async (tx): Promise<Attempt<Value>> => {
+      const bucket = await seals.lockOpenBucket(tx, entityId, deps.newId(), deps.now());
       if (bucket !== undefined) return { value: await change(tx, bucket) };
-      return { sealedBy: sealOf(await findBucket(tx, entityId)) };
+      return { sealedBy: sealOf(await seals.findBucket(tx, entityId)) };
     }),
   );
   deps.nudgeRelay();
@@ -42,21 +44,21 @@ export async function changeBucket<T>(
 }
 
 /** Fails as `changeBucket` would, before a client has sent bytes in vain. */
-export async function checkChangeable(
-  deps: Pick<ChangeBucketDeps, 'database' | 'settle'>,
+export async function checkChangeable<T>(
+  { seals, settle }: Pick<ChangeBucketDeps<T>, 'seals' | 'settle'>,
   entityId: string,
 ): Promise<void> {
-  await settlingSeals(deps, async (): Promise<Attempt<undefined>> => {
-    const bucket = await findBucket(deps.database, entityId);
+  await settlingSeals({ settle }, async (): Promise<Attempt<undefined>> => {
+    const bucket = await seals.findBucket(seals.outside, entityId);
     if (bucket === undefined || bucket.state === 'open') return { value: undefined };
     return { sealedBy: sealOf(bucket) };
   });
 }
 
-async function settlingSeals<T>(
+async function settlingSeals<Value>(
   { settle }: Pick<ChangeBucketDeps, 'settle'>,
-  attempt: () => Promise<Attempt<T>>,
-): Promise<T> {
+  attempt: () => Promise<Attempt<Value>>,
+): Promise<Value> {
   const first = await attempt();
   if ('value' in first) return first.value;
   await settle([first.sealedBy]);

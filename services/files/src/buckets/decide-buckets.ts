@@ -10,7 +10,7 @@ import { requireService } from './require-service.ts';
  *   - `forbidden`: not called by the coordinator of publications
  *   - `internal`: the opposite was decided before
  */
-export function decideBuckets(deps: DecidePublicationDeps) {
+export function decideBuckets<T>(deps: DecidePublicationDeps<T>) {
   return async (
     { publicationId, isCommitted, publishedIds }: DecideBucketsRequest__Output,
     { principal }: CallContext,

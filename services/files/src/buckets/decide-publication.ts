@@ -1,11 +1,11 @@
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
-import { lockFence, saveFence } from '../store/fence-store.ts';
-import type { Database, Tx } from '../store/prisma.ts';
+import type { Tx } from '../store/prisma.ts';
 import { onDecide } from './fence-rules.ts';
+import type { SealStore } from './seal-store.ts';
 
-export interface DecidePublicationDeps {
-  database: Database;
+export interface DecidePublicationDeps<T = Tx> {
+  seals: SealStore<T>;
   now: () => Date;
   newId: () => string;
   logger: Logger;
@@ -24,13 +24,13 @@ export interface PublicationDecision {
  *
  * @throws ServiceError `internal`: the opposite was decided before, which is an alarm
  */
-export async function decidePublication(
-  { database, now, newId, logger }: DecidePublicationDeps,
+export async function decidePublication<T>(
+  { seals, now, newId, logger }: DecidePublicationDeps<T>,
   { publicationId, isCommitted, publishedIds }: PublicationDecision,
 ): Promise<void> {
   const at = now();
-  await database.$transaction(async (tx) => {
-    const fence = await lockFence(tx, publicationId, at);
+  await seals.transaction(async (tx) => {
+    const fence = await seals.lockFence(tx, publicationId, at);
     const verdict = onDecide(fence, isCommitted);
     if (verdict === 'done') return;
     if (verdict === 'contradiction') {
@@ -39,45 +39,11 @@ export async function decidePublication(
     }
     if (verdict === 'adopt') {
       logger.error({ publicationId, publishedIds }, 'a publication was committed without a known seal');
-      await makeImmutable(tx, publishedIds ?? [], newId, at);
+      await seals.makeImmutable(tx, publishedIds ?? [], newId, at);
     }
-    if (verdict === 'apply') await applySeal(tx, publicationId, publishedIds, at);
-    if (verdict === 'undo') await undoSeal(tx, publicationId, at);
+    if (verdict === 'apply') await seals.applySeal(tx, publicationId, publishedIds, at);
+    if (verdict === 'undo') await seals.undoSeal(tx, publicationId, at);
     const state = isCommitted ? 'applied' : 'aborted';
-    await saveFence(tx, publicationId, { state, epoch: fence?.epoch ?? 0 }, at);
+    await seals.saveFence(tx, publicationId, { state, epoch: fence?.epoch ?? 0 }, at);
   });
-}
-
-async function applySeal(
-  tx: Tx,
-  publicationId: string,
-  publishedIds: readonly string[] | null,
-  at: Date,
-): Promise<void> {
-  await tx.$executeRaw`
-    update bucket set publication_id = null, sealed_at = null, updated_at = ${at},
-      state = case when ${publishedIds === null}::boolean or entity_id = any(${[...(publishedIds ?? [])]}::text[])
-        then 'immutable' else 'open' end
-    where publication_id = ${publicationId} and state = 'sealed'`;
-}
-
-async function undoSeal(tx: Tx, publicationId: string, at: Date): Promise<void> {
-  await tx.$executeRaw`
-    update bucket set state = 'open', publication_id = null, sealed_at = null, updated_at = ${at}
-    where publication_id = ${publicationId} and state = 'sealed'`;
-}
-
-async function makeImmutable(
-  tx: Tx,
-  entityIds: readonly string[],
-  newId: () => string,
-  at: Date,
-): Promise<void> {
-  const ids = [...new Set(entityIds)].sort();
-  await tx.$executeRaw`
-    insert into bucket (entity_id, id, state, updated_at)
-    select entity_id, id::uuid, 'immutable', ${at}
-    from unnest(${ids}::text[], ${ids.map(() => newId())}::text[]) as missing(entity_id, id)
-    on conflict (entity_id) do update set state = 'immutable', publication_id = null, sealed_at = null,
-      updated_at = excluded.updated_at`;
 }

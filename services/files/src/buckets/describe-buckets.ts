@@ -1,7 +1,7 @@
 import type { DescribeBucketsRequest__Output, DescribeBucketsResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
+import { describeEntities } from '../store/describe-entities.ts';
 import type { Database } from '../store/prisma.ts';
-import { describeEntities } from './describe-entities.ts';
 import { requireService } from './require-service.ts';
 
 /** RPC DescribeBuckets. @throws ServiceError `forbidden`: not called by one of our services */

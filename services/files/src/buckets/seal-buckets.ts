@@ -11,7 +11,7 @@ import type { SettlePublications } from './settle-publications.ts';
  *   - `forbidden`: not called by the coordinator of publications
  *   - `unavailable`: another seal is in the way and the coordinator cannot be asked
  */
-export function sealBuckets(deps: SealPublicationDeps & { settle: SettlePublications }) {
+export function sealBuckets<T>(deps: SealPublicationDeps<T> & { settle: SettlePublications }) {
   return async (
     { publicationId, epoch, entityIds }: SealBucketsRequest__Output,
     { principal }: CallContext,

@@ -1,6 +1,7 @@
 import { servicePrincipal } from '@kr/caller';
 import type { Definitions } from '@kr/contracts';
 import type { Client } from '@kr/rpc';
+import type { Tx } from '../store/prisma.ts';
 import { type DecidePublicationDeps, decidePublication } from './decide-publication.ts';
 
 /** Asks the coordinator once about publications and carries out what is decided; the undecided stay as they are. */
@@ -8,7 +9,7 @@ export type SettlePublications = (publicationIds: readonly string[]) => Promise<
 
 const ASK_TIMEOUT_MS = 3_000;
 
-export interface SettlePublicationsDeps extends DecidePublicationDeps {
+export interface SettlePublicationsDeps<T = Tx> extends DecidePublicationDeps<T> {
   publications: Pick<Client<Definitions['publications']>, 'resolvePublications'>;
 }
 
@@ -17,7 +18,7 @@ export interface SettlePublicationsDeps extends DecidePublicationDeps {
  *   - `unavailable`: the coordinator cannot be asked
  *   - whatever kept one of the decisions from being carried out, when the others have been
  */
-export function settlePublications(deps: SettlePublicationsDeps): SettlePublications {
+export function settlePublications<T>(deps: SettlePublicationsDeps<T>): SettlePublications {
   return async (publicationIds) => {
     const { decisions } = await deps.publications.resolvePublications(
       { publicationIds: [...publicationIds] },

@@ -6,6 +6,7 @@ import { createLogger } from '@kr/telemetry';
 import { until } from '@kr/testbed';
 import { openContext } from '../context.ts';
 import type { Database, Tx } from '../store/prisma.ts';
+import { sqlSealStore } from '../store/sql-seal-store.ts';
 import { type FilesUnderTest, GATEWAY, startFilesUnderTest } from '../testing/files-under-test.ts';
 import { startContentServer } from './content-server.ts';
 
@@ -226,7 +227,7 @@ describe('an upload', () => {
       },
     });
     const server = await startContentServer(
-      { ...context, database: losingAnswers },
+      { ...context, seals: sqlSealStore(losingAnswers) },
       { host: '127.0.0.1', port: 0 },
     );
     await files.start('lost-000001', 'a.txt');

@@ -7,7 +7,7 @@ import type { Dimensions, FileEntry } from '../file-entry.ts';
 import { fileEntryJson } from '../file-entry-json.ts';
 import { fileTooLarge, lengthMismatch, noSuchFile } from '../file-errors.ts';
 import { findEntry } from '../store/entry-store.ts';
-import type { Tx } from '../store/prisma.ts';
+import type { Database, Tx } from '../store/prisma.ts';
 import { sendError } from './content-error.ts';
 import type { ContentPath } from './content-path.ts';
 import { imageDimensions, isMeasured } from './image-dimensions.ts';
@@ -15,6 +15,7 @@ import { mimetypeOf } from './media-type.ts';
 import { type ProgressLimits, watchProgress } from './watch-progress.ts';
 
 export interface PutContentDeps extends ChangeBucketDeps {
+  database: Database;
   blobs: BlobStore;
   maxFileBytes: number;
   progress: ProgressLimits;

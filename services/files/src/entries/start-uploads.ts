@@ -5,11 +5,12 @@ import { fileEntryMessage } from '../file-entry-message.ts';
 import { fileExists, invalidField } from '../file-errors.ts';
 import type { OpenTicket } from '../open-ticket.ts';
 import { listEntries } from '../store/entry-store.ts';
-import type { Tx } from '../store/prisma.ts';
+import type { Database, Tx } from '../store/prisma.ts';
 import { entryMetadata } from './entry-metadata.ts';
 import { keyProblem } from './key-rules.ts';
 
 export interface StartUploadsDeps extends ChangeBucketDeps {
+  database: Database;
   openTicket: OpenTicket;
   maxFilesPerEntity: number;
 }

@@ -1,4 +1,4 @@
-import type { Tx } from '../store/prisma.ts';
+import type { Tx } from './prisma.ts';
 
 /** What is in one entity's bucket. */
 export interface BucketDescription {
