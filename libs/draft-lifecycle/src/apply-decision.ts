@@ -1,11 +1,10 @@
-import { appendEvents } from '@kr/event-bus';
+import { failpoint } from '@kr/failpoint';
 import { ServiceError } from '@kr/service-error';
 import type { Publication } from './entity-kind.ts';
 import type { LifecycleDeps } from './lifecycle-deps.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import { onDecide } from './participant-rules.ts';
-import { lockParticipant, type Participant, writeParticipant } from './participant-store.ts';
-import { dropStaged, showStaged } from './staging-store.ts';
+import type { Participant } from './participant-store.ts';
 import { transact } from './transact.ts';
 
 /**
@@ -18,43 +17,46 @@ export async function applyDecision<Tx extends LifecycleSql>(
   publicationId: string,
   isCommitted: boolean,
 ): Promise<void> {
+  await failpoint('records.apply.before');
   await transact(deps, async (tx) => {
-    const participant = await lockParticipant(tx, publicationId);
+    const participant = await deps.store.lockParticipant(tx, publicationId);
     switch (onDecide(participant, isCommitted)) {
       case 'apply':
         if (participant !== null) await show(deps, tx, participant);
-        return;
+        break;
       case 'drop':
-        await dropStaged(tx, publicationId);
-        await writeParticipant(
+        await deps.store.dropStaged(tx, publicationId);
+        await deps.store.writeParticipant(
           tx,
           { ...(participant ?? unheardOf(publicationId)), state: 'aborted' },
           deps.now(),
         );
-        return;
+        break;
       case 'done':
         return;
       case 'impossible':
         deps.logger.fatal({ publicationId, isCommitted, state: participant?.state }, 'impossible decision');
         throw new ServiceError('internal', 'Internal server error.');
     }
+    await failpoint('records.apply.inside');
   });
+  await failpoint('records.apply.after');
 }
 
 async function show<Tx extends LifecycleSql>(
-  { kind, now }: LifecycleDeps<Tx>,
+  { kind, store, now }: LifecycleDeps<Tx>,
   tx: Tx,
   participant: Participant,
 ): Promise<void> {
   const { publicationId, packageId } = participant;
   const publication: Publication = { id: publicationId, packageId, recordIds: [] };
-  const published = await showStaged(tx, publicationId);
-  await appendEvents(
+  const published = await store.showStaged(tx, publicationId);
+  await store.appendEvents(
     tx,
     published.map((entity) => kind.events.published(entity, publication)),
   );
   await kind.hooks.published?.(tx, published, publication);
-  await writeParticipant(tx, { ...participant, state: 'applied' }, now());
+  await store.writeParticipant(tx, { ...participant, state: 'applied' }, now());
 }
 
 /** An abort that comes before its prepare: the row keeps that prepare out. */

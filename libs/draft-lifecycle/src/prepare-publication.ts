@@ -1,16 +1,15 @@
 import type { PreparePublicationRequest__Output, PreparePublicationResponse } from '@kr/contracts';
+import { failpoint } from '@kr/failpoint';
 import type { CallContext } from '@kr/rpc';
-import { loadEntities, lockEntities } from './entity-store.ts';
 import { issueMessages } from './issue-rules.ts';
 import { assertRevision, type LifecycleContext } from './lifecycle-context.ts';
 import type { FileCounts } from './lifecycle-deps.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import { onPrepare } from './participant-rules.ts';
-import { lockParticipant, type Participant, writeParticipant } from './participant-store.ts';
+import type { Participant } from './participant-store.ts';
 import { assertService } from './permission.ts';
 import { planPublication } from './publication-rules.ts';
 import { issuesOfPlan, stagedForm } from './publishable.ts';
-import { stageForms } from './staging-store.ts';
 import { transact } from './transact.ts';
 
 /**
@@ -42,13 +41,14 @@ async function voteOn<Tx extends LifecycleSql>(
   tx: Tx,
   request: PreparePublicationRequest__Output,
 ): Promise<Participant | { blockedBy: string }> {
+  const { store } = context;
   const { publicationId, epoch, packageId, packageParentId, ids } = request;
-  await tx.$executeRawUnsafe("set local lock_timeout = '2s'");
-  const former = await lockParticipant(tx, publicationId);
+  await store.limitLockWaits(tx);
+  const former = await store.lockParticipant(tx, publicationId);
   if (former !== null && onPrepare(former, epoch) !== 'prepare') return former;
 
-  await lockEntities(tx, ids);
-  const plan = planPublication(request, await loadEntities(tx, ids));
+  await store.lockEntities(tx, ids);
+  const plan = planPublication(request, await store.loadEntities(tx, ids));
   if (plan.blockedBy !== null) return { blockedBy: plan.blockedBy };
   for (const { draft } of plan.drafts) assertRevision(request.ifRevision, draft);
   const counts = countsOf(request);
@@ -68,9 +68,10 @@ async function voteOn<Tx extends LifecycleSql>(
   };
   if (isPrepared) {
     const forms = plan.drafts.map((draft) => stagedForm(context, draft, counts));
-    await stageForms(tx, publicationId, forms, now);
+    await store.stageForms(tx, publicationId, forms, now);
   }
-  await writeParticipant(tx, vote, now);
+  await store.writeParticipant(tx, vote, now);
+  await failpoint('records.prepare.inside');
   return vote;
 }
 

@@ -1,6 +1,6 @@
+import { around } from '@kr/failpoint';
 import type { LifecycleContext } from './lifecycle-context.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
-import { forgetEnded, preparedBefore } from './participant-store.ts';
 
 export interface Janitor {
   /** Waits for a running round. */
@@ -27,7 +27,8 @@ export function startJanitor<Tx extends LifecycleSql>(
   context: LifecycleContext<Tx>,
   { intervalMs = 2_000, ageMs = 2_000 }: JanitorOptions = {},
 ): Janitor {
-  const { database, publications, now, logger } = context;
+  const { database, store, publications, now, logger } = context;
+  const settleOld = around('records.janitor', publications.settle);
 
   let nextSweepAt = 0;
 
@@ -35,11 +36,11 @@ export function startJanitor<Tx extends LifecycleSql>(
     try {
       const at = now().getTime();
       if (at >= nextSweepAt) {
-        await forgetEnded(database, new Date(at - KEPT_MS));
+        await store.forgetEnded(database, new Date(at - KEPT_MS));
         nextSweepAt = at + SWEEP_EVERY_MS;
       }
-      const old = await preparedBefore(database, new Date(at - ageMs), BATCH);
-      if (old.length > 0) await publications.settle(old);
+      const old = await store.preparedBefore(database, new Date(at - ageMs), BATCH);
+      if (old.length > 0) await settleOld(old);
     } catch (error) {
       logger.warn({ err: error }, 'old locks could not be settled');
     }

@@ -1,3 +1,4 @@
+import { failpoint } from '@kr/failpoint';
 import type { Client } from 'pg';
 
 /** One event of the outbox, as the database holds it. */
@@ -68,7 +69,10 @@ export function createOutboxReader(client: Client): OutboxReader {
     },
     unpublished: async (limit) => (await client.query<OutboxRow>({ ...UNPUBLISHED, values: [limit] })).rows,
     markPublished: async (ids) => {
-      if (ids.length > 0) await client.query({ ...MARK, values: [ids] });
+      if (ids.length === 0) return;
+      await failpoint('outbox.mark.before');
+      await client.query({ ...MARK, values: [ids] });
+      await failpoint('outbox.mark.after');
     },
     noteStream: async (created) => (await client.query(NOTE_STREAM, [created])).rowCount ?? 0,
     sweep: async (signal) => {

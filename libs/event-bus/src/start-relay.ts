@@ -1,3 +1,4 @@
+import { failpoint } from '@kr/failpoint';
 import type { Logger } from '@kr/telemetry';
 import { Client } from 'pg';
 import { type Bell, createBell } from './bell.ts';
@@ -119,6 +120,7 @@ async function relayOutbox({ reader, publisher, bell, flagged, logger, signal }:
     const rows = await reader.unpublished(BATCH);
     if (rows.length > 0 || publisher.isUnsure()) {
       pollMs = POLL_MS.busy;
+      if (rows.length > 0) await failpoint('outbox.send.before');
       const { published, error, streamCreated } = await publisher.publish(rows, signal);
       await reader.markPublished(published);
       if (published.length > 0) flagged.announce();

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { definitions } from '@kr/contracts';
 import { type BusConnection, connectBus, type Relay, startRelay } from '@kr/event-bus';
+import { around } from '@kr/failpoint';
 import { createClient } from '@kr/rpc';
 import type { Logger } from '@kr/telemetry';
 import type { BlobStore } from './blob/blob-store.ts';
 import { filesystemBlobStore } from './blob/filesystem-blob-store.ts';
+import { failingSeals } from './buckets/failing-seals.ts';
 import type { SealStore } from './buckets/seal-store.ts';
 import { type SettlePublications, settlePublications } from './buckets/settle-publications.ts';
 import type { FilesConfig } from './config.ts';
@@ -42,7 +44,7 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
   const blobs = await filesystemBlobStore(config.storageDir);
   const database = connectDatabase(config.databaseUrl, POOL_SIZE);
   await database.$connect();
-  const seals = sqlSealStore(database);
+  const seals = failingSeals(sqlSealStore(database));
   const bus = connectBus({ servers: config.natsUrl, name: 'files', logger });
   const relay: Relay = startRelay({
     databaseUrl: config.databaseUrl,
@@ -58,7 +60,7 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
   return {
     database,
     seals,
-    blobs,
+    blobs: { ...blobs, write: around('files.write', blobs.write) },
     bus,
     openTicket: ticketOpener(config.ticketKey, now),
     settle: settlePublications({ seals, publications, now, newId, logger }),

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { type Definitions, definitions } from '@kr/contracts';
 import { MIGRATIONS as EVENT_BUS_MIGRATIONS, startConsumer } from '@kr/event-bus';
+import { around } from '@kr/failpoint';
 import { startHealth } from '@kr/health';
 import { type Handlers, serve } from '@kr/rpc';
 import { migrate } from '@kr/schema-migration';
@@ -48,13 +49,13 @@ function rpcs(context: FilesContext): Handlers<Definitions['files']> {
     ListEntries: listEntries(context),
     ReadEntry: readEntry(context),
     StartUploads: startUploads(context),
-    CommitUpload: commitUpload(context),
+    CommitUpload: around('files.commit', commitUpload(context)),
     UpdateEntryMetadata: updateEntryMetadata(context),
     DeleteEntries: deleteEntries(context),
     ImportEntries: importEntries(context),
     DescribeBuckets: describeBuckets(context),
-    SealBuckets: sealBuckets(context),
-    DecideBuckets: decideBuckets(context),
+    SealBuckets: around('files.seal', sealBuckets(context)),
+    DecideBuckets: around('files.decide', decideBuckets(context)),
   };
 }
 
@@ -112,8 +113,9 @@ export async function startFilesService(config: FilesConfig, logger: Logger): Pr
 function startChores(context: FilesContext, graceMs: number): Repeated[] {
   const { logger } = context;
   const sweep = { ...context, graceMs };
+  const settle = around('files.settle', context.settle);
   return [
-    repeatedly('settle old seals', SETTLE_EVERY_MS, () => settleOldSeals(context), logger),
+    repeatedly('settle old seals', SETTLE_EVERY_MS, () => settleOldSeals({ ...context, settle }), logger),
     repeatedly('sweep objects', SWEEP_EVERY_MS, () => sweepObjects(sweep), logger),
     repeatedly('sweep orphans', SWEEP_ORPHANS_EVERY_MS, () => sweepOrphans(sweep), logger),
     repeatedly('sweep history', SWEEP_EVERY_MS, () => sweepHistory(context), logger),

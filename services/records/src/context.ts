@@ -1,7 +1,8 @@
 import { type Principal, servicePrincipal } from '@kr/caller';
 import { definitions } from '@kr/contracts';
-import { type LifecycleContext, lifecycleContext, newEntityId } from '@kr/draft-lifecycle';
+import { type LifecycleContext, lifecycleContext, newEntityId, sqlLifecycleStore } from '@kr/draft-lifecycle';
 import { type BusConnection, connectBus, type Relay, startRelay } from '@kr/event-bus';
+import { around } from '@kr/failpoint';
 import { createClient } from '@kr/rpc';
 import type { Logger } from '@kr/telemetry';
 import type { RecordsConfig } from './config.ts';
@@ -56,13 +57,14 @@ export function openContext(config: RecordsConfig, logger: Logger): OpenContext 
   const lifecycle = lifecycleContext<Tx>({
     kind: recordKind,
     database: quick,
+    store: sqlLifecycleStore,
     now: () => new Date(),
     newId: newEntityId,
     doiPrefix: config.doiPrefix,
     oaiPrefix: config.oaiPrefix,
     ticketKeys: config.ticketKeys,
     describeBuckets: bucketCounts(files, SELF),
-    resolvePublications: publicationDecisions(publications, SELF),
+    resolvePublications: around('records.resolve', publicationDecisions(publications, SELF)),
     // Only the wording of a "not found" hangs on it.
     findElsewhere: (ids) => findPackageIds(ids).catch(() => new Set<string>()),
     nudge: relay.nudge,

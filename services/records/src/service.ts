@@ -12,6 +12,7 @@ import {
   validatePublication,
 } from '@kr/draft-lifecycle';
 import { type Consumer, MIGRATIONS as EVENT_BUS, startConsumer } from '@kr/event-bus';
+import { around } from '@kr/failpoint';
 import { startHealth } from '@kr/health';
 import { useVocabularyFolder } from '@kr/metadata';
 import { type Handlers, serve } from '@kr/rpc';
@@ -38,7 +39,7 @@ export interface RecordsService {
 /** RPC name -> the file that answers it. */
 function rpcs(context: RecordsContext): Handlers<Definitions['records']> {
   return {
-    PreparePublication: preparePublication(context.lifecycle),
+    PreparePublication: around('records.prepare', preparePublication(context.lifecycle)),
     ValidateRecords: validatePublication(context.lifecycle),
     DecidePublication: decidePublication(context.lifecycle),
     AssociateRecords: associateRecords(context),

@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import { access, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { failpoint } from '@kr/failpoint';
 import { ServiceError } from '@kr/service-error';
 import { fileTooLarge } from '../file-errors.ts';
 import type { BlobStore, ByteRange, ListedBlob, OpenBlob, StoredBytes } from './blob-store.ts';
@@ -47,8 +48,10 @@ export async function filesystemBlobStore(folder: string): Promise<BlobStore> {
           hash.update(chunk);
           yield chunk;
         }
+        await failpoint('files.write.inside');
       }
       await pipeline(measured, file.createWriteStream({ flush: true, highWaterMark: WRITE_BUFFER_BYTES }));
+      await failpoint('files.sync.after');
       await moveDurably(temporary, target, id);
       return { sizeBytes, md5: hash.digest('hex') };
     } catch (error) {
@@ -61,6 +64,7 @@ export async function filesystemBlobStore(folder: string): Promise<BlobStore> {
   async function moveDurably(temporary: string, target: string, id: string): Promise<void> {
     await mkdir(target, { recursive: true });
     await rename(temporary, join(target, id));
+    await failpoint('files.rename.after');
     try {
       await syncFolder(target);
       if (!durable.has(target)) {

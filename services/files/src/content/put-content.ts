@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { failpoint } from '@kr/failpoint';
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import type { BlobStore, StoredBytes } from '../blob/blob-store.ts';
@@ -104,7 +105,7 @@ async function attach(
   const { entityId, key } = path;
   const mimetype = mimetypeOf(key);
   const dimensions = await dimensionsOf(deps.blobs, objectId, mimetype);
-  return changeBucket(deps, entityId, async (tx): Promise<FileEntry> => {
+  const attached = await changeBucket(deps, entityId, async (tx): Promise<FileEntry> => {
     // Minutes may have passed: the file may be gone, completed by another upload, or its draft published.
     const entry = await getPending(tx, path);
     const storedAt = deps.now();
@@ -116,8 +117,11 @@ async function attach(
       where: { entityId_key: { entityId, key } },
       data: { objectId, versionId, mimetype },
     });
+    await failpoint('files.attach.inside');
     return { ...entry, content: { objectId, versionId, sizeBytes, md5, mimetype, storedAt, dimensions } };
   });
+  await failpoint('files.attach.after');
+  return attached;
 }
 
 async function dimensionsOf(

@@ -1,5 +1,6 @@
 import type { CommitUploadRequest__Output, CommitUploadResponse } from '@kr/contracts';
 import { appendEvents } from '@kr/event-bus';
+import { failpoint } from '@kr/failpoint';
 import { type ChangeBucketDeps, changeBucket } from '../buckets/change-bucket.ts';
 import type { FileEntry } from '../file-entry.ts';
 import { fileEntryMessage } from '../file-entry-message.ts';
@@ -30,6 +31,7 @@ export function commitUpload(deps: ChangeBucketDeps & { openTicket: OpenTicket }
         data: { state: 'completed', metadata, updatedAt },
       });
       if (!found.isCompleted) await appendEvents(tx, [entryEvent('completed', bucket, key)]);
+      await failpoint('files.commit.inside');
       return { ...found, isCompleted: true, metadata, updatedAt };
     });
     return { entry: fileEntryMessage(entry) };

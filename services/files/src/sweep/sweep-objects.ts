@@ -1,3 +1,4 @@
+import { failpoint } from '@kr/failpoint';
 import type { Logger } from '@kr/telemetry';
 import type { BlobStore } from '../blob/blob-store.ts';
 import type { Database } from '../store/prisma.ts';
@@ -33,6 +34,7 @@ export async function sweepObjects({ database, blobs, now, logger, graceMs }: Sw
         select id from object where unreferenced_at <= ${before} limit ${BATCH} for update skip locked)
       and not exists (select from entry where object_id = object.id)
       returning id`;
+    if (removed.length > 0) await failpoint('files.sweep.inside');
     for (const { id } of removed) await blobs.remove(id);
     count += removed.length;
     if (removed.length < BATCH) break;

@@ -1,4 +1,5 @@
 import { assertRevision } from '@kr/draft-lifecycle';
+import { failpoint } from '@kr/failpoint';
 import { type Database, SHORT_TRANSACTION, type Tx } from '../store/prisma.ts';
 import { publicationOf } from '../store/publication-row.ts';
 import type { PublicationTimes } from '../store/publication-store.ts';
@@ -49,6 +50,7 @@ export function beginPackage(deps: BeginDeps, packageId: string, wish: PublishWi
         snapshot: { package: { id: packageId, revision: locked.revision }, resources: resourceIds },
       },
     });
+    await failpoint('publish.begin.inside');
     return { kind: 'opened', publication: publicationOf(row) };
   }, SHORT_TRANSACTION);
 }

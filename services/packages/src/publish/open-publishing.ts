@@ -7,6 +7,7 @@ import type { PackagesContext } from '../context.ts';
 import { decisionStore, publicationStore } from '../store/publication-store.ts';
 import { beginPackage, beginRecord } from './begin-publication.ts';
 import { type Coordinator, startCoordinator } from './coordinator.ts';
+import { failingBegin, failingDecisions, failingLog, failingParticipants } from './failing-ports.ts';
 import { findRepeat } from './find-repeat.ts';
 import { packageVersion } from './package-version.ts';
 import { participants } from './participants.ts';
@@ -26,13 +27,13 @@ export function openPublishing(context: PackagesContext, config: PackagesConfig[
   const { database, lifecycle, observed, now } = context;
   const ownVersion = packageVersion(database, lifecycle);
   const storeDeps = { database, packageVersion: ownVersion, times: config };
-  const decisions = decisionStore(storeDeps);
+  const decisions = failingDecisions(decisionStore(storeDeps));
   const coordinator = startCoordinator(
     {
       now,
       sleep: async (ms) => void (await sleep(ms)),
-      log: publicationStore(storeDeps),
-      participants: participants(context),
+      log: failingLog(publicationStore(storeDeps)),
+      participants: failingParticipants(participants(context)),
       observed: (fact) => {
         observed.publicationFact(fact);
         if (fact.fact === 'committed') context.nudge();
@@ -46,10 +47,10 @@ export function openPublishing(context: PackagesContext, config: PackagesConfig[
     publish: {
       coordinator,
       authorise: { package: authorisePackage(context), record: authoriseRecord(context) },
-      begin: {
+      begin: failingBegin({
         package: (id, wish) => beginPackage(begin, id, wish),
         record: (id, wish) => beginRecord(begin, id, wish),
-      },
+      }),
       findRepeat: (id, requestedBy) => findRepeat(database, id, requestedBy),
       started: observed.publicationStarted,
     },

@@ -1,3 +1,4 @@
+import { failpoint } from '@kr/failpoint';
 import type { Prisma, Publication as Row } from '../gen/prisma/client.ts';
 import type { PackageVersion } from '../publish/package-version.ts';
 import type { Publication, Refusal } from '../publish/publication.ts';
@@ -55,6 +56,7 @@ export function publicationStore({ database, packageVersion, times }: Publicatio
         if (changed.length > 0 && row.subject === 'package') {
           await packageVersion.publish(tx, row, manifests);
         }
+        await failpoint('publish.commit.inside');
         return row;
       }, SHORT_TRANSACTION);
     },
@@ -70,6 +72,7 @@ export function publicationStore({ database, packageVersion, times }: Publicatio
         );
         const row = await readOr(tx, owned, changed);
         if (changed.length > 0 && row.subject === 'package') await packageVersion.unlock(tx, row);
+        await failpoint('publish.abort.inside');
         return row;
       }, SHORT_TRANSACTION);
     },
@@ -159,6 +162,7 @@ export function decisionStore({ database, packageVersion, times }: PublicationSt
         )
         returning id`;
       if (claimed.length === 0) return [];
+      await failpoint('publish.claim.after');
       const rows = await database.publication.findMany({
         where: { id: { in: claimed.map(({ id }) => id) } },
       });

@@ -1,0 +1,82 @@
+/**
+ * Every place where a process can be made to fail, in the order in which the work passes them. `x.before` and `x.after`
+ * surround a step; `x.inside` lies in its transaction, when all is written and nothing committed.
+ */
+export const FAILPOINTS = [
+  // The coordinator of publications.
+  'publish.begin.before',
+  'publish.begin.inside',
+  'publish.begin.after',
+  'publish.seal.before',
+  'publish.seal.after',
+  'publish.check.before',
+  'publish.check.after',
+  'publish.prepare.before',
+  'publish.prepare.after',
+  'publish.renew.before',
+  'publish.renew.after',
+  'publish.commit.before',
+  'publish.commit.inside',
+  'publish.commit.after',
+  'publish.abort.before',
+  'publish.abort.inside',
+  'publish.abort.after',
+  'publish.tell-files.before',
+  'publish.tell-files.after',
+  'publish.tell-records.before',
+  'publish.tell-records.after',
+  'publish.finish.before',
+  'publish.finish.after',
+  'publish.postpone.before',
+  'publish.postpone.after',
+  'publish.claim.after',
+  'publish.resolve.before',
+  'publish.resolve.after',
+  // The records service as a participant.
+  'records.prepare.before',
+  'records.prepare.inside',
+  'records.prepare.after',
+  'records.apply.before',
+  'records.apply.inside',
+  'records.apply.after',
+  'records.resolve.before',
+  'records.resolve.after',
+  'records.janitor.before',
+  'records.janitor.after',
+  // The files service as a participant.
+  'files.seal.before',
+  'files.seal.inside',
+  'files.seal.after',
+  'files.decide.before',
+  'files.decide.inside',
+  'files.decide.after',
+  'files.settle.before',
+  'files.settle.after',
+  // The bytes of a file and the rows that name them.
+  'files.write.before',
+  'files.write.inside',
+  'files.sync.after',
+  'files.rename.after',
+  'files.write.after',
+  'files.attach.inside',
+  'files.attach.after',
+  'files.commit.before',
+  'files.commit.inside',
+  'files.commit.after',
+  'files.sweep.inside',
+  // The relay of every service that emits events.
+  'outbox.send.before',
+  'outbox.mark.before',
+  'outbox.mark.after',
+] as const;
+
+export type Failpoint = (typeof FAILPOINTS)[number];
+
+/** What {@link around} can surround: a step with both ends in the list. */
+export type Step = {
+  [Name in Failpoint]: Name extends `${infer Base}.before`
+    ? `${Base}.after` extends Failpoint
+      ? Base
+      : never
+    : never;
+}[Failpoint];

@@ -1,0 +1,2 @@
+export { armFailpoints, around, failpoint } from './failpoint.ts';
+export { FAILPOINTS, type Failpoint } from './failpoints.ts';
