@@ -8,6 +8,9 @@ import {
   type ServiceName,
   startStack,
 } from '@kr/local-stack';
+import type { FaultLog } from './faults/fault-log.ts';
+import type { FaultProxy } from './faults/fault-proxy.ts';
+import { openProxiedEdges, type ProxiedEdge, type ProxiedEdges } from './faults/proxied-edges.ts';
 import { openPostgres } from './postgres.ts';
 import { newRunFolder } from './run-folder.ts';
 
@@ -16,6 +19,8 @@ export interface SystemOptions {
   logLevel?: string;
   /** Extra variables for all services: limits, prefixes and the like. */
   environment?: Readonly<Record<string, string>>;
+  /** The connections that go through fault proxies. */
+  proxied?: readonly ProxiedEdge[];
 }
 
 export interface TestSystem extends AsyncDisposable {
@@ -32,6 +37,10 @@ export interface TestSystem extends AsyncDisposable {
   pid(part: PartName): number | undefined;
   /** Sends a signal to one part, which the supervisor then starts again. */
   kill(part: PartName, signal: NodeJS.Signals): void;
+  /** The proxy of one of the edges in `proxied`. @throws Error when it is none of them */
+  proxy(edge: ProxiedEdge): FaultProxy;
+  /** Of all proxies together. */
+  faults: FaultLog;
   stop(): Promise<void>;
 }
 
@@ -43,7 +52,9 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
   const dataDir = await newRunFolder('system');
   const prefix = `system_${randomBytes(4).toString('hex')}`;
   const postgres = await openPostgres(process.env['TEST_DATABASE_URL']);
+  const edges = openProxiedEdges(options.proxied ?? []);
   const clear = async (): Promise<void> => {
+    await edges.stop();
     await dropDatabases(postgres.url, prefix);
     await postgres.stop();
     await rm(dataDir, { recursive: true, force: true });
@@ -56,9 +67,10 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
       durability: 'fast',
       postgres: { url: postgres.url, prefix },
       environment: { ...process.env, ...options.environment },
+      environmentOf: edges.environmentOf,
       onProgress: () => undefined,
     });
-    return await systemOf(stack, join(dataDir, 'logs'), clear);
+    return await systemOf(stack, join(dataDir, 'logs'), edges, clear);
   } catch (thrown) {
     await clear();
     throw thrown;
@@ -68,6 +80,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
 async function systemOf(
   stack: RunningStack,
   logDir: string,
+  edges: ProxiedEdges,
   clear: () => Promise<void>,
 ): Promise<TestSystem> {
   const stop = async (): Promise<void> => {
@@ -88,6 +101,8 @@ async function systemOf(
     createUser: stack.createUser,
     pid: stack.pid,
     kill: stack.kill,
+    proxy: edges.proxy,
+    faults: edges.log,
     stop,
     [Symbol.asyncDispose]: stop,
   };

@@ -1,3 +1,5 @@
+import type { ServiceName } from './service-names.ts';
+
 export interface StackOptions {
   dataDir: string;
   /** Of the public API; 0 takes any free one. */
@@ -9,7 +11,11 @@ export interface StackOptions {
   postgres?: { url: string; prefix: string };
   /** Goes to all services, below what the stack sets itself. */
   environment: Readonly<Record<string, string | undefined>>;
+  /** Has the last word on the environment of each service, before it starts for the first time. */
+  environmentOf?(service: ServiceName, environment: ServiceVariables): Promise<ServiceVariables>;
   onProgress(sentence: string): void;
   /** Ends a start under way. */
   signal?: AbortSignal;
 }
+
+export type ServiceVariables = Readonly<Record<string, string | undefined>>;

@@ -72,7 +72,7 @@ async function startParts(
   const secrets = await loadSecrets(folder.secretsFile);
   const ports = await choosePorts(options.port);
   const backends = await startBackends({ options, folder, secrets, ports, parts });
-  await startServices(parts, folder, {
+  await startServices(parts, folder, options.environmentOf, {
     ...backends,
     ports,
     secrets,
@@ -103,11 +103,17 @@ async function startParts(
 }
 
 /** All at once; fails as soon as one fails. */
-async function startServices(parts: Parts, folder: DataFolder, surroundings: Surroundings): Promise<void> {
-  const starts = SERVICES.map((name) => {
+async function startServices(
+  parts: Parts,
+  folder: DataFolder,
+  environmentOf: StackOptions['environmentOf'],
+  surroundings: Surroundings,
+): Promise<void> {
+  const starts = SERVICES.map(async (name) => {
+    const environment = serviceEnvironment(name, surroundings);
     const program = serviceProgram({
       name,
-      environment: serviceEnvironment(name, surroundings),
+      environment: (await environmentOf?.(name, environment)) ?? environment,
       healthPort: surroundings.ports.services[name].health,
       logFile: folder.logFile(name),
     });

@@ -1,9 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ServiceError } from '@kr/service-error';
-import { until } from '@kr/testbed';
+import { type Cut, FaultProxy, until } from '@kr/testbed';
 import { v7 as uuidv7 } from 'uuid';
 import type { PackagesConfig } from '../config.ts';
-import { startCuttingProxy } from '../testing/cutting-proxy.ts';
 import {
   aPackageWith,
   FILES,
@@ -212,15 +211,22 @@ describe('an owner that pauses', () => {
   });
 });
 
+const isCommit = (bytes: Buffer) => bytes.includes('COMMIT');
+
 describe('a connection that is lost inside the commit', () => {
   // Of the commits of one publish the first reserves and the second is the commit point.
-  test.each(['before commit', 'after commit'] as const)('is asked about: cut %s', async (cutAt) => {
-    const proxy = await startCuttingProxy(fixture.databaseUrl);
+  test.each<[where: string, cut: Cut]>([
+    ['before it', { direction: 'to server', afterBytes: 0, when: isCommit }],
+    ['before its reply', { direction: 'to client', afterBytes: 0, when: isCommit }],
+    ['within its reply', { direction: 'to client', afterBytes: 7, when: isCommit }],
+  ])('is asked about: cut %s', async (where, cut) => {
+    const proxy = await FaultProxy.start(new URL(fixture.databaseUrl).host);
     try {
-      const replica = await fixture.start({ scanEveryMs: 60_000 }, proxy.url);
-      const { id } = await aPackageWith(fixture, editor, [`cut-${cutAt}`]);
+      const throughProxy = new URL(proxy.urlThrough(fixture.databaseUrl));
+      const replica = await fixture.start({ scanEveryMs: 60_000 }, throughProxy);
+      const { id } = await aPackageWith(fixture, editor, [`cut ${where}`]);
       fixture.peers.say.prepare = async ({ ids }) => {
-        proxy.cutAt = cutAt;
+        proxy.cutNext(cut);
         return { isPrepared: true, stagedIds: ids };
       };
       const { publicationId } = await publishPackage(id, replica);
