@@ -1,9 +1,10 @@
 import type { EntityAction } from '@kr/access-policy';
 import type { Principal } from '@kr/caller';
 import type { DraftFace, Entity } from './entity.ts';
-import { loadEntities, loadLocked, lockParentOf } from './entity-store.ts';
+import { lockParentOf } from './entity-store.ts';
 import { assertRevision, draftFace, type LifecycleContext } from './lifecycle-context.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
+import { loadLocked } from './lifecycle-store.ts';
 import { assertUnlocked } from './lock-rules.ts';
 import { unknownId, whyMissing } from './missing-entity.ts';
 import { permit } from './permission.ts';
@@ -26,7 +27,8 @@ export async function draftForChange<Tx extends LifecycleSql>(
   context: LifecycleContext<Tx>,
   change: DraftChange,
 ): Promise<{ entity: Entity; draft: DraftFace }> {
-  const load = async () => (await loadEntities(context.database, [change.id])).get(change.id);
+  const { store, database } = context;
+  const load = async () => (await store.loadEntities(database, [change.id])).get(change.id);
   let entity = await load();
   // A lock whose publication is decided is as good as gone; one that cannot be asked about stands.
   const lockedBy = entity?.draft?.lockedBy ?? null;
@@ -52,7 +54,7 @@ export async function changeDraft<Tx extends LifecycleSql, Result>(
   return transact(context, async (tx) => {
     // A deletion may take the parent along, and whoever needs a parent holds it before its versions.
     if (change.action === 'delete_draft') await lockParentOf(tx, change.id);
-    const entity = await loadLocked(tx, change.id);
+    const entity = await loadLocked(context.store, tx, change.id);
     if (entity === undefined) throw unknownId();
     return run(tx, entity, checked(entity, change, context.now()));
   });

@@ -2,9 +2,10 @@ import type { Issue } from '@kr/service-error';
 import type { SavedDraft } from './entity-kind.ts';
 import { lasting } from './issue-rules.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
+import type { NewDraft } from './lifecycle-store.ts';
 import type { StoredDocument } from './stored-document.ts';
 
-interface Content {
+export interface Content {
   document: StoredDocument;
   issues: readonly Issue[];
 }
@@ -59,10 +60,9 @@ export async function insertVersion(
   );
 }
 
-/** The draft of a published entity that is locked. */
 export async function insertDraft(
   tx: LifecycleSql,
-  { id, revision, document }: { id: string; revision: number; document: StoredDocument },
+  { id, revision, document }: NewDraft,
   at: Date,
 ): Promise<void> {
   await tx.$executeRawUnsafe(
@@ -75,7 +75,6 @@ export async function insertDraft(
   );
 }
 
-/** Replaces the content of a draft whose entity is locked; answers with its new change number. */
 export async function replaceDraft(
   tx: LifecycleSql,
   id: string,

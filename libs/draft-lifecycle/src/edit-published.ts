@@ -1,12 +1,10 @@
 import type { EditPublishedRequest__Output, EditPublishedResponse } from '@kr/contracts';
-import { appendEvents } from '@kr/event-bus';
 import type { CallContext } from '@kr/rpc';
 import { editContent } from './content-rules.ts';
-import { insertDraft } from './draft-store.ts';
 import { entityDocument } from './entity-documents.ts';
-import { loadLocked } from './entity-store.ts';
 import { getEntity, type LifecycleContext, publishedFace } from './lifecycle-context.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
+import { loadLocked } from './lifecycle-store.ts';
 import { unknownId } from './missing-entity.ts';
 import { permit } from './permission.ts';
 import { transact } from './transact.ts';
@@ -20,7 +18,7 @@ import { transact } from './transact.ts';
  *   - `unavailable`: it is staged and the coordinator cannot be asked
  */
 export function editPublished<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
-  const { kind } = context;
+  const { kind, store } = context;
   return async (
     { id }: EditPublishedRequest__Output,
     { principal }: CallContext,
@@ -33,13 +31,15 @@ export function editPublished<Tx extends LifecycleSql>(context: LifecycleContext
       found.draft !== null
         ? found
         : await transact(context, async (tx) => {
-            const entity = await loadLocked(tx, id);
+            const entity = await loadLocked(store, tx, id);
             if (entity === undefined) throw unknownId();
             if (entity.draft !== null) return entity;
             const document = editContent(publishedFace(entity).document);
             const revision = entity.nextDraftRevision;
-            await insertDraft(tx, { id, revision, document }, now);
-            await appendEvents(tx, [kind.events.draftSaved({ id, parentId: entity.parent.id, revision })]);
+            await store.insertDraft(tx, { id, revision, document }, now);
+            await store.appendEvents(tx, [
+              kind.events.draftSaved({ id, parentId: entity.parent.id, revision }),
+            ]);
             const draft = { document, issues: [], revision, lockedBy: null, createdAt: now, updatedAt: now };
             return { ...entity, draft };
           });

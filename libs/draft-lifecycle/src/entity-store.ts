@@ -51,15 +51,8 @@ export async function loadEntities(sql: LifecycleSql, ids: readonly string[]): P
   return new Map(rows.map((row) => [row.id, entityOf(row)]));
 }
 
-/** Waits for whoever changes these entities, in one order for everybody, and keeps others from changing them. */
 export async function lockEntities(sql: LifecycleSql, ids: readonly string[]): Promise<void> {
   await sql.$queryRawUnsafe('select id from version where id = any($1::text[]) order by id for update', ids);
-}
-
-/** As the entity is once nobody else is changing it; undefined if it is gone. Not a snapshot taken before the wait. */
-export async function loadLocked(sql: LifecycleSql, id: string): Promise<Entity | undefined> {
-  await lockEntities(sql, [id]);
-  return (await loadEntities(sql, [id])).get(id);
 }
 
 /** Keeps others from opening a version of this parent or changing what its versions share. */

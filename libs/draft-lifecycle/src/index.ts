@@ -17,6 +17,7 @@ export { type LifecycleHandlers, lifecycleContext, lifecycleHandlers } from './l
 export { assertRevision, findEntities, getEntity, type LifecycleContext } from './lifecycle-context.ts';
 export { type Decision, type FileCounts, type LifecycleDeps, NO_FILES } from './lifecycle-deps.ts';
 export type { LifecycleDatabase, LifecycleSql } from './lifecycle-sql.ts';
+export type { LifecycleStore, NewDraft } from './lifecycle-store.ts';
 export { assertUnlocked, draftLocked } from './lock-rules.ts';
 export { MIGRATIONS } from './migrations.ts';
 export { notFound, notRegistered, unknownId, whyMissing } from './missing-entity.ts';
@@ -24,7 +25,7 @@ export { newEntityId } from './new-entity-id.ts';
 export { lockDraft, type OwnPublication, publishInTransaction, publishIssuesOf } from './own-publication.ts';
 export { assertService, may, permit } from './permission.ts';
 export { preparePublication } from './prepare-publication.ts';
-export { unlockDrafts } from './staging-store.ts';
+export { sqlLifecycleStore } from './sql-lifecycle-store.ts';
 export { type Janitor, type JanitorOptions, startJanitor } from './start-janitor.ts';
 export type { StoredDocument, StoredFiles, StoredPid } from './stored-document.ts';
 export { tellChanged } from './tell-changed.ts';

@@ -1,6 +1,5 @@
 import { ServiceError } from '@kr/service-error';
 import type { Entity } from './entity.ts';
-import { loadEntities } from './entity-store.ts';
 import type { LifecycleDeps } from './lifecycle-deps.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import { notFound, notRegistered, whyMissing } from './missing-entity.ts';
@@ -26,7 +25,7 @@ export async function findSettled<Tx extends LifecycleSql>(
   const asked = new Set<string>();
   const unknown = new Map<string, ServiceError>();
   for (;;) {
-    const entities = await loadEntities(context.database, ids);
+    const entities = await context.store.loadEntities(context.database, ids);
     const pending = [...new Set([...entities.values()].flatMap((entity) => entity.pending))];
     const fresh = pending.filter((id) => !asked.has(id));
     const settled = fresh.length === 0 ? undefined : await context.publications.settle(fresh);

@@ -1,6 +1,7 @@
 import type { Logger } from '@kr/telemetry';
 import type { EntityKind } from './entity-kind.ts';
 import type { LifecycleDatabase, LifecycleSql } from './lifecycle-sql.ts';
+import type { LifecycleStore } from './lifecycle-store.ts';
 
 /** The files of one entity, as the files service counts them. */
 export interface FileCounts {
@@ -20,6 +21,7 @@ export type Decision = 'committed' | 'aborted' | 'undecided';
 export interface LifecycleDeps<Tx extends LifecycleSql = LifecycleSql> {
   kind: EntityKind<Tx>;
   database: LifecycleDatabase<Tx>;
+  store: LifecycleStore<Tx>;
   now: () => Date;
   /** A new entity or parent id; see `newEntityId`. */
   newId: () => string;

@@ -13,6 +13,7 @@ import type { Decision, FileCounts } from './lifecycle-deps.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { newEntityId } from './new-entity-id.ts';
 import { preparePublication } from './prepare-publication.ts';
+import { sqlLifecycleStore } from './sql-lifecycle-store.ts';
 
 type Tx = Prisma.TransactionClient;
 
@@ -99,6 +100,7 @@ export async function lifecycleFixture() {
   const context = lifecycleContext<Tx>({
     kind: RECORD,
     database: prisma,
+    store: sqlLifecycleStore,
     now: () => world.now,
     newId: newEntityId,
     doiPrefix: '10.5072',
@@ -191,6 +193,7 @@ export interface Shown {
   revision: number;
   isPublic: boolean;
   doi: string;
+  variant: string;
   json: Readonly<Record<string, unknown>>;
 }
 
@@ -202,6 +205,7 @@ function shown({ document }: { document?: EntityDocument | null | undefined }): 
     revision: Number(document.revision),
     isPublic: document.isPublic ?? false,
     doi: document.doi ?? '',
+    variant: document.variant ?? '',
     json: JSON.parse(Buffer.from(document.json ?? '').toString('utf8')),
   };
 }

@@ -1,15 +1,13 @@
-import { appendEvents } from '@kr/event-bus';
 import type { Issue } from '@kr/service-error';
 import type { DraftFace, Entity } from './entity.ts';
 import type { PublishedEntity } from './entity-kind.ts';
-import { loadEntities, loadLocked } from './entity-store.ts';
 import { draftFace } from './lifecycle-context.ts';
 import type { FileCounts, LifecycleDeps } from './lifecycle-deps.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
+import type { LifecycleDatabase, LifecycleSql } from './lifecycle-sql.ts';
+import { loadLocked } from './lifecycle-store.ts';
 import { draftLocked } from './lock-rules.ts';
 import { notFound } from './missing-entity.ts';
 import { problemsOf, stagedForm } from './publishable.ts';
-import { lockDrafts, showStaged, stageForms } from './staging-store.ts';
 
 /** One entity that the coordinator publishes itself. */
 export interface OwnPublication {
@@ -23,15 +21,16 @@ export interface OwnPublication {
  * @returns the entity with its draft; undefined when there is none
  * @throws ServiceError `conflict` (`draft_locked`) when another publication holds it
  */
-export async function lockDraft(
-  tx: LifecycleSql,
+export async function lockDraft<Tx extends LifecycleSql>(
+  { store }: Pick<LifecycleDeps<Tx>, 'store'>,
+  tx: Tx,
   { publicationId, id }: OwnPublication,
 ): Promise<(Entity & { draft: DraftFace }) | undefined> {
-  const entity = await loadLocked(tx, id);
+  const entity = await loadLocked(store, tx, id);
   if (entity === undefined || entity.draft === null) return undefined;
   const { draft } = entity;
   if (draft.lockedBy !== null && draft.lockedBy !== publicationId) throw draftLocked();
-  await lockDrafts(tx, publicationId, [id]);
+  await store.lockDrafts(tx, publicationId, [id]);
   return { ...entity, draft: { ...draft, lockedBy: publicationId } };
 }
 
@@ -41,12 +40,12 @@ export async function lockDraft(
  * @throws ServiceError `not_found` when there is no such draft
  */
 export async function publishIssuesOf<Tx extends LifecycleSql>(
-  deps: Pick<LifecycleDeps<Tx>, 'kind'>,
-  sql: LifecycleSql,
+  deps: Pick<LifecycleDeps<Tx>, 'kind' | 'store'>,
+  sql: LifecycleDatabase<Tx>,
   id: string,
   counts: FileCounts,
 ): Promise<Issue[]> {
-  const entity = (await loadEntities(sql, [id])).get(id);
+  const entity = (await deps.store.loadEntities(sql, [id])).get(id);
   if (entity === undefined) throw notFound();
   const withDraft = { ...entity, draft: draftFace(entity) };
   return (await problemsOf(deps, sql, [withDraft], new Map([[id, counts]]))).get(id) ?? [];
@@ -61,7 +60,7 @@ export async function publishIssuesOf<Tx extends LifecycleSql>(
  *   - `conflict` (`draft_locked`): this publication does not hold it
  */
 export async function publishInTransaction<Tx extends LifecycleSql>(
-  deps: Pick<LifecycleDeps<Tx>, 'kind' | 'oaiPrefix' | 'now'>,
+  deps: Pick<LifecycleDeps<Tx>, 'kind' | 'store' | 'oaiPrefix' | 'now'>,
   tx: Tx,
   {
     publicationId,
@@ -70,17 +69,18 @@ export async function publishInTransaction<Tx extends LifecycleSql>(
     recordIds,
   }: OwnPublication & { counts: FileCounts; recordIds: readonly string[] },
 ): Promise<PublishedEntity> {
-  const entity = await loadLocked(tx, id);
+  const { store } = deps;
+  const entity = await loadLocked(store, tx, id);
   if (entity === undefined) throw notFound();
   const draft = draftFace(entity);
   if (draft.lockedBy !== publicationId) throw draftLocked();
   const form = stagedForm(deps, { ...entity, draft }, new Map([[id, counts]]));
-  await stageForms(tx, publicationId, [form], deps.now());
+  await store.stageForms(tx, publicationId, [form], deps.now());
 
-  const [published] = await showStaged(tx, publicationId);
+  const [published] = await store.showStaged(tx, publicationId);
   if (published === undefined) throw notFound();
   const publication = { id: publicationId, packageId: id, recordIds };
-  await appendEvents(tx, [deps.kind.events.published(published, publication)]);
+  await store.appendEvents(tx, [deps.kind.events.published(published, publication)]);
   await deps.kind.hooks.published?.(tx, [published], publication);
   return published;
 }

@@ -21,6 +21,10 @@ interface ParticipantRow {
   issues: Issue[];
 }
 
+export async function limitLockWaits(tx: LifecycleSql): Promise<void> {
+  await tx.$executeRawUnsafe("set local lock_timeout = '2s'");
+}
+
 /**
  * The participant row, held until the transaction ends. Where there is none, another transaction that is about to
  * write it is waited for all the same: the lock is on the publication's id.
@@ -66,7 +70,6 @@ export async function writeParticipant(tx: LifecycleSql, participant: Participan
   );
 }
 
-/** Publications that were prepared before an instant and of whose decision nobody has told since. */
 export async function preparedBefore(sql: LifecycleSql, at: Date, limit: number): Promise<string[]> {
   const rows = await sql.$queryRawUnsafe<{ publication_id: string }[]>(
     `select publication_id from participant where state = 'prepared' and updated_at < $1::timestamptz
@@ -77,7 +80,6 @@ export async function preparedBefore(sql: LifecycleSql, at: Date, limit: number)
   return rows.map((row) => row.publication_id);
 }
 
-/** Drops the rows of publications that ended before an instant. */
 export async function forgetEnded(sql: LifecycleSql, before: Date): Promise<void> {
   await sql.$executeRawUnsafe(
     "delete from participant where state <> 'prepared' and updated_at < $1::timestamptz",

@@ -12,7 +12,6 @@ import {
 } from './lifecycle-fixture.ts';
 import { newEntityId } from './new-entity-id.ts';
 import { lockDraft, publishInTransaction, publishIssuesOf } from './own-publication.ts';
-import { unlockDrafts } from './staging-store.ts';
 import { startJanitor } from './start-janitor.ts';
 import { validatePublication } from './validate-publication.ts';
 
@@ -315,10 +314,12 @@ describe('the coordinator’s own entity', () => {
   test('is locked, checked and shown in the coordinator’s transactions', async () => {
     const { id } = await life.create();
     const { prisma, context } = life;
-    const locked = await prisma.$transaction((tx) => lockDraft(tx, { id, publicationId: 'own' }));
+    const locked = await prisma.$transaction((tx) =>
+      lockDraft(life.context, tx, { id, publicationId: 'own' }),
+    );
     expect(locked).toMatchObject({ id, draft: { lockedBy: 'own' } });
     await expect(
-      prisma.$transaction((tx) => lockDraft(tx, { id, publicationId: 'other' })),
+      prisma.$transaction((tx) => lockDraft(life.context, tx, { id, publicationId: 'other' })),
     ).rejects.toMatchObject(LOCKED);
     expect(await publishIssuesOf(context, prisma, id, counts)).toEqual([]);
     const published = await prisma.$transaction((tx) =>
@@ -333,10 +334,10 @@ describe('the coordinator’s own entity', () => {
     const { id, json } = await life.create();
     const { prisma } = life;
     expect(
-      await prisma.$transaction((tx) => lockDraft(tx, { id: 'none', publicationId: 'own2' })),
+      await prisma.$transaction((tx) => lockDraft(life.context, tx, { id: 'none', publicationId: 'own2' })),
     ).toBeUndefined();
-    await prisma.$transaction((tx) => lockDraft(tx, { id, publicationId: 'own2' }));
-    await prisma.$transaction((tx) => unlockDrafts(tx, 'own2'));
+    await prisma.$transaction((tx) => lockDraft(life.context, tx, { id, publicationId: 'own2' }));
+    await prisma.$transaction((tx) => life.context.store.unlockDrafts(tx, 'own2'));
     expect(await life.read(id, 'draft')).toMatchObject({ json });
     await expect(
       prisma.$transaction((tx) =>
@@ -440,7 +441,9 @@ describe('what follows a publication', () => {
     });
     await life.publish(id);
     expect(await life.read(id, 'published', STRANGER)).toBe('forbidden: Permission denied.');
+    expect(await life.read(id, 'published')).toMatchObject({ variant: '' });
     life.world.now = new Date('2026-02-01T00:00:00Z');
+    expect(await life.read(id, 'published')).toMatchObject({ variant: expect.stringMatching(/^[\w-]{16}$/) });
     expect(await life.read(id, 'published', STRANGER)).toMatchObject({
       isPublic: true,
       json: {

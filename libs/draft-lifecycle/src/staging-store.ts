@@ -10,7 +10,6 @@ export interface StagedForm {
   revision: number;
 }
 
-/** Locks the drafts and keeps their published forms, whole, beside what is visible. */
 export async function stageForms(
   tx: LifecycleSql,
   publicationId: string,
@@ -45,7 +44,6 @@ export async function lockDrafts(
   );
 }
 
-/** Shows what a publication staged and drops its drafts. */
 export async function showStaged(tx: LifecycleSql, publicationId: string): Promise<PublishedEntity[]> {
   await lockStaged(tx, publicationId);
   const rows = await tx.$queryRawUnsafe<{ id: string; parent_id: string; revision: bigint }[]>(
@@ -74,7 +72,6 @@ async function lockStaged(tx: LifecycleSql, publicationId: string): Promise<void
   );
 }
 
-/** Forgets what a publication staged and leaves the drafts as they were. */
 export async function dropStaged(tx: LifecycleSql, publicationId: string): Promise<void> {
   await lockStaged(tx, publicationId);
   await tx.$executeRawUnsafe(
@@ -85,7 +82,6 @@ export async function dropStaged(tx: LifecycleSql, publicationId: string): Promi
   await unlockDrafts(tx, publicationId);
 }
 
-/** Ends the hold of a publication on drafts. */
 export async function unlockDrafts(tx: LifecycleSql, publicationId: string): Promise<void> {
   await tx.$executeRawUnsafe('update draft set locked_by = null where locked_by = $1', publicationId);
 }

@@ -1,9 +1,7 @@
 import type { UpdateDraftRequest__Output, UpdateDraftResponse } from '@kr/contracts';
-import { appendEvents } from '@kr/event-bus';
 import type { CallContext } from '@kr/rpc';
 import { changeDraft, draftForChange } from './change-draft.ts';
 import { checkContent } from './check-content.ts';
-import { replaceDraft } from './draft-store.ts';
 import { entityDocument } from './entity-documents.ts';
 import type { LifecycleContext } from './lifecycle-context.ts';
 import { NO_FILES } from './lifecycle-deps.ts';
@@ -21,7 +19,7 @@ import { requestBody } from './request-body.ts';
  *   - `invalid`: the body is no object, or says what not even a draft may say
  */
 export function updateDraft<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
-  const { kind, doiPrefix } = context;
+  const { kind, store, doiPrefix } = context;
   return async (
     request: UpdateDraftRequest__Output,
     { principal }: CallContext,
@@ -43,8 +41,8 @@ export function updateDraft<Tx extends LifecycleSql>(context: LifecycleContext<T
         registered: entity.published?.document.pids ?? {},
         before: draft,
       });
-      const revision = await replaceDraft(tx, id, content, now);
-      await appendEvents(tx, [kind.events.draftSaved({ id, parentId: entity.parent.id, revision })]);
+      const revision = await store.replaceDraft(tx, id, content, now);
+      await store.appendEvents(tx, [kind.events.draftSaved({ id, parentId: entity.parent.id, revision })]);
       const next = { ...draft, document: content.document, revision, updatedAt: now };
       return { entity: { ...entity, draft: next }, issues: content.issues };
     });

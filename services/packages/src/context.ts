@@ -6,6 +6,7 @@ import {
   type LifecycleDeps,
   lifecycleContext,
   newEntityId,
+  sqlLifecycleStore,
 } from '@kr/draft-lifecycle';
 import { type BusConnection, connectBus, startRelay } from '@kr/event-bus';
 import { type Client, createClient } from '@kr/rpc';
@@ -57,9 +58,10 @@ export function openContext(config: PackagesConfig, logger: Logger): PackagesCon
 
   return {
     database,
-    lifecycle: lifecycleContext({
+    lifecycle: lifecycleContext<Tx>({
       kind: packageKind,
       database: quick,
+      store: sqlLifecycleStore,
       now,
       newId: newEntityId,
       doiPrefix: config.doiPrefix,

@@ -1,14 +1,15 @@
 import {
   type FileCounts,
+  type LifecycleDatabase,
   type LifecycleDeps,
+  type LifecycleSql,
   lockDraft,
   NO_FILES,
   publishInTransaction,
   publishIssuesOf,
-  unlockDrafts,
 } from '@kr/draft-lifecycle';
 import { type Issue, ServiceError } from '@kr/service-error';
-import type { Database, Tx } from '../store/prisma.ts';
+import type { Tx } from '../store/prisma.ts';
 import type { Publication } from './publication.ts';
 import type { FileManifest } from './publish-saga.ts';
 
@@ -22,35 +23,37 @@ export interface LockedPackage {
 }
 
 /** The package's own side of its publication. It lives in the coordinator's database, so it needs no second phase. */
-export interface PackageVersion {
+export interface PackageVersion<T = Tx> {
   /** Holds the draft for the publication, unless another does. Undefined: there is none. */
-  lock(tx: Tx, packageId: string, publicationId: string): Promise<LockedPackage | undefined>;
+  lock(tx: T, packageId: string, publicationId: string): Promise<LockedPackage | undefined>;
   /** What is wrong with the package itself; nothing is written. */
   check(publication: Publication, manifests: readonly FileManifest[]): Promise<readonly Issue[]>;
   /** Makes the draft the published form and writes the event, in the transaction of the commit point. */
-  publish(tx: Tx, publication: Publication, manifests: readonly FileManifest[]): Promise<void>;
+  publish(tx: T, publication: Publication, manifests: readonly FileManifest[]): Promise<void>;
   /** Gives the draft back to its editors, in the transaction of the abort. */
-  unlock(tx: Tx, publication: Publication): Promise<void>;
+  unlock(tx: T, publication: Publication): Promise<void>;
 }
 
-export function packageVersion(
-  database: Database,
-  lifecycle: Pick<LifecycleDeps<Tx>, 'kind' | 'oaiPrefix' | 'now'>,
-): PackageVersion {
+export function packageVersion<T extends LifecycleSql>(
+  database: LifecycleDatabase<T>,
+  lifecycle: Pick<LifecycleDeps<T>, 'kind' | 'store' | 'oaiPrefix' | 'now'>,
+): PackageVersion<T> {
+  const { store } = lifecycle;
   return {
     async lock(tx, packageId, publicationId) {
       try {
-        const entity = await lockDraft(tx, { publicationId, id: packageId });
+        const entity = await lockDraft(lifecycle, tx, { publicationId, id: packageId });
         if (entity === undefined) return undefined;
         const { parent, published, draft } = entity;
         const isEdit = published !== null;
         return { parentId: parent.id, revision: draft.revision, isEdit, lockedBy: null };
       } catch (error) {
         if (!(error instanceof ServiceError) || error.code !== 'draft_locked') throw error;
-        const draft = await tx.draft.findUnique({ where: { id: packageId }, include: { version: true } });
-        if (draft === null) return undefined;
-        const { revision, lockedBy, version } = draft;
-        return { parentId: version.parentId, revision: Number(revision), isEdit: version.visible, lockedBy };
+        const entity = (await store.loadEntities(tx, [packageId])).get(packageId);
+        if (entity === undefined || entity.draft === null) return undefined;
+        const { parent, published, draft } = entity;
+        const { revision, lockedBy } = draft;
+        return { parentId: parent.id, revision, isEdit: published !== null, lockedBy };
       }
     },
 
@@ -66,7 +69,7 @@ export function packageVersion(
       });
     },
 
-    unlock: (tx, { id }) => unlockDrafts(tx, id),
+    unlock: (tx, { id }) => store.unlockDrafts(tx, id),
   };
 }
 

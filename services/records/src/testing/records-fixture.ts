@@ -8,6 +8,7 @@ import {
   loadEntities,
   newEntityId,
   preparePublication,
+  sqlLifecycleStore,
 } from '@kr/draft-lifecycle';
 import { MIGRATIONS as EVENT_BUS } from '@kr/event-bus';
 import type { CallContext } from '@kr/rpc';
@@ -52,6 +53,7 @@ export async function recordsFixture() {
   const lifecycle = lifecycleContext<Tx>({
     kind: recordKind,
     database,
+    store: sqlLifecycleStore,
     now: () => new Date(),
     newId: newEntityId,
     doiPrefix: '10.5072',

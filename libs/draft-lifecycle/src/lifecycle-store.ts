@@ -1,0 +1,62 @@
+import type { OutboxEvent } from '@kr/event-bus';
+import type { Content } from './draft-store.ts';
+import type { Entity } from './entity.ts';
+import type { PublishedEntity } from './entity-kind.ts';
+import type { LifecycleDatabase, LifecycleSql } from './lifecycle-sql.ts';
+import type { Participant } from './participant-store.ts';
+import type { StagedForm } from './staging-store.ts';
+import type { StoredDocument } from './stored-document.ts';
+
+/**
+ * What publications, their readers and the edits they must keep out need of the store. `Tx` is a transaction: what it
+ * locks stays locked until it ends, and what it wrote is gone when it fails.
+ */
+export interface LifecycleStore<Tx extends LifecycleSql> {
+  /** From here on the transaction fails rather than wait longer than 2 s for a lock. */
+  limitLockWaits(tx: Tx): Promise<void>;
+  /** Also waits for a transaction that is about to write the first row of the publication. */
+  lockParticipant(tx: Tx, publicationId: string): Promise<Participant | null>;
+  writeParticipant(tx: Tx, participant: Participant, at: Date): Promise<void>;
+  /** Publications that were prepared before an instant and of whose decision nobody has told since. */
+  preparedBefore(sql: LifecycleDatabase<Tx>, at: Date, limit: number): Promise<string[]>;
+  /** Drops the rows of publications that ended before an instant. */
+  forgetEnded(sql: LifecycleDatabase<Tx>, before: Date): Promise<void>;
+
+  /** Waits for whoever changes these entities, in one order for everybody, and keeps others from changing them. */
+  lockEntities(tx: Tx, ids: readonly string[]): Promise<void>;
+  /** The entities of these ids, by id. Staged forms are only named, not shown. */
+  loadEntities(sql: LifecycleDatabase<Tx> | Tx, ids: readonly string[]): Promise<Map<string, Entity>>;
+
+  /** Locks the drafts and keeps their published forms, whole, beside what is visible. */
+  stageForms(tx: Tx, publicationId: string, forms: readonly StagedForm[], at: Date): Promise<void>;
+  /** Shows what a publication staged and drops its drafts. */
+  showStaged(tx: Tx, publicationId: string): Promise<PublishedEntity[]>;
+  /** Forgets what a publication staged and leaves the drafts as they were. */
+  dropStaged(tx: Tx, publicationId: string): Promise<void>;
+  lockDrafts(tx: Tx, publicationId: string, ids: readonly string[]): Promise<void>;
+  /** Ends the hold of a publication on drafts. */
+  unlockDrafts(tx: Tx, publicationId: string): Promise<void>;
+
+  /** Replaces the content of a draft whose entity is locked; answers with its new change number. */
+  replaceDraft(tx: Tx, id: string, content: Content, at: Date): Promise<number>;
+  /** The draft of a published entity that is locked. */
+  insertDraft(tx: Tx, draft: NewDraft, at: Date): Promise<void>;
+  /** Writes events into the outbox, in the order given. */
+  appendEvents(tx: Tx, events: readonly OutboxEvent[]): Promise<void>;
+}
+
+export interface NewDraft {
+  id: string;
+  revision: number;
+  document: StoredDocument;
+}
+
+/** As the entity is once nobody else is changing it; undefined if it is gone. Not a snapshot taken before the wait. */
+export async function loadLocked<Tx extends LifecycleSql>(
+  store: Pick<LifecycleStore<Tx>, 'lockEntities' | 'loadEntities'>,
+  tx: Tx,
+  id: string,
+): Promise<Entity | undefined> {
+  await store.lockEntities(tx, [id]);
+  return (await store.loadEntities(tx, [id])).get(id);
+}

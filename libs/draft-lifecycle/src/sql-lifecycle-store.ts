@@ -1,0 +1,32 @@
+import { appendEvents } from '@kr/event-bus';
+import { insertDraft, replaceDraft } from './draft-store.ts';
+import { loadEntities, lockEntities } from './entity-store.ts';
+import type { LifecycleSql } from './lifecycle-sql.ts';
+import type { LifecycleStore } from './lifecycle-store.ts';
+import {
+  forgetEnded,
+  limitLockWaits,
+  lockParticipant,
+  preparedBefore,
+  writeParticipant,
+} from './participant-store.ts';
+import { dropStaged, lockDrafts, showStaged, stageForms, unlockDrafts } from './staging-store.ts';
+
+/** The lifecycle on Postgres; every operation is a constant number of statements. */
+export const sqlLifecycleStore: LifecycleStore<LifecycleSql> = {
+  limitLockWaits,
+  lockParticipant,
+  writeParticipant,
+  preparedBefore,
+  forgetEnded,
+  lockEntities,
+  loadEntities,
+  stageForms,
+  showStaged,
+  dropStaged,
+  lockDrafts,
+  unlockDrafts,
+  replaceDraft,
+  insertDraft,
+  appendEvents,
+};
