@@ -5,10 +5,10 @@ import type { SealStore } from './seal-store.ts';
 export function failingSeals(seals: SealStore): SealStore {
   return {
     ...seals,
-    async saveFence(...given) {
-      await seals.saveFence(...given);
-      const [, , { state }] = given;
-      await failpoint(state === 'prepared' ? 'files.seal.inside' : 'files.decide.inside');
+    async saveFence(tx, publicationId, fence, now) {
+      await seals.saveFence(tx, publicationId, fence, now);
+      if (fence.state === 'prepared') await failpoint('files.seal.inside');
+      else await failpoint('files.decide.inside');
     },
   };
 }
