@@ -120,7 +120,7 @@ async function compareOne(world: World, real: RealSystem, item: Item, form: Form
   same(view, expected, `GET ${path}`);
   if (form === 'draft') same(falseFileProblems(body.errors, item), [], `GET ${path} tells of files`);
   const { revision_id: revision } = body;
-  same(read.headers.get('etag'), `"${revision}"`, `the ETag of ${path}`);
+  same(read.headers.get('etag')?.replace(/\..*"/, '"'), `"${revision}"`, `the ETag of ${path}`);
   checkRevision(path, real.lastReads.get(keyOf(item, form)), revision, view);
   real.lastReads.set(keyOf(item, form), { revision, view });
   same(files.status, 200, `GET ${path}/files answered ${files.text}`);

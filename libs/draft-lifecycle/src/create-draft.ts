@@ -2,15 +2,17 @@ import { authorise } from '@kr/access-policy';
 import type { CreateDraftRequest__Output, CreateDraftResponse } from '@kr/contracts';
 import { appendEvents } from '@kr/event-bus';
 import type { CallContext } from '@kr/rpc';
-import { ServiceError } from '@kr/service-error';
+import { type Issue, ServiceError } from '@kr/service-error';
 import { checkContent } from './check-content.ts';
 import { insertEntity } from './draft-store.ts';
 import type { Entity } from './entity.ts';
 import { entityDocument } from './entity-documents.ts';
+import { lasting } from './issue-rules.ts';
 import type { LifecycleContext } from './lifecycle-context.ts';
 import { NO_FILES } from './lifecycle-deps.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import { requestBody } from './request-body.ts';
+import type { StoredDocument } from './stored-document.ts';
 import { transact } from './transact.ts';
 
 /**
@@ -39,7 +41,7 @@ export function createDraft<Tx extends LifecycleSql>(context: LifecycleContext<T
         const { document, issues } = await checkContent(tx, sent, input);
         if (!(await insertEntity(tx, { id, parentId, ownerId, document, issues }, now))) continue;
         await appendEvents(tx, [kind.events.draftSaved({ id, parentId, revision: 1 })]);
-        return { entity: firstDraft({ id, parentId, ownerId, document, now }), issues };
+        return { entity: firstDraft({ id, parentId, ownerId, document, issues, now }), issues };
       }
     });
     const known = { counts: new Map(), related: new Map(), issues };
@@ -52,12 +54,14 @@ function firstDraft({
   parentId,
   ownerId,
   document,
+  issues,
   now,
 }: {
   id: string;
   parentId: string;
   ownerId: string;
-  document: NonNullable<Entity['draft']>['document'];
+  document: StoredDocument;
+  issues: readonly Issue[];
   now: Date;
 }): Entity {
   return {
@@ -65,7 +69,14 @@ function firstDraft({
     versionIndex: 1,
     parent: { id: parentId, ownerId, managedBy: null, wasManaged: false, linkIds: [] },
     published: null,
-    draft: { document, issues: [], revision: 1, lockedBy: null, createdAt: now, updatedAt: now },
+    draft: {
+      document,
+      issues: lasting(issues),
+      revision: 1,
+      lockedBy: null,
+      createdAt: now,
+      updatedAt: now,
+    },
     pending: [],
     latestIndex: 0,
     lastIndex: 1,

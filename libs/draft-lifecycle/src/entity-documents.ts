@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { anonymous, type Principal } from '@kr/caller';
 import type { EntityDocument, Form as FormName } from '@kr/contracts';
 import type { Issue } from '@kr/service-error';
@@ -8,7 +9,7 @@ import type { LifecycleContext } from './lifecycle-context.ts';
 import { type FileCounts, NO_FILES } from './lifecycle-deps.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import { may, viewOf } from './permission.ts';
-import { renderEntity } from './render-rules.ts';
+import { plainShapeOf, renderEntity, type Shape, shapeOf } from './render-rules.ts';
 
 /** One form of an entity that is to be shown. */
 export interface Shown {
@@ -50,26 +51,43 @@ export async function entityDocuments<Tx extends LifecycleSql>(
   const now = context.now();
   return faces.map(({ entity, form, face }) => {
     const bucket = counts.get(entity.id) ?? NO_FILES;
-    const view = viewOf(principal, entity, face, form === 'draft', now);
-    const json = renderEntity(entity, face, {
+    const isDraft = form === 'draft';
+    const view = viewOf(principal, entity, face, isDraft, now);
+    const sealed = face.document.files.entries ?? 0;
+    const rendering = {
       kind,
       form,
       view,
       related: related.get(refKey({ id: entity.id, form })) ?? [],
-      fileCount: form === 'draft' ? bucket.entries : (face.document.files.entries ?? 0),
-      issues: form === 'draft' ? (known.issues ?? standingIssues(entity, bucket)) : [],
+      fileCount: isDraft ? bucket.entries : sealed,
+      issues: isDraft ? (known.issues ?? standingIssues(entity, bucket)) : [],
       now,
+    };
+    const shape = shapeOf(entity, face, rendering);
+    const plain = plainShapeOf(entity, face, {
+      kind,
+      form,
+      fileCount: isDraft ? 0 : sealed,
+      issues: isDraft ? standingIssues(entity, NO_FILES) : [],
     });
     return {
       id: entity.id,
       parentId: entity.parent.id,
       form: FORM_NAMES[form],
       revision: String(face.revision),
-      json: Buffer.from(JSON.stringify(json)),
+      json: Buffer.from(JSON.stringify(renderEntity(entity.id, face, shape, rendering))),
       isPublic: form === 'published' && isWhatAnybodySees(view, entity, face, now),
       doi: face.document.pids['doi']?.identifier ?? '',
+      variant: variantOf(shape, plain),
     };
   });
+}
+
+/** 96 bits name a shape among those that one revision will ever have. */
+function variantOf(shape: Shape, plain: Shape): string {
+  const text = JSON.stringify(shape);
+  if (text === JSON.stringify(plain)) return '';
+  return createHash('sha256').update(text).digest('base64url').slice(0, 16);
 }
 
 /** One form that is known to be there. */

@@ -26,29 +26,71 @@ export interface Rendering {
 }
 
 /** The public document of one form, without `links`, in the order of the keys that clients see. */
-export function renderEntity(entity: Entity, face: Face, rendering: Rendering): JsonObject {
-  const { kind, form, view, related, fileCount, issues, now } = rendering;
+export function renderEntity(id: string, face: Face, shape: Shape, { kind, form }: Rendering): JsonObject {
   const { document } = face;
   return {
-    id: entity.id,
+    id,
     created: instant(face.createdAt),
     updated: instant(face.updatedAt),
     revision_id: face.revision,
-    parent: renderParent(entity.parent, kind, view),
-    versions: versionsOf(entity, view.canEdit),
-    is_published: isPublished(entity, form, kind.isEditDraftPublished),
+    parent: shape.parent,
+    versions: shape.versions,
+    is_published: shape.is_published,
     is_draft: form === 'draft',
     ...(form === 'draft' ? { expires_at: instant(face.createdAt) } : {}),
     pids: renderPids(document.pids),
     metadata: renderMetadata(document.metadata, kind.name),
     custom_fields: document.custom_fields,
+    access: shape.access,
+    files: shape.files,
+    status: shape.status,
+    relationship: shape.relationship,
+    ...kind.tail,
+    ...(shape.errors.length > 0 ? { errors: shape.errors } : {}),
+  };
+}
+
+/** The parts of a document that may change, or differ from reader to reader, while its revision stays the same. */
+export interface Shape {
+  parent: JsonObject;
+  versions: JsonObject;
+  is_published: boolean;
+  access: JsonObject;
+  files: JsonObject;
+  status: string;
+  relationship: JsonObject;
+  errors: readonly JsonObject[];
+}
+
+export function shapeOf(entity: Entity, { document }: Face, rendering: Rendering): Shape {
+  const { kind, form, view, related, fileCount, issues, now } = rendering;
+  return {
+    parent: renderParent(entity.parent, kind, view),
+    versions: versionsOf(entity, view.canEdit),
+    is_published: isPublished(entity, form, kind.isEditDraftPublished),
     access: renderAccess(document.access, fileCount, now),
     files: renderFiles(document.files, view),
     status: statusOf(entity),
     relationship: { [kind.relationKey]: related.map((id) => ({ id })) },
-    ...kind.tail,
-    ...(issues.length > 0 ? { errors: issues.map(({ field, messages }) => ({ field, messages })) } : {}),
+    errors: issues.map(({ field, messages }) => ({ field, messages })),
   };
+}
+
+/** The shape that a revision has by itself: as its owner saw it when it was saved, with nothing around it. */
+export function plainShapeOf(
+  entity: Entity,
+  face: Face,
+  { kind, form, fileCount, issues }: Pick<Rendering, 'kind' | 'form' | 'fileCount' | 'issues'>,
+): Shape {
+  const { versionIndex, parent } = entity;
+  const alone: Entity = {
+    ...entity,
+    parent: { ...parent, managedBy: null, wasManaged: false, linkIds: [] },
+    latestIndex: versionIndex,
+    lastIndex: versionIndex,
+  };
+  const view = { canManage: true, canEdit: true, canReadFiles: true };
+  return shapeOf(alone, face, { kind, form, view, related: [], fileCount, issues, now: face.updatedAt });
 }
 
 function renderParent(parent: Parent, kind: EntityKind, { canManage }: View): JsonObject {

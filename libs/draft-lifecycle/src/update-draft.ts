@@ -3,6 +3,7 @@ import type { CallContext } from '@kr/rpc';
 import { changeDraft, draftForChange } from './change-draft.ts';
 import { checkContent } from './check-content.ts';
 import { entityDocument } from './entity-documents.ts';
+import { lasting } from './issue-rules.ts';
 import type { LifecycleContext } from './lifecycle-context.ts';
 import { NO_FILES } from './lifecycle-deps.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
@@ -43,7 +44,8 @@ export function updateDraft<Tx extends LifecycleSql>(context: LifecycleContext<T
       });
       const revision = await store.replaceDraft(tx, id, content, now);
       await store.appendEvents(tx, [kind.events.draftSaved({ id, parentId: entity.parent.id, revision })]);
-      const next = { ...draft, document: content.document, revision, updatedAt: now };
+      const { document } = content;
+      const next = { ...draft, document, issues: lasting(content.issues), revision, updatedAt: now };
       return { entity: { ...entity, draft: next }, issues: content.issues };
     });
     return {

@@ -43,7 +43,7 @@ export function entityReply(
     as: 'json',
     status,
     body: isTrue(query.get('expand')) ? { ...body, expanded: {} } : body,
-    revision: shown.revision,
+    state: { revision: shown.revision, variant: shown.variant },
     ...(shown.isPublic && shown.form === 'FORM_PUBLISHED' ? { publicOf: shown.parentId } : {}),
   };
 }

@@ -153,6 +153,7 @@ export function aDocument(change: Partial<EntityDocument> = {}, json: object = {
       }),
     ),
     isPublic: true,
+    variant: '',
     doi: '',
     ...change,
   };

@@ -5,8 +5,11 @@ import { asksForProblem } from './problem.ts';
 
 const DEFAULT_TYPE = 'application/json';
 
+/** JSON with what a page shows of it. */
+export const VENDOR_TYPE = 'application/vnd.inveniordm.v1+json';
+
 /** The types that bodies are written in. */
-const WRITTEN = [DEFAULT_TYPE, 'application/vnd.inveniordm.v1+json'];
+const WRITTEN = [DEFAULT_TYPE, VENDOR_TYPE];
 
 /** The types that a refusal names; for entities, all that the interface is to offer. */
 const NAMED: Record<Exclude<Route['gives'], 'any'>, readonly string[]> = {

@@ -1,15 +1,17 @@
 import { ServiceError } from '@kr/service-error';
 
-const INTEGER = /^(?:W\/)?(?:"(\d{1,18})"|(\d{1,18}))$/;
+// What follows the revision in a tag of ours tells representations apart; a writer depends on the revision alone.
+const REVISION = /^(?:W\/)?(?:"(\d{1,18})(?:\.[\w.-]{1,64})?"|(\d{1,18}))$/;
 
 /**
- * The revision that an If-Match header demands: bare, quoted or weak. `*` and no header demand none, which is 0.
+ * The revision that an If-Match header demands: bare, or in a tag, weak or not. `*` and no header demand none, which
+ * is 0.
  *
  * @throws ServiceError `invalid`: anything else
  */
 export function demandedRevision(ifMatch: string | undefined): string {
   if (ifMatch === undefined || ifMatch.trim() === '*') return '0';
-  const match = INTEGER.exec(ifMatch.trim());
+  const match = REVISION.exec(ifMatch.trim());
   const revision = match?.[1] ?? match?.[2];
   if (revision === undefined) {
     throw new ServiceError('invalid', 'A validation error occurred.', {
@@ -20,13 +22,13 @@ export function demandedRevision(ifMatch: string | undefined): string {
   return BigInt(revision) === 0n ? '-1' : revision;
 }
 
-/** Whether an If-None-Match header names this revision (RFC 9110, section 13.1.2: compared weakly). */
-export function isKnownRevision(ifNoneMatch: string | undefined, revision: string): boolean {
+/** Whether an If-None-Match header names this strong tag (RFC 9110, section 13.1.2: compared weakly). */
+export function isKnownTag(ifNoneMatch: string | undefined, tag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   return ifNoneMatch
     .split(',')
-    .map((tag) => tag.trim().replace(/^W\//, ''))
-    .some((tag) => tag === '*' || tag === `"${revision}"`);
+    .map((named) => named.trim().replace(/^W\//, ''))
+    .some((named) => named === '*' || named === tag);
 }
 
 /**
@@ -37,7 +39,7 @@ export function isKnownRevision(ifNoneMatch: string | undefined, revision: strin
 export function assertDemanded(ifMatch: string | undefined, revision: string): void {
   if (ifMatch === undefined) return;
   const tags = ifMatch.split(',').map((tag) => tag.trim());
-  if (tags.some((tag) => tag === '*' || INTEGER.exec(tag)?.slice(1).includes(revision))) return;
+  if (tags.some((tag) => tag === '*' || REVISION.exec(tag)?.slice(1).includes(revision))) return;
   const message = `Revision id provided(${ifMatch}) doesn't match record's one(${revision})`;
   throw new ServiceError('precondition_failed', message, { currentRevision: Number(revision) });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { ServiceError } from '@kr/service-error';
-import { assertDemanded, demandedRevision, isKnownRevision } from './conditional.ts';
+import { assertDemanded, demandedRevision, isKnownTag } from './conditional.ts';
 
 describe('If-Match', () => {
   test.each<[ifMatch: string | undefined, revision: string]>([
@@ -9,6 +9,8 @@ describe('If-Match', () => {
     ['4', '4'],
     ['"4"', '4'],
     ['W/"4"', '4'],
+    ['"4.n4bQgYhMfWWaL-qg"', '4'],
+    ['W/"4.n4bQgYhMfWWaL-qg.ui"', '4'],
     [' 17 ', '17'],
     ['0', '-1'],
     ['999999999999999999', '999999999999999999'],
@@ -16,7 +18,7 @@ describe('If-Match', () => {
     expect(demandedRevision(ifMatch)).toBe(revision);
   });
 
-  test.each(['abc', '"abc"', '-1', '1.5', '"4', '4, 5', '', '9'.repeat(40)])(
+  test.each(['abc', '"abc"', '-1', '1.5', '"4', '"4."', '".4"', '4, 5', '', '9'.repeat(40)])(
     '%s is no revision',
     (ifMatch) => {
       let thrown: unknown;
@@ -41,6 +43,8 @@ describe('If-Match of a read', () => {
     ['W/"4"', undefined],
     ['4', undefined],
     ['"3", "4"', undefined],
+    ['"4.xyz"', undefined],
+    ['"3.xyz"', 4],
     ['"3"', 4],
     ['"44"', 4],
     ['"3", "5"', 4],
@@ -66,8 +70,9 @@ describe('If-None-Match', () => {
     ['"3", "4"', true],
     ['*', true],
     ['"3"', false],
+    ['"4.xyz"', false],
     ['4', false],
-  ])('%s: revision 4 is known: %s', (header, isKnown) => {
-    expect(isKnownRevision(header, '4')).toBe(isKnown);
+  ])('%s: the tag "4" is known: %s', (header, isKnown) => {
+    expect(isKnownTag(header, '"4"')).toBe(isKnown);
   });
 });

@@ -32,10 +32,17 @@ export interface JsonReply {
   as: 'json';
   status: number;
   body: unknown;
-  /** The revision of the one entity that the body shows; becomes the ETag. */
-  revision?: string;
+  /** The one state that the body shows; becomes the ETag. */
+  state?: ShownState;
   /** The parent of that entity, when it is published and everybody who asks is shown exactly this. */
   publicOf?: string;
+}
+
+/** What a body shows of one thing: which revision of it, and which of the faces that a revision may have. */
+export interface ShownState {
+  revision: string;
+  /** Empty when the revision alone makes it; see `EntityDocument.variant`. */
+  variant: string;
 }
 
 export interface TextReply {

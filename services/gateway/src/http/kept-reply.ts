@@ -26,10 +26,10 @@ export async function keepAnswer(
 function answerOf(reply: Reply, call: Call, mediaType: string): KeptAnswer {
   switch (reply.as) {
     case 'json': {
-      const { status, revision, bytes } = renderJson(reply, call, mediaType);
+      const { status, tag, bytes } = renderJson(reply, call, mediaType);
       const headers = {
         'content-type': mediaType,
-        ...(revision === undefined ? {} : { etag: `"${revision}"` }),
+        ...(tag === undefined ? {} : { etag: tag }),
       };
       return { status, headers, body: new Uint8Array(bytes) };
     }

@@ -1,35 +1,37 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isKnownRevision } from './conditional.ts';
+import { isKnownTag } from './conditional.ts';
 import type { Call, JsonReply } from './endpoint.ts';
+import { entityTag } from './entity-tag.ts';
 
 /** An answer as it goes to the wire. */
 export interface Rendered {
   status: number;
   mediaType: string;
-  /** Of the one entity that is shown; undefined when it shows another thing. */
-  revision: string | undefined;
+  /** The ETag of the one state that is shown; undefined when it shows another thing. */
+  tag: string | undefined;
   bytes: Buffer;
 }
 
 export function renderJson(
-  { status, body, revision }: JsonReply,
+  { status, body, state }: JsonReply,
   { query }: Pick<Call, 'query'>,
   mediaType: string,
 ): Rendered {
   const isPretty = (query.get('prettyprint') ?? '') !== '';
   const text = isPretty ? JSON.stringify(sorted(body), undefined, 2) : JSON.stringify(body);
-  return { status, mediaType, revision, bytes: Buffer.from(text) };
+  const tag = state === undefined ? undefined : entityTag(state, mediaType);
+  return { status, mediaType, tag, bytes: Buffer.from(text) };
 }
 
 export function sendRendered(
   response: ServerResponse,
-  { status, mediaType, revision, bytes }: Rendered,
+  { status, mediaType, tag, bytes }: Rendered,
   { method, headers }: Pick<IncomingMessage, 'method' | 'headers'>,
 ): void {
-  if (revision !== undefined) {
-    response.setHeader('etag', `"${revision}"`);
+  if (tag !== undefined) {
+    response.setHeader('etag', tag);
     const isRead = method === 'GET' || method === 'HEAD';
-    if (isRead && isKnownRevision(headers['if-none-match'], revision)) {
+    if (isRead && isKnownTag(headers['if-none-match'], tag)) {
       response.writeHead(304).end();
       return;
     }

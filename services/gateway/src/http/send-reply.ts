@@ -16,7 +16,7 @@ export async function sendReply(
     case 'text': {
       const { status, type, text } = reply;
       const bytes = Buffer.from(text);
-      sendRendered(response, { status, mediaType: type, revision: undefined, bytes }, call);
+      sendRendered(response, { status, mediaType: type, tag: undefined, bytes }, call);
       return;
     }
     case 'stream':

@@ -76,8 +76,8 @@ export function serveRoute(route: Route, deps: ServeRouteDeps): RequestHandler {
       await sendReply(response, reply, call);
       return;
     }
-    if (route.method === 'GET' && reply.revision !== undefined)
-      assertDemanded(request.headers['if-match'], reply.revision);
+    if (route.method === 'GET' && reply.state !== undefined)
+      assertDemanded(request.headers['if-match'], reply.state.revision);
     const rendered = renderJson(reply, call, mediaType);
     if (reply.publicOf !== undefined && authorization === undefined && isEntityPath(request.originalUrl))
       keep({ path: request.originalUrl, mediaType, baseUrl }, reply.publicOf, rendered);

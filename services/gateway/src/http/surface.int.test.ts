@@ -235,7 +235,7 @@ describe('an entity', () => {
     ]).toEqual([
       200,
       'application/vnd.inveniordm.v1+json',
-      '"7"',
+      '"7.ui"',
       null,
       null,
       `${gateway.baseUrl}/api/records/e7vvn-90a62`,

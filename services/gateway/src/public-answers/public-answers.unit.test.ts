@@ -5,7 +5,7 @@ import { KEPT_MS, openPublicAnswers } from './public-answers.ts';
 const ADDRESS = { path: '/api/records/a', mediaType: 'application/json', baseUrl: 'http://h' };
 
 function answer(text = 'x'): Rendered {
-  return { status: 200, mediaType: 'application/json', revision: '1', bytes: Buffer.from(text) };
+  return { status: 200, mediaType: 'application/json', tag: '"1"', bytes: Buffer.from(text) };
 }
 
 function opened() {

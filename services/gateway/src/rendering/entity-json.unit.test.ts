@@ -10,6 +10,7 @@ function document(json: object, form: EntityDocument__Output['form'] = 'FORM_DRA
     revision: '4',
     json: Buffer.from(JSON.stringify(json)),
     isPublic: false,
+    variant: '',
     doi: '',
   };
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { lookup } from '@kr/metadata';
 import { ServiceError } from '@kr/service-error';
 import { type Endpoint, json, param } from '../http/endpoint.ts';
@@ -12,6 +13,8 @@ export function readTerm(): Endpoint {
     if (term === undefined) {
       throw new ServiceError('not_found', 'The persistent identifier does not exist.');
     }
-    return { ...json(200, termJson(term, type, call.baseUrl)), revision: '1' };
+    // Entries have no revisions of their own: they change with a release.
+    const variant = createHash('sha256').update(JSON.stringify(term)).digest('base64url').slice(0, 16);
+    return { ...json(200, termJson(term, type, call.baseUrl)), state: { revision: '1', variant } };
   };
 }

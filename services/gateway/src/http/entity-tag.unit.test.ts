@@ -1,0 +1,13 @@
+import { expect, test } from '@jest/globals';
+import { VENDOR_TYPE } from './accept.ts';
+import { entityTag } from './entity-tag.ts';
+
+const tags = (variant: string) =>
+  ['application/json', VENDOR_TYPE].map((mediaType) => entityTag({ revision: '7', variant }, mediaType));
+
+test('the tag is the revision, with what else tells representations apart', () => {
+  expect([tags(''), tags('n4bQgYhMfWWaL-qg')]).toEqual([
+    ['"7"', '"7.ui"'],
+    ['"7.n4bQgYhMfWWaL-qg"', '"7.n4bQgYhMfWWaL-qg.ui"'],
+  ]);
+});

@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { until } from '@kr/testbed';
+import { startSystem, type TestSystem } from '@kr/testbed/system';
+import type { AccessLink, Entity } from './story/answers.ts';
+import { packageDocument, recordDocument } from './story/documents.ts';
+import { type HttpClient, httpClient } from './story/http-client.ts';
+import { link, packageOfResources, publish, publishedRecord, relate, upload } from './story/stories.ts';
+
+let system: TestSystem;
+let author: HttpClient;
+let visitor: HttpClient;
+beforeAll(async () => {
+  system = await startSystem();
+  author = httpClient(system.baseUrl, system.token);
+  visitor = httpClient(system.baseUrl);
+}, 90_000);
+afterAll(() => system?.stop());
+
+async function tagOf(client: HttpClient, target: string, accept = 'application/json'): Promise<string> {
+  const { status, headers } = await client.call('GET', target, { headers: { accept } });
+  const tag = headers.get('etag');
+  if (status !== 200 || tag === null) throw new Error(`GET ${target} answered ${status} with the tag ${tag}`);
+  return tag;
+}
+
+/** The document, once it is another one than that of the tag; undefined while it is the same. */
+async function changedSince(client: HttpClient, target: string, tag: string): Promise<Entity | undefined> {
+  const answer = await client.call<Entity>('GET', target, { headers: { 'if-none-match': tag } });
+  if (answer.status !== 200 && answer.status !== 304) throw new Error(answer.text);
+  return answer.status === 200 ? answer.body : undefined;
+}
+
+function createRecord(title: string): Promise<Entity> {
+  return author.sure<Entity>('POST', '/records', { json: recordDocument(title) });
+}
+
+async function publishNextVersion(entity: Entity): Promise<Entity> {
+  const draft = await author.sure<Entity>('POST', link(entity, 'versions'));
+  await author.sure('PUT', link(draft, 'self'), { json: recordDocument('The next version') });
+  return publish(author, draft);
+}
+
+describe('the tag of what is unchanged', () => {
+  test('is the revision for its owner, in drafts and published', async () => {
+    const draft = await createRecord('Tagged');
+    const ofDraft = await tagOf(author, link(draft, 'self'));
+    const published = await publish(author, draft);
+    const ofPublished = await tagOf(author, link(published, 'self'));
+    expect([ofDraft, ofPublished]).toEqual([`"${draft.revision_id}"`, `"${published.revision_id}"`]);
+  });
+
+  test.each(['author', 'visitor'])('asks nobody to read again: %s', async (who) => {
+    const client = who === 'author' ? author : visitor;
+    const first = await publishedRecord(author, 'Read twice');
+    await publishNextVersion(first);
+    const tag = await tagOf(client, link(first, 'self'));
+    expect(await changedSince(client, link(first, 'self'), tag)).toBeUndefined();
+  });
+});
+
+describe('the tag of a representation changes', () => {
+  test.each(['author', 'visitor'])('when a next version is published: %s', async (who) => {
+    const client = who === 'author' ? author : visitor;
+    const first = await publishedRecord(author, 'The first version');
+    const tag = await tagOf(client, link(first, 'self'));
+    await publishNextVersion(first);
+    const now = await changedSince(client, link(first, 'self'), tag);
+    expect(now?.versions).toMatchObject({ index: 1, is_latest: false });
+    expect(now?.revision_id).toBe(first.revision_id);
+  });
+
+  test('when the draft of a next version is opened and discarded', async () => {
+    const first = await publishedRecord(author, 'Latest draft');
+    const self = link(first, 'self');
+    const tag = await tagOf(author, self);
+    const next = await author.sure<Entity>('POST', link(first, 'versions'));
+    expect((await changedSince(author, self, tag))?.versions.is_latest_draft).toBe(false);
+    await author.sure('DELETE', link(next, 'self'));
+    expect(await tagOf(author, self)).toBe(tag);
+  });
+
+  test('when a draft is associated with a package and added to it', async () => {
+    const draft = await createRecord('Associated');
+    const tag = await tagOf(author, link(draft, 'self'));
+    const main = await author.sure<Entity>('POST', '/packages', { json: packageDocument('Its package') });
+    const ofPackage = await tagOf(author, link(main, 'self'));
+    await relate(author, main, [draft]);
+    const now = await until(
+      async () => {
+        const found = await changedSince(author, link(draft, 'self'), tag);
+        return found?.relationship.packages?.length === 1 ? found : undefined;
+      },
+      { timeoutMs: 10_000 },
+    );
+    expect(now.parent).toMatchObject({ relationship: { managed_by: { id: main.parent.id } } });
+    const grown = await changedSince(author, link(main, 'self'), ofPackage);
+    expect(grown?.relationship.resources).toEqual([{ id: draft.id }]);
+  });
+
+  test('when what is published is added to a package', async () => {
+    const record = await publishedRecord(author, 'Added');
+    const tag = await tagOf(visitor, link(record, 'self'));
+    const main = await author.sure<Entity>('POST', '/packages', { json: packageDocument('Takes it') });
+    await author.sure('POST', link(main, 'resources'), { json: { resources: [{ id: record.id }] } });
+    await publish(author, main);
+    const now = await until(async () => changedSince(visitor, link(record, 'self'), tag), {
+      timeoutMs: 10_000,
+    });
+    expect([now.relationship.packages, now.revision_id]).toEqual([[{ id: main.id }], record.revision_id]);
+  });
+
+  test('when a draft gets its first file, and an access link', async () => {
+    const json = recordDocument('With a file', { withFiles: true });
+    const draft = await author.sure<Entity>('POST', '/records', { json });
+    const self = link(draft, 'self');
+    const bare = await tagOf(author, self);
+    await upload(author, draft, 'a.txt', Buffer.from('a'));
+    expect((await changedSince(author, self, bare))?.access.status).toBe('open');
+    const withFile = await tagOf(author, self);
+    const { id } = await author.sure<AccessLink>('POST', link(draft, 'access_links'), {
+      json: { permission: 'view' },
+    });
+    const now = await until(async () => changedSince(author, self, withFile), { timeoutMs: 10_000 });
+    expect(now.parent.access?.links).toEqual([{ id }]);
+  });
+
+  test('from caller to caller and from one media type to the other, where they are shown other things', async () => {
+    const record = await publishedRecord(author, 'Seen by many');
+    const vendor = 'application/vnd.inveniordm.v1+json';
+    const tags = [
+      await tagOf(author, link(record, 'self')),
+      await tagOf(author, link(record, 'self'), vendor),
+      await tagOf(visitor, link(record, 'self')),
+      await tagOf(visitor, link(record, 'self'), vendor),
+    ];
+    expect(new Set(tags).size).toBe(4);
+  });
+});
+
+describe('a tag that says more than the revision', () => {
+  test('is taken by writers, as the revision alone is', async () => {
+    const { resources } = await packageOfResources(author, 'Written to', 1);
+    const [draft] = resources;
+    if (draft === undefined) throw new Error('no resource');
+    const self = link(draft, 'self');
+    await until(async () => /\./.test(await tagOf(author, self)), { timeoutMs: 10_000 });
+    const tag = await tagOf(author, self);
+    const put = (ifMatch: string) =>
+      author.call<Entity>('PUT', self, {
+        json: recordDocument('Written'),
+        headers: { 'if-match': ifMatch },
+      });
+    const first = await put(tag);
+    const late = await put(tag);
+    const bare = await put(String(first.body.revision_id));
+    expect([first.status, late.status, bare.status]).toEqual([200, 412, 200]);
+  });
+});
