@@ -35,6 +35,7 @@ async function main(): Promise<void> {
   await using system = await startSystem();
   const started = Date.now();
   say(`seed ${seed}`);
+  let told = 0;
   const report = await runModel(system, {
     runs: Number(values.runs),
     maxCommands: Number(values.commands),
@@ -43,11 +44,12 @@ async function main(): Promise<void> {
     seed,
     ...(values.path === undefined ? {} : { path: values.path }),
     onProgress: (done) => {
+      for (; told < done.counterexamples.length; told += 1)
+        process.stdout.write(`\n${done.counterexamples[told]}\n`);
       if (done.runs % 20 === 0) say(line(done, started));
     },
   });
   say(line(report, started));
-  for (const counterexample of report.counterexamples) process.stdout.write(`\n${counterexample}\n`);
   if (report.counterexamples.length > 0) process.exitCode = 1;
 }
 
