@@ -4,6 +4,7 @@ import { startSystem, type TestSystem } from '@kr/testbed/system';
 import fc from 'fast-check';
 import { Client } from 'pg';
 import type { Entity, Failed, Issue } from './story/answers.ts';
+import { databaseDigest } from './story/database-digest.ts';
 import { packageDocument, recordDocument } from './story/documents.ts';
 import { type HttpClient, httpClient } from './story/http-client.ts';
 import { link, packageOfResources, publish, publishedRecord, upload } from './story/stories.ts';
@@ -34,28 +35,6 @@ interface Problems {
 const validate = (kind: string, id: string, client = author) =>
   client.call<Problems & Failed>('POST', `/${kind}/${id}/draft/actions/validate`);
 
-/** A digest of every table of the services that take part, but for what travels on its own. */
-async function everything(): Promise<string[]> {
-  const digests = await Promise.all(
-    databases.map(async (database) => {
-      const { rows } = await database.query<{ name: string }>(
-        `select table_name as name from information_schema.tables where table_schema = 'public'
-         and table_type = 'BASE TABLE' and table_name not in ('outbox', 'outbox_stream', 'inbox') order by 1`,
-      );
-      const queries = rows.map(
-        ({
-          name,
-        }) => `select '${name}' as name, md5(coalesce(string_agg(t::text, '|' order by t::text), '')) as digest
-                       from "${name}" t`,
-      );
-      const events = "select 'outbox' as name, count(*)::text as digest from outbox";
-      const { rows: found } = await database.query([...queries, events].join(' union all '));
-      return found.map(({ name, digest }) => `${name} ${digest}`);
-    }),
-  );
-  return digests.flat();
-}
-
 /**
  * Validates and proves that nothing changed by it. Earlier writes may still be on their way from service to service;
  * what they change is no more than a reason to look again, while a validation that writes would do so every time.
@@ -65,10 +44,10 @@ async function validateUnchanged(kind: string, id: string): Promise<Problems['er
   const open = "select from publication where state not in ('DONE', 'ABORT_DONE')";
   for (let tries = 1; ; tries += 1) {
     await until(async () => (await packages?.query(open))?.rowCount === 0, { timeoutMs: 20_000 });
-    const before = await everything();
+    const before = await databaseDigest(databases);
     const { status, body } = await validate(kind, id);
     expect(status).toBe(200);
-    const after = await everything();
+    const after = await databaseDigest(databases);
     if (tries === 5) expect(after).toEqual(before);
     if (JSON.stringify(after) === JSON.stringify(before)) return body.errors;
   }

@@ -3,6 +3,7 @@ import { notFound } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import type { PackagesContext } from '../context.ts';
 import { checkIds } from '../resources/check-ids.ts';
+import { assertNotPublishing } from './assert-not-publishing.ts';
 import { managedPackage } from './managed-package.ts';
 
 /**
@@ -12,7 +13,7 @@ import { managedPackage } from './managed-package.ts';
  *   - `not_found`: no such package, or one of the resources does not exist
  *   - `forbidden`: the caller may not manage the context, or not manage one of the resources
  *   - `invalid`: not 1 to 100 ids, or a resource that is published or managed by another package
- *   - `conflict` (`draft_locked`): a resource is being published
+ *   - `conflict` (`draft_locked`): the package or a resource is being published
  */
 export function associate(context: PackagesContext) {
   return async (
@@ -21,6 +22,7 @@ export function associate(context: PackagesContext) {
   ): Promise<AssociateResponse> => {
     const { parent } = await managedPackage(context, packageId, principal);
     checkIds(ids, 'records');
+    await assertNotPublishing(context, parent.id);
     const request = { packageParentId: parent.id, ids: [...new Set(ids)] };
     await context.records.associateRecords(request, principal);
     // Deleted meanwhile: its resources were let go before these came, and nobody could let go of them later.

@@ -2,6 +2,7 @@ import type { UpdateContextRequest__Output, UpdateContextResponse } from '@kr/co
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import type { PackagesContext } from '../context.ts';
+import { assertNotPublishing } from './assert-not-publishing.ts';
 import { managedPackage } from './managed-package.ts';
 
 const POLICIES = ['open', 'closed'];
@@ -13,6 +14,7 @@ const POLICIES = ['open', 'closed'];
  *   - `not_found`: no such package
  *   - `forbidden`: the caller may not manage the context
  *   - `invalid`: a policy other than `open` and `closed`
+ *   - `conflict` (`draft_locked`): the package is being published
  */
 export function updateContext(context: PackagesContext) {
   return async (
@@ -25,6 +27,7 @@ export function updateContext(context: PackagesContext) {
         issues: [{ field: 'access.record_policy', messages: [`Must be one of: ${POLICIES.join(', ')}.`] }],
       });
     }
+    await assertNotPublishing(context, parent.id);
     await context.database.packageContext.upsert({
       where: { parentId: parent.id },
       create: { parentId: parent.id, recordPolicy },

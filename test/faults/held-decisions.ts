@@ -1,0 +1,26 @@
+import { Client } from 'pg';
+
+/** Any number will do that nobody else uses in that database. */
+const GATE = 4_070_001;
+
+const BUILD_GATE = `
+  create or replace function wait_at_gate() returns trigger language plpgsql as $$
+  begin
+    perform pg_advisory_xact_lock_shared(${GATE});
+    return new;
+  end $$;
+  create or replace trigger gate before update of state on publication
+    for each row when (new.state = 'COMMITTED') execute function wait_at_gate()`;
+
+/**
+ * From now on publications come as far as the commit point and no further: everything is prepared and locked, nothing
+ * is decided, and all services are there to answer. Answers with what lets them go on.
+ */
+export async function holdDecisions(packagesDatabaseUrl: string): Promise<() => Promise<void>> {
+  const client = new Client({ connectionString: packagesDatabaseUrl });
+  await client.connect();
+  await client.query(BUILD_GATE);
+  await client.query('select pg_advisory_lock($1)', [GATE]);
+  // The lock is the session's.
+  return () => client.end();
+}
