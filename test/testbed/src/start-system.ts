@@ -37,6 +37,8 @@ export interface TestSystem extends AsyncDisposable {
   pid(part: PartName): number | undefined;
   /** Sends a signal to one part, which the supervisor then starts again. */
   kill(part: PartName, signal: NodeJS.Signals): void;
+  relaunch: RunningStack['relaunch'];
+  startReplica: RunningStack['startReplica'];
   /** The proxy of one of the edges in `proxied`. @throws Error when it is none of them */
   proxy(edge: ProxiedEdge): FaultProxy;
   /** Of all proxies together. */
@@ -101,6 +103,8 @@ async function systemOf(
     createUser: stack.createUser,
     pid: stack.pid,
     kill: stack.kill,
+    relaunch: stack.relaunch,
+    startReplica: stack.startReplica,
     proxy: edges.proxy,
     faults: edges.log,
     stop,

@@ -4,6 +4,8 @@ import { hasEnded } from './attached-process.ts';
 import { logTail } from './log-tail.ts';
 import { until } from './until.ts';
 
+export type Variables = Readonly<Record<string, string>>;
+
 /** A program that runs until it is told to stop, and how to see that it does its work. */
 export interface Program {
   name: string;
@@ -11,7 +13,8 @@ export interface Program {
   stopSignal: NodeJS.Signals;
   /** Clears away what an earlier run left; runs before every launch. */
   beforeLaunch?: () => Promise<void>;
-  launch(): ChildProcess;
+  /** With further variables in its environment. */
+  launch(further: Variables): ChildProcess;
   isReady(child: ChildProcess): Promise<boolean>;
 }
 
@@ -23,13 +26,14 @@ export interface Program {
 export async function runProgram(
   program: Program,
   onLaunch: (child: ChildProcess) => void = () => undefined,
+  further: Variables = {},
 ): Promise<ChildProcess> {
   await program.beforeLaunch?.();
   const logStart = await stat(program.logFile).then(
     ({ size }) => size,
     () => 0,
   );
-  const child = program.launch();
+  const child = program.launch(further);
   let failure: Error | undefined;
   child.once('error', (thrown) => {
     failure = thrown;

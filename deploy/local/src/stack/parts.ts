@@ -1,9 +1,12 @@
-import type { Program } from '../backends/program.ts';
+import type { Program, Variables } from '../backends/program.ts';
 import type { ProcessList } from './process-list.ts';
 import { SERVICES, type ServiceName } from './service-names.ts';
-import { SupervisedPart } from './supervised-part.ts';
+import { type Launched, SupervisedPart } from './supervised-part.ts';
 
-export type PartName = ServiceName | 'postgres' | 'nats';
+export type PartName = ServiceName | ReplicaName | 'postgres' | 'nats';
+
+/** A second process of a service, on the same database. */
+export type ReplicaName = `${ServiceName}-replica`;
 
 /** All the supervised programs of one system. */
 export interface Parts {
@@ -12,6 +15,8 @@ export interface Parts {
   /** Undefined while a part is down. */
   pid(name: PartName): number | undefined;
   kill(name: PartName, signal: NodeJS.Signals): void;
+  /** Ends a part at once and starts it with further variables, for that one process; resolves when it is ready. */
+  relaunch(name: PartName, further: Variables): Promise<Launched>;
   /** Ends every process: within 5 s in good order, at once when `now`. May be called again to hurry. */
   stop(how?: { now?: boolean }): Promise<void>;
 }
@@ -48,9 +53,15 @@ export function openParts({ processes, onProgress, onLaunch, signal }: PartsSurr
     },
     pid: (name) => parts.get(name)?.pid,
     kill: (name, sent) => parts.get(name)?.kill(sent),
+    async relaunch(name, further) {
+      const part = parts.get(name);
+      if (part === undefined) throw new Error(`there is no ${name}`);
+      return part.relaunch(further);
+    },
     async stop({ now = false } = {}) {
       // Services first, so that they can still say goodbye to the backends.
-      await stopThese(SERVICES, now ? 0 : SERVICE_GRACE_MS);
+      const replicas = SERVICES.map((name): ReplicaName => `${name}-replica`);
+      await stopThese([...SERVICES, ...replicas], now ? 0 : SERVICE_GRACE_MS);
       await stopThese(['nats', 'postgres'], now ? 0 : BACKEND_GRACE_MS);
     },
   };

@@ -30,13 +30,13 @@ export function serviceProgram({ name, environment, healthPort, logFile }: Servi
     name,
     logFile,
     stopSignal: 'SIGTERM',
-    launch: () =>
+    launch: (further) =>
       spawnAttached({
         command: process.execPath,
         args: [...NODE_FLAGS, '--import', '@kr/telemetry/preload', join(folder, 'src', 'main.ts')],
         // NOTE: node looks for the module of --import from here.
         cwd: folder,
-        env: { ...SMALL_MACHINE, ...environment },
+        env: { ...SMALL_MACHINE, ...environment, ...further },
         logFile,
         stopSignal: 'SIGTERM',
       }),

@@ -1,8 +1,10 @@
 import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { freePorts } from '../backends/free-port.ts';
+import type { Variables } from '../backends/program.ts';
 import type { CreatedUser, IdentityAccess } from './create-user.ts';
 import { type DataFolder, dataFolder } from './data-folder.ts';
-import { openParts, type PartName, type Parts } from './parts.ts';
+import { openParts, type PartName, type Parts, type ReplicaName } from './parts.ts';
 import { choosePorts, type StackPorts } from './ports.ts';
 import { prepareFolder } from './prepare-folder.ts';
 import { openProcessList } from './process-list.ts';
@@ -13,6 +15,7 @@ import { SERVICES, type ServiceName } from './service-names.ts';
 import { serviceProgram } from './service-program.ts';
 import type { StackOptions } from './stack-options.ts';
 import { startBackends } from './start-backends.ts';
+import type { Launched } from './supervised-part.ts';
 
 export interface RunningStack {
   baseUrl: string;
@@ -24,6 +27,13 @@ export interface RunningStack {
   pid(part: PartName): number | undefined;
   /** Sends a signal to one part, which is then started again. */
   kill(part: PartName, signal: NodeJS.Signals): void;
+  /**
+   * Ends a part at once and starts it with further variables in its environment. Only that one process has them: when it
+   * ends, the next is as before.
+   */
+  relaunch(part: PartName, further: Variables): Promise<Launched>;
+  /** Starts a second process of a service on the same database; nobody calls it, but it does all other work. */
+  startReplica(service: 'packages' | 'records'): Promise<ReplicaName>;
   /** Ends every process: within 5 s in good order, at once when `now`. May be called again to hurry. */
   stop(how?: { now?: boolean }): Promise<void>;
 }
@@ -72,7 +82,7 @@ async function startParts(
   const secrets = await loadSecrets(folder.secretsFile);
   const ports = await choosePorts(options.port);
   const backends = await startBackends({ options, folder, secrets, ports, parts });
-  await startServices(parts, folder, options.environmentOf, {
+  const surroundings: Surroundings = {
     ...backends,
     ports,
     secrets,
@@ -80,7 +90,8 @@ async function startParts(
     vocabularyDir: folder.vocabularies,
     logLevel: options.logLevel,
     outer: options.environment,
-  });
+  };
+  await startServices(parts, folder, options.environmentOf, surroundings);
   options.signal?.throwIfAborted();
   const identity = {
     address: `127.0.0.1:${ports.services.gateway.grpc}`,
@@ -97,6 +108,8 @@ async function startParts(
     },
     pid: parts.pid,
     kill: parts.kill,
+    relaunch: parts.relaunch,
+    startReplica: (service: ServiceName) => startReplica(parts, folder, surroundings, service),
     stop,
   };
   return { stack, ports };
@@ -120,6 +133,28 @@ async function startServices(
     return parts.start(name, program);
   });
   await Promise.all(starts);
+}
+
+async function startReplica(
+  parts: Parts,
+  folder: DataFolder,
+  surroundings: Surroundings,
+  service: ServiceName,
+): Promise<ReplicaName> {
+  const [grpc = 0, health = 0] = await freePorts(2);
+  const services = { ...surroundings.ports.services, [service]: { grpc, health } };
+  const name: ReplicaName = `${service}-replica`;
+  const program = serviceProgram({
+    name: service,
+    environment: serviceEnvironment(service, {
+      ...surroundings,
+      ports: { ...surroundings.ports, services },
+    }),
+    healthPort: health,
+    logFile: folder.logFile(name),
+  });
+  await parts.start(name, program);
+  return name;
 }
 
 /** Content of `runtime.json`. */

@@ -1,7 +1,14 @@
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hasEnded, stopProcess } from '../backends/attached-process.ts';
-import { endOf, type Program, runProgram } from '../backends/program.ts';
+import { endOf, type Program, runProgram, type Variables } from '../backends/program.ts';
+
+/** A process that was started on purpose. */
+export interface Launched {
+  pid: number;
+  /** The signal that ended it; null when it ended by itself. */
+  ended: Promise<NodeJS.Signals | null>;
+}
 
 export interface SupervisionEvents {
   /** A process exists, ready or not. */
@@ -10,6 +17,8 @@ export interface SupervisionEvents {
 }
 
 const FIRST_PAUSE_MS = 100;
+/** Before a process that was asked for; the one after it comes nearly as soon. */
+const ASKED_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 10_000;
 /** A part that lived this long before it ended starts again at once. */
 const STEADY_MS = 30_000;
@@ -23,6 +32,9 @@ export class SupervisedPart {
   #child: ChildProcess | undefined;
   #restarting: Promise<void> = Promise.resolve();
   #pauseMs = FIRST_PAUSE_MS;
+  /** For the next process alone. */
+  #further: Variables = {};
+  #onNextLaunch: ((child: ChildProcess) => void) | undefined;
 
   constructor(program: Program, events: SupervisionEvents) {
     this.name = program.name;
@@ -44,6 +56,28 @@ export class SupervisedPart {
     this.#child?.kill(signal);
   }
 
+  /**
+   * Ends the process at once and starts another with further variables in its environment. When that one ends, the next
+   * has them no more.
+   */
+  async relaunch(further: Variables): Promise<Launched> {
+    await this.#restarting;
+    const former = this.#child;
+    if (former === undefined || hasEnded(former)) throw new Error(`${this.name} is down`);
+    this.#pauseMs = ASKED_PAUSE_MS;
+    this.#further = further;
+    const launched = new Promise<ChildProcess>((resolve) => {
+      this.#onNextLaunch = resolve;
+    });
+    former.kill('SIGKILL');
+    const child = await launched;
+    const ended = new Promise<NodeJS.Signals | null>((resolve) =>
+      child.once('exit', (_, signal) => resolve(signal)),
+    );
+    await this.#restarting;
+    return { pid: child.pid ?? 0, ended };
+  }
+
   async stop(graceMs: number): Promise<void> {
     this.#stopping.abort();
     if (this.#child !== undefined) await stopProcess(this.#child, this.#program.stopSignal, graceMs);
@@ -51,11 +85,16 @@ export class SupervisedPart {
   }
 
   #run(): Promise<ChildProcess> {
-    return runProgram(this.#program, (child) => {
+    const further = this.#further;
+    this.#further = {};
+    const onLaunch = (child: ChildProcess): void => {
       this.#child = child;
+      this.#onNextLaunch?.(child);
+      this.#onNextLaunch = undefined;
       if (this.#stopping.signal.aborted) child.kill('SIGKILL');
       if (child.pid !== undefined) this.#events.onLaunch(this.name, child.pid);
-    });
+    };
+    return runProgram(this.#program, onLaunch, further);
   }
 
   #watch(child: ChildProcess): void {

@@ -30,13 +30,13 @@ describe('supervised part', () => {
       name: 'part',
       logFile,
       stopSignal: 'SIGTERM',
-      launch: () =>
+      launch: (further) =>
         spawnAttached({
           command: 'sh',
           args: ['-c', script],
           logFile,
           stopSignal: 'SIGTERM',
-          env: process.env,
+          env: { ...process.env, ...further },
         }),
       isReady: async () => (await readFile(logFile, 'utf8')).includes('up'),
     };
@@ -63,6 +63,23 @@ describe('supervised part', () => {
         .flat(),
       differ: 3,
       current: true,
+    });
+  });
+
+  test('gives further variables to the process that was asked for, and to no later one', async () => {
+    const log = () => readFile(join(folder, 'part.log'), 'utf8');
+    const supervised = supervise('echo "up $FURTHER"; exec sleep 60');
+    await supervised.start();
+    const { pid, ended } = await supervised.relaunch({ FURTHER: 'something' });
+    await until(async () => (await log()).includes('something'));
+    const isCurrent = supervised.pid === pid;
+    supervised.kill('SIGKILL');
+    const how = await ended;
+    await until(async () => (await log()).split('\n').length === 4);
+    expect({ isCurrent, how, log: await log() }).toEqual({
+      isCurrent: true,
+      how: 'SIGKILL',
+      log: 'up \nup something\nup \n',
     });
   });
 
