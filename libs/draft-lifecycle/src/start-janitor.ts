@@ -20,15 +20,23 @@ const SWEEP_EVERY_MS = 3_600_000;
 const KEPT_MS = 30 * 86_400_000;
 
 /**
- * Asks the coordinator about locks whose decision has not come, at once and on a timer. It never unlocks by itself:
- * without an answer a lock stays. Also forgets publications that ended a month ago.
+ * Asks the coordinator about locks that are older, in milliseconds. It never unlocks by itself: without an answer a lock
+ * stays.
  */
+export async function settleOldLocks<Tx extends LifecycleSql>(
+  { database, store, publications, now }: LifecycleContext<Tx>,
+  ageMs: number,
+): Promise<void> {
+  const old = await store.preparedBefore(database, new Date(now().getTime() - ageMs), BATCH);
+  if (old.length > 0) await around('records.janitor', publications.settle)(old);
+}
+
+/** Settles old locks, at once and on a timer. Also forgets publications that ended a month ago. */
 export function startJanitor<Tx extends LifecycleSql>(
   context: LifecycleContext<Tx>,
   { intervalMs = 2_000, ageMs = 2_000 }: JanitorOptions = {},
 ): Janitor {
-  const { database, store, publications, now, logger } = context;
-  const settleOld = around('records.janitor', publications.settle);
+  const { database, store, now, logger } = context;
 
   let nextSweepAt = 0;
 
@@ -39,8 +47,7 @@ export function startJanitor<Tx extends LifecycleSql>(
         await store.forgetEnded(database, new Date(at - KEPT_MS));
         nextSweepAt = at + SWEEP_EVERY_MS;
       }
-      const old = await store.preparedBefore(database, new Date(at - ageMs), BATCH);
-      if (old.length > 0) await settleOld(old);
+      await settleOldLocks(context, ageMs);
     } catch (error) {
       logger.warn({ err: error }, 'old locks could not be settled');
     }
