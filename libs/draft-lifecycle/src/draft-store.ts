@@ -1,8 +1,9 @@
+import { eventRows, insertEvents, type OutboxEvent } from '@kr/event-bus';
 import type { Issue } from '@kr/service-error';
 import type { SavedDraft } from './entity-kind.ts';
 import { lasting } from './issue-rules.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
-import type { NewDraft } from './lifecycle-store.ts';
+import type { NewDraft, SeenDraft } from './lifecycle-store.ts';
 import type { StoredDocument } from './stored-document.ts';
 
 export interface Content {
@@ -73,6 +74,36 @@ export async function insertDraft(
     revision,
     at.toISOString(),
   );
+}
+
+// The entity's lock is waited for first, as everybody does. What became of the draft meanwhile is seen all the same:
+// Postgres looks again at a row that has changed since the statement began.
+const REPLACE_UNCHANGED = `
+  with held as (select id from version where id = $1 for update),
+  saved as (
+    update draft set document = $2::jsonb, issues = $3::jsonb, revision = revision + 1, updated_at = $4::timestamptz
+    from held where draft.id = held.id and draft.revision = $5::bigint and draft.locked_by is null
+    returning draft.id
+  )
+  ${insertEvents('$6', 'saved')}`;
+
+export async function replaceUnchanged(
+  sql: LifecycleSql,
+  { id, revision }: SeenDraft,
+  { document, issues }: Content,
+  event: OutboxEvent,
+  at: Date,
+): Promise<boolean> {
+  const written = await sql.$executeRawUnsafe(
+    REPLACE_UNCHANGED,
+    id,
+    JSON.stringify(document),
+    JSON.stringify(lasting(issues)),
+    at.toISOString(),
+    revision,
+    eventRows([event]),
+  );
+  return written === 1;
 }
 
 export async function replaceDraft(

@@ -39,10 +39,27 @@ export interface LifecycleStore<Tx extends LifecycleSql> {
 
   /** Replaces the content of a draft whose entity is locked; answers with its new change number. */
   replaceDraft(tx: Tx, id: string, content: Content, at: Date): Promise<number>;
+  /**
+   * Replaces the content of a draft that is as the caller has seen it, and writes an event of it, all in a transaction
+   * of its own that waits for whoever changes the entity. False, and nothing written, when the draft is not that any
+   * more, or when a publication holds it.
+   */
+  replaceUnchanged(
+    database: LifecycleDatabase<Tx>,
+    seen: SeenDraft,
+    content: Content,
+    event: OutboxEvent,
+    at: Date,
+  ): Promise<boolean>;
   /** The draft of a published entity that is locked. */
   insertDraft(tx: Tx, draft: NewDraft, at: Date): Promise<void>;
   /** Writes events into the outbox, in the order given. */
   appendEvents(tx: Tx, events: readonly OutboxEvent[]): Promise<void>;
+}
+
+export interface SeenDraft {
+  id: string;
+  revision: number;
 }
 
 export interface NewDraft {

@@ -1,5 +1,5 @@
 import { appendEvents } from '@kr/event-bus';
-import { insertDraft, replaceDraft } from './draft-store.ts';
+import { insertDraft, replaceDraft, replaceUnchanged } from './draft-store.ts';
 import { loadEntities, lockEntities } from './entity-store.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import type { LifecycleStore } from './lifecycle-store.ts';
@@ -27,6 +27,7 @@ export const sqlLifecycleStore: LifecycleStore<LifecycleSql> = {
   lockDrafts,
   unlockDrafts,
   replaceDraft,
+  replaceUnchanged,
   insertDraft,
   appendEvents,
 };

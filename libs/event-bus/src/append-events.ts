@@ -6,20 +6,32 @@ export interface SqlExecutor {
   $executeRawUnsafe(sql: string, ...values: unknown[]): Promise<number>;
 }
 
-// One parameter and one statement for any number of events; base64 because JSON carries no bytes.
-const INSERT = `
+/**
+ * Writes the events of `eventRows` as a part of another statement, so that a change and its news need no transaction
+ * around them. `changed` is a relation of that statement with one row when the change was made, and none when not.
+ */
+export function insertEvents(parameter: string, changed: string): string {
+  return `
   insert into outbox (event_id, aggregate_id, revision, subject, payload, headers)
   select event_id, aggregate_id, revision, subject, decode(payload, 'base64'), headers
-  from jsonb_to_recordset($1::jsonb)
+  from ${changed}, jsonb_to_recordset(${parameter}::jsonb)
     as event(n int, event_id uuid, aggregate_id text, revision bigint, subject text, payload text, headers jsonb)
   order by n`;
+}
+
+// One parameter and one statement for any number of events.
+const INSERT = insertEvents('$1', '(select) as always');
 
 /**
  * Writes events into the outbox, in the order given and with the trace context of the active span. Call it in the
  * transaction of the change; nudge the relay after the commit.
  */
 export async function appendEvents(tx: SqlExecutor, events: readonly OutboxEvent[]): Promise<void> {
-  if (events.length === 0) return;
+  if (events.length > 0) await tx.$executeRawUnsafe(INSERT, eventRows(events));
+}
+
+/** The parameter of `insertEvents`; payloads in base64 because JSON carries no bytes. */
+export function eventRows(events: readonly OutboxEvent[]): string {
   const headers = traceHeaders();
   const rows = events.map((event, n) => ({
     n,
@@ -30,5 +42,5 @@ export async function appendEvents(tx: SqlExecutor, events: readonly OutboxEvent
     payload: Buffer.from(event.payload).toString('base64'),
     headers,
   }));
-  await tx.$executeRawUnsafe(INSERT, JSON.stringify(rows));
+  return JSON.stringify(rows);
 }

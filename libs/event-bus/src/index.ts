@@ -1,4 +1,4 @@
-export { appendEvents, type SqlExecutor } from './append-events.ts';
+export { appendEvents, eventRows, insertEvents, type SqlExecutor } from './append-events.ts';
 export { type BusConnection, type BusConnectionOptions, connectBus } from './bus-connection.ts';
 export { claimEvents, type SqlQuerier } from './claim-events.ts';
 export { ensureStream, STREAM, type StreamSettings } from './ensure-stream.ts';

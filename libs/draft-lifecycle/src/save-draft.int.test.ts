@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { until } from '@kr/testbed';
+import { GOOD_BODY, type LifecycleFixture, lifecycleFixture } from './lifecycle-fixture.ts';
+
+let life: LifecycleFixture;
+beforeAll(async () => {
+  life = await lifecycleFixture();
+});
+afterAll(() => life.close());
+
+const titled = (title: string) => ({ ...GOOD_BODY, metadata: { ...GOOD_BODY.metadata, title } });
+
+/** Saves a draft whose entity is held, and lets go of it only once the save waits; `meanwhile` is done by the holder. */
+async function saveAfter(
+  id: string,
+  meanwhile: (tx: {
+    $executeRawUnsafe(sql: string, ...values: unknown[]): Promise<number>;
+  }) => Promise<unknown>,
+): Promise<unknown> {
+  const { saving } = await life.prisma.$transaction(async (tx) => {
+    await tx.$queryRawUnsafe('select id from version where id = $1 for update', id);
+    const saving = life.update(id, titled('Second')).catch((thrown: unknown) => thrown);
+    await until(async () => {
+      const [row] = await life.prisma.$queryRawUnsafe<{ n: number }[]>(
+        "select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      );
+      return row?.n === 1;
+    });
+    await meanwhile(tx);
+    return { saving };
+  });
+  return saving;
+}
+
+const eventsOf = async (id: string) =>
+  (await life.events()).filter((event) => event.aggregate_id === id).map(({ revision }) => revision);
+
+describe('saving a changed draft', () => {
+  test('takes two statements', async () => {
+    const { id } = await life.create();
+    const statements = await life.statementsOf(() => life.update(id, titled('Second')));
+    expect(statements).toHaveLength(2);
+    expect(await eventsOf(id)).toEqual([1, 2]);
+  });
+
+  test('that meets another change comes after it', async () => {
+    const { id } = await life.create();
+    const saved = await saveAfter(id, (tx) =>
+      tx.$executeRawUnsafe('update draft set revision = revision + 1 where id = $1', id),
+    );
+    expect(saved).toMatchObject({ revision: 3, json: { metadata: { title: 'Second' } } });
+    expect(await life.read(id, 'draft')).toMatchObject({ revision: 3 });
+    // The other change told nothing, as it was made by hand.
+    expect(await eventsOf(id)).toEqual([1, 3]);
+  });
+
+  test('that meets a publication is refused and leaves nothing behind', async () => {
+    const { id } = await life.create();
+    const saved = await saveAfter(id, (tx) =>
+      tx.$executeRawUnsafe("update draft set locked_by = 'a publication' where id = $1", id),
+    );
+    expect(saved).toMatchObject({ kind: 'conflict', code: 'draft_locked' });
+    expect(await eventsOf(id)).toEqual([1]);
+  });
+
+  test('that meets its deletion finds nothing', async () => {
+    const { id } = await life.create();
+    const saved = await saveAfter(id, async (tx) => {
+      await tx.$executeRawUnsafe('delete from draft where id = $1', id);
+      await tx.$executeRawUnsafe('delete from version where id = $1', id);
+    });
+    expect(saved).toMatchObject({ kind: 'not_found' });
+    expect(await eventsOf(id)).toEqual([1]);
+  });
+});
