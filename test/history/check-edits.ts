@@ -29,6 +29,8 @@ interface Form {
 interface Order {
   values: readonly number[];
   position: Map<number, number>;
+  /** For each position, when the last of the edits up to it began; Infinity from the first that should not be there. */
+  begunBy: number[];
   /** Instants of acceptance, rising, and the furthest position among the edits accepted until then. */
   acceptedAt: number[];
   furthest: number[];
@@ -121,11 +123,26 @@ function ordersOf(edits: ReadonlyMap<number, Edit>, reads: readonly ListRead[]):
     ([, { entity }]) => entity,
   );
   return new Map(
-    [...longest].map(([entity, values]) => [entity, orderOf(values, accepted.get(entity) ?? [])]),
+    [...longest].map(([entity, values]) => [
+      entity,
+      orderOf(values, begunBy(entity, values, edits), accepted.get(entity) ?? []),
+    ]),
   );
 }
 
-function orderOf(values: readonly number[], accepted: [number, Edit][]): Order {
+function begunBy(entity: string, values: readonly number[], edits: ReadonlyMap<number, Edit>): number[] {
+  const known = new Set<number>();
+  let latest = Number.NEGATIVE_INFINITY;
+  return values.map((value) => {
+    const edit = edits.get(value);
+    const isFit = edit?.entity === entity && !edit.isRefused && !known.has(value);
+    known.add(value);
+    latest = isFit ? Math.max(latest, edit.invokedAt) : Number.POSITIVE_INFINITY;
+    return latest;
+  });
+}
+
+function orderOf(values: readonly number[], begun: number[], accepted: [number, Edit][]): Order {
   const position = new Map(values.map((value, at) => [value, at]));
   const acceptedAt: number[] = [];
   const furthest: number[] = [];
@@ -135,7 +152,7 @@ function orderOf(values: readonly number[], accepted: [number, Edit][]): Order {
     acceptedAt.push(edit.acceptedAt);
     furthest.push(last);
   }
-  return { values, position, acceptedAt, furthest };
+  return { values, position, begunBy: begun, acceptedAt, furthest };
 }
 
 /** An edit that began after another was accepted stands behind it. */
@@ -159,31 +176,59 @@ function readViolations(
   order: Order | undefined,
   edits: ReadonlyMap<number, Edit>,
 ): Violation[] {
-  const { entity, endedAt: at, values, leastLength, completeFrom } = read;
-  const violations: Violation[] = [];
-  const say = (kind: Violation['kind'], what: string): number => violations.push({ kind, entity, at, what });
+  if (order === undefined) return [];
+  return [
+    ...(isBeginning(read, order) ? [] : contentViolations(read, order, edits)),
+    ...floorViolations(read, order),
+  ];
+}
 
-  if (new Set(values).size < values.length) say('duplicated edit', `shows ${values.join(' ')}`);
+/** Whether a list is what most are, a beginning of the order with nothing wrong in it. */
+function isBeginning({ values, endedAt }: ListRead, order: Order): boolean {
+  return (
+    (order.begunBy[values.length - 1] ?? Number.NEGATIVE_INFINITY) <= endedAt &&
+    values.every((value, index) => value === order.values[index])
+  );
+}
+
+function contentViolations(
+  { entity, endedAt: at, values }: ListRead,
+  order: Order,
+  edits: ReadonlyMap<number, Edit>,
+): Violation[] {
+  const violations: Violation[] = [];
+  if (new Set(values).size < values.length) {
+    violations.push({ kind: 'duplicated edit', entity, at, what: `shows ${values.join(' ')}` });
+  }
   for (const value of values) {
     const edit = edits.get(value);
-    if (edit?.entity !== entity || edit.isRefused || edit.invokedAt > at) {
-      say('unknown edit', `shows ${value}, which ${edit?.isRefused ? 'was refused' : 'nobody had added'}`);
-    }
+    if (edit?.entity === entity && !edit.isRefused && edit.invokedAt <= at) continue;
+    const what = `shows ${value}, which ${edit?.isRefused ? 'was refused' : 'nobody had added'}`;
+    violations.push({ kind: 'unknown edit', entity, at, what });
   }
-  if (order === undefined) return violations;
   if (values.some((value, index) => value !== order.values[index])) {
     const positions = values.map((value) => order.position.get(value) ?? -1);
     const isInOrder = positions.every((position, index) => position > (positions[index - 1] ?? -1));
-    const shown = `shows ${values.join(' ')} of ${order.values.join(' ')}`;
-    say(isInOrder ? 'lost edit' : 'reordered edits', shown);
+    const what = `shows ${values.join(' ')} of ${order.values.join(' ')}`;
+    violations.push({ kind: isInOrder ? 'lost edit' : 'reordered edits', entity, at, what });
   }
+  return violations;
+}
+
+function floorViolations(
+  { entity, endedAt: at, values, leastLength, completeFrom }: ListRead,
+  order: Order,
+): Violation[] {
+  const violations: Violation[] = [];
   if (values.length < leastLength) {
-    say('non-monotonic read', `shows ${values.length} edits after ${leastLength} were seen`);
+    const what = `shows ${values.length} edits after ${leastLength} were seen`;
+    violations.push({ kind: 'non-monotonic read', entity, at, what });
   }
   const known = countBelow(order.acceptedAt, completeFrom);
   const needed = known === 0 ? -1 : (order.furthest[known - 1] ?? -1);
   if (needed >= values.length) {
-    say('lost edit', `shows ${values.length} edits, but more were accepted before`);
+    const what = `shows ${values.length} edits, but more were accepted before`;
+    violations.push({ kind: 'lost edit', entity, at, what });
   }
   return violations;
 }
