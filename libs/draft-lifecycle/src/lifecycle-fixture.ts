@@ -121,6 +121,7 @@ export async function lifecycleFixture() {
   const as = (principal: Principal) => callOf(principal);
 
   return {
+    as,
     context,
     handlers,
     prisma,
@@ -133,8 +134,8 @@ export async function lifecycleFixture() {
       await run();
       return [...statements];
     },
-    async create(body: unknown = GOOD_BODY, principal = OWNER): Promise<Shown> {
-      return shown(await handlers.CreateDraft({ body: bytes(body) }, as(principal)));
+    async create(body: unknown = GOOD_BODY, principal = OWNER, creationKey = NO_KEY): Promise<Shown> {
+      return shown(await handlers.CreateDraft({ body: bytes(body), creationKey }, as(principal)));
     },
     async update(id: string, body: unknown, ifRevision = 0, principal = OWNER): Promise<Shown> {
       const request = { id, body: bytes(body), ifRevision: String(ifRevision) };
@@ -185,6 +186,7 @@ export async function lifecycleFixture() {
   };
 }
 
+const NO_KEY = Buffer.alloc(0);
 const FIRST_INSTANT = '2026-01-01T00:00:00.000Z';
 
 export interface Shown {

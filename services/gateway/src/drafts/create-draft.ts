@@ -5,7 +5,7 @@ import type { Endpoint } from '../http/endpoint.ts';
 export function createDraft(deps: EntityDeps): Endpoint {
   return async (call) => {
     const { document } = await deps.clients.lifecycle[deps.kind].createDraft(
-      { body: call.rawBody },
+      { body: call.rawBody, creationKey: call.creationKey },
       call.principal,
     );
     const reply = entityReply(201, document, deps, call);

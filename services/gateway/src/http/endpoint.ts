@@ -18,6 +18,8 @@ export interface Call {
   rawBody: Buffer;
   /** The undecoded body, for routes that take bytes. */
   bytes: Readable;
+  /** Names what a keyed request creates, for services that make it only once; empty without a key. */
+  creationKey: Buffer;
   principal: Principal;
   /** Scheme, host and path that links start with, without a slash at the end. */
   baseUrl: string;

@@ -1,7 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { type Authenticate, requireCredentials } from '../caller.ts';
 import type { AnswerOnce } from '../idempotency/answer-once.ts';
-import { keyedRequest } from '../idempotency/idempotency-key.ts';
+import { creationKey, keyedRequest } from '../idempotency/idempotency-key.ts';
 import { isEntityPath } from '../public-answers/entity-path.ts';
 import type { PublicAnswers } from '../public-answers/public-answers.ts';
 import { chooseMediaType } from './accept.ts';
@@ -53,6 +53,7 @@ export function serveRoute(route: Route, deps: ServeRouteDeps): RequestHandler {
       body: undefined,
       rawBody: Buffer.alloc(0),
       bytes: request,
+      creationKey: Buffer.alloc(0),
       principal,
       baseUrl,
       signal,
@@ -64,6 +65,7 @@ export function serveRoute(route: Route, deps: ServeRouteDeps): RequestHandler {
     if (route.method === 'POST') {
       const keyed = keyedRequest(request.headers, { ...call, body: call.rawBody });
       if (keyed !== undefined) {
+        call.creationKey = creationKey(keyed);
         const execute = () => answer(route, call, deps.answers);
         const kept = () => keepAnswer(execute, call, { mediaType, requestId: idOf(response) });
         sendKept(response, await deps.answerOnce(keyed, kept));

@@ -35,6 +35,11 @@ export function keyedRequest(
   };
 }
 
+/** The same for every execution of one keyed request, and for no other. */
+export function creationKey({ hash, fingerprint }: KeyedRequest): Buffer {
+  return Buffer.from(digest(Buffer.from(hash), Buffer.from(fingerprint)));
+}
+
 export interface AskedFor {
   method: string;
   path: string;

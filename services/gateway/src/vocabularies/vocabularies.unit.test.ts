@@ -16,6 +16,7 @@ function callOf(params: Record<string, string>, query = ''): Call {
     body: undefined,
     rawBody: Buffer.alloc(0),
     bytes: Readable.from([]),
+    creationKey: Buffer.alloc(0),
     principal: anonymous('request'),
     baseUrl: 'http://here',
     signal: new AbortController().signal,
