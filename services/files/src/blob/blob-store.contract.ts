@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
-import type { BlobStore } from './blob-store.ts';
+import type { AppendOptions, BlobStore, ListedBlob } from './blob-store.ts';
 
 const ROOMY = { maxBytes: 1_000_000_000 };
 
@@ -14,11 +14,21 @@ async function* failing(...parts: string[]) {
   throw new Error('the source broke');
 }
 
-async function idsIn(store: BlobStore): Promise<string[]> {
+const PART: Omit<AppendOptions, 'from'> = {
+  durableEvery: Number.POSITIVE_INFINITY,
+  onDurable: async () => {},
+  beforeWrite: () => {},
+};
+
+const appended = (totalBytes: number) => ({ totalBytes, brokenBy: undefined });
+
+async function idsOf(listed: AsyncIterable<ListedBlob>): Promise<string[]> {
   const ids: string[] = [];
-  for await (const { id } of store.list()) ids.push(id);
+  for await (const { id } of listed) ids.push(id);
   return ids.sort();
 }
+
+const idsIn = (store: BlobStore): Promise<string[]> => idsOf(store.list());
 
 /** Every backend's test file calls this with a way to make a fresh, empty store. */
 export function describeBlobStore(backend: string, makeStore: () => Promise<BlobStore>): void {
@@ -111,10 +121,101 @@ export function describeBlobStore(backend: string, makeStore: () => Promise<Blob
       expect(texts).toEqual(ids);
     });
 
+    test('takes an object in parts, and gives it when it is complete', async () => {
+      const store = await makeStore();
+      const id = randomUUID();
+      expect(await store.append(id, chunks('hello '), { ...PART, from: 0 })).toEqual(appended(6));
+      await expect(store.open(id)).rejects.toThrow();
+      expect(await store.append(id, chunks('wor', 'ld\n'), { ...PART, from: 6 })).toEqual(appended(12));
+      await store.complete(id);
+      await store.complete(id);
+      expect(await text((await store.open(id)).stream())).toBe('hello world\n');
+      expect(await idsOf(store.listIncomplete())).toEqual([]);
+    });
+
+    test('completes an object without bytes', async () => {
+      const store = await makeStore();
+      const id = randomUUID();
+      await store.append(id, chunks(), { ...PART, from: 0 });
+      await store.complete(id);
+      expect(await text((await store.open(id)).stream())).toBe('');
+    });
+
+    test('drops what was written behind the bytes that an object is said to have', async () => {
+      const store = await makeStore();
+      const id = randomUUID();
+      await store.append(id, chunks('hello there, you'), { ...PART, from: 0 });
+      await store.append(id, chunks('!'), { ...PART, from: 5 });
+      await store.complete(id);
+      expect(await text((await store.open(id)).stream())).toBe('hello!');
+    });
+
+    test('keeps what came before a source broke, and says why it ended', async () => {
+      const store = await makeStore();
+      const id = randomUUID();
+      expect(await store.append(id, failing('ab', 'c'), { ...PART, from: 0 })).toEqual({
+        totalBytes: 3,
+        brokenBy: new Error('the source broke'),
+      });
+      await store.append(id, chunks('d'), { ...PART, from: 3 });
+      await store.complete(id);
+      expect(await text((await store.open(id)).stream())).toBe('abcd');
+    });
+
+    test('tells, while more is coming, how much is durable', async () => {
+      const store = await makeStore();
+      const told: number[] = [];
+      const parts = Array.from({ length: 10 }, () => randomBytes(1_048_576));
+      const outcome = await store.append(randomUUID(), chunks(...parts), {
+        ...PART,
+        from: 0,
+        durableEvery: 4_194_304,
+        onDurable: async (totalBytes) => void told.push(totalBytes),
+      });
+      expect([outcome, told]).toEqual([appended(10_485_760), [4_194_304, 8_388_608]]);
+    });
+
+    test('writes nothing more for a writer that may not', async () => {
+      const store = await makeStore();
+      const id = randomUUID();
+      await store.append(id, chunks('abc'), { ...PART, from: 0 });
+      const beforeWrite = () => {
+        throw new Error('not yours');
+      };
+      await expect(store.append(id, chunks('xyz'), { ...PART, from: 3, beforeWrite })).rejects.toThrow(
+        'not yours',
+      );
+      await store.complete(id);
+      expect(await text((await store.open(id)).stream())).toBe('abc');
+    });
+
+    test('adds nothing to an object that has fewer bytes than it should', async () => {
+      const store = await makeStore();
+      const id = randomUUID();
+      await store.append(id, chunks('abc'), { ...PART, from: 0 });
+      await expect(store.append(id, chunks('x'), { ...PART, from: 4 })).rejects.toThrow(
+        '3 bytes instead of 4',
+      );
+      await expect(store.append(randomUUID(), chunks('x'), { ...PART, from: 1 })).rejects.toThrow();
+      await expect(store.complete(randomUUID())).rejects.toThrow();
+    });
+
+    test('lists incomplete objects, and removes them once or twice', async () => {
+      const store = await makeStore();
+      const [first, second] = [randomUUID(), randomUUID()];
+      for (const id of [first, second]) await store.append(id, chunks(id), { ...PART, from: 0 });
+      await store.removeIncomplete(first);
+      await store.removeIncomplete(first);
+      expect(await idsOf(store.listIncomplete())).toEqual([second]);
+      expect(await idsIn(store)).toEqual([]);
+    });
+
     test.each(['../../etc/passwd', 'a', '', '..'])('has no object named %j', async (name) => {
       const store = await makeStore();
       await expect(store.write(name, chunks('x'), ROOMY)).rejects.toThrow('UUID');
       await expect((async () => store.open(name))()).rejects.toThrow('UUID');
+      const appending = store.append(name, chunks('x'), { ...PART, from: 0 });
+      await expect(appending).rejects.toThrow('UUID');
     });
 
     test('is ready when it is fresh', async () => {

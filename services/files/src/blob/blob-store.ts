@@ -28,6 +28,25 @@ export interface ListedBlob {
   storedAt: Date;
 }
 
+/** How bytes are added to an object that comes in parts. */
+export interface AppendOptions {
+  /** How many bytes it has; whatever was written behind them is dropped. */
+  from: number;
+  /** How many bytes may come before those are made durable that have. */
+  durableEvery: number;
+  /** Called, while more is coming, with the bytes of the whole that would survive a power cut. */
+  onDurable(totalBytes: number): Promise<void>;
+  /** Called before each write; when it throws, nothing more is written. */
+  beforeWrite(): void;
+}
+
+export interface Appended {
+  /** Bytes of the whole that would survive a power cut. */
+  totalBytes: number;
+  /** What the source threw, when it did not end by itself. */
+  brokenBy: unknown;
+}
+
 /** Where bytes are kept. Objects are named by UUIDs, written once and never changed. */
 export interface BlobStore {
   /**
@@ -40,6 +59,20 @@ export interface BlobStore {
    * @throws what the source threw
    */
   write(id: string, source: AsyncIterable<Uint8Array>, options: { maxBytes: number }): Promise<StoredBytes>;
+  /**
+   * Adds to an incomplete object, which is made with its first bytes; one writer at a time. A source that breaks leaves
+   * what had come.
+   *
+   * @throws ServiceError `insufficient_storage`: the store is full; what was told as durable stays
+   * @throws Error when there are fewer bytes than it is said to have
+   */
+  append(id: string, source: AsyncIterable<Uint8Array>, options: AppendOptions): Promise<Appended>;
+  /** Turns an incomplete object into a stored one, durably; once or again. @throws Error when there is neither */
+  complete(id: string): Promise<void>;
+  /** An incomplete object that is not there is removed already. */
+  removeIncomplete(id: string): Promise<void>;
+  /** All incomplete objects, in no order, with the time of the last write. */
+  listIncomplete(): AsyncIterable<ListedBlob>;
   /** @throws Error when there is no such object */
   open(id: string): Promise<OpenBlob>;
   /** An object that is not there is removed already. */

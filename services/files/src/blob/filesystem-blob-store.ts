@@ -2,33 +2,54 @@ import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { access, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { failpoint } from '@kr/failpoint';
 import { ServiceError } from '@kr/service-error';
 import { fileTooLarge } from '../file-errors.ts';
-import type { BlobStore, ByteRange, ListedBlob, OpenBlob, StoredBytes } from './blob-store.ts';
+import { appendToFile } from './append-to-file.ts';
+import type {
+  Appended,
+  AppendOptions,
+  BlobStore,
+  ByteRange,
+  ListedBlob,
+  OpenBlob,
+  StoredBytes,
+} from './blob-store.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-const WRITE_BUFFER_BYTES = 1_048_576;
 const READ_CHUNK_BYTES = { min: 65_536, max: 1_048_576 };
 
+const NEW_OR_OLD = constants.O_RDWR | constants.O_CREAT;
+
+const AT_ONCE: AppendOptions = {
+  from: 0,
+  durableEvery: Number.POSITIVE_INFINITY,
+  onDurable: async () => {},
+  beforeWrite: () => {},
+};
+
 /**
- * Objects as files: `objects/ab/cd/<uuid>` below a folder, and `tmp/<uuid>` while they are written, on one file
- * system. A write is: new temporary file, bytes, fsync, rename, fsync of the folder.
+ * Objects as files: `objects/ab/cd/<uuid>` below a folder, and until then `tmp/<uuid>` while one request writes them
+ * or `incomplete/<uuid>` while they come in parts, on one file system. A write is: new temporary file, bytes, fsync,
+ * rename, fsync of the folder.
  */
 export async function filesystemBlobStore(folder: string): Promise<BlobStore> {
   const objects = join(folder, 'objects');
   const unfinished = join(folder, 'tmp');
   await mkdir(objects, { recursive: true });
+  const incomplete = join(folder, 'incomplete');
   await mkdir(unfinished, { recursive: true });
+  await mkdir(incomplete, { recursive: true });
   /** Folders that would survive a power cut; at most 65,536. */
   const durable = new Set<string>();
   let brokenBy: unknown;
 
-  const folderOf = (id: string) => {
+  const checked = (id: string) => {
     if (!UUID.test(id)) throw new Error('an object is named by a UUID');
-    return join(objects, id.slice(0, 2), id.slice(2, 4));
+    return id;
   };
+  const folderOf = (id: string) => join(objects, checked(id).slice(0, 2), id.slice(2, 4));
+  const incompleteOf = (id: string) => join(incomplete, checked(id));
 
   async function write(
     id: string,
@@ -50,7 +71,8 @@ export async function filesystemBlobStore(folder: string): Promise<BlobStore> {
         }
         await failpoint('files.write.inside');
       }
-      await pipeline(measured, file.createWriteStream({ flush: true, highWaterMark: WRITE_BUFFER_BYTES }));
+      const { brokenBy: broken } = await appendToFile(file, measured(), AT_ONCE).finally(() => file.close());
+      if (broken !== undefined) throw broken;
       await failpoint('files.sync.after');
       await moveDurably(temporary, target, id);
       return { sizeBytes, md5: hash.digest('hex') };
@@ -79,8 +101,46 @@ export async function filesystemBlobStore(folder: string): Promise<BlobStore> {
     }
   }
 
+  async function append(
+    id: string,
+    source: AsyncIterable<Uint8Array>,
+    options: AppendOptions,
+  ): Promise<Appended> {
+    const isNew = options.from === 0;
+    const file = await open(incompleteOf(id), isNew ? NEW_OR_OLD : 'r+', 0o600).catch(translated);
+    try {
+      if (isNew) await syncFolder(incomplete);
+      const { size } = await file.stat();
+      if (size < options.from) throw new Error(`object ${id} has ${size} bytes instead of ${options.from}`);
+      await file.truncate(options.from);
+      return await appendToFile(file, source, options);
+    } catch (error) {
+      if (isFailedSync(error)) brokenBy = error;
+      return translated(error);
+    } finally {
+      await file.close();
+    }
+  }
+
+  async function complete(id: string): Promise<void> {
+    const target = folderOf(id);
+    try {
+      await moveDurably(incompleteOf(id), target, id);
+    } catch (error) {
+      if (isFailedSync(error)) brokenBy = error;
+      if (propertyOf(error, 'code') !== 'ENOENT') throw error;
+      // Moved before; whoever did may have died before the folder was durable.
+      await access(join(target, id));
+      await syncFolder(target);
+    }
+  }
+
   return {
     write,
+    append,
+    complete,
+    removeIncomplete: async (id) => rm(incompleteOf(id), { force: true }),
+    listIncomplete: () => listFiles(incomplete),
     open: (id) => openFile(join(folderOf(id), id)),
     remove: async (id) => rm(join(folderOf(id), id), { force: true }),
     list: () => listFiles(objects),
@@ -143,18 +203,20 @@ async function syncFolder(path: string): Promise<void> {
 }
 
 function isFailedSync(error: unknown): boolean {
-  return (
-    error instanceof Error &&
-    'syscall' in error &&
-    (error.syscall === 'fsync' || error.syscall === 'fdatasync')
-  );
+  const syscall = propertyOf(error, 'syscall');
+  return syscall === 'fsync' || syscall === 'fdatasync';
 }
 
 function translated(error: unknown): never {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const code = propertyOf(error, 'code');
   if (code === 'ENOSPC' || code === 'EDQUOT')
     throw new ServiceError('insufficient_storage', 'There is not enough space to store the file.', {
       cause: error,
     });
   throw error;
+}
+
+/** What the system says of a failure beside its message. */
+function propertyOf(error: unknown, name: 'code' | 'syscall'): unknown {
+  return typeof error === 'object' && error !== null ? Reflect.get(error, name) : undefined;
 }

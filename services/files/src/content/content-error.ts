@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ERROR_KINDS, ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
+import { HttpRefusal } from './http-refusal.ts';
 
 /** Bytes of a refused upload that are read and dropped, so that its sender hears the answer. */
 const DRAIN_BYTES = 16_777_216;
@@ -12,14 +13,38 @@ export function respondError(
   response: ServerResponse,
   logger: Logger,
 ): void {
-  const error = ServiceError.from(thrown);
-  if (error.kind === 'internal')
+  const error = thrown instanceof HttpRefusal ? thrown : ServiceError.from(thrown);
+  if (error instanceof ServiceError && error.kind === 'internal')
     logger.error({ err: error.cause ?? error, method: request.method }, 'request failed');
   // A body that ends early must never look complete.
   if (response.headersSent) return void response.destroy();
-  const { http: status } = ERROR_KINDS[error.kind];
-  sendError(response, status, error.message, error);
+  sendRefusal(response, error);
   drain(request);
+}
+
+/** Answers a request whose body is still coming, and reads no more of it. */
+export function breakOff(
+  request: IncomingMessage,
+  response: ServerResponse,
+  reason: ServiceError | HttpRefusal,
+): void {
+  response.once('finish', () => request.destroy());
+  response.setHeader('connection', 'close');
+  sendRefusal(response, reason);
+}
+
+export function stalled(): HttpRefusal {
+  return new HttpRefusal(408, 'The upload made no progress.');
+}
+
+function sendRefusal(response: ServerResponse, refusal: ServiceError | HttpRefusal): void {
+  if (refusal instanceof ServiceError) {
+    sendError(response, ERROR_KINDS[refusal.kind].http, refusal.message, refusal);
+    return;
+  }
+  const { status, message, code, headers } = refusal;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  sendError(response, status, message, code === undefined ? {} : { code });
 }
 
 export function sendError(

@@ -1,23 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { failpoint } from '@kr/failpoint';
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
-import type { BlobStore, StoredBytes } from '../blob/blob-store.ts';
-import { type ChangeBucketDeps, changeBucket, checkChangeable } from '../buckets/change-bucket.ts';
-import type { Dimensions, FileEntry } from '../file-entry.ts';
+import type { StoredBytes } from '../blob/blob-store.ts';
+import { checkChangeable } from '../buckets/change-bucket.ts';
+import type { FileEntry } from '../file-entry.ts';
 import { fileEntryJson } from '../file-entry-json.ts';
-import { fileTooLarge, lengthMismatch, noSuchFile } from '../file-errors.ts';
-import { findEntry } from '../store/entry-store.ts';
-import type { Database, Tx } from '../store/prisma.ts';
-import { sendError } from './content-error.ts';
+import { fileTooLarge, lengthMismatch } from '../file-errors.ts';
+import type { Database } from '../store/prisma.ts';
+import { type AttachContentDeps, attachContent, findPending } from './attach-content.ts';
+import { breakOff, stalled } from './content-error.ts';
 import type { ContentPath } from './content-path.ts';
-import { imageDimensions, isMeasured } from './image-dimensions.ts';
-import { mimetypeOf } from './media-type.ts';
 import { type ProgressLimits, watchProgress } from './watch-progress.ts';
 
-export interface PutContentDeps extends ChangeBucketDeps {
+export interface PutContentDeps extends AttachContentDeps {
   database: Database;
-  blobs: BlobStore;
   maxFileBytes: number;
   progress: ProgressLimits;
   logger: Logger;
@@ -39,7 +35,7 @@ export function putContent(deps: PutContentDeps) {
     if (declaredBytes !== undefined && declaredBytes > deps.maxFileBytes)
       throw fileTooLarge(deps.maxFileBytes);
     await checkChangeable(deps, path.entityId);
-    await getPending(deps.database, path);
+    await findPending(deps.database, path);
 
     const objectId = deps.newId();
     if (request.headers.expect !== undefined) response.writeContinue();
@@ -47,7 +43,7 @@ export function putContent(deps: PutContentDeps) {
     let entry: FileEntry;
     try {
       if (declaredBytes !== undefined && stored.sizeBytes !== declaredBytes) throw lengthMismatch();
-      entry = await attach(deps, path, objectId, stored);
+      entry = await attachContent(deps, path, { objectId, ...stored });
     } catch (error) {
       // After any other failure the row may exist all the same: then only the sweep may judge.
       if (error instanceof ServiceError) await discard(deps, objectId);
@@ -79,61 +75,6 @@ function receive(
   response: ServerResponse,
   objectId: string,
 ): Promise<StoredBytes> {
-  const giveUp = () => {
-    response.once('finish', () => request.destroy());
-    response.setHeader('connection', 'close');
-    sendError(response, 408, 'The upload made no progress.');
-  };
-  return blobs.write(objectId, watchProgress(request, progress, giveUp), { maxBytes: maxFileBytes });
-}
-
-/** The entry, if bytes may still be put into it. */
-async function getPending(db: Tx, { entityId, key }: ContentPath): Promise<FileEntry> {
-  const entry = await findEntry(db, entityId, key);
-  if (entry === undefined) throw noSuchFile(entityId, key);
-  if (entry.isCompleted)
-    throw new ServiceError('invalid', 'The file upload transfer failed, please try again.');
-  return entry;
-}
-
-async function attach(
-  deps: PutContentDeps,
-  path: ContentPath,
-  objectId: string,
-  { sizeBytes, md5 }: StoredBytes,
-): Promise<FileEntry> {
-  const { entityId, key } = path;
-  const mimetype = mimetypeOf(key);
-  const dimensions = await dimensionsOf(deps.blobs, objectId, mimetype);
-  const attached = await changeBucket(deps, entityId, async (tx): Promise<FileEntry> => {
-    // Minutes may have passed: the file may be gone, completed by another upload, or its draft published.
-    const entry = await getPending(tx, path);
-    const storedAt = deps.now();
-    const versionId = deps.newId();
-    await tx.storedObject.create({
-      data: { id: objectId, size: sizeBytes, md5, ...dimensions, createdAt: storedAt },
-    });
-    await tx.entry.update({
-      where: { entityId_key: { entityId, key } },
-      data: { objectId, versionId, mimetype },
-    });
-    await failpoint('files.attach.inside');
-    return { ...entry, content: { objectId, versionId, sizeBytes, md5, mimetype, storedAt, dimensions } };
-  });
-  await failpoint('files.attach.after');
-  return attached;
-}
-
-async function dimensionsOf(
-  blobs: BlobStore,
-  objectId: string,
-  mimetype: string,
-): Promise<Dimensions | null> {
-  if (!isMeasured(mimetype)) return null;
-  const blob = await blobs.open(objectId);
-  try {
-    return await imageDimensions(blob, mimetype);
-  } finally {
-    await blob.close();
-  }
+  const bytes = watchProgress(request, progress, () => breakOff(request, response, stalled()));
+  return blobs.write(objectId, bytes, { maxBytes: maxFileBytes });
 }

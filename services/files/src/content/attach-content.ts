@@ -1,0 +1,82 @@
+import { failpoint } from '@kr/failpoint';
+import { ServiceError } from '@kr/service-error';
+import type { BlobStore, StoredBytes } from '../blob/blob-store.ts';
+import { type ChangeBucketDeps, changeBucket } from '../buckets/change-bucket.ts';
+import type { Dimensions, FileEntry } from '../file-entry.ts';
+import { noSuchFile } from '../file-errors.ts';
+import { findEntry } from '../store/entry-store.ts';
+import type { Tx } from '../store/prisma.ts';
+import type { ContentPath } from './content-path.ts';
+import { imageDimensions, isMeasured } from './image-dimensions.ts';
+import { mimetypeOf } from './media-type.ts';
+
+export interface AttachContentDeps extends ChangeBucketDeps {
+  blobs: BlobStore;
+}
+
+/**
+ * Makes stored bytes the content of a pending entry, in place of those it had, in one short transaction that
+ * `alongside` may add to.
+ *
+ * @throws ServiceError
+ *   - `not_found`: no such file
+ *   - `invalid`: completed already
+ *   - what `changeBucket` and `alongside` throw
+ */
+export async function attachContent(
+  deps: AttachContentDeps,
+  path: ContentPath,
+  { objectId, sizeBytes, md5 }: StoredBytes & { objectId: string },
+  alongside: (tx: Tx) => Promise<void> = async () => {},
+): Promise<FileEntry> {
+  const { entityId, key } = path;
+  const mimetype = mimetypeOf(key);
+  const dimensions = await dimensionsOf(deps.blobs, objectId, mimetype);
+  const attached = await changeBucket(deps, entityId, async (tx): Promise<FileEntry> => {
+    // Minutes may have passed: the file may be gone, completed by another upload, or its draft published.
+    const entry = await findPending(tx, path);
+    const storedAt = deps.now();
+    const versionId = deps.newId();
+    await tx.storedObject.create({
+      data: { id: objectId, size: sizeBytes, md5, ...dimensions, createdAt: storedAt },
+    });
+    await tx.entry.update({
+      where: { entityId_key: { entityId, key } },
+      data: { objectId, versionId, mimetype },
+    });
+    await alongside(tx);
+    await failpoint('files.attach.inside');
+    return { ...entry, content: { objectId, versionId, sizeBytes, md5, mimetype, storedAt, dimensions } };
+  });
+  await failpoint('files.attach.after');
+  return attached;
+}
+
+/**
+ * The entry, if bytes may still be put into it.
+ *
+ * @throws ServiceError
+ *   - `not_found`: no such file
+ *   - `invalid`: completed already
+ */
+export async function findPending(db: Tx, { entityId, key }: ContentPath): Promise<FileEntry> {
+  const entry = await findEntry(db, entityId, key);
+  if (entry === undefined) throw noSuchFile(entityId, key);
+  if (entry.isCompleted)
+    throw new ServiceError('invalid', 'The file upload transfer failed, please try again.');
+  return entry;
+}
+
+async function dimensionsOf(
+  blobs: BlobStore,
+  objectId: string,
+  mimetype: string,
+): Promise<Dimensions | null> {
+  if (!isMeasured(mimetype)) return null;
+  const blob = await blobs.open(objectId);
+  try {
+    return await imageDimensions(blob, mimetype);
+  } finally {
+    await blob.close();
+  }
+}
