@@ -80,10 +80,13 @@ describe('publishing one thing at once', () => {
       const answers = await Promise.all(clients.map((client) => client.call('POST', link(main, 'publish'))));
       await ledger.quiet();
       const all = [main, ...resources];
+      // The draft of a resource lives elsewhere: who was let pass and then came too late opens one that ends in nothing.
+      const inVain = kind === 'records' ? ['ABORT_DONE'] : [];
+      const publications = await ledger.opened(all.map(({ id }) => id));
       expect({
         statuses: new Set(answers.map(({ status, text }) => (status === 202 ? status : text))),
         bodies: new Set(answers.map(({ text }) => text)).size,
-        publications: await ledger.opened(all.map(({ id }) => id)),
+        publications: publications.filter(({ state }) => !inVain.includes(state)),
         versions: await Promise.all(all.map(({ id }) => ledger.versionsOf(id))),
         publishers: await Promise.all(all.map(({ id }) => ledger.publishersOf(id))),
         announcements: await Promise.all(all.map(({ id }) => ledger.announcementsOf(id))),
