@@ -29,6 +29,8 @@ export interface FilesConfig {
   };
   /** Milliseconds that bytes without a reference are kept; far longer than a transaction may take. */
   sweepGraceMs: number;
+  /** Milliseconds after its latest bytes at which a resumable upload that is not finished is given up. */
+  uploadExpiryMs: number;
 }
 
 /** Pure: tests pass a literal. @throws ConfigError naming every problem found */
@@ -62,6 +64,11 @@ export function readConfig(env: Environment): FilesConfig {
       }),
     },
     sweepGraceMs: read.integer('SWEEP_GRACE_MS', { fallback: 86_400_000, min: 60_000, max: 31_536_000_000 }),
+    uploadExpiryMs: read.integer('UPLOAD_EXPIRY_MS', {
+      fallback: 604_800_000,
+      min: 1_000,
+      max: 31_536_000_000,
+    }),
   };
   read.done();
   return config;

@@ -31,6 +31,7 @@ export interface FilesContext {
   maxFileBytes: number;
   idleMs: number;
   progress: ProgressLimits;
+  uploadExpiryMs: number;
   /** Lets events out and closes connections. */
   close(): Promise<void>;
 }
@@ -72,6 +73,7 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
     maxFileBytes: limits.maxFileBytes,
     idleMs: limits.idleMs,
     progress: { idleMs: limits.idleMs, minBytesPerSecond: limits.minUploadBytesPerSecond },
+    uploadExpiryMs: config.uploadExpiryMs,
     close: async () => {
       publications.close();
       await relay.stop();

@@ -25,6 +25,7 @@ import { type Repeated, repeatedly } from './repeatedly.ts';
 import { sweepHistory } from './sweep/sweep-history.ts';
 import { sweepObjects } from './sweep/sweep-objects.ts';
 import { sweepOrphans } from './sweep/sweep-orphans.ts';
+import { sweepUploads } from './sweep/sweep-uploads.ts';
 
 export interface FilesService {
   grpcPort: number;
@@ -117,6 +118,7 @@ function startChores(context: FilesContext, graceMs: number): Repeated[] {
   return [
     repeatedly('settle old seals', SETTLE_EVERY_MS, () => settleOldSeals({ ...context, settle }), logger),
     repeatedly('sweep objects', SWEEP_EVERY_MS, () => sweepObjects(sweep), logger),
+    repeatedly('sweep uploads', SWEEP_EVERY_MS, () => sweepUploads(sweep), logger),
     repeatedly('sweep orphans', SWEEP_ORPHANS_EVERY_MS, () => sweepOrphans(sweep), logger),
     repeatedly('sweep history', SWEEP_EVERY_MS, () => sweepHistory(context), logger),
   ];

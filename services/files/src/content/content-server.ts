@@ -4,12 +4,13 @@ import type { Duplex } from 'node:stream';
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import type { FileAccess, OpenTicket } from '../open-ticket.ts';
+import { type AnswerTusDeps, answerTus, tusCapabilities } from '../tus/answer-tus.ts';
 import { respondError, sendError } from './content-error.ts';
-import { type ContentPath, contentPath } from './content-path.ts';
+import { type BytesPath, bytesPath } from './content-path.ts';
 import { type GetContentDeps, getContent } from './get-content.ts';
 import { type PutContentDeps, putContent } from './put-content.ts';
 
-export interface ContentServerDeps extends PutContentDeps, GetContentDeps {
+export interface ContentServerDeps extends PutContentDeps, GetContentDeps, AnswerTusDeps {
   openTicket: OpenTicket;
   logger: Logger;
 }
@@ -20,30 +21,47 @@ export interface ContentServer {
   stop(graceMs: number): Promise<void>;
 }
 
-type Respond = (request: IncomingMessage, response: ServerResponse, path: ContentPath) => Promise<void>;
+type Respond = (request: IncomingMessage, response: ServerResponse, path: BytesPath) => Promise<void>;
+
+interface Route {
+  /** What the ticket must allow; nobody needs one to learn what the server can do. */
+  access: FileAccess | 'none';
+  respond: Respond;
+}
 
 /** The byte plane: files by HTTP, allowed by the ticket in the header `kr-ticket`. */
 export async function startContentServer(
   deps: ContentServerDeps,
   { host, port }: { host: string; port: number },
 ): Promise<ContentServer> {
-  const get = { access: 'read', respond: getContent(deps) } as const;
-  const routes: Readonly<Record<string, { access: FileAccess; respond: Respond }>> = {
+  const get: Route = { access: 'read', respond: getContent(deps) };
+  const tus: Route = { access: 'write', respond: answerTus(deps) };
+  const contentRoutes: Readonly<Record<string, Route>> = {
     GET: get,
     HEAD: get,
     PUT: { access: 'write', respond: putContent(deps) },
   };
+  const options: Route = { access: 'none', respond: tusCapabilities(deps) };
+  const routesOf = ({ face, uploadId }: BytesPath): Readonly<Record<string, Route>> => {
+    if (face === 'content') return contentRoutes;
+    return uploadId === undefined
+      ? { OPTIONS: options, POST: tus }
+      : { OPTIONS: options, HEAD: tus, PATCH: tus, DELETE: tus };
+  };
 
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     try {
-      const path = contentPath(request.url ?? '');
+      const path = bytesPath(request.url ?? '');
+      const routes = routesOf(path);
       const route = routes[request.method ?? ''];
       if (route === undefined) {
         response.setHeader('allow', Object.keys(routes).join(', '));
         return sendError(response, 405, 'The method is not allowed for the requested URL.');
       }
-      const ticket = deps.openTicket(headerOf(request, 'kr-ticket'), route.access);
-      if (ticket.entityId !== path.entityId) throw new ServiceError('forbidden', 'Permission denied.');
+      if (route.access !== 'none') {
+        const ticket = deps.openTicket(headerOf(request, 'kr-ticket'), route.access);
+        if (ticket.entityId !== path.entityId) throw new ServiceError('forbidden', 'Permission denied.');
+      }
       await route.respond(request, response, path);
     } catch (error) {
       if (isGone(request, response)) return deps.logger.debug({ err: error }, 'transfer broken off');

@@ -40,6 +40,11 @@ export async function findEntry(db: Tx, entityId: string, key: string): Promise<
   return rows.map(toEntry)[0];
 }
 
+/** Holds an entry's row, if there is one, until the transaction ends. */
+export async function lockEntry(tx: Tx, entityId: string, key: string): Promise<void> {
+  await tx.$queryRaw`select from entry where entity_id = ${entityId} and key = ${key} for update`;
+}
+
 function toEntry(row: EntryRow): FileEntry {
   return {
     entityId: row.entity_id,

@@ -93,6 +93,7 @@ export async function startFilesUnderTest(
       ...limits,
     },
     sweepGraceMs: 86_400_000,
+    uploadExpiryMs: 604_800_000,
   };
   // Tests provoke errors; set this to `error` to see why an answer is `internal`.
   const logger = createLogger('files', process.stderr);

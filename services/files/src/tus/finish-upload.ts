@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto';
+import { type AttachContentDeps, attachContent } from '../content/attach-content.ts';
+import type { RunningHashes } from './running-hashes.ts';
+import type { Upload } from './upload.ts';
+import { uploadInUse } from './upload-errors.ts';
+import type { UploadLease } from './upload-lease.ts';
+import { saveFinished } from './upload-store.ts';
+
+export interface FinishUploadDeps extends AttachContentDeps {
+  hashes: RunningHashes;
+}
+
+/**
+ * Makes the bytes of a complete upload the content of its entry. Safe to repeat after a crash between any two steps.
+ *
+ * @throws ServiceError as `attachContent` does
+ */
+export async function finishUpload(
+  deps: FinishUploadDeps,
+  upload: Upload,
+  lease: UploadLease,
+): Promise<Upload> {
+  const { id, entityId, key, receivedBytes } = upload;
+  await deps.blobs.complete(id);
+  const md5 = await md5Of(deps, upload);
+  await attachContent(
+    deps,
+    { entityId, key },
+    { objectId: id, sizeBytes: receivedBytes, md5 },
+    async (tx) => {
+      const held = { id, leaseHolder: lease.holder, finishedAt: deps.now() };
+      if (!(await saveFinished(tx, held))) throw uploadInUse();
+    },
+  );
+  deps.hashes.forget(id);
+  return { ...upload, isFinished: true };
+}
+
+/** As it was computed while the bytes came, where one process has seen them all; else they are read once more. */
+async function md5Of(
+  { blobs, hashes }: Pick<FinishUploadDeps, 'blobs' | 'hashes'>,
+  { id, receivedBytes }: Upload,
+): Promise<string> {
+  const known = hashes.after(id, receivedBytes);
+  if (known !== undefined) return known.digest('hex');
+  const blob = await blobs.open(id);
+  const hash = createHash('md5');
+  for await (const chunk of blob.stream()) hash.update(chunk);
+  return hash.digest('hex');
+}

@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto';
+import { ServiceError } from '@kr/service-error';
+import type { BlobStore } from '../blob/blob-store.ts';
+import type { Database } from '../store/prisma.ts';
+import type { RunningHashes } from './running-hashes.ts';
+import type { Upload } from './upload.ts';
+import type { UploadChecksum } from './upload-checksum.ts';
+import { checksumMismatch, noSuchUpload, uploadInUse, uploadTooLarge } from './upload-errors.ts';
+import type { UploadLease } from './upload-lease.ts';
+import { findUpload, saveReceived } from './upload-store.ts';
+
+export interface ReceiveBytesDeps {
+  database: Database;
+  blobs: BlobStore;
+  hashes: RunningHashes;
+  now: () => Date;
+  maxFileBytes: number;
+  uploadExpiryMs: number;
+}
+
+/** How much a crash may cost of one long request, in bytes. */
+const SAVE_EVERY_BYTES = 33_554_432;
+
+/**
+ * Adds the body of one request to an upload. What has come is kept when the body breaks off; with a checksum it is all
+ * or nothing. Gives the upload as it is then.
+ *
+ * @throws ServiceError
+ *   - `too_large` (`upload_too_large`)
+ *   - `insufficient_storage`
+ *   - `conflict` (`upload_in_use`): another request has taken it over
+ *   - `not_found`: it is gone
+ * @throws HttpRefusal 460: not what the checksum says
+ * @throws what the body threw
+ */
+export async function receiveBytes(
+  deps: ReceiveBytesDeps,
+  upload: Upload,
+  {
+    body,
+    checksum,
+    lease,
+  }: { body: AsyncIterable<Uint8Array>; checksum: UploadChecksum | undefined; lease: UploadLease },
+): Promise<Upload> {
+  const { id, receivedBytes: from } = upload;
+  const md5 = deps.hashes.after(id, from);
+  const check = checksum && createHash(checksum.algorithm);
+  const maxBytes = upload.lengthBytes ?? deps.maxFileBytes;
+  async function* counted() {
+    let total = from;
+    for await (const chunk of body) {
+      total += chunk.length;
+      if (total > maxBytes) throw uploadTooLarge(maxBytes);
+      md5?.update(chunk);
+      check?.update(chunk);
+      yield chunk;
+    }
+  }
+  const save = async (receivedBytes: number): Promise<Upload> => {
+    const expiresAt = new Date(deps.now().getTime() + deps.uploadExpiryMs);
+    if (await saveReceived(deps.database, { id, leaseHolder: lease.holder, receivedBytes, expiresAt }))
+      return { ...upload, receivedBytes, expiresAt };
+    throw (await findUpload(deps.database, id)) === undefined ? noSuchUpload() : uploadInUse();
+  };
+
+  const { totalBytes, brokenBy } = await deps.blobs.append(id, counted(), {
+    from,
+    durableEvery: checksum === undefined ? SAVE_EVERY_BYTES : Number.POSITIVE_INFINITY,
+    onDurable: async (bytes) => void (await save(bytes)),
+    beforeWrite: lease.assertHeld,
+  });
+  const isRefused = brokenBy instanceof ServiceError;
+  if (isRefused || (brokenBy !== undefined && checksum !== undefined)) throw brokenBy;
+  if (checksum !== undefined && check?.digest().equals(checksum.digest) === false) throw checksumMismatch();
+  const grown = await save(totalBytes);
+  deps.hashes.keep(id, totalBytes, md5);
+  if (brokenBy !== undefined) throw brokenBy;
+  return grown;
+}

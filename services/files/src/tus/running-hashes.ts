@@ -1,0 +1,31 @@
+import { createHash, type Hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+
+/** The md5 of uploads as far as they have come, kept from one request to the next of the same process. */
+export interface RunningHashes {
+  /** A copy of the hash of the first bytes of an upload; undefined where this process has not seen them all. */
+  after(id: string, receivedBytes: number): Hash | undefined;
+  keep(id: string, receivedBytes: number, hash: Hash | undefined): void;
+  forget(id: string): void;
+}
+
+const MOST = 1_000;
+
+/** Of the latest uploads; the bytes of others are read once more when they are complete. */
+export function runningHashes(): RunningHashes {
+  const known = new LRUCache<string, { hash: Hash; receivedBytes: number }>({ max: MOST });
+  return {
+    after: (id, receivedBytes) => {
+      if (receivedBytes === 0) return createHash('md5');
+      const found = known.get(id);
+      return found?.receivedBytes === receivedBytes ? found.hash.copy() : undefined;
+    },
+    keep: (id, receivedBytes, hash) => {
+      if (hash === undefined) known.delete(id);
+      else known.set(id, { hash, receivedBytes });
+    },
+    forget: (id) => {
+      known.delete(id);
+    },
+  };
+}

@@ -1,0 +1,148 @@
+import type { Database, Tx } from '../store/prisma.ts';
+import type { Upload } from './upload.ts';
+
+interface UploadRow {
+  id: string;
+  entity_id: string;
+  key: string;
+  length: bigint | null;
+  received: bigint;
+  metadata: string;
+  expires_at: Date;
+  finished_at: Date | null;
+}
+
+export async function findUpload(db: Tx, id: string): Promise<Upload | undefined> {
+  const rows = await db.$queryRaw<UploadRow[]>`
+    select id, entity_id, key, length, received, metadata, expires_at, finished_at from upload
+    where id = ${id}::uuid`;
+  return rows.map(toUpload)[0];
+}
+
+function toUpload(row: UploadRow): Upload {
+  return {
+    id: row.id,
+    entityId: row.entity_id,
+    key: row.key,
+    lengthBytes: row.length === null ? null : Number(row.length),
+    receivedBytes: Number(row.received),
+    metadata: row.metadata,
+    expiresAt: row.expires_at,
+    isFinished: row.finished_at !== null,
+  };
+}
+
+export interface NewUpload extends Omit<Upload, 'receivedBytes' | 'isFinished'> {
+  createdAt: Date;
+  /** Who may write to it from the first moment, and for how many milliseconds. */
+  leaseHolder: string;
+  leaseMs: number;
+}
+
+/** Begins an upload in place of the one that the entry had, whose id is given back. The entry's row is held. */
+export async function replaceUpload(tx: Tx, upload: NewUpload): Promise<string | undefined> {
+  const { id, entityId, key, lengthBytes, metadata, createdAt, expiresAt, leaseHolder, leaseMs } = upload;
+  const replaced = await tx.$queryRaw<{ id: string }[]>`
+    delete from upload where entity_id = ${entityId} and key = ${key} returning id`;
+  await tx.$executeRaw`
+    insert into upload (id, entity_id, key, length, metadata, created_at, expires_at, lease_holder, lease_until)
+    values (${id}::uuid, ${entityId}, ${key}, ${lengthBytes}::bigint, ${metadata}, ${createdAt}, ${expiresAt},
+      ${leaseHolder}::uuid, now() + ${leaseMs}::integer * interval '1 millisecond')`;
+  return replaced[0]?.id;
+}
+
+/** What only who holds the lease may do; false when it is lost, and then nothing has changed. */
+export async function saveReceived(
+  db: Tx,
+  { id, leaseHolder, receivedBytes, expiresAt }: Held & { receivedBytes: number; expiresAt: Date },
+): Promise<boolean> {
+  const changed = await db.$executeRaw`
+    update upload set received = ${receivedBytes}::bigint, expires_at = ${expiresAt}
+    where id = ${id}::uuid and lease_holder = ${leaseHolder}::uuid`;
+  return changed === 1;
+}
+
+/** As `saveReceived`. */
+export async function saveLength(
+  db: Tx,
+  { id, leaseHolder, lengthBytes }: Held & { lengthBytes: number },
+): Promise<boolean> {
+  const changed = await db.$executeRaw`
+    update upload set length = ${lengthBytes}::bigint
+    where id = ${id}::uuid and lease_holder = ${leaseHolder}::uuid and length is null`;
+  return changed === 1;
+}
+
+/** As `saveReceived`. */
+export async function saveFinished(
+  db: Tx,
+  { id, leaseHolder, finishedAt }: Held & { finishedAt: Date },
+): Promise<boolean> {
+  const changed = await db.$executeRaw`
+    update upload set finished_at = ${finishedAt}
+    where id = ${id}::uuid and lease_holder = ${leaseHolder}::uuid and received = length`;
+  return changed === 1;
+}
+
+export async function deleteUpload(db: Tx, id: string): Promise<void> {
+  await db.$executeRaw`delete from upload where id = ${id}::uuid`;
+}
+
+export interface Held {
+  id: string;
+  leaseHolder: string;
+}
+
+/** Takes a lease that nobody holds, or whose time is over; by the clock of the database, which all writers share. */
+export async function takeLease(
+  db: Database,
+  { id, leaseHolder, leaseMs }: Held & { leaseMs: number },
+): Promise<boolean> {
+  const changed = await db.$executeRaw`
+    update upload set lease_holder = ${leaseHolder}::uuid, is_wanted = false,
+      lease_until = now() + ${leaseMs}::integer * interval '1 millisecond'
+    where id = ${id}::uuid and (lease_holder is null or lease_until < now())`;
+  return changed === 1;
+}
+
+/** Tells the holder that somebody waits; false when there is no such upload. */
+export async function wantLease(db: Database, id: string): Promise<boolean> {
+  return (await db.$executeRaw`update upload set is_wanted = true where id = ${id}::uuid`) === 1;
+}
+
+export async function renewLease(
+  db: Database,
+  { id, leaseHolder, leaseMs }: Held & { leaseMs: number },
+): Promise<'held' | 'wanted' | 'lost'> {
+  const [row] = await db.$queryRaw<{ is_wanted: boolean }[]>`
+    update upload set lease_until = now() + ${leaseMs}::integer * interval '1 millisecond'
+    where id = ${id}::uuid and lease_holder = ${leaseHolder}::uuid
+    returning is_wanted`;
+  if (row === undefined) return 'lost';
+  return row.is_wanted ? 'wanted' : 'held';
+}
+
+export async function releaseLease(db: Database, { id, leaseHolder }: Held): Promise<void> {
+  await db.$executeRaw`
+    update upload set lease_holder = null, lease_until = null, is_wanted = false
+    where id = ${id}::uuid and lease_holder = ${leaseHolder}::uuid`;
+}
+
+const BATCH = 500;
+
+/** Deletes the rows of uploads whose time is over and to which nobody writes; gives the ids of a batch of them. */
+export async function deleteExpired(db: Database, at: Date): Promise<{ id: string; isFinished: boolean }[]> {
+  return db.$queryRaw<{ id: string; isFinished: boolean }[]>`
+    delete from upload where id in (
+      select id from upload where expires_at <= ${at} and (lease_until is null or lease_until < now())
+      limit ${BATCH} for update skip locked)
+    returning id, finished_at is not null as "isFinished"`;
+}
+
+/** Which of the ids are uploads. */
+export async function knownUploads(db: Database, ids: readonly string[]): Promise<Set<string>> {
+  const rows = await db.$queryRaw<
+    { id: string }[]
+  >`select id from upload where id = any(${[...ids]}::uuid[])`;
+  return new Set(rows.map(({ id }) => id));
+}
