@@ -1,31 +1,23 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type FreshDatabase, freshDatabase } from '@kr/testbed';
-import { Pool } from 'pg';
-import { ONE_PLAN, type RawSql, statementNames, withQuickReads } from './index.ts';
+import { Client, Pool } from 'pg';
+import { ONE_PLAN, quickDatabase, type SqlDatabase, statementNames } from './index.ts';
 
 let database: FreshDatabase;
 let pool: Pool;
-/** The statements that were left to the client. */
-let left: string[];
-let quick: RawSql<unknown>;
+let quick: SqlDatabase;
 
 beforeAll(async () => {
   database = await freshDatabase();
+  const setup = new Pool({ connectionString: database.url });
+  await setup.query('create table kept (n int primary key)');
+  await setup.end();
 });
 afterAll(() => database.drop());
 beforeEach(() => {
   pool = new Pool({ connectionString: database.url, max: 1, options: ONE_PLAN });
   pool.on('error', () => undefined);
-  left = [];
-  const client: RawSql<unknown> = {
-    $queryRawUnsafe: async <Rows>(sql: string) => {
-      left.push(sql);
-      return [] as Rows;
-    },
-    $executeRawUnsafe: async () => 0,
-    $transaction: async (run) => run('a transaction'),
-  };
-  quick = withQuickReads(client, pool, statementNames());
+  quick = quickDatabase(pool, statementNames());
 });
 
 describe('a quick read', () => {
@@ -58,16 +50,92 @@ describe('a quick read', () => {
     await pool.end();
   });
 
-  test('that Postgres refuses throws what Postgres says, and is not repeated', async () => {
+  test('that Postgres refuses throws what Postgres says', async () => {
     await expect(quick.$queryRawUnsafe('select 1 / $1::int', 0)).rejects.toMatchObject({ code: '22012' });
-    expect(left).toEqual([]);
     await pool.end();
   });
 
-  test('whose connections are lost is left to the client', async () => {
+  test('that finds its connection gone takes another one', async () => {
+    const [own] = await quick.$queryRawUnsafe<{ pid: number }[]>('select pg_backend_pid() as pid');
+    const killer = new Client({ connectionString: database.url });
+    await killer.connect();
+    await killer.query('select pg_terminate_backend($1, 5000)', [own?.pid]);
+    await killer.end();
+    await expect(quick.$queryRawUnsafe('select 1 as one')).resolves.toEqual([{ one: 1 }]);
     await pool.end();
-    await quick.$queryRawUnsafe('select 1');
-    expect(left).toEqual(['select 1']);
+  });
+});
+
+describe('a quick transaction', () => {
+  const kept = async () => {
+    const rows = await quick.$queryRawUnsafe<{ n: number }[]>('select n from kept order by n');
+    return rows.map(({ n }) => n);
+  };
+  const keep = (sql: Pick<SqlDatabase, '$executeRawUnsafe'>, n: number) =>
+    sql.$executeRawUnsafe('insert into kept (n) values ($1::int)', n);
+  beforeEach(() => quick.$executeRawUnsafe('delete from kept'));
+  afterEach(() => pool.end());
+
+  test('keeps all that it wrote and says how many rows it changed', async () => {
+    const counts = await quick.$transaction(async (tx) => [await keep(tx, 1), await keep(tx, 2)]);
+    expect([counts, await kept()]).toEqual([
+      [1, 1],
+      [1, 2],
+    ]);
+  });
+
+  test('that throws leaves nothing, and its connection to the next', async () => {
+    const failed = quick.$transaction(async (tx) => {
+      await keep(tx, 3);
+      throw new RangeError('enough');
+    });
+    await expect(failed).rejects.toThrow(new RangeError('enough'));
+    expect(await kept()).toEqual([]);
+  });
+
+  test('never counts as done when one of its statements failed, caught or not', async () => {
+    const swallowing = quick.$transaction(async (tx) => {
+      await keep(tx, 4);
+      await keep(tx, 4).catch(() => undefined);
+    });
+    await expect(swallowing).rejects.toThrow('cannot be committed');
+    expect(await kept()).toEqual([]);
+  });
+
+  test.each<[when: string, before: boolean]>([
+    ['before its work', true],
+    ['before it commits', false],
+  ])('whose connection is cut %s fails as something transient, and the next one works', async (_, before) => {
+    const cut = quick.$transaction(async (tx) => {
+      if (!before) await keep(tx, 5);
+      await tx.$queryRawUnsafe('select pg_terminate_backend(pg_backend_pid())').catch(() => undefined);
+      if (before) await keep(tx, 5);
+    });
+    const failure = await cut.catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: expect.stringMatching(/^(ECONNRESET|ECONNREFUSED|57P01)$/) });
+    expect(await kept()).toEqual([]);
+  });
+
+  test('that lasts too long is cut, and the database undoes it', async () => {
+    const long = quick.$transaction(
+      async (tx) => {
+        await keep(tx, 6);
+        await tx.$queryRawUnsafe('select pg_sleep(60)::text');
+      },
+      { timeout: 50 },
+    );
+    const failure = await long.catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: expect.stringMatching(/^(ECONNRESET|ECONNREFUSED|57P01)$/) });
+    expect(await kept()).toEqual([]);
+  });
+
+  test('without a database is something transient', async () => {
+    const nowhere = quickDatabase(
+      new Pool({ connectionString: 'postgresql://x:y@127.0.0.1:1/z' }),
+      statementNames(),
+    );
+    const failure = await nowhere.$transaction(async () => undefined).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: expect.stringMatching(/^(ECONNRESET|ECONNREFUSED|57P01)$/) });
   });
 });
 

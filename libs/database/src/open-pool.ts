@@ -7,6 +7,7 @@ export function openPool(databaseUrl: URL): Pool {
     connectionString: databaseUrl.href,
     max: 10,
     idleTimeoutMillis: 10_000,
+    connectionTimeoutMillis: 5_000,
     options: `-c statement_timeout=5s -c lock_timeout=3s -c idle_in_transaction_session_timeout=10s ${ONE_PLAN}`,
   });
 }

@@ -1,7 +1,8 @@
+import type { SqlDatabase } from '@kr/database';
 import { assertRevision } from '@kr/draft-lifecycle';
 import { failpoint } from '@kr/failpoint';
-import { type Database, SHORT_TRANSACTION, type Tx } from '../store/prisma.ts';
-import { publicationOf } from '../store/publication-row.ts';
+import { insertPublication, type NewPublication, runningPublication } from '../store/insert-publication.ts';
+import type { Tx } from '../store/prisma.ts';
 import type { PublicationTimes } from '../store/publication-store.ts';
 import { resourceIdsOf } from '../store/resource-store.ts';
 import type { PackageVersion } from './package-version.ts';
@@ -23,7 +24,7 @@ export interface PublishWish {
 }
 
 export interface BeginDeps {
-  readonly database: Database;
+  readonly database: SqlDatabase;
   readonly times: PublicationTimes;
   now(): Date;
   newId(): string;
@@ -39,60 +40,53 @@ export function beginPackage(deps: BeginDeps, packageId: string, wish: PublishWi
     assertRevision(wish.ifRevision, locked);
     if (locked.lockedBy !== null) return { kind: 'joined', publicationId: locked.lockedBy };
     const resourceIds = await resourcesToPublish(tx, packageId, locked.isEdit);
-    const row = await tx.publication.create({
-      data: {
-        ...newRow(deps, id, wish.requestedBy),
-        subject: 'package',
-        entityId: packageId,
-        packageParentId: locked.parentId,
-        resourceIds,
-        participants: participantsOf(resourceIds),
-        snapshot: { package: { id: packageId, revision: locked.revision }, resources: resourceIds },
-      },
+    const publication = await insertPublication(tx, {
+      ...ownedFrom(deps),
+      id,
+      subject: 'package',
+      entityId: packageId,
+      packageParentId: locked.parentId,
+      resourceIds,
+      participants: participantsOf(resourceIds),
+      snapshot: { package: { id: packageId, revision: locked.revision }, resources: resourceIds },
+      requestedBy: wish.requestedBy,
     });
+    if (publication === undefined)
+      throw new Error(`${packageId} is published without its draft being locked`);
     await failpoint('publish.begin.inside');
-    return { kind: 'opened', publication: publicationOf(row) };
-  }, SHORT_TRANSACTION);
+    return { kind: 'opened', publication };
+  });
 }
 
 /** What is published with a package version; the resources of a published one were, and stay as they are. */
-export async function resourcesToPublish(
-  sql: Database | Tx,
-  packageId: string,
-  isEdit: boolean,
-): Promise<string[]> {
+export async function resourcesToPublish(sql: Tx, packageId: string, isEdit: boolean): Promise<string[]> {
   return isEdit ? [] : resourceIdsOf(sql, packageId);
 }
 
 /** T1 for a resource alone: its draft lives elsewhere and is locked when it is prepared. */
 export async function beginRecord(deps: BeginDeps, recordId: string, wish: PublishWish): Promise<Begun> {
-  const [row] = await deps.database.publication.createManyAndReturn({
-    data: {
-      ...newRow(deps, deps.newId(), wish.requestedBy),
-      subject: 'record',
-      entityId: recordId,
-      resourceIds: [recordId],
-      participants: participantsOf([recordId]),
-      snapshot: { resources: [recordId], ...(wish.ifRevision !== 0 && { ifRevision: wish.ifRevision }) },
-    },
-    skipDuplicates: true,
+  const publication = await insertPublication(deps.database, {
+    ...ownedFrom(deps),
+    id: deps.newId(),
+    subject: 'record',
+    entityId: recordId,
+    packageParentId: null,
+    resourceIds: [recordId],
+    participants: participantsOf([recordId]),
+    snapshot: { resources: [recordId], ...(wish.ifRevision !== 0 && { ifRevision: wish.ifRevision }) },
+    requestedBy: wish.requestedBy,
   });
-  if (row !== undefined) return { kind: 'opened', publication: publicationOf(row) };
-  const running = await deps.database.publication.findFirst({
-    where: { entityId: recordId, state: 'PREPARING' },
-    select: { id: true },
-  });
+  if (publication !== undefined) return { kind: 'opened', publication };
+  const running = await runningPublication(deps.database, recordId);
   // None: the one that was in the way has just been decided.
-  return running === null ? beginRecord(deps, recordId, wish) : { kind: 'joined', publicationId: running.id };
+  return running === undefined
+    ? beginRecord(deps, recordId, wish)
+    : { kind: 'joined', publicationId: running };
 }
 
-function newRow({ now, times }: BeginDeps, id: string, requestedBy: string) {
+function ownedFrom({ now, times }: BeginDeps): Pick<NewPublication, 'createdAt' | 'leaseUntil' | 'deadline'> {
   const createdAt = now();
   return {
-    id,
-    requestedBy,
-    state: 'PREPARING',
-    epoch: 1,
     createdAt,
     leaseUntil: new Date(createdAt.getTime() + times.leaseMs),
     deadline: new Date(createdAt.getTime() + times.deadlineMs),

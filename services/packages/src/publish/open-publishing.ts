@@ -25,8 +25,8 @@ export interface Publishing {
 
 export function openPublishing(context: PackagesContext, config: PackagesConfig['publish']): Publishing {
   const { database, lifecycle, observed, now } = context;
-  const ownVersion = packageVersion(database, lifecycle);
-  const storeDeps = { database, packageVersion: ownVersion, times: config };
+  const ownVersion = packageVersion(lifecycle.database, lifecycle);
+  const storeDeps = { database: lifecycle.database, packageVersion: ownVersion, times: config };
   const decisions = failingDecisions(decisionStore(storeDeps));
   const coordinator = startCoordinator(
     {
@@ -41,7 +41,13 @@ export function openPublishing(context: PackagesContext, config: PackagesConfig[
     },
     config,
   );
-  const begin = { database, times: config, now, newId: () => uuidv7(), packageVersion: ownVersion };
+  const begin = {
+    database: lifecycle.database,
+    times: config,
+    now,
+    newId: () => uuidv7(),
+    packageVersion: ownVersion,
+  };
 
   return {
     publish: {

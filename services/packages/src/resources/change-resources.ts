@@ -51,12 +51,12 @@ function holderOf({ parent, published }: Entity, resourceIds: readonly string[])
 }
 
 async function nextRevision(tx: Tx, packageId: string, at: Date): Promise<number> {
-  const { revision } = await tx.draft.update({
-    where: { id: packageId },
-    data: { revision: { increment: 1 }, updatedAt: at },
-    select: { revision: true },
-  });
-  return Number(revision);
+  const [row] = await tx.$queryRawUnsafe<{ revision: bigint }[]>(
+    'update draft set revision = revision + 1, updated_at = $2::timestamptz where id = $1 returning revision',
+    packageId,
+    at.toISOString(),
+  );
+  return Number(row?.revision);
 }
 
 function eventOf({ id, parentId, revision, ids, restrictedIds, accessJson }: VersionNews) {

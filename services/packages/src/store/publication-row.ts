@@ -1,30 +1,16 @@
-import type { Publication as Row } from '../gen/prisma/client.ts';
-import type { Participant, Publication, PublicationState, Refusal } from '../publish/publication.ts';
+import type { Publication } from '../publish/publication.ts';
 
-/** The row as the saga knows it; the columns are constrained to these words by the database. */
-export function publicationOf(row: Row): Publication {
-  return {
-    id: row.id,
-    subject: row.subject as Publication['subject'],
-    entityId: row.entityId,
-    packageParentId: row.packageParentId,
-    state: row.state as PublicationState,
-    epoch: row.epoch,
-    leaseUntil: row.leaseUntil,
-    deadline: row.deadline,
-    resourceIds: row.resourceIds,
-    publishedIds: row.publishedIds,
-    participants: row.participants as Participant[],
-    applied: row.applied as Participant[],
-    decidedAt: row.decidedAt,
-    refusal: row.refusal as Refusal | null,
-    requestedBy: row.requestedBy,
-    ...ifRevisionOf(row.snapshot),
-  };
+/** A row with the names that the saga has for its columns; the database holds the columns to the saga's words. */
+export interface PublicationRow extends Omit<Publication, 'ifRevision'> {
+  readonly ifRevision: number | null;
 }
 
-function ifRevisionOf(snapshot: Row['snapshot']): Pick<Publication, 'ifRevision'> {
-  const isObject = typeof snapshot === 'object' && snapshot !== null && !Array.isArray(snapshot);
-  const ifRevision = isObject ? snapshot['ifRevision'] : undefined;
-  return typeof ifRevision === 'number' ? { ifRevision } : {};
+export const PUBLICATION_COLUMNS = `
+  id, subject, entity_id as "entityId", package_parent_id as "packageParentId", state, epoch,
+  lease_until as "leaseUntil", deadline, resource_ids as "resourceIds", published_ids as "publishedIds",
+  participants, applied, decided_at as "decidedAt", refusal, requested_by as "requestedBy",
+  (snapshot ->> 'ifRevision')::int as "ifRevision"`;
+
+export function publicationOf({ ifRevision, ...row }: PublicationRow): Publication {
+  return ifRevision === null ? row : { ...row, ifRevision };
 }

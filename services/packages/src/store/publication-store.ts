@@ -1,11 +1,11 @@
+import type { SqlDatabase } from '@kr/database';
 import { failpoint } from '@kr/failpoint';
-import type { Prisma, Publication as Row } from '../gen/prisma/client.ts';
 import type { PackageVersion } from '../publish/package-version.ts';
 import type { Publication, Refusal } from '../publish/publication.ts';
 import type { PublicationLog } from '../publish/publish-ports.ts';
 import { OUT_OF_TIME } from '../publish/publish-saga.ts';
-import { type Database, SHORT_TRANSACTION, type Tx } from './prisma.ts';
-import { publicationOf } from './publication-row.ts';
+import type { Tx } from './prisma.ts';
+import { PUBLICATION_COLUMNS, type PublicationRow, publicationOf } from './publication-row.ts';
 
 export interface PublicationTimes {
   /** How long an owner may go without a sign of life, in milliseconds. */
@@ -15,7 +15,7 @@ export interface PublicationTimes {
 }
 
 export interface PublicationStoreDeps {
-  readonly database: Database;
+  readonly database: SqlDatabase;
   readonly packageVersion: PackageVersion;
   readonly times: PublicationTimes;
 }
@@ -27,80 +27,79 @@ const LONGEST_PAUSE_MS = 10_000;
 export function publicationStore({ database, packageVersion, times }: PublicationStoreDeps): PublicationLog {
   const lease = (now: Date) => new Date(now.getTime() + times.leaseMs);
 
-  const readOr = async (sql: Database | Tx, owned: Publication, changed: Row[]): Promise<Publication> => {
-    const row = changed[0] ?? (await sql.publication.findUnique({ where: { id: owned.id } }));
-    return row === null ? owned : publicationOf(row);
-  };
+  const readOr = async (sql: Tx, owned: Publication, changed?: Publication): Promise<Publication> =>
+    changed ?? (await readPublications(sql, [owned.id]))[0] ?? owned;
 
   return {
     async renew(owned, now) {
-      const changed = await database.publication.updateManyAndReturn({
-        where: { id: owned.id, state: 'PREPARING', epoch: owned.epoch },
-        data: { epoch: owned.epoch + 1, leaseUntil: lease(now) },
-      });
-      return readOr(database, owned, changed);
+      const renewed = await changed(
+        database,
+        `update publication set epoch = epoch + 1, lease_until = $3::timestamptz
+         where id = $1::uuid and state = 'PREPARING' and epoch = $2::int`,
+        owned.id,
+        owned.epoch,
+        lease(now).toISOString(),
+      );
+      return readOr(database, owned, renewed);
     },
 
     commit(owned, publishedIds, manifests, now) {
       return database.$transaction(async (tx) => {
-        const changed = await tx.publication.updateManyAndReturn({
-          where: { id: owned.id, state: 'PREPARING', epoch: owned.epoch },
-          data: {
-            state: 'COMMITTED',
-            publishedIds: [...publishedIds],
-            decidedAt: now,
-            leaseUntil: lease(now),
-          },
-        });
-        const row = await readOr(tx, owned, changed);
-        if (changed.length > 0 && row.subject === 'package') {
-          await packageVersion.publish(tx, row, manifests);
-        }
+        const committed = await changed(
+          tx,
+          `update publication
+           set state = 'COMMITTED', published_ids = $3::text[], decided_at = $4::timestamptz,
+               lease_until = $5::timestamptz
+           where id = $1::uuid and state = 'PREPARING' and epoch = $2::int`,
+          owned.id,
+          owned.epoch,
+          publishedIds,
+          now.toISOString(),
+          lease(now).toISOString(),
+        );
+        if (committed?.subject === 'package') await packageVersion.publish(tx, committed, manifests);
         await failpoint('publish.commit.inside');
-        return row;
-      }, SHORT_TRANSACTION);
+        return readOr(tx, owned, committed);
+      });
     },
 
     abort(owned, refusal, now) {
       return database.$transaction(async (tx) => {
-        const changed = await abortPreparing(
-          tx,
-          { id: owned.id, epoch: owned.epoch },
-          refusal,
-          now,
-          lease(now),
-        );
-        const row = await readOr(tx, owned, changed);
-        if (changed.length > 0 && row.subject === 'package') await packageVersion.unlock(tx, row);
+        const aborted = await abortPreparing(tx, owned, refusal, now, lease(now));
+        if (aborted?.subject === 'package') await packageVersion.unlock(tx, aborted);
         await failpoint('publish.abort.inside');
-        return row;
-      }, SHORT_TRANSACTION);
+        return readOr(tx, owned, aborted);
+      });
     },
 
     async read(publicationId) {
-      const row = await database.publication.findUnique({ where: { id: publicationId } });
-      return row === null ? undefined : publicationOf(row);
+      const [row] = await readPublications(database, [publicationId]);
+      return row;
     },
 
-    async finish(publication, now) {
-      const isCommitted = publication.state === 'COMMITTED';
-      await database.publication.updateMany({
-        where: { id: publication.id, state: publication.state },
-        data: {
-          state: isCommitted ? 'DONE' : 'ABORT_DONE',
-          applied: [...publication.participants],
-          settledAt: now,
-        },
-      });
+    async finish({ id, state, participants }, now) {
+      await database.$executeRawUnsafe(
+        `update publication set state = $3, applied = $4::text[], settled_at = $5::timestamptz
+         where id = $1::uuid and state = $2`,
+        id,
+        state,
+        state === 'COMMITTED' ? 'DONE' : 'ABORT_DONE',
+        participants,
+        now.toISOString(),
+      );
     },
 
     async postpone(publication, applied, now) {
       const undeliveredMs = now.getTime() - (publication.decidedAt ?? now).getTime();
       const pauseMs = Math.min(Math.max(undeliveredMs, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS);
-      await database.publication.updateMany({
-        where: { id: publication.id, epoch: publication.epoch },
-        data: { applied: [...applied], leaseUntil: new Date(now.getTime() + pauseMs) },
-      });
+      await database.$executeRawUnsafe(
+        `update publication set applied = $3::text[], lease_until = $4::timestamptz
+         where id = $1::uuid and epoch = $2::int`,
+        publication.id,
+        publication.epoch,
+        applied,
+        new Date(now.getTime() + pauseMs).toISOString(),
+      );
     },
 
     check: (publication, manifests) => packageVersion.check(publication, manifests),
@@ -118,90 +117,94 @@ export interface Decisions {
 }
 
 export function decisionStore({ database, packageVersion, times }: PublicationStoreDeps): Decisions {
+  const abortOverdue = abortingOverdue(database, packageVersion);
   return {
     async settleOverdue(publicationIds, now) {
-      const rows = await database.publication.findMany({ where: { id: { in: [...publicationIds] } } });
+      const publications = await readPublications(database, publicationIds);
       return Promise.all(
-        rows.map(async (row) => {
-          const isOverdue = row.state === 'PREPARING' && row.deadline < now && row.leaseUntil < now;
-          return isOverdue ? abortOverdue(database, packageVersion, row, now) : publicationOf(row);
+        publications.map(async (one) => {
+          const isOverdue = one.state === 'PREPARING' && one.deadline < now && one.leaseUntil < now;
+          return isOverdue ? abortOverdue(one, now) : one;
         }),
       );
     },
 
     async bury(publicationIds, now) {
-      await database.publication.createMany({
-        data: publicationIds.map((id) => ({
-          id,
-          subject: 'record',
-          entityId: '',
-          state: 'ABORT_DONE',
-          epoch: 1,
-          leaseUntil: now,
-          deadline: now,
-          resourceIds: [],
-          participants: [],
-          snapshot: {},
-          requestedBy: '',
-          createdAt: now,
-          decidedAt: now,
-          settledAt: now,
-        })),
-        skipDuplicates: true,
-      });
+      await database.$executeRawUnsafe(
+        `insert into publication
+           (id, subject, entity_id, state, epoch, lease_until, deadline, resource_ids, participants, snapshot,
+            requested_by, created_at, decided_at, settled_at)
+         select id, 'record', '', 'ABORT_DONE', 1, $2::timestamptz, $2::timestamptz, '{}', '{}', '{}', '',
+            $2::timestamptz, $2::timestamptz, $2::timestamptz
+         from unnest($1::uuid[]) as id
+         on conflict do nothing`,
+        publicationIds,
+        now.toISOString(),
+      );
     },
 
     async claim(limit, now) {
-      const until = new Date(now.getTime() + times.leaseMs);
-      const claimed = await database.$queryRaw<{ id: string }[]>`
-        update publication set epoch = epoch + 1, lease_until = ${until}
-        where id in (
-          select id from publication
-          where state in ('PREPARING', 'COMMITTED', 'ABORTED') and lease_until < ${now}
-          order by lease_until limit ${limit} for update skip locked
-        )
-        returning id`;
-      if (claimed.length === 0) return [];
-      await failpoint('publish.claim.after');
-      const rows = await database.publication.findMany({
-        where: { id: { in: claimed.map(({ id }) => id) } },
-      });
+      const rows = await database.$queryRawUnsafe<PublicationRow[]>(
+        `update publication set epoch = epoch + 1, lease_until = $2::timestamptz
+         where id in (
+           select id from publication
+           where state in ('PREPARING', 'COMMITTED', 'ABORTED') and lease_until < $1::timestamptz
+           order by lease_until limit $3::int for update skip locked
+         )
+         returning ${PUBLICATION_COLUMNS}`,
+        now.toISOString(),
+        new Date(now.getTime() + times.leaseMs).toISOString(),
+        limit,
+      );
       return rows.map(publicationOf);
     },
   };
 }
 
 /** Written before it is answered: an answer alone could be overtaken by a commit. */
-async function abortOverdue(
-  database: Database,
-  packageVersion: PackageVersion,
-  row: Row,
-  now: Date,
-): Promise<Publication> {
-  return database.$transaction(async (tx) => {
-    const [aborted] = await abortPreparing(tx, { id: row.id, epoch: row.epoch }, OUT_OF_TIME, now, now);
-    if (aborted === undefined)
-      return publicationOf(await tx.publication.findUniqueOrThrow({ where: { id: row.id } }));
-    const publication = publicationOf(aborted);
-    if (publication.subject === 'package') await packageVersion.unlock(tx, publication);
-    return publication;
-  }, SHORT_TRANSACTION);
+function abortingOverdue(database: SqlDatabase, packageVersion: PackageVersion) {
+  return (overdue: Publication, now: Date): Promise<Publication> =>
+    database.$transaction(async (tx) => {
+      const aborted = await abortPreparing(tx, overdue, OUT_OF_TIME, now, now);
+      if (aborted?.subject === 'package') await packageVersion.unlock(tx, aborted);
+      const [row] = aborted === undefined ? await readPublications(tx, [overdue.id]) : [aborted];
+      return row ?? overdue;
+    });
+}
+
+async function readPublications(sql: Tx, ids: readonly string[]): Promise<Publication[]> {
+  const rows = await sql.$queryRawUnsafe<PublicationRow[]>(
+    `select ${PUBLICATION_COLUMNS} from publication where id = any($1::uuid[])`,
+    ids,
+  );
+  return rows.map(publicationOf);
 }
 
 function abortPreparing(
   tx: Tx,
-  owned: { id: string; epoch: number },
+  { id, epoch }: Pick<Publication, 'id' | 'epoch'>,
   refusal: Refusal,
   now: Date,
   leaseUntil: Date,
-): Promise<Row[]> {
-  return tx.publication.updateManyAndReturn({
-    where: { ...owned, state: 'PREPARING' },
-    data: {
-      state: 'ABORTED',
-      refusal: refusal as unknown as Prisma.InputJsonObject,
-      decidedAt: now,
-      leaseUntil,
-    },
-  });
+): Promise<Publication | undefined> {
+  return changed(
+    tx,
+    `update publication
+     set state = 'ABORTED', refusal = $3::jsonb, decided_at = $4::timestamptz, lease_until = $5::timestamptz
+     where id = $1::uuid and state = 'PREPARING' and epoch = $2::int`,
+    id,
+    epoch,
+    JSON.stringify(refusal),
+    now.toISOString(),
+    leaseUntil.toISOString(),
+  );
+}
+
+/** The row that a compare-and-set has changed. */
+async function changed(sql: Tx, update: string, ...values: unknown[]): Promise<Publication | undefined> {
+  const [row] = await sql.$queryRawUnsafe<PublicationRow[]>(
+    `${update} returning ${PUBLICATION_COLUMNS}`,
+    ...values,
+  );
+  return row === undefined ? undefined : publicationOf(row);
 }

@@ -1,13 +1,12 @@
-import type { Database, Tx } from './prisma.ts';
+import type { Tx } from './prisma.ts';
 
 /** The resources of one package version, in the order they were added. */
-export async function resourceIdsOf(sql: Database | Tx, packageId: string): Promise<string[]> {
-  const rows = await sql.packageResource.findMany({
-    where: { packageId },
-    orderBy: { position: 'asc' },
-    select: { resourceId: true },
-  });
-  return rows.map(({ resourceId }) => resourceId);
+export async function resourceIdsOf(sql: Tx, packageId: string): Promise<string[]> {
+  const rows = await sql.$queryRawUnsafe<{ resource_id: string }[]>(
+    'select resource_id from package_resource where package_id = $1 order by position',
+    packageId,
+  );
+  return rows.map((row) => row.resource_id);
 }
 
 /** Writes the list of a version whose draft is locked by the transaction; only what differs is touched. */
@@ -17,32 +16,34 @@ export async function replaceResourceIds(
   before: readonly string[],
   after: readonly string[],
 ): Promise<void> {
-  const gone = before.filter((id) => !after.includes(id));
-  const added = after.filter((id) => !before.includes(id));
+  const [held, wanted] = [new Set(before), new Set(after)];
+  const gone = before.filter((id) => !wanted.has(id));
+  const added = after.filter((id) => !held.has(id));
   if (gone.length > 0) {
-    await tx.packageResource.deleteMany({ where: { packageId, resourceId: { in: gone } } });
+    await tx.$executeRawUnsafe(
+      'delete from package_resource where package_id = $1 and resource_id = any($2::text[])',
+      packageId,
+      gone,
+    );
   }
   if (added.length === 0) return;
-  const last = await tx.packageResource.aggregate({ where: { packageId }, _max: { position: true } });
-  const start = (last._max.position ?? 0) + 1;
-  await tx.packageResource.createMany({
-    data: added.map((resourceId, index) => ({ packageId, resourceId, position: start + index })),
-  });
+  await tx.$executeRawUnsafe(
+    `insert into package_resource (package_id, resource_id, position)
+     select $1, id, place + (select coalesce(max(position), 0) from package_resource where package_id = $1)
+     from unnest($2::text[]) with ordinality as added (id, place)`,
+    packageId,
+    added,
+  );
 }
 
 /** The versions not yet published that hold one of these resources. */
 export async function draftsHolding(
-  sql: Database | Tx,
+  sql: Tx,
   resourceIds: readonly string[],
 ): Promise<{ packageId: string }[]> {
-  const rows = await sql.packageResource.findMany({
-    where: { resourceId: { in: [...resourceIds] } },
-    distinct: ['packageId'],
-    select: { packageId: true },
-  });
-  const drafts = await sql.version.findMany({
-    where: { id: { in: rows.map(({ packageId }) => packageId) }, visible: false },
-    select: { id: true },
-  });
-  return drafts.map(({ id }) => ({ packageId: id }));
+  return sql.$queryRawUnsafe(
+    `select id as "packageId" from version
+     where id in (select package_id from package_resource where resource_id = any($1::text[])) and not visible`,
+    resourceIds,
+  );
 }

@@ -3,6 +3,7 @@ import { findEntities, may, touchParents, transact, whyMissing } from '@kr/draft
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import type { RecordsContext } from '../context.ts';
+import { beginManagement } from '../store/management-store.ts';
 import { associationIssues } from './association-rules.ts';
 import { assertParentsUnlocked, lockParents } from './lock-parents.ts';
 
@@ -45,10 +46,7 @@ export function associateRecords(context: Pick<RecordsContext, 'lifecycle'>) {
       const parentIds = [...new Set(joining.map(({ parent }) => parent.id))];
       if (parentIds.length === 0) return;
       await assertParentsUnlocked(tx, parentIds);
-      await tx.parent.updateMany({
-        where: { id: { in: parentIds } },
-        data: { managedBy: packageParentId, managedAt: now, wasManaged: true },
-      });
+      await beginManagement(tx, parentIds, packageParentId, now);
       await touchParents(lifecycle, tx, parentIds);
     });
     return {};

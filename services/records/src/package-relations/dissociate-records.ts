@@ -3,6 +3,7 @@ import { findEntities, touchParents, transact, whyMissing } from '@kr/draft-life
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import type { RecordsContext } from '../context.ts';
+import { endManagement, versionsOf } from '../store/management-store.ts';
 import { isReadable } from './is-readable.ts';
 import { assertParentsUnlocked, lockParents } from './lock-parents.ts';
 
@@ -39,12 +40,9 @@ export function dissociateRecords({ lifecycle }: Pick<RecordsContext, 'lifecycle
       const parentIds = [...new Set(leaving.map(({ parent }) => parent.id))];
       if (parentIds.length === 0) return [];
       await assertParentsUnlocked(tx, parentIds);
-      await tx.parent.updateMany({
-        where: { id: { in: parentIds } },
-        data: { managedBy: null, managedAt: null },
-      });
+      await endManagement(tx, parentIds);
       await touchParents(lifecycle, tx, parentIds);
-      return tx.version.findMany({ where: { parentId: { in: parentIds } }, select: { id: true } });
+      return versionsOf(tx, parentIds);
     });
     // A draft that an earlier call let go may still be held, if that call was cut off.
     const drafts = [...entities.values()].filter(({ published }) => published === null);

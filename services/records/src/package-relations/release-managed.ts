@@ -1,5 +1,6 @@
 import { touchParents, transact } from '@kr/draft-lifecycle';
 import type { RecordsContext } from '../context.ts';
+import { endManagement } from '../store/management-store.ts';
 
 /** Lets all resources of a package that is gone stand by themselves. */
 export async function releaseManaged(
@@ -7,14 +8,13 @@ export async function releaseManaged(
   packageParentId: string,
 ): Promise<void> {
   await transact(lifecycle, async (tx) => {
-    const rows = await tx.$queryRaw<{ id: string }[]>`
-      select id from parent where managed_by = ${packageParentId} order by id for update`;
+    const rows = await tx.$queryRawUnsafe<{ id: string }[]>(
+      'select id from parent where managed_by = $1 order by id for update',
+      packageParentId,
+    );
     const parentIds = rows.map(({ id }) => id);
     if (parentIds.length === 0) return;
-    await tx.parent.updateMany({
-      where: { id: { in: parentIds } },
-      data: { managedBy: null, managedAt: null },
-    });
+    await endManagement(tx, parentIds);
     await touchParents(lifecycle, tx, parentIds);
   });
 }

@@ -1,14 +1,14 @@
-import { openPool, type RawSql, statementNames, withQuickReads } from '@kr/database';
+import { openPool, quickDatabase, type Sql, type SqlDatabase, statementNames } from '@kr/database';
 import { PrismaPg } from '@prisma/adapter-pg';
-import { type Prisma, PrismaClient } from '../gen/prisma/client.ts';
+import { PrismaClient } from '../gen/prisma/client.ts';
 
 export type Database = PrismaClient;
-export type Tx = Prisma.TransactionClient;
+export type Tx = Sql;
 
 export interface Databases {
   database: Database;
-  /** The same, quicker where it reads outside transactions. */
-  quick: RawSql<Tx>;
+  /** The same connections without the client's models. */
+  quick: SqlDatabase;
 }
 
 export function openDatabases(databaseUrl: URL): Databases {
@@ -16,7 +16,7 @@ export function openDatabases(databaseUrl: URL): Databases {
   const statementNameGenerator = statementNames();
   const adapter = new PrismaPg(pool, { statementNameGenerator, disposeExternalPool: true });
   const database = new PrismaClient({ adapter });
-  return { database, quick: withQuickReads<Tx>(database, pool, statementNameGenerator) };
+  return { database, quick: quickDatabase(pool, statementNameGenerator) };
 }
 
 export function openDatabase(databaseUrl: URL): Database {
