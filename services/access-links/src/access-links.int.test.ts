@@ -83,10 +83,12 @@ function ticketFor(parentId: string, changes: Partial<Ticket> = {}, key = TICKET
   return signTicket(ticket, key);
 }
 
+const NO_KEY = Buffer.alloc(0);
 const json = (body: unknown) => Buffer.from(JSON.stringify(body));
 
-async function create(parentId: string, body: unknown): Promise<AccessLink__Output> {
-  const { link } = await client.createLink({ ticket: ticketFor(parentId), body: json(body) }, caller);
+async function create(parentId: string, body: unknown, creationKey = NO_KEY): Promise<AccessLink__Output> {
+  const request = { ticket: ticketFor(parentId), body: json(body), creationKey };
+  const { link } = await client.createLink(request, caller);
   if (link === null) throw new Error('no link');
   return link;
 }
@@ -162,6 +164,26 @@ describe('access links', () => {
       await failure(client.revokeLink(again, caller)),
       await failure(change('parent', first.id, { permission: 'view' })),
     ]).toEqual([missing, missing, missing]);
+  });
+
+  test('are made once for a creation that is repeated, until they are revoked or a day has passed', async () => {
+    const key = Buffer.alloc(32, 'k');
+    const make = () => create('parent', { permission: 'view' }, key);
+    const made = await Promise.all(Array.from({ length: 8 }, make));
+    const [first] = made;
+    if (first === undefined) throw new Error('none was made');
+    expect([new Set(made.map(({ id }) => id)).size, await list('parent'), (await events()).length]).toEqual([
+      1,
+      [first],
+      1,
+    ]);
+
+    await client.revokeLink({ ticket: ticketFor('parent'), linkId: first.id }, caller);
+    const second = await make();
+    now = new Date(now.getTime() + 86_400_000);
+    const third = await make();
+    expect(new Set([first.id, second.id, third.id]).size).toBe(3);
+    expect(await make()).toEqual(third);
   });
 
   test('tell of themselves, without their token', async () => {
@@ -278,7 +300,7 @@ describe('access links', () => {
     const ticket = makeTicket();
     const body = json({ permission: 'edit' });
     const outcomes = [
-      await failure(client.createLink({ ticket, body }, caller)),
+      await failure(client.createLink({ ticket, body, creationKey: NO_KEY }, caller)),
       await failure(client.listLinks({ ticket }, caller)),
       await failure(client.readLink({ ticket, linkId: id }, caller)),
       await failure(client.changeLink({ ticket, linkId: id, body }, caller)),
@@ -309,7 +331,9 @@ describe('access links', () => {
       invalid('expires_at', 'Expiration date must be set to the future'),
     ],
   ])('are not made from a body that is %s', async (_, body, refusal) => {
-    expect(await failure(client.createLink({ ticket: ticketFor('parent'), body }, caller))).toEqual(refusal);
+    expect(
+      await failure(client.createLink({ ticket: ticketFor('parent'), body, creationKey: NO_KEY }, caller)),
+    ).toEqual(refusal);
     expect([await list('parent'), await events()]).toEqual([[], []]);
   });
 

@@ -10,20 +10,20 @@ import { toLinkMessage } from './link-message.ts';
 import { checkNewLink } from './link-rules.ts';
 
 /**
- * RPC CreateLink.
+ * RPC CreateLink. A repeated creation is answered with the link that it made, as it is.
  *
  * @throws ServiceError
  *   - `unauthenticated`, `forbidden`: the ticket does not let its bearer manage links
  *   - `invalid`: the body; one issue for each field
  */
 export function createLink(context: AccessLinksContext) {
-  return async ({ ticket, body }: CreateLinkRequest__Output): Promise<CreateLinkResponse> => {
+  return async ({ ticket, body, creationKey }: CreateLinkRequest__Output): Promise<CreateLinkResponse> => {
     const { parentId, userId } = context.openTicket(ticket);
     const createdAt = context.now();
     const { wish, issues } = checkNewLink(readLinkBody(body), createdAt);
     if (issues.length > 0) throw invalidLink(issues);
 
-    const link: Link = {
+    const wanted: Link = {
       linkId: context.newId(),
       parentId,
       ...wish,
@@ -32,9 +32,11 @@ export function createLink(context: AccessLinksContext) {
       keyId: context.mint.keyId,
       revision: 1n,
     };
-    await context.database.$transaction(async (tx) => {
-      await insertLink(tx, link, userId);
-      await appendEvents(tx, [linkEvent('created', link)]);
+    const key = creationKey.length === 0 ? undefined : new Uint8Array(creationKey);
+    const link = await context.database.$transaction(async (tx) => {
+      const made = await insertLink(tx, wanted, { createdBy: userId, key });
+      if (made === wanted) await appendEvents(tx, [linkEvent('created', made)]);
+      return made;
     });
     context.nudgeRelay();
     return { link: toLinkMessage(link, context.mint) };

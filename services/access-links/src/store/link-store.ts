@@ -2,9 +2,35 @@ import type { AccessLink } from '../gen/prisma/client.ts';
 import { type Link, PERMISSIONS } from '../link.ts';
 import type { Database, Tx } from './prisma.ts';
 
-export async function insertLink(tx: Tx, link: Link, createdBy: string | null): Promise<void> {
+/** How long a repeated creation is known, in milliseconds: as long as the gateway knows an idempotency key. */
+export const CREATION_KNOWN_MS = 24 * 60 * 60 * 1000;
+
+export interface Creation {
+  createdBy: string | null;
+  /** Undefined for one that cannot be repeated. */
+  key: Uint8Array<ArrayBuffer> | undefined;
+}
+
+/**
+ * Writes a new link, unless this creation has made one before that was not revoked.
+ *
+ * @returns the link that the creation made first: the same one, when it is not repeated
+ */
+export async function insertLink(tx: Tx, link: Link, { createdBy, key }: Creation): Promise<Link> {
   const { linkId, ...rest } = link;
-  await tx.accessLink.create({ data: { id: linkId, createdBy, ...rest } });
+  const data = { id: linkId, createdBy, ...rest };
+  if (key === undefined) {
+    await tx.accessLink.create({ data });
+    return link;
+  }
+  const longAgo = new Date(link.createdAt.getTime() - CREATION_KNOWN_MS);
+  const isOver = { OR: [{ createdAt: { lte: longAgo } }, { revokedAt: { not: null } }] };
+  await tx.accessLink.updateMany({ where: { creationKey: key, ...isOver }, data: { creationKey: null } });
+  const { count } = await tx.accessLink.createMany({
+    data: { ...data, creationKey: key },
+    skipDuplicates: true,
+  });
+  return count === 1 ? link : toLink(await tx.accessLink.findUniqueOrThrow({ where: { creationKey: key } }));
 }
 
 /** The links of a parent that are not revoked, oldest first. */

@@ -8,7 +8,7 @@ export function createLink(deps: EntityDeps): Endpoint {
   return async (call) => {
     const ticket = await authoriseLinks(deps, call);
     const { link } = await deps.clients.accessLinks.createLink(
-      { ticket, body: call.rawBody },
+      { ticket, body: call.rawBody, creationKey: call.creationKey },
       call.principal,
     );
     return json(201, linkReply(link));
