@@ -3,6 +3,7 @@ import type { FilesServiceDefinition } from './gen/knowledge/files/v1/FilesServi
 import type { IdentityServiceDefinition } from './gen/knowledge/identity/v1/IdentityService.ts';
 import type { LifecycleServiceDefinition } from './gen/knowledge/lifecycle/v1/LifecycleService.ts';
 import type { PackagesServiceDefinition } from './gen/knowledge/packages/v1/PackagesService.ts';
+import type { PublicationReportsServiceDefinition } from './gen/knowledge/packages/v1/PublicationReportsService.ts';
 import type { PublicationsServiceDefinition } from './gen/knowledge/packages/v1/PublicationsService.ts';
 import type { RecordsServiceDefinition } from './gen/knowledge/records/v1/RecordsService.ts';
 import type { SearchServiceDefinition } from './gen/knowledge/search/v1/SearchService.ts';
@@ -14,6 +15,7 @@ export interface Definitions {
   identity: IdentityServiceDefinition;
   lifecycle: LifecycleServiceDefinition;
   packages: PackagesServiceDefinition;
+  publicationReports: PublicationReportsServiceDefinition;
   publications: PublicationsServiceDefinition;
   records: RecordsServiceDefinition;
   search: SearchServiceDefinition;
@@ -26,6 +28,7 @@ export const definitions: Definitions = {
   identity: service('knowledge.identity.v1.IdentityService'),
   lifecycle: service('knowledge.lifecycle.v1.LifecycleService'),
   packages: service('knowledge.packages.v1.PackagesService'),
+  publicationReports: service('knowledge.packages.v1.PublicationReportsService'),
   publications: service('knowledge.packages.v1.PublicationsService'),
   records: service('knowledge.records.v1.RecordsService'),
   search: service('knowledge.search.v1.SearchService'),

@@ -26,8 +26,10 @@ import { listContextResources } from './package-context/list-context-resources.t
 import { updateContext } from './package-context/update-context.ts';
 import { updateDraft } from './package-context/update-draft.ts';
 import { forgetPublications } from './publish/forget-publications.ts';
+import { listPublications } from './publish/list-publications.ts';
 import { openPublishing, type Publishing } from './publish/open-publishing.ts';
 import { publish } from './publish/publish.ts';
+import { readPublication } from './publish/read-publication.ts';
 import { resolvePublications } from './publish/resolve-publications.ts';
 import { validate } from './publish/validate.ts';
 import { addResources } from './resources/add-resources.ts';
@@ -76,6 +78,10 @@ function publicationRpcs(
   };
 }
 
+function reportRpcs(context: PackagesContext): Handlers<Definitions['publicationReports']> {
+  return { ListPublications: listPublications(context), ReadPublication: readPublication(context) };
+}
+
 function lifecycleRpcs(context: PackagesContext): Handlers<Definitions['lifecycle']> {
   const handlers = lifecycleHandlers(context.lifecycle);
   return {
@@ -100,6 +106,7 @@ export async function startPackagesService(config: PackagesConfig, logger: Logge
       { definition: definitions.lifecycle, handlers: lifecycleRpcs(context) },
       { definition: definitions.packages, handlers: packageRpcs(context) },
       { definition: definitions.publications, handlers: publicationRpcs(context, publishing) },
+      { definition: definitions.publicationReports, handlers: reportRpcs(context) },
     ],
     host: config.grpcHost,
     port: config.grpcPort,

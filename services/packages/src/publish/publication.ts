@@ -1,6 +1,8 @@
 import type { ErrorKind, Issue } from '@kr/service-error';
 
-export type PublicationState = 'PREPARING' | 'COMMITTED' | 'ABORTED' | 'DONE' | 'ABORT_DONE';
+export const PUBLICATION_STATES = ['PREPARING', 'COMMITTED', 'ABORTED', 'DONE', 'ABORT_DONE'] as const;
+
+export type PublicationState = (typeof PUBLICATION_STATES)[number];
 
 /** Who else holds a part of a publication and is told its decision. */
 export type Participant = 'files' | 'records';

@@ -18,11 +18,12 @@ export const OWNER: Principal = {
 export const STRANGER: Principal = { ...OWNER, userId: 'stranger' };
 export const FILES: Principal = { ...OWNER, userId: null, service: 'files' };
 
-/** One replica of the service with clients of its three gRPC services. */
+/** One replica of the service with clients of its four gRPC services. */
 export interface Replica extends PackagesService {
   readonly lifecycle: Client<typeof definitions.lifecycle>;
   readonly packages: Client<typeof definitions.packages>;
   readonly publications: Client<typeof definitions.publications>;
+  readonly reports: Client<typeof definitions.publicationReports>;
 }
 
 export interface PackagesFixture {
@@ -81,14 +82,15 @@ export async function packagesFixture(): Promise<PackagesFixture> {
         lifecycle: createClient(definitions.lifecycle, options),
         packages: createClient(definitions.packages, options),
         publications: createClient(definitions.publications, options),
+        reports: createClient(definitions.publicationReports, options),
       };
       replicas.push(replica);
       return replica;
     },
     async stop() {
       await Promise.all(replicas.map((replica) => replica.stop()));
-      for (const { lifecycle, packages, publications } of replicas) {
-        for (const client of [lifecycle, packages, publications]) client.close();
+      for (const { lifecycle, packages, publications, reports } of replicas) {
+        for (const client of [lifecycle, packages, publications, reports]) client.close();
       }
       await database.$disconnect();
       await peers.stop();
