@@ -3,6 +3,7 @@ import type { Logger } from '@kr/telemetry';
 import express, { type Express } from 'express';
 import type { Authenticate } from './caller.ts';
 import type { GatewayConfig } from './config.ts';
+import { tusRequests } from './files/tus-requests.ts';
 import type { Route } from './http/endpoint.ts';
 import { errorResponse } from './http/error-response.ts';
 import { unknownUrl } from './http/http-problem.ts';
@@ -48,6 +49,7 @@ export function buildApp({
   app.use(requestLog(logger));
   app.use(securityHeaders());
   app.use(requestShape(config.limits));
+  app.use(tusRequests());
   app.use(
     mountRoutes(routes, {
       authenticate,

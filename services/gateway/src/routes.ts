@@ -25,6 +25,7 @@ import { listFiles } from './files/list-files.ts';
 import { putContent } from './files/put-content.ts';
 import { readContent } from './files/read-content.ts';
 import { readFile } from './files/read-file.ts';
+import { continueUpload, createUpload, uploadCapabilities } from './files/resumable-upload.ts';
 import { startUploads } from './files/start-uploads.ts';
 import { updateFileMetadata } from './files/update-file-metadata.ts';
 import type { Endpoint, Method, Route } from './http/endpoint.ts';
@@ -126,6 +127,7 @@ function entityRoutes(kind: Kind, { clients, contentPlane, limits }: RoutesDeps)
     row('GET', `${draft}/files/:key/content`, 'token', '-', 'any', readContent(ofDraft, contentPlane)),
     row('PUT', `${draft}/files/:key/content`, 'token', 'bytes', 'json', putContent(ofDraft, contentPlane)),
     row('POST', `${draft}/files/:key/commit`, 'token', '-', 'json', commitUpload(ofDraft)),
+    ...uploadRoutes(ofDraft, contentPlane, `${draft}/files/:key/tus`),
 
     row('GET', `${one}/files`, 'open', '-', 'json', listFiles(ofPublished)),
     row('GET', `${one}/files/:key`, 'open', '-', 'json', readFile(ofPublished)),
@@ -136,6 +138,19 @@ function entityRoutes(kind: Kind, { clients, contentPlane, limits }: RoutesDeps)
     row('GET', `${links}/:linkId`, 'token', '-', 'json', readLink(deps)),
     row('PATCH', `${links}/:linkId`, 'token', 'json', 'json', changeLink(deps)),
     row('DELETE', `${links}/:linkId`, 'token', '-', 'json', revokeLink(deps)),
+  ];
+}
+
+/** Resumable uploads of one file, by tus 1.0. */
+function uploadRoutes(ofDraft: FilesDeps, plane: ContentPlane, all: string): Route[] {
+  const one = `${all}/:uploadId`;
+  return [
+    row('OPTIONS', all, 'open', '-', 'any', uploadCapabilities(plane)),
+    row('POST', all, 'token', 'chunk', 'any', createUpload(ofDraft, plane)),
+    row('OPTIONS', one, 'open', '-', 'any', uploadCapabilities(plane)),
+    row('HEAD', one, 'token', '-', 'any', continueUpload('HEAD', ofDraft, plane)),
+    row('PATCH', one, 'token', 'chunk', 'any', continueUpload('PATCH', ofDraft, plane)),
+    row('DELETE', one, 'token', '-', 'any', continueUpload('DELETE', ofDraft, plane)),
   ];
 }
 

@@ -5,10 +5,15 @@ import { ServiceError } from '@kr/service-error';
 
 /** One request about the bytes of one file. */
 export interface ContentRequest {
-  method: 'GET' | 'HEAD' | 'PUT';
+  method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'PATCH' | 'DELETE' | 'OPTIONS';
+  /** The bytes as they are, or resumable uploads of them. */
+  face: 'content' | 'uploads';
   entityId: string;
   key: string;
-  ticket: string;
+  /** One of the uploads. */
+  uploadId?: string;
+  /** What is asked without one is open to all. */
+  ticket?: string;
   headers: Record<string, string>;
   body?: Readable;
   signal?: AbortSignal;
@@ -38,7 +43,7 @@ export function openContentPlane(baseUrl: URL): ContentPlane {
 
   const send = (asked: ContentRequest, isRepeat = false): Promise<ContentAnswer> =>
     new Promise((resolve, reject) => {
-      const { method, entityId, key, ticket, headers, body, signal } = asked;
+      const { method, ticket, headers, body, signal } = asked;
       const outgoing = request({
         // An upload cannot be repeated, so it takes no connection that may be about to close; and it does not ask
         // for its own to be closed, for then the reset that follows an early answer could overtake it.
@@ -46,9 +51,13 @@ export function openContentPlane(baseUrl: URL): ContentPlane {
         protocol,
         hostname,
         port,
-        path: `${root}/content/${encodeURIComponent(entityId)}/${encodeURIComponent(key)}`,
+        path: `${root}${pathOf(asked)}`,
         method,
-        headers: { ...headers, 'kr-ticket': ticket, connection: 'keep-alive' },
+        headers: {
+          ...headers,
+          ...(ticket === undefined ? {} : { 'kr-ticket': ticket }),
+          connection: 'keep-alive',
+        },
         ...(signal === undefined ? {} : { signal }),
       });
       outgoing.on('error', (cause) => {
@@ -69,6 +78,11 @@ export function openContentPlane(baseUrl: URL): ContentPlane {
     });
 
   return { request: (asked) => send(asked), close: () => agent.destroy() };
+}
+
+function pathOf({ face, entityId, key, uploadId }: ContentRequest): string {
+  const parts = [face, entityId, key, ...(uploadId === undefined ? [] : [uploadId])];
+  return `/${parts.map(encodeURIComponent).join('/')}`;
 }
 
 function unreachable(cause: Error): ServiceError {

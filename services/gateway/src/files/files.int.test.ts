@@ -57,7 +57,12 @@ describe('files', () => {
               updated: '2026-11-21 06:54:44.000000',
               status: 'pending',
               metadata: null,
-              links: { self: file, content: `${file}/content`, commit: `${file}/commit` },
+              links: {
+                self: file,
+                content: `${file}/content`,
+                commit: `${file}/commit`,
+                tus: `${file}/tus`,
+              },
             },
           ],
           default_preview: null,
@@ -152,7 +157,7 @@ describe('files', () => {
         version_id: 'v',
         file_id: 'f',
         bucket_id: 'b',
-        links: { self, content: `${self}/content`, commit: `${self}/commit` },
+        links: { self, content: `${self}/content`, commit: `${self}/commit`, tus: `${self}/tus` },
       }),
     );
   });
@@ -196,7 +201,7 @@ describe('content', () => {
         updated: '2026-11-21 06:54:43.000002',
         status: 'pending',
         metadata: null,
-        links: { self, content: `${self}/content`, commit: `${self}/commit` },
+        links: { self, content: `${self}/content`, commit: `${self}/commit`, tus: `${self}/tus` },
       }),
       {
         method: 'PUT',

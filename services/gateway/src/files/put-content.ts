@@ -12,6 +12,7 @@ export function putContent(deps: FilesDeps, plane: ContentPlane): Endpoint {
     const length = call.headers['content-length'];
     const answer = await plane.request({
       method: 'PUT',
+      face: 'content',
       entityId: param(call, 'id'),
       key: param(call, 'key'),
       ticket,

@@ -23,6 +23,7 @@ export function readContent(deps: FilesDeps, plane: ContentPlane): Endpoint {
     }
     const answer = await plane.request({
       method: call.method === 'HEAD' ? 'HEAD' : 'GET',
+      face: 'content',
       entityId: param(call, 'id'),
       key: param(call, 'key'),
       ticket,

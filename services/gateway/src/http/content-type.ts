@@ -2,7 +2,7 @@ import { parse } from 'content-type';
 import type { Route } from './endpoint.ts';
 import { HttpProblem } from './http-problem.ts';
 
-const TAKEN: Record<Exclude<Route['takes'], '-'>, { types: readonly string[]; named: string }> = {
+const TAKEN: Record<Exclude<Route['takes'], 'chunk' | '-'>, { types: readonly string[]; named: string }> = {
   json: {
     types: ['application/json'],
     named: 'application/json, application/ld+json;profile="https://w3id.org/ro/crate/1.1"',
@@ -16,7 +16,7 @@ const TAKEN: Record<Exclude<Route['takes'], '-'>, { types: readonly string[]; na
  * @throws HttpProblem 415, naming what is taken
  */
 export function checkContentType(contentType: string | undefined, takes: Route['takes']): void {
-  if (takes === '-' || contentType === undefined || contentType.trim() === '') return;
+  if (takes === '-' || takes === 'chunk' || contentType === undefined || contentType.trim() === '') return;
   const { types, named } = TAKEN[takes];
   if (types.includes(typeOf(contentType))) return;
   throw new HttpProblem(415, `Invalid 'Content-Type' header. Expected one of: ${named}`);

@@ -57,6 +57,7 @@ export interface TextReply {
 export interface EmptyReply {
   as: 'empty';
   status: number;
+  headers?: Record<string, string>;
 }
 
 /** Bytes from elsewhere, with their headers. */
@@ -69,7 +70,7 @@ export interface StreamReply {
 
 export type Endpoint = (call: Call) => Promise<Reply>;
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+export type Method = 'OPTIONS' | 'HEAD' | 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 export interface Route {
   method: Method;
@@ -77,8 +78,8 @@ export interface Route {
   path: string;
   /** Whether everybody is heard, or 401 answers a request without credentials. */
   auth: 'open' | 'token';
-  /** What becomes of the request's body: it is decoded, passed on as it comes, or ignored. */
-  takes: 'json' | 'bytes' | '-';
+  /** What becomes of the request's body: it is decoded, passed on as it comes (its type unseen, if a chunk), or ignored. */
+  takes: 'json' | 'bytes' | 'chunk' | '-';
   /** Which representations may be asked for; see `accept.ts`. */
   gives: 'entity' | 'json' | 'any';
   endpoint: Endpoint;

@@ -83,9 +83,19 @@ function causeOf(thrown: unknown): unknown {
   return thrown instanceof ServiceError ? (thrown.cause ?? thrown) : thrown;
 }
 
-function httpAnswer({ status, headers, message }: HttpProblem): ErrorAnswer {
-  const isOfFramework = status === 404 || status === 405;
-  return { status, headers, body: isOfFramework ? { message, status } : { status, message } };
+function httpAnswer({ status, headers, message, details: { code, errors } }: HttpProblem): ErrorAnswer {
+  const isOfFramework = (status === 404 || status === 405) && code === undefined;
+  if (isOfFramework) return { status, headers, body: { message, status } };
+  return {
+    status,
+    headers,
+    body: {
+      status,
+      message,
+      ...(code === undefined ? {} : { code }),
+      ...(errors === undefined ? {} : { errors }),
+    },
+  };
 }
 
 function publicIssue({ field, messages, record }: ServiceError['issues'][number]): object {

@@ -3,12 +3,25 @@ export class HttpProblem extends Error {
   override readonly name = 'HttpProblem';
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
+  readonly details: ProblemDetails;
 
-  constructor(status: number, message: string, headers: Record<string, string> = {}) {
+  constructor(
+    status: number,
+    message: string,
+    headers: Record<string, string> = {},
+    details: ProblemDetails = {},
+  ) {
     super(message);
     this.status = status;
     this.headers = headers;
+    this.details = details;
   }
+}
+
+/** What the body says beside status and message. */
+export interface ProblemDetails {
+  code?: string | undefined;
+  errors?: readonly object[] | undefined;
 }
 
 export function unknownUrl(): HttpProblem {

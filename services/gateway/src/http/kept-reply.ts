@@ -40,7 +40,7 @@ function answerOf(reply: Reply, call: Call, mediaType: string): KeptAnswer {
         body: new Uint8Array(Buffer.from(reply.text)),
       };
     case 'empty':
-      return { status: reply.status, headers: {}, body: new Uint8Array() };
+      return { status: reply.status, headers: reply.headers ?? {}, body: new Uint8Array() };
     case 'stream':
       throw new Error('a stream cannot be answered twice');
   }

@@ -9,9 +9,12 @@ export function mountRoutes(routes: readonly Route[], deps: ServeRouteDeps): Rou
   for (const [path, rows] of Map.groupBy(routes, (route) => route.path)) {
     const allowed = allowedMethods(rows.map(({ method }) => method));
     const at = router.route(path);
+    at.options((_request, response, next) => {
+      response.setHeader('allow', allowed.join(', '));
+      next();
+    });
     for (const row of rows) at[EXPRESS_METHOD[row.method]](serveRoute(row, deps));
     at.options((_request, response) => {
-      response.setHeader('allow', allowed.join(', '));
       response.writeHead(200, { 'content-length': 0 }).end();
     });
     at.all(() => {
@@ -22,6 +25,8 @@ export function mountRoutes(routes: readonly Route[], deps: ServeRouteDeps): Rou
 }
 
 const EXPRESS_METHOD = {
+  OPTIONS: 'options',
+  HEAD: 'head',
   GET: 'get',
   POST: 'post',
   PUT: 'put',
@@ -30,5 +35,5 @@ const EXPRESS_METHOD = {
 } as const satisfies Record<Method, string>;
 
 function allowedMethods(methods: readonly Method[]): string[] {
-  return ['OPTIONS', ...(methods.includes('GET') ? ['HEAD'] : []), ...methods];
+  return [...new Set(['OPTIONS', ...(methods.includes('GET') ? ['HEAD'] : []), ...methods])];
 }

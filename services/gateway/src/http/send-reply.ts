@@ -11,7 +11,7 @@ export async function sendReply(
 ): Promise<void> {
   switch (reply.as) {
     case 'empty':
-      response.writeHead(reply.status).end();
+      response.writeHead(reply.status, reply.headers).end();
       return;
     case 'text': {
       const { status, type, text } = reply;

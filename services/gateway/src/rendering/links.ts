@@ -157,7 +157,7 @@ export function fileLinks(
   const name = encodeURIComponent(key);
   const self = `${filesUrl(kind, face, id, baseUrl)}/${name}`;
   const links: Links = { self, content: `${self}/content` };
-  if (face === 'draft') links['commit'] = `${self}/commit`;
+  if (face === 'draft') Object.assign(links, { commit: `${self}/commit`, tus: `${self}/tus` });
   if (!IMAGE_EXTENSION.test(key)) return links;
 
   const entity = `${baseUrl}/api/iiif/${IIIF_PREFIX[kind][face]}:${id}`;

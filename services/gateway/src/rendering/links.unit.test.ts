@@ -135,6 +135,7 @@ describe('links of files', () => {
       self,
       content: `${self}/content`,
       commit: `${self}/commit`,
+      tus: `${self}/tus`,
     });
   });
 

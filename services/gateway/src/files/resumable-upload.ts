@@ -1,0 +1,105 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { text as readText } from 'node:stream/consumers';
+import { type Call, type EmptyReply, type Endpoint, param } from '../http/endpoint.ts';
+import { HttpProblem } from '../http/http-problem.ts';
+import { fileLinks } from '../rendering/links.ts';
+import { authoriseEnabledFiles, type FilesDeps, fileHolder } from './authorise-files.ts';
+import type { ContentAnswer, ContentPlane } from './content-plane.ts';
+import { detachedBody } from './detached-body.ts';
+
+/** What the files service is told of a request. */
+const ASKED = [
+  'tus-resumable',
+  'upload-length',
+  'upload-defer-length',
+  'upload-offset',
+  'upload-metadata',
+  'upload-checksum',
+  'upload-concat',
+  'content-type',
+  'content-length',
+] as const;
+
+/** OPTIONS /api/{kind}/{id}/draft/files/{key}/tus and …/tus/{uploadId}: what is offered of tus 1.0. */
+export function uploadCapabilities(plane: ContentPlane): Endpoint {
+  return async (call) => {
+    const answer = await plane.request({ method: 'OPTIONS', face: 'uploads', ...place(call), headers: {} });
+    return emptyReply(answer);
+  };
+}
+
+/** POST /api/{kind}/{id}/draft/files/{key}/tus: 201 with the upload's address in Location. */
+export function createUpload(deps: FilesDeps, plane: ContentPlane): Endpoint {
+  return async (call) => {
+    const reply = await pass('POST', deps, plane, call);
+    const id = reply.headers?.['location']?.split('/').at(-1) ?? '';
+    const { tus } = fileLinks(fileHolder(deps, call), param(call, 'key'), call.baseUrl);
+    return { ...reply, headers: { ...reply.headers, location: `${tus}/${id}` } };
+  };
+}
+
+/** HEAD, PATCH and DELETE /api/{kind}/{id}/draft/files/{key}/tus/{uploadId}. */
+export function continueUpload(
+  method: 'HEAD' | 'PATCH' | 'DELETE',
+  deps: FilesDeps,
+  plane: ContentPlane,
+): Endpoint {
+  return (call) => pass(method, deps, plane, call);
+}
+
+async function pass(
+  method: 'POST' | 'HEAD' | 'PATCH' | 'DELETE',
+  deps: FilesDeps,
+  plane: ContentPlane,
+  call: Call,
+): Promise<EmptyReply> {
+  const { ticket } = await authoriseEnabledFiles(deps, 'write', call);
+  const answer = await plane.request({
+    method,
+    face: 'uploads',
+    ...place(call),
+    ticket,
+    headers: askedHeaders(call.headers),
+    ...(hasBody(call.headers) ? { body: detachedBody(call.bytes) } : {}),
+  });
+  if (answer.status >= 400) throw await refusal(answer);
+  return emptyReply(answer);
+}
+
+function place({ params }: Call): { entityId: string; key: string; uploadId?: string } {
+  const { id = '', key = '', uploadId } = params;
+  return { entityId: id, key, ...(uploadId === undefined ? {} : { uploadId }) };
+}
+
+function askedHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+  const asked: Record<string, string> = {};
+  for (const name of ASKED) {
+    const value = headers[name];
+    if (value !== undefined) asked[name] = String(value);
+  }
+  return asked;
+}
+
+function hasBody(headers: IncomingHttpHeaders): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+function emptyReply({ status, headers, body }: ContentAnswer): EmptyReply {
+  body.resume();
+  const told = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]);
+  return { as: 'empty', status, headers: Object.fromEntries(told) };
+}
+
+/** An answer to HEAD has no body that could say more than its status. */
+async function refusal({ status, headers, body }: ContentAnswer): Promise<HttpProblem> {
+  const { 'content-type': type, 'content-length': _length, ...kept } = headers;
+  const told = Object.fromEntries(Object.entries(kept).map(([name, value]) => [name, String(value)]));
+  const text = type === undefined ? '' : await readText(body);
+  const said = (text === '' ? {} : JSON.parse(text)) as {
+    message?: string;
+    code?: string;
+    errors?: object[];
+  };
+  const { message = 'The upload was refused.', code, errors } = said;
+  return new HttpProblem(status, message, told, { code, errors });
+}

@@ -1,0 +1,21 @@
+import type { RequestHandler } from 'express';
+
+export const TUS_VERSION = '1.0.0';
+
+const UPLOADS = /^\/api\/(?:records|packages)\/[^/]+\/draft\/files\/[^/]+\/tus(?:\/[^/]+)?$/;
+const OVERRIDES = new Set(['HEAD', 'PATCH', 'DELETE', 'OPTIONS']);
+
+/**
+ * Before the routes: requests of resumable uploads say the version in every answer, and count as of the method that
+ * X-HTTP-Method-Override names (tus 1.0, section 2.2).
+ */
+export function tusRequests(): RequestHandler {
+  return (request, response, next) => {
+    if (UPLOADS.test(request.path)) {
+      response.setHeader('tus-resumable', TUS_VERSION);
+      const override = request.headers['x-http-method-override']?.toString().toUpperCase();
+      if (override !== undefined && OVERRIDES.has(override)) request.method = override;
+    }
+    next();
+  };
+}
