@@ -74,7 +74,13 @@ export function createOutboxReader(client: Client): OutboxReader {
       await client.query({ ...MARK, values: [ids] });
       await failpoint('outbox.mark.after');
     },
-    noteStream: async (created) => (await client.query(NOTE_STREAM, [created])).rowCount ?? 0,
+    noteStream: async (created) => {
+      // The rest of the session may lose its last moment in a crash; this may not.
+      await client.query('begin; set local synchronous_commit to on');
+      const { rowCount } = await client.query(NOTE_STREAM, [created]);
+      await client.query('commit');
+      return rowCount ?? 0;
+    },
     sweep: async (signal) => {
       for (const sweep of SWEEPS) {
         let deleted = SWEEP_BATCH;

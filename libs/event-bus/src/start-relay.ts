@@ -33,7 +33,7 @@ export interface Relay {
 
 const BATCH = 200;
 /** The poll between nudges: it finds what other replicas of the service have written. */
-const POLL_MS = { busy: 25, idle: 500 };
+const POLL_MS = { busy: 100, idle: 500 };
 const STANDBY_MS = 1_000;
 const SWEEP_EVERY_MS = 3_600_000;
 const STOP_GRACE_MS = 2_000;
@@ -60,6 +60,8 @@ export function startRelay(options: RelayOptions): Relay {
         keepAlive: true,
         connectionTimeoutMillis: 5_000,
         query_timeout: 30_000,
+        // A flag that a crash of the database takes back is an event that is sent twice.
+        options: '-c synchronous_commit=off',
       });
       // A lost connection fails the next query; without a listener the event would end the process.
       client.on('error', () => {});
@@ -137,7 +139,8 @@ async function relayOutbox({ reader, publisher, bell, flagged, logger, signal }:
         );
         await pause(backOffMs(failures), signal);
       }
-      continue;
+      // Of a part of a batch nothing is left; what is committed meanwhile has rung.
+      if (error !== undefined || lost > 0 || rows.length === BATCH) continue;
     }
     if (Date.now() >= nextSweepAt) {
       nextSweepAt = Date.now() + SWEEP_EVERY_MS;
