@@ -542,6 +542,22 @@ describe('who waits for what was written', () => {
     await others;
   });
 
+  test('handles what comes within a while together, but at once when somebody waits', async () => {
+    const relay = relayFor('records');
+    const batches: string[][] = [];
+    const handle = async (events: ReceivedEvent<typeof SAVED>[]) => void batches.push(events.map(nameOf));
+    const consumer = consumerFor('c', [SAVED], handle, { batchEveryMs: 60_000 });
+    await write(saved('a', 1));
+    await until(() => batches.length === 1, { timeoutMs: 10_000 });
+    for (let n = 2; n <= 4; n += 1) {
+      await write(saved('a', n));
+      expect(await sent(relay)).toBe(true);
+    }
+    expect(batches).toEqual([['a@1']]);
+    expect(await consumer.whenCaughtUp({ timeoutMs: 20_000 })).toBe(true);
+    expect(batches.flat()).toEqual(['a@1', 'a@2', 'a@3', 'a@4']);
+  });
+
   test('does not wait for an event that failed and is tried again later', async () => {
     const relay = relayFor('records');
     const seen = new Set<string>();

@@ -10,6 +10,7 @@ import { keepDeadLetter } from './dead-letter.ts';
 import { ACK_WAIT_MS, ensureConsumer, MAX_ACK_PENDING } from './ensure-consumer.ts';
 import { ensureStream, STREAM } from './ensure-stream.ts';
 import type { Wait } from './news.ts';
+import { createPacer, type Pacer } from './pacer.ts';
 import { backOffMs, pause } from './pause.ts';
 import { decodeEvent, eventIdOf, type ReceivedEvent } from './received-event.ts';
 
@@ -28,6 +29,11 @@ export interface ConsumerOptions<Subject extends EventSubject> {
   logger: Logger;
   /** The most events in one batch; 100 unless given. */
   maxBatch?: number;
+  /**
+   * Milliseconds from the beginning of one batch to that of the next, so that the events of a busy time are handled
+   * together; none unless given. Nothing is held back while somebody waits for it.
+   */
+  batchEveryMs?: number;
   /** Milliseconds before an event is tried again by itself, one for each try; then it is a dead letter. */
   retryDelaysMs?: readonly number[];
 }
@@ -54,9 +60,10 @@ const RETRY_DELAYS_MS = [1_000, 5_000, 15_000, 60_000, 300_000, 300_000, 300_000
  * away (`isTransient`), the batch waits and no event is blamed.
  */
 export function startConsumer<Subject extends EventSubject>(options: ConsumerOptions<Subject>): Consumer {
-  const { connection, durable, subjects, logger } = options;
+  const { connection, durable, subjects, logger, batchEveryMs = 0 } = options;
   const stopping = new AbortController();
   const holdings = createHoldings(Date.now);
+  const pacer = createPacer(batchEveryMs, Date.now);
 
   const keepConsuming = async () => {
     for (let failures = 0; !stopping.signal.aborted; ) {
@@ -65,7 +72,7 @@ export function startConsumer<Subject extends EventSubject>(options: ConsumerOpt
         await ensureStream(bus);
         const consumer = await ensureConsumer(bus, durable, subjects);
         failures = 0;
-        await consume(consumer, { ...options, holdings }, stopping.signal);
+        await consume(consumer, { ...options, holdings, pacer }, stopping.signal);
       } catch (error) {
         failures += 1;
         if (!stopping.signal.aborted)
@@ -83,8 +90,10 @@ export function startConsumer<Subject extends EventSubject>(options: ConsumerOpt
       const info = await consumers.info(STREAM, durable);
       return info.num_pending + info.num_ack_pending;
     },
-    whenCaughtUp: ({ timeoutMs, signal = stopping.signal }) =>
-      caughtUp({ connection, durable, subjects, holdings }, { timeoutMs, signal }),
+    whenCaughtUp: ({ timeoutMs, signal = stopping.signal }) => {
+      const calm = pacer.hurry();
+      return caughtUp({ connection, durable, subjects, holdings }, { timeoutMs, signal }).finally(calm);
+    },
     stop: async () => {
       stopping.abort();
       await running;
@@ -95,6 +104,7 @@ export function startConsumer<Subject extends EventSubject>(options: ConsumerOpt
 /** What the parts of one consumer share. */
 interface Work<Subject extends EventSubject> extends ConsumerOptions<Subject> {
   holdings: Holdings;
+  pacer: Pacer;
 }
 
 /** Consumes until the signal, the loss of the connection, or the loss of the consumer on the server. */
@@ -133,6 +143,7 @@ async function consume<Subject extends EventSubject>(
   try {
     while (!signal.aborted) {
       if (waiting.length === 0) await bell.heard();
+      await options.pacer.turn(signal);
       batch = waiting.splice(0, maxBatch);
       await settle(batch, options, signal);
       options.holdings.release(batch.map(({ info }) => info.streamSequence));

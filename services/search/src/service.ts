@@ -29,6 +29,8 @@ export interface SearchService {
   stop(): Promise<void>;
 }
 
+/** A batch costs as much as some ten documents; searches may be that much behind. */
+const BATCH_EVERY_MS = 100;
 const UPKEEP_INTERVAL_MS = 60_000;
 /** Longer than the stream keeps events: nothing older than a forgotten mark can still come. */
 const TOMBSTONE_LIFE_MS = 30 * 86_400_000;
@@ -59,6 +61,7 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
     connection: bus,
     durable: 'search-index',
     subjects: INDEXED_SUBJECTS,
+    batchEveryMs: BATCH_EVERY_MS,
     handleBatch: (events) => applyEvents(engine, source, events),
     database: {
       $executeRawUnsafe: async (sql, ...values) => (await deadLetters.query(sql, values)).rowCount ?? 0,

@@ -17,11 +17,10 @@ export async function writeChanges(pool: pg.Pool, { entities, tombstones }: Inde
 
   const client = await pool.connect();
   try {
-    await client.query('BEGIN');
-    await client.query('SELECT pg_advisory_xact_lock($1)', [WRITER_LOCK]);
-    if (tombstones.length > 0) await client.query(BURY, [marks]);
-    if (entities.length > 0) await client.query(UPSERT, [rows]);
-    await client.query(DERIVE, [parentIds]);
+    await client.query(`BEGIN; SELECT pg_advisory_xact_lock(${WRITER_LOCK})`);
+    if (tombstones.length > 0) await client.query({ name: 'bury', text: BURY, values: [marks] });
+    if (entities.length > 0) await client.query({ name: 'upsert', text: UPSERT, values: [rows] });
+    await client.query({ name: 'derive', text: DERIVE, values: [parentIds] });
     await client.query('COMMIT');
     client.release();
   } catch (error) {

@@ -1,0 +1,32 @@
+import { pause } from './pause.ts';
+
+/** Lets work begin at most once in a while, unless somebody waits for it. */
+export interface Pacer {
+  /** Resolves when the next piece may begin, or at the signal. */
+  turn(signal: AbortSignal): Promise<void>;
+  /** From now on nothing is held back, until the answer is called. */
+  hurry(): () => void;
+}
+
+export function createPacer(everyMs: number, now: () => number): Pacer {
+  let last = Number.NEGATIVE_INFINITY;
+  let hurried = 0;
+  let held = new AbortController();
+  return {
+    turn: async (signal) => {
+      const left = last + everyMs - now();
+      if (left > 0 && hurried === 0) {
+        held = new AbortController();
+        await pause(left, AbortSignal.any([signal, held.signal]));
+      }
+      last = now();
+    },
+    hurry: () => {
+      hurried += 1;
+      held.abort();
+      return () => {
+        hurried -= 1;
+      };
+    },
+  };
+}
