@@ -36,7 +36,8 @@ export function openPublishing(context: PackagesContext, config: PackagesConfig[
       participants: failingParticipants(participants(context)),
       observed: (fact) => {
         observed.publicationFact(fact);
-        if (fact.fact === 'committed') context.nudge();
+        // Consumers that come before the participants have heard would ask how the publication ended.
+        if (fact.fact === 'settled' || fact.fact === 'missed') context.nudge();
       },
     },
     config,

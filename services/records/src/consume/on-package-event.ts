@@ -3,7 +3,7 @@ import type { ReceivedEvent } from '@kr/event-bus';
 import type { RecordsContext } from '../context.ts';
 import { releaseManaged } from '../package-relations/release-managed.ts';
 import { restrictionOf, writePackageNews } from '../package-relations/set-package-resources.ts';
-import { markPublished, recordsIn } from '../store/package-relation-store.ts';
+import { markPublished, publishedAmong, recordsIn } from '../store/package-relation-store.ts';
 
 export const PACKAGE_SUBJECTS = [
   'knowledge.packages.resources.changed',
@@ -16,8 +16,20 @@ type PackageEvent = ReceivedEvent<(typeof PACKAGE_SUBJECTS)[number]>;
 /** Keeps the resources' side of their relations when the packages service's own call did not arrive. */
 export function onPackageEvent(context: RecordsContext) {
   return async (events: readonly PackageEvent[]): Promise<void> => {
-    for (const event of events) await follow(context, event);
+    const known = await shownPackages(context, events);
+    for (const event of events) {
+      if (event.subject === 'knowledge.packages.package.published' && known.has(event.payload.id)) continue;
+      await follow(context, event);
+    }
   };
+}
+
+/** The packages that this service was told of before their event came. */
+async function shownPackages({ lifecycle }: RecordsContext, events: readonly PackageEvent[]) {
+  const ids = events.flatMap(({ subject, payload }) =>
+    subject === 'knowledge.packages.package.published' ? [payload.id] : [],
+  );
+  return new Set(ids.length === 0 ? [] : await publishedAmong(lifecycle.database, ids));
 }
 
 async function follow(context: RecordsContext, event: PackageEvent): Promise<void> {

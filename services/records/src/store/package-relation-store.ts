@@ -72,6 +72,15 @@ export async function markPublished(tx: LifecycleSql, packageId: string): Promis
   return written > 0;
 }
 
+/** Those of these package versions that are known to be published. */
+export async function publishedAmong(sql: LifecycleSql, packageIds: readonly string[]): Promise<string[]> {
+  const rows = await sql.$queryRawUnsafe<{ package_id: string }[]>(
+    'select package_id from package_version where package_id = any($1::text[]) and is_published',
+    packageIds,
+  );
+  return rows.map((row) => row.package_id);
+}
+
 /** Takes a record that is gone out of every package version; answers with those that held it. */
 export async function forgetRecord(tx: LifecycleSql, recordId: string): Promise<string[]> {
   const rows = await tx.$queryRawUnsafe<{ package_id: string }[]>(
