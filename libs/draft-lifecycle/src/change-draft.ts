@@ -27,8 +27,8 @@ export async function draftForChange<Tx extends LifecycleSql>(
   context: LifecycleContext<Tx>,
   change: DraftChange,
 ): Promise<{ entity: Entity; draft: DraftFace }> {
-  const { store, database } = context;
-  const load = async () => (await store.loadEntities(database, [change.id])).get(change.id);
+  const { kind, store, database } = context;
+  const load = async () => (await store.loadEntities(database, [change.id], kind.related)).get(change.id);
   let entity = await load();
   // A lock whose publication is decided is as good as gone; one that cannot be asked about stands.
   const lockedBy = entity?.draft?.lockedBy ?? null;

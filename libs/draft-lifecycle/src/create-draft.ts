@@ -1,15 +1,16 @@
 import { authorise } from '@kr/access-policy';
 import type { CreateDraftRequest__Output, CreateDraftResponse } from '@kr/contracts';
-import { appendEvents } from '@kr/event-bus';
+import { appendEvents, type OutboxEvent } from '@kr/event-bus';
 import type { CallContext } from '@kr/rpc';
 import { type Issue, ServiceError } from '@kr/service-error';
 import { checkContent } from './check-content.ts';
 import { noteCreation } from './creation-store.ts';
 import { insertEntity, removeDraft } from './draft-store.ts';
 import type { Entity } from './entity.ts';
-import { entityDocument } from './entity-documents.ts';
+import { entityDocument, type Known } from './entity-documents.ts';
 import { loadEntities } from './entity-store.ts';
 import { lasting } from './issue-rules.ts';
+import type { JsonObject } from './json-object.ts';
 import type { LifecycleContext } from './lifecycle-context.ts';
 import { NO_FILES } from './lifecycle-deps.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
@@ -25,7 +26,6 @@ import { transact } from './transact.ts';
  *   - `invalid`: the body is no object, or says what not even a draft may say
  */
 export function createDraft<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
-  const { kind, newId, doiPrefix } = context;
   return async (
     { body, creationKey }: CreateDraftRequest__Output,
     { principal }: CallContext,
@@ -36,26 +36,69 @@ export function createDraft<Tx extends LifecycleSql>(context: LifecycleContext<T
     const sent = requestBody(body);
     const now = context.now();
 
-    const made = await transact(context, async (tx) => {
-      for (;;) {
-        const [id, parentId] = [newId(), newId()];
-        const input = { kind: kind.name, id, doiPrefix, now, counts: NO_FILES, registered: {}, before: null };
-        const { document, issues } = await checkContent(tx, sent, input);
-        if (!(await insertEntity(tx, { id, parentId, ownerId, document, issues }, now))) continue;
-        const before =
-          creationKey.length === 0 ? id : await noteCreation(tx, { key: creationKey, entityId: id }, now);
-        if (before !== id) {
-          await removeDraft(tx, { id, parentId, revision: 1, isPublished: false, isParentGone: true });
-          return { entity: await knownEntity(tx, before), known: {} };
-        }
-        await appendEvents(tx, [kind.events.draftSaved({ id, parentId, revision: 1 })]);
-        const entity = firstDraft({ id, parentId, ownerId, document, issues, now });
-        return { entity, known: { counts: new Map(), related: new Map(), issues } };
-      }
-    });
-    const form = made.entity.draft === null ? 'published' : 'draft';
-    return { document: await entityDocument(context, { entity: made.entity, form }, principal, made.known) };
+    const draft = { ownerId, sent, now };
+    const { entity, known } =
+      creationKey.length === 0
+        ? await makeAtOnce(context, draft)
+        : await transact(context, (tx) => makeOnce(context, tx, draft, creationKey));
+    const form = entity.draft === null ? 'published' : 'draft';
+    return { document: await entityDocument(context, { entity, form }, principal, known) };
   };
+}
+
+interface NewDraft {
+  ownerId: string;
+  sent: JsonObject;
+  now: Date;
+}
+
+interface Made {
+  entity: Entity;
+  known: Known;
+}
+
+async function makeAtOnce<Tx extends LifecycleSql>(
+  context: LifecycleContext<Tx>,
+  draft: NewDraft,
+): Promise<Made> {
+  const made = await insertDraft(context, context.database, draft, (saved) => [saved]);
+  context.nudge();
+  return made;
+}
+
+async function makeOnce<Tx extends LifecycleSql>(
+  context: LifecycleContext<Tx>,
+  tx: Tx,
+  draft: NewDraft,
+  key: Uint8Array,
+): Promise<Made> {
+  const made = await insertDraft(context, tx, draft, () => []);
+  const { id, parent } = made.entity;
+  const before = await noteCreation(tx, { key, entityId: id }, draft.now);
+  if (before !== id) {
+    await removeDraft(tx, { id, parentId: parent.id, revision: 1, isPublished: false, isParentGone: true });
+    return { entity: await knownEntity(tx, before), known: {} };
+  }
+  await appendEvents(tx, [context.kind.events.draftSaved({ id, parentId: parent.id, revision: 1 })]);
+  return made;
+}
+
+/** Under ids that nobody has; `told` are the events that are written with it. */
+async function insertDraft<Tx extends LifecycleSql>(
+  { kind, newId, doiPrefix }: LifecycleContext<Tx>,
+  sql: LifecycleSql,
+  { ownerId, sent, now }: NewDraft,
+  told: (saved: OutboxEvent) => OutboxEvent[],
+): Promise<Made> {
+  for (;;) {
+    const [id, parentId] = [newId(), newId()];
+    const input = { kind: kind.name, id, doiPrefix, now, counts: NO_FILES, registered: {}, before: null };
+    const { document, issues } = await checkContent(sql, sent, input);
+    const events = told(kind.events.draftSaved({ id, parentId, revision: 1 }));
+    if (!(await insertEntity(sql, { id, parentId, ownerId, document, issues }, events, now))) continue;
+    const entity = firstDraft({ id, parentId, ownerId, document, issues, now });
+    return { entity, known: { counts: new Map(), issues } };
+  }
 }
 
 async function knownEntity(tx: LifecycleSql, id: string): Promise<Entity> {
@@ -96,5 +139,6 @@ function firstDraft({
     latestIndex: 0,
     lastIndex: 1,
     nextDraftRevision: 2,
+    related: { draft: [], published: [] },
   };
 }

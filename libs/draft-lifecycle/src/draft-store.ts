@@ -11,29 +11,37 @@ export interface Content {
   issues: readonly Issue[];
 }
 
-/** A new entity with its own parent. False, and nothing written, when one of the ids is taken. */
+const INSERT_ENTITY = `
+  with free as (
+    select where not exists (select from version where id in ($1, $2))
+             and not exists (select from parent where id in ($1, $2))
+  ), p as (
+    insert into parent (id, owner_id, created_at) select $2, $3, $6::timestamptz from free
+  ), v as (
+    insert into version (id, parent_id, version_index) select $1, $2, 1 from free
+  ), told as (${insertEvents('$7', 'free')})
+  insert into draft (id, document, issues, revision, created_at, updated_at)
+  select $1, $4::jsonb, $5::jsonb, 1, $6::timestamptz, $6::timestamptz from free`;
+
+/**
+ * A new entity with its own parent, and events of it, in one statement that needs no transaction around it. False, and
+ * nothing written, when one of the ids is taken.
+ */
 export async function insertEntity(
-  tx: LifecycleSql,
+  sql: LifecycleSql,
   { id, parentId, ownerId, document, issues }: Content & { id: string; parentId: string; ownerId: string },
+  events: readonly OutboxEvent[],
   at: Date,
 ): Promise<boolean> {
-  const written = await tx.$executeRawUnsafe(
-    `with free as (
-       select 1 where not exists (select from version where id in ($1, $2))
-                  and not exists (select from parent where id in ($1, $2))
-     ), p as (
-       insert into parent (id, owner_id, created_at) select $2, $3, $6::timestamptz from free
-     ), v as (
-       insert into version (id, parent_id, version_index) select $1, $2, 1 from free
-     )
-     insert into draft (id, document, issues, revision, created_at, updated_at)
-     select $1, $4::jsonb, $5::jsonb, 1, $6::timestamptz, $6::timestamptz from free`,
+  const written = await sql.$executeRawUnsafe(
+    INSERT_ENTITY,
     id,
     parentId,
     ownerId,
     JSON.stringify(document),
     JSON.stringify(lasting(issues)),
     at.toISOString(),
+    eventRows(events),
   );
   return written === 1;
 }

@@ -21,13 +21,14 @@ export interface Shown {
 export interface Known {
   /** Counts of the drafts' buckets. */
   counts?: ReadonlyMap<string, FileCounts>;
-  /** The ids of relations, by `refKey`. */
-  related?: ReadonlyMap<string, readonly string[]>;
   /** Instead of what is stored: a change answers with everything that was wrong with its body. */
   issues?: readonly Issue[];
 }
 
-/** Renders forms for one caller, in order: at most one call for counts and one statement for relations. */
+/**
+ * Renders forms for one caller, in order: at most one call for counts, and one statement for the relations of entities
+ * that came without.
+ */
 export async function entityDocuments<Tx extends LifecycleSql>(
   context: LifecycleContext<Tx>,
   shown: readonly Shown[],
@@ -40,13 +41,12 @@ export async function entityDocuments<Tx extends LifecycleSql>(
     return face === null ? [] : [{ entity, form, face }];
   });
   const drafts = faces.filter(({ form }) => form === 'draft').map(({ entity }) => entity.id);
+  const unrelated = faces
+    .filter(({ entity }) => entity.related === undefined)
+    .map(({ entity, form }) => ({ id: entity.id, form }));
   const [counts, related] = await Promise.all([
     known.counts ?? (drafts.length > 0 ? context.describeBuckets(drafts) : new Map<string, FileCounts>()),
-    known.related ??
-      kind.relations(
-        database,
-        faces.map(({ entity, form }) => ({ id: entity.id, form })),
-      ),
+    unrelated.length > 0 ? kind.relations(database, unrelated) : new Map<string, readonly string[]>(),
   ]);
   const now = context.now();
   return faces.map(({ entity, form, face }) => {
@@ -58,7 +58,7 @@ export async function entityDocuments<Tx extends LifecycleSql>(
       kind,
       form,
       view,
-      related: related.get(refKey({ id: entity.id, form })) ?? [],
+      related: entity.related?.[form] ?? related.get(refKey({ id: entity.id, form })) ?? [],
       fileCount: isDraft ? bucket.entries : sealed,
       issues: isDraft ? (known.issues ?? standingIssues(entity, bucket)) : [],
       now,

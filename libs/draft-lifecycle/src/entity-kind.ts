@@ -53,8 +53,14 @@ export interface EntityKind<Tx extends LifecycleSql = LifecycleSql> {
   tail: Readonly<Record<string, unknown>>;
 
   /**
-   * The ids of `relationship` for each form, keyed by `refKey`, in order; a form without any may be left out. One
-   * statement whatever the number of refs.
+   * SQL that gives, in one row, the ids of `relationship` of the version `v.id`, in their order, as two arrays of text:
+   * `of_draft` and `of_published`; null where there are none. Reads take them along with the entity.
+   */
+  related: string;
+
+  /**
+   * The same for entities that were read without it, for each form by `refKey`; a form without any may be left out. One
+   * statement whatever the number of refs: `relationsBy`.
    */
   relations(sql: LifecycleSql, refs: readonly EntityRef[]): Promise<ReadonlyMap<string, readonly string[]>>;
 

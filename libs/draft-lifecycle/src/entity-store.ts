@@ -25,15 +25,18 @@ interface EntityRow {
   d_locked_by: string | null;
   d_created_at: Date | null;
   d_updated_at: Date | null;
+  of_draft?: string[] | null;
+  of_published?: string[] | null;
 }
 
 // The versions of a parent are few and found by its index, so what is derived from them costs no second query.
-const SELECT = `
+const select = (related?: string) => `
   select v.id, v.parent_id, v.version_index, v.document, v.revision, v.draft_revision, v.created_at, v.updated_at,
          p.owner_id, p.managed_by, p.was_managed, p.link_ids,
          s.pending, s.latest_index, s.last_index,
          d.document as d_document, d.issues as d_issues, d.revision as d_revision, d.locked_by as d_locked_by,
          d.created_at as d_created_at, d.updated_at as d_updated_at
+         ${related === undefined ? '' : ', r.of_draft, r.of_published'}
   from version v
   join parent p on p.id = v.parent_id
   left join draft d on d.id = v.id
@@ -42,12 +45,22 @@ const SELECT = `
            max(version_index) as last_index,
            array_agg(distinct publication_id) filter (where publication_id is not null) as pending
     from version where parent_id = v.parent_id
-  ) s`;
+  ) s
+  ${related === undefined ? '' : `cross join lateral (${related}) r`}`;
 
-/** The entities of these ids, by id; one statement whatever their number. Staged forms are only named, not shown. */
-export async function loadEntities(sql: LifecycleSql, ids: readonly string[]): Promise<Map<string, Entity>> {
+const SELECT = select();
+
+/**
+ * The entities of these ids, by id; one statement whatever their number. Staged forms are only named, not shown.
+ * Their relations come along where `EntityKind.related` is given.
+ */
+export async function loadEntities(
+  sql: LifecycleSql,
+  ids: readonly string[],
+  related?: string,
+): Promise<Map<string, Entity>> {
   if (ids.length === 0) return new Map();
-  const rows = await sql.$queryRawUnsafe<EntityRow[]>(`${SELECT} where v.id = any($1::text[])`, ids);
+  const rows = await sql.$queryRawUnsafe<EntityRow[]>(`${select(related)} where v.id = any($1::text[])`, ids);
   return new Map(rows.map((row) => [row.id, entityOf(row)]));
 }
 
@@ -109,7 +122,13 @@ function entityOf(row: EntityRow): Entity {
     latestIndex: row.latest_index,
     lastIndex: row.last_index,
     nextDraftRevision: Math.max(Number(row.revision), Number(row.draft_revision)) + 1,
+    ...relatedOf(row),
   };
+}
+
+function relatedOf({ of_draft, of_published }: EntityRow): Pick<Entity, 'related'> {
+  if (of_draft === undefined || of_published === undefined) return {};
+  return { related: { draft: of_draft ?? [], published: of_published ?? [] } };
 }
 
 function publishedOf({ document, revision, created_at, updated_at }: EntityRow): Entity['published'] {

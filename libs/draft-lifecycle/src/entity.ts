@@ -48,4 +48,6 @@ export interface Entity {
   lastIndex: number;
   /** The lowest change number the next draft may have. */
   nextDraftRevision: number;
+  /** The ids of `relationship` for each form; absent where they were not asked for. */
+  related?: Readonly<Record<Form, readonly string[]>>;
 }

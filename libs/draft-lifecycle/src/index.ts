@@ -1,7 +1,6 @@
 export { changeDraft, type DraftChange, draftForChange } from './change-draft.ts';
 export { decidePublication } from './decide-publication.ts';
 export type { DraftFace, Entity, EntityRef, Face, Form, Parent } from './entity.ts';
-export { refKey } from './entity-documents.ts';
 export type {
   DiscardedDraft,
   EntityKind,
@@ -18,6 +17,7 @@ export { assertRevision, findEntities, getEntity, type LifecycleContext } from '
 export { type Decision, type FileCounts, type LifecycleDeps, NO_FILES } from './lifecycle-deps.ts';
 export type { LifecycleDatabase, LifecycleSql } from './lifecycle-sql.ts';
 export type { LifecycleStore, NewDraft } from './lifecycle-store.ts';
+export { relationsBy } from './load-relations.ts';
 export { assertUnlocked, draftLocked } from './lock-rules.ts';
 export { MIGRATIONS } from './migrations.ts';
 export { notFound, notRegistered, unknownId, whyMissing } from './missing-entity.ts';

@@ -17,7 +17,7 @@ export interface SettledEntities {
   undecidable: ReadonlyMap<string, ServiceError>;
 }
 
-/** The entities of these ids; those that are not there are left out. */
+/** The entities of these ids, with their relations; those that are not there are left out. */
 export async function findSettled<Tx extends LifecycleSql>(
   context: LifecycleContext<Tx>,
   ids: readonly string[],
@@ -25,7 +25,7 @@ export async function findSettled<Tx extends LifecycleSql>(
   const asked = new Set<string>();
   const unknown = new Map<string, ServiceError>();
   for (;;) {
-    const entities = await context.store.loadEntities(context.database, ids);
+    const entities = await context.store.loadEntities(context.database, ids, context.kind.related);
     const pending = [...new Set([...entities.values()].flatMap((entity) => entity.pending))];
     const fresh = pending.filter((id) => !asked.has(id));
     const settled = fresh.length === 0 ? undefined : await context.publications.settle(fresh);

@@ -26,6 +26,7 @@ const RECORD: EntityKind<Tx> = {
   showsManagement: true,
   relationKey: 'packages',
   tail: {},
+  related: 'select null::text[] as of_draft, null::text[] as of_published',
   relations: async () => new Map(),
   events: {
     draftSaved: ({ id, parentId, revision }) =>

@@ -24,8 +24,12 @@ export interface LifecycleStore<Tx extends LifecycleSql> {
 
   /** Waits for whoever changes these entities, in one order for everybody, and keeps others from changing them. */
   lockEntities(tx: Tx, ids: readonly string[]): Promise<void>;
-  /** The entities of these ids, by id. Staged forms are only named, not shown. */
-  loadEntities(sql: LifecycleDatabase<Tx> | Tx, ids: readonly string[]): Promise<Map<string, Entity>>;
+  /** The entities of these ids, by id. Staged forms are only named, not shown. `related` is that of the kind. */
+  loadEntities(
+    sql: LifecycleDatabase<Tx> | Tx,
+    ids: readonly string[],
+    related?: string,
+  ): Promise<Map<string, Entity>>;
 
   /** Locks the drafts and keeps their published forms, whole, beside what is visible. */
   stageForms(tx: Tx, publicationId: string, forms: readonly StagedForm[], at: Date): Promise<void>;

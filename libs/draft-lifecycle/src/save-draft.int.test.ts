@@ -35,6 +35,13 @@ async function saveAfter(
 const eventsOf = async (id: string) =>
   (await life.events()).filter((event) => event.aggregate_id === id).map(({ revision }) => revision);
 
+test('making a draft takes one statement, its event included', async () => {
+  const statements = await life.statementsOf(() => life.create());
+  expect(statements).toHaveLength(1);
+  const { id } = await life.create();
+  expect(await eventsOf(id)).toEqual([1]);
+});
+
 describe('saving a changed draft', () => {
   test('takes two statements', async () => {
     const { id } = await life.create();

@@ -1,11 +1,11 @@
-import { type EntityKind, refKey } from '@kr/draft-lifecycle';
+import { type EntityKind, relationsBy } from '@kr/draft-lifecycle';
 import { newEvent } from '@kr/event-bus';
 import type { Tx } from './store/prisma.ts';
 
-interface ResourceRow {
-  package_id: string;
-  ids: string[];
-}
+// Both forms of a version hold the same resources: they are frozen when it is published.
+const RELATED = `
+  select ids as of_draft, ids as of_published
+  from (select array_agg(resource_id order by position) as ids from package_resource where package_id = v.id) held`;
 
 /** What makes a knowledge package of an entity (REST document, 2.1, 2.3 and 3). */
 export const packageKind: EntityKind<Tx> = {
@@ -17,16 +17,8 @@ export const packageKind: EntityKind<Tx> = {
   relationKey: 'resources',
   tail: { assistance_requests: [] },
 
-  // Both forms of a version hold the same resources: they are frozen when it is published.
-  async relations(sql, refs) {
-    const rows = await sql.$queryRawUnsafe<ResourceRow[]>(
-      `select package_id, array_agg(resource_id order by position) as ids from package_resource
-       where package_id = any($1::text[]) group by package_id`,
-      [...new Set(refs.map(({ id }) => id))],
-    );
-    const held = new Map(rows.map(({ package_id, ids }) => [package_id, ids]));
-    return new Map(refs.map((ref) => [refKey(ref), held.get(ref.id) ?? []]));
-  },
+  related: RELATED,
+  relations: relationsBy(RELATED),
 
   events: {
     draftSaved: ({ id, parentId, revision }) =>

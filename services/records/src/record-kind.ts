@@ -1,6 +1,6 @@
-import { type EntityKind, refKey } from '@kr/draft-lifecycle';
+import { type EntityKind, relationsBy } from '@kr/draft-lifecycle';
 import { newEvent } from '@kr/event-bus';
-import { forgetRecord, markPublished, packagesOf } from './store/package-relation-store.ts';
+import { forgetRecord, markPublished, RELATED } from './store/package-relation-store.ts';
 import type { Tx } from './store/prisma.ts';
 
 /** What makes a knowledge resource of an entity (REST document, 2.1, 2.2 and 3). */
@@ -13,16 +13,8 @@ export const recordKind: EntityKind<Tx> = {
   relationKey: 'packages',
   tail: {},
 
-  // What is published does not tell of packages that are not.
-  async relations(sql, refs) {
-    const held = await packagesOf(sql, [...new Set(refs.map(({ id }) => id))]);
-    return new Map(
-      refs.map((ref) => {
-        const packages = held.get(ref.id);
-        return [refKey(ref), (ref.form === 'draft' ? packages?.all : packages?.published) ?? []];
-      }),
-    );
-  },
+  related: RELATED,
+  relations: relationsBy(RELATED),
 
   events: {
     draftSaved: ({ id, parentId, revision }) =>

@@ -2,7 +2,7 @@ import type { DeleteDraftRequest__Output, DeleteDraftResponse } from '@kr/contra
 import { loadEntities } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import type { RecordsContext } from '../context.ts';
-import { packagesOf } from '../store/package-relation-store.ts';
+import { RELATED } from '../store/package-relation-store.ts';
 
 type DeleteDraft = (request: DeleteDraftRequest__Output, call: CallContext) => Promise<DeleteDraftResponse>;
 
@@ -18,9 +18,9 @@ export function deleteDraft(
 ): DeleteDraft {
   return async (request, call) => {
     const { id } = request;
-    const held = await packagesOf(database, [id]);
+    const before = (await loadEntities(database, [id], RELATED)).get(id);
     const reply = await ofLifecycle(request, call);
-    if (!held.has(id)) return reply;
+    if ((before?.related?.draft ?? []).length === 0) return reply;
     try {
       const left = await loadEntities(database, [id]);
       if (!left.has(id)) await forgetInPackages([id]);

@@ -1,28 +1,15 @@
 import type { LifecycleSql } from '@kr/draft-lifecycle';
 
-export interface PackageIds {
-  /** Every package version that holds the record, in the order it was added. */
-  all: readonly string[];
-  /** Those of them that are published. */
-  published: readonly string[];
-}
-
-/** The package versions that hold these records; one statement whatever their number. */
-export async function packagesOf(
-  sql: LifecycleSql,
-  recordIds: readonly string[],
-): Promise<ReadonlyMap<string, PackageIds>> {
-  const rows = await sql.$queryRawUnsafe<{ record_id: string; all: string[]; published: string[] }[]>(
-    `select r.record_id, array_agg(r.package_id order by r.added_at, r.package_id) as all,
-            coalesce(array_agg(r.package_id order by r.added_at, r.package_id) filter (where v.is_published), '{}')
-              as published
-     from packaged_record r join package_version v on v.package_id = r.package_id
-     where r.record_id = any($1::text[])
-     group by r.record_id`,
-    recordIds,
-  );
-  return new Map(rows.map(({ record_id, all, published }) => [record_id, { all, published }]));
-}
+/**
+ * The package versions that hold the record `v.id`, in the order it was added to them: all for its draft, the published
+ * ones for its published form, which does not tell of packages that are not. As `EntityKind.related`.
+ */
+export const RELATED = `
+  select array_agg(held.package_id order by held.added_at, held.package_id) as of_draft,
+         array_agg(held.package_id order by held.added_at, held.package_id) filter (where holder.is_published)
+           as of_published
+  from packaged_record held join package_version holder on holder.package_id = held.package_id
+  where held.record_id = v.id`;
 
 /**
  * Writes down which records a package version holds, unless newer news of it is known.
