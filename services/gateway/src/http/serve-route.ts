@@ -58,10 +58,12 @@ export function serveRoute(route: Route, deps: ServeRouteDeps): RequestHandler {
       baseUrl,
       signal,
     };
-    if (route.takes === 'json') {
+    // A body that is ignored still is a part of what a key was used for.
+    const isKeyed = route.method === 'POST' && request.headers['idempotency-key'] !== undefined;
+    if (route.takes === 'json' || (route.takes === '-' && isKeyed)) {
       call.rawBody = await readBody(request, deps.bodyLimits);
-      call.body = decodeJsonBody(call.rawBody);
     }
+    if (route.takes === 'json') call.body = decodeJsonBody(call.rawBody);
     if (route.method === 'POST') {
       const keyed = keyedRequest(request.headers, { ...call, body: call.rawBody });
       if (keyed !== undefined) {
