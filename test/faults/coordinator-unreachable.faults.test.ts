@@ -1,0 +1,142 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { until } from '@kr/testbed';
+import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { Client } from 'pg';
+import type { Entity } from '../e2e/story/answers.ts';
+import { recordDocument } from '../e2e/story/documents.ts';
+import { type HttpClient, httpClient } from '../e2e/story/http-client.ts';
+import { link, packageOfResources, publishedRecord } from '../e2e/story/stories.ts';
+import { holdDecisions } from './held-decisions.ts';
+import { report } from './report.ts';
+import { scaled } from './scale.ts';
+
+const UNREACHABLE_MS = scaled(6_000, 30_000);
+
+let system: TestSystem;
+let author: HttpClient;
+let anonymous: HttpClient;
+let records: Client;
+beforeAll(async () => {
+  system = await startSystem({
+    proxied: ['records to packages', 'packages to records'],
+    environment: { PUBLISH_DEADLINE_MS: '600000' },
+  });
+  author = httpClient(system.baseUrl, system.token);
+  anonymous = httpClient(system.baseUrl);
+  records = new Client({ connectionString: system.databaseUrls.records });
+  await records.connect();
+}, 90_000);
+afterAll(async () => {
+  await records?.end();
+  await system?.stop();
+});
+
+interface Sight {
+  status: number;
+  /** Whether it says when to come back. */
+  mayReturn: boolean;
+}
+
+/** Reads again and again until told to stop; every different answer of each target is kept. */
+function watch(client: HttpClient, targets: readonly string[]) {
+  const sights = new Map<string, Sight>();
+  let isStopped = false;
+  let reads = 0;
+  const looking = targets.map(async (target) => {
+    while (!isStopped) {
+      const { status, headers } = await client.call('GET', target);
+      const sight = { status, mayReturn: headers.has('retry-after') };
+      sights.set(`${status} ${sight.mayReturn}`, sight);
+      reads += 1;
+      await sleep(50);
+    }
+  });
+  return async () => {
+    isStopped = true;
+    await Promise.all(looking);
+    return { reads, sights: [...sights.values()] };
+  };
+}
+
+async function preparedDrafts(ids: readonly string[]): Promise<boolean> {
+  const query = 'select from draft where id = any($1) and locked_by is not null';
+  return (await records.query(query, [ids])).rowCount === ids.length;
+}
+
+const UNKNOWN = [{ status: 503, mayReturn: true }];
+const THERE = [{ status: 200, mayReturn: false }];
+
+test('while nobody can tell how a publication ended its resources are neither there nor absent', async () => {
+  const { main, resources } = await packageOfResources(author, 'Cut off', 3);
+  const edited = await publishedRecord(author, 'Published before');
+  await author.sure('POST', link(edited, 'draft'));
+  await author.sure('PUT', `/records/${edited.id}/draft`, { json: recordDocument('Published anew') });
+  const bystander = await publishedRecord(author, 'Bystander');
+  const loose = await author.sure<Entity>('POST', '/records', { json: recordDocument('Loose') });
+  const along = [...resources, edited].map(({ id }) => id);
+
+  const letDecide = await holdDecisions(system.databaseUrls.packages);
+  const publishing = [main, edited].map((one) =>
+    author.call('POST', `${link(one, 'self').replace(/\/draft$/, '')}/draft/actions/publish`, {
+      timeoutMs: 60_000,
+    }),
+  );
+  await until(() => preparedDrafts(along), { timeoutMs: 30_000, what: 'the vote' });
+  const heal = [
+    system.proxy('records to packages').inflict({ kind: 'black hole' }),
+    system.proxy('packages to records').inflict({ kind: 'black hole' }),
+  ];
+
+  const staged = watch(
+    anonymous,
+    along.map((id) => `/records/${id}`),
+  );
+  const drafts = watch(
+    author,
+    along.map((id) => `/records/${id}/draft`),
+  );
+  const others = watch(author, [`/records/${bystander.id}`, `/records/${loose.id}/draft`]);
+  const undecided = (await anonymous.call('GET', `/packages/${main.id}`)).status;
+  const locked = await author.call('PUT', `/records/${along[0]}/draft`, { json: recordDocument('Too late') });
+  await letDecide();
+  const publications = await Promise.all(publishing);
+  const decided = (await anonymous.call('GET', `/packages/${main.id}`)).status;
+  await sleep(UNREACHABLE_MS);
+
+  const sights = { staged: await staged(), drafts: await drafts(), others: await others() };
+  expect({
+    undecided,
+    locked: [locked.status, locked.headers.has('retry-after')],
+    publications: publications.map(({ status }) => status),
+    decided,
+    staged: sights.staged.sights,
+    drafts: sights.drafts.sights,
+    others: sights.others.sights,
+  }).toEqual({
+    undecided: 404,
+    locked: [409, true],
+    // The answer for the package shows the package, that for the resource would show what nobody can tell.
+    publications: [202, 503],
+    decided: 200,
+    staged: UNKNOWN,
+    drafts: UNKNOWN,
+    others: THERE,
+  });
+
+  const healedAt = performance.now();
+  for (const end of heal) end();
+  const statuses = () =>
+    Promise.all(along.map(async (id) => (await anonymous.call('GET', `/records/${id}`)).status));
+  await until(async () => (await statuses()).every((status) => status === 200), {
+    timeoutMs: 30_000,
+    what: 'the resources',
+  });
+  report(
+    `unreachable for ${UNREACHABLE_MS} ms: ${sights.staged.reads} reads of staged resources, all 503; ` +
+      `${sights.others.reads} of others, all 200; all there ${Math.round(performance.now() - healedAt)} ms after`,
+  );
+  const renewed = await anonymous.sure<Entity>('GET', `/records/${edited.id}`);
+  expect(renewed.metadata['title']).toBe('Published anew');
+  expect((await author.call('GET', `/records/${along[0]}/draft`)).status).toBe(404);
+}, 240_000);
