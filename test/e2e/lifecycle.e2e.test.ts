@@ -609,6 +609,32 @@ describe.each(KINDS)('$kind', ({ kind, parentType, document, instant, links }) =
     ]);
   });
 
+  test('a preview leaves the draft with its file, whether all are deleted or one, though no event comes', async () => {
+    const json = document('With previews', { withFiles: true });
+    const draft = await create({ ...json, files: { enabled: true, default_preview: 'a.txt' } });
+    const previews: unknown[] = [];
+    const look = async () => {
+      const { files, errors } = await author.sure<Entity>('GET', link(draft, 'self'));
+      const told = errors?.filter(({ field }) => field === 'files.default_preview') ?? [];
+      previews.push([files.default_preview, told]);
+    };
+    const entry = await upload(author, draft, 'a.txt', Buffer.from('a'));
+    system.kill('nats', 'SIGSTOP');
+    try {
+      await author.sure('DELETE', link(entry, 'self'));
+      await look();
+      await author.sure('PUT', link(draft, 'self'), {
+        json: { ...json, files: { enabled: true, default_preview: 'b.txt' } },
+      });
+      await upload(author, draft, 'b.txt', Buffer.from('b'));
+      await author.sure('DELETE', link(draft, 'files'));
+      await look();
+    } finally {
+      system.kill('nats', 'SIGCONT');
+    }
+    expect(previews).toEqual(Array(2).fill([undefined, []]));
+  });
+
   test('a reader may ask whether anything changed', async () => {
     const published = await publish(author, await create());
     const read = await anonymous.call('GET', link(published, 'self'));

@@ -1,9 +1,40 @@
+import type { ForgetFilesRequest__Output, ForgetFilesResponse } from '@kr/contracts';
 import { appendEvents, type ReceivedEvent } from '@kr/event-bus';
+import type { CallContext } from '@kr/rpc';
 import type { SavedDraft } from './entity-kind.ts';
 import { lockEntities } from './entity-store.ts';
-import type { LifecycleContext } from './lifecycle-context.ts';
+import { draftFace, getEntity, type LifecycleContext } from './lifecycle-context.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
+import { permit } from './permission.ts';
 import { transact } from './transact.ts';
+
+interface DeletedFile {
+  /** The entity that it was a file of. */
+  id: string;
+  key: string;
+}
+
+/**
+ * RPC ForgetFiles: a draft does not keep a preview that its editor has deleted.
+ *
+ * @throws ServiceError
+ *   - `not_found`: no such entity, or it has no draft
+ *   - `unauthenticated`, `forbidden`: the caller may not write its files
+ */
+export function forgetFiles<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+  return async (
+    { id, keys }: ForgetFilesRequest__Output,
+    { principal }: CallContext,
+  ): Promise<ForgetFilesResponse> => {
+    const entity = await getEntity(context, id);
+    permit(principal, 'write_files', entity, draftFace(entity), context.now());
+    await forgetPreviews(
+      context,
+      keys.map((key) => ({ id, key })),
+    );
+    return {};
+  };
+}
 
 export const FILE_DELETED_SUBJECTS = ['knowledge.files.entry.deleted'] as const;
 
@@ -12,25 +43,33 @@ export const FILE_DELETED_SUBJECTS = ['knowledge.files.entry.deleted'] as const;
  * left alone; its files were counted when they were sealed.
  */
 export function forgetDeletedFiles<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+  return (events: readonly ReceivedEvent<'knowledge.files.entry.deleted'>[]): Promise<void> =>
+    forgetPreviews(
+      context,
+      events.map(({ payload }) => ({ id: payload.entityId, key: payload.key })),
+    );
+}
+
+async function forgetPreviews<Tx extends LifecycleSql>(
+  context: LifecycleContext<Tx>,
+  gone: readonly DeletedFile[],
+): Promise<void> {
   const { kind, now } = context;
-  return async (events: readonly ReceivedEvent<'knowledge.files.entry.deleted'>[]): Promise<void> => {
-    const gone = events.map(({ payload }) => ({ id: payload.entityId, key: payload.key }));
-    await transact(context, async (tx) => {
-      await lockEntities(
-        tx,
-        gone.map(({ id }) => id),
-      );
-      const rows = await tx.$queryRawUnsafe<(Omit<SavedDraft, 'parentId'> & { parent_id: string })[]>(
-        FORGET,
-        JSON.stringify(gone),
-        now().toISOString(),
-      );
-      const saved = rows.map(({ id, parent_id, revision }) =>
-        kind.events.draftSaved({ id, parentId: parent_id, revision: Number(revision) }),
-      );
-      await appendEvents(tx, saved);
-    });
-  };
+  await transact(context, async (tx) => {
+    await lockEntities(
+      tx,
+      gone.map(({ id }) => id),
+    );
+    const rows = await tx.$queryRawUnsafe<(Omit<SavedDraft, 'parentId'> & { parent_id: string })[]>(
+      FORGET,
+      JSON.stringify(gone),
+      now().toISOString(),
+    );
+    const saved = rows.map(({ id, parent_id, revision }) =>
+      kind.events.draftSaved({ id, parentId: parent_id, revision: Number(revision) }),
+    );
+    await appendEvents(tx, saved);
+  });
 }
 
 const FORGET = `

@@ -9,6 +9,7 @@ import { discardPid } from './discard-pid.ts';
 import { editPublished } from './edit-published.ts';
 import { fetchForIndex } from './fetch-for-index.ts';
 import { findIds } from './find-ids.ts';
+import { forgetFiles } from './forget-deleted-files.ts';
 import type { LifecycleContext } from './lifecycle-context.ts';
 import type { LifecycleDeps } from './lifecycle-deps.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
@@ -41,6 +42,7 @@ export function lifecycleHandlers<Tx extends LifecycleSql>(context: LifecycleCon
     ReservePid: reservePid(context),
     DiscardPid: discardPid(context),
     Authorise: authoriseAction(context),
+    ForgetFiles: forgetFiles(context),
     FetchForIndex: fetchForIndex(context),
     ListIds: listIds(context),
     FindIds: findIds(context),

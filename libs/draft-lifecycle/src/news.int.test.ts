@@ -9,6 +9,7 @@ import {
   type LifecycleFixture,
   lifecycleFixture,
   OWNER,
+  STRANGER,
 } from './lifecycle-fixture.ts';
 
 let life: LifecycleFixture;
@@ -97,6 +98,25 @@ describe('a deleted file', () => {
     const now = await life.read(one.id, 'draft');
     expect(now).not.toHaveProperty('json.files.default_preview');
   });
+});
+
+test('a deleted preview leaves the draft at once when its editor says so, and nobody else', async () => {
+  const { id } = await life.create({
+    files: { enabled: true, default_preview: 'a' },
+    metadata: GOOD_METADATA,
+  });
+  const forget = (principal = OWNER, keys = ['a']) =>
+    life.handlers.ForgetFiles({ id, keys }, callOf(principal)).then(
+      () => 'forgotten',
+      ({ kind }) => kind,
+    );
+  expect([await forget(STRANGER), await forget(OWNER, ['b'])]).toEqual(['forbidden', 'forgotten']);
+  expect(await life.read(id, 'draft')).toMatchObject({
+    revision: 1,
+    json: { files: { default_preview: 'a' } },
+  });
+  expect([await forget(), await forget()]).toEqual(['forgotten', 'forgotten']);
+  expect(await life.read(id, 'draft')).toMatchObject({ revision: 2, json: { files: { enabled: true } } });
 });
 
 describe('the index', () => {

@@ -17,7 +17,7 @@ export function deleteEntries(deps: ChangeBucketDeps & { openTicket: OpenTicket 
     const { entityId } = deps.openTicket(ticket, 'write');
     const badKey = keys.find((key) => key.includes('\0'));
     if (badKey !== undefined) throw noSuchFile(entityId, badKey);
-    await changeBucket(deps, entityId, async (tx, bucket) => {
+    const gone = await changeBucket(deps, entityId, async (tx, bucket) => {
       const deleted = await tx.$queryRaw<{ key: string }[]>`
         delete from entry where entity_id = ${entityId} and (${keys.length === 0}::boolean or key = any(${keys}::text[]))
         returning key`;
@@ -28,7 +28,8 @@ export function deleteEntries(deps: ChangeBucketDeps & { openTicket: OpenTicket 
         tx,
         [...gone].map((key) => entryEvent('deleted', bucket, key)),
       );
+      return gone;
     });
-    return {};
+    return { keys: [...gone] };
   };
 }

@@ -1,11 +1,11 @@
 import { type Endpoint, noContent, param } from '../http/endpoint.ts';
-import { authoriseEnabledFiles, type FilesDeps } from './authorise-files.ts';
+import type { FilesDeps } from './authorise-files.ts';
+import { deleteEntries } from './delete-entries.ts';
 
 /** DELETE /api/{kind}/{id}/draft/files/{key} */
 export function deleteFile(deps: FilesDeps): Endpoint {
   return async (call) => {
-    const { ticket } = await authoriseEnabledFiles(deps, 'write', call);
-    await deps.clients.files.deleteEntries({ ticket, keys: [param(call, 'key')] }, call.principal);
+    await deleteEntries(deps, call, [param(call, 'key')]);
     return noContent();
   };
 }

@@ -1,11 +1,11 @@
 import { type Endpoint, noContent } from '../http/endpoint.ts';
-import { authoriseEnabledFiles, type FilesDeps } from './authorise-files.ts';
+import type { FilesDeps } from './authorise-files.ts';
+import { deleteEntries } from './delete-entries.ts';
 
 /** DELETE /api/{kind}/{id}/draft/files: all of them. */
 export function deleteFiles(deps: FilesDeps): Endpoint {
   return async (call) => {
-    const { ticket } = await authoriseEnabledFiles(deps, 'write', call);
-    await deps.clients.files.deleteEntries({ ticket, keys: [] }, call.principal);
+    await deleteEntries(deps, call, []);
     return noContent();
   };
 }
