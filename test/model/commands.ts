@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import type { Entity, FilesListing } from '../e2e/story/answers.ts';
+import type { AccessLink, Entity, FilesListing, Issue, Listing } from '../e2e/story/answers.ts';
 import { anyBody, completeBody, fileKey } from './bodies.ts';
-import type { Kind } from './document-rules.ts';
+import type { Body, Kind } from './document-rules.ts';
 import {
   commit,
   deleteFile,
@@ -12,6 +12,16 @@ import {
   startFiles,
 } from './model-of-files.ts';
 import {
+  createLink,
+  type Held,
+  listLinks,
+  type Permission,
+  readDraftWith,
+  readPublishedWith,
+  revokeLink,
+  updateWith,
+} from './model-of-links.ts';
+import {
   addResources,
   associate,
   dissociate,
@@ -19,11 +29,12 @@ import {
   type ListVerdict,
   removeResources,
 } from './model-of-packages.ts';
-import { actualFiles, actualView, expectedFiles, expectedView, type Form } from './observe.ts';
+import { actualFiles, actualView, expectedFiles, expectedView, type Form, sorted } from './observe.ts';
 import {
   attempt,
   compareOwnListings,
   comparePackageListings,
+  compareSearch,
   compareVersions,
   compareWorlds,
   type RealSystem,
@@ -36,8 +47,10 @@ import {
   discard,
   discardDoi,
   edit,
+  type Family,
   type Item,
   isUnpublished,
+  latestOf,
   newVersion,
   publish,
   publishProblems,
@@ -48,6 +61,7 @@ import {
   type Target,
   update,
   type Verdict,
+  validate,
   type World,
 } from './reference-model.ts';
 
@@ -141,6 +155,9 @@ function command({ name, detail, aim, prefers = () => true, act }: Step): Comman
 const at = ({ kind, id }: Target, rest: string): string => `/${kind}/${id}${rest}`;
 const hasDraft: Fits = ({ draft }) => draft !== undefined;
 const isPublished: Fits = ({ published }) => published !== undefined;
+const hasLinks: Fits = ({ family }) => family.links.length > 0;
+const isOpenedByLink: Fits = ({ family }) =>
+  family.links.length > 0 || (family.managedBy?.links.length ?? 0) > 0;
 const isWritable: Fits = (item) => item.draft?.files.enabled === true && isUnpublished(item);
 
 /** The entity that an answer shows is the one that the model has. */
@@ -263,6 +280,30 @@ const discardingDoi = entityStep(
   (_world, caller, target) => discardDoi(caller, target),
 );
 
+const validating = anyAim.map((aim) =>
+  command({
+    name: 'validate',
+    aim,
+    prefers: hasDraft,
+    act: async (_world, real, { caller, target }) => {
+      const verdict = validate(caller, target);
+      const request = { caller, method: 'POST', path: at(target, '/draft/actions/validate') };
+      const { body } = await attempt<{ errors: Invalid[] }>(real, request, verdict);
+      if (verdict.byRecord === undefined) return undefined;
+      const told = body.errors.map(({ record, errors }) => [record, sorted(errors)]);
+      const expected = verdict.byRecord.map(([record, problems]) => [record, sorted(problems)]);
+      same(told.toSorted(), expected.toSorted(), `validating ${target.id}`);
+      return undefined;
+    },
+  }),
+);
+
+/** One item of what validating answers. */
+interface Invalid {
+  record: string;
+  errors: Issue[];
+}
+
 const discarding = fc.record({ aim: anyAim, saw: often(3, 'nothing', 'older') }).map(({ aim, saw }) =>
   command({
     name: `discard, having seen ${saw}`,
@@ -357,6 +398,112 @@ const listing = fc.record({ aim: anyAim }).map(({ aim }) =>
     },
   }),
 );
+
+const searching = fc.constant('search for all that there is').map((name) =>
+  command({
+    name,
+    act: async (world, real) => {
+      await compareSearch(world, real, 'nobody');
+      return undefined;
+    },
+  }),
+);
+
+// ---- links
+
+const permission = fc.constantFrom<Permission>('view', 'preview', 'edit');
+
+const sharing = fc.record({ aim: anyAim, permission }).map(({ aim, permission }) =>
+  command({
+    name: `make a ${permission} link`,
+    aim,
+    act: async (_world, real, { caller, target }) => {
+      const verdict = createLink(caller, target, permission);
+      const path = at(target, '/access/links');
+      const request = { caller, method: 'POST', path, sent: { json: { permission } } };
+      const { body } = await attempt<AccessLink>(real, request, verdict);
+      if (verdict.link !== undefined) Object.assign(verdict.link, { id: body.id, token: body.token });
+      return target.item;
+    },
+  }),
+);
+
+const listingLinks = anyAim.map((aim) =>
+  command({
+    name: 'list the links',
+    aim,
+    prefers: hasLinks,
+    act: async (_world, real, { caller, target }) => {
+      const verdict = listLinks(caller, target);
+      const request = { caller, method: 'GET', path: at(target, '/access/links') };
+      const { body } = await attempt<Listing<AccessLink>>(real, request, verdict);
+      if (verdict.links === undefined) return undefined;
+      const told = body.hits.hits.map(({ id, token, permission }) => ({ id, token, permission }));
+      same(told, verdict.links, `the links of ${target.id}`);
+      return undefined;
+    },
+  }),
+);
+
+const revoking = anyAim.map((aim) =>
+  command({
+    name: 'revoke the oldest link',
+    aim: { ...aim, oddity: 'none' },
+    prefers: hasLinks,
+    act: async (_world, real, { caller, target }) => {
+      const [link] = target.item?.family.links ?? [];
+      if (link === undefined) return undefined;
+      const verdict = revokeLink(caller, target, link);
+      await attempt(
+        real,
+        { caller, method: 'DELETE', path: at(target, `/access/links/${link.id}`) },
+        verdict,
+      );
+      return target.item;
+    },
+  }),
+);
+
+/** Anybody with the newest link of something comes with it: to that, to what it manages, or to another thing. */
+const visiting = fc
+  .record({
+    aim: anyAim,
+    pick: fc.nat({ max: 99 }),
+    what: fc.constantFrom('draft' as const, 'published' as const, 'update' as const),
+    body: completeBody,
+  })
+  .map(({ aim, pick, what, body }) =>
+    command({
+      name: `come with a link to ${what}`,
+      detail: what === 'update' ? { pick, body } : { pick },
+      aim,
+      prefers: isOpenedByLink,
+      act: async (world, real, { target }) => {
+        const near = target.item === undefined ? [] : linksTo(target.item);
+        const all = world.families.flatMap(heldBy);
+        const choice = near.length > 0 && pick % 5 > 0 ? near : all;
+        const held = choice[pick % Math.max(choice.length, 1)];
+        if (held === undefined) return undefined;
+        const verdict = VISITS[what](held, target, body);
+        const path = at(target, `${what === 'published' ? '' : '/draft'}?token=${held.link.token}`);
+        const request =
+          what === 'update' ? { method: 'PUT', path, sent: { json: body } } : { method: 'GET', path };
+        const answer = await attempt<Entity>(real, { caller: 'nobody', ...request }, verdict);
+        if (verdict.item !== undefined) same(answer.body.id, verdict.item.id, `what ${path} shows`);
+        return target.item;
+      },
+    }),
+  );
+
+const VISITS = {
+  draft: (held: Held, target: Target) => readDraftWith(held, target),
+  published: (held: Held, target: Target) => readPublishedWith(held, target),
+  update: (held: Held, target: Target, body: Body) => updateWith(held, target, body),
+} as const;
+
+const heldBy = (family: Family): Held[] => family.links.map((link) => ({ family, link }));
+const linksTo = ({ family }: Item): Held[] =>
+  [family, family.managedBy].flatMap((one) => (one ? heldBy(one) : []));
 
 // ---- files
 
@@ -455,11 +602,32 @@ const downloading = fileStep(
   (caller, target, key) => download(caller, target, key, 'draft'),
 );
 
+/** A next version, with the files that it takes over. */
+const continuing = anyAim.map((aim) =>
+  command({
+    name: 'new version with the files of the last',
+    aim: { ...aim, oddity: 'none', caller: 'owner' },
+    prefers: (item) => item.published?.files.enabled === true && latestOf(item.family)?.files.length !== 0,
+    act: async (world, real, { caller, target }) => {
+      const opened = newVersion(caller, target);
+      const request = { caller, method: 'POST', path: at(target, '/versions') };
+      compareAnswer(world, await attempt<Entity>(real, request, opened), opened, 'draft');
+      const { item } = opened;
+      if (item === undefined) return undefined;
+      const next: Target = { kind: target.kind, id: item.id, item };
+      const verdict = importFiles(caller, next);
+      const importing = { caller, method: 'POST', path: at(next, '/draft/actions/files-import') };
+      compareListing(await attempt<FilesListing>(real, importing, verdict), verdict);
+      return item;
+    },
+  }),
+);
+
 const importingFiles = anyAim.map((aim) =>
   command({
     name: 'import files',
     aim,
-    prefers: (item) => item.index > 1 && isWritable(item),
+    prefers: (item) => item.index > 1 && isWritable(item) && item.files.length === 0,
     act: async (_world, real, { caller, target }) => {
       const verdict = importFiles(caller, target);
       const request = { caller, method: 'POST', path: at(target, '/draft/actions/files-import') };
@@ -561,11 +729,17 @@ const WEIGHTED: [number, fc.Arbitrary<Command>][] = [
   [3, editing],
   [3, versioning(anyAim)],
   [2, versioning(packageAim)],
+  [2, validating],
   [2, discarding],
   [1, reserving],
   [1, discardingDoi],
   [2, reading],
   [2, listing],
+  [1, searching],
+  [2, sharing],
+  [1, listingLinks],
+  [1, revoking],
+  [3, visiting],
   [1, starting],
   [3, uploading],
   [1, contents],
@@ -573,7 +747,8 @@ const WEIGHTED: [number, fc.Arbitrary<Command>][] = [
   [1, deleting],
   [1, clearing],
   [1, downloading],
-  [2, importingFiles],
+  [1, importingFiles],
+  [2, continuing],
   [4, associating],
   [1, dissociating],
   [4, adding],

@@ -1,6 +1,8 @@
 import { deepStrictEqual, ok } from 'node:assert/strict';
+import { until } from '@kr/testbed';
 import type { Entity, Failed, FilesListing, Listing } from '../e2e/story/answers.ts';
 import type { Answer, HttpClient, Sent } from '../e2e/story/http-client.ts';
+import { isFoundByAll } from './model-of-links.ts';
 import {
   contextResources,
   draftResources,
@@ -25,6 +27,8 @@ import { allItems, type Caller, type Item, type Verdict, type World } from './re
 interface LastRead {
   revision: number;
   view: View;
+  tag: string;
+  text: string;
 }
 
 export interface RealSystem {
@@ -120,9 +124,13 @@ async function compareOne(world: World, real: RealSystem, item: Item, form: Form
   same(view, expected, `GET ${path}`);
   if (form === 'draft') same(falseFileProblems(body.errors, item), [], `GET ${path} tells of files`);
   const { revision_id: revision } = body;
-  same(read.headers.get('etag')?.replace(/\..*"/, '"'), `"${revision}"`, `the ETag of ${path}`);
-  checkRevision(path, real.lastReads.get(keyOf(item, form)), revision, view);
-  real.lastReads.set(keyOf(item, form), { revision, view });
+  const tag = read.headers.get('etag') ?? '';
+  same(tag.replace(/\..*"/, '"'), `"${revision}"`, `the ETag of ${path}`);
+  const last = real.lastReads.get(keyOf(item, form));
+  checkRevision(path, last, revision, view);
+  const { text } = read;
+  if (last !== undefined) same(tag === last.tag, text === last.text, `${path}: ${tag} after ${last.tag}`);
+  real.lastReads.set(keyOf(item, form), { revision, view, tag, text });
   same(files.status, 200, `GET ${path}/files answered ${files.text}`);
   same(actualFiles(files.body), expectedFiles(item, form), `GET ${path}/files`);
 }
@@ -197,6 +205,23 @@ export async function comparePackageListings(
       `${caller}: GET ${path}`,
     );
   }
+}
+
+/** Search follows what is published within seconds. */
+export async function compareSearch(world: World, real: RealSystem, caller: Caller): Promise<void> {
+  const items = allItems(world);
+  if (items.length === 0) return;
+  const q = encodeURIComponent(items.map(({ id }) => `id:${id}`).join(' OR '));
+  const expected = items.filter(isFoundByAll).map(({ id }) => id);
+  let found: string[] = [];
+  const isFound = async () => {
+    const { status, body, text } = await send<Listing>(real, caller, 'GET', `/search?size=200&q=${q}`);
+    same(status, 200, text);
+    found = body.hits.hits.map(({ id }) => id);
+    return JSON.stringify(found.toSorted()) === JSON.stringify(expected.toSorted());
+  };
+  await until(isFound, { timeoutMs: 30_000 }).catch(() => undefined);
+  same(found.toSorted(), expected.toSorted(), `${caller}: a search for all that there is`);
 }
 
 export async function compareVersions(real: RealSystem, item: Item, caller: Caller): Promise<void> {

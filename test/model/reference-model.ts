@@ -17,6 +17,7 @@ import {
   problem,
   unknownFields,
 } from './document-rules.ts';
+import type { Link } from './model-of-links.ts';
 
 /**
  * The lifecycle of resources and packages as the interface's document tells it, on plain objects in memory. Operations
@@ -61,6 +62,8 @@ export interface Family {
   parentId: string;
   owner: Person;
   items: Item[];
+  /** In the order of their making; what never had one has none. */
+  links: Link[];
   managedBy?: Family;
   /** Once managed, and let go. */
   wasManaged?: boolean;
@@ -100,10 +103,10 @@ export const refused = (status: number, message?: string, problems?: Problem[]):
 });
 export const invalid = (problems: Problem[]) => refused(400, 'A validation error occurred.', problems);
 export const NOT_FOUND = refused(404, 'Not found.');
-const UNKNOWN = refused(404, 'The persistent identifier does not exist.');
-const NOT_REGISTERED = refused(404, 'The persistent identifier is not registered.');
+export const UNKNOWN = refused(404, 'The persistent identifier does not exist.');
+export const NOT_REGISTERED = refused(404, 'The persistent identifier is not registered.');
 const NO_CREDENTIALS = refused(401, 'Authentication required.');
-const DENIED = refused(403, 'Permission denied.');
+export const DENIED = refused(403, 'Permission denied.');
 
 export const allItems = ({ families }: World): Item[] => families.flatMap(({ items }) => items);
 export const latestOf = ({ items }: Family): Item | undefined =>
@@ -176,7 +179,7 @@ export function create(world: World, caller: Caller, kind: Kind, body: Body): Ve
   if (caller === 'nobody') return NO_CREDENTIALS;
   const refusal = accessRefusal(body);
   if (refusal.length > 0) return invalid(refusal);
-  const family: Family = { kind, parentId: '', owner: caller, items: [] };
+  const family: Family = { kind, parentId: '', owner: caller, items: [], links: [] };
   const files = fileOptions(body, true, 0);
   const draft: Content = { ...written(body, kind, OPEN), files, doi: 'none', oai: false };
   const item: Item = { id: '', family, index: 1, draft, files: [], resources: [] };
@@ -266,6 +269,16 @@ export function publish(caller: Caller, target: Target): Verdict {
     one.isPart = one !== item;
   }
   return ok(202, item);
+}
+
+/** What publishing would refuse, by what it is wrong with; nothing changes. */
+export function validate(caller: Caller, target: Target): Verdict & { byRecord?: [string, Problem[]][] } {
+  const found = draftFor(caller, target);
+  if (isVerdict(found)) return found;
+  const { item } = found;
+  const all = [item, ...item.resources.filter(isUnpublished)];
+  const byRecord = all.map((one): [string, Problem[]] => [one.id, publishProblems(one)]);
+  return { ...ok(200), byRecord: byRecord.filter(([, problems]) => problems.length > 0) };
 }
 
 export function publishProblems({ draft, family, files }: Item): Problem[] {

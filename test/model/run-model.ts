@@ -6,6 +6,7 @@ import { COMMANDS } from './commands.ts';
 import {
   compareOwnListings,
   comparePackageListings,
+  compareSearch,
   compareVersions,
   compareWorlds,
   realSystem,
@@ -102,6 +103,7 @@ async function compareAll(world: World, real: ReturnType<typeof realSystem>): Pr
   real.expectedBefore = new Map();
   await compareWorlds(world, real);
   await compareOwnListings(world, real);
+  await compareSearch(world, real, 'nobody');
   for (const item of allItems(world)) {
     await compareVersions(real, item, item.family.owner);
     if (item.family.kind === 'packages') await comparePackageListings(world, real, item, item.family.owner);
