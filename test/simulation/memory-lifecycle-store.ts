@@ -1,0 +1,268 @@
+import type { Entity, LifecycleStore, Participant, StoredDocument } from '@kr/draft-lifecycle';
+import type { OutboxEvent } from '@kr/event-bus';
+import type { Issue } from '@kr/service-error';
+import { type MemoryTx, type Reader, Table } from './memory-database.ts';
+
+export interface ParentRow {
+  readonly id: string;
+  readonly ownerId: string;
+  readonly managedBy: string | null;
+}
+
+export interface VersionRow {
+  readonly id: string;
+  readonly parentId: string;
+  readonly versionIndex: number;
+  readonly document: StoredDocument | null;
+  readonly revision: number;
+  readonly draftRevision: number;
+  readonly createdAt: Date | null;
+  readonly updatedAt: Date | null;
+  readonly staged: {
+    readonly publicationId: string;
+    readonly document: StoredDocument;
+    readonly revision: number;
+    readonly at: Date;
+  } | null;
+}
+
+export interface DraftRow {
+  readonly id: string;
+  readonly document: StoredDocument;
+  readonly issues: readonly Issue[];
+  readonly revision: number;
+  readonly lockedBy: string | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+export interface ParticipantRow extends Participant {
+  readonly updatedAt: Date;
+}
+
+/** The lifecycle's tables of one service. */
+export class LifecycleTables {
+  readonly parents = new Table<ParentRow>('parent');
+  readonly versions = new Table<VersionRow>('version');
+  readonly drafts = new Table<DraftRow>('draft');
+  readonly participants = new Table<ParticipantRow>('participant');
+  readonly outbox = new Table<OutboxEvent>('outbox');
+}
+
+const BRIEF_MS = 2_000;
+
+/** The twin of `sqlLifecycleStore`: the contract tests of both are the same. */
+export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore<MemoryTx> {
+  const { versions, drafts, participants, outbox } = tables;
+
+  const lockVersions = async (tx: MemoryTx, ids: Iterable<string>): Promise<void> => {
+    for (const id of [...new Set(ids)].sort()) await tx.lock(`version ${id}`);
+  };
+  const staged = (tx: MemoryTx, publicationId: string): VersionRow[] =>
+    [...tx.all(versions)].filter((row) => row.staged?.publicationId === publicationId);
+
+  const lockDrafts = async (tx: MemoryTx, publicationId: string, ids: readonly string[]): Promise<void> => {
+    await tx.step();
+    for (const id of [...ids].sort()) {
+      await tx.lock(`draft ${id}`);
+      const draft = tx.get(drafts, id);
+      if (draft !== undefined) tx.set(drafts, id, { ...draft, lockedBy: publicationId });
+    }
+  };
+  const unlockDrafts = async (tx: MemoryTx, publicationId: string): Promise<void> => {
+    await tx.step();
+    for (const { id } of [...tx.all(drafts)].filter(({ lockedBy }) => lockedBy === publicationId)) {
+      await tx.lock(`draft ${id}`);
+      const draft = tx.get(drafts, id);
+      if (draft?.lockedBy === publicationId) tx.set(drafts, id, { ...draft, lockedBy: null });
+    }
+  };
+
+  return {
+    async limitLockWaits(tx) {
+      tx.lockTimeoutMs = BRIEF_MS;
+    },
+
+    async lockParticipant(tx, publicationId) {
+      await tx.step();
+      await tx.lock(`publication ${publicationId}`);
+      const row = tx.get(participants, publicationId);
+      if (row === undefined) return null;
+      const { updatedAt: _, ...participant } = row;
+      return participant;
+    },
+
+    async writeParticipant(tx, participant, at) {
+      await tx.step();
+      tx.set(participants, participant.publicationId, { ...participant, updatedAt: at });
+    },
+
+    async preparedBefore(sql, at, limit) {
+      const reader = sql as unknown as Reader;
+      await reader.step();
+      return [...reader.all(participants)]
+        .filter(({ state, updatedAt }) => state === 'prepared' && updatedAt < at)
+        .sort((a, b) => a.updatedAt.getTime() - b.updatedAt.getTime())
+        .slice(0, limit)
+        .map(({ publicationId }) => publicationId);
+    },
+
+    forgetEnded: (sql, before) =>
+      sql.$transaction(async (tx) => {
+        for (const row of [...tx.all(participants)]) {
+          if (row.state !== 'prepared' && row.updatedAt < before)
+            tx.set(participants, row.publicationId, undefined);
+        }
+      }),
+
+    async lockEntities(tx, ids) {
+      await tx.step();
+      await lockVersions(
+        tx,
+        ids.filter((id) => tx.get(versions, id) !== undefined),
+      );
+    },
+
+    async loadEntities(sql, ids) {
+      const reader = sql as unknown as Reader;
+      if (ids.length === 0) return new Map();
+      await reader.step();
+      const found = ids.map((id) => entityOf(tables, reader, id));
+      return new Map(found.flatMap((entity) => (entity === undefined ? [] : [[entity.id, entity]])));
+    },
+
+    async stageForms(tx, publicationId, forms, at) {
+      await tx.step();
+      await lockVersions(
+        tx,
+        forms.map(({ id }) => id),
+      );
+      for (const { id, document, revision } of forms) {
+        const row = tx.get(versions, id);
+        if (row !== undefined)
+          tx.set(versions, id, { ...row, staged: { publicationId, document, revision, at } });
+      }
+      await lockDrafts(
+        tx,
+        publicationId,
+        forms.map(({ id }) => id),
+      );
+    },
+
+    async showStaged(tx, publicationId) {
+      await tx.step();
+      await lockVersions(
+        tx,
+        staged(tx, publicationId).map(({ id }) => id),
+      );
+      const shown = staged(tx, publicationId).map((row): VersionRow => {
+        if (row.staged === null) return row;
+        const { document, revision, at } = row.staged;
+        const draft = tx.get(drafts, row.id);
+        return {
+          ...row,
+          document,
+          revision: Math.max(row.revision + 1, revision, (draft?.revision ?? 0) + 1),
+          createdAt: row.createdAt ?? at,
+          updatedAt: at,
+          staged: null,
+        };
+      });
+      for (const row of shown) tx.set(versions, row.id, row);
+      for (const { id } of [...tx.all(drafts)].filter(({ lockedBy }) => lockedBy === publicationId)) {
+        tx.set(drafts, id, undefined);
+      }
+      return shown
+        .map(({ id, parentId, revision }) => ({ id, parentId, revision }))
+        .sort((a, b) => (a.id < b.id ? -1 : 1));
+    },
+
+    async dropStaged(tx, publicationId) {
+      await tx.step();
+      await lockVersions(
+        tx,
+        staged(tx, publicationId).map(({ id }) => id),
+      );
+      for (const row of staged(tx, publicationId)) tx.set(versions, row.id, { ...row, staged: null });
+      await unlockDrafts(tx, publicationId);
+    },
+
+    lockDrafts,
+    unlockDrafts,
+
+    async replaceDraft(tx, id, { document, issues }, at) {
+      await tx.step();
+      const draft = tx.get(drafts, id);
+      if (draft === undefined) return Number.NaN;
+      const revision = draft.revision + 1;
+      tx.set(drafts, id, { ...draft, document, issues, revision, updatedAt: at });
+      return revision;
+    },
+
+    replaceUnchanged: (database, { id, revision }, { document, issues }, event, at) =>
+      database.$transaction(async (tx) => {
+        await lockVersions(tx, [id]);
+        const draft = tx.get(drafts, id);
+        if (draft?.revision !== revision || draft.lockedBy !== null) return false;
+        tx.set(drafts, id, { ...draft, document, issues, revision: revision + 1, updatedAt: at });
+        tx.set(outbox, event.eventId, event);
+        return true;
+      }),
+
+    async insertDraft(tx, { id, revision, document }, at) {
+      await tx.step();
+      tx.set(drafts, id, {
+        id,
+        document,
+        issues: [],
+        revision,
+        lockedBy: null,
+        createdAt: at,
+        updatedAt: at,
+      });
+    },
+
+    async appendEvents(tx, events) {
+      if (events.length === 0) return;
+      await tx.step();
+      for (const event of events) tx.set(outbox, event.eventId, event);
+    },
+  };
+}
+
+function entityOf(
+  { parents, versions, drafts }: LifecycleTables,
+  reader: Reader,
+  id: string,
+): Entity | undefined {
+  const version = reader.get(versions, id);
+  if (version === undefined) return undefined;
+  const parent = reader.get(parents, version.parentId);
+  if (parent === undefined) return undefined;
+  const siblings = [...reader.all(versions)].filter(({ parentId }) => parentId === version.parentId);
+  const { document, revision, createdAt, updatedAt } = version;
+  const draft = reader.get(drafts, id);
+  return {
+    id,
+    versionIndex: version.versionIndex,
+    parent: { ...parent, wasManaged: false, linkIds: [] },
+    published:
+      document === null || createdAt === null || updatedAt === null
+        ? null
+        : { document, revision, createdAt, updatedAt },
+    draft: draft === undefined ? null : withoutId(draft),
+    pending: [
+      ...new Set(siblings.flatMap(({ staged }) => (staged === null ? [] : [staged.publicationId]))),
+    ].sort(),
+    latestIndex: Math.max(
+      0,
+      ...siblings.filter((one) => one.document !== null).map((one) => one.versionIndex),
+    ),
+    lastIndex: Math.max(...siblings.map((one) => one.versionIndex)),
+    nextDraftRevision: Math.max(revision, version.draftRevision) + 1,
+  };
+}
+
+function withoutId({ id: _, ...face }: DraftRow): NonNullable<Entity['draft']> {
+  return face;
+}

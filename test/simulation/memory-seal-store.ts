@@ -1,0 +1,118 @@
+import type { Fence } from '../../services/files/src/buckets/fence-rules.ts';
+import type { SealStore } from '../../services/files/src/buckets/seal-store.ts';
+import type { Bucket, BucketState } from '../../services/files/src/store/bucket-store.ts';
+import { type MemoryConnection, type MemoryTx, type Reader, Table } from './memory-database.ts';
+
+export interface BucketRow {
+  readonly entityId: string;
+  readonly state: BucketState;
+  readonly publicationId: string | null;
+  readonly sealedAt: Date | null;
+  readonly revision: number;
+  /** The keys of its entries, all of them complete and of one byte. */
+  readonly keys: readonly string[];
+}
+
+export class BucketTables {
+  readonly buckets = new Table<BucketRow>('bucket');
+  readonly fences = new Table<Fence & { publicationId: string }>('participant');
+}
+
+/** The twin of `sqlSealStore`: the contract tests of both are the same. */
+export function memorySealStore(tables: BucketTables, connection: MemoryConnection): SealStore<MemoryTx> {
+  const { buckets, fences } = tables;
+
+  const locked = async (tx: MemoryTx, entityIds: readonly string[]): Promise<BucketRow[]> => {
+    const ids = [...new Set(entityIds)].sort();
+    for (const id of ids) {
+      await tx.lock(`bucket ${id}`);
+      if (tx.get(buckets, id) === undefined) tx.set(buckets, id, newBucket(id));
+    }
+    return ids.flatMap((id) => tx.get(buckets, id) ?? []);
+  };
+  const sealedBy = async (tx: MemoryTx, publicationId: string): Promise<BucketRow[]> => {
+    const isSealed = (row: BucketRow | undefined) =>
+      row?.state === 'sealed' && row.publicationId === publicationId;
+    const ids = [...tx.all(buckets)].filter(isSealed).map(({ entityId }) => entityId);
+    return (await locked(tx, ids)).filter(isSealed);
+  };
+  const put = (tx: MemoryTx, row: BucketRow): void => tx.set(buckets, row.entityId, row);
+  const unsealed = { publicationId: null, sealedAt: null };
+
+  return {
+    // Reads alone pass here, and they are the same within a transaction and outside.
+    outside: connection as unknown as MemoryTx,
+    transaction: (run) => connection.$transaction(run),
+
+    async lockFence(tx, publicationId) {
+      await tx.step();
+      await tx.lock(`publication ${publicationId}`);
+      const row = tx.get(fences, publicationId);
+      return row === undefined ? undefined : { state: row.state, epoch: row.epoch };
+    },
+    async saveFence(tx, publicationId, fence) {
+      await tx.step();
+      tx.set(fences, publicationId, { ...fence, publicationId });
+    },
+
+    async lockBuckets(tx, entityIds) {
+      await tx.step();
+      const rows = await locked(tx, entityIds);
+      return rows.map(({ entityId, state, publicationId }) => ({ entityId, state, publicationId }));
+    },
+    async seal(tx, publicationId, entityIds, at) {
+      await tx.step();
+      for (const row of await locked(tx, entityIds)) {
+        if (row.state === 'open') put(tx, { ...row, state: 'sealed', publicationId, sealedAt: at });
+      }
+    },
+    async applySeal(tx, publicationId, publishedIds) {
+      await tx.step();
+      for (const row of await sealedBy(tx, publicationId)) {
+        const isPublished = publishedIds === null || publishedIds.includes(row.entityId);
+        put(tx, { ...row, ...unsealed, state: isPublished ? 'immutable' : 'open' });
+      }
+    },
+    async undoSeal(tx, publicationId) {
+      await tx.step();
+      for (const row of await sealedBy(tx, publicationId)) put(tx, { ...row, ...unsealed, state: 'open' });
+    },
+    async makeImmutable(tx, entityIds) {
+      await tx.step();
+      for (const row of await locked(tx, entityIds)) put(tx, { ...row, ...unsealed, state: 'immutable' });
+    },
+    async sealedBefore(tx, instant, limit) {
+      await (tx as Reader).step();
+      const old = [...tx.all(buckets)].filter(
+        ({ state, sealedAt }) => state === 'sealed' && sealedAt !== null && sealedAt < instant,
+      );
+      return [...new Set(old.flatMap(({ publicationId }) => publicationId ?? []))].slice(0, limit);
+    },
+
+    async describeEntities(tx, entityIds) {
+      await tx.step();
+      return entityIds.map((entityId) => {
+        const keys = [...(tx.get(buckets, entityId)?.keys ?? [])];
+        return { entityId, entries: keys.length, pending: 0, totalBytes: keys.length, keys };
+      });
+    },
+    async findBucket(tx, entityId): Promise<Bucket | undefined> {
+      await tx.step();
+      const row = tx.get(buckets, entityId);
+      return row === undefined ? undefined : { state: row.state, publicationId: row.publicationId };
+    },
+    async lockOpenBucket(tx, entityId) {
+      await tx.step();
+      await tx.lock(`bucket ${entityId}`);
+      const row = tx.get(buckets, entityId) ?? newBucket(entityId);
+      if (row.state !== 'open') return undefined;
+      const revision = row.revision + 1;
+      put(tx, { ...row, revision });
+      return { entityId, revision };
+    },
+  };
+}
+
+function newBucket(entityId: string): BucketRow {
+  return { entityId, state: 'open', publicationId: null, sealedAt: null, revision: 0, keys: [] };
+}

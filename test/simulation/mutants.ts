@@ -1,0 +1,98 @@
+import type { Decision } from '@kr/draft-lifecycle';
+import type { Publication } from '../../services/packages/src/publish/publication.ts';
+import type { AskCoordinator, Variation } from './variation.ts';
+
+/** Systems that break one rule of the protocol each: what keeps the promises is seen by what breaks without it. */
+export const MUTANTS: readonly Variation[] = [
+  {
+    name: 'readers do not ask the coordinator',
+    readersAsk: () => async (ids) => undecided(ids),
+  },
+  {
+    name: 'what cannot be asked about counts as undecided',
+    readersAsk: (ask) => (ids) => ask(ids).catch(() => undecided(ids)),
+  },
+  {
+    name: '"undecided" is remembered for a second',
+    readersAsk(ask, time) {
+      const until = new Map<string, number>();
+      return async (ids) => {
+        const fresh = ids.filter((id) => (until.get(id) ?? 0) <= time.now());
+        const decisions = new Map([...undecided(ids), ...(fresh.length > 0 ? await ask(fresh) : [])]);
+        for (const id of fresh) if (decisions.get(id) === 'undecided') until.set(id, time.now() + 1_000);
+        return decisions;
+      };
+    },
+  },
+  {
+    name: 'a participant unlocks by itself after a time-out',
+    janitorAsks: (ask) => async (ids) => {
+      const decisions = await ask(ids).catch(() => undecided(ids));
+      return new Map(ids.map((id) => [id, decisions.get(id) === 'committed' ? 'committed' : 'aborted']));
+    },
+  },
+  {
+    name: '"aborted" is answered without being written',
+    decisions: ({ decisions, log }) => ({
+      ...decisions,
+      async settleOverdue(ids, now) {
+        const rows = await Promise.all(ids.map((id) => log.read(id)));
+        return rows.flatMap((row): Publication[] => {
+          if (row === undefined) return [];
+          const isOverdue = row.state === 'PREPARING' && row.deadline < now && row.leaseUntil < now;
+          return [isOverdue ? { ...row, state: 'ABORTED' } : row];
+        });
+      },
+    }),
+  },
+  {
+    name: 'the commit compares nothing',
+    log: ({ log }, { tables, connection, packageVersion }) => ({
+      ...log,
+      commit: (publication, publishedIds, manifests, now) =>
+        connection.$transaction(async (tx) => {
+          await tx.step();
+          await tx.lock(`publication row ${publication.id}`);
+          const row = tx.get(tables.publications, publication.id);
+          if (row === undefined) return publication;
+          const committed = {
+            ...row,
+            state: 'COMMITTED' as const,
+            publishedIds: [...publishedIds],
+            decidedAt: now,
+          };
+          tx.set(tables.publications, row.id, committed);
+          if (row.subject === 'package') await packageVersion.publish(tx, committed, manifests);
+          return committed;
+        }),
+    }),
+  },
+  {
+    name: 'edits are not locked',
+    editStore: (store) => ({
+      ...store,
+      async loadEntities(sql, ids) {
+        const entities = await store.loadEntities(sql, ids);
+        for (const entity of entities.values()) {
+          if (entity.draft !== null) entity.draft = { ...entity.draft, lockedBy: null };
+        }
+        return entities;
+      },
+      replaceUnchanged: async () => false,
+    }),
+  },
+  {
+    name: 'the commit comes before the vote',
+    participants: (real) => ({
+      ...real,
+      async prepare(publication, manifests) {
+        void real.prepare(publication, manifests).catch(() => undefined);
+        return { outcome: 'prepared', stagedIds: publication.resourceIds };
+      },
+    }),
+  },
+];
+
+function undecided(ids: Parameters<AskCoordinator>[0]): Map<string, Decision> {
+  return new Map(ids.map((id) => [id, 'undecided']));
+}

@@ -1,0 +1,354 @@
+import { type Principal, servicePrincipal } from '@kr/caller';
+import {
+  decidePublication,
+  type EntityKind,
+  findEntities,
+  type LifecycleContext,
+  type LifecycleDeps,
+  lifecycleContext,
+  lifecycleHandlers,
+  notFound,
+  preparePublication,
+  settleOldLocks,
+} from '@kr/draft-lifecycle';
+import type { CallContext } from '@kr/rpc';
+import { ServiceError } from '@kr/service-error';
+import { changeBucket } from '../../services/files/src/buckets/change-bucket.ts';
+import { decideBuckets } from '../../services/files/src/buckets/decide-buckets.ts';
+import { sealBuckets } from '../../services/files/src/buckets/seal-buckets.ts';
+import { settleOldSeals } from '../../services/files/src/buckets/settle-old-seals.ts';
+import { settlePublications } from '../../services/files/src/buckets/settle-publications.ts';
+import { packageKind } from '../../services/packages/src/package-kind.ts';
+import { startCoordinator } from '../../services/packages/src/publish/coordinator.ts';
+import { packageVersion } from '../../services/packages/src/publish/package-version.ts';
+import { type ParticipantClients, participants } from '../../services/packages/src/publish/participants.ts';
+import { publish } from '../../services/packages/src/publish/publish.ts';
+import { resolvePublications } from '../../services/packages/src/publish/resolve-publications.ts';
+import { resumeOnce } from '../../services/packages/src/publish/resume-publications.ts';
+import { recordKind } from '../../services/records/src/record-kind.ts';
+import { publicationDecisions } from '../../services/records/src/services/publication-decisions.ts';
+import { metadataOf } from './documents.ts';
+import type { MemoryConnection, MemoryTx } from './memory-database.ts';
+import { memoryLifecycleStore } from './memory-lifecycle-store.ts';
+import { memoryPublications } from './memory-publications.ts';
+import { memorySealStore } from './memory-seal-store.ts';
+import type { Server } from './network.ts';
+import { silentLogger } from './silent-logger.ts';
+import type { SimulatedProcess } from './simulated-process.ts';
+import type {
+  Entities,
+  FilesHandlers,
+  PackagesHandlers,
+  RecordsHandlers,
+  Surroundings,
+} from './surroundings.ts';
+
+/** Processes of the three services, made of their production code; only what reaches outside is the simulation's. */
+
+const OWNER: Principal = { userId: 'owner', isAdmin: false, grants: [], service: null, requestId: '' };
+const PACKAGES = servicePrincipal('packages', '');
+const RECORDS = servicePrincipal('records', '');
+const FILES = servicePrincipal('files', '');
+const NO_SIGNAL = new AbortController().signal;
+const ASK_RECORDS_MS = 5_000;
+const PUBLISH_MS = 10_000;
+const JANITOR_EVERY_MS = 2_000;
+const SETTLE_SEALS_EVERY_MS = 5_000;
+
+export function startPackages(world: Surroundings, process: SimulatedProcess): Server<PackagesHandlers> {
+  const { trace, plan } = world;
+  const connection = world.databases.packages.connect(process);
+  const now = () => world.date();
+  const context = lifecycleContext<MemoryTx>({
+    ...ofWorld(world, connection, process),
+    kind: simulated(packageKind),
+    store: memoryLifecycleStore(world.tables.packages),
+    // A package's own draft is decided in its own database.
+    resolvePublications: async (ids) => new Map(ids.map((id) => [id, 'undecided'])),
+  });
+  const deps = {
+    tables: world.tables.publications,
+    connection,
+    packageVersion: packageVersion(connection, context),
+    times: plan.times,
+    now,
+    newId: world.newUuid,
+  };
+  const publications = memoryPublications(deps);
+  const { variation } = plan;
+  const decisions = variation.decisions?.(publications) ?? publications.decisions;
+  const built = participants(participantClients(world, process));
+  const coordinator = startCoordinator(
+    {
+      now,
+      sleep: (ms) => process.sleep(ms),
+      log: variation.log?.(publications, deps) ?? publications.log,
+      participants: variation.participants?.(built) ?? built,
+      observed: ({ fact }) => trace.count(`publications ${fact}`),
+    },
+    plan.limits,
+  );
+  const handler = publish({
+    coordinator,
+    authorise: {
+      async package(id) {
+        const entity = (await findEntities(context, [id])).get(id);
+        return entity?.draft ? undefined : notFound();
+      },
+      async record(id) {
+        try {
+          await world.call(process, 'records', 'authorise', (records) => records.authorisePublish(id));
+          return undefined;
+        } catch (error) {
+          if (error instanceof ServiceError && error.kind === 'not_found') return error;
+          throw error;
+        }
+      },
+    },
+    begin: { package: publications.beginPackage, record: publications.beginRecord },
+    findRepeat: publications.findRepeat,
+    started: () => trace.count('publications started'),
+  });
+  const resolve = resolvePublications({
+    decisions,
+    now,
+    unknown: (id) => trace.violation(`publication ${id} is not known to its coordinator`),
+  });
+
+  keepDoing(world, process, plan.scanEveryMs, () =>
+    resumeOnce({
+      decisions,
+      coordinator,
+      now,
+      resumed: ({ state }) => trace.count(`publications taken over while ${state}`),
+      failed: () => trace.count('scans that failed'),
+    }),
+  );
+  return {
+    process,
+    handlers: {
+      ...entities(context, context),
+      resolve,
+      async publish(subject, id) {
+        const deadline = new Date(world.date().getTime() + PUBLISH_MS);
+        const name = subject === 'package' ? 'SUBJECT_PACKAGE' : 'SUBJECT_RECORD';
+        const call = { ...callOf(OWNER), deadline };
+        const { publicationId } = await handler({ subject: name, id, ifRevision: '0' }, call);
+        return publicationId ?? '';
+      },
+    },
+  };
+}
+
+export function startRecords(world: Surroundings, process: SimulatedProcess): Server<RecordsHandlers> {
+  const { variation } = world.plan;
+  const ask = publicationDecisions(
+    {
+      resolvePublications: (request, _principal, options) =>
+        world.call(
+          process,
+          'packages',
+          'resolve',
+          async (packages) => received(await packages.resolve(received(request), callOf(RECORDS))),
+          options?.timeoutMs,
+        ),
+    },
+    RECORDS,
+  );
+  const deps: LifecycleDeps<MemoryTx> = {
+    ...ofWorld(world, world.databases.records.connect(process), process),
+    kind: simulated(recordKind),
+    store: memoryLifecycleStore(world.tables.records),
+    resolvePublications: ask,
+  };
+  const context = lifecycleContext(deps);
+  const asking = (other: typeof ask | undefined) =>
+    other === undefined ? context : lifecycleContext({ ...deps, resolvePublications: other });
+  const reading = asking(variation.readersAsk?.(ask, world.time));
+  const tidying = asking(variation.janitorAsks?.(ask));
+  const editing =
+    variation.editStore === undefined ? context : { ...context, store: variation.editStore(deps.store) };
+  const { Authorise } = lifecycleHandlers(context);
+
+  keepDoing(world, process, JANITOR_EVERY_MS, () => settleOldLocks(tidying, JANITOR_EVERY_MS));
+  return {
+    process,
+    handlers: {
+      ...entities(reading, editing),
+      prepare: preparePublication(context),
+      decide: decidePublication(context),
+      async authorisePublish(id) {
+        await Authorise({ id, form: 'FORM_DRAFT', action: 'publish' }, callOf(OWNER));
+      },
+    },
+  };
+}
+
+export function startFiles(world: Surroundings, process: SimulatedProcess): Server<FilesHandlers> {
+  const { trace } = world;
+  const tables = world.tables.files;
+  const seals = memorySealStore(tables, world.databases.files.connect(process));
+  const basics = {
+    seals,
+    now: () => world.date(),
+    newId: world.newUuid,
+    logger: silentLogger(trace, 'error'),
+  };
+  const settle = settlePublications({
+    ...basics,
+    publications: {
+      resolvePublications: (request, _principal, options) =>
+        world.call(
+          process,
+          'packages',
+          'resolve',
+          async (packages) => received(await packages.resolve(received(request), callOf(FILES))),
+          options?.timeoutMs,
+        ),
+    },
+  });
+  const deps = { ...basics, settle, nudgeRelay: () => undefined };
+
+  keepDoing(world, process, SETTLE_SEALS_EVERY_MS, () => settleOldSeals(deps));
+  return {
+    process,
+    handlers: {
+      seal: sealBuckets(deps),
+      decide: decideBuckets(deps),
+      async count(entityIds) {
+        const found = await seals.describeEntities(seals.outside, entityIds);
+        return new Map(found.map((one) => [one.entityId, one]));
+      },
+      add: (entityId, key) =>
+        changeBucket(deps, entityId, async (tx) => {
+          await tx.step();
+          const bucket = tx.get(tables.buckets, entityId);
+          if (bucket !== undefined)
+            tx.set(tables.buckets, entityId, { ...bucket, keys: [...bucket.keys, key] });
+        }),
+    },
+  };
+}
+
+function entities(reading: LifecycleContext<MemoryTx>, editing: LifecycleContext<MemoryTx>): Entities {
+  const { UpdateDraft, EditPublished } = lifecycleHandlers(editing);
+  return {
+    async readPublished(id) {
+      const published = (await findEntities(reading, [id])).get(id)?.published;
+      if (!published) throw notFound();
+      return published.revision;
+    },
+    async readDraft(id) {
+      const draft = (await findEntities(reading, [id])).get(id)?.draft;
+      if (!draft) throw notFound();
+      return { revision: draft.revision, title: String(draft.document.metadata['title']) };
+    },
+    async update(id, revision, title) {
+      const body = { metadata: metadataOf(title), files: { enabled: editing.kind.name === 'record' } };
+      await UpdateDraft(
+        { id, ifRevision: String(revision), body: Buffer.from(JSON.stringify(body)) },
+        callOf(OWNER),
+      );
+    },
+    async edit(id) {
+      await EditPublished({ id }, callOf(OWNER));
+    },
+  };
+}
+
+/** The files and records services as the coordinator reaches them. */
+function participantClients(world: Surroundings, process: SimulatedProcess): ParticipantClients {
+  const call = callOf(PACKAGES);
+  return {
+    files: {
+      sealBuckets: (request, _principal, options) =>
+        world.call(
+          process,
+          'files',
+          'seal',
+          async (files) => received({ blockedBy: '', ...(await files.seal(received(request), call)) }),
+          options?.timeoutMs,
+        ),
+      decideBuckets: (request, _principal, options) =>
+        world.call(
+          process,
+          'files',
+          'decide',
+          async (files) => received(await files.decide(received(request), call)),
+          options?.timeoutMs,
+        ),
+    },
+    records: {
+      preparePublication: (request, _principal, options) =>
+        world.call(
+          process,
+          'records',
+          'prepare',
+          async (records) =>
+            received({
+              blockedBy: '',
+              issues: [],
+              stagedIds: [],
+              ...(await records.prepare(received(request), call)),
+            }),
+          options?.timeoutMs,
+        ),
+      decidePublication: (request, _principal, options) =>
+        world.call(
+          process,
+          'records',
+          'decide',
+          async (records) => received(await records.decide(received(request), call)),
+          options?.timeoutMs,
+        ),
+    },
+  };
+}
+
+function ofWorld(world: Surroundings, database: MemoryConnection, process: SimulatedProcess) {
+  return {
+    database,
+    now: () => world.date(),
+    newId: world.newUuid,
+    doiPrefix: '10.5072',
+    oaiPrefix: 'repository.test',
+    ticketKeys: { files: '', 'access-links': '' },
+    describeBuckets: (ids: readonly string[]) =>
+      world.call(process, 'files', 'count', (files) => files.count(ids), ASK_RECORDS_MS),
+    findElsewhere: async () => new Set<string>(),
+    nudge: () => undefined,
+    eventsSent: async () => true,
+    logger: silentLogger(world.trace, 'fatal'),
+  };
+}
+
+/** The kind without its relations to the other one, which are statements of their own. */
+function simulated<Tx extends MemoryTx>(
+  kind: Pick<EntityKind<never>, Exclude<keyof EntityKind, 'relations' | 'hooks'>>,
+) {
+  return { ...kind, relations: async () => new Map(), hooks: {} } as EntityKind<Tx>;
+}
+
+/** As the wire would make it: the fields that handlers set are the fields that their callers read. */
+function received<Output>(message: unknown): Output {
+  return message as Output;
+}
+
+function callOf(principal: Principal): CallContext {
+  return { principal, signal: NO_SIGNAL, deadline: new Date(0), method: '' };
+}
+
+function keepDoing(
+  { trace }: Surroundings,
+  process: SimulatedProcess,
+  everyMs: number,
+  run: () => Promise<void>,
+): void {
+  const again = async (): Promise<void> => {
+    while (process.isAlive) {
+      await run().catch(() => trace.count('chores that failed'));
+      await process.sleep(everyMs);
+    }
+  };
+  void again();
+}

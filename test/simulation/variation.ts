@@ -1,0 +1,24 @@
+import type { LifecycleDeps, LifecycleStore } from '@kr/draft-lifecycle';
+import type { Participants, PublicationLog } from '../../services/packages/src/publish/publish-ports.ts';
+import type { Decisions } from '../../services/packages/src/store/publication-store.ts';
+import type { MemoryTx } from './memory-database.ts';
+import type { MemoryPublicationsDeps, Publications } from './memory-publications.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+export type AskCoordinator = LifecycleDeps['resolvePublications'];
+
+/** Ports that behave otherwise than the real ones. What is not named is as built. */
+export interface Variation {
+  readonly name: string;
+  log?(publications: Publications, deps: MemoryPublicationsDeps): PublicationLog;
+  decisions?(publications: Publications): Decisions;
+  participants?(real: Participants): Participants;
+  /** How the readers of the records service learn of decisions. */
+  readersAsk?(ask: AskCoordinator, time: VirtualTime): AskCoordinator;
+  /** How its janitor does. */
+  janitorAsks?(ask: AskCoordinator): AskCoordinator;
+  /** What the edits of the records service are stored in. */
+  editStore?(store: LifecycleStore<MemoryTx>): LifecycleStore<MemoryTx>;
+}
+
+export const AS_BUILT: Variation = { name: 'as built' };
