@@ -3,12 +3,22 @@ import type { Issue } from '@kr/service-error';
 import type { SavedDraft } from './entity-kind.ts';
 import { lasting } from './issue-rules.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
-import type { NewDraft, SeenDraft } from './lifecycle-store.ts';
 import type { StoredDocument } from './stored-document.ts';
 
 export interface Content {
   document: StoredDocument;
   issues: readonly Issue[];
+}
+
+export interface SeenDraft {
+  id: string;
+  revision: number;
+}
+
+export interface NewDraft {
+  id: string;
+  revision: number;
+  document: StoredDocument;
 }
 
 const INSERT_ENTITY = `

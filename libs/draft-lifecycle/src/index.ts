@@ -16,7 +16,7 @@ export { type LifecycleHandlers, lifecycleContext, lifecycleHandlers } from './l
 export { assertRevision, findEntities, getEntity, type LifecycleContext } from './lifecycle-context.ts';
 export { type Decision, type FileCounts, type LifecycleDeps, NO_FILES } from './lifecycle-deps.ts';
 export type { LifecycleDatabase, LifecycleSql } from './lifecycle-sql.ts';
-export type { LifecycleStore, NewDraft } from './lifecycle-store.ts';
+export type { LifecycleStore } from './lifecycle-store.ts';
 export { relationsBy } from './load-relations.ts';
 export { assertUnlocked, draftLocked } from './lock-rules.ts';
 export { MIGRATIONS } from './migrations.ts';

@@ -1,11 +1,10 @@
 import type { OutboxEvent } from '@kr/event-bus';
-import type { Content } from './draft-store.ts';
+import type { Content, NewDraft, SeenDraft } from './draft-store.ts';
 import type { Entity } from './entity.ts';
 import type { PublishedEntity } from './entity-kind.ts';
 import type { LifecycleDatabase, LifecycleSql } from './lifecycle-sql.ts';
 import type { Participant } from './participant-store.ts';
 import type { StagedForm } from './staging-store.ts';
-import type { StoredDocument } from './stored-document.ts';
 
 /**
  * What publications, their readers and the edits they must keep out need of the store. `Tx` is a transaction: what it
@@ -59,17 +58,6 @@ export interface LifecycleStore<Tx extends LifecycleSql> {
   insertDraft(tx: Tx, draft: NewDraft, at: Date): Promise<void>;
   /** Writes events into the outbox, in the order given. */
   appendEvents(tx: Tx, events: readonly OutboxEvent[]): Promise<void>;
-}
-
-export interface SeenDraft {
-  id: string;
-  revision: number;
-}
-
-export interface NewDraft {
-  id: string;
-  revision: number;
-  document: StoredDocument;
 }
 
 /** As the entity is once nobody else is changing it; undefined if it is gone. Not a snapshot taken before the wait. */
