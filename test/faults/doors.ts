@@ -27,6 +27,9 @@ interface Door {
 
 const NOTHING = (): Sent => ({});
 const OLD_KEY = 'old.txt';
+const TUS = { 'tus-resumable': '1.0.0' };
+/** Of no upload: an open door says so. */
+const UPLOAD_ID = '00000000-0000-4000-8000-000000000000';
 const documentOf = ({ collection }: Place, title: string) =>
   (collection === 'records' ? recordDocument : packageDocument)(title, { withFiles: true });
 
@@ -38,6 +41,17 @@ export const DOORS: Readonly<Record<string, Door>> = {
   'POST /draft/actions/files-import': { sends: NOTHING, whenOpen: 201 },
   'POST /draft/files': { sends: ({ key }) => ({ json: [{ key }] }), whenOpen: 201 },
   'PUT /draft/files/{key}/content': { sends: () => ({ bytes: Buffer.from('new') }), whenOpen: 200 },
+  'POST /draft/files/{key}/tus': {
+    sends: () => ({ headers: { ...TUS, 'upload-length': '3' } }),
+    whenOpen: 201,
+  },
+  'PATCH /draft/files/{key}/tus/{uploadId}': {
+    sends: () => ({
+      headers: { ...TUS, 'upload-offset': '0', 'content-type': 'application/offset+octet-stream' },
+    }),
+    whenOpen: 404,
+  },
+  'DELETE /draft/files/{key}/tus/{uploadId}': { sends: () => ({ headers: TUS }), whenOpen: 404 },
   'POST /draft/files/{key}/commit': { sends: NOTHING, whenOpen: 200 },
   'PUT /draft/files/{key}': { sends: () => ({ json: { caption: 'New' } }), whenOpen: 200 },
   'DELETE /draft/files/{key}': { sends: NOTHING, whenOpen: 204 },
@@ -110,6 +124,7 @@ export function knock(client: HttpClient, route: string, sends: Door['sends'], p
   const target = path
     .replace('{scheme}', 'doi')
     .replace('{key}', place.key)
+    .replace('{uploadId}', UPLOAD_ID)
     .replace('{linkId}', place.linkId);
   return client.call<{ code?: string }>(
     method,

@@ -199,7 +199,7 @@ export const linkForm = (form: Form) => (isDraft(form) ? 'draft' : 'published');
 const FILE = { key: TEXT, created: PLAIN_INSTANT, updated: PLAIN_INSTANT };
 const FILE_ADDRESS = expect.stringMatching(/^(http:\/\/[^/]+)?\/api\/\S+$/);
 const PUBLISHED_FILE_LINKS = { content: FILE_ADDRESS, self: FILE_ADDRESS };
-const DRAFT_FILE_LINKS = { ...PUBLISHED_FILE_LINKS, commit: FILE_ADDRESS };
+const DRAFT_FILE_LINKS = { ...PUBLISHED_FILE_LINKS, commit: FILE_ADDRESS, tus: FILE_ADDRESS };
 
 const COMPLETED_FILE = {
   ...FILE,

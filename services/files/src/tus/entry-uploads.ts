@@ -8,7 +8,7 @@ import { type FinishUploadDeps, finishUpload } from './finish-upload.ts';
 import { type ReceiveBytesDeps, receiveBytes } from './receive-bytes.ts';
 import { isComplete, type Upload } from './upload.ts';
 import type { UploadChecksum } from './upload-checksum.ts';
-import { noSuchUpload, uploadExpired, uploadInUse } from './upload-errors.ts';
+import { noSuchUpload, uploadExpired, uploadInUse, uploadTooLarge } from './upload-errors.ts';
 import { acquireLease, heldLease, LEASE_MS, type LeaseDeps, type UploadLease } from './upload-lease.ts';
 import { deleteUpload, findUpload, replaceUpload, saveLength } from './upload-store.ts';
 
@@ -146,6 +146,10 @@ export class EntryUploads extends DataStore implements Locker {
   async #receive(body: () => AsyncIterable<Uint8Array>): Promise<number> {
     const { lease, upload } = this.#held();
     const { checksum } = this.#request;
+    if (upload.isFinished) {
+      for await (const chunk of body()) if (chunk.length > 0) throw uploadTooLarge(upload.receivedBytes);
+      return upload.receivedBytes;
+    }
     const grown = await receiveBytes(this.#deps, upload, { body: body(), checksum, lease });
     this.#upload = grown;
     if (isComplete(grown)) await this.#finish();
