@@ -20,9 +20,9 @@ export default {
     {
       name: 'clients-know-the-public-api-only',
       comment:
-        'Making users and bringing vocabularies is for operators of this machine; the public API has no such calls.',
+        'Making users, bringing vocabularies and looking at publications is for operators of this machine; the public API has no such calls.',
       severity: 'error',
-      from: { path: '^clients/', pathNot: '/commands/(create-user|import-vocabulary)\\.ts$' },
+      from: { path: '^clients/', pathNot: '/commands/(create-user|import-vocabulary|publications)\\.ts$' },
       to: { path: '^(services|libs|deploy|proto)/' },
     },
     {

@@ -10,10 +10,12 @@ import { get } from './commands/get.ts';
 import { importVocabulary } from './commands/import-vocabulary.ts';
 import { load } from './commands/load.ts';
 import { login } from './commands/login.ts';
+import { listPublications, OPEN_STATES, STATES, showPublication } from './commands/publications.ts';
 import { search } from './commands/search.ts';
 import { type Settings, settingsFrom } from './settings/settings.ts';
 import { loginFile, readLocalLogin, readLogin } from './settings/stored-login.ts';
 import type { Terminal } from './terminal/terminal.ts';
+import { parseTimeSpan } from './terminal/time-span.ts';
 
 export interface ProgramSurroundings {
   terminal: Terminal;
@@ -165,8 +167,53 @@ export function createProgram({ terminal, env, cwd, signal }: ProgramSurrounding
       }),
     );
 
+  const publications = admin
+    .command('publications')
+    .description('Publications of a local system, running and past.')
+    .addHelpText('after', PUBLICATIONS_HELP);
+  publications
+    .command('list')
+    .description('List publications, the youngest first.')
+    .addOption(new Option('--state <state...>', 'only those in one of these states').choices(STATES))
+    .option('--open', 'only those that somebody still has to work on', false)
+    .option('--older-than <time>', 'only those begun longer ago, such as 30s, 5m, 2h or 1d', timeSpan, 0)
+    .option('--limit <n>', 'at most so many, 1 to 1000', wholeNumber(1, 1_000), 100)
+    .option('--data-dir <folder>', 'data folder of the running system')
+    .option('--json', 'print them as JSON', false)
+    .addHelpText('after', PUBLICATIONS_HELP)
+    .action(
+      (options: {
+        state?: string[];
+        open: boolean;
+        olderThan: number;
+        limit: number;
+        dataDir?: string;
+        json: boolean;
+      }) =>
+        listPublications(terminal, {
+          states: [...(options.state ?? []), ...(options.open ? OPEN_STATES : [])],
+          olderThanMs: options.olderThan,
+          limit: options.limit,
+          json: options.json,
+          dataDirs: dataDirs(options.dataDir),
+        }),
+    );
+  publications
+    .command('show <id>')
+    .description('Show one publication with everything that is known of it.')
+    .option('--data-dir <folder>', 'data folder of the running system')
+    .option('--json', 'print it as JSON', false)
+    .addHelpText('after', PUBLICATIONS_HELP)
+    .action((id: string, options: { dataDir?: string; json: boolean }) =>
+      showPublication(terminal, id, { ...options, dataDirs: dataDirs(options.dataDir) }),
+    );
+
   return program;
 }
+
+const PUBLICATIONS_HELP = `
+There is no command to unlock anything, because nothing needs one: every publication
+ends by itself, and its locks with it. docs/publications.md says within which time.`;
 
 const SETTINGS_HELP = `
 Which service, and as whom:
@@ -177,6 +224,13 @@ function concurrencyOption(): Option {
   return new Option('--concurrency <n>', 'how many transfers at once')
     .argParser(wholeNumber(1, 16))
     .default(4);
+}
+
+function timeSpan(text: string): number {
+  const ms = parseTimeSpan(text);
+  if (ms === undefined)
+    throw new InvalidArgumentError('It is a number with a unit, such as 30s, 5m, 2h or 1d.');
+  return ms;
 }
 
 function wholeNumber(min: number, max: number): (text: string) => number {

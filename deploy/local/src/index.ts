@@ -1,4 +1,4 @@
-export type { CreatedUser, IdentityAccess } from './stack/create-user.ts';
+export type { CreatedUser, OperatorDoor } from './stack/create-user.ts';
 export { dropDatabases } from './stack/databases.ts';
 export type { PartName } from './stack/parts.ts';
 export { AlreadyRunning } from './stack/process-list.ts';

@@ -1,6 +1,5 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { Failure } from '../failure.ts';
+import { findOperatorDoor, reasonOf } from '../settings/operator-door.ts';
 import { readLocalLogin } from '../settings/stored-login.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
@@ -17,7 +16,7 @@ export async function createUser(
   name: string,
   options: CreateUserOptions,
 ): Promise<void> {
-  const { folder, ...identity } = await findIdentity(options.dataDirs);
+  const { folder, ...identity } = await findOperatorDoor(options.dataDirs, 'identity');
   const { baseUrl } = await readLocalLogin(folder);
   // Only this command speaks to the inside; the others start without what it needs.
   const [{ createClient }, { definitions }, { servicePrincipal }] = await Promise.all([
@@ -49,43 +48,9 @@ export async function createUser(
   }
 }
 
-interface IdentityAccess {
-  address: string;
-  key: string;
-}
-
-async function findIdentity(dataDirs: readonly string[]): Promise<IdentityAccess & { folder: string }> {
-  for (const folder of dataDirs) {
-    const file = join(folder, 'runtime.json');
-    const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return undefined;
-      throw new Failure(`cannot read ${file}: ${error.code}`);
-    });
-    if (text !== undefined) return { ...parse(text, file), folder };
-  }
-  throw new Failure(
-    `No running system in ${dataDirs.join(' or ')}. \`npm start\` starts one; --data-dir names another folder.`,
-  );
-}
-
-function parse(text: string, file: string): IdentityAccess {
-  try {
-    const { identity } = JSON.parse(text) as { identity?: Partial<IdentityAccess> };
-    if (typeof identity?.address === 'string' && typeof identity.key === 'string') {
-      return { address: identity.address, key: identity.key };
-    }
-  } catch {
-    // Answered below, as any other content without an address.
-  }
-  throw new Failure(`${file} does not say where the system is; start it again`);
-}
-
 /** Why there is no such user now, for the operator. */
 export function explain(error: unknown, name: string): string {
-  if (!(error instanceof Error)) return String(error);
-  const kind = 'kind' in error ? error.kind : undefined;
-  if (kind === 'unavailable') return 'The system does not answer: is it running? `npm start` starts it.';
-  const issues = 'issues' in error ? (error.issues as readonly { messages: readonly string[] }[]) : [];
-  const reasons = issues.flatMap(({ messages }) => messages);
-  return `user ${name} was not made: ${reasons.length === 0 ? error.message : reasons.join(' ')}`;
+  const reason = reasonOf(error);
+  const isAway = error instanceof Error && 'kind' in error && error.kind === 'unavailable';
+  return isAway ? reason : `user ${name} was not made: ${reason}`;
 }

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
-import type { CreatedUser, IdentityAccess } from '../stack/create-user.ts';
+import type { CreatedUser, OperatorDoor } from '../stack/create-user.ts';
 import { readJson, writePrivateJson } from '../stack/private-file.ts';
 import type { RunningStack } from '../stack/start-stack.ts';
 
@@ -28,7 +28,7 @@ export async function ensureFirstUser(
   return { credentials, isNew: kept === undefined };
 }
 
-async function createInOwnProcess({ address, key }: IdentityAccess): Promise<CreatedUser> {
+async function createInOwnProcess({ address, key }: OperatorDoor): Promise<CreatedUser> {
   const args = [CREATE_USER, '--address', address, '--name', NAME];
   const env = { ...process.env, IDENTITY_KEY: key };
   const { stdout } = await promisify(execFile)(process.execPath, args, { env });

@@ -2,8 +2,8 @@ import { servicePrincipal } from '@kr/caller';
 import { definitions } from '@kr/contracts';
 import { createClient } from '@kr/rpc';
 
-/** How to reach the identity service of a running system. */
-export interface IdentityAccess {
+/** How operators of this machine reach a service of the running system. */
+export interface OperatorDoor {
   address: string;
   key: string;
 }
@@ -15,7 +15,7 @@ export interface CreatedUser {
 
 /** Makes a user with a personal access token; a user who exists gets a further token. */
 export async function createUser(
-  identity: IdentityAccess,
+  identity: OperatorDoor,
   name: string,
   { admin = false }: { admin?: boolean } = {},
 ): Promise<CreatedUser> {

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { freePorts } from '../backends/free-port.ts';
 import type { Variables } from '../backends/program.ts';
-import type { CreatedUser, IdentityAccess } from './create-user.ts';
+import type { CreatedUser, OperatorDoor } from './create-user.ts';
 import { type DataFolder, dataFolder } from './data-folder.ts';
 import { openParts, type PartName, type Parts, type ReplicaName } from './parts.ts';
 import { choosePorts, type StackPorts } from './ports.ts';
@@ -15,11 +15,12 @@ import { SERVICES, type ServiceName } from './service-names.ts';
 import { serviceProgram } from './service-program.ts';
 import type { StackOptions } from './stack-options.ts';
 import { startBackends } from './start-backends.ts';
-import type { Launched } from './supervised-part.ts';
 
 export interface RunningStack {
   baseUrl: string;
-  identity: IdentityAccess;
+  identity: OperatorDoor;
+  /** How operators reach the coordinator of publications. */
+  publications: OperatorDoor;
   databaseUrls: Record<ServiceName, string>;
   natsUrl: string;
   createUser(name: string, options?: { admin?: boolean }): Promise<CreatedUser>;
@@ -28,10 +29,10 @@ export interface RunningStack {
   /** Sends a signal to one part, which is then started again. */
   kill(part: PartName, signal: NodeJS.Signals): void;
   /**
-   * Ends a part at once and starts it with further variables in its environment. Only that one process has them: when it
-   * ends, the next is as before.
+   * Ends a part at once and starts it with further variables in its environment. When that process ends, the next gets
+   * the next of those given, and in the end none. Resolves when the first one is ready.
    */
-  relaunch(part: PartName, further: Variables): Promise<Launched>;
+  relaunch(part: PartName, ...further: Variables[]): Promise<void>;
   /** Starts a second process of a service on the same database; nobody calls it, but it does all other work. */
   startReplica(service: 'packages' | 'records'): Promise<ReplicaName>;
   /** Ends every process: within 5 s in good order, at once when `now`. May be called again to hurry. */
@@ -93,14 +94,16 @@ async function startParts(
   };
   await startServices(parts, folder, options.environmentOf, surroundings);
   options.signal?.throwIfAborted();
-  const identity = {
-    address: `127.0.0.1:${ports.services.gateway.grpc}`,
-    key: secrets.internalKeys.gateway,
-  };
+  const door = (service: ServiceName): OperatorDoor => ({
+    address: `127.0.0.1:${ports.services[service].grpc}`,
+    key: secrets.internalKeys[service],
+  });
+  const identity = door('gateway');
   const stack = {
     ...backends,
     baseUrl: `http://127.0.0.1:${ports.http}`,
     identity,
+    publications: door('packages'),
     createUser: async (name: string, rights?: { admin?: boolean }) => {
       // NOTE: a gRPC client takes 40 MB, and most runs make no user.
       const { createUser } = await import('./create-user.ts');
@@ -172,6 +175,7 @@ function runtimeOf(stack: RunningStack, folder: DataFolder, ports: StackPorts): 
     pid: process.pid,
     base_url: stack.baseUrl,
     identity: stack.identity,
+    publications: stack.publications,
     services: Object.fromEntries(services),
   };
 }

@@ -1,0 +1,176 @@
+import type { PublicationSummary__Output, ReadPublicationResponse__Output } from '@kr/contracts';
+import { Failure } from '../failure.ts';
+import { findOperatorDoor, reasonOf } from '../settings/operator-door.ts';
+import { table } from '../terminal/table.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+import { formatTimeSpan } from '../terminal/time-span.ts';
+
+export const OPEN_STATES = ['PREPARING', 'COMMITTED', 'ABORTED'] as const;
+export const STATES = [...OPEN_STATES, 'DONE', 'ABORT_DONE'] as const;
+
+export interface PublicationsOptions {
+  json: boolean;
+  /** Folders of a local system; the first that holds a running one counts. */
+  dataDirs: readonly string[];
+}
+
+export interface ListOptions extends PublicationsOptions {
+  /** None: any. */
+  states: readonly string[];
+  olderThanMs: number;
+  limit: number;
+}
+
+/** `kr admin publications list`: the publications of a local system, the youngest first. */
+export async function listPublications(terminal: Terminal, options: ListOptions): Promise<void> {
+  const { states, olderThanMs, limit, dataDirs } = options;
+  const { publications, hasMore } = await asOperator(dataDirs, (reports, caller) =>
+    reports.listPublications({ states: [...states], olderThanMs, limit }, caller),
+  );
+  if (options.json) {
+    const shown = { publications: publications.map(summaryJson), has_more: hasMore };
+    return terminal.print(JSON.stringify(shown, null, 2));
+  }
+  if (publications.length === 0) return terminal.note('There is no such publication.');
+  for (const line of table([HEADINGS, ...publications.map(cells)])) terminal.print(line);
+  if (hasMore) terminal.note(`There are more than these ${limit}; --limit shows more of them.`);
+}
+
+/** `kr admin publications show ID`: one of them with everything that is known of it. */
+export async function showPublication(
+  terminal: Terminal,
+  id: string,
+  { json, dataDirs }: PublicationsOptions,
+): Promise<void> {
+  const publication = await asOperator(dataDirs, (reports, caller) =>
+    reports.readPublication({ id }, caller),
+  );
+  if (json) return terminal.print(JSON.stringify(publicationJson(publication), null, 2));
+  for (const line of lines(publication)) terminal.print(line);
+}
+
+// Only the commands of operators speak to the inside; the others start without what it needs.
+const inside = () => Promise.all([import('@kr/rpc'), import('@kr/contracts'), import('@kr/caller')]);
+type Inside = Awaited<ReturnType<typeof inside>>;
+type Reports = ReturnType<typeof reportsClient>;
+
+function reportsClient([{ createClient }, { definitions }]: Inside, door: { address: string; key: string }) {
+  return createClient(definitions.publicationReports, {
+    ...door,
+    audience: 'packages',
+    defaultTimeoutMs: 15_000,
+  });
+}
+
+async function asOperator<Answer>(
+  dataDirs: readonly string[],
+  ask: (reports: Reports, caller: ReturnType<Inside[2]['servicePrincipal']>) => Promise<Answer>,
+): Promise<Answer> {
+  const { address, key } = await findOperatorDoor(dataDirs, 'publications');
+  const modules = await inside();
+  const reports = reportsClient(modules, { address, key });
+  try {
+    return await ask(reports, modules[2].servicePrincipal('kr-client'));
+  } catch (error) {
+    throw new Failure(reasonOf(error));
+  } finally {
+    reports.close();
+  }
+}
+
+const HEADINGS = ['publication', 'of', 'entity', 'state', 'age', 'epoch', 'resources', 'participants', 'by'];
+
+function cells(one: PublicationSummary__Output): string[] {
+  return [
+    one.id,
+    subjectOf(one),
+    one.entityId,
+    one.state,
+    formatTimeSpan(Number(one.ageMs)),
+    String(one.epoch),
+    String(one.resources),
+    participantsOf(one),
+    one.requestedBy,
+  ];
+}
+
+function subjectOf({ subject }: PublicationSummary__Output): string {
+  return subject === 'SUBJECT_PACKAGE' ? 'package' : 'record';
+}
+
+/** Whether each has carried the decision out; before there is one, there is nothing to say. */
+function participantsOf({ participants, state }: PublicationSummary__Output): string {
+  return participants
+    .map(({ name, hasApplied }) => {
+      if (state === 'PREPARING') return name;
+      return `${name} ${hasApplied ? 'applied' : 'waits'}`;
+    })
+    .join(', ');
+}
+
+const MEANING: Record<string, string> = {
+  PREPARING: 'not decided; what it publishes is locked',
+  COMMITTED: 'published and visible; not everybody has carried it out',
+  ABORTED: 'not published; not everybody has unlocked',
+  DONE: 'published, and carried out by everybody',
+  ABORT_DONE: 'not published, and nothing is locked',
+};
+
+function lines({ summary, refusal, ...rest }: ReadPublicationResponse__Output): string[] {
+  if (summary === null) return [];
+  const rows: [string, string][] = [
+    ['publication', summary.id],
+    ['of', `${subjectOf(summary)} ${summary.entityId}`],
+    ['parent', rest.packageParentId],
+    ['state', `${summary.state}: ${MEANING[summary.state] ?? ''}`],
+    ['requested by', summary.requestedBy],
+    ['created', `${summary.createdAt} (${formatTimeSpan(Number(summary.ageMs))} ago)`],
+    ['deadline', rest.deadline],
+    ['epoch', String(summary.epoch)],
+    ['lease until', rest.leaseUntil],
+    ['decided', rest.decidedAt],
+    ['settled', rest.settledAt],
+    ['participants', participantsOf(summary)],
+    ['resources', rest.resourceIds.join(' ')],
+    ['published', rest.publishedIds.join(' ')],
+    ['snapshot', rest.snapshotJson],
+    [
+      'refused',
+      refusal === null ? '' : [refusal.kind, refusal.code, refusal.message].filter(Boolean).join(': '),
+    ],
+  ];
+  const issues = (refusal?.issues ?? []).map(({ record, field, messages }) =>
+    ['  ', record, field, messages.join(' ')].filter(Boolean).join(' '),
+  );
+  return [...table(rows.filter(([, value]) => value !== '')), ...issues];
+}
+
+function summaryJson(one: PublicationSummary__Output) {
+  return {
+    id: one.id,
+    subject: subjectOf(one),
+    entity_id: one.entityId,
+    state: one.state,
+    epoch: one.epoch,
+    created_at: one.createdAt,
+    age_ms: Number(one.ageMs),
+    participants: one.participants.map(({ name, hasApplied }) => ({ name, has_applied: hasApplied })),
+    requested_by: one.requestedBy,
+    resources: one.resources,
+  };
+}
+
+function publicationJson({ summary, refusal, ...rest }: ReadPublicationResponse__Output) {
+  return {
+    ...(summary === null ? {} : summaryJson(summary)),
+    package_parent_id: rest.packageParentId || null,
+    lease_until: rest.leaseUntil || null,
+    deadline: rest.deadline || null,
+    decided_at: rest.decidedAt || null,
+    settled_at: rest.settledAt || null,
+    resource_ids: rest.resourceIds,
+    published_ids: rest.publishedIds,
+    snapshot: JSON.parse(rest.snapshotJson),
+    refusal: refusal === null ? null : { ...refusal, code: refusal.code || null },
+  };
+}
