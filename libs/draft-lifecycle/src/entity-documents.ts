@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { anonymous, type Principal } from '@kr/caller';
 import type { EntityDocument, Form as FormName } from '@kr/contracts';
 import type { Issue } from '@kr/service-error';
+import { draftCounts } from './draft-counts.ts';
 import type { Entity, EntityRef, Face, Form } from './entity.ts';
 import { filesIssues } from './files-rules.ts';
 import { issuesOf } from './issue-rules.ts';
@@ -40,12 +41,14 @@ export async function entityDocuments<Tx extends LifecycleSql>(
     const face = entity[form];
     return face === null ? [] : [{ entity, form, face }];
   });
-  const drafts = faces.filter(({ form }) => form === 'draft').map(({ entity }) => entity.id);
+  const drafts = faces
+    .filter(({ form }) => form === 'draft')
+    .map(({ entity, face }) => ({ id: entity.id, document: face.document }));
   const unrelated = faces
     .filter(({ entity }) => entity.related === undefined)
     .map(({ entity, form }) => ({ id: entity.id, form }));
   const [counts, related] = await Promise.all([
-    known.counts ?? (drafts.length > 0 ? context.describeBuckets(drafts) : new Map<string, FileCounts>()),
+    known.counts ?? draftCounts(context, drafts),
     unrelated.length > 0 ? kind.relations(database, unrelated) : new Map<string, readonly string[]>(),
   ]);
   const now = context.now();

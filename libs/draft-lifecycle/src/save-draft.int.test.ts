@@ -50,6 +50,36 @@ describe('saving a changed draft', () => {
     expect(await eventsOf(id)).toEqual([1, 2]);
   });
 
+  test('asks about its files unless they are disabled', async () => {
+    const { id } = await life.create();
+    const asked: string[][] = [];
+    const { describeBuckets } = life.context;
+    life.context.describeBuckets = (ids) => {
+      asked.push([...ids]);
+      return describeBuckets(ids);
+    };
+    try {
+      await life.update(id, titled('Without files'));
+      await life.read(id, 'draft');
+      expect(asked).toEqual([]);
+      const enabled = await life.update(id, { ...GOOD_BODY, files: { enabled: true } });
+      expect([asked, enabled.json['errors']]).toEqual([
+        [],
+        [expect.objectContaining({ field: 'files.enabled' })],
+      ]);
+      life.counts.set(id, { entries: 1, pending: 0, totalBytes: 3, keys: ['a.txt'] });
+      const stays = await life.update(id, GOOD_BODY);
+      await life.read(id, 'draft');
+      expect([asked, stays.json['files'], stays.json['errors']]).toEqual([
+        [[id], [id]],
+        { enabled: true, order: [] },
+        [expect.objectContaining({ field: 'files.enabled' })],
+      ]);
+    } finally {
+      life.context.describeBuckets = describeBuckets;
+    }
+  });
+
   test('that meets another change comes after it', async () => {
     const { id } = await life.create();
     const saved = await saveAfter(id, (tx) =>

@@ -1,12 +1,12 @@
 import type { UpdateDraftRequest__Output, UpdateDraftResponse } from '@kr/contracts';
 import type { OutboxEvent } from '@kr/event-bus';
 import type { CallContext } from '@kr/rpc';
-import type { Issue } from '@kr/service-error';
 import { changeDraft, type DraftChange, draftForChange } from './change-draft.ts';
 import { checkContent } from './check-content.ts';
 import type { DraftContent } from './content-rules.ts';
+import { draftCounts } from './draft-counts.ts';
 import type { DraftFace, Entity } from './entity.ts';
-import { entityDocument } from './entity-documents.ts';
+import { entityDocument, type Known } from './entity-documents.ts';
 import { lasting } from './issue-rules.ts';
 import type { JsonObject } from './json-object.ts';
 import type { LifecycleContext } from './lifecycle-context.ts';
@@ -31,16 +31,18 @@ export function updateDraft<Tx extends LifecycleSql>(context: LifecycleContext<T
   ): Promise<UpdateDraftResponse> => {
     const change: DraftChange = { id, ifRevision, action: 'update_draft', principal };
     const { entity, draft } = await draftForChange(context, change);
-    const sent = { body: requestBody(body), counts: await context.describeBuckets([id]), now: context.now() };
+    const content = requestBody(body);
     // Only who meets another change waits for its turn.
     const saved =
-      (await saveUnchanged(context, { ...entity, draft }, sent)) ??
-      (await changeDraft(context, change, (tx, current, currentDraft) =>
-        saveLocked(context, tx, { ...current, draft: currentDraft }, sent),
-      ));
-    const known = { counts: sent.counts, issues: saved.issues };
+      (await saveUnchanged(context, { ...entity, draft }, content)) ??
+      (await saveInTurn(context, change, content));
     return {
-      document: await entityDocument(context, { entity: saved.entity, form: 'draft' }, principal, known),
+      document: await entityDocument(
+        context,
+        { entity: saved.entity, form: 'draft' },
+        principal,
+        saved.known,
+      ),
     };
   };
 }
@@ -53,8 +55,8 @@ interface Sent {
 
 interface Saved {
   entity: Entity;
-  /** Everything that was wrong with the body. */
-  issues: readonly Issue[];
+  /** The counts that were looked at, and everything that was wrong with the body. */
+  known: Known;
 }
 
 type OpenDraft = Entity & { draft: DraftFace };
@@ -63,29 +65,33 @@ type OpenDraft = Entity & { draft: DraftFace };
 async function saveUnchanged<Tx extends LifecycleSql>(
   context: LifecycleContext<Tx>,
   entity: OpenDraft,
-  sent: Sent,
+  body: JsonObject,
 ): Promise<Saved | undefined> {
   const { store, database, nudge } = context;
   const { id, draft } = entity;
+  const sent = { body, counts: await draftCounts(context, [{ id, ...draft }]), now: context.now() };
   const content = await contentOf(context, database, entity, sent);
   const revision = draft.revision + 1;
   const event = savedEvent(context, entity, revision);
   if (!(await store.replaceUnchanged(database, { id, revision: draft.revision }, content, event, sent.now)))
     return undefined;
   nudge();
-  return saved(entity, content, revision, sent.now);
+  return saved(entity, content, revision, sent);
 }
 
-async function saveLocked<Tx extends LifecycleSql>(
+async function saveInTurn<Tx extends LifecycleSql>(
   context: LifecycleContext<Tx>,
-  tx: Tx,
-  entity: OpenDraft,
-  sent: Sent,
+  change: DraftChange,
+  body: JsonObject,
 ): Promise<Saved> {
-  const content = await contentOf(context, tx, entity, sent);
-  const revision = await context.store.replaceDraft(tx, entity.id, content, sent.now);
-  await context.store.appendEvents(tx, [savedEvent(context, entity, revision)]);
-  return saved(entity, content, revision, sent.now);
+  const sent = { body, counts: await context.describeBuckets([change.id]), now: context.now() };
+  return changeDraft(context, change, async (tx, entity, draft) => {
+    const current = { ...entity, draft };
+    const content = await contentOf(context, tx, current, sent);
+    const revision = await context.store.replaceDraft(tx, entity.id, content, sent.now);
+    await context.store.appendEvents(tx, [savedEvent(context, entity, revision)]);
+    return saved(current, content, revision, sent);
+  });
 }
 
 function contentOf<Tx extends LifecycleSql>(
@@ -117,10 +123,8 @@ function saved(
   entity: OpenDraft,
   { document, issues }: DraftContent,
   revision: number,
-  updatedAt: Date,
+  { counts, now }: Sent,
 ): Saved {
-  return {
-    entity: { ...entity, draft: { ...entity.draft, document, issues: lasting(issues), revision, updatedAt } },
-    issues,
-  };
+  const draft = { ...entity.draft, document, issues: lasting(issues), revision, updatedAt: now };
+  return { entity: { ...entity, draft }, known: { counts, issues } };
 }
