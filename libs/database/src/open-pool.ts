@@ -1,13 +1,24 @@
 import { Pool } from 'pg';
 import { ONE_PLAN } from './statement-names.ts';
 
+/** How long things may take, in milliseconds. */
+export interface PoolLimits {
+  /** Waiting for a free connection. */
+  connectionMs: number;
+  statementMs: number;
+  /** Waiting for a lock. */
+  lockMs: number;
+}
+
+const LIMITS: PoolLimits = { connectionMs: 5_000, statementMs: 5_000, lockMs: 3_000 };
+
 /** One pool for each process. The limits keep a stuck client from holding locks that others wait for. */
-export function openPool(databaseUrl: URL): Pool {
+export function openPool(databaseUrl: URL, { connectionMs, statementMs, lockMs } = LIMITS): Pool {
   return new Pool({
     connectionString: databaseUrl.href,
     max: 10,
     idleTimeoutMillis: 10_000,
-    connectionTimeoutMillis: 5_000,
-    options: `-c statement_timeout=5s -c lock_timeout=3s -c idle_in_transaction_session_timeout=10s ${ONE_PLAN}`,
+    connectionTimeoutMillis: connectionMs,
+    options: `-c statement_timeout=${statementMs} -c lock_timeout=${lockMs} -c idle_in_transaction_session_timeout=10s ${ONE_PLAN}`,
   });
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { definitions } from '@kr/contracts';
+import type { Sql } from '@kr/database';
 import { type BusConnection, connectBus, type Relay, startRelay } from '@kr/event-bus';
 import { around } from '@kr/failpoint';
 import { createClient } from '@kr/rpc';
@@ -12,13 +13,16 @@ import { type SettlePublications, settlePublications } from './buckets/settle-pu
 import type { FilesConfig } from './config.ts';
 import type { ProgressLimits } from './content/watch-progress.ts';
 import { type OpenTicket, ticketOpener } from './open-ticket.ts';
-import { connectDatabase, type Database } from './store/prisma.ts';
+import { type Database, openDatabases, type Tx } from './store/prisma.ts';
 import { sqlSealStore } from './store/sql-seal-store.ts';
 
 /** Everything that handlers may reach. */
 export interface FilesContext {
   database: Database;
+  /** Those that changes of entries are kept out by. */
   seals: SealStore;
+  /** The same, for publications. */
+  publicationSeals: SealStore<Sql>;
   blobs: BlobStore;
   bus: BusConnection;
   openTicket: OpenTicket;
@@ -36,16 +40,14 @@ export interface FilesContext {
   close(): Promise<void>;
 }
 
-const POOL_SIZE = 10;
-
 export async function openContext(config: FilesConfig, logger: Logger): Promise<FilesContext> {
   const now = () => new Date();
   const newId = () => randomUUID();
   const { limits } = config;
   const blobs = await filesystemBlobStore(config.storageDir);
-  const database = connectDatabase(config.databaseUrl, POOL_SIZE);
+  const { database, quick } = openDatabases(config.databaseUrl);
   await database.$connect();
-  const seals = failingSeals(sqlSealStore(database));
+  const publicationSeals = failingSeals(sqlSealStore<Sql>(quick));
   const bus = connectBus({ servers: config.natsUrl, name: 'files', logger });
   const relay: Relay = startRelay({
     databaseUrl: config.databaseUrl,
@@ -60,11 +62,12 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
   });
   return {
     database,
-    seals,
+    seals: sqlSealStore<Tx>(database),
+    publicationSeals,
     blobs: { ...blobs, write: around('files.write', blobs.write) },
     bus,
     openTicket: ticketOpener(config.ticketKey, now),
-    settle: settlePublications({ seals, publications, now, newId, logger }),
+    settle: settlePublications({ seals: publicationSeals, publications, now, newId, logger }),
     nudgeRelay: () => relay.nudge(),
     now,
     newId,

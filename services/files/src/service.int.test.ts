@@ -7,7 +7,7 @@ import { appendEvents, connectBus, newEvent, type ReceivedEvent, startConsumer }
 import { createLogger } from '@kr/telemetry';
 import { startNats, type TestNats, until } from '@kr/testbed';
 import { filesystemBlobStore } from './blob/filesystem-blob-store.ts';
-import { connectDatabase } from './store/prisma.ts';
+import { openDatabase } from './store/prisma.ts';
 import { sweepOrphans } from './sweep/sweep-orphans.ts';
 import {
   type FilesUnderTest,
@@ -51,7 +51,7 @@ describe('the files service', () => {
 
   test('tells of completed and deleted files, once each, in order', async () => {
     const bus = connectBus({ servers: nats.url, name: 'test', logger: silent });
-    const database = connectDatabase(files.config.databaseUrl, 1);
+    const database = openDatabase(files.config.databaseUrl);
     const heard: ReceivedEvent[] = [];
     const consumer = startConsumer({
       connection: bus,
@@ -95,7 +95,7 @@ describe('the files service', () => {
       { publicationId: 'x', isCommitted: true, publishedIds: ['public-0001'] },
       PACKAGES,
     );
-    const database = connectDatabase(files.config.databaseUrl, 1);
+    const database = openDatabase(files.config.databaseUrl);
     const deleted = (id: string, isPublished: boolean) =>
       newEvent(
         'knowledge.records.draft.deleted',
@@ -181,7 +181,7 @@ describe('a process that is killed', () => {
     expect((await files.list('killed-0001')).map(({ isCompleted }) => isCompleted)).toEqual([false]);
     expect((await files.sql.query('select count(*)::int as n from object')).rows).toEqual([{ n: 0 }]);
     expect((await files.storedFiles()).objects).toHaveLength(1);
-    const database = connectDatabase(files.config.databaseUrl, 1);
+    const database = openDatabase(files.config.databaseUrl);
     const blobs = await filesystemBlobStore(files.config.storageDir);
     await sweepOrphans({
       database,

@@ -46,6 +46,7 @@ const TRANSFER_GRACE_MS = 2_500;
 
 /** RPC name -> the file that answers it. */
 function rpcs(context: FilesContext): Handlers<Definitions['files']> {
+  const publishing = { ...context, seals: context.publicationSeals };
   return {
     ListEntries: listEntries(context),
     ReadEntry: readEntry(context),
@@ -54,9 +55,9 @@ function rpcs(context: FilesContext): Handlers<Definitions['files']> {
     UpdateEntryMetadata: updateEntryMetadata(context),
     DeleteEntries: deleteEntries(context),
     ImportEntries: importEntries(context),
-    DescribeBuckets: describeBuckets(context),
-    SealBuckets: around('files.seal', sealBuckets(context)),
-    DecideBuckets: around('files.decide', decideBuckets(context)),
+    DescribeBuckets: describeBuckets(context.publicationSeals),
+    SealBuckets: around('files.seal', sealBuckets(publishing)),
+    DecideBuckets: around('files.decide', decideBuckets(publishing)),
   };
 }
 
@@ -116,7 +117,12 @@ function startChores(context: FilesContext, graceMs: number): Repeated[] {
   const sweep = { ...context, graceMs };
   const settle = around('files.settle', context.settle);
   return [
-    repeatedly('settle old seals', SETTLE_EVERY_MS, () => settleOldSeals({ ...context, settle }), logger),
+    repeatedly(
+      'settle old seals',
+      SETTLE_EVERY_MS,
+      () => settleOldSeals({ ...context, seals: context.publicationSeals, settle }),
+      logger,
+    ),
     repeatedly('sweep objects', SWEEP_EVERY_MS, () => sweepObjects(sweep), logger),
     repeatedly('sweep uploads', SWEEP_EVERY_MS, () => sweepUploads(sweep), logger),
     repeatedly('sweep orphans', SWEEP_ORPHANS_EVERY_MS, () => sweepOrphans(sweep), logger),

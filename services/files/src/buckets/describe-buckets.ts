@@ -1,16 +1,15 @@
 import type { DescribeBucketsRequest__Output, DescribeBucketsResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
-import { describeEntities } from '../store/describe-entities.ts';
-import type { Database } from '../store/prisma.ts';
 import { requireService } from './require-service.ts';
+import type { SealStore } from './seal-store.ts';
 
 /** RPC DescribeBuckets. @throws ServiceError `forbidden`: not called by one of our services */
-export function describeBuckets({ database }: { database: Database }) {
+export function describeBuckets<T>(seals: Pick<SealStore<T>, 'outside' | 'describeEntities'>) {
   return async (
     { entityIds }: DescribeBucketsRequest__Output,
     { principal }: CallContext,
   ): Promise<DescribeBucketsResponse> => {
     requireService(principal);
-    return { buckets: await describeEntities(database, entityIds) };
+    return { buckets: await seals.describeEntities(seals.outside, entityIds) };
   };
 }

@@ -227,7 +227,7 @@ describe('an upload', () => {
       },
     });
     const server = await startContentServer(
-      { ...context, seals: sqlSealStore(losingAnswers) },
+      { ...context, seals: sqlSealStore<Tx>(losingAnswers) },
       { host: '127.0.0.1', port: 0 },
     );
     await files.start('lost-000001', 'a.txt');

@@ -1,4 +1,4 @@
-import type { Tx } from './prisma.ts';
+import type { Sql } from '@kr/database';
 
 export type BucketState = 'open' | 'sealed' | 'immutable' | 'removed';
 
@@ -15,27 +15,30 @@ export interface LockedBucket {
   revision: number;
 }
 
-export async function findBucket(db: Tx, entityId: string): Promise<Bucket | undefined> {
-  const row = await db.bucket.findUnique({
-    where: { entityId },
-    select: { state: true, publicationId: true },
-  });
-  return row === null ? undefined : { state: row.state as BucketState, publicationId: row.publicationId };
+export async function findBucket(sql: Sql, entityId: string): Promise<Bucket | undefined> {
+  const [row] = await sql.$queryRawUnsafe<Bucket[]>(
+    'select state, publication_id as "publicationId" from bucket where entity_id = $1',
+    entityId,
+  );
+  return row;
 }
 
 /** Locks an open bucket for one change, making it first where there is none; undefined when it is not open. */
 export async function lockOpenBucket(
-  tx: Tx,
+  tx: Sql,
   entityId: string,
   newBucketId: string,
   now: Date,
 ): Promise<LockedBucket | undefined> {
-  const rows = await tx.$queryRaw<{ revision: bigint }[]>`
-    insert into bucket (entity_id, id, state, revision, updated_at)
-    values (${entityId}, ${newBucketId}::uuid, 'open', 1, ${now})
-    on conflict (entity_id) do update set revision = bucket.revision + 1, updated_at = excluded.updated_at
-      where bucket.state = 'open'
-    returning revision`;
-  const [row] = rows;
+  const [row] = await tx.$queryRawUnsafe<{ revision: bigint }[]>(
+    `insert into bucket (entity_id, id, state, revision, updated_at)
+     values ($1, $2::uuid, 'open', 1, $3::timestamptz)
+     on conflict (entity_id) do update set revision = bucket.revision + 1, updated_at = excluded.updated_at
+       where bucket.state = 'open'
+     returning revision`,
+    entityId,
+    newBucketId,
+    now.toISOString(),
+  );
   return row === undefined ? undefined : { entityId, revision: Number(row.revision) };
 }

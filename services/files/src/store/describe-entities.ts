@@ -1,4 +1,4 @@
-import type { Tx } from './prisma.ts';
+import type { Sql } from '@kr/database';
 
 /** What is in one entity's bucket. */
 export interface BucketDescription {
@@ -19,15 +19,17 @@ interface Row {
 }
 
 /** One description for each id, in the order asked; an unknown bucket is an empty one. One statement. */
-export async function describeEntities(db: Tx, entityIds: readonly string[]): Promise<BucketDescription[]> {
-  const rows = await db.$queryRaw<Row[]>`
-    select e.entity_id, count(*)::int as entries,
+export async function describeEntities(sql: Sql, entityIds: readonly string[]): Promise<BucketDescription[]> {
+  const rows = await sql.$queryRawUnsafe<Row[]>(
+    `select e.entity_id, count(*)::int as entries,
       (count(*) filter (where e.state = 'pending'))::int as pending,
       coalesce(sum(o.size) filter (where e.state = 'completed'), 0)::bigint as total_bytes,
       array_agg(e.key order by e.position) as keys
     from entry e left join object o on o.id = e.object_id
-    where e.entity_id = any(${[...entityIds]}::text[])
-    group by e.entity_id`;
+    where e.entity_id = any($1::text[])
+    group by e.entity_id`,
+    entityIds,
+  );
   const byId = new Map(rows.map((row) => [row.entity_id, row]));
   return entityIds.map((entityId) => {
     const row = byId.get(entityId);

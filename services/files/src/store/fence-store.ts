@@ -1,19 +1,25 @@
+import type { Sql } from '@kr/database';
 import type { Fence, FenceState } from '../buckets/fence-rules.ts';
-import type { Tx } from './prisma.ts';
 
 /** Locks what is known of a publication, making a row for it first; undefined when nothing was known. */
-export async function lockFence(tx: Tx, publicationId: string, now: Date): Promise<Fence | undefined> {
-  await tx.$executeRaw`
-    insert into participant (publication_id, state, epoch, updated_at) values (${publicationId}, 'new', 0, ${now})
-    on conflict (publication_id) do nothing`;
-  const [row] = await tx.$queryRaw<{ state: FenceState | 'new'; epoch: number }[]>`
-    select state, epoch from participant where publication_id = ${publicationId} for update`;
+export async function lockFence(tx: Sql, publicationId: string, now: Date): Promise<Fence | undefined> {
+  // A row that is there is written again as it is: that waits for whoever holds it, and then reads what that one left.
+  const [row] = await tx.$queryRawUnsafe<{ state: FenceState | 'new'; epoch: number }[]>(
+    `insert into participant (publication_id, state, epoch, updated_at) values ($1, 'new', 0, $2::timestamptz)
+     on conflict (publication_id) do update set updated_at = participant.updated_at
+     returning state, epoch`,
+    publicationId,
+    now.toISOString(),
+  );
   return row === undefined || row.state === 'new' ? undefined : { state: row.state, epoch: row.epoch };
 }
 
-export async function saveFence(tx: Tx, publicationId: string, fence: Fence, now: Date): Promise<void> {
-  await tx.participant.update({
-    where: { publicationId },
-    data: { state: fence.state, epoch: fence.epoch, updatedAt: now },
-  });
+export async function saveFence(tx: Sql, publicationId: string, fence: Fence, now: Date): Promise<void> {
+  await tx.$executeRawUnsafe(
+    'update participant set state = $2, epoch = $3::int, updated_at = $4::timestamptz where publication_id = $1',
+    publicationId,
+    fence.state,
+    fence.epoch,
+    now.toISOString(),
+  );
 }

@@ -1,17 +1,27 @@
-import { ONE_PLAN, statementNames } from '@kr/database';
+import { openPool, quickDatabase, type SqlDatabase, statementNames } from '@kr/database';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { type Prisma, PrismaClient } from '../gen/prisma/client.ts';
 
 export type Database = PrismaClient;
 export type Tx = Prisma.TransactionClient;
 
-/** A statement waits at most 5 s for a lock and runs at most 10 s; a transaction left open for 10 s is ended. */
-const SESSION_OPTIONS = `-c lock_timeout=5000 -c statement_timeout=10000 -c idle_in_transaction_session_timeout=10000 ${ONE_PLAN}`;
+export interface Databases {
+  database: Database;
+  /** The same connections without the client's models. */
+  quick: SqlDatabase;
+}
 
-export function connectDatabase(databaseUrl: URL, poolSize: number): Database {
-  const adapter = new PrismaPg(
-    { connectionString: databaseUrl.href, max: poolSize, options: SESSION_OPTIONS },
-    { statementNameGenerator: statementNames() },
-  );
-  return new PrismaClient({ adapter, transactionOptions: { maxWait: 10_000, timeout: 15_000 } });
+/** Many uploads into one bucket take turns. */
+const LIMITS = { connectionMs: 10_000, statementMs: 10_000, lockMs: 5_000 };
+
+export function openDatabases(databaseUrl: URL): Databases {
+  const pool = openPool(databaseUrl, LIMITS);
+  const statementNameGenerator = statementNames();
+  const adapter = new PrismaPg(pool, { statementNameGenerator, disposeExternalPool: true });
+  const database = new PrismaClient({ adapter, transactionOptions: { maxWait: 10_000, timeout: 15_000 } });
+  return { database, quick: quickDatabase(pool, statementNameGenerator) };
+}
+
+export function openDatabase(databaseUrl: URL): Database {
+  return openDatabases(databaseUrl).database;
 }

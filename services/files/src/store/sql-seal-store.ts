@@ -1,11 +1,15 @@
+import type { Sql } from '@kr/database';
 import type { HeldBucket, SealStore } from '../buckets/seal-store.ts';
-import { type BucketState, findBucket, lockOpenBucket } from './bucket-store.ts';
+import { findBucket, lockOpenBucket } from './bucket-store.ts';
 import { describeEntities } from './describe-entities.ts';
 import { lockFence, saveFence } from './fence-store.ts';
-import type { Database, Tx } from './prisma.ts';
 
-/** Seals on Postgres; every operation is a constant number of statements. */
-export function sqlSealStore(database: Database): SealStore {
+interface Transactions<T> {
+  $transaction<Result>(run: (tx: T) => Promise<Result>): Promise<Result>;
+}
+
+/** Seals on Postgres; every operation is a constant number of statements. `T` is what a transaction is given. */
+export function sqlSealStore<T extends Sql>(database: T & Transactions<T>): SealStore<T> {
   return {
     outside: database,
     transaction: (run) => database.$transaction(run),
@@ -24,71 +28,89 @@ export function sqlSealStore(database: Database): SealStore {
 }
 
 async function lockBuckets(
-  tx: Tx,
+  tx: Sql,
   entityIds: readonly string[],
   newId: () => string,
   at: Date,
 ): Promise<HeldBucket[]> {
   const ids = inOneOrder(entityIds);
-  await tx.$executeRaw`
-    insert into bucket (entity_id, id, state, updated_at)
-    select entity_id, id::uuid, 'open', ${at}
-    from unnest(${ids}::text[], ${ids.map(() => newId())}::text[]) as missing(entity_id, id)
-    order by entity_id
-    on conflict (entity_id) do nothing`;
-  const rows = await tx.$queryRaw<{ entity_id: string; state: BucketState; publication_id: string | null }[]>`
-    select entity_id, state, publication_id from bucket where entity_id = any(${ids}::text[])
-    order by entity_id for update`;
-  return rows.map((row) => ({
-    entityId: row.entity_id,
-    state: row.state,
-    publicationId: row.publication_id,
-  }));
+  // As with the fence: a row that is there is written as it is, which locks it and reads what its last holder left.
+  return tx.$queryRawUnsafe<HeldBucket[]>(
+    `insert into bucket (entity_id, id, state, updated_at)
+     select entity_id, id::uuid, 'open', $3::timestamptz
+     from unnest($1::text[], $2::text[]) as missing (entity_id, id)
+     order by entity_id
+     on conflict (entity_id) do update set updated_at = bucket.updated_at
+     returning entity_id as "entityId", state, publication_id as "publicationId"`,
+    ids,
+    ids.map(() => newId()),
+    at.toISOString(),
+  );
 }
 
-async function seal(tx: Tx, publicationId: string, entityIds: readonly string[], at: Date): Promise<void> {
-  await tx.$executeRaw`
-    update bucket set state = 'sealed', publication_id = ${publicationId}, sealed_at = ${at}, updated_at = ${at}
-    where entity_id = any(${[...entityIds]}::text[]) and state = 'open'`;
+async function seal(tx: Sql, publicationId: string, entityIds: readonly string[], at: Date): Promise<void> {
+  await tx.$executeRawUnsafe(
+    `update bucket
+     set state = 'sealed', publication_id = $1, sealed_at = $3::timestamptz, updated_at = $3::timestamptz
+     where entity_id = any($2::text[]) and state = 'open'`,
+    publicationId,
+    entityIds,
+    at.toISOString(),
+  );
 }
 
 async function applySeal(
-  tx: Tx,
+  tx: Sql,
   publicationId: string,
   publishedIds: readonly string[] | null,
   at: Date,
 ): Promise<void> {
-  await tx.$executeRaw`
-    update bucket set publication_id = null, sealed_at = null, updated_at = ${at},
-      state = case when ${publishedIds === null}::boolean or entity_id = any(${[...(publishedIds ?? [])]}::text[])
-        then 'immutable' else 'open' end
-    where publication_id = ${publicationId} and state = 'sealed'`;
+  await tx.$executeRawUnsafe(
+    `update bucket set publication_id = null, sealed_at = null, updated_at = $3::timestamptz,
+       state = case when $2::text[] is null or entity_id = any($2::text[]) then 'immutable' else 'open' end
+     where publication_id = $1 and state = 'sealed'`,
+    publicationId,
+    publishedIds,
+    at.toISOString(),
+  );
 }
 
-async function undoSeal(tx: Tx, publicationId: string, at: Date): Promise<void> {
-  await tx.$executeRaw`
-    update bucket set state = 'open', publication_id = null, sealed_at = null, updated_at = ${at}
-    where publication_id = ${publicationId} and state = 'sealed'`;
+async function undoSeal(tx: Sql, publicationId: string, at: Date): Promise<void> {
+  await tx.$executeRawUnsafe(
+    `update bucket set state = 'open', publication_id = null, sealed_at = null, updated_at = $2::timestamptz
+     where publication_id = $1 and state = 'sealed'`,
+    publicationId,
+    at.toISOString(),
+  );
 }
 
 async function makeImmutable(
-  tx: Tx,
+  tx: Sql,
   entityIds: readonly string[],
   newId: () => string,
   at: Date,
 ): Promise<void> {
   const ids = inOneOrder(entityIds);
-  await tx.$executeRaw`
-    insert into bucket (entity_id, id, state, updated_at)
-    select entity_id, id::uuid, 'immutable', ${at}
-    from unnest(${ids}::text[], ${ids.map(() => newId())}::text[]) as missing(entity_id, id)
-    on conflict (entity_id) do update set state = 'immutable', publication_id = null, sealed_at = null,
-      updated_at = excluded.updated_at`;
+  await tx.$executeRawUnsafe(
+    `insert into bucket (entity_id, id, state, updated_at)
+     select entity_id, id::uuid, 'immutable', $3::timestamptz
+     from unnest($1::text[], $2::text[]) as missing (entity_id, id)
+     order by entity_id
+     on conflict (entity_id) do update set state = 'immutable', publication_id = null, sealed_at = null,
+       updated_at = excluded.updated_at`,
+    ids,
+    ids.map(() => newId()),
+    at.toISOString(),
+  );
 }
 
-async function sealedBefore(tx: Tx, instant: Date, limit: number): Promise<string[]> {
-  const rows = await tx.$queryRaw<{ publication_id: string }[]>`
-    select distinct publication_id from bucket where state = 'sealed' and sealed_at < ${instant} limit ${limit}`;
+async function sealedBefore(sql: Sql, instant: Date, limit: number): Promise<string[]> {
+  const rows = await sql.$queryRawUnsafe<{ publication_id: string }[]>(
+    `select distinct publication_id from bucket where state = 'sealed' and sealed_at < $1::timestamptz
+     limit $2::int`,
+    instant.toISOString(),
+    limit,
+  );
   return rows.map((row) => row.publication_id);
 }
 

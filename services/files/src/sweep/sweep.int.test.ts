@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createLogger } from '@kr/telemetry';
 import { filesystemBlobStore } from '../blob/filesystem-blob-store.ts';
-import { connectDatabase, type Database } from '../store/prisma.ts';
+import { type Database, openDatabase } from '../store/prisma.ts';
 import { type FilesUnderTest, GATEWAY, startFilesUnderTest } from '../testing/files-under-test.ts';
 import { type SweepDeps, sweepObjects } from './sweep-objects.ts';
 import { sweepOrphans } from './sweep-orphans.ts';
@@ -15,7 +15,7 @@ let deps: SweepDeps;
 
 beforeAll(async () => {
   files = await startFilesUnderTest();
-  database = connectDatabase(files.config.databaseUrl, 2);
+  database = openDatabase(files.config.databaseUrl);
   deps = {
     database,
     blobs: await filesystemBlobStore(files.config.storageDir),
