@@ -112,7 +112,7 @@ export async function filesystemBlobStore(folder: string): Promise<BlobStore> {
       if (isNew) await syncFolder(incomplete);
       const { size } = await file.stat();
       if (size < options.from) throw new Error(`object ${id} has ${size} bytes instead of ${options.from}`);
-      await file.truncate(options.from);
+      if (size > options.from) await file.truncate(options.from);
       return await appendToFile(file, source, options);
     } catch (error) {
       if (isFailedSync(error)) brokenBy = error;
