@@ -11,7 +11,11 @@ export interface Watch {
  * Reads packages and their resources as strangers do, again and again: the package before its resources and after
  * them, and all in one search. A publication is not taken back, so whoever saw one part must see the others later.
  */
-export function watchPublications(client: HttpClient, packages: readonly PackageOfResources[]): Watch {
+export function watchPublications(
+  client: HttpClient,
+  packages: readonly PackageOfResources[],
+  { everyMs = 20 } = {},
+): Watch {
   const offences: string[] = [];
   let rounds = 0;
   let isStopped = false;
@@ -55,7 +59,7 @@ export function watchPublications(client: HttpClient, packages: readonly Package
   const loops = packages.map(async (one) => {
     while (!isStopped) {
       await round(one);
-      await new Promise((wake) => setTimeout(wake, 20));
+      await new Promise((wake) => setTimeout(wake, everyMs));
     }
     await round(one);
   });

@@ -30,8 +30,12 @@ export interface TestSystem extends AsyncDisposable {
   user: string;
   databaseUrls: Record<ServiceName, string>;
   natsUrl: string;
+  /** What the supervisor says of the parts: that they are up, how they ended, that they are back. */
+  progress: readonly string[];
   /** One file for each part; removed when the system stops. */
   logDir: string;
+  /** The bytes of all files, as the files service keeps them. */
+  filesDir: string;
   createUser(name: string, options?: { admin?: boolean }): Promise<{ name: string; token: string }>;
   /** Undefined while the part is down. */
   pid(part: PartName): number | undefined;
@@ -54,6 +58,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
   const dataDir = await newRunFolder('system');
   const prefix = `system_${randomBytes(4).toString('hex')}`;
   const postgres = await openPostgres(process.env['TEST_DATABASE_URL']);
+  const progress: string[] = [];
   const edges = openProxiedEdges(options.proxied ?? []);
   const clear = async (): Promise<void> => {
     await edges.stop();
@@ -70,20 +75,25 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
       postgres: { url: postgres.url, prefix },
       environment: { ...process.env, ...options.environment },
       environmentOf: edges.environmentOf,
-      onProgress: () => undefined,
+      onProgress: (sentence) => progress.push(sentence),
     });
-    return await systemOf(stack, join(dataDir, 'logs'), edges, clear);
+    return await systemOf(stack, { dataDir, progress, edges, clear });
   } catch (thrown) {
     await clear();
     throw thrown;
   }
 }
 
+interface Surroundings {
+  dataDir: string;
+  progress: readonly string[];
+  edges: ProxiedEdges;
+  clear(): Promise<void>;
+}
+
 async function systemOf(
   stack: RunningStack,
-  logDir: string,
-  edges: ProxiedEdges,
-  clear: () => Promise<void>,
+  { dataDir, progress, edges, clear }: Surroundings,
 ): Promise<TestSystem> {
   const stop = async (): Promise<void> => {
     await stack.stop();
@@ -99,7 +109,9 @@ async function systemOf(
     user: name,
     databaseUrls: stack.databaseUrls,
     natsUrl: stack.natsUrl,
-    logDir,
+    progress,
+    logDir: join(dataDir, 'logs'),
+    filesDir: join(dataDir, 'files'),
     createUser: stack.createUser,
     pid: stack.pid,
     kill: stack.kill,

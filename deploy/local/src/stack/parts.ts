@@ -1,7 +1,7 @@
 import type { Program, Variables } from '../backends/program.ts';
 import type { ProcessList } from './process-list.ts';
 import { SERVICES, type ServiceName } from './service-names.ts';
-import { type Launched, SupervisedPart } from './supervised-part.ts';
+import { SupervisedPart } from './supervised-part.ts';
 
 export type PartName = ServiceName | ReplicaName | 'postgres' | 'nats';
 
@@ -15,8 +15,8 @@ export interface Parts {
   /** Undefined while a part is down. */
   pid(name: PartName): number | undefined;
   kill(name: PartName, signal: NodeJS.Signals): void;
-  /** Ends a part at once and starts it with further variables, for that one process; resolves when it is ready. */
-  relaunch(name: PartName, further: Variables): Promise<Launched>;
+  /** Ends a part at once and starts it with further variables, one set a process; resolves when it is ready. */
+  relaunch(name: PartName, ...further: Variables[]): Promise<void>;
   /** Ends every process: within 5 s in good order, at once when `now`. May be called again to hurry. */
   stop(how?: { now?: boolean }): Promise<void>;
 }
@@ -53,10 +53,10 @@ export function openParts({ processes, onProgress, onLaunch, signal }: PartsSurr
     },
     pid: (name) => parts.get(name)?.pid,
     kill: (name, sent) => parts.get(name)?.kill(sent),
-    async relaunch(name, further) {
+    async relaunch(name, ...further) {
       const part = parts.get(name);
       if (part === undefined) throw new Error(`there is no ${name}`);
-      return part.relaunch(further);
+      await part.relaunch(...further);
     },
     async stop({ now = false } = {}) {
       // Services first, so that they can still say goodbye to the backends.

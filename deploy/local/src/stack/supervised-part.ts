@@ -3,13 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { hasEnded, stopProcess } from '../backends/attached-process.ts';
 import { endOf, type Program, runProgram, type Variables } from '../backends/program.ts';
 
-/** A process that was started on purpose. */
-export interface Launched {
-  pid: number;
-  /** The signal that ended it; null when it ended by itself. */
-  ended: Promise<NodeJS.Signals | null>;
-}
-
 export interface SupervisionEvents {
   /** A process exists, ready or not. */
   onLaunch(part: string, pid: number): void;
@@ -32,9 +25,8 @@ export class SupervisedPart {
   #child: ChildProcess | undefined;
   #restarting: Promise<void> = Promise.resolve();
   #pauseMs = FIRST_PAUSE_MS;
-  /** For the next process alone. */
-  #further: Variables = {};
-  #onNextLaunch: ((child: ChildProcess) => void) | undefined;
+  /** One for each of the next processes. */
+  #further: Variables[] = [];
 
   constructor(program: Program, events: SupervisionEvents) {
     this.name = program.name;
@@ -57,25 +49,19 @@ export class SupervisedPart {
   }
 
   /**
-   * Ends the process at once and starts another with further variables in its environment. When that one ends, the next
-   * has them no more.
+   * Ends the process at once and starts another with further variables in its environment; when that one ends, the next
+   * has those that come next in the list, and none in the end.
    */
-  async relaunch(further: Variables): Promise<Launched> {
+  async relaunch(...further: Variables[]): Promise<void> {
     await this.#restarting;
     const former = this.#child;
     if (former === undefined || hasEnded(former)) throw new Error(`${this.name} is down`);
+    const ended = new Promise((resolve) => former.once('exit', resolve));
     this.#pauseMs = ASKED_PAUSE_MS;
     this.#further = further;
-    const launched = new Promise<ChildProcess>((resolve) => {
-      this.#onNextLaunch = resolve;
-    });
     former.kill('SIGKILL');
-    const child = await launched;
-    const ended = new Promise<NodeJS.Signals | null>((resolve) =>
-      child.once('exit', (_, signal) => resolve(signal)),
-    );
+    await ended;
     await this.#restarting;
-    return { pid: child.pid ?? 0, ended };
   }
 
   async stop(graceMs: number): Promise<void> {
@@ -85,16 +71,12 @@ export class SupervisedPart {
   }
 
   #run(): Promise<ChildProcess> {
-    const further = this.#further;
-    this.#further = {};
     const onLaunch = (child: ChildProcess): void => {
       this.#child = child;
-      this.#onNextLaunch?.(child);
-      this.#onNextLaunch = undefined;
       if (this.#stopping.signal.aborted) child.kill('SIGKILL');
       if (child.pid !== undefined) this.#events.onLaunch(this.name, child.pid);
     };
-    return runProgram(this.#program, onLaunch, further);
+    return runProgram(this.#program, onLaunch, this.#further.shift());
   }
 
   #watch(child: ChildProcess): void {
