@@ -18,6 +18,7 @@ export { edtfBounds } from './fields/edtf-date.ts';
 export { checkMetadata, type MetadataKind, renderMetadata, type StoredMetadata } from './metadata.ts';
 export type { Metadata } from './metadata-schema.ts';
 export {
+  isAddition,
   isVocabularyType,
   lookup,
   type Term,

@@ -76,6 +76,11 @@ export function lookup(type: VocabularyType, id: string): Term | undefined {
   return vocabulary(type).get(id);
 }
 
+/** Whether an entry is the operator's, and so may change at any time. */
+export function isAddition(type: VocabularyType, id: string): boolean {
+  return addedTerms(type).some((term) => term.id === id);
+}
+
 /** All entries of a vocabulary, in its own order, the operator's last. */
 export function terms(type: VocabularyType): Term[] {
   return [...vocabulary(type).values()];

@@ -12,7 +12,7 @@ export type Expect = (recorded: unknown, ours: unknown, path: string, exchange: 
 
 /** Values that no two runs share: only what they look like is compared. */
 const VOLATILE =
-  /(?:^|\.)(?:created|updated|created_at|revision_id|version_id|file_id|bucket_id|token|owned_by\.\d+\.user)$/;
+  /(?:^|\.)(?:created|updated|created_at|revision_id|version_id|file_id|bucket_id|token|owned_by\.\d+\.user|(?:created|updated)_date_l10n_long)$/;
 const DRAFT_EXPIRY = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}$/;
 
 /** What must not appear where the recording has none of it. More than was recorded is fine elsewhere. */

@@ -38,7 +38,9 @@ export const RULES: readonly Rule[] = [
   {
     topic: 'descriptions of licences',
     here: (recorded, { path, ours }) =>
-      /rights\.\d+\.description\.en$/.test(path) && typeof ours === 'string' ? ours : recorded,
+      /rights\.\d+\.(?:description\.en|description_l10n)$/.test(path) && typeof ours === 'string'
+        ? ours
+        : recorded,
   },
   {
     topic: 'resource type of a record missing',
@@ -380,9 +382,7 @@ export const NOT_YET: Readonly<Record<string, string>> = {
   'packages/146': 'IIIF',
   'records/77': 'export formats',
   'records/158': 'regular expressions in `q`',
-  'records/185': 'the `ui` part of the vendor media type',
   'records/197': 'IIIF',
-  'records/198': 'properties of resource types for exports',
 };
 
 function isResource(body: Record<string, unknown> | undefined): boolean {

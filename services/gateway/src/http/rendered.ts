@@ -1,4 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { withUi } from '../rendering/ui-json.ts';
+import { VENDOR_TYPE } from './accept.ts';
 import { isKnownTag } from './conditional.ts';
 import type { Call, JsonReply } from './endpoint.ts';
 import { entityTag } from './entity-tag.ts';
@@ -17,8 +19,9 @@ export function renderJson(
   { query }: Pick<Call, 'query'>,
   mediaType: string,
 ): Rendered {
+  const shown = mediaType === VENDOR_TYPE ? withUi(body) : body;
   const isPretty = (query.get('prettyprint') ?? '') !== '';
-  const text = isPretty ? JSON.stringify(sorted(body), undefined, 2) : JSON.stringify(body);
+  const text = isPretty ? JSON.stringify(sorted(shown), undefined, 2) : JSON.stringify(shown);
   const tag = state === undefined ? undefined : entityTag(state, mediaType);
   return { status, mediaType, tag, bytes: Buffer.from(text) };
 }

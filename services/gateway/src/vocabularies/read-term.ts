@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
-import { lookup } from '@kr/metadata';
+import { isAddition, lookup } from '@kr/metadata';
 import { ServiceError } from '@kr/service-error';
 import { type Endpoint, json, param } from '../http/endpoint.ts';
 import { termJson } from './term-json.ts';
 import { vocabularyOf } from './vocabulary-of.ts';
+
+const digest = (text: string) => createHash('sha256').update(text).digest('base64url').slice(0, 16);
 
 /** GET /api/vocabularies/{type}/{id} */
 export function readTerm(): Endpoint {
@@ -13,8 +15,8 @@ export function readTerm(): Endpoint {
     if (term === undefined) {
       throw new ServiceError('not_found', 'The persistent identifier does not exist.');
     }
-    // Entries have no revisions of their own: they change with a release.
-    const variant = createHash('sha256').update(JSON.stringify(term)).digest('base64url').slice(0, 16);
+    // Those of a release keep the one revision that they have; an operator's may change at any time.
+    const variant = isAddition(type, term.id) ? digest(JSON.stringify(term)) : '';
     return { ...json(200, termJson(term, type, call.baseUrl)), state: { revision: '1', variant } };
   };
 }

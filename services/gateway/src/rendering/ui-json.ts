@@ -1,0 +1,151 @@
+import { readableDate, readableDay } from './readable-date.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/**
+ * What the vendor media type adds to entities: a body with `ui` in every entity of it, be it the body itself or a hit
+ * of a listing. Other bodies stay as they are.
+ */
+export function withUi(body: unknown): unknown {
+  const { hits: listing } = object(body);
+  const { hits } = object(listing);
+  if (Array.isArray(hits)) return { ...object(body), hits: { ...object(listing), hits: hits.map(withUi) } };
+  const entity = object(body);
+  return 'parent' in entity && 'metadata' in entity ? { ...entity, ui: uiOf(entity) } : body;
+}
+
+/** An entity as a page shows it, in English: texts instead of codes, affiliations numbered, dates in words. */
+function uiOf(entity: Json): Json {
+  const metadata = object(entity['metadata']);
+  const { publication_date: date, description, version, creators, contributors } = metadata;
+  const access = object(entity['access']);
+  return present({
+    publication_date_l10n_medium: readableDate(date, 'medium'),
+    publication_date_l10n_long: readableDate(date, 'long'),
+    created_date_l10n_long: readableDay(entity['created']),
+    updated_date_l10n_long: readableDay(entity['updated']),
+    resource_type: termOf(metadata['resource_type']),
+    additional_titles: listOf(metadata['additional_titles'], titled),
+    additional_descriptions: listOf(metadata['additional_descriptions'], titled),
+    custom_fields: entity['custom_fields'],
+    access_status: accessStatus(access),
+    creators: creators === undefined ? undefined : peopleOf('creators', creators),
+    contributors: contributors === undefined ? undefined : peopleOf('contributors', contributors),
+    languages: listOf(metadata['languages'], termOf),
+    description_stripped: typeof description === 'string' ? withoutTags(description) : undefined,
+    version: version ?? `v${object(entity['versions'])['index']}`,
+    rights: listOf(metadata['rights'], licence),
+    related_identifiers: listOf(metadata['related_identifiers'], related),
+    dates: listOf(metadata['dates'], (one) => ({ ...object(one), type: termOf(object(one)['type']) })),
+    funding: metadata['funding'],
+    target_audiences: listOf(metadata['target_audiences'], termOf),
+    geo_work_programme_activity: termOf(metadata['geo_work_programme_activity']),
+    engagement_priorities: listOf(metadata['engagement_priorities'], termOf),
+    is_draft: entity['is_draft'],
+  });
+}
+
+/** `{id, title: {en}}` of a vocabulary as `{id, title_l10n}`. */
+function termOf(term: unknown): Json | undefined {
+  if (term === undefined) return undefined;
+  const { id, title } = object(term);
+  return present({ id, title_l10n: inEnglish(title) });
+}
+
+function titled(one: unknown): Json {
+  const { type, lang, ...text } = object(one);
+  return present({ ...text, type: termOf(type), lang: termOf(lang) });
+}
+
+function licence(one: unknown): Json {
+  const { title, description, ...rest } = object(one);
+  const { id, ...others } = rest;
+  return present({
+    id,
+    title_l10n: inEnglish(title),
+    description_l10n: inEnglish(description),
+    ...others,
+  });
+}
+
+function related(one: unknown): Json {
+  const { relation_type: relation, resource_type: type, ...rest } = object(one);
+  return present({ ...rest, relation_type: termOf(relation), resource_type: termOf(type) });
+}
+
+/** Each affiliation is named once, with a number that the people refer to. */
+function peopleOf(name: 'creators' | 'contributors', people: unknown): Json {
+  const numbers = new Map<string, [number: number, name: string, id: unknown]>();
+  const affiliated = listOf(people, (one) => {
+    const { affiliations, role, ...person } = object(one);
+    const numbered = listOf(affiliations, (affiliation) => {
+      const { id = null, name } = object(affiliation);
+      const known = numbers.get(String(name)) ?? [numbers.size + 1, String(name), id];
+      numbers.set(known[1], known);
+      return [known[0], known[1]];
+    });
+    return present({ ...person, role: termOf(role), affiliations: numbered });
+  });
+  return { [name]: affiliated ?? [], affiliations: [...numbers.values()] };
+}
+
+const ACCESS = {
+  open: { title: 'Open', icon: 'unlock', messageClass: '' },
+  embargoed: { title: 'Embargoed', icon: 'outline clock', messageClass: 'warning' },
+  restricted: { title: 'Restricted', icon: 'ban', messageClass: 'negative' },
+  'metadata-only': { title: 'Metadata-only', icon: 'tag', messageClass: '' },
+} as const;
+
+function accessStatus(access: Json): Json {
+  const id = access['status'] as keyof typeof ACCESS;
+  const { title, icon, messageClass } = ACCESS[id];
+  const until = object(access['embargo'])['until'];
+  const embargoDate = typeof until === 'string' ? readableDate(until, 'long') : undefined;
+  return {
+    id,
+    title_l10n: title,
+    description_l10n: accessDescription(access, embargoDate),
+    icon,
+    embargo_date_l10n: embargoDate ?? null,
+    message_class: messageClass,
+  };
+}
+
+function accessDescription({ status, record, files }: Json, embargoDate = 'a later day'): string {
+  if (status === 'open') return 'The record and files are publicly accessible.';
+  if (status === 'metadata-only') return 'No files are available for this record.';
+  const what =
+    record === 'public'
+      ? 'The files are'
+      : files === 'restricted'
+        ? 'The record and files are'
+        : 'The record is';
+  return status === 'embargoed'
+    ? `${what} restricted until ${embargoDate} and become public then.`
+    : `${what} restricted to users with access.`;
+}
+
+const TAG = /<\/?[a-z][^>]*>/gi;
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"' };
+
+/** The words of sanitised HTML. */
+function withoutTags(html: string): string {
+  return html.replace(TAG, '').replace(/&(amp|lt|gt|quot);/g, (entity, name) => ENTITIES[name] ?? entity);
+}
+
+function inEnglish(texts: unknown): unknown {
+  const { en, ...others } = object(texts);
+  return en ?? Object.values(others)[0];
+}
+
+function listOf<Item>(list: unknown, map: (item: unknown) => Item): Item[] | undefined {
+  return Array.isArray(list) ? list.map(map) : undefined;
+}
+
+function object(value: unknown): Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
+}
+
+function present(parts: Json): Json {
+  return Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined));
+}
