@@ -1,6 +1,6 @@
 export type { Cut, Direction, Fault } from './faults/fault.ts';
 export { type FaultLog, openFaultLog } from './faults/fault-log.ts';
-export { FaultProxy, type FaultProxyOptions } from './faults/fault-proxy.ts';
+export { FaultProxy, type FaultProxyOptions, type Watcher } from './faults/fault-proxy.ts';
 export { oneOf, seededRandom } from './faults/seeded-random.ts';
 export { makeTrouble, type Trouble, troublesOf } from './faults/troubles.ts';
 export { type FreshDatabase, freshDatabase } from './fresh-database.ts';

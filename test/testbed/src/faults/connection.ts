@@ -10,6 +10,7 @@ interface Surroundings {
   /** This connection is the one, and has been cut. */
   readonly onCut: (cut: Cut) => void;
   readonly onSwallowed: (bytes: number) => void;
+  readonly onSent: (bytes: Buffer) => void;
   readonly onClosed: () => void;
 }
 
@@ -71,6 +72,7 @@ export class Connection {
   }
 
   #allowed(direction: Direction, bytes: Buffer): number | undefined {
+    if (direction === 'to server') this.#surroundings.onSent(bytes);
     const cut = this.#surroundings.awaitedCut();
     if (cut === undefined) return undefined;
     if (this.#counted?.cut !== cut) {

@@ -19,6 +19,9 @@ export interface FaultProxyOptions {
   random?: () => number;
 }
 
+/** Sees what clients send, piece by piece as it comes; `connection` tells the pieces of one from those of others. */
+export type Watcher = (bytes: Buffer, connection: object) => void;
+
 /**
  * A TCP proxy on 127.0.0.1 that makes trouble when told to: slow and narrow lines, silent ones, broken ones. Without
  * faults it changes nothing: bytes, half-closed connections and back-pressure go through as they are.
@@ -37,6 +40,7 @@ export class FaultProxy {
   readonly #connections = new Set<Connection>();
   #conditions: Record<Direction, Conditions>;
   #awaitedCut: Cut | undefined;
+  #watcher: Watcher | undefined;
 
   private constructor(target: { host: string; port: number }, options: FaultProxyOptions) {
     this.#target = target;
@@ -98,6 +102,11 @@ export class FaultProxy {
     this.#awaitedCut = cut;
   }
 
+  /** From now on; replaces the former watcher. */
+  watch(watcher: Watcher): void {
+    this.#watcher = watcher;
+  }
+
   /** Closes everything. */
   async stop(): Promise<void> {
     const closed = new Promise<void>((resolve) => {
@@ -125,6 +134,7 @@ export class FaultProxy {
       onSwallowed: (bytes) => {
         this.swallowedBytes += bytes;
       },
+      onSent: (bytes) => this.#watcher?.(bytes, connection),
       onClosed: () => this.#connections.delete(connection),
     });
     this.#connections.add(connection);

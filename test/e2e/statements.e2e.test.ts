@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startSystem, type TestSystem } from '@kr/testbed/system';
+import type { Entity, Listing } from './story/answers.ts';
+import { recordDocument } from './story/documents.ts';
+import { type HttpClient, httpClient } from './story/http-client.ts';
+import { COUNTED, type StatementCounter, statementCounter } from './story/statement-counter.ts';
+import { packageOfResources, publish } from './story/stories.ts';
+
+const MANY = 50;
+
+let system: TestSystem;
+let author: HttpClient;
+let statements: StatementCounter;
+let draft: Entity;
+let record: Entity;
+/** Each with as many resources as a page of the lists below shows. */
+let openPackage: Entity;
+let closedPackage: Entity;
+
+beforeAll(async () => {
+  system = await startSystem(COUNTED);
+  statements = statementCounter(system);
+  author = httpClient(system.baseUrl, system.token);
+  draft = await author.sure<Entity>('POST', '/records', { json: recordDocument('A draft') });
+  openPackage = (await packageOfResources(author, 'Open', MANY)).main;
+  const closed = await packageOfResources(author, 'Closed', MANY);
+  closedPackage = await publish(author, closed.main);
+  record = await author.sure<Entity>('GET', `/records/${closed.resources[0]?.id}`);
+}, 300_000);
+afterAll(() => system.stop());
+
+const reading = (path: string) => () => author.sure('GET', path);
+
+describe('a read of one', () => {
+  test.each<[string, () => string]>([
+    ['record', () => `/records/${record.id}`],
+    ['package with many resources', () => `/packages/${closedPackage.id}`],
+    ['draft', () => `/records/${draft.id}/draft`],
+    ['draft of a package with many resources', () => `/packages/${openPackage.id}/draft`],
+  ])('%s is one statement', async (_name, path) => {
+    expect(await statements.of(reading(path()))).toBe(1);
+  });
+});
+
+describe('a list', () => {
+  // One finds, one reads what was found, one counts versions. Who may have written something waits for it: that takes one
+  // look at each of the two outboxes. The resources of a package are looked up first, and those that the index lacks.
+  test.each<[string, number, () => string]>([
+    ['found records', 2, () => '/records?q=Closed'],
+    ['versions', 3, () => `/records/${record.id}/versions`],
+    ['own records', 2 + 2, () => '/user/records?q=Closed'],
+    ['own drafts', 2 + 2, () => '/user/records?q=Open'],
+    ['resources of a package', 2 + 2 + 2, () => `/packages/${closedPackage.id}/resources`],
+    ['resources of a draft', 2 + 2 + 2, () => `/packages/${openPackage.id}/draft/resources`],
+    ['resources of a context', 2 + 2 + 2, () => `/packages/context/${openPackage.parent.id}/resources`],
+  ])('of %s takes %i statements, however many it shows', async (_name, expected, path) => {
+    const page = (size: number) => `${path()}${path().includes('?') ? '&' : '?'}size=${size}`;
+    const { hits } = await author.sure<Listing>('GET', page(MANY));
+    expect(hits.hits).toHaveLength(Math.min(MANY, hits.total));
+    const counts = [await statements.of(reading(page(1))), await statements.of(reading(page(MANY)))];
+    expect(counts).toEqual([expected, expected]);
+  });
+});
