@@ -1,0 +1,68 @@
+import { FAILPOINTS, type Failpoint } from '@kr/failpoint';
+import type { ServiceName } from '@kr/local-stack';
+
+/** What is done while a process waits to die. */
+export type Story = 'publish' | 'refused publish' | 'read' | 'upload' | 'sweep';
+
+export interface KillPlan {
+  point: Failpoint;
+  victim: ServiceName;
+  /** What the victim is told: how it gets to the point, and to die there. */
+  orders: string;
+  /** Another service that fails first, so that the point is reached at all. */
+  accomplice?: { part: ServiceName; orders: string };
+  story: Story;
+  /** Whether any work of that story comes to the point, and nothing before it does. */
+  isPlain: boolean;
+}
+
+type Way = Partial<Pick<KillPlan, 'victim' | 'accomplice' | 'story'>> & { first?: string };
+
+/** Far longer than a round: the process is ended before. */
+const HELD = 'pause:600000';
+const UNTOLD = { accomplice: { part: 'packages', orders: `publish.tell-records.before:${HELD}` } } as const;
+const UNTOLD_FILES = {
+  accomplice: { part: 'packages', orders: `publish.tell-files.before:${HELD}` },
+} as const;
+
+/** Points that a publication which succeeds at the first attempt does not pass. */
+const WAYS: Partial<Record<Failpoint, Way>> = {
+  'publish.renew.before': { first: 'publish.seal.before:error@1' },
+  'publish.renew.after': { first: 'publish.seal.before:error@1' },
+  'publish.abort.before': { story: 'refused publish' },
+  'publish.abort.inside': { story: 'refused publish' },
+  'publish.abort.after': { story: 'refused publish' },
+  'publish.postpone.before': { first: 'publish.tell-files.before:error@1' },
+  'publish.postpone.after': { first: 'publish.tell-files.before:error@1' },
+  'publish.claim.after': { first: `publish.seal.after:${HELD}` },
+  'publish.resolve.before': { first: `publish.tell-records.before:${HELD}`, story: 'read' },
+  'publish.resolve.after': { first: `publish.tell-records.before:${HELD}`, story: 'read' },
+  'records.resolve.before': { ...UNTOLD, story: 'read' },
+  'records.resolve.after': { ...UNTOLD, story: 'read' },
+  'records.janitor.before': UNTOLD,
+  'records.janitor.after': UNTOLD,
+  'files.settle.before': UNTOLD_FILES,
+  'files.settle.after': UNTOLD_FILES,
+  'files.sweep.inside': { story: 'sweep' },
+  'outbox.send.before': { victim: 'packages' },
+  'outbox.mark.before': { victim: 'records' },
+  'outbox.mark.after': { victim: 'packages' },
+};
+
+const OUTSIDE = /^outbox\.|^files\.sweep\./;
+const UPLOADING = /^files\.(write|sync|rename|attach|commit)\./;
+const OWNERS: Record<string, ServiceName> = { publish: 'packages', records: 'records', files: 'files' };
+
+/** One for each failpoint there is. */
+export const KILL_PLANS: readonly KillPlan[] = FAILPOINTS.map((point) => {
+  const { first, victim, accomplice, story } = WAYS[point] ?? {};
+  const kill = `${point}:kill`;
+  return {
+    point,
+    victim: victim ?? OWNERS[point.split('.')[0] ?? ''] ?? 'records',
+    orders: first === undefined ? kill : `${first},${kill}`,
+    ...(accomplice === undefined ? {} : { accomplice }),
+    isPlain: first === undefined && accomplice === undefined && !OUTSIDE.test(point),
+    story: story ?? (UPLOADING.test(point) ? 'upload' : 'publish'),
+  };
+});

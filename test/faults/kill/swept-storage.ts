@@ -1,0 +1,57 @@
+import { readdir, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { until } from '@kr/testbed';
+import type { TestSystem } from '@kr/testbed/system';
+import { type Databases, inOneOnly } from './databases-at-rest.ts';
+
+const DAYS_AGO = new Date(Date.now() - 2 * 86_400_000);
+
+/** Makes everything that nothing refers to as old as the sweep wants it. */
+export async function ageLeftovers(system: TestSystem, databases: Databases): Promise<void> {
+  await databases
+    .pool('files')
+    .query(
+      `update object set unreferenced_at = $1 where not exists (select from entry where object_id = object.id)`,
+      [DAYS_AGO],
+    );
+  const named = await namedObjects(databases);
+  for (const { path, name } of await filesOnDisk(system)) {
+    if (!named.has(name)) await utimes(path, DAYS_AGO, DAYS_AGO);
+  }
+}
+
+/**
+ * Lets a new process of the files service sweep up all leftovers.
+ * @throws Error when bytes stay that no row names, or a row whose bytes are not there
+ */
+export async function sweepUp(system: TestSystem, databases: Databases): Promise<void> {
+  await ageLeftovers(system, databases);
+  await system.relaunch('files');
+  let drift: string[] = [];
+  const isSwept = async () => {
+    const [named, onDisk] = await Promise.all([namedObjects(databases), filesOnDisk(system)]);
+    drift = inOneOnly(
+      [...named],
+      onDisk.map(({ name }) => name),
+    );
+    return drift.length === 0;
+  };
+  await until(isSwept, { timeoutMs: 30_000 }).catch((cause: unknown) => {
+    throw new Error(`bytes and rows differ: ${drift.join(', ')}`, { cause });
+  });
+}
+
+/** The objects that an entry refers to. */
+async function namedObjects(databases: Databases): Promise<Set<string>> {
+  const { rows } = await databases
+    .pool('files')
+    .query<{ object_id: string }>('select object_id from entry where object_id is not null');
+  return new Set(rows.map(({ object_id }) => object_id));
+}
+
+async function filesOnDisk({ filesDir }: TestSystem): Promise<{ path: string; name: string }[]> {
+  const entries = await readdir(filesDir, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => ({ path: join(parentPath, name), name }));
+}
