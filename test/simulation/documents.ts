@@ -70,7 +70,7 @@ export function metadataOf(title: string): object {
 
 const DOCUMENTS = { package: newDocument('package'), record: newDocument('record') };
 
-function documentOf(kind: NewEntity['kind']): StoredDocument {
+export function documentOf(kind: NewEntity['kind']): StoredDocument {
   return DOCUMENTS[kind];
 }
 

@@ -1,7 +1,6 @@
 import { type Principal, servicePrincipal } from '@kr/caller';
 import {
   decidePublication,
-  type EntityKind,
   findEntities,
   type LifecycleContext,
   type LifecycleDeps,
@@ -34,6 +33,7 @@ import { memoryPublications } from './memory-publications.ts';
 import { memorySealStore } from './memory-seal-store.ts';
 import type { Server } from './network.ts';
 import { silentLogger } from './silent-logger.ts';
+import { simulated } from './simulated-kind.ts';
 import type { SimulatedProcess } from './simulated-process.ts';
 import type {
   Entities,
@@ -251,7 +251,7 @@ function entities(reading: LifecycleContext<MemoryTx>, editing: LifecycleContext
       );
     },
     async edit(id) {
-      await EditPublished({ id }, callOf(OWNER));
+      await EditPublished({ id, ifRevision: '0' }, callOf(OWNER));
     },
   };
 }
@@ -320,13 +320,6 @@ function ofWorld(world: Surroundings, database: MemoryConnection, process: Simul
     eventsSent: async () => true,
     logger: silentLogger(world.trace, 'fatal'),
   };
-}
-
-/** The kind without its relations to the other one, which are statements of their own. */
-function simulated<Tx extends MemoryTx>(
-  kind: Pick<EntityKind<never>, Exclude<keyof EntityKind, 'relations' | 'hooks'>>,
-) {
-  return { ...kind, relations: async () => new Map(), hooks: {} } as EntityKind<Tx>;
 }
 
 /** As the wire would make it: the fields that handlers set are the fields that their callers read. */

@@ -1,0 +1,299 @@
+import { openPool, quickDatabase, type Sql, statementNames } from '@kr/database';
+import {
+  type Entity,
+  MIGRATIONS as LIFECYCLE,
+  type LifecycleDatabase,
+  type LifecycleSql,
+  type LifecycleStore,
+  type Participant,
+  sqlLifecycleStore,
+} from '@kr/draft-lifecycle';
+import { MIGRATIONS as EVENT_BUS, newEvent } from '@kr/event-bus';
+import { migrate } from '@kr/schema-migration';
+import { freshDatabase } from '@kr/testbed';
+import type { Chance } from '../chance.ts';
+import { addDraft, addPublished, documentOf } from '../documents.ts';
+import { LifecycleTables, memoryLifecycleStore } from '../memory-lifecycle-store.ts';
+import { contention } from './contention.ts';
+import { calmMemory, resultOf, type Twin, type Twins } from './twins.ts';
+
+const IDS = ['draft-1', 'draft-2', 'published-1', 'published-2'];
+const PUBLICATIONS = ['x1', 'x2', 'x3'];
+const COMMANDS = [
+  'stageForms',
+  'showStaged',
+  'dropStaged',
+  'lockDrafts',
+  'unlockDrafts',
+  'replaceDraft',
+  'replaceUnchanged',
+  'insertDraft',
+  'writeParticipant',
+  'preparedBefore',
+  'forgetEnded',
+  'appendEvents',
+] as const;
+
+interface Command {
+  readonly name: (typeof COMMANDS)[number];
+  readonly publicationId: string;
+  readonly ids: readonly string[];
+  readonly id: string;
+  /** For documents, states and revisions. */
+  readonly number: number;
+  readonly at: Date;
+  readonly isRolledBack: boolean;
+}
+
+interface LifecycleTwin<Tx extends LifecycleSql> {
+  readonly database: LifecycleDatabase<Tx>;
+  readonly store: LifecycleStore<Tx>;
+  events(): Promise<readonly string[]>;
+}
+
+export async function lifecycleTwins(): Promise<Twins> {
+  const at = new Date(Date.UTC(2026, 0, 1));
+  const tables = new LifecycleTables();
+  for (const id of IDS) {
+    const entity = { id, parentId: `parent of ${id}`, kind: 'record', at } as const;
+    if (id.startsWith('draft')) addDraft(tables, { ...entity, managedBy: null });
+    else addPublished(tables, entity);
+  }
+  const memory = calmMemory();
+  const inMemory = twin({
+    database: memory.connection,
+    store: memoryLifecycleStore(tables),
+    events: async () => [...tables.outbox.rows.values()].map(wordsOf),
+  });
+
+  const fresh = await freshDatabase();
+  await migrate({ databaseUrl: fresh.url, sets: [EVENT_BUS, LIFECYCLE] });
+  const pool = openPool(new URL(fresh.url));
+  const sql = quickDatabase(pool, statementNames());
+  await copyEntities(sql, tables);
+  const onSql = twin<Sql>({
+    database: sql,
+    store: sqlLifecycleStore,
+    async events() {
+      const rows = await sql.$queryRawUnsafe<{ subject: string; aggregateId: string; revision: bigint }[]>(
+        'select subject, aggregate_id as "aggregateId", revision from outbox order by id',
+      );
+      return rows.map(wordsOf);
+    },
+  });
+
+  let clock = at.getTime();
+  return {
+    commands: COMMANDS,
+    async next(choose) {
+      clock += 1 + choose.below(5_000);
+      const command = commandBy(choose, new Date(clock));
+      const { name, id, ids, publicationId, isRolledBack } = command;
+      return {
+        words: `${name} ${publicationId} ${id} [${ids}]${isRolledBack ? ', rolled back' : ''}`,
+        ofMemory: await memory.inTime(() => resultOf(inMemory, command)),
+        ofSql: await resultOf(onSql, command),
+      };
+    },
+    contend: () =>
+      contention({
+        memory,
+        sql,
+        holding: {
+          memory: (then) =>
+            memory.connection.$transaction(async (tx) => {
+              await memoryLifecycleStore(tables).lockEntities(tx, IDS);
+              await then();
+              await memoryLifecycleStore(tables).lockDrafts(tx, 'held', ['draft-1']);
+            }),
+          sql: (then) =>
+            sql.$transaction(async (tx) => {
+              await sqlLifecycleStore.lockEntities(tx, IDS);
+              await then();
+              await sqlLifecycleStore.lockDrafts(tx, 'held', ['draft-1']);
+            }),
+        },
+        waiting: {
+          memory: () => readLocked(memory.connection, memoryLifecycleStore(tables)),
+          sql: () => readLocked<Sql>(sql, sqlLifecycleStore),
+        },
+        expected: 'held',
+      }),
+    async close() {
+      await pool.end();
+      await fresh.drop();
+    },
+  };
+}
+
+function readLocked<Tx extends LifecycleSql>(
+  database: LifecycleDatabase<Tx>,
+  store: LifecycleStore<Tx>,
+): Promise<unknown> {
+  return database.$transaction(async (tx) => {
+    await store.lockEntities(tx, ['draft-1']);
+    return (await store.loadEntities(tx, ['draft-1'])).get('draft-1')?.draft?.lockedBy;
+  });
+}
+
+function commandBy(choose: Chance, at: Date): Command {
+  return {
+    name: choose.oneOf(COMMANDS),
+    publicationId: choose.oneOf(PUBLICATIONS),
+    ids: IDS.filter(() => choose.onceIn(2)),
+    id: choose.oneOf(IDS),
+    number: choose.below(12),
+    at,
+    isRolledBack: choose.onceIn(6),
+  };
+}
+
+function twin<Tx extends LifecycleSql>({ database, store, events }: LifecycleTwin<Tx>): Twin<Command> {
+  const act = async (tx: Tx, { name, publicationId, ids, id, number, at }: Command): Promise<unknown> => {
+    const document = documentOf('record');
+    switch (name) {
+      case 'stageForms': {
+        const forms = ids.map((one) => ({ id: one, document, revision: number }));
+        return store.stageForms(tx, publicationId, forms, at);
+      }
+      case 'showStaged':
+        return store.showStaged(tx, publicationId);
+      case 'dropStaged':
+        return store.dropStaged(tx, publicationId);
+      case 'lockDrafts':
+        return store.lockDrafts(tx, publicationId, ids);
+      case 'unlockDrafts':
+        return store.unlockDrafts(tx, publicationId);
+      case 'replaceDraft':
+        return store.replaceDraft(tx, id, { document, issues: [] }, at);
+      case 'replaceUnchanged': {
+        const draft = (await store.loadEntities(tx, [id])).get(id)?.draft;
+        const revision = number < 9 ? (draft?.revision ?? 1) : number;
+        return store.replaceUnchanged(
+          database,
+          { id, revision },
+          { document, issues: [] },
+          eventOf(id, number),
+          at,
+        );
+      }
+      case 'insertDraft': {
+        const entity = (await store.loadEntities(tx, [id])).get(id);
+        if (entity === undefined || entity.draft !== null) return 'there is one';
+        return store.insertDraft(tx, { id, revision: entity.nextDraftRevision, document }, at);
+      }
+      case 'writeParticipant':
+        await store.limitLockWaits(tx);
+        await store.lockParticipant(tx, publicationId);
+        return store.writeParticipant(tx, participantOf(publicationId, ids, number), at);
+      case 'preparedBefore':
+        return store.preparedBefore(database, new Date(at.getTime() - number * 1_000), 1 + (number % 3));
+      case 'forgetEnded':
+        return store.forgetEnded(database, new Date(at.getTime() - number * 1_000));
+      case 'appendEvents':
+        return store.appendEvents(
+          tx,
+          ids.map((one) => eventOf(one, number)),
+        );
+    }
+  };
+  return {
+    run: (command) =>
+      database.$transaction(async (tx) => {
+        const answer = await act(tx, command);
+        if (command.isRolledBack) throw new Error('to be rolled back');
+        return answer;
+      }),
+    async state() {
+      const entities = await store.loadEntities(database, IDS);
+      const participants = await database.$transaction((tx) =>
+        all(PUBLICATIONS, (id) => store.lockParticipant(tx, id)),
+      );
+      return { entities: IDS.map((id) => plain(entities.get(id))), participants, events: await events() };
+    },
+  };
+}
+
+async function all<Item, Value>(
+  items: readonly Item[],
+  run: (item: Item) => Promise<Value>,
+): Promise<Value[]> {
+  const values: Value[] = [];
+  for (const item of items) values.push(await run(item));
+  return values;
+}
+
+function plain(entity: Entity | undefined): unknown {
+  return entity === undefined ? null : { ...entity, pending: [...entity.pending].sort() };
+}
+
+const STATES = ['prepared', 'refused', 'aborted', 'applied'] as const;
+
+function participantOf(publicationId: string, ids: readonly string[], number: number): Participant {
+  return {
+    publicationId,
+    state: STATES[number % STATES.length] ?? 'prepared',
+    epoch: number,
+    packageId: number % 2 === 0 ? '' : 'package',
+    packageParentId: '',
+    stagedIds: ids,
+    unchangedIds: [],
+    issues: number % 5 === 0 ? [{ field: 'metadata.title', messages: ['Missing.'], record: 'draft-1' }] : [],
+  };
+}
+
+function eventOf(id: string, revision: number) {
+  return newEvent(
+    'knowledge.records.draft.saved',
+    { id, parentId: `parent of ${id}`, revision },
+    { aggregateId: id, revision },
+  );
+}
+
+function wordsOf(event: { subject: string; aggregateId: string; revision: number | bigint }): string {
+  return `${event.subject} of ${event.aggregateId} at ${event.revision}`;
+}
+
+/** What the tables in memory begin with, as rows. */
+export async function copyEntities(sql: Sql, { parents, versions, drafts }: LifecycleTables): Promise<void> {
+  for (const { id, ownerId, managedBy } of parents.rows.values()) {
+    await sql.$executeRawUnsafe(
+      `insert into parent (id, owner_id, managed_by, managed_at, created_at)
+       values ($1, $2, $3, case when $3::text is null then null else now() end, now())`,
+      id,
+      ownerId,
+      managedBy,
+    );
+  }
+  for (const {
+    id,
+    parentId,
+    versionIndex,
+    document,
+    revision,
+    createdAt,
+    updatedAt,
+  } of versions.rows.values()) {
+    await sql.$executeRawUnsafe(
+      `insert into version (id, parent_id, version_index, visible, document, revision, created_at, updated_at)
+       values ($1, $2, $3, $4::jsonb is not null, $4::jsonb, $5, $6, $7)`,
+      id,
+      parentId,
+      versionIndex,
+      document === null ? null : JSON.stringify(document),
+      revision,
+      createdAt,
+      updatedAt,
+    );
+  }
+  for (const { id, document, revision, createdAt, updatedAt } of drafts.rows.values()) {
+    await sql.$executeRawUnsafe(
+      `insert into draft (id, document, revision, created_at, updated_at) values ($1, $2::jsonb, $3, $4, $5)`,
+      id,
+      JSON.stringify(document),
+      revision,
+      createdAt,
+      updatedAt,
+    );
+  }
+}

@@ -1,0 +1,310 @@
+import { fileURLToPath } from 'node:url';
+import type { Sql } from '@kr/database';
+import {
+  MIGRATIONS as LIFECYCLE,
+  type LifecycleDatabase,
+  type LifecycleSql,
+  type LifecycleStore,
+  sqlLifecycleStore,
+} from '@kr/draft-lifecycle';
+import { MIGRATIONS as EVENT_BUS } from '@kr/event-bus';
+import { migrate } from '@kr/schema-migration';
+import { freshDatabase } from '@kr/testbed';
+import { packageKind } from '../../../services/packages/src/package-kind.ts';
+import { beginPackage, beginRecord } from '../../../services/packages/src/publish/begin-publication.ts';
+import { findRepeat } from '../../../services/packages/src/publish/find-repeat.ts';
+import { packageVersion } from '../../../services/packages/src/publish/package-version.ts';
+import type { Publication, Refusal } from '../../../services/packages/src/publish/publication.ts';
+import { openDatabases } from '../../../services/packages/src/store/prisma.ts';
+import { decisionStore, publicationStore } from '../../../services/packages/src/store/publication-store.ts';
+import type { Chance } from '../chance.ts';
+import { addDraft, documentOf } from '../documents.ts';
+import { LifecycleTables, memoryLifecycleStore } from '../memory-lifecycle-store.ts';
+import { memoryPublications, type Publications, PublicationTables } from '../memory-publications.ts';
+import { simulated } from '../simulated-kind.ts';
+import { contention } from './contention.ts';
+import { copyEntities } from './lifecycle-commands.ts';
+import { calmMemory, resultOf, type Twin, type Twins } from './twins.ts';
+
+const PACKAGES_MIGRATIONS = {
+  name: 'packages',
+  directory: fileURLToPath(new URL('../../../services/packages/migrations', import.meta.url)),
+};
+const PACKAGES = ['package-1', 'package-2'];
+const RESOURCES = ['resource-1', 'resource-2'];
+const TIMES = { leaseMs: 3_000, deadlineMs: 8_000 };
+const REFUSAL: Refusal = {
+  kind: 'not_publishable',
+  message: 'No.',
+  issues: [{ field: 'id', messages: ['No.'] }],
+};
+const COMMANDS = [
+  'beginPackage',
+  'beginRecord',
+  'renew',
+  'commit',
+  'abort',
+  'read',
+  'finish',
+  'postpone',
+  'settleOverdue',
+  'bury',
+  'claim',
+  'findRepeat',
+  'editPackage',
+] as const;
+
+interface Command {
+  readonly name: (typeof COMMANDS)[number];
+  readonly packageId: string;
+  readonly resourceId: string;
+  readonly requestedBy: string;
+  readonly ifRevision: number;
+  /** One that was answered before, perhaps by an owner whose time is over. */
+  readonly publication: Publication | undefined;
+  readonly newId: string;
+  readonly now: Date;
+}
+
+interface PublicationTwin<Tx extends LifecycleSql> {
+  readonly publications: Publications;
+  readonly database: LifecycleDatabase<Tx>;
+  readonly store: LifecycleStore<Tx>;
+}
+
+export async function publicationTwins(): Promise<Twins> {
+  const clock = { now: new Date(Date.UTC(2026, 0, 1)), newId: '' };
+  const now = () => clock.now;
+  const newId = () => clock.newId;
+  const lifecycle = new LifecycleTables();
+  for (const id of PACKAGES) {
+    addDraft(lifecycle, { id, parentId: `parent of ${id}`, managedBy: null, kind: 'package', at: clock.now });
+  }
+
+  const memory = calmMemory();
+  const { connection } = memory;
+  const tables = new PublicationTables();
+  for (const id of PACKAGES) tables.resources.rows.set(id, RESOURCES);
+  const memoryStore = memoryLifecycleStore(lifecycle);
+  const ofKind = { oaiPrefix: 'test', now };
+  const inMemory = twin({
+    publications: memoryPublications({
+      tables,
+      connection,
+      packageVersion: packageVersion(connection, {
+        ...ofKind,
+        kind: simulated(packageKind),
+        store: memoryStore,
+      }),
+      times: TIMES,
+      now,
+      newId,
+    }),
+    database: connection,
+    store: memoryStore,
+  });
+
+  const fresh = await freshDatabase();
+  await migrate({ databaseUrl: fresh.url, sets: [EVENT_BUS, LIFECYCLE, PACKAGES_MIGRATIONS] });
+  const { database, quick } = openDatabases(new URL(fresh.url));
+  await copyEntities(quick, lifecycle);
+  for (const packageId of PACKAGES) {
+    await quick.$executeRawUnsafe(
+      `insert into package_resource (package_id, resource_id, position)
+       select $1, id, position from unnest($2::text[]) with ordinality as resource(id, position)`,
+      packageId,
+      RESOURCES,
+    );
+  }
+  const ownVersion = packageVersion<Sql>(quick, { ...ofKind, kind: packageKind, store: sqlLifecycleStore });
+  const expired = () => undefined;
+  const deps = { database: quick, packageVersion: ownVersion, times: TIMES, now, newId, expired };
+  const onSql = twin<Sql>({
+    publications: {
+      beginPackage: (id, wish) => beginPackage(deps, id, wish),
+      beginRecord: (id, wish) => beginRecord(deps, id, wish),
+      findRepeat: (id, requestedBy) => findRepeat(database, id, requestedBy),
+      log: publicationStore(deps),
+      decisions: decisionStore(deps),
+    },
+    database: quick,
+    store: sqlLifecycleStore,
+  });
+
+  const known: Publication[] = [];
+  let ids = 0;
+  return {
+    commands: COMMANDS,
+    async next(choose) {
+      ids += 1;
+      clock.now = new Date(clock.now.getTime() + 1 + choose.below(2_500));
+      clock.newId = `00000000-0000-7000-8000-${String(ids).padStart(12, '0')}`;
+      const command = commandBy(choose, known, clock);
+      const ofMemory = await memory.inTime(() => resultOf(inMemory, command));
+      const ofSql = await resultOf(onSql, command);
+      known.push(...published(ofSql.answer));
+      const { name, packageId, resourceId, publication } = command;
+      const of = publication === undefined ? '' : ` of epoch ${publication.epoch} of ${publication.id}`;
+      return { words: `${name} ${packageId} ${resourceId}${of}`, ofMemory, ofSql };
+    },
+    contend: () =>
+      contention({
+        memory,
+        sql: quick,
+        holding: {
+          memory: (then) => holdDraft(connection, memoryStore, then),
+          sql: (then) => holdDraft<Sql>(quick, sqlLifecycleStore, then),
+        },
+        waiting: { memory: () => inMemory.beginHeld(), sql: () => onSql.beginHeld() },
+        expected: { kind: 'joined', publicationId: 'held' },
+      }),
+    async close() {
+      await database.$disconnect();
+      await fresh.drop();
+    },
+  };
+}
+
+const HELD = 'package-2';
+const MORE_THAN_THERE_ARE = 1_000;
+
+function holdDraft<Tx extends LifecycleSql>(
+  database: LifecycleDatabase<Tx>,
+  store: LifecycleStore<Tx>,
+  then: () => Promise<void>,
+): Promise<void> {
+  return database.$transaction(async (tx) => {
+    await store.lockEntities(tx, [HELD]);
+    const entity = (await store.loadEntities(tx, [HELD])).get(HELD);
+    if (entity?.draft === null) {
+      const draft = { id: HELD, revision: entity.nextDraftRevision, document: documentOf('package') };
+      await store.insertDraft(tx, draft, new Date(0));
+    }
+    await then();
+    await store.lockDrafts(tx, 'held', [HELD]);
+  });
+}
+
+function commandBy(
+  choose: Chance,
+  known: readonly Publication[],
+  { now, newId }: { now: Date; newId: string },
+): Command {
+  // Mostly the latest, or most commands would be those of owners whose time is over.
+  const recent = choose.onceIn(3) ? known : known.slice(-3);
+  const isAboutOne = known.length > 0;
+  return {
+    name: choose.oneOf(COMMANDS),
+    packageId: choose.oneOf(PACKAGES),
+    resourceId: choose.oneOf(RESOURCES),
+    requestedBy: choose.oneOf(['user:1', 'user:2']),
+    ifRevision: choose.onceIn(5) ? 1 : 0,
+    publication: isAboutOne ? choose.oneOf(recent) : undefined,
+    newId,
+    now,
+  };
+}
+
+/** The publications in an answer, as they came over from JSON. */
+function published(answer: unknown): Publication[] {
+  if (Array.isArray(answer)) return answer.flatMap(published);
+  if (typeof answer !== 'object' || answer === null) return [];
+  if ('publication' in answer) return published(answer.publication);
+  if (!('epoch' in answer && 'leaseUntil' in answer)) return [];
+  const one = answer as Publication;
+  const { leaseUntil, deadline, decidedAt } = one;
+  return [
+    {
+      ...one,
+      leaseUntil: new Date(leaseUntil),
+      deadline: new Date(deadline),
+      decidedAt: decidedAt === null ? null : new Date(decidedAt),
+    },
+  ];
+}
+
+function twin<Tx extends LifecycleSql>({
+  publications,
+  database,
+  store,
+}: PublicationTwin<Tx>): Twin<Command> & { beginHeld(): Promise<unknown> } {
+  const { log, decisions } = publications;
+  const byId = (rows: readonly Publication[]) => rows.map(plain).sort((a, b) => (a.id < b.id ? -1 : 1));
+  const begun = async (running: ReturnType<Publications['beginPackage']>): Promise<unknown> => {
+    const result = await running;
+    return result.kind === 'opened' ? { ...result, publication: plain(result.publication) } : result;
+  };
+  const act = async (command: Command): Promise<unknown> => {
+    const { name, packageId, resourceId, publication, now, newId } = command;
+    switch (name) {
+      case 'beginPackage':
+        return begun(publications.beginPackage(packageId, command));
+      case 'beginRecord':
+        return begun(publications.beginRecord(resourceId, command));
+      case 'findRepeat':
+        return publications.findRepeat(packageId, command.requestedBy);
+      case 'bury':
+        return decisions.bury([newId, publication?.id ?? newId], now);
+      case 'claim':
+        // More than there are: which of two with the same lease comes first is nobody's business.
+        return byId(await decisions.claim(MORE_THAN_THERE_ARE, now));
+      case 'editPackage':
+        return database.$transaction(async (tx) => {
+          const entity = (await store.loadEntities(tx, [packageId])).get(packageId);
+          if (entity === undefined || entity.draft !== null) return 'there is one';
+          const draft = {
+            id: packageId,
+            revision: entity.nextDraftRevision,
+            document: documentOf('package'),
+          };
+          return store.insertDraft(tx, draft, now);
+        });
+    }
+    if (publication === undefined) return 'nothing to do it with';
+    switch (name) {
+      case 'renew':
+        return plain(await log.renew(publication, now));
+      case 'commit':
+        return plain(await log.commit(publication, publication.resourceIds, [], now));
+      case 'abort':
+        return plain(await log.abort(publication, REFUSAL, now));
+      case 'read':
+        return [await log.read(publication.id)].map((row) => (row === undefined ? null : plain(row)));
+      case 'finish':
+        return isDecided(publication) ? log.finish(publication, now) : 'not what an owner does';
+      case 'postpone':
+        return log.postpone(publication, ['files'], now);
+      case 'settleOverdue':
+        return byId(await decisions.settleOverdue([publication.id, newId], now));
+      default:
+        return name satisfies never;
+    }
+  };
+  const seen = new Set<string>();
+  return {
+    async run(command) {
+      seen.add(command.newId);
+      return act(command);
+    },
+    async state() {
+      const rows = [];
+      for (const id of [...seen].slice(-25)) rows.push(await log.read(id));
+      const entities = await store.loadEntities(database, PACKAGES);
+      return {
+        publications: rows.flatMap((row) => (row === undefined ? [] : plain(row))),
+        entities: PACKAGES.map((id) => entities.get(id)),
+      };
+    },
+    beginHeld: () => publications.beginPackage(HELD, { requestedBy: 'user:1', ifRevision: 0 }),
+  };
+}
+
+function isDecided({ state }: Publication): boolean {
+  return state === 'COMMITTED' || state === 'ABORTED';
+}
+
+/** Without what only one of the two keeps beside it. */
+function plain(publication: Publication): Omit<Publication, 'createdAt'> {
+  const { createdAt: _, ...rest } = publication as Publication & { createdAt?: Date };
+  return rest;
+}
