@@ -249,6 +249,41 @@ describe('content', () => {
     expect(await response.json()).toEqual({ status: 409, message: 'The draft is being published.' });
   });
 
+  test.each(['GET', 'PUT'])(
+    'whose %s is refused says so as problem details to who asks for them',
+    async (method) => {
+      gateway.script.content = (request, response) => {
+        request.resume();
+        const body =
+          '{"status":409,"message":"Busy.","code":"draft_locked","errors":[{"field":"a","messages":["b"]}]}';
+        response.writeHead(409, { 'content-type': 'application/json', 'retry-after': '1' }).end(body);
+      };
+      const response = await gateway.fetch(`${DRAFT}/a/content`, {
+        method,
+        token,
+        headers: { accept: 'application/problem+json' },
+        ...(method === 'PUT' ? { body: Buffer.from('x') } : {}),
+      });
+      expect([
+        response.headers.get('content-type'),
+        response.headers.get('retry-after'),
+        await response.json(),
+      ]).toEqual([
+        'application/problem+json',
+        '1',
+        {
+          type: 'about:blank',
+          title: 'Conflict',
+          status: 409,
+          detail: 'Busy.',
+          instance: expect.stringMatching(/^urn:request:/),
+          code: 'draft_locked',
+          errors: [{ field: 'a', messages: ['b'] }],
+        },
+      ]);
+    },
+  );
+
   test('that is refused early is dropped, so that its sender hears why', async () => {
     gateway.script.content = (_request, response) => {
       response

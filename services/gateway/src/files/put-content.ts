@@ -3,6 +3,7 @@ import { type Endpoint, json, param } from '../http/endpoint.ts';
 import { storedFileJson } from '../rendering/file-json.ts';
 import { authoriseEnabledFiles, type FilesDeps, fileHolder } from './authorise-files.ts';
 import type { ContentPlane } from './content-plane.ts';
+import { contentRefusal } from './content-refusal.ts';
 import { detachedBody } from './detached-body.ts';
 
 /** PUT /api/{kind}/{id}/draft/files/{key}/content: 200 with the file, still pending. */
@@ -22,9 +23,7 @@ export function putContent(deps: FilesDeps, plane: ContentPlane): Endpoint {
       },
       body: detachedBody(call.bytes),
     });
-    if (answer.status !== 200) {
-      return { as: 'stream', status: answer.status, headers: answer.headers, stream: answer.body };
-    }
+    if (answer.status !== 200) throw await contentRefusal(answer);
     return json(200, storedFileJson(await readJson(answer.body), fileHolder(deps, call)));
   };
 }

@@ -1,6 +1,7 @@
 import { type Endpoint, param } from '../http/endpoint.ts';
 import { authoriseEnabledFiles, type FilesDeps } from './authorise-files.ts';
 import type { ContentPlane } from './content-plane.ts';
+import { contentRefusal } from './content-refusal.ts';
 
 /** What chooses a part of a file, or none when it is known already. */
 const CONDITIONS = [
@@ -30,6 +31,7 @@ export function readContent(deps: FilesDeps, plane: ContentPlane): Endpoint {
       headers,
       signal: call.signal,
     });
+    if (answer.status >= 400) throw await contentRefusal(answer);
     return { as: 'stream', status: answer.status, headers: answer.headers, stream: answer.body };
   };
 }
