@@ -215,6 +215,22 @@ describe.each(KINDS)('$kind', ({ kind, parentType, document, instant, links }) =
     ]);
   });
 
+  test('it is edited and followed by a version only as it was seen', async () => {
+    const published = await publish(author, await create());
+    const [edit, versions] = [link(published, 'draft'), link(published, 'versions')];
+    const post = (url: string, revision: number) =>
+      author.call<Entity>('POST', url, { headers: { 'if-match': `"${revision}"` } });
+    const { revision_id: seen } = published;
+    const late = [await post(edit, seen - 1), await post(versions, seen - 1)];
+    expect(late.map(({ status, headers }) => [status, headers.get('etag')])).toEqual(
+      Array(2).fill([412, `"${seen}"`]),
+    );
+    const opened = await post(edit, seen);
+    const again = [await post(edit, seen), await post(edit, opened.body.revision_id)];
+    const next = await post(versions, seen);
+    expect([opened.status, ...again.map(({ status }) => status), next.status]).toEqual([201, 412, 201, 201]);
+  });
+
   test('writers who say what they saw never overwrite each other', async () => {
     const draft = await create(document('Writers'));
     const writer = async (name: string): Promise<void> => {

@@ -6,7 +6,7 @@ import { insertVersion } from './draft-store.ts';
 import type { Entity } from './entity.ts';
 import { entityDocument } from './entity-documents.ts';
 import { findOpenVersion, loadEntities, loadVersions, lockParent } from './entity-store.ts';
-import { getEntity, type LifecycleContext, publishedFace } from './lifecycle-context.ts';
+import { assertRevision, getEntity, type LifecycleContext, publishedFace } from './lifecycle-context.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import { notRegistered } from './missing-entity.ts';
 import { permit } from './permission.ts';
@@ -18,15 +18,17 @@ import { transact } from './transact.ts';
  *
  * @throws ServiceError
  *   - `not_found`: no such entity, or it was never published
+ *   - `precondition_failed`: what is published of it is not at `if_revision`
  *   - `unauthenticated`, `forbidden`: the caller may not
  *   - `unavailable`: a version is staged and the coordinator cannot be asked
  */
 export function createVersion<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
   return async (
-    { id }: CreateVersionRequest__Output,
+    { id, ifRevision }: CreateVersionRequest__Output,
     { principal }: CallContext,
   ): Promise<CreateVersionResponse> => {
     const found = await getEntity(context, id);
+    assertRevision(ifRevision, publishedFace(found));
     permit(principal, 'new_version', found, publishedFace(found), context.now());
     const entity = await transact(context, (tx) => openVersion(context, tx, found.parent.id));
     return { document: await entityDocument(context, { entity, form: 'draft' }, principal) };

@@ -2,7 +2,7 @@ import type { EditPublishedRequest__Output, EditPublishedResponse } from '@kr/co
 import type { CallContext } from '@kr/rpc';
 import { editContent } from './content-rules.ts';
 import { entityDocument } from './entity-documents.ts';
-import { getEntity, type LifecycleContext, publishedFace } from './lifecycle-context.ts';
+import { assertRevision, getEntity, type LifecycleContext, publishedFace } from './lifecycle-context.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import { loadLocked } from './lifecycle-store.ts';
 import { unknownId } from './missing-entity.ts';
@@ -14,17 +14,19 @@ import { transact } from './transact.ts';
  *
  * @throws ServiceError
  *   - `not_found`: no such entity
+ *   - `precondition_failed`: neither its draft nor, without one, what is published is at `if_revision`
  *   - `unauthenticated`, `forbidden`: the caller may not
  *   - `unavailable`: it is staged and the coordinator cannot be asked
  */
 export function editPublished<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
   const { kind, store } = context;
   return async (
-    { id }: EditPublishedRequest__Output,
+    { id, ifRevision }: EditPublishedRequest__Output,
     { principal }: CallContext,
   ): Promise<EditPublishedResponse> => {
     const found = await getEntity(context, id);
     const now = context.now();
+    assertRevision(ifRevision, found.draft ?? publishedFace(found));
     permit(principal, 'edit', found, found.draft ?? publishedFace(found), now);
 
     const entity =
@@ -33,6 +35,7 @@ export function editPublished<Tx extends LifecycleSql>(context: LifecycleContext
         : await transact(context, async (tx) => {
             const entity = await loadLocked(store, tx, id);
             if (entity === undefined) throw unknownId();
+            assertRevision(ifRevision, entity.draft ?? publishedFace(entity));
             if (entity.draft !== null) return entity;
             const document = editContent(publishedFace(entity).document);
             const revision = entity.nextDraftRevision;

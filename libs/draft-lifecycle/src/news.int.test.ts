@@ -58,8 +58,8 @@ describe('access links', () => {
   test('reach every form of every version, with one event for each entity', async () => {
     const { id, parentId } = await life.create();
     await life.publish(id);
-    await life.handlers.EditPublished({ id }, callOf(OWNER));
-    const { document } = await life.handlers.CreateVersion({ id }, callOf(OWNER));
+    await life.handlers.EditPublished({ id, ifRevision: '0' }, callOf(OWNER));
+    const { document } = await life.handlers.CreateVersion({ id, ifRevision: '0' }, callOf(OWNER));
     const before = (await life.events()).length;
     await followLinks(life.context)([link('created', 'd', parentId, 1)]);
     const news = (await life.events()).slice(before);
@@ -126,7 +126,7 @@ describe('the index', () => {
       access: { record: 'restricted', files: 'restricted' },
     });
     await life.publish(id);
-    await life.handlers.EditPublished({ id }, callOf(OWNER));
+    await life.handlers.EditPublished({ id, ifRevision: '0' }, callOf(OWNER));
     const { documents } = await life.handlers.FetchForIndex({ ids: [id, 'unknown'] }, SEARCH);
     const common = {
       id,

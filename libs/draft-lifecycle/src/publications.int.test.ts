@@ -166,7 +166,7 @@ describe('a publication', () => {
       unavailable,
       unavailable,
     ]);
-    await expect(life.handlers.EditPublished({ id }, callOf(OWNER))).rejects.toMatchObject({
+    await expect(life.handlers.EditPublished({ id, ifRevision: '0' }, callOf(OWNER))).rejects.toMatchObject({
       kind: 'unavailable',
       retryAfterMs: 1_000,
     });
@@ -348,8 +348,9 @@ describe('the coordinator’s own entity', () => {
 });
 
 describe('what follows a publication', () => {
-  const edit = (id: string, principal = OWNER) => life.handlers.EditPublished({ id }, callOf(principal));
-  const next = (id: string) => life.handlers.CreateVersion({ id }, callOf(OWNER));
+  const edit = (id: string, principal = OWNER) =>
+    life.handlers.EditPublished({ id, ifRevision: '0' }, callOf(principal));
+  const next = (id: string) => life.handlers.CreateVersion({ id, ifRevision: '0' }, callOf(OWNER));
   const remove = (id: string) => life.handlers.DeleteDraft({ id, ifRevision: '0' }, callOf(OWNER));
 
   test('an edit draft: opened once, published over the same id, revisions only growing', async () => {

@@ -106,7 +106,7 @@ describe('a ticket', () => {
   });
 
   test('to import names the version before', async () => {
-    const { document } = await life.handlers.CreateVersion({ id: published }, callOf(OWNER));
+    const { document } = await life.handlers.CreateVersion({ id: published, ifRevision: '0' }, callOf(OWNER));
     const { ticket } = await authorise(document?.id ?? '', 'FORM_DRAFT', 'import_files');
     const check = {
       audience: 'files',

@@ -45,7 +45,7 @@ test('a published resource stays in its packages when its edit draft goes', asyn
   const id = await records.create();
   await records.publish([id]);
   await hold('p3', [id]);
-  await records.handlers.EditPublished({ id }, callOf(OWNER));
+  await records.handlers.EditPublished({ id, ifRevision: '0' }, callOf(OWNER));
   expect([await discard(id), records.forgotten, await exists(id)]).toEqual([{}, [], true]);
 });
 

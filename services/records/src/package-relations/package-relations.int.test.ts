@@ -95,7 +95,7 @@ describe('association', () => {
     ];
     await associate('c11', [id]);
     await records.publish([id], 'package', 'c11');
-    const { document } = await records.handlers.CreateVersion({ id }, callOf(OWNER));
+    const { document } = await records.handlers.CreateVersion({ id, ifRevision: '0' }, callOf(OWNER));
     const next = document?.id ?? '';
     await expect(dissociate('c11', [id, foreign])).rejects.toMatchObject({ kind: 'forbidden' });
     expect(await managed('c11')).toEqual([id, next]);
@@ -126,7 +126,7 @@ describe('association', () => {
     const id = await records.create();
     await associate('c10', [id]);
     await records.publish([id], 'package', 'c10');
-    const { document } = await records.handlers.CreateVersion({ id }, callOf(OWNER));
+    const { document } = await records.handlers.CreateVersion({ id, ifRevision: '0' }, callOf(OWNER));
     const next = document?.id ?? '';
     await records.update(next);
     const finish = await records.prepare([next], 'package', 'c10');
@@ -143,7 +143,7 @@ describe('association', () => {
     const id = await records.create();
     await associate('c7', [id]);
     await records.publish([id], 'package', 'c7');
-    const { document } = await records.handlers.CreateVersion({ id }, callOf(OWNER));
+    const { document } = await records.handlers.CreateVersion({ id, ifRevision: '0' }, callOf(OWNER));
     expect(await managed('c7')).toEqual([id, document?.id]);
     expect(await management(document?.id ?? '')).toEqual({ managed_by: { id: 'c7' } });
   });
