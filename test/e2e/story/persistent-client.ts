@@ -7,7 +7,7 @@ const PASSING = new Set([409, 429, 503]);
 export interface PersistentClient {
   /**
    * Sends again until there is an answer that will not change by itself: a success, or a refusal for good.
-   * @throws Error after 30 s
+   * @throws Error when there is none in time, after 30 s unless told
    */
   insist<Body = unknown>(method: string, target: string, sent?: Sent): Promise<Answer<Body>>;
   /** Answers that were neither success nor refusal nor "come back later". */
@@ -15,7 +15,7 @@ export interface PersistentClient {
 }
 
 /** A client as every one should be: it repeats what was not answered. */
-export function persistentClient(client: HttpClient): PersistentClient {
+export function persistentClient(client: HttpClient, timeoutMs = 30_000): PersistentClient {
   const broken: string[] = [];
   return {
     broken,
@@ -28,7 +28,7 @@ export function persistentClient(client: HttpClient): PersistentClient {
           }
           return answer.status < 500 && !PASSING.has(answer.status) ? answer : undefined;
         },
-        { timeoutMs: 30_000, everyMs: 100, what: `an answer to ${method} ${target}` },
+        { timeoutMs, everyMs: 100, what: `an answer to ${method} ${target}` },
       ),
   };
 }

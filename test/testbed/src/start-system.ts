@@ -6,6 +6,7 @@ import {
   type PartName,
   type RunningStack,
   type ServiceName,
+  type ServiceVariables,
   startStack,
 } from '@kr/local-stack';
 import type { FaultLog } from './faults/fault-log.ts';
@@ -21,6 +22,8 @@ export interface SystemOptions {
   environment?: Readonly<Record<string, string>>;
   /** The connections that go through fault proxies. */
   proxied?: readonly ProxiedEdge[];
+  /** Changes the environment of each service before it starts; proxies then stand behind what it says. */
+  environmentOf?(service: ServiceName, environment: ServiceVariables): Promise<ServiceVariables>;
 }
 
 export interface TestSystem extends AsyncDisposable {
@@ -74,7 +77,8 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
       durability: 'fast',
       postgres: { url: postgres.url, prefix },
       environment: { ...process.env, ...options.environment },
-      environmentOf: edges.environmentOf,
+      environmentOf: async (service, given) =>
+        edges.environmentOf(service, (await options.environmentOf?.(service, given)) ?? given),
       onProgress: (sentence) => progress.push(sentence),
     });
     return await systemOf(stack, { dataDir, progress, edges, clear });

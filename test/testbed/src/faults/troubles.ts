@@ -4,8 +4,11 @@ import type { FaultLog } from './fault-log.ts';
 import type { FaultProxy } from './fault-proxy.ts';
 import { oneOf, seededRandom } from './seeded-random.ts';
 
-/** Something that can be done to a running system. What it begins ends by the function it answers with. */
-export type Trouble = (random: () => number) => () => void;
+/**
+ * Something that can be done to a running system. What it begins ends by the function it answers with; one that waits
+ * until the system has recovered puts off what comes next.
+ */
+export type Trouble = (random: () => number) => () => void | Promise<void>;
 
 export interface PlannedTrouble {
   /** Milliseconds since the beginning. */
@@ -32,7 +35,7 @@ export function* schedule(
   }
 }
 
-/** Follows a schedule until it is stopped; then nothing is left inflicted. */
+/** Follows a schedule until it is stopped; then nothing is left inflicted. Stopping fails with what a trouble failed with. */
 export function makeTrouble(
   seed: number,
   given: { troubles: readonly Trouble[]; everyMs: number; log: FaultLog },
@@ -48,15 +51,20 @@ export function makeTrouble(
     );
 
   const follow = async (): Promise<void> => {
+    // A recovery that took longer puts off everything that comes after.
+    let lateMs = 0;
     for (const { atMs, lastsMs, trouble } of schedule(seed, given)) {
-      await until(atMs);
+      await until(atMs + lateMs);
       if (stopping.signal.aborted) return;
       const end = trouble(random);
-      await until(atMs + lastsMs);
-      end();
+      await until(atMs + lateMs + lastsMs);
+      await end();
+      lateMs = Math.max(lateMs, performance.now() - began - atMs - lastsMs);
     }
   };
   const following = follow();
+  // Whoever stops it hears of a failure; until then nobody does.
+  following.catch(() => undefined);
   return {
     stop: () => {
       stopping.abort();
