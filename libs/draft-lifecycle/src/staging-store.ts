@@ -17,18 +17,17 @@ export async function stageForms(
   at: Date,
 ): Promise<void> {
   await tx.$executeRawUnsafe(
-    `update version v
-     set publication_id = $1, staged = s.document, staged_revision = s.revision, staged_at = $3::timestamptz
-     from jsonb_to_recordset($2::jsonb) as s(id text, document jsonb, revision bigint)
-     where v.id = s.id`,
+    `with form as (
+       select id, document, revision from jsonb_to_recordset($2::jsonb) as f(id text, document jsonb, revision bigint)
+     ), held as (
+       update draft d set locked_by = $1 from form where d.id = form.id
+     )
+     update version v
+     set publication_id = $1, staged = form.document, staged_revision = form.revision, staged_at = $3::timestamptz
+     from form where v.id = form.id`,
     publicationId,
     JSON.stringify(forms),
     at.toISOString(),
-  );
-  await lockDrafts(
-    tx,
-    publicationId,
-    forms.map(({ id }) => id),
   );
 }
 
