@@ -25,7 +25,7 @@ import { listFiles } from './files/list-files.ts';
 import { putContent } from './files/put-content.ts';
 import { readContent } from './files/read-content.ts';
 import { readFile } from './files/read-file.ts';
-import { continueUpload, createUpload, uploadCapabilities } from './files/resumable-upload.ts';
+import { continueUpload, createUpload, readUpload, uploadCapabilities } from './files/resumable-upload.ts';
 import { startUploads } from './files/start-uploads.ts';
 import { updateFileMetadata } from './files/update-file-metadata.ts';
 import type { Endpoint, Method, Route } from './http/endpoint.ts';
@@ -148,7 +148,7 @@ function uploadRoutes(ofDraft: FilesDeps, plane: ContentPlane, all: string): Rou
     row('OPTIONS', all, 'open', '-', 'any', uploadCapabilities(plane)),
     row('POST', all, 'token', 'chunk', 'any', createUpload(ofDraft, plane)),
     row('OPTIONS', one, 'open', '-', 'any', uploadCapabilities(plane)),
-    row('HEAD', one, 'token', '-', 'any', continueUpload('HEAD', ofDraft, plane)),
+    row('HEAD', one, 'token', '-', 'any', readUpload(ofDraft, plane)),
     row('PATCH', one, 'token', 'chunk', 'any', continueUpload('PATCH', ofDraft, plane)),
     row('DELETE', one, 'token', '-', 'any', continueUpload('DELETE', ofDraft, plane)),
   ];

@@ -19,7 +19,7 @@ export interface ReceiveBytesDeps {
 }
 
 /** How much a crash may cost of one long request, in bytes. */
-const SAVE_EVERY_BYTES = 33_554_432;
+const SAVE_EVERY_BYTES = 16_777_216;
 
 /**
  * Adds the body of one request to an upload. What has come is kept when the body breaks off; with a checksum it is all

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { text as readText } from 'node:stream/consumers';
 import { type Call, type EmptyReply, type Endpoint, param } from '../http/endpoint.ts';
+import { errorAnswer } from '../http/error-response.ts';
 import { HttpProblem } from '../http/http-problem.ts';
 import { fileLinks } from '../rendering/links.ts';
 import { authoriseEnabledFiles, type FilesDeps, fileHolder } from './authorise-files.ts';
@@ -20,6 +21,9 @@ const ASKED = [
   'content-length',
 ] as const;
 
+/** What will be otherwise when it is asked again. */
+const PASSING = new Set([409, 429, 503]);
+
 /** OPTIONS /api/{kind}/{id}/draft/files/{key}/tus and …/tus/{uploadId}: what is offered of tus 1.0. */
 export function uploadCapabilities(plane: ContentPlane): Endpoint {
   return async (call) => {
@@ -38,13 +42,24 @@ export function createUpload(deps: FilesDeps, plane: ContentPlane): Endpoint {
   };
 }
 
-/** HEAD, PATCH and DELETE /api/{kind}/{id}/draft/files/{key}/tus/{uploadId}. */
-export function continueUpload(
-  method: 'HEAD' | 'PATCH' | 'DELETE',
-  deps: FilesDeps,
-  plane: ContentPlane,
-): Endpoint {
+/** PATCH and DELETE /api/{kind}/{id}/draft/files/{key}/tus/{uploadId}. */
+export function continueUpload(method: 'PATCH' | 'DELETE', deps: FilesDeps, plane: ContentPlane): Endpoint {
   return (call) => pass(method, deps, plane, call);
+}
+
+/** HEAD /api/{kind}/{id}/draft/files/{key}/tus/{uploadId}: 200 with how much has come. */
+export function readUpload(deps: FilesDeps, plane: ContentPlane): Endpoint {
+  return async (call) => {
+    try {
+      return await pass('HEAD', deps, plane, call);
+    } catch (thrown) {
+      const { status, headers } = errorAnswer(thrown);
+      // Clients begin again from nothing after every refusal of HEAD but this one.
+      if (PASSING.has(status))
+        throw new HttpProblem(423, 'Where the upload stands cannot be told now.', headers);
+      throw thrown;
+    }
+  };
 }
 
 async function pass(

@@ -10,7 +10,7 @@ const INTERNAL =
 
 interface ErrorAnswer {
   status: number;
-  headers: Readonly<Record<string, string>>;
+  headers: Record<string, string>;
   body: ErrorBody;
 }
 
