@@ -37,7 +37,11 @@ export class Checker {
 
   constructor(world: World) {
     this.world = world;
-    const { publications, packages, records } = world.tables;
+    const { publications, packages, records, files } = world.tables;
+    const countFence = (of: string, before?: { state: string }, after?: { state: string }): void =>
+      world.trace.count(`${of}: ${before?.state ?? 'unheard of'} to ${after?.state ?? 'forgotten'}`);
+    records.participants.changed = (_id, before, after) => countFence('records', before, after);
+    files.fences.changed = (_id, before, after) => countFence('files', before, after);
     publications.publications.changed = (_id, before, after) => this.publicationChanged(before, after);
     for (const { versions } of [packages, records]) {
       versions.changed = (_id, before, after) => this.versionChanged(before, after);

@@ -14,6 +14,8 @@ export interface VirtualTime {
   runUntil(instant: Instant, isOver?: () => boolean): Promise<void>;
 }
 
+const SETTLED = Promise.resolve();
+
 interface Timer {
   readonly at: Instant;
   readonly order: number;
@@ -37,7 +39,8 @@ export function virtualTime(): VirtualTime {
       new Promise((resolve, reject) => {
         // A tick that a microtask asks for runs when no promise has anything left to do, and without a turn of the event
         // loop, which would cost more than all the rest.
-        const next = (): void => queueMicrotask(() => process.nextTick(turn));
+        const tick = (): void => process.nextTick(turn);
+        const next = (): void => void SETTLED.then(tick);
         const turn = (): void => {
           try {
             const first = timers[0];
