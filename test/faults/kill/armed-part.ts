@@ -1,8 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Failpoint } from '@kr/failpoint';
 import type { ServiceName } from '@kr/local-stack';
-import { until } from '@kr/testbed';
 import type { TestSystem } from '@kr/testbed/system';
 
 /** Processes of a part that were told to die, one after the other. */
@@ -10,10 +8,10 @@ export interface ArmedPart {
   /** The failpoints at which they have died by now, in the order of their deaths. */
   deaths(): Promise<string[]>;
   /**
-   * Waits until one has died at a failpoint and the next one runs.
-   * @throws Error when one ended otherwise than by its own SIGKILL, or none within a minute
+   * Whether one has died at each of the failpoints, and the next one runs.
+   * @throws Error when one ended otherwise than by its own SIGKILL
    */
-  diedAt(point: Failpoint): Promise<void>;
+  haveDiedAt(points: readonly string[]): Promise<boolean>;
 }
 
 /** Starts a part anew with orders to fail; when that process dies, the next gets the next orders, and in the end none. */
@@ -27,20 +25,16 @@ export async function arm(system: TestSystem, part: ServiceName, ...orders: stri
     system.progress
       .slice(said)
       .filter((sentence) => sentence.includes(`${part} `) && sentence.includes(words)).length;
+  // One more than deaths at failpoints: the process before the first.
   const deaths = async () => killsIn((await readFile(log)).subarray(size).toString('utf8'));
   return {
     deaths,
-    async diedAt(point) {
-      const isDead = async () => {
-        const points = await deaths();
-        // One more: the process before the first.
-        return (
-          points.includes(point) && heard('signal SIGKILL') > points.length && system.pid(part) !== undefined
-        );
-      };
-      await until(isDead, { timeoutMs: 60_000, what: `${part} to die at ${point}` });
+    async haveDiedAt(points) {
       if (heard('exit code') > 0)
         throw new Error(`${part} ended by itself: ${system.progress.slice(said).join('; ')}`);
+      const dead = await deaths();
+      const isKilled = heard('signal SIGKILL') > dead.length;
+      return points.every((point) => dead.includes(point)) && isKilled && system.pid(part) !== undefined;
     },
   };
 }

@@ -8,6 +8,8 @@ export interface Databases {
   pool(service: ServiceName): Pool;
   /** Waits until nothing is under way: no lock, nothing staged or sealed, no event unsent, the index as the services. */
   atRest(): Promise<void>;
+  /** What keeps it from being at rest. */
+  underWay(): Promise<string[]>;
   /** Everything that was announced more often than it happened, and what a consumer gave up. */
   offences(): Promise<string[]>;
   close(): Promise<void>;
@@ -87,6 +89,7 @@ export function databasesOf({ databaseUrls }: TestSystem): Databases {
 
   return {
     pool,
+    underWay,
     async atRest() {
       let left: string[] = [];
       const isQuiet = async () => {

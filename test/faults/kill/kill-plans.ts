@@ -2,7 +2,7 @@ import { FAILPOINTS, type Failpoint } from '@kr/failpoint';
 import type { ServiceName } from '@kr/local-stack';
 
 /** What is done while a process waits to die. */
-export type Story = 'publish' | 'refused publish' | 'read' | 'upload' | 'sweep';
+export type Story = 'publish' | 'refused publish' | 'unread publish' | 'read' | 'upload' | 'sweep';
 
 export interface KillPlan {
   point: Failpoint;
@@ -12,7 +12,7 @@ export interface KillPlan {
   /** Another service that fails first, so that the point is reached at all. */
   accomplice?: { part: ServiceName; orders: string };
   story: Story;
-  /** Whether any work of that story comes to the point, and nothing before it does. */
+  /** Whether any work of that story comes to the point by itself. */
   isPlain: boolean;
 }
 
@@ -39,8 +39,8 @@ const WAYS: Partial<Record<Failpoint, Way>> = {
   'publish.resolve.after': { first: `publish.tell-records.before:${HELD}`, story: 'read' },
   'records.resolve.before': { ...UNTOLD, story: 'read' },
   'records.resolve.after': { ...UNTOLD, story: 'read' },
-  'records.janitor.before': UNTOLD,
-  'records.janitor.after': UNTOLD,
+  'records.janitor.before': { ...UNTOLD, story: 'unread publish' },
+  'records.janitor.after': { ...UNTOLD, story: 'unread publish' },
   'files.settle.before': UNTOLD_FILES,
   'files.settle.after': UNTOLD_FILES,
   'files.sweep.inside': { story: 'sweep' },

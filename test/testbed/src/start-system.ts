@@ -20,6 +20,8 @@ export interface SystemOptions {
   logLevel?: string;
   /** Extra variables for all services: limits, prefixes and the like. */
   environment?: Readonly<Record<string, string>>;
+  /** A Postgres of its own, as durable as a real one, which may be killed. */
+  ownPostgres?: boolean;
   /** The connections that go through fault proxies. */
   proxied?: readonly ProxiedEdge[];
   /** Changes the environment of each service before it starts; proxies then stand behind what it says. */
@@ -55,18 +57,18 @@ export interface TestSystem extends AsyncDisposable {
 
 /**
  * Starts the whole system on free ports, with a NATS server, databases and a data folder of its own; several may run
- * side by side. The databases lie in the run's Postgres, so `kill('postgres')` is not for it.
+ * side by side. The databases lie in the run's Postgres; only with `ownPostgres` is there one to be killed.
  */
 export async function startSystem(options: SystemOptions = {}): Promise<TestSystem> {
   const dataDir = await newRunFolder('system');
   const prefix = `system_${randomBytes(4).toString('hex')}`;
-  const postgres = await openPostgres(process.env['TEST_DATABASE_URL']);
+  const postgres = options.ownPostgres ? undefined : await openPostgres(process.env['TEST_DATABASE_URL']);
   const progress: string[] = [];
   const edges = openProxiedEdges(options.proxied ?? []);
   const clear = async (): Promise<void> => {
     await edges.stop();
-    await dropDatabases(postgres.url, prefix);
-    await postgres.stop();
+    if (postgres !== undefined) await dropDatabases(postgres.url, prefix);
+    await postgres?.stop();
     await rm(dataDir, { recursive: true, force: true });
   };
   try {
@@ -74,8 +76,8 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
       dataDir,
       port: 0,
       logLevel: options.logLevel ?? 'warn',
-      durability: 'fast',
-      postgres: { url: postgres.url, prefix },
+      durability: postgres === undefined ? 'safe' : 'fast',
+      ...(postgres === undefined ? {} : { postgres: { url: postgres.url, prefix } }),
       environment: { ...process.env, ...options.environment },
       environmentOf: async (service, given) =>
         edges.environmentOf(service, (await options.environmentOf?.(service, given)) ?? given),

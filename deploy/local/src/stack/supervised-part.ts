@@ -10,7 +10,7 @@ export interface SupervisionEvents {
 }
 
 const FIRST_PAUSE_MS = 100;
-/** Before a process that was asked for; the one after it comes nearly as soon. */
+/** Before a process that was asked for. */
 const ASKED_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 10_000;
 /** A part that lived this long before it ended starts again at once. */
@@ -57,8 +57,9 @@ export class SupervisedPart {
     const former = this.#child;
     if (former === undefined || hasEnded(former)) throw new Error(`${this.name} is down`);
     const ended = new Promise((resolve) => former.once('exit', resolve));
-    this.#pauseMs = ASKED_PAUSE_MS;
-    this.#further = further;
+    // A process is asked for even when nothing is to be told to it, and what it does is no reason for the next to wait.
+    this.#further = further.length > 0 ? further : [{}];
+    this.#pauseMs = FIRST_PAUSE_MS;
     former.kill('SIGKILL');
     await ended;
     await this.#restarting;
@@ -95,9 +96,12 @@ export class SupervisedPart {
 
   async #restart(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
-      await sleep(this.#pauseMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+      const isAsked = this.#further.length > 0;
+      await sleep(isAsked ? ASKED_PAUSE_MS : this.#pauseMs, undefined, {
+        signal: this.#stopping.signal,
+      }).catch(() => undefined);
       if (this.#stopping.signal.aborted) return;
-      this.#pauseMs = Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS);
+      if (!isAsked) this.#pauseMs = Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS);
       try {
         const child = await this.#run();
         this.#events.onProgress(`${this.name} is back`);
