@@ -33,22 +33,55 @@ export function termsVector(document: Readonly<Record<string, unknown>>): string
 }
 
 function addField(vector: Vector, { field, value }: FieldValue): void {
-  for (const prefix of pathPrefixes(field)) vector.mark(existsLexeme(prefix));
-  const weight = fieldWeight(field);
-  const isText = fieldType(field) === 'text';
-  if (!isText || hasKeywordTwin(field)) {
+  const { exists, weight, isText, isHtml, keywordField, spaces } = indexingOf(field);
+  for (const lexeme of exists) vector.mark(lexeme);
+  if (keywordField !== undefined) {
     const keyword = storableText(value);
-    if (keyword !== '' && keyword.length <= LONGEST_KEYWORD) {
-      vector.mark(fieldLexeme(isText ? `${field}.keyword` : field, keyword));
-    }
+    if (keyword !== '' && keyword.length <= LONGEST_KEYWORD) vector.mark(fieldLexeme(keywordField, keyword));
   }
   if (!isText && weight === null) return;
-  const tokens = textTokens(isHtmlField(field) ? htmlText(value) : value).slice(0, MOST_WORDS);
-  const spaces: WordSpace[] = [
-    ...(weight === null ? [] : [{ name: '', lexemeOf: allFieldsLexeme }]),
-    ...(isText ? [{ name: field, lexemeOf: (token: string) => fieldLexeme(field, token) }] : []),
-  ];
+  const tokens = textTokens(isHtml ? htmlText(value) : value).slice(0, MOST_WORDS);
   vector.addWords(tokens, weight, spaces);
+}
+
+/** How the values of one field are indexed. */
+interface FieldIndexing {
+  /** The lexemes of `a.b.c`, `a.b` and `a`. */
+  exists: readonly string[];
+  weight: FieldWeight;
+  isText: boolean;
+  isHtml: boolean;
+  /** The field that holds the whole value; undefined when none does. */
+  keywordField: string | undefined;
+  spaces: readonly WordSpace[];
+}
+
+/** Documents have some hundred fields, and nearly all of them the same; those beyond are read each time. */
+const MOST_KNOWN = 1_000;
+const known = new Map<string, FieldIndexing>();
+
+function indexingOf(field: string): FieldIndexing {
+  const before = known.get(field);
+  if (before !== undefined) return before;
+  const indexing = readIndexing(field);
+  if (known.size < MOST_KNOWN) known.set(field, indexing);
+  return indexing;
+}
+
+function readIndexing(field: string): FieldIndexing {
+  const weight = fieldWeight(field);
+  const isText = fieldType(field) === 'text';
+  return {
+    exists: pathPrefixes(field).map(existsLexeme),
+    weight,
+    isText,
+    isHtml: isHtmlField(field),
+    keywordField: isText ? (hasKeywordTwin(field) ? `${field}.keyword` : undefined) : field,
+    spaces: [
+      ...(weight === null ? [] : [{ name: '', lexemeOf: allFieldsLexeme }]),
+      ...(isText ? [{ name: field, lexemeOf: (token: string) => fieldLexeme(field, token) }] : []),
+    ],
+  };
 }
 
 /** `a.b.c` → `a.b.c`, `a.b`, `a`. */
