@@ -77,7 +77,7 @@ export function startPackages(world: Surroundings, process: SimulatedProcess): S
   const publications = memoryPublications(deps);
   const { variation } = plan;
   const decisions = variation.decisions?.(publications) ?? publications.decisions;
-  const built = participants(participantClients(world, process));
+  const built = participants(participantClients(world, process), plan.times);
   const coordinator = startCoordinator(
     {
       now,

@@ -33,7 +33,7 @@ export function openPublishing(context: PackagesContext, config: PackagesConfig[
       now,
       sleep: async (ms) => void (await sleep(ms)),
       log: failingLog(publicationStore(storeDeps)),
-      participants: failingParticipants(participants(context)),
+      participants: failingParticipants(participants(context, config)),
       observed: (fact) => {
         observed.publicationFact(fact);
         // Consumers that come before the participants have heard would ask how the publication ended.

@@ -13,14 +13,25 @@ export interface ParticipantClients {
 /** How long the answer to a publication waits for the records service: what it does not hear now it hears later. */
 const BEFORE_ANSWER_MS = 2_000;
 
-/** The files and records services, one call each for any number of entities. */
-export function participants({ files, records }: ParticipantClients): Participants {
+/** The longest that a participant is waited for. */
+const LONGEST_CALL_MS = 5_000;
+
+/**
+ * The files and records services, one call each for any number of entities. A call ends well before the lease does: an
+ * owner that waits for a silent participant would otherwise lose its publication again and again, and never decide it.
+ */
+export function participants(
+  { files, records }: ParticipantClients,
+  { leaseMs }: { readonly leaseMs: number },
+): Participants {
+  const timeoutMs = Math.min(LONGEST_CALL_MS, leaseMs / 2);
   return {
     async seal(publication) {
       const { id, epoch } = publication;
       const reply = await files.sealBuckets(
         { publicationId: id, epoch, entityIds: [...sealedIds(publication)] },
         principalOf(publication),
+        { timeoutMs },
       );
       if (!reply.isSealed) return { outcome: 'blocked' };
       const manifests = reply.buckets.map(({ entityId, entries, pending, totalBytes, keys }) => {
@@ -42,6 +53,7 @@ export function participants({ files, records }: ParticipantClients): Participan
           manifests: manifests.filter((manifest) => resourceIds.includes(manifest.entityId)).map(message),
         },
         principalOf(publication),
+        { timeoutMs },
       );
       if (reply.isPrepared) return { outcome: 'prepared', stagedIds: reply.stagedIds };
       if (reply.blockedBy !== '') return { outcome: 'blocked' };
@@ -58,13 +70,12 @@ export function participants({ files, records }: ParticipantClients): Participan
         await files.decideBuckets(
           { publicationId, isCommitted, publishedIds: [...publication.publishedIds] },
           principalOf(publication),
+          { timeoutMs },
         );
       } else {
-        await records.decidePublication(
-          { publicationId, isCommitted },
-          principalOf(publication),
-          showsRelated(publication) ? { timeoutMs: BEFORE_ANSWER_MS } : {},
-        );
+        await records.decidePublication({ publicationId, isCommitted }, principalOf(publication), {
+          timeoutMs: showsRelated(publication) ? Math.min(BEFORE_ANSWER_MS, timeoutMs) : timeoutMs,
+        });
       }
     },
   };

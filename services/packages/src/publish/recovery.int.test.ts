@@ -119,6 +119,21 @@ describe('a coordinator that starts', () => {
     expect(await formsOf(id)).toEqual(PUBLISHED);
   });
 
+  test('gives up in time on a participant that says nothing, however short its lease is', async () => {
+    const { id } = await aPackageWith(fixture, editor, ['r1']);
+    const { promise, resolve } = Promise.withResolvers<{ isSealed: boolean }>();
+    fixture.peers.say.seal = () => promise;
+    const replica = await start({ leaseMs: 500, reachMs: 1_000, deadlineMs: 600_000, scanEveryMs: 50 });
+    const answer = publishPackage(id, replica, 60_000).catch(({ kind }) => kind);
+    await until(async () => ['ABORTED', 'ABORT_DONE'].includes((await lastOf(id)).state), {
+      timeoutMs: 30_000,
+    });
+    resolve({ isSealed: true });
+    expect(await answer).toBe('unavailable');
+    await reaches(id, 'ABORT_DONE');
+    expect(await formsOf(id)).toEqual(UNTOUCHED);
+  });
+
   test('aborts what is past its deadline', async () => {
     const { id } = await aPackageWith(fixture, editor, ['r1']);
     const publicationId = await reserved(id, { deadlineMs: -1 });
