@@ -2,7 +2,7 @@ import { Pool } from 'pg';
 import { ONE_PLAN } from './statement-names.ts';
 
 /** How long things may take, in milliseconds. */
-export interface PoolLimits {
+interface PoolLimits {
   /** Waiting for a free connection. */
   connectionMs: number;
   statementMs: number;
