@@ -26,8 +26,10 @@ interface Pairing {
   onRound: (scenario: string, side: 'ours' | 'bare', round: Round) => void;
 }
 
-/** What preparing left to do, such as indexing, is done by then and not counted. In milliseconds. */
-const SETTLE_MS = 1_500;
+/** Processors are looked at in such steps, in milliseconds; less than that share of one is rest. */
+const REST_STEP_MS = 500;
+const REST_SHARE = 0.1;
+const LONGEST_SETTLE_MS = 60_000;
 
 /** Runs one scenario A B A B …; the first pair warms both sides up and is not counted. */
 export async function compare(
@@ -40,7 +42,7 @@ export async function compare(
   try {
     for (let pair = 0; pair <= rounds; pair += 1) {
       const prepared = await scenario.prepare(repository, visitor);
-      await sleep(SETTLE_MS);
+      await untilAtRest(pids());
       const limit = scenario.requestsPerRound === undefined ? {} : { requests: scenario.requestsPerRound };
       const our = await runRound({
         request: prepared.request,
@@ -73,6 +75,17 @@ export async function compare(
       p50: ratio((round) => round.p50),
     },
   };
+}
+
+/** What preparing left to do, such as indexing, is not to be counted. */
+async function untilAtRest(measured: readonly number[]): Promise<void> {
+  const end = performance.now() + LONGEST_SETTLE_MS;
+  let used = Number.POSITIVE_INFINITY;
+  while (used > REST_SHARE * REST_STEP_MS * 1_000 && performance.now() < end) {
+    const before = cpuMicroseconds(measured);
+    await sleep(REST_STEP_MS);
+    used = cpuMicroseconds(measured) - before;
+  }
 }
 
 async function bareRound(

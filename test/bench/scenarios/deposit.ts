@@ -36,6 +36,10 @@ export async function publishRecord(repository: JsonClient, title: string): Prom
   return (await repository.send('POST', `/api/records/${id}/draft/actions/publish`)) as EntityAnswer;
 }
 
+/** What one request may name, and how many drafts are written at once. */
+const IDS_AT_ONCE = 100;
+const WRITERS = 8;
+
 /** A package draft that holds `size` resource drafts, ready to be published. */
 export async function createPackage(repository: JsonClient, size: number): Promise<EntityAnswer> {
   const created = (await repository.send(
@@ -43,11 +47,38 @@ export async function createPackage(repository: JsonClient, size: number): Promi
     '/api/packages',
     recordBody(`Package of ${size}`),
   )) as EntityAnswer;
-  const drafts = await Promise.all(
-    Array.from({ length: size }, (_, index) => createDraft(repository, `Resource ${index} of ${created.id}`)),
-  );
-  const ids = drafts.map(({ id }) => ({ id }));
-  await repository.send('POST', `/api/packages/${created.id}/context/actions/associate`, { records: ids });
-  await repository.send('POST', `/api/packages/${created.id}/draft/resources`, { resources: ids });
+  const ids: EntityAnswer[] = [];
+  await manyAtOnce(size, WRITERS, async (index) => {
+    const { id } = await createDraft(repository, `Resource ${index} of ${created.id}`);
+    ids.push({ id });
+  });
+  for (let start = 0; start < size; start += IDS_AT_ONCE) {
+    const some = ids.slice(start, start + IDS_AT_ONCE);
+    const path = `/api/packages/${created.id}`;
+    await repository.send('POST', `${path}/context/actions/associate`, { records: some });
+    await repository.send('POST', `${path}/draft/resources`, { resources: some });
+  }
   return created;
+}
+
+/** Package drafts of `size` resources each; the ids of the packages. */
+export async function createPackages(repository: JsonClient, count: number, size: number): Promise<string[]> {
+  const ids: string[] = [];
+  const atOnce = Math.max(1, Math.floor(WRITERS / Math.max(1, size)));
+  await manyAtOnce(count, atOnce, async () => {
+    ids.push((await createPackage(repository, size)).id);
+  });
+  return ids;
+}
+
+async function manyAtOnce(
+  count: number,
+  atOnce: number,
+  work: (index: number) => Promise<void>,
+): Promise<void> {
+  let next = 0;
+  const worker = async () => {
+    while (next < count) await work(next++);
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
 }

@@ -1,4 +1,4 @@
-import { createDraft, createPackage, publishRecord, recordBody } from './deposit.ts';
+import { createDraft, createPackages, publishRecord, recordBody } from './deposit.ts';
 import type { Scenario } from './scenario.ts';
 
 /** What a visitor reads is kept by the gateway; what a token opens is read and rendered each time. */
@@ -85,16 +85,17 @@ const updateDraft: Scenario = {
   },
 };
 
-/** Publishes packages of `size` resources one after the other; only the publish calls are measured. */
-function publishPackages(size: number, requestsPerRound: number): Scenario {
+/**
+ * Publishes packages of `size` resources; only the publish calls are measured. A round must last for seconds, or start
+ * and end weigh more than the publishes between.
+ */
+function publishPackages(size: number, requestsPerRound: number, concurrency = 1): Scenario {
   return {
     name: `publish package, N = ${size}`,
-    concurrency: 1,
+    concurrency,
     requestsPerRound,
     async prepare(repository) {
-      const ready: string[] = [];
-      for (let count = 0; count <= requestsPerRound; count += 1)
-        ready.push((await createPackage(repository, size)).id);
+      const ready = await createPackages(repository, requestsPerRound + 1, size);
       const publish = (id: string | undefined) => `/api/packages/${id}/draft/actions/publish`;
       const payload = await repository.send('POST', publish(ready.pop()));
       return {
@@ -113,7 +114,9 @@ export const SCENARIOS: readonly (() => Scenario)[] = [
   search,
   () => newDraft,
   () => updateDraft,
-  () => publishPackages(1, 30),
-  () => publishPackages(10, 10),
-  () => publishPackages(100, 3),
+  () => publishPackages(1, 120),
+  () => publishPackages(10, 60),
+  () => publishPackages(10, 150, 4),
+  () => publishPackages(100, 15),
+  () => publishPackages(1_000, 2),
 ];
