@@ -4,7 +4,7 @@ import { startSystem, type TestSystem } from '@kr/testbed/system';
 import type { Entity, Listing } from './story/answers.ts';
 import { packageDocument, recordDocument } from './story/documents.ts';
 import { type HttpClient, httpClient } from './story/http-client.ts';
-import { link, packageOfResources, publish } from './story/stories.ts';
+import { link, packageOfResources, publish, upload } from './story/stories.ts';
 
 /** The longest that a listing waits for the index, and what the answer itself may take on a busy machine. */
 const BOUND_MS = 1_000 + 1_500;
@@ -86,6 +86,24 @@ describe('who lists what they have just written', () => {
       }
     }
   }, 240_000);
+
+  test('finds a draft as its files make it, as soon as they come and go', async () => {
+    const author = await newAuthor();
+    const json = recordDocument('With files', { withFiles: true });
+    const draft = await author.sure<Entity>('POST', '/records', { json });
+    const statuses: string[] = [];
+    const look = async () => {
+      const { hits } = await author.sure<Listing>('GET', '/user/records');
+      statuses.push(...hits.hits.map(({ access }) => access.status));
+    };
+    for (let round = 0; round < 5; round += 1) {
+      const file = await upload(author, draft, 'a.txt', Buffer.from('a'));
+      await look();
+      await author.sure('DELETE', link(file, 'self'));
+      await look();
+    }
+    expect(statuses).toEqual(Array.from({ length: 5 }, () => ['open', 'metadata-only']).flat());
+  });
 
   test('finds a package and its resources published together, each once', async () => {
     const author = await newAuthor();

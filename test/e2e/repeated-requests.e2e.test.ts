@@ -90,6 +90,25 @@ describe('a request with an idempotency key', () => {
     ]);
   });
 
+  test('is refused again when it was refused, though what was wrong is mended; a new key is a new try', async () => {
+    const wrong = recordDocument('', {});
+    const draft = await author.sure<Entity>('POST', '/records', { json: wrong });
+    const send = (key: string) =>
+      author.call<Entity>('POST', link(draft, 'publish'), { headers: { 'idempotency-key': key } });
+    const key = randomUUID();
+    const first = await send(key);
+    await author.sure('PUT', link(draft, 'self'), { json: recordDocument('Mended') });
+    const again = await send(key);
+    const anew = await send(randomUUID());
+    expect([first.status, again.status, again.text, again.headers.get('idempotency-replayed')]).toEqual([
+      400,
+      400,
+      first.text,
+      'true',
+    ]);
+    expect(anew.status).toBe(202);
+  });
+
   test('is answered, and then always the same, although the gateway dies under it', async () => {
     const before = await draftCount();
     const keys = Array.from({ length: 40 }, () => randomUUID());
