@@ -1,4 +1,4 @@
-import { around } from '@kr/failpoint';
+import { around, failpoint } from '@kr/failpoint';
 import type { Decisions } from '../store/publication-store.ts';
 import type { Publication } from './publication.ts';
 import type { PublishDeps } from './publish.ts';
@@ -44,7 +44,15 @@ export function failingParticipants({ seal, prepare, tell }: Participants): Part
   };
 }
 
-/** The decisions with a failpoint before they are looked up for somebody and after. */
+/** The decisions with a failpoint before they are looked up for somebody and after, and when one was taken over. */
 export function failingDecisions(decisions: Decisions): Decisions {
-  return { ...decisions, settleOverdue: around('publish.resolve', decisions.settleOverdue) };
+  return {
+    ...decisions,
+    settleOverdue: around('publish.resolve', decisions.settleOverdue),
+    async claim(limit, now) {
+      const claimed = await decisions.claim(limit, now);
+      if (claimed.length > 0) await failpoint('publish.claim.after');
+      return claimed;
+    },
+  };
 }
