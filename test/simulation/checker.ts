@@ -1,5 +1,6 @@
 import type { VersionRow } from './memory-lifecycle-store.ts';
 import type { PublicationRow } from './memory-publications.ts';
+import type { SimulatedProcess } from './simulated-process.ts';
 import type { World } from './world.ts';
 
 /** What a read that begins now must find at least: the change number of the published form, 0 is none. */
@@ -32,6 +33,8 @@ export class Checker {
   private readonly seen = new Map<string, number>();
   /** What became visible, in order, by entity. */
   private readonly shown = new Map<string, Shown[]>();
+  /** Which process may decide a publication. */
+  private readonly owners = new Map<string, SimulatedProcess>();
   private readonly edits = new Map<string, number[]>();
   private readonly files = new Map<string, string[]>();
 
@@ -40,11 +43,11 @@ export class Checker {
     const { publications, packages, records, files } = world.tables;
     const countFence = (of: string, before?: { state: string }, after?: { state: string }): void =>
       world.trace.count(`${of}: ${before?.state ?? 'unheard of'} to ${after?.state ?? 'forgotten'}`);
-    records.participants.changed = (_id, before, after) => countFence('records', before, after);
-    files.fences.changed = (_id, before, after) => countFence('files', before, after);
-    publications.publications.changed = (_id, before, after) => this.publicationChanged(before, after);
+    records.participants.changed = (before, after) => countFence('records', before, after);
+    files.fences.changed = (before, after) => countFence('files', before, after);
+    publications.publications.changed = (before, after, by) => this.publicationChanged(before, after, by);
     for (const { versions } of [packages, records]) {
-      versions.changed = (_id, before, after) => this.versionChanged(before, after);
+      versions.changed = (before, after) => this.versionChanged(before, after);
     }
   }
 
@@ -109,9 +112,16 @@ export class Checker {
       : 1;
   }
 
-  private publicationChanged(before: PublicationRow | undefined, after: PublicationRow | undefined): void {
+  private publicationChanged(
+    before: PublicationRow | undefined,
+    after: PublicationRow | undefined,
+    by: SimulatedProcess,
+  ): void {
     const { trace } = this.world;
-    if (after === undefined || before === undefined || before.state === after.state) return;
+    if (after === undefined) return;
+    if (before?.epoch !== after.epoch) this.owners.set(after.id, by);
+    if (before === undefined || before.state === after.state) return;
+    this.checkDecider(before, after, by);
     trace.note(() => `publication ${after.id} of ${after.entityId} is ${after.state}`);
     const isLegal =
       before.state === 'PREPARING'
@@ -119,6 +129,19 @@ export class Checker {
         : `${before.state} ${after.state}` === 'COMMITTED DONE' ||
           `${before.state} ${after.state}` === 'ABORTED ABORT_DONE';
     if (!isLegal) trace.violation(`publication ${after.id} was ${before.state} and became ${after.state}`);
+  }
+
+  private checkDecider(before: PublicationRow, after: PublicationRow, by: SimulatedProcess): void {
+    const owner = this.owners.get(after.id);
+    if (before.state !== 'PREPARING' || owner === by) return;
+    const now = this.world.date();
+    const isOverdue = before.deadline < now && before.leaseUntil < now;
+    if (after.state === 'ABORTED' && isOverdue)
+      this.world.trace.count('publications aborted for a participant');
+    else
+      this.world.trace.violation(
+        `${by.name} made ${after.id} ${after.state}, which belongs to ${owner?.name}`,
+      );
   }
 
   private versionChanged(before: VersionRow | undefined, after: VersionRow | undefined): void {

@@ -9,8 +9,8 @@ import type { VirtualTime } from './virtual-time.ts';
 export class Table<Row> {
   readonly rows = new Map<string, Row>();
   readonly name: string;
-  /** Told of every row that a commit changed. */
-  changed: ((key: string, before: Row | undefined, after: Row | undefined) => void) | undefined;
+  /** Told of every row that a commit changed, and of the process whose commit it was. */
+  changed: ((before: Row | undefined, after: Row | undefined, by: SimulatedProcess) => void) | undefined;
 
   constructor(name: string) {
     this.name = name;
@@ -233,7 +233,7 @@ export class MemoryTx implements LifecycleSql {
         const before = table.rows.get(key);
         if (row === undefined) table.rows.delete(key);
         else table.rows.set(key, row);
-        table.changed?.(key, before, row);
+        table.changed?.(before, row, this.connection.process);
       }
     }
   }
