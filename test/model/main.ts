@@ -43,6 +43,7 @@ async function main(): Promise<void> {
     timeLimitMs: Number(values.minutes) * 60_000,
     seed,
     ...(values.path === undefined ? {} : { path: values.path }),
+    onFailure: (cause) => say(`a run failed and is being shrunk: ${cause}`),
     onProgress: (done) => {
       for (; told < done.counterexamples.length; told += 1)
         process.stdout.write(`\n${done.counterexamples[told]}\n`);

@@ -25,6 +25,8 @@ export interface ModelRuns {
   workers: number;
   timeLimitMs: number;
   onProgress?: (done: ModelReport) => void;
+  /** Hears of a run that failed before it is shrunk, which may take long. */
+  onFailure?: (cause: unknown) => void;
 }
 
 export interface ModelReport {
@@ -58,7 +60,7 @@ export async function runModel(system: TestSystem, options: ModelRuns): Promise<
 
 function propertyOf(
   system: TestSystem,
-  { maxCommands, replayPath, onProgress }: ModelRuns,
+  { maxCommands, replayPath, onProgress, onFailure }: ModelRuns,
   report: ModelReport,
 ) {
   const commands = fc.commands(COMMANDS, {
@@ -66,6 +68,7 @@ function propertyOf(
     size: 'max',
     ...(replayPath === undefined ? {} : { replayPath }),
   });
+  let hasFailed = false;
   return fc.asyncProperty(fc.noBias(commands), async (steps) => {
     const world: World = { families: [] };
     const real = realSystem(await newClients(system));
@@ -79,6 +82,10 @@ function propertyOf(
     try {
       await fc.asyncModelRun(() => ({ model: world, real }), counted());
       await compareAll(world, real);
+    } catch (cause) {
+      if (!hasFailed) onFailure?.(cause);
+      hasFailed = true;
+      throw cause;
     } finally {
       report.runs += 1;
       report.commands += count;
