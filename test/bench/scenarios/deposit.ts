@@ -41,7 +41,7 @@ const IDS_AT_ONCE = 100;
 const WRITERS = 8;
 
 /** A package draft that holds `size` resource drafts, ready to be published. */
-export async function createPackage(repository: JsonClient, size: number): Promise<EntityAnswer> {
+async function createPackage(repository: JsonClient, size: number): Promise<EntityAnswer> {
   const created = (await repository.send(
     'POST',
     '/api/packages',
