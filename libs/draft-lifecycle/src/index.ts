@@ -22,6 +22,7 @@ export { assertUnlocked, draftLocked } from './lock-rules.ts';
 export { MIGRATIONS } from './migrations.ts';
 export { notFound, notRegistered, unknownId, whyMissing } from './missing-entity.ts';
 export { newEntityId } from './new-entity-id.ts';
+export { observeLocks } from './observe-locks.ts';
 export { lockDraft, type OwnPublication, publishInTransaction, publishIssuesOf } from './own-publication.ts';
 export type { Participant } from './participant-store.ts';
 export { assertService, may, permit } from './permission.ts';

@@ -8,6 +8,7 @@ import { migrate } from '@kr/schema-migration';
 import type { Logger } from '@kr/telemetry';
 import { decideBuckets } from './buckets/decide-buckets.ts';
 import { describeBuckets } from './buckets/describe-buckets.ts';
+import { observeSeals } from './buckets/observe-seals.ts';
 import { sealBuckets } from './buckets/seal-buckets.ts';
 import { settleOldSeals } from './buckets/settle-old-seals.ts';
 import type { FilesConfig } from './config.ts';
@@ -93,9 +94,11 @@ export async function startFilesService(config: FilesConfig, logger: Logger): Pr
     logger,
   });
   const chores = startChores(context, config.sweepGraceMs);
+  const seals = observeSeals(context);
 
   let stopping: Promise<void> | undefined;
   const stop = async () => {
+    seals.stop();
     await Promise.all([grpc.stop(), content.stop(TRANSFER_GRACE_MS), consumer.stop()]);
     await Promise.all(chores.map((chore) => chore.stop()));
     await health.stop();

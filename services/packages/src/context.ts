@@ -82,7 +82,7 @@ export function openContext(config: PackagesConfig, logger: Logger): PackagesCon
     files,
     bus,
     self,
-    observed: observations(logger),
+    observed: observations(logger, now),
     logger,
     now,
     nudge: () => relay.nudge(),

@@ -1,9 +1,8 @@
-import type { Logger } from '@kr/telemetry';
-import { metrics } from '@opentelemetry/api';
+import { counter, durations, type Logger } from '@kr/telemetry';
 import type { Publication } from './publish/publication.ts';
 import type { PublishFact } from './publish/publish-ports.ts';
 
-/** One function for each business fact: counter and log line together. */
+/** One function for each business fact: counter and log line together. docs/publications.md tells the counters. */
 export interface Observations {
   publicationStarted(publication: Publication): void;
   publicationResumed(publication: Publication): void;
@@ -14,77 +13,117 @@ export interface Observations {
   mirrorDelayed(packageId: string, cause: unknown): void;
 }
 
-export function observations(logger: Logger): Observations {
-  const meter = metrics.getMeter('packages');
-  const count = {
-    started: meter.createCounter('publications_started'),
-    resumed: meter.createCounter('publications_resumed'),
-    committed: meter.createCounter('publications_committed'),
-    aborted: meter.createCounter('publications_aborted'),
-    settled: meter.createCounter('publications_settled'),
-    retried: meter.createCounter('publication_steps_retried'),
-    missed: meter.createCounter('publication_decisions_missed'),
-    failed: meter.createCounter('publication_drives_failed'),
-    unknown: meter.createCounter('publications_unknown'),
-    mirrorDelayed: meter.createCounter('package_mirrors_delayed'),
+export function observations(logger: Logger, now: () => Date): Observations {
+  const { count, decided, settled } = instruments();
+
+  const observeDecision = (publication: Publication): void => {
+    const { subject, refusal } = publication;
+    const outcome = outcomeOf(publication);
+    count[outcome]({ subject, ...(refusal !== null && { reason: refusal.kind }) });
+    decided(secondsSince(publication.createdAt, publication.decidedAt ?? now()), { subject, outcome });
+    const { kind, issues } = refusal ?? {};
+    logger.info({ ...about(publication), refusal: kind, issues: issues?.length }, `publication ${outcome}`);
   };
-  const about = ({ id, subject, entityId, epoch, resourceIds }: Publication) => ({
-    publication_id: id,
-    subject,
-    entity_id: entityId,
-    epoch,
-    resources: resourceIds.length,
-  });
 
   return {
     publicationStarted(publication) {
-      count.started.add(1, { subject: publication.subject });
+      count.started({ subject: publication.subject });
       logger.debug(about(publication), 'publication started');
     },
     publicationResumed(publication) {
-      count.resumed.add(1, { subject: publication.subject });
-      logger.info({ ...about(publication), state: publication.state }, 'publication resumed');
+      const { subject, state } = publication;
+      count.resumed({ subject, state });
+      logger.info({ ...about(publication), state }, 'publication resumed');
     },
     publicationFact(fact) {
       const { publication } = fact;
-      count[fact.fact].add(1, { subject: publication.subject });
+      const { subject } = publication;
       switch (fact.fact) {
         case 'committed':
-          return logger.info(about(publication), 'publication committed');
         case 'aborted':
-          return logger.info(
-            {
-              ...about(publication),
-              refusal: publication.refusal?.kind,
-              issues: publication.refusal?.issues.length,
-            },
-            'publication aborted',
-          );
-        case 'settled':
+          return observeDecision(publication);
+        case 'settled': {
+          const outcome = outcomeOf(publication);
+          count.settled({ subject, outcome });
+          settled(secondsSince(publication.createdAt, now()), { subject, outcome });
           return logger.debug(about(publication), 'publication settled');
+        }
         case 'retried':
+          count.retried({ subject });
           return logger.warn({ ...about(publication), err: fact.cause }, 'publication step failed');
-        case 'missed':
+        case 'missed': {
+          const { participant } = fact;
+          count.missed({ subject, participant });
           return logger.warn(
-            { ...about(publication), participant: fact.participant, err: fact.cause },
+            { ...about(publication), participant, err: fact.cause },
             'publication decision not delivered',
           );
+        }
         case 'failed':
+          count.failed({ subject });
           return logger.error({ ...about(publication), err: fact.cause }, 'publication drive failed');
         default:
           return fact satisfies never;
       }
     },
     publicationUnknown(publicationId) {
-      count.unknown.add(1);
+      count.unknown();
       logger.error({ publication_id: publicationId }, 'publication unknown: this database lost its history');
     },
     scanFailed(cause) {
       logger.warn({ err: cause }, 'unfinished publications could not be looked for');
     },
     mirrorDelayed(packageId, cause) {
-      count.mirrorDelayed.add(1);
+      count.mirrorDelayed();
       logger.warn({ package_id: packageId, err: cause }, 'package resources not mirrored at once');
     },
+  };
+}
+
+type Outcome = 'committed' | 'refused' | 'aborted';
+
+/** What could not be done in time is aborted; what was wrong with it or in its way made it refused. */
+function outcomeOf({ state, refusal }: Publication): Outcome {
+  if (state === 'COMMITTED' || state === 'DONE') return 'committed';
+  return refusal === null || refusal.kind === 'unavailable' ? 'aborted' : 'refused';
+}
+
+function about({ id, subject, entityId, epoch, resourceIds }: Publication) {
+  return { publication_id: id, subject, entity_id: entityId, epoch, resources: resourceIds.length };
+}
+
+function secondsSince(start: Date, end: Date): number {
+  return Math.max(0, end.getTime() - start.getTime()) / 1_000;
+}
+
+const METER = 'packages';
+
+function instruments() {
+  const counting = (name: string, description: string) => counter(METER, { name, description });
+  return {
+    count: {
+      started: counting('publications_started', 'Publications that were opened.'),
+      resumed: counting('publications_resumed', 'Publications that another owner went on with.'),
+      committed: counting('publications_committed', 'Publications that became visible.'),
+      refused: counting('publications_refused', 'Publications that were wrong, or in the way of another.'),
+      aborted: counting('publications_aborted', 'Publications that could not be decided in time.'),
+      settled: counting('publications_settled', 'Publications that everybody has carried out.'),
+      retried: counting('publication_steps_retried', 'Steps that failed and are repeated.'),
+      missed: counting('publication_decisions_missed', 'Decisions that did not reach a participant.'),
+      failed: counting('publication_drives_failed', 'Owners that stopped at an error nobody had foreseen.'),
+      unknown: counting(
+        'publications_unknown',
+        'Publications that participants know and this database lost.',
+      ),
+      mirrorDelayed: counting('package_mirrors_delayed', 'Resource lists that went by event, not at once.'),
+    },
+    decided: durations(METER, {
+      name: 'publication_decision_seconds',
+      description: 'From the opening of a publication to its decision.',
+    }),
+    settled: durations(METER, {
+      name: 'publication_settling_seconds',
+      description: 'From the opening of a publication until everybody has carried it out.',
+    }),
   };
 }

@@ -27,6 +27,7 @@ import { updateContext } from './package-context/update-context.ts';
 import { updateDraft } from './package-context/update-draft.ts';
 import { forgetPublications } from './publish/forget-publications.ts';
 import { listPublications } from './publish/list-publications.ts';
+import { observePublications } from './publish/observe-publications.ts';
 import { openPublishing, type Publishing } from './publish/open-publishing.ts';
 import { publish } from './publish/publish.ts';
 import { readPublication } from './publish/read-publication.ts';
@@ -121,12 +122,15 @@ export async function startPackagesService(config: PackagesConfig, logger: Logge
     observed: { bus: () => context.bus.check() },
   });
   const consumers = startConsumers(context);
-  const forgetting = forgetPublications({ ...context, failed: context.observed.scanFailed });
+  const failed = context.observed.scanFailed;
+  const forgetting = forgetPublications({ ...context, failed });
+  const gauges = observePublications({ database: context.lifecycle.database, now: context.now, failed });
   logger.info({ grpc_port: grpc.port, health_port: health.port }, 'ready');
 
   let stopping: Promise<void> | undefined;
   const stop = async () => {
     forgetting.stop();
+    gauges.stop();
     await Promise.all([
       grpc.stop(),
       publishing.resumption.stop(),

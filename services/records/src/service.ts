@@ -7,6 +7,7 @@ import {
   MIGRATIONS as LIFECYCLE,
   LINK_SUBJECTS,
   lifecycleHandlers,
+  observeLocks,
   preparePublication,
   startJanitor,
   validatePublication,
@@ -83,9 +84,11 @@ export async function startRecordsService(config: RecordsConfig, logger: Logger)
   });
   const consumers = startConsumers(context);
   const janitor = startJanitor(context.lifecycle, { intervalMs: config.janitorEveryMs });
+  const locks = observeLocks(context.lifecycle);
 
   let stopping: Promise<void> | undefined;
   const stop = async () => {
+    locks.stop();
     await Promise.all([grpc.stop(), janitor.stop(), ...consumers.map((consumer) => consumer.stop())]);
     await health.stop();
     vocabularies.stop();

@@ -11,6 +11,7 @@ import { failingBegin, failingDecisions, failingLog, failingParticipants } from 
 import { findRepeat } from './find-repeat.ts';
 import { packageVersion } from './package-version.ts';
 import { participants } from './participants.ts';
+import type { Publication } from './publication.ts';
 import type { PublishDeps } from './publish.ts';
 import type { ResolvePublicationsDeps } from './resolve-publications.ts';
 import { type Resumption, resumePublications } from './resume-publications.ts';
@@ -26,7 +27,8 @@ export interface Publishing {
 export function openPublishing(context: PackagesContext, config: PackagesConfig['publish']): Publishing {
   const { database, lifecycle, observed, now } = context;
   const ownVersion = packageVersion(lifecycle.database, lifecycle);
-  const storeDeps = { database: lifecycle.database, packageVersion: ownVersion, times: config };
+  const expired = (publication: Publication) => observed.publicationFact({ fact: 'aborted', publication });
+  const storeDeps = { database: lifecycle.database, packageVersion: ownVersion, times: config, expired };
   const decisions = failingDecisions(decisionStore(storeDeps));
   const coordinator = startCoordinator(
     {

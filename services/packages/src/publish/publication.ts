@@ -28,6 +28,7 @@ export interface Publication {
   readonly state: PublicationState;
   /** Grows with each owner; only the owner of the current one may decide. */
   readonly epoch: number;
+  readonly createdAt: Date;
   readonly leaseUntil: Date;
   readonly deadline: Date;
   /** The resources that the records service votes on, in the package's order. */

@@ -20,6 +20,7 @@ const aPackage: Publication = {
   packageParentId: 'pp',
   state: 'PREPARING',
   epoch: 1,
+  createdAt: new Date(0),
   leaseUntil: new Date(10_000),
   deadline: new Date(30_000),
   resourceIds: ['r1', 'r2'],

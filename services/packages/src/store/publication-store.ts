@@ -18,6 +18,8 @@ export interface PublicationStoreDeps {
   readonly database: SqlDatabase;
   readonly packageVersion: PackageVersion;
   readonly times: PublicationTimes;
+  /** Told of a publication that was aborted because its time had run out before anybody owned it again. */
+  expired(publication: Publication): void;
 }
 
 const SHORTEST_PAUSE_MS = 250;
@@ -116,7 +118,7 @@ export interface Decisions {
   claim(limit: number, now: Date): Promise<readonly Publication[]>;
 }
 
-export function decisionStore({ database, packageVersion, times }: PublicationStoreDeps): Decisions {
+export function decisionStore({ database, packageVersion, times, expired }: PublicationStoreDeps): Decisions {
   const abortOverdue = abortingOverdue(database, packageVersion);
   return {
     async settleOverdue(publicationIds, now) {
@@ -124,7 +126,10 @@ export function decisionStore({ database, packageVersion, times }: PublicationSt
       return Promise.all(
         publications.map(async (one) => {
           const isOverdue = one.state === 'PREPARING' && one.deadline < now && one.leaseUntil < now;
-          return isOverdue ? abortOverdue(one, now) : one;
+          if (!isOverdue) return one;
+          const { publication, isAborted } = await abortOverdue(one, now);
+          if (isAborted) expired(publication);
+          return publication;
         }),
       );
     },
@@ -163,12 +168,12 @@ export function decisionStore({ database, packageVersion, times }: PublicationSt
 
 /** Written before it is answered: an answer alone could be overtaken by a commit. */
 function abortingOverdue(database: SqlDatabase, packageVersion: PackageVersion) {
-  return (overdue: Publication, now: Date): Promise<Publication> =>
+  return (overdue: Publication, now: Date): Promise<{ publication: Publication; isAborted: boolean }> =>
     database.$transaction(async (tx) => {
       const aborted = await abortPreparing(tx, overdue, OUT_OF_TIME, now, now);
       if (aborted?.subject === 'package') await packageVersion.unlock(tx, aborted);
-      const [row] = aborted === undefined ? await readPublications(tx, [overdue.id]) : [aborted];
-      return row ?? overdue;
+      const [row = overdue] = aborted === undefined ? await readPublications(tx, [overdue.id]) : [aborted];
+      return { publication: row, isAborted: aborted !== undefined };
     });
 }
 

@@ -2,6 +2,7 @@ import type { Principal } from '@kr/caller';
 import type { Decision__Output as DecisionName, definitions } from '@kr/contracts';
 import type { Decision, LifecycleDeps } from '@kr/draft-lifecycle';
 import type { Client } from '@kr/rpc';
+import { counter } from '@kr/telemetry';
 
 type Publications = Pick<Client<typeof definitions.publications>, 'resolvePublications'>;
 
@@ -19,14 +20,19 @@ export function publicationDecisions(
   publications: Publications,
   self: Principal,
 ): LifecycleDeps['resolvePublications'] {
+  const asked = counter('records', {
+    name: 'publication_resolutions',
+    description: 'Questions how a publication ended, by the answer.',
+  });
   return async (publicationIds) => {
-    const { decisions } = await publications.resolvePublications(
-      { publicationIds: [...publicationIds] },
-      self,
-      {
-        timeoutMs: TIMEOUT_MS,
-      },
-    );
+    const ask = publications.resolvePublications({ publicationIds: [...publicationIds] }, self, {
+      timeoutMs: TIMEOUT_MS,
+    });
+    const { decisions } = await ask.catch((error: unknown) => {
+      asked({ outcome: 'unreachable' });
+      throw error;
+    });
+    for (const { decision } of decisions) asked({ outcome: DECISIONS[decision] });
     return new Map(decisions.map(({ publicationId, decision }) => [publicationId, DECISIONS[decision]]));
   };
 }

@@ -1,0 +1,36 @@
+import { observeGauges } from '@kr/telemetry';
+import type { LifecycleContext } from './lifecycle-context.ts';
+import type { LifecycleSql } from './lifecycle-sql.ts';
+
+const GAUGES = {
+  held: { name: 'publication_locks', description: 'Publications that hold drafts of this service.' },
+  oldest: {
+    name: 'publication_locks_oldest_seconds',
+    description: 'Age of the oldest of them; 0 when there is none.',
+    unit: 's',
+  },
+} as const;
+
+/** Shows at each collection of metrics what is locked here, by one look at the few rows that are not decided. */
+export function observeLocks<Tx extends LifecycleSql>({
+  database,
+  now,
+  logger,
+}: LifecycleContext<Tx>): { stop(): void } {
+  return observeGauges({
+    meter: 'draft-lifecycle',
+    gauges: GAUGES,
+    failed: (error) => logger.warn({ err: error }, 'locks could not be counted'),
+    async read() {
+      const [row] = await database.$queryRawUnsafe<{ count: number; oldest: Date | null }[]>(
+        `select count(*)::int as count, min(updated_at) as oldest from participant where state = 'prepared'`,
+      );
+      const { count = 0, oldest = null } = row ?? {};
+      const ageMs = oldest === null ? 0 : Math.max(0, now().getTime() - oldest.getTime());
+      return [
+        { of: 'held', value: count },
+        { of: 'oldest', value: ageMs / 1_000 },
+      ];
+    },
+  });
+}

@@ -1,0 +1,37 @@
+import { type Logger, observeGauges } from '@kr/telemetry';
+import type { Database } from '../store/prisma.ts';
+
+export interface ObserveSealsDeps {
+  database: Database;
+  now: () => Date;
+  logger: Logger;
+}
+
+const GAUGES = {
+  held: { name: 'publication_seals', description: 'Publications that hold buckets of files.' },
+  oldest: {
+    name: 'publication_seals_oldest_seconds',
+    description: 'Age of the oldest of them; 0 when there is none.',
+    unit: 's',
+  },
+} as const;
+
+/** Shows at each collection of metrics what is sealed, by one look at the few buckets that are. */
+export function observeSeals({ database, now, logger }: ObserveSealsDeps): { stop(): void } {
+  return observeGauges({
+    meter: 'files',
+    gauges: GAUGES,
+    failed: (err) => logger.warn({ err }, 'seals could not be counted'),
+    async read() {
+      const [row] = await database.$queryRaw<{ count: number; oldest: Date | null }[]>`
+        select count(distinct publication_id)::int as count, min(sealed_at) as oldest
+        from bucket where state = 'sealed'`;
+      const { count = 0, oldest = null } = row ?? {};
+      const ageMs = oldest === null ? 0 : Math.max(0, now().getTime() - oldest.getTime());
+      return [
+        { of: 'held', value: count },
+        { of: 'oldest', value: ageMs / 1_000 },
+      ];
+    },
+  });
+}
