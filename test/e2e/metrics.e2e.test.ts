@@ -1,0 +1,159 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { freePort } from '@kr/local-stack/backends';
+import { until } from '@kr/testbed';
+import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { Client } from 'pg';
+import { holdDecisions } from '../faults/held-decisions.ts';
+import type { Entity } from './story/answers.ts';
+import { recordDocument } from './story/documents.ts';
+import { type HttpClient, httpClient } from './story/http-client.ts';
+import { link, packageOfResources } from './story/stories.ts';
+
+const PARTS = ['packages', 'records', 'files'] as const;
+type Part = (typeof PARTS)[number];
+const PATIENT = { timeoutMs: 60_000, everyMs: 100 };
+
+let system: TestSystem;
+let author: HttpClient;
+const ports = new Map<Part, number>();
+beforeAll(async () => {
+  system = await startSystem({
+    environment: { PUBLISH_LEASE_MS: '3000', PUBLISH_REACH_MS: '500', PUBLISH_DEADLINE_MS: '600000' },
+  });
+  for (const part of PARTS) {
+    const port = await freePort();
+    ports.set(part, port);
+    await system.relaunch(part, {
+      OTEL_METRICS_EXPORTER: 'prometheus',
+      OTEL_EXPORTER_PROMETHEUS_HOST: '127.0.0.1',
+      OTEL_EXPORTER_PROMETHEUS_PORT: String(port),
+      OTEL_TRACES_EXPORTER: 'none',
+      OTEL_LOGS_EXPORTER: 'none',
+    });
+  }
+  author = httpClient(system.baseUrl, system.token);
+}, 240_000);
+afterAll(() => system?.stop());
+
+/** Keeps a service from a table, so that whoever needs an answer of it waits in vain. Answers with what lets it go on. */
+async function block(part: Part, table: string): Promise<() => Promise<void>> {
+  const client = new Client({ connectionString: system.databaseUrls[part] });
+  await client.connect();
+  await client.query('begin');
+  await client.query(`lock table ${table} in access exclusive mode`);
+  return () => client.end();
+}
+
+/** What a Prometheus server would read from the part at this moment. */
+async function scrape(part: Part): Promise<string> {
+  const answer = await fetch(`http://127.0.0.1:${ports.get(part)}/metrics`);
+  if (!answer.ok) throw new Error(`${part} answered ${answer.status}`);
+  return answer.text();
+}
+
+/** The sum of the samples of a metric that have these labels. */
+async function sampled(part: Part, metric: string, labels: Record<string, string> = {}): Promise<number> {
+  const wanted = Object.entries(labels).map(([name, value]) => `${name}="${value}"`);
+  const samples = (await scrape(part))
+    .split('\n')
+    .filter((line) => line.startsWith(`${metric}{`) && wanted.every((label) => line.includes(label)));
+  return samples.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf('} ') + 2).split(' ')[0]), 0);
+}
+
+const packages = (metric: string, labels?: Record<string, string>) => sampled('packages', metric, labels);
+const publish = (draft: Entity) => author.call('POST', link(draft, 'publish'), { timeoutMs: 120_000 });
+const newRecord = (title: string) => author.sure<Entity>('POST', '/records', { json: recordDocument(title) });
+
+test('one that is published is counted, timed, and gone from what is open', async () => {
+  // The connections between the parts that were started anew come back by themselves.
+  const { main } = await until(() => packageOfResources(author, 'Counted', 2), PATIENT);
+  expect((await publish(main)).status).toBe(202);
+  const committed = { subject: 'package', outcome: 'committed' };
+  await until(async () => (await packages('publications_settled_total', committed)) === 1, PATIENT);
+  expect({
+    started: await packages('publications_started_total', { subject: 'package' }),
+    committed: await packages('publications_committed_total', { subject: 'package' }),
+    decided: await packages('publication_decision_seconds_count', committed),
+    settled: await packages('publication_settling_seconds_count', committed),
+    open: await packages('publications_open'),
+    oldest: await packages('publications_open_oldest_seconds'),
+  }).toEqual({ started: 1, committed: 1, decided: 1, settled: 1, open: 0, oldest: 0 });
+  expect(await packages('publication_settling_seconds_sum', committed)).toBeGreaterThan(0);
+}, 120_000);
+
+test('one that was wrong is counted as refused, with the reason', async () => {
+  const wrong = await newRecord('ab');
+  expect((await publish(wrong)).status).toBe(400);
+  const refused = { subject: 'record', outcome: 'refused' };
+  await until(async () => (await packages('publications_settled_total', refused)) === 1, PATIENT);
+  expect({
+    refused: await packages('publications_refused_total', { subject: 'record', reason: 'not_publishable' }),
+    decided: await packages('publication_decision_seconds_count', refused),
+    committed: await packages('publications_committed_total', { subject: 'record' }),
+    aborted: await packages('publications_aborted_total'),
+  }).toEqual({ refused: 1, decided: 1, committed: 0, aborted: 0 });
+}, 120_000);
+
+test('one that could not be decided is counted as aborted, is open until everybody knows, and is taken over', async () => {
+  const draft = await newRecord('Without files');
+  const letGo = await block('files', 'bucket');
+  expect((await publish(draft)).status).toBe(503);
+  await until(async () => (await packages('publications_open', { state: 'ABORTED' })) === 1, PATIENT);
+  expect({
+    aborted: await packages('publications_aborted_total', { subject: 'record', reason: 'unavailable' }),
+    refused: await packages('publications_refused_total', { subject: 'record' }),
+    isRetried: (await packages('publication_steps_retried_total')) > 0,
+    isOld: (await packages('publications_open_oldest_seconds', { state: 'ABORTED' })) > 0,
+  }).toEqual({ aborted: 1, refused: 1, isRetried: true, isOld: true });
+  const missed = { participant: 'files' };
+  await until(async () => (await packages('publication_decisions_missed_total', missed)) > 0, PATIENT);
+  await until(async () => (await packages('publications_resumed_total', { state: 'ABORTED' })) > 0, PATIENT);
+  await letGo();
+  await until(async () => (await packages('publications_open')) === 0, PATIENT);
+  expect(await packages('publications_settled_total', { subject: 'record', outcome: 'aborted' })).toBe(1);
+}, 240_000);
+
+test('locks are counted by those who hold them, and so are their questions to the coordinator', async () => {
+  const draft = await newRecord('Held');
+  const letGo = await holdDecisions(system.databaseUrls.packages);
+  const publishing = publish(draft);
+  let unblock: (() => Promise<void>) | undefined;
+  const outcome = (part: Part, name: string) =>
+    sampled(part, 'publication_resolutions_total', { outcome: name });
+  try {
+    await until(async () => (await sampled('records', 'publication_locks')) === 1, PATIENT);
+    await until(async () => (await sampled('files', 'publication_seals')) === 1, PATIENT);
+    await until(async () => (await sampled('files', 'publication_seals_oldest_seconds')) > 2, PATIENT);
+    await until(async () => (await sampled('records', 'publication_locks_oldest_seconds')) > 2, PATIENT);
+    await until(async () => (await outcome('records', 'undecided')) > 0, PATIENT);
+    await until(async () => (await outcome('files', 'undecided')) > 0, PATIENT);
+    unblock = await block('packages', 'publication');
+    await until(async () => (await outcome('records', 'unreachable')) > 0, PATIENT);
+    await until(async () => (await outcome('files', 'unreachable')) > 0, PATIENT);
+  } finally {
+    await unblock?.();
+    await letGo();
+  }
+  await publishing;
+  await until(async () => (await publish(draft)).status === 202, PATIENT);
+  await until(async () => (await sampled('records', 'publication_locks')) === 0, PATIENT);
+  await until(async () => (await sampled('files', 'publication_seals')) === 0, PATIENT);
+  expect({
+    locks: await sampled('records', 'publication_locks_oldest_seconds'),
+    seals: await sampled('files', 'publication_seals_oldest_seconds'),
+  }).toEqual({ locks: 0, seals: 0 });
+}, 240_000);
+
+test('the page about publications has every metric by its name', async () => {
+  const page = await readFile(resolve(import.meta.dirname, '../../docs/publications.md'), 'utf8');
+  const exported = (await Promise.all(PARTS.map(scrape))).flatMap((text) =>
+    [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name),
+  );
+  const ours = [...new Set(exported)].filter((name) => /^(publications?|package)_/.test(name));
+  expect({
+    some: ours.length > 10,
+    untold: ours.filter((name) => !page.includes(`\`${name}\``)),
+  }).toEqual({ some: true, untold: [] });
+}, 60_000);
