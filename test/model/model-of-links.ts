@@ -7,24 +7,17 @@ import {
   isUnpublished,
   isVerdict,
   itemFor,
+  type Link,
   missing,
   NOT_FOUND,
   NOT_REGISTERED,
   ok,
+  type Permission,
   type Target,
   UNKNOWN,
   update,
   type Verdict,
 } from './reference-model.ts';
-
-export type Permission = 'view' | 'preview' | 'edit';
-
-/** Opens all versions of a thing to whoever shows its token, and what a package manages with it. */
-export interface Link {
-  id: string;
-  token: string;
-  permission: Permission;
-}
 
 /** Only owners deal with links. */
 export function createLink(

@@ -17,7 +17,6 @@ import {
   problem,
   unknownFields,
 } from './document-rules.ts';
-import type { Link } from './model-of-links.ts';
 
 /**
  * The lifecycle of resources and packages as the interface's document tells it, on plain objects in memory. Operations
@@ -54,6 +53,15 @@ export interface Item {
   isPart?: boolean;
   /** Of a package, in order of adding. */
   resources: Item[];
+}
+
+export type Permission = 'view' | 'preview' | 'edit';
+
+/** Opens all versions of a thing to whoever shows its token, and what a package manages with it. */
+export interface Link {
+  id: string;
+  token: string;
+  permission: Permission;
 }
 
 /** All versions of one thing. */

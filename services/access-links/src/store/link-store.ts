@@ -3,7 +3,7 @@ import { type Link, PERMISSIONS } from '../link.ts';
 import type { Database, Tx } from './prisma.ts';
 
 /** How long a repeated creation is known, in milliseconds: as long as the gateway knows an idempotency key. */
-export const CREATION_KNOWN_MS = 24 * 60 * 60 * 1000;
+const CREATION_KNOWN_MS = 24 * 60 * 60 * 1000;
 
 export interface Creation {
   createdBy: string | null;
