@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express';
 
-export const TUS_VERSION = '1.0.0';
+const TUS_VERSION = '1.0.0';
 
 const UPLOADS = /^\/api\/(?:records|packages)\/[^/]+\/draft\/files\/[^/]+\/tus(?:\/[^/]+)?$/;
 const OVERRIDES = new Set(['HEAD', 'PATCH', 'DELETE', 'OPTIONS']);
