@@ -18,6 +18,7 @@ const RESOURCES = scaled(10, 20);
 const READERS = scaled(6, 16);
 const FAULT_EVERY_MS = 2_000;
 const APPLY_MS = 500;
+const LINE_MS = 150;
 const LONGEST_OUTAGE_MS = 120_000;
 
 const EDGES = [
@@ -132,6 +133,8 @@ describe('no reader sees half a package', () => {
       ),
       ...KILLED.map((part) => kill(part, running)),
     ];
+    // A long line between decision and resources, so that there always is a moment between.
+    running.proxy('packages to records').inflict({ kind: 'latency', ms: LINE_MS, direction: 'to server' });
     const begin = () => makeTrouble(seed, { troubles, everyMs: FAULT_EVERY_MS, log: running.faults });
     const enough = { ms: scaled(10_000, 300_000), pairs: scaled(200, 200_000), publications: PUBLISHERS };
     const { pairs, publications, events, unforeseen } = await watched(running, enough, begin);

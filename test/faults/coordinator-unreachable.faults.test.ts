@@ -6,6 +6,7 @@ import { Client } from 'pg';
 import type { Entity } from '../e2e/story/answers.ts';
 import { recordDocument } from '../e2e/story/documents.ts';
 import { type HttpClient, httpClient } from '../e2e/story/http-client.ts';
+import { insistentClient } from '../e2e/story/persistent-client.ts';
 import { link, packageOfResources, publishedRecord } from '../e2e/story/stories.ts';
 import { holdDecisions } from './held-decisions.ts';
 import { report } from './report.ts';
@@ -22,11 +23,11 @@ beforeAll(async () => {
     proxied: ['records to packages', 'packages to records'],
     environment: { PUBLISH_DEADLINE_MS: '600000' },
   });
-  author = httpClient(system.baseUrl, system.token);
+  author = insistentClient(httpClient(system.baseUrl, system.token));
   anonymous = httpClient(system.baseUrl);
   records = new Client({ connectionString: system.databaseUrls.records });
   await records.connect();
-}, 90_000);
+}, 240_000);
 afterAll(async () => {
   await records?.end();
   await system?.stop();

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Cut, oneOf, seededRandom } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
 import { type HttpClient, httpClient } from '../e2e/story/http-client.ts';
-import { persistentClient } from '../e2e/story/persistent-client.ts';
+import { insistentClient, persistentClient } from '../e2e/story/persistent-client.ts';
 import { link, type PackageOfResources, packageOfResources } from '../e2e/story/stories.ts';
 import { type PublicationLedger, publicationLedger } from './publication-ledger.ts';
 import { report } from './report.ts';
@@ -21,10 +21,10 @@ beforeAll(async () => {
     proxied: ['packages to postgres'],
     environment: { PUBLISH_LEASE_MS: '2000' },
   });
-  author = httpClient(system.baseUrl, system.token);
+  author = insistentClient(httpClient(system.baseUrl, system.token));
   anonymous = httpClient(system.baseUrl);
   ledger = publicationLedger(system);
-}, 90_000);
+}, 240_000);
 afterAll(async () => {
   await ledger?.close();
   await system?.stop();

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { FaultProxy, seededRandom } from '@kr/testbed';
+import { FaultProxy, seededRandom, until } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
 import type { Entity, Failed, Listing } from '../e2e/story/answers.ts';
 import { recordDocument } from '../e2e/story/documents.ts';
 import { type HttpClient, httpClient } from '../e2e/story/http-client.ts';
+import { insistentClient } from '../e2e/story/persistent-client.ts';
 import { link, packageOfResources } from '../e2e/story/stories.ts';
 import { type PublicationLedger, publicationLedger } from './publication-ledger.ts';
 import { scaled, seed } from './scale.ts';
@@ -22,9 +23,9 @@ beforeAll(async () => {
   system = await startSystem();
   ledger = publicationLedger(system);
   proxy = await FaultProxy.start(new URL(system.baseUrl).host);
-  author = httpClient(system.baseUrl, system.token);
+  author = insistentClient(httpClient(system.baseUrl, system.token));
   unlucky = httpClient(`http://${proxy.address}`, system.token);
-}, 90_000);
+}, 240_000);
 afterAll(async () => {
   await proxy?.stop();
   await ledger?.close();
@@ -109,8 +110,14 @@ describe('the answer is written and never arrives', () => {
         created.push(first.body.id);
       }
       const q = encodeURIComponent('metadata.title:"Lost creation"');
-      const { hits } = await author.sure<Listing>('GET', `/user/records?size=1000&q=${q}`);
-      expect(hits.hits.map(({ id }) => id).sort()).toEqual(created.sort());
+      const found = await until(
+        async () => {
+          const { hits } = await author.sure<Listing>('GET', `/user/records?size=1000&q=${q}`);
+          return hits.total < created.length ? undefined : hits.hits.map(({ id }) => id);
+        },
+        { timeoutMs: 30_000, what: 'the drafts in the listing' },
+      );
+      expect(found.sort()).toEqual(created.sort());
     },
     scaled(120_000, 900_000),
   );

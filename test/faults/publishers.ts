@@ -2,7 +2,7 @@ import { until } from '@kr/testbed';
 import type { Entity } from '../e2e/story/answers.ts';
 import { packageDocument, recordDocument } from '../e2e/story/documents.ts';
 import type { HttpClient } from '../e2e/story/http-client.ts';
-import { persistentClient } from '../e2e/story/persistent-client.ts';
+import { insistentClient, persistentClient } from '../e2e/story/persistent-client.ts';
 import { link, relate } from '../e2e/story/stories.ts';
 import type { Recorder } from '../history/history.ts';
 import { numbered, witness } from './seen-by-clients.ts';
@@ -43,14 +43,7 @@ export function startPublishers(http: HttpClient, { count, resources, recorder }
   const unforeseen = patient.broken;
   let numbers = 0;
   let isStopped = false;
-  const insistent: HttpClient = {
-    call: http.call,
-    sure: async <Body>(...[method, target, sent]: Parameters<HttpClient['sure']>) => {
-      const { status, text, body } = await patient.insist<Body>(method, target, sent);
-      if (status >= 300) unforeseen.push(`${method} ${target}: ${status} ${text}`);
-      return body;
-    },
-  };
+  const insistent = insistentClient(http, patient);
 
   const draft = async (): Promise<{ group: Group; main: Entity }> => {
     numbers += 1;

@@ -6,6 +6,7 @@ import type { Entity, Listing } from '../e2e/story/answers.ts';
 import { databaseDigest } from '../e2e/story/database-digest.ts';
 import { recordDocument } from '../e2e/story/documents.ts';
 import { type HttpClient, httpClient } from '../e2e/story/http-client.ts';
+import { insistentClient } from '../e2e/story/persistent-client.ts';
 import { link, packageOfResources, upload } from '../e2e/story/stories.ts';
 import { type PublicationLedger, publicationLedger } from './publication-ledger.ts';
 import { type Message, startRelay } from './recording-relay.ts';
@@ -41,7 +42,7 @@ beforeAll(async () => {
     environmentOf: async (service, environment) =>
       service === 'packages' ? { ...environment, ...(await relayed(environment)) } : environment,
   });
-  author = httpClient(system.baseUrl, system.token);
+  author = insistentClient(httpClient(system.baseUrl, system.token));
   ledger = publicationLedger(system);
   stream = await openStream(system.natsUrl);
   const urls = system.databaseUrls;
@@ -49,7 +50,7 @@ beforeAll(async () => {
   const others = [urls.records, urls.packages, urls.files];
   databases = [search, ...others.map((connectionString) => new Client({ connectionString }))];
   await Promise.all(databases.map((database) => database.connect()));
-}, 90_000);
+}, 240_000);
 afterAll(async () => {
   await Promise.all((databases ?? []).map((database) => database.end()));
   await stream?.close();

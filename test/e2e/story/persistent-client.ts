@@ -32,3 +32,15 @@ export function persistentClient(client: HttpClient, timeoutMs = 30_000): Persis
       ),
   };
 }
+
+/** A client for what must be there before a story begins: it insists on success. @throws Error when it is refused */
+export function insistentClient(client: HttpClient, patient = persistentClient(client)): HttpClient {
+  return {
+    call: client.call,
+    sure: async <Body>(method: string, target: string, sent?: Sent) => {
+      const { status, text, body } = await patient.insist<Body>(method, target, sent);
+      if (status < 300) return body;
+      throw new Error(`${method} ${target} answered ${status}: ${text}`);
+    },
+  };
+}

@@ -97,9 +97,15 @@ export class FaultProxy {
     this.#resetThose(() => true);
   }
 
-  /** Cuts one connection: the first that comes to that point from now on. Replaces a cut that has not happened. */
-  cutNext(cut: Cut): void {
+  /**
+   * Cuts one connection: the first that comes to that point from now on, unless the function that it answers with is
+   * called before. Replaces a cut that has not happened.
+   */
+  cutNext(cut: Cut): () => void {
     this.#awaitedCut = cut;
+    return () => {
+      if (this.#awaitedCut === cut) this.#awaitedCut = undefined;
+    };
   }
 
   /** From now on; replaces the former watcher. */

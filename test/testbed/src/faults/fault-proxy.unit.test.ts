@@ -295,6 +295,13 @@ describe('a cut', () => {
   });
 });
 
+test('a cut that was called off does not happen', async () => {
+  const talk = await talking();
+  proxy.cutNext({ direction: 'to client', afterBytes: 0 })();
+  await exchanged(talk, 'hello');
+  expect(proxy.cuts).toBe(0);
+});
+
 test('nothing is left of connections that came and went, whatever lay on them', async () => {
   peer.listener.on('connection', (socket) => socket.on('end', () => socket.end()));
   const faults: Fault[] = [

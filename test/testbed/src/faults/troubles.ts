@@ -93,9 +93,6 @@ export function troublesOf(proxy: FaultProxy): Trouble[] {
       proxy.reset();
       return () => undefined;
     },
-    (random) => {
-      proxy.cutNext({ direction: 'to client', afterBytes: Math.floor(200 * random()) });
-      return () => undefined;
-    },
+    (random) => proxy.cutNext({ direction: 'to client', afterBytes: Math.floor(200 * random()) }),
   ];
 }
