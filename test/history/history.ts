@@ -46,11 +46,6 @@ export function openRecorder(now: () => number = machineTime): Recorder {
 }
 
 /** Milliseconds since the machine began: the same clock in all its processes. */
-export function machineTime(): number {
+function machineTime(): number {
   return Number(process.hrtime.bigint()) / 1e6;
-}
-
-/** One history of what several processes wrote down. */
-export function merged(parts: readonly (readonly Recorded[])[]): Recorded[] {
-  return parts.flat().sort((one, other) => one.at - other.at);
 }
