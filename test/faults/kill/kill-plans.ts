@@ -2,7 +2,7 @@ import { FAILPOINTS, type Failpoint } from '@kr/failpoint';
 import type { ServiceName } from '@kr/local-stack';
 
 /** What is done while a process waits to die. */
-export type Story = 'publish' | 'refused publish' | 'unread publish' | 'read' | 'upload' | 'sweep';
+export type Story = 'publish' | 'refused publish' | 'read' | 'upload' | 'sweep';
 
 export interface KillPlan {
   point: Failpoint;
@@ -21,6 +21,8 @@ type Way = Partial<Pick<KillPlan, 'victim' | 'accomplice' | 'story'>> & { first?
 /** Far longer than a round: the process is ended before. */
 const HELD = 'pause:600000';
 const UNTOLD = { accomplice: { part: 'packages', orders: `publish.tell-records.before:${HELD}` } } as const;
+// Once it is decided, readers and the news of it are quicker than the janitor.
+const UNDECIDED = { accomplice: { part: 'packages', orders: `publish.commit.before:${HELD}` } } as const;
 const UNTOLD_FILES = {
   accomplice: { part: 'packages', orders: `publish.tell-files.before:${HELD}` },
 } as const;
@@ -39,8 +41,8 @@ const WAYS: Partial<Record<Failpoint, Way>> = {
   'publish.resolve.after': { first: `publish.tell-records.before:${HELD}`, story: 'read' },
   'records.resolve.before': { ...UNTOLD, story: 'read' },
   'records.resolve.after': { ...UNTOLD, story: 'read' },
-  'records.janitor.before': { ...UNTOLD, story: 'unread publish' },
-  'records.janitor.after': { ...UNTOLD, story: 'unread publish' },
+  'records.janitor.before': UNDECIDED,
+  'records.janitor.after': UNDECIDED,
   'files.settle.before': UNTOLD_FILES,
   'files.settle.after': UNTOLD_FILES,
   'files.sweep.inside': { story: 'sweep' },
