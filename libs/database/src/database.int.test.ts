@@ -66,6 +66,22 @@ describe('a quick read', () => {
   });
 });
 
+describe('a quick statement that writes and answers with rows', () => {
+  test('is not tried again when its connection is lost: it may have been carried out', async () => {
+    // A sequence counts the tries, for it does not go back with what failed.
+    await quick.$executeRawUnsafe('create sequence tries');
+    const written = quick.$queryRawUnsafe(
+      `insert into kept (n) select nextval('tries') from (select pg_terminate_backend(pg_backend_pid()) offset 0) cut
+       returning n`,
+    );
+    const failure = await written.catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: expect.stringMatching(/^(ECONNRESET|ECONNREFUSED|57P01)$/) });
+    const [tries] = await quick.$queryRawUnsafe<object[]>('select last_value::int as count from tries');
+    expect(tries).toEqual({ count: 1 });
+    await pool.end();
+  });
+});
+
 describe('a quick transaction', () => {
   const kept = async () => {
     const rows = await quick.$queryRawUnsafe<{ n: number }[]>('select n from kept order by n');

@@ -6,6 +6,9 @@ import type { StatementNames } from './statement-names.ts';
 const INT8 = 20;
 const TRANSACTION_MS = 5_000;
 
+/** What begins otherwise may write, and what may write is not tried twice. */
+const READ = /^\s*select\b/i;
+
 // 64 bits are a BigInt, as a Prisma client gives them.
 const TYPES: pg.CustomTypesConfig = {
   getTypeParser: (oid, format) => (oid === INT8 ? BigInt : pg.types.getTypeParser(oid, format)),
@@ -21,14 +24,17 @@ const TYPES: pg.CustomTypesConfig = {
 export function quickDatabase(pool: Pool, nameOf: StatementNames): SqlDatabase {
   return {
     async $queryRawUnsafe<Rows>(sql: string, ...values: unknown[]) {
+      const run = () =>
+        holdConnection(pool, TRANSACTION_MS, (connection) =>
+          statementsOn(connection, nameOf).$queryRawUnsafe<Rows>(sql, ...values),
+        );
+      if (!READ.test(sql)) return run();
       try {
         const { rows } = await pool.query(statement(nameOf, sql, values));
         return rows as Rows;
       } catch (error) {
         if (isAnswer(error)) throw error;
-        return holdConnection(pool, TRANSACTION_MS, (connection) =>
-          statementsOn(connection, nameOf).$queryRawUnsafe<Rows>(sql, ...values),
-        );
+        return run();
       }
     },
     $executeRawUnsafe: (sql, ...values) =>
