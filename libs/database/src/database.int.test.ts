@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { type FreshDatabase, freshDatabase } from '@kr/testbed';
+import { type FreshDatabase, freshDatabase, until } from '@kr/testbed';
 import { Client, Pool } from 'pg';
-import { ONE_PLAN, quickDatabase, type SqlDatabase, statementNames } from './index.ts';
+import { ONE_PLAN, openPool, quickDatabase, type SqlDatabase, statementNames } from './index.ts';
 
 let database: FreshDatabase;
 let pool: Pool;
@@ -152,6 +152,19 @@ describe('a quick transaction', () => {
     );
     const failure = await nowhere.$transaction(async () => undefined).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: expect.stringMatching(/^(ECONNRESET|ECONNREFUSED|57P01)$/) });
+  });
+});
+
+describe('an opened pool', () => {
+  test('outlives the end of a connection that nobody uses', async () => {
+    const opened = openPool(new URL(database.url));
+    const { rows } = await opened.query<{ pid: number }>('select pg_backend_pid() as pid');
+    expect(opened.idleCount).toBe(1);
+    await quick.$queryRawUnsafe('select pg_terminate_backend($1::int, 5000)', rows[0]?.pid);
+    await until(() => opened.totalCount === 0, { timeoutMs: 20_000 });
+    expect((await opened.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+    await opened.end();
+    await pool.end();
   });
 });
 

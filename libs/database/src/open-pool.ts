@@ -14,11 +14,14 @@ const LIMITS: PoolLimits = { connectionMs: 5_000, statementMs: 5_000, lockMs: 3_
 
 /** One pool for each process. The limits keep a stuck client from holding locks that others wait for. */
 export function openPool(databaseUrl: URL, { connectionMs, statementMs, lockMs } = LIMITS): Pool {
-  return new Pool({
+  const pool = new Pool({
     connectionString: databaseUrl.href,
     max: 10,
     idleTimeoutMillis: 10_000,
     connectionTimeoutMillis: connectionMs,
     options: `-c statement_timeout=${statementMs} -c lock_timeout=${lockMs} -c idle_in_transaction_session_timeout=10s ${ONE_PLAN}`,
   });
+  // The pool drops a connection that ends while nobody uses it; an error that nobody hears would end the process.
+  pool.on('error', () => undefined);
+  return pool;
 }
