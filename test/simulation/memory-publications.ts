@@ -141,8 +141,9 @@ export function memoryPublications(deps: MemoryPublicationsDeps): Publications {
       renew: (publication, now) =>
         transaction(async (tx) => {
           const { row, isOurs } = await owned(tx, publication);
-          if (row === undefined || !isOurs) return row ?? publication;
-          return put(tx, { ...row, epoch: row.epoch + 1, leaseUntil: lease(now) });
+          if (row === undefined || !isOurs) return { isRenewed: false, publication: row ?? publication };
+          const renewed = put(tx, { ...row, epoch: row.epoch + 1, leaseUntil: lease(now) });
+          return { isRenewed: true, publication: renewed };
         }),
 
       commit: (publication, publishedIds, manifests, now) =>

@@ -262,8 +262,10 @@ function twin<Tx extends LifecycleSql>({
     }
     if (publication === undefined) return 'nothing to do it with';
     switch (name) {
-      case 'renew':
-        return plain(await log.renew(publication, now));
+      case 'renew': {
+        const { isRenewed, publication: renewed } = await log.renew(publication, now);
+        return { isRenewed, publication: plain(renewed) };
+      }
       case 'commit':
         return plain(await log.commit(publication, publication.resourceIds, [], now));
       case 'abort':

@@ -115,9 +115,8 @@ async function prepare(
 }
 
 async function renew(ports: PublishPorts, publication: Publication): Promise<PublishInput> {
-  const row = await ports.log.renew(publication, ports.now());
-  const isOurs = row.state === 'PREPARING' && row.epoch === publication.epoch + 1;
-  return isOurs ? { type: 'renewed', publication: row } : { type: 'found', publication: row };
+  const { isRenewed, publication: row } = await ports.log.renew(publication, ports.now());
+  return { type: isRenewed ? 'renewed' : 'found', publication: row };
 }
 
 /** Before the commit point: what could not be reached is asked again, what says no for good ends it. */

@@ -2,10 +2,17 @@ import type { Issue } from '@kr/service-error';
 import type { Participant, Publication, Refusal } from './publication.ts';
 import type { FileManifest } from './publish-saga.ts';
 
+export interface Renewal {
+  /** False when somebody else owns it or has decided it. The epoch alone does not tell: a new owner raises it too. */
+  readonly isRenewed: boolean;
+  /** The row as it then is. */
+  readonly publication: Publication;
+}
+
 /** The rows of publications. A ServiceError says that nothing was stored; anything else thrown leaves it unknown. */
 export interface PublicationLog {
-  /** Raises the epoch and the lease if the owner still is the owner. Answers with the row as it then is. */
-  renew(owned: Publication, now: Date): Promise<Publication>;
+  /** Raises the epoch and the lease if the owner still is the owner. */
+  renew(owned: Publication, now: Date): Promise<Renewal>;
   /**
    * The commit point: PREPARING of this epoch becomes COMMITTED, and in the same transaction a package's own version is
    * published and its event written. Answers with the row as it then is, changed or not.

@@ -3,6 +3,8 @@ import { ServiceError } from '@kr/service-error';
 import { type Cut, FaultProxy, until } from '@kr/testbed';
 import { v7 as uuidv7 } from 'uuid';
 import type { PackagesConfig } from '../config.ts';
+import { openDatabases } from '../store/prisma.ts';
+import { decisionStore, publicationStore } from '../store/publication-store.ts';
 import {
   aPackageWith,
   FILES,
@@ -12,6 +14,7 @@ import {
   type Replica,
 } from '../testing/packages-fixture.ts';
 import { LOST } from '../testing/scripted-peers.ts';
+import { drivePublication } from './drive-publication.ts';
 import { forgetOnce } from './forget-publications.ts';
 
 let fixture: PackagesFixture;
@@ -255,6 +258,51 @@ describe('a connection that is lost inside the commit', () => {
     } finally {
       await proxy.stop();
     }
+  });
+});
+
+describe('an owner that was away longer than its lease', () => {
+  test('does not take the epoch of the next owner for its own', async () => {
+    const { id } = await aPackageWith(fixture, editor, ['r1']);
+    const publicationId = await reserved(id);
+    const { database, quick } = openDatabases(new URL(fixture.databaseUrl));
+    await database.$connect();
+    const neverAsked = async () => {
+      throw new Error('a package of nobody');
+    };
+    const store = {
+      database: quick,
+      packageVersion: { lock: neverAsked, check: neverAsked, publish: neverAsked, unlock: neverAsked },
+      times: { leaseMs: 60_000, deadlineMs: 60_000 },
+      expired: () => undefined,
+    };
+    const log = publicationStore(store);
+    const late = await log.read(publicationId);
+    if (late === undefined) throw new Error('it was reserved');
+    let seals = 0;
+    const drive = drivePublication(
+      {
+        now: () => new Date(),
+        sleep: async () => undefined,
+        log,
+        participants: {
+          seal: async () => {
+            seals += 1;
+            // Meanwhile the lease has run out and somebody else goes on.
+            await decisionStore(store).claim(100, new Date());
+            return { outcome: 'blocked' };
+          },
+          prepare: neverAsked,
+          tell: neverAsked,
+        },
+        observed: () => undefined,
+      },
+      late,
+      { blockedMs: 60_000, reachMs: 60_000, retryMs: 1 },
+    );
+    await drive.settled;
+    expect([await drive.answer, seals]).toEqual([{ outcome: 'elsewhere' }, 1]);
+    await database.$disconnect();
   });
 });
 

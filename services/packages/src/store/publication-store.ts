@@ -42,7 +42,10 @@ export function publicationStore({ database, packageVersion, times }: Publicatio
         owned.epoch,
         lease(now).toISOString(),
       );
-      return readOr(database, owned, renewed);
+      return {
+        isRenewed: renewed !== undefined,
+        publication: await readOr(database, owned, renewed),
+      };
     },
 
     commit(owned, publishedIds, manifests, now) {
