@@ -6,7 +6,7 @@ export async function transact<Tx extends LifecycleSql, Result>(
   { database, nudge }: Pick<LifecycleDeps<Tx>, 'database' | 'nudge'>,
   run: (tx: Tx) => Promise<Result>,
 ): Promise<Result> {
-  const result = await database.$transaction(run, { maxWait: 5_000, timeout: 10_000 });
+  const result = await database.$transaction(run, { timeout: 10_000 });
   nudge();
   return result;
 }
