@@ -14,7 +14,8 @@ export function createPacer(everyMs: number, now: () => number): Pacer {
   let held = new AbortController();
   return {
     turn: async (signal) => {
-      const left = last + everyMs - now();
+      // No longer than that, however far the clock was set back.
+      const left = Math.min(last + everyMs - now(), everyMs);
       if (left > 0 && hurried === 0) {
         held = new AbortController();
         await pause(left, AbortSignal.any([signal, held.signal]));
