@@ -12,13 +12,15 @@ import { PUBLICATION_STATES } from './publication.ts';
 
 const USUAL_LIMIT = 100;
 const LARGEST_LIMIT = 1_000;
+/** A year; publications are forgotten long before. */
+const GREATEST_AGE_MS = 31_536_000_000;
 
 /**
  * RPC ListPublications.
  *
  * @throws ServiceError
  *   - `forbidden`: the caller is neither a service nor an operator
- *   - `invalid`: no such state, or a limit beyond 1000
+ *   - `invalid`: no such state, a limit beyond 1000, or an age that is negative or beyond a year
  */
 export function listPublications({ database, now }: Pick<PackagesContext, 'database' | 'now'>) {
   return async (
@@ -28,11 +30,13 @@ export function listPublications({ database, now }: Pick<PackagesContext, 'datab
     assertOperator(principal);
     checkStates(states);
     if (limit < 0 || limit > LARGEST_LIMIT) throw invalid('limit', `At most ${LARGEST_LIMIT}.`);
+    const ageMs = Number(olderThanMs);
+    if (ageMs < 0 || ageMs > GREATEST_AGE_MS) throw invalid('older_than_ms', `From 0 to ${GREATEST_AGE_MS}.`);
     const at = now();
     const most = limit === 0 ? USUAL_LIMIT : limit;
     const reports = await listReports(database, {
       states,
-      createdBefore: new Date(at.getTime() - Number(olderThanMs)),
+      createdBefore: new Date(at.getTime() - ageMs),
       limit: most + 1,
     });
     return {

@@ -139,6 +139,18 @@ describe('refuses', () => {
       OPERATOR,
       { kind: 'invalid', issues: [{ field: 'limit', messages: ['At most 1000.'] }] },
     ],
+    [
+      'an age that no instant has',
+      { olderThanMs: '9000000000000000000' },
+      OPERATOR,
+      { kind: 'invalid', issues: [{ field: 'older_than_ms', messages: ['From 0 to 31536000000.'] }] },
+    ],
+    [
+      'an age in the future',
+      { olderThanMs: '-1' },
+      OPERATOR,
+      { kind: 'invalid', issues: [{ field: 'older_than_ms', messages: ['From 0 to 31536000000.'] }] },
+    ],
   ])('to list for %s', async (_, request, principal, expected) => {
     expect(await failure(replica.reports.listPublications(request, principal))).toMatchObject(expected);
   });
