@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { text as readText } from 'node:stream/consumers';
 import { type Call, type EmptyReply, type Endpoint, param } from '../http/endpoint.ts';
 import { errorAnswer } from '../http/error-response.ts';
 import { HttpProblem } from '../http/http-problem.ts';
 import { fileLinks } from '../rendering/links.ts';
 import { authoriseEnabledFiles, type FilesDeps, fileHolder } from './authorise-files.ts';
 import type { ContentAnswer, ContentPlane } from './content-plane.ts';
+import { contentRefusal } from './content-refusal.ts';
 import { detachedBody } from './detached-body.ts';
 
 /** What the files service is told of a request. */
@@ -77,7 +77,7 @@ async function pass(
     headers: askedHeaders(call.headers),
     ...(hasBody(call.headers) ? { body: detachedBody(call.bytes) } : {}),
   });
-  if (answer.status >= 400) throw await refusal(answer);
+  if (answer.status >= 400) throw await contentRefusal(answer);
   return emptyReply(answer);
 }
 
@@ -103,18 +103,4 @@ function emptyReply({ status, headers, body }: ContentAnswer): EmptyReply {
   body.resume();
   const told = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]);
   return { as: 'empty', status, headers: Object.fromEntries(told) };
-}
-
-/** An answer to HEAD has no body that could say more than its status. */
-async function refusal({ status, headers, body }: ContentAnswer): Promise<HttpProblem> {
-  const { 'content-type': type, 'content-length': _length, ...kept } = headers;
-  const told = Object.fromEntries(Object.entries(kept).map(([name, value]) => [name, String(value)]));
-  const text = type === undefined ? '' : await readText(body);
-  const said = (text === '' ? {} : JSON.parse(text)) as {
-    message?: string;
-    code?: string;
-    errors?: object[];
-  };
-  const { message = 'The upload was refused.', code, errors } = said;
-  return new HttpProblem(status, message, told, { code, errors });
 }
