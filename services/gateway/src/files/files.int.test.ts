@@ -434,3 +434,25 @@ test('what the entity’s service refuses is the answer', async () => {
     body: { status: 403, message: 'Permission denied.' },
   });
 });
+
+describe('a resumable upload', () => {
+  test.each<[string, Record<string, string>]>([
+    ['another length', { 'upload-length': '6' }],
+    ['another first chunk', { 'upload-checksum': 'md5 1B2M2Y8AsgTpgAmY7PhCfg==' }],
+  ])('of %s is not begun under the key of the one before', async (_, change) => {
+    let begun = 0;
+    gateway.script.content = async (request, response) => {
+      request.resume();
+      begun += 1;
+      response.writeHead(201, { location: `/uploads/e7vvn-90a62/a/upload-${begun}` }).end();
+    };
+    const headers = {
+      'tus-resumable': '1.0.0',
+      'upload-length': '5',
+      'idempotency-key': `length, then ${Object.keys(change)}`,
+    };
+    const post = (more = {}) => ask(`${DRAFT}/a/tus`, { method: 'POST', headers: { ...headers, ...more } });
+    const answers = [await post(), await post(), await post(change)];
+    expect([answers.map(({ status }) => status), begun]).toEqual([[201, 201, 422], 1]);
+  });
+});

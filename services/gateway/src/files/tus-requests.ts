@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { RequestHandler } from 'express';
 
 const TUS_VERSION = '1.0.0';
@@ -18,4 +19,18 @@ export function tusRequests(): RequestHandler {
     }
     next();
   };
+}
+
+/** What a request asks of an upload beside its bytes, which are passed on unread. */
+const ASKED = [
+  'upload-length',
+  'upload-defer-length',
+  'upload-metadata',
+  'upload-checksum',
+  'content-length',
+];
+
+/** Tells one request for an upload from another, as a body does elsewhere. */
+export function askedUpload(headers: IncomingHttpHeaders): Buffer {
+  return Buffer.from(JSON.stringify(ASKED.map((name) => headers[name] ?? null)));
 }

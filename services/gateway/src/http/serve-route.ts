@@ -1,5 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { type Authenticate, requireCredentials } from '../caller.ts';
+import { askedUpload } from '../files/tus-requests.ts';
 import type { AnswerOnce } from '../idempotency/answer-once.ts';
 import { creationKey, keyedRequest } from '../idempotency/idempotency-key.ts';
 import { isEntityPath } from '../public-answers/entity-path.ts';
@@ -65,7 +66,8 @@ export function serveRoute(route: Route, deps: ServeRouteDeps): RequestHandler {
     }
     if (route.takes === 'json') call.body = decodeJsonBody(call.rawBody);
     if (route.method === 'POST') {
-      const keyed = keyedRequest(request.headers, { ...call, body: call.rawBody });
+      const body = route.takes === 'chunk' ? askedUpload(request.headers) : call.rawBody;
+      const keyed = keyedRequest(request.headers, { ...call, body });
       if (keyed !== undefined) {
         call.creationKey = creationKey(keyed);
         const execute = () => answer(route, call, deps.answers);
