@@ -46,7 +46,7 @@ export function associate(caller: Caller, target: Target, records: readonly Targ
   return ok(204);
 }
 
-/** What leaves the context leaves the drafts of its versions too; what was published stays as it was. */
+/** What leaves the context leaves the unpublished versions of the package too; published ones stay as they were. */
 export function dissociate(
   world: World,
   caller: Caller,
@@ -64,7 +64,7 @@ export function dissociate(
     letGo(resource);
     for (const item of resource.items) {
       for (const main of packagesOf(world, item)) {
-        if (main.family === family && isUnpublished(main) && isUnpublished(item)) leave(main, item);
+        if (main.family === family && isUnpublished(main)) leave(main, item);
       }
     }
   }
@@ -88,7 +88,8 @@ const mayRead = (caller: Caller, item: Item): boolean =>
 /** Those that cannot be added are named, the others are added. */
 export function addResources(caller: Caller, target: Target, resources: readonly Target[]): ListVerdict {
   return changeResources(caller, target, resources, FROZEN_ADD, (main, item) => {
-    if (!main.resources.includes(item)) main.resources = [...main.resources, item];
+    if (main.resources.includes(item)) return;
+    main.resources = [...main.resources, item];
     if (main.draft !== undefined) closeWith(main, item, main.draft.access);
   });
 }

@@ -4,7 +4,7 @@ import type { Failpoint, Step } from './failpoints.ts';
 import { type Order, readOrders } from './orders.ts';
 
 /** Thrown at a failpoint that was told `error`: what no caller has foreseen. */
-export class FailpointError extends Error {
+class FailpointError extends Error {
   override readonly name = 'FailpointError';
 }
 
