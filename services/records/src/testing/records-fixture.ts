@@ -84,7 +84,10 @@ export async function recordsFixture() {
     packages,
     async create(principal = OWNER): Promise<string> {
       const body = Buffer.from(JSON.stringify(GOOD_BODY));
-      const { document } = await handlers.CreateDraft({ body, creationKey: Buffer.alloc(0) }, callOf(principal));
+      const { document } = await handlers.CreateDraft(
+        { body, creationKey: Buffer.alloc(0) },
+        callOf(principal),
+      );
       return document?.id ?? '';
     },
     async update(id: string): Promise<void> {
