@@ -54,7 +54,7 @@ export function readConfig(env: Environment): SearchConfig {
     packages: peer('PACKAGES'),
     searchTimeoutMs: read.integer('SEARCH_TIMEOUT_MS', { fallback: 2_000, min: 10, max: 60_000 }),
     searchConnections: read.integer('SEARCH_CONNECTIONS', { fallback: 4, min: 1, max: 100 }),
-    ownWritesWaitMs: read.integer('OWN_WRITES_WAIT_MS', { fallback: 1_000, min: 0, max: 30_000 }),
+    ownWritesWaitMs: read.integer('OWN_WRITES_WAIT_MS', { fallback: 3_000, min: 0, max: 30_000 }),
     maxPageSize: read.integer('PAGE_MAX_SIZE', { fallback: 1_000, min: 1, max: 10_000 }),
     window: read.integer('SEARCH_WINDOW', { fallback: 10_000, min: 10, max: 1_000_000 }),
     vocabularyDir: read.string('VOCABULARY_DIR', ''),
