@@ -12,6 +12,7 @@ import { Upload, type UploadOptions } from 'tus-js-client';
 import type { Entity, FileEntry, FilesListing } from '../e2e/story/answers.ts';
 import { recordDocument } from '../e2e/story/documents.ts';
 import { type HttpClient, httpClient } from '../e2e/story/http-client.ts';
+import { insistentClient } from '../e2e/story/persistent-client.ts';
 import { link } from '../e2e/story/stories.ts';
 import { report } from './report.ts';
 import { scaled, seed } from './scale.ts';
@@ -37,7 +38,8 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   proxy = await FaultProxy.start(new URL(system.baseUrl).host);
-  author = httpClient(`http://${proxy.address}`, system.token);
+  // A service that was killed by the test before may still be on its way back.
+  author = insistentClient(httpClient(`http://${proxy.address}`, system.token));
   draft = await author.sure<Entity>('POST', '/records', {
     json: recordDocument('Large', { withFiles: true }),
   });
@@ -195,13 +197,14 @@ describe(`an upload by tus-js-client (seed ${seed})`, () => {
   test(
     'in a single request is kept as it goes: who dies loses little of it',
     async () => {
-      const file = await bytesOnDisk('single.bin', scaled(48, 512));
+      const file = await bytesOnDisk('single.bin', scaled(64, 512));
       const entry = await newEntry('single.bin');
       let isKilled = false;
       const resumed: number[] = [];
       const { done } = upload(entry, file.path, {
         onSent: (bytes) => {
-          if (bytes < file.size - 8 * MIB || isKilled) return;
+          // Early enough that what is still to come takes longer than the news of what was sent.
+          if (bytes < file.size / 2 || isKilled) return;
           isKilled = true;
           system.kill('files', 'SIGKILL');
         },
@@ -212,7 +215,7 @@ describe(`an upload by tus-js-client (seed ${seed})`, () => {
       });
       const { begun } = await done;
       expect({ isKilled, begun }).toEqual({ isKilled: true, begun: 1 });
-      expect(resumed[0]).toBeGreaterThanOrEqual(file.size / 3);
+      expect(resumed[0]).toBeGreaterThanOrEqual(file.size / 4);
       expect(await stored(entry)).toEqual({ said: file.md5, given: file.md5 });
     },
     PATIENCE_MS,
