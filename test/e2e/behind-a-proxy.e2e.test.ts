@@ -1,5 +1,6 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { until } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
 import type { Entity, FilesListing, Listing } from './story/answers.ts';
 import { packageDocument, recordDocument } from './story/documents.ts';
@@ -135,7 +136,10 @@ describe('a system that trusts no proxy', () => {
       });
       await author.sure('POST', link(draft, 'publish'));
     }
-    const first = await author.sure<Listing>('GET', '/records?q=paged&size=2');
+    const first = await until(async () => {
+      const page = await author.sure<Listing>('GET', '/records?q=paged&size=2');
+      return page.hits.total === 3 ? page : undefined;
+    });
     const second = await author.sure<Listing>('GET', link(first, 'next'));
     const back = await author.sure<Listing>('GET', link(second, 'prev'));
     expect([first.hits.hits.length, second.hits.hits.length, back, second.links['next']]).toEqual([
