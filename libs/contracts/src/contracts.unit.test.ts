@@ -54,6 +54,7 @@ describe('definitions', () => {
       '/knowledge.identity.v1.IdentityService/CreateUser',
       '/knowledge.lifecycle.v1.LifecycleService/CreateDraft',
       '/knowledge.packages.v1.PackagesService/Associate',
+      '/knowledge.packages.v1.PublicationReportsService/ListPublications',
       '/knowledge.packages.v1.PublicationsService/Publish',
       '/knowledge.records.v1.RecordsService/PreparePublication',
       '/knowledge.search.v1.SearchService/Search',
