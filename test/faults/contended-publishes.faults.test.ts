@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { seededRandom } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
 import type { Entity, Failed } from '../e2e/story/answers.ts';
 import { packageDocument, recordDocument } from '../e2e/story/documents.ts';
 import { type Answer, type HttpClient, httpClient } from '../e2e/story/http-client.ts';
 import { link, packageOfResources, publishedRecord } from '../e2e/story/stories.ts';
 import { type PublicationLedger, publicationLedger } from './publication-ledger.ts';
-import { randomChoices } from './random-choices.ts';
 import { scaled, seed } from './scale.ts';
 
 const CLIENTS = 50;
@@ -32,7 +32,7 @@ afterAll(async () => {
   await system?.stop();
 });
 
-const choose = randomChoices(seed);
+const choose = seededRandom(seed);
 const hesitate = () => sleep(choose() * LONGEST_DELAY_MS);
 const listOf = (...entities: { id: string }[]) => entities.map(({ id }) => ({ id }));
 const newPackage = (title: string) =>

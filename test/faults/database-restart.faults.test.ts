@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { until } from '@kr/testbed';
+import { seededRandom, until } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
 import { type HttpClient, httpClient } from '../e2e/story/http-client.ts';
 import { persistentClient } from '../e2e/story/persistent-client.ts';
 import { link } from '../e2e/story/stories.ts';
 import { type Databases, databasesOf } from './kill/databases-at-rest.ts';
 import { lostFiles, type PackageWithFiles, packageWithFiles, sightOf } from './kill/package-with-files.ts';
-import { randomChoices } from './random-choices.ts';
 import { scaled, seed } from './scale.ts';
 
 const PUBLISHES = scaled(20, 200);
@@ -49,7 +48,7 @@ test(
     for (let number = 1; number <= PUBLISHES; number += 1) {
       packages.push(await packageWithFiles(author, `Before crash ${number}`, 2, { isSound: true }));
     }
-    const choose = randomChoices(seed);
+    const choose = seededRandom(seed);
     const waiting = packages.values();
     const acknowledged: PackageWithFiles[] = [];
     const { insist, broken } = persistentClient(author);

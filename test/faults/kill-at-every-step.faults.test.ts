@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ServiceName } from '@kr/local-stack';
-import { until } from '@kr/testbed';
+import { seededRandom, until } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
 import type { Entity, FileEntry, FilesListing } from '../e2e/story/answers.ts';
 import { packageDocument, recordDocument } from '../e2e/story/documents.ts';
@@ -20,7 +20,6 @@ import {
   sightOf,
 } from './kill/package-with-files.ts';
 import { ageLeftovers, sweepUp } from './kill/swept-storage.ts';
-import { randomChoices } from './random-choices.ts';
 import { isFull, scaled, seed } from './scale.ts';
 
 const SIZES = isFull ? [1, 10, 100] : [2];
@@ -229,7 +228,7 @@ function read({ resources }: PackageWithFiles): { stop(): Promise<void> } {
 }
 
 describe('kill -9 of two services in one publication', () => {
-  const choose = randomChoices(seed);
+  const choose = seededRandom(seed);
   const oneOf = (victim: ServiceName): KillPlan => {
     const candidates = plansOf('publish').filter((plan) => plan.isPlain && plan.victim === victim);
     const chosen = candidates[Math.floor(choose() * candidates.length)];

@@ -1,4 +1,4 @@
-import { randomChoices } from '../faults/random-choices.ts';
+import { oneOf, seededRandom } from '@kr/testbed';
 
 /** Choices that a seed decides. */
 export interface Chance {
@@ -10,15 +10,11 @@ export interface Chance {
 }
 
 export function chance(seed: number): Chance {
-  const next = randomChoices(seed);
+  const next = seededRandom(seed);
   const below = (bound: number): number => Math.floor(next() * bound);
   return {
     below,
     onceIn: (times) => times > 0 && below(times) === 0,
-    oneOf: (items) => {
-      const item = items[below(items.length)];
-      if (item === undefined) throw new RangeError('there is nothing to choose from');
-      return item;
-    },
+    oneOf: (items) => oneOf(next, items),
   };
 }

@@ -1,12 +1,11 @@
-/** Numbers from 0 up to 1, always the same ones for the same seed. */
+/** Numbers from 0 up to 1, always the same ones for the same seed (the mulberry32 generator). */
 export function seededRandom(seed: number): () => number {
-  // A counter by the golden ratio, its bits mixed by multiplications: the weak low bits never show.
-  let counter = seed | 0;
+  let state = seed >>> 0;
   return () => {
-    counter = (counter + 0x9e3779b9) | 0;
-    let bits = Math.imul(counter ^ (counter >>> 16), 0x21f0aaad);
-    bits = Math.imul(bits ^ (bits >>> 15), 0x735a2d97);
-    return ((bits ^ (bits >>> 15)) >>> 0) / 2 ** 32;
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
 }
 
