@@ -131,6 +131,9 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore<Me
       return new Map(found.flatMap((entity) => (entity === undefined ? [] : [[entity.id, entity]])));
     },
 
+    // What relates records and packages lies in tables of their services.
+    loadRelations: async () => new Map(),
+
     async stageForms(tx, publicationId, forms, at) {
       await tx.step();
       await lockVersions(

@@ -36,7 +36,7 @@ export async function entityDocuments<Tx extends LifecycleSql>(
   principal: Principal,
   known: Known = {},
 ): Promise<EntityDocument[]> {
-  const { kind, database } = context;
+  const { kind, database, store } = context;
   const faces = shown.flatMap(({ entity, form }) => {
     const face = entity[form];
     return face === null ? [] : [{ entity, form, face }];
@@ -49,7 +49,9 @@ export async function entityDocuments<Tx extends LifecycleSql>(
     .map(({ entity, form }) => ({ id: entity.id, form }));
   const [counts, related] = await Promise.all([
     known.counts ?? draftCounts(context, drafts),
-    unrelated.length > 0 ? kind.relations(database, unrelated) : new Map<string, readonly string[]>(),
+    unrelated.length > 0
+      ? store.loadRelations(database, unrelated, kind.related)
+      : new Map<string, readonly string[]>(),
   ]);
   const now = context.now();
   return faces.map(({ entity, form, face }) => {

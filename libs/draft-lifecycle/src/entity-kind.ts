@@ -1,5 +1,4 @@
 import type { OutboxEvent } from '@kr/event-bus';
-import type { EntityRef } from './entity.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 
 /** An entity that a publication has just made visible. */
@@ -57,12 +56,6 @@ export interface EntityKind<Tx extends LifecycleSql = LifecycleSql> {
    * `of_draft` and `of_published`; null where there are none. Reads take them along with the entity.
    */
   related: string;
-
-  /**
-   * The same for entities that were read without it, for each form by `refKey`; a form without any may be left out. One
-   * statement whatever the number of refs: `relationsBy`.
-   */
-  relations(sql: LifecycleSql, refs: readonly EntityRef[]): Promise<ReadonlyMap<string, readonly string[]>>;
 
   /** The events of the kind, for the outbox. */
   events: {

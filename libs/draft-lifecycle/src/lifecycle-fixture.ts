@@ -27,7 +27,6 @@ const RECORD: EntityKind<Tx> = {
   relationKey: 'packages',
   tail: {},
   related: 'select null::text[] as of_draft, null::text[] as of_published',
-  relations: async () => new Map(),
   events: {
     draftSaved: ({ id, parentId, revision }) =>
       newEvent('knowledge.records.draft.saved', { id, parentId, revision }, { aggregateId: id, revision }),

@@ -1,6 +1,6 @@
 import type { OutboxEvent } from '@kr/event-bus';
 import type { Content, NewDraft, SeenDraft } from './draft-store.ts';
-import type { Entity } from './entity.ts';
+import type { Entity, EntityRef } from './entity.ts';
 import type { PublishedEntity } from './entity-kind.ts';
 import type { LifecycleDatabase, LifecycleSql } from './lifecycle-sql.ts';
 import type { Participant } from './participant-store.ts';
@@ -29,6 +29,16 @@ export interface LifecycleStore<Tx extends LifecycleSql> {
     ids: readonly string[],
     related?: string,
   ): Promise<Map<string, Entity>>;
+
+  /**
+   * The ids of `relationship` of entities that were read without them, for each form by `refKey`. `related` is that of
+   * the kind.
+   */
+  loadRelations(
+    sql: LifecycleDatabase<Tx>,
+    refs: readonly EntityRef[],
+    related: string,
+  ): Promise<ReadonlyMap<string, readonly string[]>>;
 
   /** Locks the drafts and keeps their published forms, whole, beside what is visible. */
   stageForms(tx: Tx, publicationId: string, forms: readonly StagedForm[], at: Date): Promise<void>;

@@ -3,6 +3,7 @@ import { insertDraft, replaceDraft, replaceUnchanged } from './draft-store.ts';
 import { loadEntities, lockEntities } from './entity-store.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import type { LifecycleStore } from './lifecycle-store.ts';
+import { loadRelations } from './load-relations.ts';
 import {
   forgetEnded,
   limitLockWaits,
@@ -21,6 +22,7 @@ export const sqlLifecycleStore: LifecycleStore<LifecycleSql> = {
   forgetEnded,
   lockEntities,
   loadEntities,
+  loadRelations,
   stageForms,
   showStaged,
   dropStaged,

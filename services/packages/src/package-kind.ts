@@ -1,4 +1,4 @@
-import { type EntityKind, relationsBy } from '@kr/draft-lifecycle';
+import type { EntityKind } from '@kr/draft-lifecycle';
 import { newEvent } from '@kr/event-bus';
 import type { Tx } from './store/prisma.ts';
 
@@ -18,7 +18,6 @@ export const packageKind: EntityKind<Tx> = {
   tail: { assistance_requests: [] },
 
   related: RELATED,
-  relations: relationsBy(RELATED),
 
   events: {
     draftSaved: ({ id, parentId, revision }) =>

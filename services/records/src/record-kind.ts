@@ -1,4 +1,4 @@
-import { type EntityKind, relationsBy } from '@kr/draft-lifecycle';
+import type { EntityKind } from '@kr/draft-lifecycle';
 import { newEvent } from '@kr/event-bus';
 import { forgetRecord, markPublished, RELATED } from './store/package-relation-store.ts';
 import type { Tx } from './store/prisma.ts';
@@ -14,7 +14,6 @@ export const recordKind: EntityKind<Tx> = {
   tail: {},
 
   related: RELATED,
-  relations: relationsBy(RELATED),
 
   events: {
     draftSaved: ({ id, parentId, revision }) =>
