@@ -344,8 +344,11 @@ describe('kill -9 of a relay between the acknowledgement of an event and its mar
       const dying = await arm(system, victim, 'outbox.mark.before:kill');
       const { insist } = persistentClient(author);
       await Promise.all(['/user/packages', '/user/records'].map((target) => insist('GET', target)));
-      await emit(`Relayed ${round}`).catch(() => undefined);
-      await died(dying, 'outbox.mark.before');
+      const emitUntilDead = async () => {
+        await emit(`Relayed ${round}`).catch(() => undefined);
+        return dying.haveDiedAt(['outbox.mark.before']);
+      };
+      await until(emitUntilDead, { timeoutMs: 60_000, what: 'the death at outbox.mark.before' });
       await databases.atRest();
       expect(await databases.offences()).toEqual([]);
     },
