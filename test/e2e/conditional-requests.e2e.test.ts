@@ -156,3 +156,22 @@ describe('a tag that says more than the revision', () => {
     expect([first.status, late.status, bare.status]).toEqual([200, 412, 200]);
   });
 });
+
+describe('If-None-Match of a change', () => {
+  test('keeps a draft as it is where it is at a revision that is named', async () => {
+    const draft = await createRecord('Kept');
+    const self = link(draft, 'self');
+    const tag = await tagOf(author, self);
+    const change = (method: string, ifNoneMatch: string) =>
+      author.call(method, self, {
+        ...(method === 'PUT' && { json: recordDocument('Overwritten') }),
+        headers: { 'if-none-match': ifNoneMatch },
+      });
+    const refused = [await change('PUT', '*'), await change('PUT', tag), await change('DELETE', '*')];
+    const kept = await author.sure<Entity>('GET', self);
+    expect([refused.map(({ status }) => status), kept.metadata['title']]).toEqual([[412, 412, 412], 'Kept']);
+    expect(refused[0]?.headers.get('etag')).toBe(tag);
+    const others = [await change('PUT', '"77"'), await change('DELETE', '"77"'), await change('PUT', '*')];
+    expect(others.map(({ status }) => status)).toEqual([200, 204, 404]);
+  });
+});

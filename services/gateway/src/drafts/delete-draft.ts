@@ -1,12 +1,11 @@
 import type { EntityDeps } from '../entity-deps.ts';
-import { demandedRevision } from '../http/conditional.ts';
-import { type Endpoint, noContent, param } from '../http/endpoint.ts';
+import { type Endpoint, noContent } from '../http/endpoint.ts';
+import { draftToChange } from './draft-to-change.ts';
 
-/** DELETE /api/{kind}/{id}/draft: discards the draft; If-Match is honoured. */
-export function deleteDraft({ kind, clients }: EntityDeps): Endpoint {
+/** DELETE /api/{kind}/{id}/draft: discards the draft; If-Match and If-None-Match are honoured. */
+export function deleteDraft(deps: EntityDeps): Endpoint {
   return async (call) => {
-    const ifRevision = demandedRevision(call.headers['if-match']);
-    await clients.lifecycle[kind].deleteDraft({ id: param(call, 'id'), ifRevision }, call.principal);
+    await deps.clients.lifecycle[deps.kind].deleteDraft(await draftToChange(deps, call), call.principal);
     return noContent();
   };
 }

@@ -32,14 +32,35 @@ export function isKnownTag(ifNoneMatch: string | undefined, tag: string): boolea
 }
 
 /**
+ * For changes: whoever says which revisions it is not about to change (`If-None-Match`), or that there must be none (`*`),
+ * changes none of them (RFC 9110, section 13.1.2).
+ *
+ * @throws ServiceError `precondition_failed`, with the revision that there is
+ */
+export function assertUnnamed(ifNoneMatch: string, revision: string): void {
+  if (isNamed(ifNoneMatch, revision)) {
+    throw new ServiceError('precondition_failed', `The record's revision id is ${revision}`, {
+      currentRevision: Number(revision),
+    });
+  }
+}
+
+/**
  * For reads: whoever demands a revision (`If-Match`, a list of them at most) is not shown another one.
  *
  * @throws ServiceError `precondition_failed`, with the revision that it has
  */
 export function assertDemanded(ifMatch: string | undefined, revision: string): void {
   if (ifMatch === undefined) return;
-  const tags = ifMatch.split(',').map((tag) => tag.trim());
-  if (tags.some((tag) => tag === '*' || REVISION.exec(tag)?.slice(1).includes(revision))) return;
+  if (isNamed(ifMatch, revision)) return;
   const message = `Revision id provided(${ifMatch}) doesn't match record's one(${revision})`;
   throw new ServiceError('precondition_failed', message, { currentRevision: Number(revision) });
+}
+
+/** Whether a list of tags has one of this revision, or is `*`. */
+function isNamed(tags: string, revision: string): boolean {
+  return tags
+    .split(',')
+    .map((tag) => tag.trim())
+    .some((tag) => tag === '*' || REVISION.exec(tag)?.slice(1).includes(revision));
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { ServiceError } from '@kr/service-error';
-import { assertDemanded, demandedRevision, isKnownTag } from './conditional.ts';
+import { assertDemanded, assertUnnamed, demandedRevision, isKnownTag } from './conditional.ts';
 
 describe('If-Match', () => {
   test.each<[ifMatch: string | undefined, revision: string]>([
@@ -74,5 +74,26 @@ describe('If-None-Match', () => {
     ['4', false],
   ])('%s: the tag "4" is known: %s', (header, isKnown) => {
     expect(isKnownTag(header, '"4"')).toBe(isKnown);
+  });
+});
+
+describe('If-None-Match of a change', () => {
+  test.each<[header: string, outcome: number | undefined]>([
+    ['*', 4],
+    ['"4"', 4],
+    ['W/"4.xyz"', 4],
+    ['"3", "4"', 4],
+    ['"3"', undefined],
+    ['"44", "5"', undefined],
+    ['nonsense', undefined],
+  ])('%s: refused with the revision that there is: %s', (header, outcome) => {
+    let thrown: unknown;
+    try {
+      assertUnnamed(header, '4');
+    } catch (caught) {
+      thrown = caught;
+    }
+    const { kind, currentRevision } = thrown === undefined ? {} : ServiceError.from(thrown);
+    expect([kind, currentRevision]).toEqual([outcome && 'precondition_failed', outcome]);
   });
 });
