@@ -24,7 +24,8 @@ const realBackends = {
 
 export default {
   maxWorkers: 2,
-  testTimeout: 30_000,
+  // Ends what hangs; how fast something is, no test may depend on.
+  testTimeout: 300_000,
   reporters: ['default', '<rootDir>/test/testbed/src/jest/closing-line-reporter.mjs'],
   projects: [
     {

@@ -32,7 +32,7 @@ if (!hasTranscripts) {
     };
     const by = player(system.baseUrl, tokens, knownIds(system.baseUrl));
     for (const recording of recordings) await replay(recording, by);
-  }, 300_000);
+  });
   afterAll(() => system?.stop());
 
   /** Each exchange builds on those before it, so one that fails must not end the others. */

@@ -37,7 +37,7 @@ beforeAll(async () => {
   for (const { all, document } of KINDS) {
     drafts.set(all, await author.sure<Entity>('POST', all, { json: document('Untouched') }));
   }
-}, 120_000);
+});
 afterAll(async () => {
   await Promise.all((databases ?? []).map((client) => client.end()));
   await system?.stop();
@@ -116,53 +116,45 @@ function judged(path: Position['path']): Position['path'] {
 }
 
 describe('metadata', () => {
-  test.each(KINDS)(
-    'a wrong type at any path of $all is named',
-    async (kind) => {
-      const faults: string[] = [];
-      const cases = schemaPositions(kind.kind).flatMap((position) =>
-        wrongValues(position).map((value) => ({ position, value })),
-      );
-      await inTurns(cases, async ({ position: { path }, value }) => {
-        const metadata = metadataWith(path, value);
-        const answer = await timed(author.call('PUT', draftOf(kind), { json: { metadata } }));
-        const fault = faultOf(answer, ['metadata', ...judged(path)].join('.'));
-        if (fault !== undefined) faults.push(`${path.join('.')} = ${JSON.stringify(value)}: ${fault}`);
-      });
-      expect(faults).toEqual([]);
-    },
-    240_000,
-  );
+  test.each(KINDS)('a wrong type at any path of $all is named', async (kind) => {
+    const faults: string[] = [];
+    const cases = schemaPositions(kind.kind).flatMap((position) =>
+      wrongValues(position).map((value) => ({ position, value })),
+    );
+    await inTurns(cases, async ({ position: { path }, value }) => {
+      const metadata = metadataWith(path, value);
+      const answer = await timed(author.call('PUT', draftOf(kind), { json: { metadata } }));
+      const fault = faultOf(answer, ['metadata', ...judged(path)].join('.'));
+      if (fault !== undefined) faults.push(`${path.join('.')} = ${JSON.stringify(value)}: ${fault}`);
+    });
+    expect(faults).toEqual([]);
+  });
 
-  test.each(KINDS)(
-    'an odd text at any path of $all does no harm',
-    async (kind) => {
-      const texts = [
-        'a\u0000b',
-        '\u0000',
-        '\u202e\ufeff\u{10ffff}',
-        '',
-        ' ',
-        '__proto__',
-        'NaN',
-        '-1',
-        '2024-02-30',
-      ];
-      const cases = schemaPositions(kind.kind)
-        .filter(({ schema }) => schema['type'] === 'string')
-        .flatMap(({ path }) => texts.map((text) => ({ path, text })));
-      const faults: string[] = [];
-      await inTurns(cases, async ({ path, text }) => {
-        const { status } = await timed(
-          author.call('PUT', draftOf(kind), { json: { metadata: metadataWith(path, text) } }),
-        );
-        if (status !== 200 && status !== 400)
-          faults.push(`${path.join('.')} = ${JSON.stringify(text)}: ${status}`);
-      });
-      expect(faults).toEqual([]);
-    },
-    240_000,
-  );
+  test.each(KINDS)('an odd text at any path of $all does no harm', async (kind) => {
+    const texts = [
+      'a\u0000b',
+      '\u0000',
+      '\u202e\ufeff\u{10ffff}',
+      '',
+      ' ',
+      '__proto__',
+      'NaN',
+      '-1',
+      '2024-02-30',
+    ];
+    const cases = schemaPositions(kind.kind)
+      .filter(({ schema }) => schema['type'] === 'string')
+      .flatMap(({ path }) => texts.map((text) => ({ path, text })));
+    const faults: string[] = [];
+    await inTurns(cases, async ({ path, text }) => {
+      const { status } = await timed(
+        author.call('PUT', draftOf(kind), { json: { metadata: metadataWith(path, text) } }),
+      );
+      if (status !== 200 && status !== 400)
+        faults.push(`${path.join('.')} = ${JSON.stringify(text)}: ${status}`);
+    });
+    expect(faults).toEqual([]);
+  });
 });
 
 /** A fault and the field that the answer has to name. */
@@ -414,22 +406,18 @@ describe('bodies of the other routes', () => {
     Array.from({ length: 10_000 }, (_, n) => ({ key: `k${n}` })),
   ];
 
-  test.each(KINDS)(
-    'no body breaks a route of $all',
-    async (kind) => {
-      const faults: string[] = [];
-      const cases = ROUTES.flatMap(([method, path]) =>
-        BODIES.map((json) => ({ method, path: path(kind), json })),
-      );
-      await inTurns(cases, async ({ method, path, json }) => {
-        const { status, text } = await timed(author.call(method, path, { raw: JSON.stringify(json) }));
-        if (status >= 500)
-          faults.push(`${method} ${path} ${JSON.stringify(json).slice(0, 200)}: ${status} ${text}`);
-      });
-      expect(faults).toEqual([]);
-    },
-    120_000,
-  );
+  test.each(KINDS)('no body breaks a route of $all', async (kind) => {
+    const faults: string[] = [];
+    const cases = ROUTES.flatMap(([method, path]) =>
+      BODIES.map((json) => ({ method, path: path(kind), json })),
+    );
+    await inTurns(cases, async ({ method, path, json }) => {
+      const { status, text } = await timed(author.call(method, path, { raw: JSON.stringify(json) }));
+      if (status >= 500)
+        faults.push(`${method} ${path} ${JSON.stringify(json).slice(0, 200)}: ${status} ${text}`);
+    });
+    expect(faults).toEqual([]);
+  });
 });
 
 /** Listings of resources filter by the identifier and do not look it up: an unknown one has none. */
@@ -531,7 +519,7 @@ describe('addresses', () => {
     });
     expect(faults).toEqual([]);
     expect(await state()).toEqual(before);
-  }, 120_000);
+  });
 
   test('an identifier of the other kind, of a parent or of somebody else changes nothing', async () => {
     const faults: string[] = [];
@@ -577,7 +565,7 @@ describe('addresses', () => {
     });
     expect(faults).toEqual([]);
     expect(await state()).toEqual(before);
-  }, 60_000);
+  });
 
   const QUERIES = [
     'q=%00',
@@ -648,7 +636,7 @@ describe('addresses', () => {
       if (status >= 500) faults.push(`${target.slice(0, 100)}: ${status} ${text.slice(0, 100)}`);
     });
     expect(faults).toEqual([]);
-  }, 60_000);
+  });
 
   test('an address beyond all measure is refused', async () => {
     const { status } = await author.call('GET', `/records?q=${'x'.repeat(9_000)}`);

@@ -56,7 +56,7 @@ describe('a system with a public base URL', () => {
   let system: TestSystem;
   beforeAll(async () => {
     system = await startSystem({ environment: { PUBLIC_BASE_URL: 'https://hub.example.org/repository/' } });
-  }, 90_000);
+  });
   afterAll(() => system?.stop());
 
   test('starts every link with it, whatever the request says', async () => {
@@ -79,7 +79,7 @@ describe('a system behind a trusted proxy', () => {
   let system: TestSystem;
   beforeAll(async () => {
     system = await startSystem({ environment: { TRUSTED_PROXIES: 'loopback' } });
-  }, 90_000);
+  });
   afterAll(() => system?.stop());
 
   test.each<{ name: string; headers: Record<string, string>; origin: string }>([
@@ -115,7 +115,7 @@ describe('a system that trusts no proxy', () => {
   let system: TestSystem;
   beforeAll(async () => {
     system = await startSystem();
-  }, 90_000);
+  });
   afterAll(() => system?.stop());
 
   test('starts its links with the host that was asked, whatever is said to be forwarded', async () => {

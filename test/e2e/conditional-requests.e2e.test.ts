@@ -13,7 +13,7 @@ beforeAll(async () => {
   system = await startSystem();
   author = httpClient(system.baseUrl, system.token);
   visitor = httpClient(system.baseUrl);
-}, 90_000);
+});
 afterAll(() => system?.stop());
 
 async function tagOf(client: HttpClient, target: string, accept = 'application/json'): Promise<string> {
@@ -85,13 +85,10 @@ describe('the tag of a representation changes', () => {
     const main = await author.sure<Entity>('POST', '/packages', { json: packageDocument('Its package') });
     const ofPackage = await tagOf(author, link(main, 'self'));
     await relate(author, main, [draft]);
-    const now = await until(
-      async () => {
-        const found = await changedSince(author, link(draft, 'self'), tag);
-        return found?.relationship.packages?.length === 1 ? found : undefined;
-      },
-      { timeoutMs: 10_000 },
-    );
+    const now = await until(async () => {
+      const found = await changedSince(author, link(draft, 'self'), tag);
+      return found?.relationship.packages?.length === 1 ? found : undefined;
+    });
     expect(now.parent).toMatchObject({ relationship: { managed_by: { id: main.parent.id } } });
     const grown = await changedSince(author, link(main, 'self'), ofPackage);
     expect(grown?.relationship.resources).toEqual([{ id: draft.id }]);
@@ -103,9 +100,7 @@ describe('the tag of a representation changes', () => {
     const main = await author.sure<Entity>('POST', '/packages', { json: packageDocument('Takes it') });
     await author.sure('POST', link(main, 'resources'), { json: { resources: [{ id: record.id }] } });
     await publish(author, main);
-    const now = await until(async () => changedSince(visitor, link(record, 'self'), tag), {
-      timeoutMs: 10_000,
-    });
+    const now = await until(async () => changedSince(visitor, link(record, 'self'), tag));
     expect([now.relationship.packages, now.revision_id]).toEqual([[{ id: main.id }], record.revision_id]);
   });
 
@@ -120,7 +115,7 @@ describe('the tag of a representation changes', () => {
     const { id } = await author.sure<AccessLink>('POST', link(draft, 'access_links'), {
       json: { permission: 'view' },
     });
-    const now = await until(async () => changedSince(author, self, withFile), { timeoutMs: 10_000 });
+    const now = await until(async () => changedSince(author, self, withFile));
     expect(now.parent.access?.links).toEqual([{ id }]);
   });
 
@@ -143,7 +138,7 @@ describe('a tag that says more than the revision', () => {
     const [draft] = resources;
     if (draft === undefined) throw new Error('no resource');
     const self = link(draft, 'self');
-    await until(async () => /\./.test(await tagOf(author, self)), { timeoutMs: 10_000 });
+    await until(async () => /\./.test(await tagOf(author, self)));
     const tag = await tagOf(author, self);
     const put = (ifMatch: string) =>
       author.call<Entity>('PUT', self, {

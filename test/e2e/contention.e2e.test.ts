@@ -54,7 +54,7 @@ beforeAll(async () => {
   system = await startSystem();
   author = httpClient(system.baseUrl, system.token);
   anonymous = httpClient(system.baseUrl);
-}, 90_000);
+});
 afterAll(() => system?.stop());
 
 const statusOf = async (client: HttpClient, target: string) => (await client.call('GET', target)).status;
@@ -82,48 +82,41 @@ async function contradictions({ main, resources }: PackageOfResources): Promise<
 }
 
 describe('while a package is being published', () => {
-  test.each(Object.entries(DISTURBANCES))(
-    '%s',
-    async (_, disturb) => {
-      for (const delayMs of [0, 5, 20, 50]) {
-        const whole = await packageOfResources(author, 'Contended', 4);
-        const { main, resources } = whole;
-        const [method, target, json] = disturb(whole);
-        const publishing = author.call('POST', link(main, 'publish'));
-        await sleep(delayMs);
-        const disturbance = await author.call(method, target, json === undefined ? {} : { json });
-        const publication = await publishing;
-        expect({
-          publication: FITTING.has(publication.status) || publication.text,
-          disturbance: FITTING.has(disturbance.status) || disturbance.text,
-        }).toEqual({ publication: true, disturbance: true });
+  test.each(Object.entries(DISTURBANCES))('%s', async (_, disturb) => {
+    for (const delayMs of [0, 5, 20, 50]) {
+      const whole = await packageOfResources(author, 'Contended', 4);
+      const { main, resources } = whole;
+      const [method, target, json] = disturb(whole);
+      const publishing = author.call('POST', link(main, 'publish'));
+      await sleep(delayMs);
+      const disturbance = await author.call(method, target, json === undefined ? {} : { json });
+      const publication = await publishing;
+      expect({
+        publication: FITTING.has(publication.status) || publication.text,
+        disturbance: FITTING.has(disturbance.status) || disturbance.text,
+      }).toEqual({ publication: true, disturbance: true });
 
-        const isPublished = (await statusOf(author, `/packages/${main.id}`)) === 200;
-        expect([publication.status === 202 && !isPublished, await contradictions(whole)]).toEqual([
-          false,
-          [],
-        ]);
+      const isPublished = (await statusOf(author, `/packages/${main.id}`)) === 200;
+      expect([publication.status === 202 && !isPublished, await contradictions(whole)]).toEqual([false, []]);
 
-        // Nothing stays locked: what is still a draft can be changed and published, or is gone.
-        for (const { id } of resources) {
-          const draft = `/records/${id}/draft`;
-          if ((await statusOf(author, draft)) === 404) continue;
-          const put = await until(async () => {
-            const { status } = await author.call('PUT', draft, { json: recordDocument('Repaired') });
-            return status === 409 ? undefined : status;
-          });
-          expect(put).toBe(200);
-        }
-        if ((await statusOf(author, link(main, 'self'))) === 200) {
-          // What left a resource's side leaves the package's side a moment later.
-          const isThrough = async () => (await author.call('POST', link(main, 'publish'))).status === 202;
-          await until(isThrough, { timeoutMs: 10_000, everyMs: 100, what: 'the publication' });
-          expect(await contradictions(whole)).toEqual([]);
-        }
-        const sights = await Promise.all(resources.map(({ id }) => statusOf(anonymous, `/records/${id}`)));
-        expect(sights.filter((status) => ![200, 403, 404].includes(status))).toEqual([]);
+      // Nothing stays locked: what is still a draft can be changed and published, or is gone.
+      for (const { id } of resources) {
+        const draft = `/records/${id}/draft`;
+        if ((await statusOf(author, draft)) === 404) continue;
+        const put = await until(async () => {
+          const { status } = await author.call('PUT', draft, { json: recordDocument('Repaired') });
+          return status === 409 ? undefined : status;
+        });
+        expect(put).toBe(200);
       }
-    },
-    60_000,
-  );
+      if ((await statusOf(author, link(main, 'self'))) === 200) {
+        // What left a resource's side leaves the package's side a moment later.
+        const isThrough = async () => (await author.call('POST', link(main, 'publish'))).status === 202;
+        await until(isThrough, { everyMs: 100, what: 'the publication' });
+        expect(await contradictions(whole)).toEqual([]);
+      }
+      const sights = await Promise.all(resources.map(({ id }) => statusOf(anonymous, `/records/${id}`)));
+      expect(sights.filter((status) => ![200, 403, 404].includes(status))).toEqual([]);
+    }
+  });
 });

@@ -29,7 +29,7 @@ beforeAll(async () => {
   system = await startSystem();
   author = httpClient(system.baseUrl, system.token);
   anonymous = httpClient(system.baseUrl);
-}, 90_000);
+});
 afterAll(() => system?.stop());
 
 /** A draft with all that the example has of it. */
@@ -58,7 +58,7 @@ describe.each(EXAMPLE_FOLDERS.map((folder) => [basename(folder), folder]))('%s',
       }),
     ];
     await relate(author, main, resources);
-  }, 60_000);
+  });
 
   test('nobody but its author sees anything before it is published', async () => {
     const seen = await Promise.all(
@@ -193,7 +193,7 @@ describe.each(EXAMPLE_FOLDERS.map((folder) => [basename(folder), folder]))('%s',
       );
       return found.every(Boolean);
     };
-    expect(await until(everywhere, { timeoutMs: 10_000 })).toBe(true);
+    expect(await until(everywhere)).toBe(true);
     const others = await anonymous.sure<Listing>('GET', '/records?q=zzzqqqxxx');
     expect(others.hits).toEqual({ hits: [], total: 0 });
   });
@@ -289,6 +289,5 @@ describe('the command-line client', () => {
         expect(got.sort()).toEqual(files.map(({ key, bytes }) => [key, md5(bytes)]).sort());
       }
     },
-    90_000,
   );
 });

@@ -13,7 +13,7 @@ beforeAll(async () => {
   system = await startSystem();
   author = httpClient(system.baseUrl, (await system.createUser('author')).token);
   visitor = httpClient(system.baseUrl);
-}, 60_000);
+});
 afterAll(() => system.stop());
 
 /** What a visitor sees at this moment; read twice, so that the second may come from memory. */

@@ -73,7 +73,7 @@ beforeAll(async () => {
   system = await startSystem();
   author = httpClient(system.baseUrl, system.token);
   anonymous = httpClient(system.baseUrl);
-}, 90_000);
+});
 afterAll(() => system?.stop());
 
 /** What the states of the interface are told by. */

@@ -34,7 +34,7 @@ beforeAll(async () => {
     });
   }
   author = httpClient(system.baseUrl, system.token);
-}, 240_000);
+});
 afterAll(() => system?.stop());
 
 /** Keeps a service from a table, so that whoever needs an answer of it waits in vain. Answers with what lets it go on. */
@@ -81,7 +81,7 @@ test('one that is published is counted, timed, and gone from what is open', asyn
     oldest: await packages('publications_open_oldest_seconds'),
   }).toEqual({ started: 1, committed: 1, decided: 1, settled: 1, open: 0, oldest: 0 });
   expect(await packages('publication_settling_seconds_sum', committed)).toBeGreaterThan(0);
-}, 120_000);
+});
 
 test('one that was wrong is counted as refused, with the reason', async () => {
   const wrong = await newRecord('ab');
@@ -94,7 +94,7 @@ test('one that was wrong is counted as refused, with the reason', async () => {
     committed: await packages('publications_committed_total', { subject: 'record' }),
     aborted: await packages('publications_aborted_total'),
   }).toEqual({ refused: 1, decided: 1, committed: 0, aborted: 0 });
-}, 120_000);
+});
 
 test('one that could not be decided is counted as aborted, is open until everybody knows, and is taken over', async () => {
   const draft = await newRecord('Without files');
@@ -113,7 +113,7 @@ test('one that could not be decided is counted as aborted, is open until everybo
   await letGo();
   await until(async () => (await packages('publications_open')) === 0, PATIENT);
   expect(await packages('publications_settled_total', { subject: 'record', outcome: 'aborted' })).toBe(1);
-}, 240_000);
+});
 
 test('locks are counted by those who hold them, and so are their questions to the coordinator', async () => {
   const draft = await newRecord('Held');
@@ -144,7 +144,7 @@ test('locks are counted by those who hold them, and so are their questions to th
     locks: await sampled('records', 'publication_locks_oldest_seconds'),
     seals: await sampled('files', 'publication_seals_oldest_seconds'),
   }).toEqual({ locks: 0, seals: 0 });
-}, 240_000);
+});
 
 test('the page about publications has every metric by its name', async () => {
   const page = await readFile(resolve(import.meta.dirname, '../../docs/publications.md'), 'utf8');
@@ -156,4 +156,4 @@ test('the page about publications has every metric by its name', async () => {
     some: ours.length > 10,
     untold: ours.filter((name) => !page.includes(`\`${name}\``)),
   }).toEqual({ some: true, untold: [] });
-}, 60_000);
+});

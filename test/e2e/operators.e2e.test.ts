@@ -30,7 +30,7 @@ beforeAll(async () => {
   held = await author.sure<Entity>('POST', '/records', { json: recordDocument('Held') });
   letGo = await holdDecisions(system.databaseUrls.packages);
   publishing = author.call('POST', link(held, 'publish'), { timeoutMs: 120_000 });
-}, 120_000);
+});
 afterAll(async () => {
   await letGo?.();
   await publishing;
@@ -71,14 +71,11 @@ async function idOf(entityId: string): Promise<string> {
 
 describe('kr admin publications list', () => {
   test('has every publication, the youngest first, as JSON and for people', async () => {
-    const all = await until(
-      async () => {
-        const found = await listed();
-        const { [published.id]: done, [refused.id]: aborted, [held.id]: preparing } = statesOf(found);
-        return done === 'DONE' && aborted === 'ABORT_DONE' && preparing !== undefined ? found : undefined;
-      },
-      { timeoutMs: 30_000 },
-    );
+    const all = await until(async () => {
+      const found = await listed();
+      const { [published.id]: done, [refused.id]: aborted, [held.id]: preparing } = statesOf(found);
+      return done === 'DONE' && aborted === 'ABORT_DONE' && preparing !== undefined ? found : undefined;
+    });
     expect([all.publications.map(({ entity_id }) => entity_id), all.has_more]).toEqual([
       [held.id, refused.id, published.id],
       false,
@@ -117,7 +114,7 @@ describe('kr admin publications list', () => {
         'user:1',
       ],
     ]);
-  }, 60_000);
+  });
 
   test('finds what is open, in a state, or old', async () => {
     expect({
@@ -138,7 +135,7 @@ describe('kr admin publications list', () => {
       limited: [1, true],
       none: { code: 0, out: '', err: 'There is no such publication.\n' },
     });
-  }, 60_000);
+  });
 
   test('says what it does not understand', async () => {
     const wrong = async (...args: string[]) => {
@@ -149,13 +146,13 @@ describe('kr admin publications list', () => {
       [2, expect.stringContaining('Allowed choices are PREPARING, COMMITTED, ABORTED, DONE, ABORT_DONE')],
       [2, expect.stringContaining('It is a number with a unit, such as 30s, 5m, 2h or 1d.')],
     ]);
-  }, 60_000);
+  });
 
   test('says that nothing needs to be unlocked', async () => {
     expect((await kr('list', '--help')).out).toMatch(
       /no command to unlock anything, because nothing needs one/,
     );
-  }, 60_000);
+  });
 });
 
 describe('kr admin publications show', () => {
@@ -185,17 +182,17 @@ describe('kr admin publications show', () => {
     expect(out).toContain('state         ABORT_DONE: not published, and nothing is locked\n');
     expect(out).toContain('refused       not_publishable: A validation error occurred.\n');
     expect(out).toContain(`   ${wrong} metadata.title Shorter than minimum length 3.\n`);
-  }, 60_000);
+  });
 
   test('tells who holds one that is not decided, and until when', async () => {
     const shown = JSON.parse((await kr('show', await idOf(held.id), '--json')).out);
     expect(shown).toMatchObject({ state: 'PREPARING', decided_at: null, settled_at: null, refusal: null });
     expect(Date.parse(shown.deadline) - Date.parse(shown.created_at)).toBe(600_000);
     expect(Date.parse(shown.lease_until)).toBeGreaterThan(Date.parse(shown.created_at));
-  }, 60_000);
+  });
 
   test('says when there is none', async () => {
     const { code, err } = await kr('show', '0199aa00-0000-7000-8000-000000000000');
     expect([code, err]).toEqual([1, 'There is no publication 0199aa00-0000-7000-8000-000000000000.\n']);
-  }, 60_000);
+  });
 });

@@ -19,7 +19,7 @@ beforeAll(async () => {
   author = httpClient(system.baseUrl, system.token);
   stranger = httpClient(system.baseUrl, (await system.createUser('stranger')).token);
   anonymous = httpClient(system.baseUrl);
-}, 90_000);
+});
 afterAll(() => system?.stop());
 
 const newPackage = (client = author, title = 'Package') =>
@@ -461,7 +461,7 @@ describe('publishing a package', () => {
       101,
       idsOf(resources),
     ]);
-  }, 60_000);
+  });
 });
 
 describe('a restricted package', () => {

@@ -635,7 +635,7 @@ beforeAll(async () => {
       await publish(stranger, await draftOf(stranger, '/records', recordDocument('Foreign', restricted)))
     ).id,
   };
-}, 90_000);
+});
 afterAll(() => system?.stop());
 
 /** Names of the table's entities in expected texts become their ids. */

@@ -16,7 +16,7 @@ beforeAll(async () => {
   author = httpClient(system.baseUrl, system.token);
   records = new pg.Client(system.databaseUrls.records);
   await records.connect();
-}, 90_000);
+});
 afterAll(async () => {
   await records?.end();
   await system?.stop();
@@ -53,13 +53,10 @@ async function openTransaction(url: string): Promise<pg.Client> {
 /** As a careful client does: the same request again until it is answered. */
 async function insist(send: () => Promise<Answer<Entity>>): Promise<Answer<Entity>> {
   let answer: Answer<Entity> | undefined;
-  await until(
-    async () => {
-      answer = await send().catch(() => undefined);
-      return answer !== undefined && answer.status !== 409 && answer.status < 500;
-    },
-    { timeoutMs: 40_000 },
-  );
+  await until(async () => {
+    answer = await send().catch(() => undefined);
+    return answer !== undefined && answer.status !== 409 && answer.status < 500;
+  });
   if (answer === undefined) throw new Error('never answered');
   return answer;
 }
@@ -113,7 +110,7 @@ describe('a request with an idempotency key', () => {
     const before = await draftCount();
     const keys = Array.from({ length: 40 }, () => randomUUID());
     const firsts = Promise.allSettled(keys.map((key) => create(key, 'Insisted on')));
-    await until(async () => (await draftCount()) > before + 3, { timeoutMs: 5_000 });
+    await until(async () => (await draftCount()) > before + 3);
     system.kill('gateway', 'SIGKILL');
     const heard = (await firsts).map((outcome) =>
       outcome.status === 'fulfilled' && outcome.value.status === 201 ? outcome.value.body.id : undefined,
@@ -126,7 +123,7 @@ describe('a request with an idempotency key', () => {
     expect(heard.filter((id, index) => id !== undefined && id !== answers[index]?.body.id)).toEqual([]);
     expect(new Set(answers.map(({ body }) => body.id)).size).toBe(40);
     expect((await draftCount()) - before).toBe(40);
-  }, 90_000);
+  });
 
   test.each(KINDS)(
     'makes one of the %s, although the gateway dies between the making and the answer',
@@ -145,11 +142,9 @@ describe('a request with an idempotency key', () => {
       ]);
       await making.query('lock table draft in share mode');
       const first = send().catch(() => undefined);
-      await until(async () => (await answering.query(UNANSWERED)).rowCount === 1, { timeoutMs: 10_000 });
+      await until(async () => (await answering.query(UNANSWERED)).rowCount === 1);
       await making.query('commit');
-      await until(async () => (await making.query(DRAFTED, [`%Made once, in ${kind}%`])).rowCount === 1, {
-        timeoutMs: 10_000,
-      });
+      await until(async () => (await making.query(DRAFTED, [`%Made once, in ${kind}%`])).rowCount === 1);
       system.kill('gateway', 'SIGKILL');
       await first;
       await Promise.all([answering.end(), making.end()]);
@@ -159,6 +154,5 @@ describe('a request with an idempotency key', () => {
       expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
       expect((await count()) - before).toBe(1);
     },
-    90_000,
   );
 });

@@ -48,7 +48,7 @@ beforeAll(async () => {
   author = httpClient(system.baseUrl, system.token);
   anonymous = httpClient(system.baseUrl);
   world = await buildWorld(author);
-}, 120_000);
+});
 afterAll(() => system?.stop());
 
 const kindOf = ({ path }: Row): Collection => (path.includes('/packages') ? 'packages' : 'records');
@@ -565,7 +565,7 @@ describe('4 endpoints', () => {
       await until(() => isIndexed(`q=${MANY}`, 2 * MANY_COUNT));
       await until(() => isIndexed(`q=${PLACED}`, 2));
       await until(() => isIndexed(`q=${VERSIONED}&allversions=true`, 4));
-    }, 30_000);
+    });
 
     const total =
       (each: number) =>

@@ -21,7 +21,7 @@ beforeAll(async () => {
   draft = await author.sure<Entity>('POST', '/records', {
     json: recordDocument('Large', { withFiles: true }),
   });
-}, 120_000);
+});
 afterAll(() => system?.stop());
 
 type Headers = Readonly<Record<string, string>>;
@@ -775,7 +775,7 @@ describe('an upload', () => {
         const stands = Number(await standing(url));
         return stands > offset ? stands : undefined;
       };
-      offset = await until(brokenOff, { timeoutMs: 20_000, what: 'bytes that were kept' });
+      offset = await until(brokenOff, { what: 'bytes that were kept' });
       expect(offset).toBeLessThanOrEqual(reach);
     }
     expect((await patch(url, offset, bytes.subarray(offset))).status).toBe(204);
@@ -828,7 +828,7 @@ describe('an upload', () => {
         await standing(url);
         return told;
       },
-      { timeoutMs: 20_000, what: 'an answer to the first writer' },
+      { what: 'an answer to the first writer' },
     );
     first.request.destroy();
     expect([status, body.code, headers['retry-after']]).toEqual([409, 'upload_in_use', '1']);

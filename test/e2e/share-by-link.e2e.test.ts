@@ -27,7 +27,7 @@ beforeAll(async () => {
   system = await startSystem({ logLevel: 'debug' });
   author = httpClient(system.baseUrl, system.token);
   anonymous = httpClient(system.baseUrl);
-}, 90_000);
+});
 afterAll(() => system?.stop());
 
 /** The target as the holder of a link asks for it. */
@@ -294,7 +294,7 @@ describe.each(KINDS)('$kind', ({ kind, document }) => {
     const before = await statusOf('GET', self);
     const patched = await author.call<AccessLink>('PATCH', one, { json: { permission: 'preview' } });
     const changedAt = Date.now();
-    await until(async () => (await statusOf('GET', self)) === 200, { timeoutMs: 3_000 });
+    await until(async () => (await statusOf('GET', self)) === 200);
     const opened = Date.now() - changedAt;
     expect([before, patched.status, patched.body, opened < 1_500]).toEqual([
       403,

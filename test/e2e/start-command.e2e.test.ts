@@ -27,9 +27,7 @@ function start(...args: string[]): Started {
 }
 
 async function untilReady(started: Started): Promise<void> {
-  await until(() => started.output().includes('Ready after') || started.process.exitCode !== null, {
-    timeoutMs: 60_000,
-  });
+  await until(() => started.output().includes('Ready after') || started.process.exitCode !== null);
   if (started.process.exitCode !== null) throw new Error(started.output());
 }
 
@@ -58,10 +56,10 @@ describe('the start command', () => {
     port = await freePort();
     running = start('--data-dir', folder, '--port', String(port));
     await untilReady(running);
-  }, 90_000);
+  });
   afterAll(async () => {
     running.process.kill('SIGKILL');
-    await until(async () => (await processesOf(folder)).length === 0, { timeoutMs: 10_000 });
+    await until(async () => (await processesOf(folder)).length === 0);
     await rm(folder, { recursive: true, force: true });
   });
 
@@ -121,20 +119,18 @@ describe('the start command', () => {
   test('starts every killed service again', async () => {
     const before = (await readJson('runtime.json')).services;
     for (const { pid } of Object.values<{ pid: number }>(before)) process.kill(pid, 'SIGKILL');
-    await until(() => Object.keys(before).every((name) => running.output().includes(`${name} is back`)), {
-      timeoutMs: 30_000,
-    });
+    await until(() => Object.keys(before).every((name) => running.output().includes(`${name} is back`)));
     const { base_url, token } = await readJson('credentials.json');
     const answer = await fetch(`${base_url}/api/user/packages`, {
       headers: { authorization: `Bearer ${token}` },
     });
     expect(answer.status).toBe(200);
-  }, 60_000);
+  });
 
   test('leaves no process when the supervisor is killed, and starts again on the same data within 5 s', async () => {
     running.process.kill('SIGKILL');
     if (process.platform === 'linux') {
-      await until(async () => (await processesOf(folder)).length === 0, { timeoutMs: 10_000 });
+      await until(async () => (await processesOf(folder)).length === 0);
     }
     const began = Date.now();
     running = start('--data-dir', folder, '--port', String(port));
@@ -153,7 +149,7 @@ describe('the start command', () => {
       soon: true,
       shown: false,
     });
-  }, 60_000);
+  });
 
   test('stops everything within 5 s and leaves no process', async () => {
     const began = Date.now();
@@ -164,5 +160,5 @@ describe('the start command', () => {
       soon: true,
       left: [],
     });
-  }, 20_000);
+  });
 });

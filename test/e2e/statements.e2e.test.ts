@@ -26,7 +26,7 @@ beforeAll(async () => {
   const closed = await packageOfResources(author, 'Closed', MANY);
   closedPackage = await publish(author, closed.main);
   record = await author.sure<Entity>('GET', `/records/${closed.resources[0]?.id}`);
-}, 300_000);
+});
 afterAll(() => system.stop());
 
 const reading = (path: string) => () => author.sure('GET', path);

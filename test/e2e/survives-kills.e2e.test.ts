@@ -21,7 +21,7 @@ beforeAll(async () => {
   system = await startSystem({ environment: { PUBLISH_LEASE_MS: '3000' } });
   author = httpClient(system.baseUrl, system.token);
   anonymous = httpClient(system.baseUrl);
-}, 90_000);
+});
 afterAll(() => system?.stop());
 
 const entitiesOf = ({ main, resources }: PackageOfResources) => [
@@ -90,14 +90,12 @@ describe('kill -9 during an upload and three publications', () => {
       const answers = await Promise.all(publishing);
       await until(
         () => victims.every((victim) => ![undefined, pids.get(victim)].includes(system.pid(victim))),
-        { timeoutMs: 30_000, what: 'the restart' },
+        { what: 'the restart' },
       );
 
       // What was acknowledged is there; what was not is there wholly or not at all.
       const settled = () =>
-        Promise.all(
-          packages.map((one) => until(() => stateOf(one), { timeoutMs: 20_000, what: 'one state' })),
-        );
+        Promise.all(packages.map((one) => until(() => stateOf(one), { what: 'one state' })));
       const states = await settled();
       expect({
         takenBack: answers.filter(({ status }, index) => status === 202 && states[index] !== 'published'),
@@ -153,9 +151,8 @@ describe('kill -9 during an upload and three publications', () => {
           const { hits } = await anonymous.sure<Listing>('GET', `/search?size=100&q="${title}"`);
           return hits.total === 3 * 4 + 1;
         },
-        { timeoutMs: 20_000, what: 'search to find it all' },
+        { what: 'search to find it all' },
       );
     },
-    90_000,
   );
 });

@@ -27,7 +27,7 @@ beforeAll(async () => {
   anonymous = httpClient(system.baseUrl);
   records = new Client({ connectionString: system.databaseUrls.records });
   await records.connect();
-}, 240_000);
+});
 afterAll(async () => {
   await records?.end();
   await system?.stop();
@@ -83,7 +83,7 @@ test('while nobody can tell how a publication ended its resources are neither th
       timeoutMs: 60_000,
     }),
   );
-  await until(() => preparedDrafts(along), { timeoutMs: 30_000, what: 'the vote' });
+  await until(() => preparedDrafts(along), { what: 'the vote' });
   const heal = [
     system.proxy('records to packages').inflict({ kind: 'black hole' }),
     system.proxy('packages to records').inflict({ kind: 'black hole' }),
@@ -129,10 +129,7 @@ test('while nobody can tell how a publication ended its resources are neither th
   for (const end of heal) end();
   const statuses = () =>
     Promise.all(along.map(async (id) => (await anonymous.call('GET', `/records/${id}`)).status));
-  await until(async () => (await statuses()).every((status) => status === 200), {
-    timeoutMs: 30_000,
-    what: 'the resources',
-  });
+  await until(async () => (await statuses()).every((status) => status === 200), { what: 'the resources' });
   report(
     `unreachable for ${UNREACHABLE_MS} ms: ${sights.staged.reads} reads of staged resources, all 503; ` +
       `${sights.others.reads} of others, all 200; all there ${Math.round(performance.now() - healedAt)} ms after`,
@@ -140,4 +137,4 @@ test('while nobody can tell how a publication ended its resources are neither th
   const renewed = await anonymous.sure<Entity>('GET', `/records/${edited.id}`);
   expect(renewed.metadata['title']).toBe('Published anew');
   expect((await author.call('GET', `/records/${along[0]}/draft`)).status).toBe(404);
-}, 240_000);
+});

@@ -24,7 +24,7 @@ beforeAll(async () => {
   author = insistentClient(httpClient(system.baseUrl, system.token));
   anonymous = httpClient(system.baseUrl);
   ledger = publicationLedger(system);
-}, 240_000);
+});
 afterAll(async () => {
   await ledger?.close();
   await system?.stop();
@@ -104,6 +104,6 @@ describe.each(Object.entries(COMMITS))('the connection is cut at the commit of %
       }
       report(`${PUBLICATIONS / 2} publications: ${JSON.stringify(tally)}`);
     },
-    scaled(240_000, 1_800_000),
+    scaled(300_000, 1_800_000),
   );
 });

@@ -17,7 +17,7 @@ let author: HttpClient;
 beforeAll(async () => {
   system = await startSystem({ proxied: ['gateway to content'] });
   author = insistentClient(httpClient(system.baseUrl, system.token));
-}, 240_000);
+});
 afterAll(() => system?.stop());
 
 test(
@@ -55,5 +55,5 @@ test(
       });
     }
   },
-  scaled(180_000, 900_000),
+  scaled(300_000, 900_000),
 );

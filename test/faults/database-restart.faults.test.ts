@@ -23,7 +23,7 @@ beforeAll(async () => {
   author = httpClient(system.baseUrl, system.token);
   stranger = httpClient(system.baseUrl);
   databases = databasesOf(system);
-}, 120_000);
+});
 afterAll(async () => {
   await databases?.close();
   await system?.stop();
@@ -33,12 +33,9 @@ afterAll(async () => {
 async function crash(): Promise<void> {
   const pid = system.pid('postgres');
   system.kill('postgres', 'SIGQUIT');
-  await until(() => ![undefined, pid].includes(system.pid('postgres')), {
-    timeoutMs: 60_000,
-    what: 'Postgres',
-  });
+  await until(() => ![undefined, pid].includes(system.pid('postgres')), { what: 'Postgres' });
   const answers = async () => (await databases.pool('packages').query('select 1')).rowCount === 1;
-  await until(answers, { timeoutMs: 60_000, what: 'an answer of Postgres' });
+  await until(answers, { what: 'an answer of Postgres' });
 }
 
 test(

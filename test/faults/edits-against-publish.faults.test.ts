@@ -25,7 +25,7 @@ let author: HttpClient;
 beforeAll(async () => {
   system = await startSystem();
   author = insistentClient(httpClient(system.baseUrl, system.token));
-}, 240_000);
+});
 afterAll(() => system?.stop());
 
 const random = seededRandom(seed);

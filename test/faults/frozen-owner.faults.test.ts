@@ -19,7 +19,7 @@ beforeAll(async () => {
   stranger = httpClient(system.baseUrl);
   databases = databasesOf(system);
   await system.startReplica('packages');
-}, 120_000);
+});
 afterAll(async () => {
   await databases?.close();
   await system?.stop();
@@ -40,15 +40,12 @@ test.each(MOMENTS)(
     await system.relaunch('packages', { FAILPOINT: `${frozen}:pause:2000,${tried}:pause:1` });
     await isReached(one);
     const publishing = author.call('POST', link(one.main, 'publish'), { timeoutMs: 60_000 });
-    await until(() => hasPassed(frozen), { timeoutMs: 60_000, what: frozen });
+    await until(() => hasPassed(frozen), { what: frozen });
     system.kill('packages', 'SIGSTOP');
-    const settled = await until(() => settledBy(one), {
-      timeoutMs: 60_000,
-      what: 'the replica to take over',
-    });
+    const settled = await until(() => settledBy(one), { what: 'the replica to take over' });
     system.kill('packages', 'SIGCONT');
 
-    await until(() => hasPassed(tried), { timeoutMs: 60_000, what: tried });
+    await until(() => hasPassed(tried), { what: tried });
     const { status } = await publishing;
     await isReached(one);
     await databases.atRest();
@@ -70,13 +67,12 @@ test.each(MOMENTS)(
       repeated: 202,
     });
   },
-  240_000,
 );
 
 /** Waits until the gateway has found the process that was started anew or woken. */
 async function isReached({ main }: PackageWithFiles): Promise<void> {
   const answers = async () => (await author.call('GET', `/packages/${main.id}`)).status < 500;
-  await until(answers, { timeoutMs: 60_000, what: 'the packages service' });
+  await until(answers, { what: 'the packages service' });
 }
 
 async function hasPassed(point: string): Promise<boolean> {

@@ -46,7 +46,7 @@ beforeAll(async () => {
   author = httpClient(system.baseUrl, system.token);
   stranger = httpClient(system.baseUrl);
   databases = databasesOf(system);
-}, 90_000);
+});
 afterAll(async () => {
   await databases?.close();
   await system?.stop();
@@ -85,11 +85,7 @@ const UNANSWERED = [0, 409, 503];
 
 /** Waits until all of a package is to be seen, or none of it, and nothing is under way any more. */
 async function atRest(one: PackageWithFiles): Promise<'published' | 'draft'> {
-  await until(() => sightOf(stranger, one), {
-    timeoutMs: 60_000,
-    everyMs: 100,
-    what: 'one sight of the package',
-  });
+  await until(() => sightOf(stranger, one), { everyMs: 100, what: 'one sight of the package' });
   await databases.atRest();
   return until(() => sightOf(stranger, one), { what: 'the same sight at rest' });
 }
@@ -348,7 +344,7 @@ describe('kill -9 of a relay between the acknowledgement of an event and its mar
         await emit(`Relayed ${round}`).catch(() => undefined);
         return dying.haveDiedAt(['outbox.mark.before']);
       };
-      await until(emitUntilDead, { timeoutMs: 60_000, what: 'the death at outbox.mark.before' });
+      await until(emitUntilDead, { what: 'the death at outbox.mark.before' });
       await databases.atRest();
       expect(await databases.offences()).toEqual([]);
     },

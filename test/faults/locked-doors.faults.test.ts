@@ -29,7 +29,7 @@ beforeAll(async () => {
   await Promise.all(databases.map((database) => database.connect()));
   const { paths } = await author.sure<{ paths: Record<string, object> }>('GET', '/openapi.json');
   routes = { packages: changing(paths, 'packages'), records: changing(paths, 'records') };
-}, 90_000);
+});
 afterAll(async () => {
   await Promise.all((databases ?? []).map((database) => database.end()));
   await system?.stop();
@@ -59,7 +59,7 @@ async function locked(...ids: string[]): Promise<void> {
       );
       return counts.reduce((sum, count) => sum + count, 0) === ids.length;
     },
-    { timeoutMs: 30_000, what: 'the locks' },
+    { what: 'the locks' },
   );
 }
 
@@ -110,7 +110,7 @@ test('every door of an open draft is open', async () => {
     }
   }
   expect(refused).toEqual([]);
-}, 60_000);
+});
 
 describe('while the decision is not made', () => {
   test('no door of a package and of its resource opens, and what is no door changes no draft', async () => {
@@ -146,10 +146,10 @@ describe('while the decision is not made', () => {
     }
     const answers = (await Promise.all(publishing)).map(({ status }) => status);
     expect(answers.filter((status) => ![202, 503].includes(status))).toEqual([]);
-    await until(async () => (await publish(packages)).status === 202, { timeoutMs: 60_000 });
+    await until(async () => (await publish(packages)).status === 202);
     const { metadata } = await author.sure<Entity>('GET', `/records/${records.draft.id}`);
     expect(metadata['title']).toBe('Next');
-  }, 180_000);
+  });
 
   test('no door of a resource that is published alone opens, neither its own nor by way of its package', async () => {
     const { packages, records } = await places(author, { isReady: true });
@@ -180,8 +180,8 @@ describe('while the decision is not made', () => {
       await letGo();
     }
     expect([202, 503]).toContain((await publishing).status);
-    await until(async () => (await publish(records)).status === 202, { timeoutMs: 60_000 });
-  }, 180_000);
+    await until(async () => (await publish(records)).status === 202);
+  });
 });
 
 function publish({ draft }: Place): Promise<Answer<Failed>> {

@@ -53,7 +53,6 @@ export function publicationLedger({ databaseUrls }: TestSystem): PublicationLedg
       ),
     quiet: async () => {
       await until(async () => (await packages.query(OPEN)).rowCount === 0, {
-        timeoutMs: 60_000,
         what: 'the end of every publication',
       });
     },

@@ -18,7 +18,7 @@ beforeAll(async () => {
   system = await startSystem();
   author = httpClient(system.baseUrl, system.token);
   anybody = httpClient(system.baseUrl);
-}, 90_000);
+});
 afterAll(() => system?.stop());
 
 async function createdResources(count: number): Promise<Entity[]> {

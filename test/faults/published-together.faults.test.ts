@@ -31,7 +31,7 @@ beforeAll(async () => {
   const { records, packages, files } = system.databaseUrls;
   databases = [records, packages, files].map((connectionString) => new Client({ connectionString }));
   await Promise.all(databases.map((database) => database.connect()));
-}, 90_000);
+});
 afterAll(async () => {
   await Promise.all((databases ?? []).map((database) => database.end()));
   await ledger?.close();
@@ -102,7 +102,7 @@ describe(`a package of ${RESOURCES} with ${WRONG_RESOURCES} wrong ones`, () => {
     );
     expect(new Set(sights)).toEqual(new Set([404]));
     expect((await author.call('POST', link(main, 'publish'))).status).toBe(202);
-  }, 180_000);
+  });
 });
 
 function fieldsOf(issues: readonly { field: string }[]): string[] {
@@ -244,88 +244,84 @@ async function bytesOf({ id }: Entity): Promise<string[]> {
 }
 
 describe('publishing', () => {
-  test.each(Object.entries(VARIANTS))(
-    '%s',
-    async (_, build) => {
-      const { draft, collection, along, untouched, overtaken, managed, versions } = await build();
-      await ledger.quiet();
-      const published = [draft, ...along];
-      const count = async (entities: readonly Entity[]) =>
-        Promise.all(
-          entities.map(async ({ id }) => [await ledger.announcementsOf(id), await ledger.publishersOf(id)]),
-        );
-      const before = {
-        published: await count(published),
-        untouched: await count(untouched),
-        bytes: await Promise.all(untouched.map(bytesOf)),
-      };
-      const wanted = await author.sure<Entity>('GET', `/${collection}/${draft.id}/draft`);
-
-      const answer = await author.call<Entity>('POST', `/${collection}/${draft.id}/draft/actions/publish`);
-      const held = answer.body.relationship?.resources ?? [];
-      const listing = await anonymous.sure<Listing>('GET', `/${collection}/${draft.id}/versions`);
-      const gone = await Promise.all(
-        published.map(({ id }) =>
-          author.call('GET', `/${id === draft.id ? collection : 'records'}/${id}/draft`),
-        ),
+  test.each(Object.entries(VARIANTS))('%s', async (_, build) => {
+    const { draft, collection, along, untouched, overtaken, managed, versions } = await build();
+    await ledger.quiet();
+    const published = [draft, ...along];
+    const count = async (entities: readonly Entity[]) =>
+      Promise.all(
+        entities.map(async ({ id }) => [await ledger.announcementsOf(id), await ledger.publishersOf(id)]),
       );
-      await ledger.quiet();
+    const before = {
+      published: await count(published),
+      untouched: await count(untouched),
+      bytes: await Promise.all(untouched.map(bytesOf)),
+    };
+    const wanted = await author.sure<Entity>('GET', `/${collection}/${draft.id}/draft`);
+
+    const answer = await author.call<Entity>('POST', `/${collection}/${draft.id}/draft/actions/publish`);
+    const held = answer.body.relationship?.resources ?? [];
+    const listing = await anonymous.sure<Listing>('GET', `/${collection}/${draft.id}/versions`);
+    const gone = await Promise.all(
+      published.map(({ id }) =>
+        author.call('GET', `/${id === draft.id ? collection : 'records'}/${id}/draft`),
+      ),
+    );
+    await ledger.quiet();
+    expect({
+      status: answer.status,
+      metadata: answer.body.metadata,
+      held: idsOf(held),
+      drafts: new Set(gone.map(({ status }) => status)),
+      versions: listing.hits.hits.map(({ versions: { index } }) => index),
+      latest: listing.hits.hits.map(({ versions: { is_latest } }) => is_latest),
+      announced: await count(published),
+      notAnnounced: await count(untouched),
+      bytes: await Promise.all(untouched.map(bytesOf)),
+    }).toEqual({
+      status: 202,
+      metadata: wanted.metadata,
+      held: collection === 'packages' ? idsOf([...along, ...untouched]) : [],
+      drafts: new Set([404]),
+      versions,
+      latest: versions.map((index) => index === versions[0]),
+      announced: before.published.map(([announced = 0, publishers = 0]) => [announced + 1, publishers + 1]),
+      notAnnounced: before.untouched,
+      bytes: before.bytes.map(([shown = '', ofDraft], index) => {
+        const isOvertaken = overtaken.some(({ id }) => id === untouched[index]?.id);
+        return [isOvertaken ? shown.replace('"is_latest":true', '"is_latest":false') : shown, ofDraft];
+      }),
+    });
+
+    // Everybody finds it, as it is.
+    const shown = await Promise.all(
+      published.map(({ id }) =>
+        anonymous.sure<Entity>('GET', `/${id === draft.id ? collection : 'records'}/${id}`),
+      ),
+    );
+    await until(
+      async () => {
+        const q = encodeURIComponent(published.map(({ id }) => `id:"${id}"`).join(' OR '));
+        const { hits } = await anonymous.sure<Listing>('GET', `/search?size=1000&q=${q}`);
+        const found = new Map(hits.hits.map(({ id, revision_id }) => [id, revision_id]));
+        return shown.every(({ id, revision_id }) => found.get(id) === revision_id);
+      },
+      { what: 'search to find it all as it is' },
+    );
+    if (collection === 'packages') {
+      const context = await author.sure<Listing>(
+        'GET',
+        `/packages/context/${draft.parent.id}/resources?size=1000`,
+      );
+      const mirrors = await Promise.all(
+        [...along, ...untouched].map(({ id }) => anonymous.sure<Entity>('GET', `/records/${id}`)),
+      );
       expect({
-        status: answer.status,
-        metadata: answer.body.metadata,
-        held: idsOf(held),
-        drafts: new Set(gone.map(({ status }) => status)),
-        versions: listing.hits.hits.map(({ versions: { index } }) => index),
-        latest: listing.hits.hits.map(({ versions: { is_latest } }) => is_latest),
-        announced: await count(published),
-        notAnnounced: await count(untouched),
-        bytes: await Promise.all(untouched.map(bytesOf)),
-      }).toEqual({
-        status: 202,
-        metadata: wanted.metadata,
-        held: collection === 'packages' ? idsOf([...along, ...untouched]) : [],
-        drafts: new Set([404]),
-        versions,
-        latest: versions.map((index) => index === versions[0]),
-        announced: before.published.map(([announced = 0, publishers = 0]) => [announced + 1, publishers + 1]),
-        notAnnounced: before.untouched,
-        bytes: before.bytes.map(([shown = '', ofDraft], index) => {
-          const isOvertaken = overtaken.some(({ id }) => id === untouched[index]?.id);
-          return [isOvertaken ? shown.replace('"is_latest":true', '"is_latest":false') : shown, ofDraft];
-        }),
-      });
-
-      // Everybody finds it, as it is.
-      const shown = await Promise.all(
-        published.map(({ id }) =>
-          anonymous.sure<Entity>('GET', `/${id === draft.id ? collection : 'records'}/${id}`),
+        context: idsOf(context.hits.hits),
+        unrelated: mirrors.filter(
+          ({ relationship }) => !relationship.packages?.some(({ id }) => id === draft.id),
         ),
-      );
-      await until(
-        async () => {
-          const q = encodeURIComponent(published.map(({ id }) => `id:"${id}"`).join(' OR '));
-          const { hits } = await anonymous.sure<Listing>('GET', `/search?size=1000&q=${q}`);
-          const found = new Map(hits.hits.map(({ id, revision_id }) => [id, revision_id]));
-          return shown.every(({ id, revision_id }) => found.get(id) === revision_id);
-        },
-        { timeoutMs: 30_000, what: 'search to find it all as it is' },
-      );
-      if (collection === 'packages') {
-        const context = await author.sure<Listing>(
-          'GET',
-          `/packages/context/${draft.parent.id}/resources?size=1000`,
-        );
-        const mirrors = await Promise.all(
-          [...along, ...untouched].map(({ id }) => anonymous.sure<Entity>('GET', `/records/${id}`)),
-        );
-        expect({
-          context: idsOf(context.hits.hits),
-          unrelated: mirrors.filter(
-            ({ relationship }) => !relationship.packages?.some(({ id }) => id === draft.id),
-          ),
-        }).toEqual({ context: idsOf(managed), unrelated: [] });
-      }
-    },
-    120_000,
-  );
+      }).toEqual({ context: idsOf(managed), unrelated: [] });
+    }
+  });
 });

@@ -50,7 +50,7 @@ beforeAll(async () => {
   const others = [urls.records, urls.packages, urls.files];
   databases = [search, ...others.map((connectionString) => new Client({ connectionString }))];
   await Promise.all(databases.map((database) => database.connect()));
-}, 240_000);
+});
 afterAll(async () => {
   await Promise.all((databases ?? []).map((database) => database.end()));
   await stream?.close();
@@ -138,7 +138,7 @@ describe('every message of a publication comes twice, and later again in reverse
       afterCalls: told,
       afterEvents: told,
     });
-  }, 180_000);
+  });
 
   test('when it is refused: everything stays a draft that can be changed and published', async () => {
     const { main, resources, entities } = await packageWithFile('Refused twice');
@@ -168,5 +168,5 @@ describe('every message of a publication comes twice, and later again in reverse
       sights: sights.map(({ status }) => status),
       announced: await Promise.all(entities.map(({ id }) => ledger.announcementsOf(id))),
     }).toEqual({ sights: entities.map(() => 200), announced: entities.map(() => 1) });
-  }, 180_000);
+  });
 });

@@ -48,7 +48,7 @@ export async function openStream(natsUrl: string): Promise<Stream> {
           }
           return true;
         },
-        { timeoutMs: 60_000, what: 'the consumers' },
+        { what: 'the consumers' },
       );
     },
     close: () => bus.close(),

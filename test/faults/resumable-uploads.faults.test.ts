@@ -18,7 +18,7 @@ import { report } from './report.ts';
 import { scaled, seed } from './scale.ts';
 
 const MIB = 1_048_576;
-const PATIENCE_MS = scaled(150_000, 1_800_000);
+const PATIENCE_MS = scaled(300_000, 1_800_000);
 
 let system: TestSystem;
 let folder: string;
@@ -31,7 +31,7 @@ const random = seededRandom(seed);
 beforeAll(async () => {
   system = await startSystem();
   folder = await mkdtemp(join(tmpdir(), 'uploads-'));
-}, 120_000);
+});
 afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
   await system?.stop();

@@ -220,7 +220,7 @@ export async function compareSearch(world: World, real: RealSystem, caller: Call
     found = body.hits.hits.map(({ id }) => id);
     return JSON.stringify(found.toSorted()) === JSON.stringify(expected.toSorted());
   };
-  await until(isFound, { timeoutMs: 30_000 }).catch(() => undefined);
+  await until(isFound).catch(() => undefined);
   same(found.toSorted(), expected.toSorted(), `${caller}: a search for all that there is`);
 }
 

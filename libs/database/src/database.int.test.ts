@@ -161,7 +161,7 @@ describe('an opened pool', () => {
     const { rows } = await opened.query<{ pid: number }>('select pg_backend_pid() as pid');
     expect(opened.idleCount).toBe(1);
     await quick.$queryRawUnsafe('select pg_terminate_backend($1::int, 5000)', rows[0]?.pid);
-    await until(() => opened.totalCount === 0, { timeoutMs: 20_000 });
+    await until(() => opened.totalCount === 0);
     expect((await opened.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
     await opened.end();
     await pool.end();

@@ -80,7 +80,7 @@ describe('relay', () => {
     await expect(bus.check()).rejects.toThrow('the bus cannot be reached');
 
     await proxy.open();
-    await until(async () => (await unpublished()) === 0, { timeoutMs: 10_000 });
+    await until(async () => (await unpublished()) === 0);
     expect(await streamed()).toEqual(['a@1', 'b@1', 'a@2']);
   });
 
@@ -93,25 +93,23 @@ describe('relay', () => {
       if (n % 20 === 10) await proxy.cut();
       if (n % 20 === 0) await proxy.open();
     }
-    await until(async () => (await unpublished()) === 0, { timeoutMs: 20_000 });
+    await until(async () => (await unpublished()) === 0);
     expect((await streamed()).sort()).toEqual(written.sort());
   });
 
   test('leaves one copy in the stream when it dies between sending and flagging', async () => {
     relayFor('records');
-    await until(async () => (await pool.query('select from outbox_stream')).rowCount === 1, {
-      timeoutMs: 5_000,
-    });
+    await until(async () => (await pool.query('select from outbox_stream')).rowCount === 1);
     // A lock that lets the relay read and not flag.
     const blocker = await session();
     await blocker.query('begin; lock table outbox in share row exclusive mode');
     await blocker.query(`${INSERT_BY_HAND} values (gen_random_uuid(), 'a', 1, '${SAVED}', '', '{}')`);
     await blocker.query('commit; begin; lock table outbox in share row exclusive mode');
-    await until(async () => (await streamed()).length === 1, { timeoutMs: 5_000 });
+    await until(async () => (await streamed()).length === 1);
     for (const pid of await relaySessions()) await pool.query('select pg_terminate_backend($1)', [pid]);
     await blocker.query('commit');
 
-    await until(async () => (await unpublished()) === 0, { timeoutMs: 10_000 });
+    await until(async () => (await unpublished()) === 0);
     expect(await streamed()).toEqual(['a@1']);
   });
 
@@ -121,25 +119,25 @@ describe('relay', () => {
     await appendEvents(executor(slow), [saved('slow', 1)]);
     relayFor('records');
     await write(saved('quick', 1));
-    await until(async () => (await streamed()).length === 1, { timeoutMs: 5_000 });
+    await until(async () => (await streamed()).length === 1);
     await slow.query('commit');
 
-    await until(async () => (await unpublished()) === 0, { timeoutMs: 5_000 });
+    await until(async () => (await unpublished()) === 0);
     expect(await streamed()).toEqual(['quick@1', 'slow@1']);
   });
 
   test('works once for each database: the second stands by and takes over', async () => {
     const first = relayFor('first');
-    await until(async () => (await lockHolders()).length === 1, { timeoutMs: 5_000 });
+    await until(async () => (await lockHolders()).length === 1);
     relayFor('second');
-    await until(async () => (await relaySessions()).length === 2, { timeoutMs: 5_000 });
+    await until(async () => (await relaySessions()).length === 2);
     await write(saved('a', 1));
-    await until(async () => (await unpublished()) === 0, { timeoutMs: 5_000 });
+    await until(async () => (await unpublished()) === 0);
     expect(await lockHolders()).toEqual(['relay first']);
 
     await first.stop();
     await write(saved('a', 2));
-    await until(async () => (await unpublished()) === 0, { timeoutMs: 5_000 });
+    await until(async () => (await unpublished()) === 0);
     expect(await lockHolders()).toEqual(['relay second']);
     expect(await streamed()).toEqual(['a@1', 'a@2']);
   });
@@ -147,12 +145,12 @@ describe('relay', () => {
   test('sends at once when nudged', async () => {
     const relay = relayFor('records');
     await write(saved('a', 1));
-    await until(async () => (await unpublished()) === 0, { timeoutMs: 5_000 });
+    await until(async () => (await unpublished()) === 0);
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     const start = performance.now();
     await write(saved('a', 2));
     relay.nudge();
-    await until(async () => (await unpublished()) === 0, { timeoutMs: 5_000 });
+    await until(async () => (await unpublished()) === 0);
     expect(performance.now() - start).toBeLessThan(300);
   });
 
@@ -167,36 +165,36 @@ describe('relay', () => {
       `insert into inbox (consumer, event_id, seen_at) values ('c', 'old', now() - interval '31 days'), ('c', 'new', now())`,
     );
     relayFor('records');
-    await until(async () => (await pool.query('select 1 from outbox')).rowCount === 1, { timeoutMs: 5_000 });
-    await until(async () => (await pool.query('select 1 from inbox')).rowCount === 1, { timeoutMs: 5_000 });
+    await until(async () => (await pool.query('select 1 from outbox')).rowCount === 1);
+    await until(async () => (await pool.query('select 1 from inbox')).rowCount === 1);
   });
 
   test('sends again what it has sent into a stream that was lost', async () => {
     relayFor('records');
     await write(saved('a', 1), saved('b', 1));
-    await until(async () => (await unpublished()) === 0, { timeoutMs: 5_000 });
+    await until(async () => (await unpublished()) === 0);
     await proxy.cut();
     await loseStream();
     await proxy.open();
-    await until(async () => (await streamed()).length === 2, { timeoutMs: 10_000 });
+    await until(async () => (await streamed()).length === 2);
 
     await loseStream();
     await write(saved('a', 2));
-    await until(async () => (await streamed()).length === 3, { timeoutMs: 10_000 });
+    await until(async () => (await streamed()).length === 3);
     expect((await streamed()).sort()).toEqual(['a@1', 'a@2', 'b@1']);
   });
 
   test('sends nothing again into the stream it knows', async () => {
     const first = relayFor('records');
     await write(saved('a', 1));
-    await until(async () => (await unpublished()) === 0, { timeoutMs: 5_000 });
+    await until(async () => (await unpublished()) === 0);
     await first.stop();
     const before = (await pool.query('select published_at from outbox')).rows;
     relayFor('records');
     await proxy.cut();
     await proxy.open();
     await write(saved('b', 1));
-    await until(async () => (await unpublished()) === 0, { timeoutMs: 5_000 });
+    await until(async () => (await unpublished()) === 0);
     expect((await pool.query('select published_at from outbox order by id limit 1')).rows).toEqual(before);
   });
 
@@ -204,7 +202,7 @@ describe('relay', () => {
     relayFor('records');
     const event = saved('a', 7);
     await write(event);
-    await until(async () => (await unpublished()) === 0, { timeoutMs: 5_000 });
+    await until(async () => (await unpublished()) === 0);
     const { streams } = await jetstreamManager(await bus.whenUp());
     const message = await streams.getMessage(STREAM, { seq: 1 });
     const header = Object.fromEntries(
@@ -255,7 +253,7 @@ describe('consumer', () => {
     consumerFor('c', [SAVED], async (events) => void seen.push(...events));
     const event = saved('a', 3);
     await write(deleted('b', 1), event);
-    await until(async () => seen.length === 1, { timeoutMs: 5_000 });
+    await until(async () => seen.length === 1);
     expect(seen.map(({ time, ...rest }) => ({ ...rest, hasTime: time instanceof Date }))).toEqual([
       {
         id: event.eventId,
@@ -282,7 +280,7 @@ describe('consumer', () => {
       deleted('b', 1),
       newEvent('knowledge.records.record.changed', {}, { aggregateId: 'c', revision: 1 }),
     );
-    await until(async () => seen.length === 2 && (await consumer.pending()) === 0, { timeoutMs: 5_000 });
+    await until(async () => seen.length === 2 && (await consumer.pending()) === 0);
     expect(seen).toEqual(['a@1', 'b@1']);
   });
 
@@ -302,11 +300,9 @@ describe('consumer', () => {
     );
     const bad = saved('bad', 1);
     await write(saved('a', 1), bad, saved('b', 1), saved('c', 1));
-    await until(async () => (await deadLetters()).length === 1 && (await consumer.pending()) === 0, {
-      timeoutMs: 10_000,
-    });
+    await until(async () => (await deadLetters()).length === 1 && (await consumer.pending()) === 0);
     await write(saved('d', 1));
-    await until(async () => done.includes('d@1'), { timeoutMs: 5_000 });
+    await until(async () => done.includes('d@1'));
 
     expect(done).toEqual(['a@1', 'b@1', 'c@1', 'd@1']);
     expect(attempts.filter((names) => names.includes('bad@1') && names.length === 1)).toHaveLength(3);
@@ -340,7 +336,7 @@ describe('consumer', () => {
     connection.publish(SAVED, Buffer.from('naked'));
     await connection.flush();
     await write(saved('a', 1));
-    await until(async () => done.length === 1 && (await consumer.pending()) === 0, { timeoutMs: 5_000 });
+    await until(async () => done.length === 1 && (await consumer.pending()) === 0);
     expect((await deadLetters()).map(({ event_id, deliveries }) => ({ event_id, deliveries }))).toEqual([
       { event_id: 'seq-2', deliveries: 1 },
       { event_id: 'torn', deliveries: 1 },
@@ -363,7 +359,7 @@ describe('consumer', () => {
       { retryDelaysMs: [] },
     );
     await write(saved('a', 1), saved('b', 1));
-    await until(async () => done.length === 2, { timeoutMs: 10_000 });
+    await until(async () => done.length === 2);
     expect({ done, letters: await deadLetters() }).toEqual({ done: ['a@1', 'b@1'], letters: [] });
   });
 
@@ -372,14 +368,14 @@ describe('consumer', () => {
     const first: string[] = [];
     const consumer = consumerFor('c', [SAVED], async (events) => void first.push(...events.map(nameOf)));
     await write(saved('a', 1));
-    await until(async () => first.length === 1 && (await consumer.pending()) === 0, { timeoutMs: 5_000 });
+    await until(async () => first.length === 1 && (await consumer.pending()) === 0);
     await consumer.stop();
     await write(saved('a', 2), saved('a', 3));
-    await until(async () => (await unpublished()) === 0, { timeoutMs: 5_000 });
+    await until(async () => (await unpublished()) === 0);
 
     const second: string[] = [];
     const again = consumerFor('c', [SAVED], async (events) => void second.push(...events.map(nameOf)));
-    await until(async () => (await again.pending()) === 0, { timeoutMs: 5_000 });
+    await until(async () => (await again.pending()) === 0);
     expect({ first, second }).toEqual({ first: ['a@1'], second: ['a@2', 'a@3'] });
   });
 
@@ -400,14 +396,14 @@ describe('consumer', () => {
       { maxBatch: 1 },
     );
     await write(saved('a', 1), saved('b', 1), saved('c', 1));
-    await until(async () => started.length === 1, { timeoutMs: 5_000 });
+    await until(async () => started.length === 1);
     const stopped = first.stop();
     letGo?.();
     await stopped;
 
     const second: string[] = [];
     const again = consumerFor('c', [SAVED], async (events) => void second.push(...events.map(nameOf)));
-    await until(async () => (await again.pending()) === 0, { timeoutMs: 15_000 });
+    await until(async () => (await again.pending()) === 0);
     expect({ started, second: [...new Set(second)].sort() }).toEqual({
       started: ['a@1'],
       second: ['b@1', 'c@1'],
@@ -423,7 +419,7 @@ describe('consumer', () => {
       if (n % 10 === 5) await proxy.cut();
       if (n % 10 === 0) await proxy.open();
     }
-    await until(async () => seen.size === 30, { timeoutMs: 25_000 });
+    await until(async () => seen.size === 30);
   });
 
   test('comes back when the stream is lost', async () => {
@@ -431,11 +427,11 @@ describe('consumer', () => {
     const seen: string[] = [];
     consumerFor('c', [SAVED], async (events) => void seen.push(...events.map(nameOf)));
     await write(saved('a', 1));
-    await until(async () => seen.length === 1, { timeoutMs: 5_000 });
+    await until(async () => seen.length === 1);
     const { streams } = await jetstreamManager(await bus.whenUp());
     await streams.delete(STREAM);
     await write(saved('a', 2));
-    await until(async () => seen.includes('a@2'), { timeoutMs: 15_000 });
+    await until(async () => seen.includes('a@2'));
   });
 
   test('shares the work with a second one of the same name', async () => {
@@ -446,7 +442,7 @@ describe('consumer', () => {
     consumerFor('c', [SAVED], handle);
     const events = Array.from({ length: 500 }, (_, n) => saved('a', n));
     await write(...events);
-    await until(async () => seen.length >= 500 && (await consumer.pending()) === 0, { timeoutMs: 10_000 });
+    await until(async () => seen.length >= 500 && (await consumer.pending()) === 0);
     expect(seen.toSorted()).toEqual(events.map(({ revision }) => `a@${revision}`).sort());
   });
 });
@@ -483,7 +479,7 @@ describe('who waits for what was written', () => {
 
   test('hears of what the relay of another process has sent', async () => {
     relayFor('first');
-    await until(async () => (await lockHolders()).length === 1, { timeoutMs: 5_000 });
+    await until(async () => (await lockHolders()).length === 1);
     const standingBy = relayFor('second');
     await write(saved('a', 1));
     expect(await sent(standingBy)).toBe(true);
@@ -548,7 +544,7 @@ describe('who waits for what was written', () => {
     const handle = async (events: ReceivedEvent<typeof SAVED>[]) => void batches.push(events.map(nameOf));
     const consumer = consumerFor('c', [SAVED], handle, { batchEveryMs: 60_000 });
     await write(saved('a', 1));
-    await until(() => batches.length === 1, { timeoutMs: 10_000 });
+    await until(() => batches.length === 1);
     for (let n = 2; n <= 4; n += 1) {
       await write(saved('a', n));
       expect(await sent(relay)).toBe(true);

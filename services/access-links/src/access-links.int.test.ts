@@ -210,9 +210,6 @@ describe('access links', () => {
     expect(JSON.stringify(told)).not.toContain(token.slice(-43));
     await until(
       async () => (await pool.query('select 1 from outbox where published_at is null')).rowCount === 0,
-      {
-        timeoutMs: 10_000,
-      },
     );
   });
 

@@ -58,7 +58,7 @@ describe('the records service', () => {
       database: { $executeRawUnsafe: async () => 0 },
       logger,
     });
-    await until(() => heard.length > 0, { timeoutMs: 10_000 });
+    await until(() => heard.length > 0);
     expect(heard.map(({ payload }) => payload)).toEqual([
       { id: document?.id, parentId: document?.parentId, revision: '1' },
     ]);

@@ -37,7 +37,7 @@ export function httpClient(baseUrl: string, token?: string): HttpClient {
       },
       ...(content === undefined ? {} : { body: content }),
       redirect: 'manual',
-      signal: AbortSignal.timeout(sent.timeoutMs ?? 15_000),
+      signal: AbortSignal.timeout(sent.timeoutMs ?? 60_000),
     });
     const bytes = Buffer.from(await answer.arrayBuffer());
     const text = bytes.toString('utf8');

@@ -7,7 +7,7 @@ const PASSING = new Set([409, 429, 503]);
 export interface PersistentClient {
   /**
    * Sends again until there is an answer that will not change by itself: a success, or a refusal for good.
-   * @throws Error when there is none in time, after 30 s unless told
+   * @throws Error when there is none in time, after two minutes unless told
    */
   insist<Body = unknown>(method: string, target: string, sent?: Sent): Promise<Answer<Body>>;
   /** Answers that were neither success nor refusal nor "come back later". */
@@ -15,7 +15,7 @@ export interface PersistentClient {
 }
 
 /** A client as every one should be: it repeats what was not answered. */
-export function persistentClient(client: HttpClient, timeoutMs = 30_000): PersistentClient {
+export function persistentClient(client: HttpClient, timeoutMs = 120_000): PersistentClient {
   const broken: string[] = [];
   return {
     broken,

@@ -96,7 +96,7 @@ export function databasesOf({ databaseUrls }: TestSystem): Databases {
         left = await underWay();
         return left.length === 0;
       };
-      await until(isQuiet, { timeoutMs: 60_000, everyMs: 200 }).catch((cause: unknown) => {
+      await until(isQuiet, { everyMs: 200 }).catch((cause: unknown) => {
         throw new Error(`not at rest: ${left.slice(0, 10).join('; ')}`, { cause });
       });
     },

@@ -36,7 +36,7 @@ export async function sweepUp(system: TestSystem, databases: Databases): Promise
     );
     return drift.length === 0;
   };
-  await until(isSwept, { timeoutMs: 30_000 }).catch((cause: unknown) => {
+  await until(isSwept).catch((cause: unknown) => {
     throw new Error(`bytes and rows differ: ${drift.join(', ')}`, { cause });
   });
 }

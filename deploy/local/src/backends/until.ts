@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /**
  * Asks again and again until the answer is truthy, and resolves with it.
  * A question that throws counts as "not yet"; its last error is the cause of the time-out.
- * @throws Error after `timeoutMs` (milliseconds; 10 s by default).
+ * @throws Error after `timeoutMs` (milliseconds; a minute by default).
  */
 export async function until<T>(
   question: () => T | Promise<T>,
-  { timeoutMs = 10_000, everyMs = 25, what = 'the condition' } = {},
+  { timeoutMs = 60_000, everyMs = 25, what = 'the condition' } = {},
 ): Promise<NonNullable<T>> {
   const deadline = Date.now() + timeoutMs;
   let cause: unknown;

@@ -321,7 +321,7 @@ describe('content', () => {
       `PUT ${DRAFT}/a/content HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ${token}\r\nContent-Length: 100\r\n\r\nabc`,
     );
     setTimeout(() => socket.destroy(), 200);
-    await until(async () => outcome !== '', { timeoutMs: 5_000 });
+    await until(async () => outcome !== '');
     expect(outcome).toBe('broken');
   });
 
@@ -335,7 +335,7 @@ describe('content', () => {
           'content-type': 'text/plain; charset=utf-8',
           'content-range': 'bytes 0-4/11',
           'content-length': 5,
-          'content-md5': 'x',
+          'repr-digest': 'x',
           etag: '"md5:x"',
           'content-security-policy': "default-src 'none'; sandbox",
         })
@@ -348,7 +348,7 @@ describe('content', () => {
       'content-type',
       'content-range',
       'content-length',
-      'content-md5',
+      'repr-digest',
       'etag',
       'content-security-policy',
     ];
@@ -413,7 +413,7 @@ describe('content', () => {
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect([written === heldAt, written < 50_000_000]).toEqual([true, true]);
     socket.destroy();
-    await until(async () => !isOpen, { timeoutMs: 5_000 });
+    await until(async () => !isOpen);
   });
 
   test('is unavailable while the files service is', async () => {

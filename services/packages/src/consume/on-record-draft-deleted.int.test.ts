@@ -39,7 +39,7 @@ test('a resource that is gone leaves the drafts that hold it; one with a publish
   await appendEvents(database, [deleted('edited', true), deleted('gone', false)]);
   relay.nudge();
   const held = async () => (await service.packages.listResources({ packageId: id }, OWNER)).ids;
-  await until(async () => (await held()).length === 2, { timeoutMs: 10_000 });
+  await until(async () => (await held()).length === 2);
   expect(await held()).toEqual(['kept', 'edited']);
 
   await relay.stop();

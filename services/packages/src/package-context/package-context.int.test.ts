@@ -169,14 +169,14 @@ describe('a package that becomes restricted', () => {
     expect(await failure(put(id, 'restricted'))).toMatchObject({ kind: 'unavailable' });
     isAway = false;
     const closed = { packageParentId: parentId, ids: ['r1'], access };
-    await until(() => fixture.peers.restricted.length > 0, { timeoutMs: 20_000 });
+    await until(() => fixture.peers.restricted.length > 0);
     expect(fixture.peers.restricted[0]).toEqual(closed);
   });
 
   test('says so again by event, with the same change number', async () => {
     const { id } = await aPackageWith(fixture, service, ['r1']);
     await put(id, 'restricted');
-    await until(() => fixture.peers.restricted.length >= 2, { timeoutMs: 10_000 });
+    await until(() => fixture.peers.restricted.length >= 2);
     const revisions = fixture.peers.mirrored
       .filter(({ packageId }) => packageId === id)
       .slice(1)

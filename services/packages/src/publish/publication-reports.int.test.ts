@@ -113,7 +113,7 @@ test('one that a participant has not heard of says whom it waits for, and is fou
   }).toEqual({ committed: [id], preparing: [], either: [id], old: [], first: [id], hasMore: true });
 
   fixture.peers.reset();
-  await until(async () => (await of(id))?.state === 'DONE', { timeoutMs: 20_000 });
+  await until(async () => (await of(id))?.state === 'DONE');
 });
 
 describe('refuses', () => {

@@ -47,7 +47,7 @@ async function failure(work: Promise<unknown>): Promise<object> {
 async function settled(entityId: string): Promise<object> {
   const row = () =>
     fixture.database.publication.findFirstOrThrow({ where: { entityId }, orderBy: { createdAt: 'desc' } });
-  await until(async () => ['DONE', 'ABORT_DONE'].includes((await row()).state), { timeoutMs: 10_000 });
+  await until(async () => ['DONE', 'ABORT_DONE'].includes((await row()).state));
   const { state, publishedIds, applied } = await row();
   return { state, publishedIds, applied };
 }
@@ -249,7 +249,7 @@ describe('publishing a package', () => {
       return { isPrepared: true, stagedIds: ids };
     };
     const publishing = publishPackage(id);
-    await until(() => fixture.peers.prepared.length === 1, { timeoutMs: 5_000 });
+    await until(() => fixture.peers.prepared.length === 1);
     const locked = {
       kind: 'conflict',
       message: 'The draft is being published.',

@@ -45,7 +45,7 @@ const lastOf = (entityId: string) =>
   fixture.database.publication.findFirstOrThrow({ where: { entityId }, orderBy: { createdAt: 'desc' } });
 
 async function reaches(entityId: string, state: string): Promise<void> {
-  await until(async () => (await lastOf(entityId)).state === state, { timeoutMs: 10_000 });
+  await until(async () => (await lastOf(entityId)).state === state);
 }
 
 async function decisionOf(publicationId: string, replica: Replica): Promise<unknown> {
@@ -128,9 +128,7 @@ describe('a coordinator that starts', () => {
     fixture.peers.say.seal = () => promise;
     const replica = await start({ leaseMs: 500, reachMs: 1_000, deadlineMs: 600_000, scanEveryMs: 50 });
     const answer = publishPackage(id, replica, 60_000).catch(({ kind }) => kind);
-    await until(async () => ['ABORTED', 'ABORT_DONE'].includes((await lastOf(id)).state), {
-      timeoutMs: 30_000,
-    });
+    await until(async () => ['ABORTED', 'ABORT_DONE'].includes((await lastOf(id)).state));
     resolve({ isSealed: true });
     expect(await answer).toBe('unavailable');
     await reaches(id, 'ABORT_DONE');
@@ -156,9 +154,7 @@ describe('a coordinator that starts', () => {
       throw LOST;
     };
     const { publicationId } = await publishPackage(id, editor);
-    await until(async () => fixture.peers.bucketsDecided.length > 0 && fixture.peers.decided.length > 0, {
-      timeoutMs: 5_000,
-    });
+    await until(async () => fixture.peers.bucketsDecided.length > 0 && fixture.peers.decided.length > 0);
     fixture.peers.reset();
     await start();
     await reaches(id, 'DONE');
@@ -195,7 +191,7 @@ describe('an owner that pauses', () => {
     };
     const paused = await start({ leaseMs: 500, scanEveryMs: 60_000, reachMs: 10_000 });
     const answer = publishPackage(id, paused);
-    await until(() => votes === 1, { timeoutMs: 5_000 });
+    await until(() => votes === 1);
     await start({ leaseMs: 500 });
     await reaches(id, 'DONE');
     gate.resolve();
@@ -216,7 +212,7 @@ describe('an owner that pauses', () => {
     };
     const paused = await start({ leaseMs: 500, deadlineMs: 1_000, scanEveryMs: 60_000, reachMs: 10_000 });
     const answer = publishPackage(id, paused).catch((thrown: unknown) => ServiceError.from(thrown).kind);
-    await until(() => fixture.peers.prepared.length === 1, { timeoutMs: 5_000 });
+    await until(() => fixture.peers.prepared.length === 1);
     const { id: publicationId } = await lastOf(id);
     expect(await decisionOf(publicationId, editor)).toBe('DECISION_UNDECIDED');
     await new Promise((resolve) => setTimeout(resolve, 1_100));
