@@ -3,7 +3,7 @@ import type { FileContent } from '../file-entry.ts';
 import { isSaved, servedType } from './media-type.ts';
 
 /** What a browser must not do with a file, whatever is in it. */
-const SAFETY = {
+export const SAFETY = {
   'content-security-policy': "default-src 'none'; sandbox",
   'x-content-type-options': 'nosniff',
   'x-download-options': 'noopen',
@@ -16,16 +16,19 @@ export function entityTag({ md5 }: FileContent): string {
   return `"md5:${md5}"`;
 }
 
-/** The headers of a download (REST document, 4.8), but those that depend on the range asked for. */
+/** What a download tells of its file in every part of it (REST document, 4.8). */
 export function contentHeaders(key: string, content: FileContent): Record<string, string> {
-  const type = servedType(content.mimetype, key);
+  const isShown = !isSaved(servedType(content.mimetype, key));
   return {
-    'accept-ranges': 'bytes',
-    'content-disposition': isSaved(type) ? create(key) : 'inline',
-    'content-md5': content.md5,
-    'content-type': type,
-    etag: entityTag(content),
-    'last-modified': content.storedAt.toUTCString(),
-    ...SAFETY,
+    'content-disposition': isShown ? 'inline' : create(key),
+    'repr-digest': reprDigest(content),
   };
+}
+
+/**
+ * Of the whole file, also beside a part of it (RFC 9530, 3). The registry has md5 as deprecated, which by section 5 of
+ * the RFC may still be used against corruption, though not against an adversary.
+ */
+function reprDigest({ md5 }: FileContent): string {
+  return `md5=:${Buffer.from(md5, 'hex').toString('base64')}:`;
 }

@@ -50,18 +50,8 @@ describe('a file on its way out', () => {
       'attachment; filename="??"; filename*=UTF-8\'\'%F0%9F%98%80',
     ]);
     expect(contentHeaders('map.txt', { ...content, mimetype: 'text/plain' })).toEqual({
-      'accept-ranges': 'bytes',
       'content-disposition': 'inline',
-      'content-md5': '9dd4e461268c8034f5c8564e155c67a6',
-      'content-security-policy': "default-src 'none'; sandbox",
-      'content-type': TEXT,
-      etag: '"md5:9dd4e461268c8034f5c8564e155c67a6"',
-      'last-modified': 'Sat, 21 Nov 2026 06:54:45 GMT',
-      'x-content-type-options': 'nosniff',
-      'x-download-options': 'noopen',
-      'x-frame-options': 'SAMEORIGIN',
-      'x-permitted-cross-domain-policies': 'none',
-      'x-xss-protection': '1; mode=block',
+      'repr-digest': 'md5=:ndTkYSaMgDT1yFZOFVxnpg==:',
     });
   });
 });

@@ -18,6 +18,11 @@ describe('a conditional read', () => {
     [{ 'if-modified-since': later }, 'unchanged'],
     [{ 'if-modified-since': earlier }, 'passed'],
     [{ 'if-modified-since': 'yesterday' }, 'passed'],
+    [{ 'if-modified-since': '2030-01-01' }, 'passed'],
+    [{ 'if-modified-since': 'Saturday, 21-Nov-26 06:54:45 GMT' }, 'unchanged'],
+    [{ 'if-none-match': 'md5:aa' }, 'unchanged'],
+    [{ 'if-none-match': '' }, 'passed'],
+    [{ 'if-none-match': '"md5:aa"', 'cache-control': 'no-cache' }, 'unchanged'],
     [{ 'if-none-match': '"md5:bb"', 'if-modified-since': later }, 'passed'],
     [{ 'if-match': '"md5:aa"' }, 'passed'],
     [{ 'if-match': 'md5:aa' }, 'passed'],
@@ -28,14 +33,29 @@ describe('a conditional read', () => {
     [{ 'if-unmodified-since': same }, 'passed'],
     [{ 'if-unmodified-since': earlier }, 'failed'],
     [{ 'if-unmodified-since': 'yesterday' }, 'passed'],
+    [{ 'if-unmodified-since': '2000-01-01' }, 'passed'],
+    [{ 'if-unmodified-since': same, 'if-none-match': '"md5:aa"' }, 'unchanged'],
+    [{ 'if-unmodified-since': earlier, 'if-none-match': '"md5:aa"' }, 'failed'],
     [{ 'if-match': '"md5:aa"', 'if-unmodified-since': earlier }, 'passed'],
   ])('with %j is %s', (headers, expected) => {
     expect(precondition(headers, now)).toBe(expected);
   });
 
   test.each([
+    [{ 'if-modified-since': later }, 'passed'],
+    [{ 'if-unmodified-since': earlier }, 'passed'],
+    [{ 'if-none-match': '"md5:aa"' }, 'unchanged'],
+  ])('of what has no date, with %j, is %s', (headers, expected) => {
+    expect(precondition(headers, { ...now, lastModified: undefined })).toBe(expected);
+  });
+
+  test.each([
     [undefined, true],
     ['"md5:aa"', true],
+    ['md5:aa', false],
+    ['*', false],
+    ['"md5:bb", "md5:aa"', false],
+    ['Saturday, 21-Nov-26 06:54:45 GMT', false],
     ['W/"md5:aa"', false],
     ['"md5:bb"', false],
     [same, true],

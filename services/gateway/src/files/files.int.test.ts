@@ -306,6 +306,7 @@ describe('content', () => {
   test('whose sender goes away does not arrive whole', async () => {
     let outcome = '';
     gateway.script.content = (request) => {
+      outcome = 'begun';
       text(request).then(
         () => {
           outcome = 'whole';

@@ -1,0 +1,120 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { ServiceError } from '@kr/service-error';
+import type { ByteRange } from '../blob/blob-store.ts';
+import { byteRanges, type Parts } from './byte-ranges.ts';
+import { sendError } from './content-error.ts';
+import { multipart } from './multipart.ts';
+import { isRangeValid, precondition } from './precondition.ts';
+import type { Representation } from './representation.ts';
+
+export interface ServeRepresentationDeps {
+  newId: () => string;
+  /** Milliseconds a reader may take nothing before the connection is ended. */
+  idleMs: number;
+}
+
+/**
+ * Answers a GET or HEAD with a representation, with conditions and byte ranges (RFC 9110, 13 and 14). A failure after
+ * the head of the answer is thrown like any other, and is to end the connection.
+ *
+ * @throws ServiceError `precondition_failed`
+ */
+export async function serveRepresentation(
+  { newId, idleMs }: ServeRepresentationDeps,
+  request: IncomingMessage,
+  response: ServerResponse,
+  representation: Representation,
+): Promise<void> {
+  const { sizeBytes, safety } = representation;
+  const condition = precondition(request.headers, representation);
+  if (condition === 'failed') throw new ServiceError('precondition_failed', 'The file has another version.');
+  if (condition === 'unchanged') {
+    // What it is of stays as the client has it; what this connection says of other answers must not replace that.
+    response.writeHead(304, { ...validatorHeaders(representation), ...safety }).end();
+    return;
+  }
+  const verdict = byteRanges(rangeHeader(request, representation), sizeBytes);
+  if (verdict === 'unsatisfiable') {
+    response.setHeader('accept-ranges', 'bytes');
+    response.setHeader('content-range', `bytes */${sizeBytes}`);
+    sendError(response, 416, 'The range lies outside the file.');
+    return;
+  }
+  if (request.method === 'HEAD') return void response.writeHead(200, wholeHeaders(representation)).end();
+  response.setTimeout(idleMs, () => response.destroy());
+  if (verdict === 'whole') await sendWhole(response, representation);
+  else if (verdict.length > 1) await sendParts(response, representation, verdict, newId());
+  else await sendPart(response, representation, verdict[0]);
+}
+
+/** A range is defined for GET only. */
+function rangeHeader(request: IncomingMessage, representation: Representation): string | undefined {
+  const ifRange = request.headers['if-range']?.toString();
+  const isRanged = request.method === 'GET' && isRangeValid(ifRange, representation);
+  return isRanged ? request.headers.range : undefined;
+}
+
+function validatorHeaders({ etag, lastModified }: Representation): Record<string, string> {
+  return { etag, ...(lastModified === undefined ? {} : { 'last-modified': lastModified.toUTCString() }) };
+}
+
+function partHeaders(representation: Representation): Record<string, string> {
+  const { headers, safety } = representation;
+  return { 'accept-ranges': 'bytes', ...validatorHeaders(representation), ...headers, ...safety };
+}
+
+function wholeHeaders(representation: Representation): Record<string, string | number> {
+  const { type, sizeBytes } = representation;
+  return {
+    ...partHeaders(representation),
+    ...representation.wholeHeaders,
+    'content-type': type,
+    'content-length': sizeBytes,
+  };
+}
+
+async function sendWhole(response: ServerResponse, representation: Representation): Promise<void> {
+  const bytes = await representation.open({ start: 0, end: representation.sizeBytes - 1 });
+  response.writeHead(200, wholeHeaders(representation));
+  await pipeline(bytes, response);
+}
+
+async function sendPart(
+  response: ServerResponse,
+  representation: Representation,
+  part: ByteRange,
+): Promise<void> {
+  const bytes = await representation.open(part);
+  response.writeHead(206, {
+    ...partHeaders(representation),
+    'content-type': representation.type,
+    'content-length': part.end - part.start + 1,
+    'content-range': `bytes ${part.start}-${part.end}/${representation.sizeBytes}`,
+  });
+  await pipeline(bytes, response);
+}
+
+async function sendParts(
+  response: ServerResponse,
+  representation: Representation,
+  parts: Parts,
+  boundary: string,
+): Promise<void> {
+  const { type, sizeBytes, heads, tail } = multipart(parts, { boundary, ...representation });
+  const first = await representation.open(parts[0]);
+  response.writeHead(206, {
+    ...partHeaders(representation),
+    'content-type': type,
+    'content-length': sizeBytes,
+  });
+  async function* message() {
+    for (const [index, part] of parts.entries()) {
+      yield heads[index];
+      yield* index === 0 ? first : await representation.open(part);
+    }
+    yield tail;
+  }
+  // It is not read, and so not closed, where the reader has gone already.
+  await pipeline(message, response).finally(() => first.destroy());
+}
