@@ -321,8 +321,9 @@ describe('content', () => {
     socket.write(
       `PUT ${DRAFT}/a/content HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ${token}\r\nContent-Length: 100\r\n\r\nabc`,
     );
-    setTimeout(() => socket.destroy(), 200);
-    await until(async () => outcome !== '');
+    await until(async () => outcome === 'begun');
+    socket.destroy();
+    await until(async () => outcome !== 'begun');
     expect(outcome).toBe('broken');
   });
 
