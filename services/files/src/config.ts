@@ -1,4 +1,5 @@
 import { type Environment, EnvReader } from '@kr/service-config';
+import type { StoreSettings } from './blob/open-blob-store.ts';
 
 export interface FilesConfig {
   databaseUrl: URL;
@@ -17,8 +18,9 @@ export interface FilesConfig {
   /** Whom to ask about publications. */
   packagesAddress: string;
   packagesKey: string;
-  /** The folder of the stored bytes; one file system. */
-  storageDir: string;
+  store: StoreSettings;
+  /** Whether the sha256 of files is computed beside their md5. */
+  sha256: boolean;
   limits: {
     maxFilesPerEntity: number;
     maxFileBytes: number;
@@ -48,7 +50,8 @@ export function readConfig(env: Environment): FilesConfig {
     ticketKey: read.secret('FILES_TICKET_KEY'),
     packagesAddress: read.string('PACKAGES_ADDRESS'),
     packagesKey: read.secret('PACKAGES_KEY'),
-    storageDir: read.string('STORAGE_DIR'),
+    store: readStore(read, env),
+    sha256: read.choice('FILES_SHA256', ['on', 'off'], 'on') === 'on',
     limits: {
       maxFilesPerEntity: read.integer('MAX_FILES_PER_ENTITY', { fallback: 1_000, min: 1, max: 100_000 }),
       maxFileBytes: read.integer('MAX_FILE_BYTES', {
@@ -72,4 +75,26 @@ export function readConfig(env: Environment): FilesConfig {
   };
   read.done();
   return config;
+}
+
+function readStore(read: EnvReader, env: Environment): StoreSettings {
+  const kind = read.choice('FILES_STORE', ['filesystem', 's3'], 'filesystem');
+  if (kind === 'filesystem') return { kind, folder: read.string('STORAGE_DIR') };
+  const isSet = (name: string) => (env[name] ?? '') !== '';
+  const hasEndpoint = isSet('S3_ENDPOINT');
+  const hasCredentials = isSet('S3_ACCESS_KEY_ID') || isSet('S3_SECRET_ACCESS_KEY');
+  return {
+    kind,
+    endpoint: hasEndpoint ? read.url('S3_ENDPOINT') : undefined,
+    region: read.string('S3_REGION', 'us-east-1'),
+    bucket: read.string('S3_BUCKET'),
+    isPathStyle: read.boolean('S3_PATH_STYLE', hasEndpoint),
+    credentials: hasCredentials
+      ? {
+          accessKeyId: read.string('S3_ACCESS_KEY_ID'),
+          secretAccessKey: read.string('S3_SECRET_ACCESS_KEY'),
+        }
+      : undefined,
+    idleMs: read.integer('S3_IDLE_MS', { fallback: 60_000, min: 100, max: 600_000 }),
+  };
 }

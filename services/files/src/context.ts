@@ -6,7 +6,8 @@ import { around } from '@kr/failpoint';
 import { createClient } from '@kr/rpc';
 import type { Logger } from '@kr/telemetry';
 import type { BlobStore } from './blob/blob-store.ts';
-import { filesystemBlobStore } from './blob/filesystem-blob-store.ts';
+import { contentHashes, type NewContentHash } from './blob/content-hash.ts';
+import { openBlobStore } from './blob/open-blob-store.ts';
 import { failingSeals } from './buckets/failing-seals.ts';
 import type { SealStore } from './buckets/seal-store.ts';
 import { type SettlePublications, settlePublications } from './buckets/settle-publications.ts';
@@ -24,6 +25,7 @@ export interface FilesContext {
   /** The same, for publications. */
   publicationSeals: SealStore<Sql>;
   blobs: BlobStore;
+  newHash: NewContentHash;
   bus: BusConnection;
   openTicket: OpenTicket;
   settle: SettlePublications;
@@ -44,7 +46,8 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
   const now = () => new Date();
   const newId = () => randomUUID();
   const { limits } = config;
-  const blobs = await filesystemBlobStore(config.storageDir);
+  const newHash = contentHashes({ sha256: config.sha256 });
+  const blobs = await openBlobStore(config.store, { newHash, logger });
   const { database, quick } = openDatabases(config.databaseUrl);
   await database.$connect();
   const publicationSeals = failingSeals(sqlSealStore<Sql>(quick));
@@ -65,6 +68,7 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
     seals: sqlSealStore<Tx>(database),
     publicationSeals,
     blobs: { ...blobs, write: around('files.write', blobs.write) },
+    newHash,
     bus,
     openTicket: ticketOpener(config.ticketKey, now),
     settle: settlePublications({ seals: publicationSeals, publications, now, newId, logger }),

@@ -19,6 +19,8 @@ export interface FileContent {
   sizeBytes: number;
   /** 32 hexadecimal digits. */
   md5: string;
+  /** 64 hexadecimal digits; null where it was not computed when the bytes came. */
+  sha256: string | null;
   mimetype: string;
   /** When the bytes were stored. */
   storedAt: Date;

@@ -15,6 +15,7 @@ import {
   KEYS,
   PACKAGES,
   refusalOf,
+  STORE_DEPS,
   startFilesUnderTest,
 } from './testing/files-under-test.ts';
 
@@ -146,7 +147,7 @@ describe('a process that is killed', () => {
         FILES_TICKET_KEY: KEYS.tickets,
         PACKAGES_ADDRESS: config.packagesAddress,
         PACKAGES_KEY: KEYS.packages,
-        STORAGE_DIR: config.storageDir,
+        STORAGE_DIR: files.storageDir,
       },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -182,7 +183,7 @@ describe('a process that is killed', () => {
     expect((await files.sql.query('select count(*)::int as n from object')).rows).toEqual([{ n: 0 }]);
     expect((await files.storedFiles()).objects).toHaveLength(1);
     const database = openDatabase(files.config.databaseUrl);
-    const blobs = await filesystemBlobStore(files.config.storageDir);
+    const blobs = await filesystemBlobStore(files.storageDir, STORE_DEPS);
     await sweepOrphans({
       database,
       blobs,
@@ -210,7 +211,7 @@ describe('a process that is killed', () => {
     await until(async () => (await files.storedFiles()).tmp.length === 1);
     child?.kill('SIGKILL');
     await expect(upload).rejects.toThrow();
-    const blobs = await filesystemBlobStore(files.config.storageDir);
+    const blobs = await filesystemBlobStore(files.storageDir, STORE_DEPS);
     expect(await blobs.removeUnfinished(new Date(Date.now() + 1_000))).toBe(1);
     expect((await files.list('killed-0002')).map(({ isCompleted }) => isCompleted)).toEqual([false]);
   });

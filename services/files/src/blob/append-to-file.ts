@@ -1,5 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { Appended, AppendOptions } from './blob-store.ts';
+import { untilBroken } from './until-broken.ts';
 
 /** What is gathered for one write. */
 const BATCH = { bytes: 1_048_576, chunks: 1_000 };
@@ -35,10 +36,10 @@ export async function appendToFile(
   };
 
   let brokenBy: unknown;
-  const untilBroken = whole(source, (error) => {
+  const whole = untilBroken(source, (error) => {
     brokenBy = error;
   });
-  for await (const chunk of untilBroken) {
+  for await (const chunk of whole) {
     batch.push(chunk);
     batchBytes += chunk.length;
     if (batchBytes >= BATCH.bytes || batch.length >= BATCH.chunks) await write();
@@ -48,18 +49,6 @@ export async function appendToFile(
   }
   await makeDurable();
   return { totalBytes, brokenBy };
-}
-
-/** What comes until the source ends or breaks. */
-async function* whole(
-  source: AsyncIterable<Uint8Array>,
-  onBroken: (error: unknown) => void,
-): AsyncGenerator<Uint8Array> {
-  try {
-    yield* source;
-  } catch (error) {
-    onBroken(error);
-  }
 }
 
 async function writeAll(file: FileHandle, chunks: Uint8Array[], position: number): Promise<void> {

@@ -15,6 +15,7 @@ async function* failing(...parts: string[]) {
 }
 
 const PART: Omit<AppendOptions, 'from'> = {
+  maxBytes: 1_000_000_000,
   durableEvery: Number.POSITIVE_INFINITY,
   onDurable: async () => {},
   beforeWrite: () => {},
@@ -33,11 +34,15 @@ const idsIn = (store: BlobStore): Promise<string[]> => idsOf(store.list());
 /** Every backend's test file calls this with a way to make a fresh, empty store. */
 export function describeBlobStore(backend: string, makeStore: () => Promise<BlobStore>): void {
   describe(`${backend} blob store`, () => {
-    test('gives back what was written, with its size and md5', async () => {
+    test('gives back what was written, with its size and digests', async () => {
       const store = await makeStore();
       const id = randomUUID();
       const stored = await store.write(id, chunks('hello ', 'world\n'), ROOMY);
-      expect(stored).toEqual({ sizeBytes: 12, md5: '6f5902ac237024bdd0c176cb93063dc4' });
+      expect(stored).toEqual({
+        sizeBytes: 12,
+        md5: '6f5902ac237024bdd0c176cb93063dc4',
+        sha256: 'a948904f2f0f479b8f8197694b30184b0d2ed1c1cd2a1ec0fb85d299a192a447',
+      });
       const blob = await store.open(id);
       expect({ size: blob.sizeBytes, text: await text(blob.stream()) }).toEqual({
         size: 12,
@@ -51,6 +56,7 @@ export function describeBlobStore(backend: string, makeStore: () => Promise<Blob
       expect(await store.write(id, chunks(), ROOMY)).toEqual({
         sizeBytes: 0,
         md5: 'd41d8cd98f00b204e9800998ecf8427e',
+        sha256: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
       });
       const blob = await store.open(id);
       expect(await text(blob.stream())).toBe('');
@@ -61,7 +67,7 @@ export function describeBlobStore(backend: string, makeStore: () => Promise<Blob
       const id = randomUUID();
       const parts = Array.from({ length: 100 }, () => randomBytes(99_991));
       const md5 = createHash('md5').update(Buffer.concat(parts)).digest('hex');
-      expect(await store.write(id, chunks(...parts), ROOMY)).toEqual({ sizeBytes: 9_999_100, md5 });
+      expect(await store.write(id, chunks(...parts), ROOMY)).toMatchObject({ sizeBytes: 9_999_100, md5 });
       const read = createHash('md5');
       const blob = await store.open(id);
       for await (const chunk of blob.stream()) read.update(chunk);

@@ -1,10 +1,9 @@
 import type { Readable } from 'node:stream';
+import type { Digests } from './content-hash.ts';
 
 /** What was counted and hashed while bytes were stored. */
-export interface StoredBytes {
+export interface StoredBytes extends Digests {
   sizeBytes: number;
-  /** 32 hexadecimal digits. */
-  md5: string;
 }
 
 /** First and last byte, both included. */
@@ -28,8 +27,17 @@ export interface ListedBlob {
   storedAt: Date;
 }
 
+/** How an object is written at once. */
+export interface WriteOptions {
+  maxBytes: number;
+  /** How many are expected, where the sender has said. */
+  expectedBytes?: number | undefined;
+}
+
 /** How bytes are added to an object that comes in parts. */
 export interface AppendOptions {
+  /** The most that the whole may have; it does not change while the object is incomplete. */
+  maxBytes: number;
   /** How many bytes it has; whatever was written behind them is dropped. */
   from: number;
   /** How many bytes may come before those are made durable that have. */
@@ -58,7 +66,7 @@ export interface BlobStore {
    *   - `insufficient_storage`: the store is full
    * @throws what the source threw
    */
-  write(id: string, source: AsyncIterable<Uint8Array>, options: { maxBytes: number }): Promise<StoredBytes>;
+  write(id: string, source: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<StoredBytes>;
   /**
    * Adds to an incomplete object, which is made with its first bytes; one writer at a time. A source that breaks leaves
    * what had come.

@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { access, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import type { FileHandle } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { failpoint } from '@kr/failpoint';
 import { ServiceError } from '@kr/service-error';
-import { fileTooLarge } from '../file-errors.ts';
+import type { Logger } from '@kr/telemetry';
 import { appendToFile } from './append-to-file.ts';
 import type {
   Appended,
@@ -14,14 +13,25 @@ import type {
   ListedBlob,
   OpenBlob,
   StoredBytes,
+  WriteOptions,
 } from './blob-store.ts';
+import type { NewContentHash } from './content-hash.ts';
+import { type FileOperations, NODE_FILES } from './file-operations.ts';
+import { measuredBytes } from './measured-bytes.ts';
+import { storeFull } from './store-errors.ts';
+import { isUuid, uuid } from './uuid.ts';
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+export interface FilesystemBlobStoreDeps {
+  newHash: NewContentHash;
+  logger: Logger;
+  files?: FileOperations;
+}
+
 const READ_CHUNK_BYTES = { min: 65_536, max: 1_048_576 };
 
 const NEW_OR_OLD = constants.O_RDWR | constants.O_CREAT;
 
-const AT_ONCE: AppendOptions = {
+const AT_ONCE: Omit<AppendOptions, 'maxBytes'> = {
   from: 0,
   durableEvery: Number.POSITIVE_INFINITY,
   onDurable: async () => {},
@@ -31,74 +41,95 @@ const AT_ONCE: AppendOptions = {
 /**
  * Objects as files: `objects/ab/cd/<uuid>` below a folder, and until then `tmp/<uuid>` while one request writes them
  * or `incomplete/<uuid>` while they come in parts, on one file system. A write is: new temporary file, bytes, fsync,
- * rename, fsync of the folder.
+ * rename, fsync of the folder. After an fsync that failed nothing is written any more until the process starts again:
+ * the kernel may report success for pages that it has dropped.
  */
-export async function filesystemBlobStore(folder: string): Promise<BlobStore> {
+export async function filesystemBlobStore(
+  folder: string,
+  { newHash, logger, files = NODE_FILES }: FilesystemBlobStoreDeps,
+): Promise<BlobStore> {
   const objects = join(folder, 'objects');
   const unfinished = join(folder, 'tmp');
-  await mkdir(objects, { recursive: true });
   const incomplete = join(folder, 'incomplete');
-  await mkdir(unfinished, { recursive: true });
-  await mkdir(incomplete, { recursive: true });
+  const firstMade = await files.mkdir(folder, { recursive: true });
+  if (firstMade !== undefined) await syncFolder(files, dirname(firstMade));
+  for (const part of [objects, unfinished, incomplete]) await files.mkdir(part, { recursive: true });
+  await syncFolder(files, folder);
   /** Folders that would survive a power cut; at most 65,536. */
   const durable = new Set<string>();
   let brokenBy: unknown;
 
-  const checked = (id: string) => {
-    if (!UUID.test(id)) throw new Error('an object is named by a UUID');
-    return id;
-  };
-  const folderOf = (id: string) => join(objects, checked(id).slice(0, 2), id.slice(2, 4));
-  const incompleteOf = (id: string) => join(incomplete, checked(id));
+  const folderOf = (id: string) => join(objects, uuid(id).slice(0, 2), id.slice(2, 4));
+  const incompleteOf = (id: string) => join(incomplete, uuid(id));
+
+  function assertSound(): void {
+    if (brokenBy === undefined) return;
+    throw new ServiceError('unavailable', 'The storage of files is broken.', { cause: brokenBy });
+  }
+
+  /** @throws always, what a client may be told of a failure */
+  function failed(error: unknown): never {
+    const code = propertyOf(error, 'code');
+    const isFull = code === 'ENOSPC' || code === 'EDQUOT';
+    if (isFailedSync(error) && !isFull) brokenBy = error;
+    throw isFull ? storeFull(error) : error;
+  }
 
   async function write(
     id: string,
     source: AsyncIterable<Uint8Array>,
-    { maxBytes }: { maxBytes: number },
+    { maxBytes }: WriteOptions,
   ): Promise<StoredBytes> {
-    const target = folderOf(id);
+    const target = join(folderOf(id), id);
     const temporary = join(unfinished, id);
-    const file = await open(temporary, 'wx', 0o600).catch(translated);
+    assertSound();
+    const { bytes, measured } = measuredBytes(source, { maxBytes, newHash });
+    async function* withFailpoint() {
+      yield* bytes;
+      await failpoint('files.write.inside');
+    }
+    const file = await files.open(temporary, 'wx', 0o600).catch(failed);
     try {
-      const hash = createHash('md5');
-      let sizeBytes = 0;
-      async function* measured() {
-        for await (const chunk of source) {
-          sizeBytes += chunk.length;
-          if (sizeBytes > maxBytes) throw fileTooLarge(maxBytes);
-          hash.update(chunk);
-          yield chunk;
-        }
-        await failpoint('files.write.inside');
-      }
-      const { brokenBy: broken } = await appendToFile(file, measured(), AT_ONCE).finally(() => file.close());
+      const { brokenBy: broken } = await closing(file, () =>
+        appendToFile(file, withFailpoint(), { ...AT_ONCE, maxBytes }),
+      );
       if (broken !== undefined) throw broken;
       await failpoint('files.sync.after');
-      await moveDurably(temporary, target, id);
-      return { sizeBytes, md5: hash.digest('hex') };
+      await moveDurably(temporary, target).catch(async (error: unknown) => {
+        await discard(target);
+        throw error;
+      });
+      return measured();
     } catch (error) {
-      if (isFailedSync(error)) brokenBy = error;
-      await rm(temporary, { force: true });
-      return translated(error);
+      await discard(temporary);
+      return failed(error);
     }
   }
 
-  async function moveDurably(temporary: string, target: string, id: string): Promise<void> {
-    await mkdir(target, { recursive: true });
-    await rename(temporary, join(target, id));
-    await failpoint('files.rename.after');
+  async function discard(path: string): Promise<void> {
     try {
-      await syncFolder(target);
-      if (!durable.has(target)) {
-        // Whoever made the folder may not have come as far as this yet.
-        await syncFolder(join(target, '..'));
-        await syncFolder(objects);
-        durable.add(target);
-      }
-    } catch (error) {
-      await rm(join(target, id), { force: true });
-      throw error;
+      await files.rm(path, { force: true });
+    } catch (err) {
+      // Why the write failed is what must be told; the sweep removes what stays.
+      logger.warn({ err, path }, 'bytes of a failed write left');
     }
+  }
+
+  async function moveDurably(from: string, to: string): Promise<void> {
+    await files.mkdir(dirname(to), { recursive: true });
+    await files.rename(from, to);
+    await failpoint('files.rename.after');
+    await syncFoldersOf(to);
+  }
+
+  async function syncFoldersOf(path: string): Promise<void> {
+    const inner = dirname(path);
+    await syncFolder(files, inner);
+    if (durable.has(inner)) return;
+    // Whoever made the folder may not have come as far as this.
+    await syncFolder(files, dirname(inner));
+    await syncFolder(files, objects);
+    durable.add(inner);
   }
 
   async function append(
@@ -106,32 +137,32 @@ export async function filesystemBlobStore(folder: string): Promise<BlobStore> {
     source: AsyncIterable<Uint8Array>,
     options: AppendOptions,
   ): Promise<Appended> {
+    const path = incompleteOf(id);
+    assertSound();
     const isNew = options.from === 0;
-    const file = await open(incompleteOf(id), isNew ? NEW_OR_OLD : 'r+', 0o600).catch(translated);
-    try {
-      if (isNew) await syncFolder(incomplete);
+    const file = await files.open(path, isNew ? NEW_OR_OLD : 'r+', 0o600).catch(failed);
+    const add = async () => {
+      if (isNew) await syncFolder(files, incomplete);
       const { size } = await file.stat();
       if (size < options.from) throw new Error(`object ${id} has ${size} bytes instead of ${options.from}`);
       if (size > options.from) await file.truncate(options.from);
-      return await appendToFile(file, source, options);
-    } catch (error) {
-      if (isFailedSync(error)) brokenBy = error;
-      return translated(error);
-    } finally {
-      await file.close();
-    }
+      return appendToFile(file, source, options);
+    };
+    return closing(file, add).catch(failed);
   }
 
   async function complete(id: string): Promise<void> {
-    const target = folderOf(id);
+    const target = join(folderOf(id), id);
+    assertSound();
     try {
-      await moveDurably(incompleteOf(id), target, id);
+      await moveDurably(incompleteOf(id), target).catch(async (error) => {
+        if (propertyOf(error, 'code') !== 'ENOENT') throw error;
+        // Moved before; whoever did may have died before the folders were durable.
+        await files.access(target);
+        await syncFoldersOf(target);
+      });
     } catch (error) {
-      if (isFailedSync(error)) brokenBy = error;
-      if (propertyOf(error, 'code') !== 'ENOENT') throw error;
-      // Moved before; whoever did may have died before the folder was durable.
-      await access(join(target, id));
-      await syncFolder(target);
+      failed(error);
     }
   }
 
@@ -139,30 +170,38 @@ export async function filesystemBlobStore(folder: string): Promise<BlobStore> {
     write,
     append,
     complete,
-    removeIncomplete: async (id) => rm(incompleteOf(id), { force: true }),
-    listIncomplete: () => listFiles(incomplete),
-    open: (id) => openFile(join(folderOf(id), id)),
-    remove: async (id) => rm(join(folderOf(id), id), { force: true }),
-    list: () => listFiles(objects),
+    removeIncomplete: async (id) => files.rm(incompleteOf(id), { force: true }),
+    listIncomplete: () => listFiles(files, incomplete),
+    open: (id) => openFile(files, join(folderOf(id), id)),
+    remove: async (id) => files.rm(join(folderOf(id), id), { force: true }),
+    list: () => listFiles(files, objects),
     removeUnfinished: async (before) => {
       let count = 0;
-      for await (const { id, storedAt } of listFiles(unfinished)) {
+      for await (const { id, storedAt } of listFiles(files, unfinished)) {
         if (storedAt >= before) continue;
-        await rm(join(unfinished, id), { force: true });
+        await files.rm(join(unfinished, id), { force: true });
         count += 1;
       }
       return count;
     },
     check: async () => {
-      // After a failed fsync the kernel may report success for pages it has dropped: only a restart clears this.
-      if (brokenBy !== undefined) throw new Error('the volume has failed to sync', { cause: brokenBy });
-      await access(unfinished, constants.W_OK);
+      assertSound();
+      await files.access(unfinished, constants.W_OK);
     },
   };
 }
 
-async function openFile(path: string): Promise<OpenBlob> {
-  const file = await open(path, 'r');
+/** The file is closed whatever happens; when closing fails too, what happened first is told. */
+async function closing<Outcome>(file: FileHandle, work: () => Promise<Outcome>): Promise<Outcome> {
+  const [worked] = await Promise.allSettled([work()]);
+  const [closed] = await Promise.allSettled([file.close()]);
+  if (worked.status === 'rejected') throw worked.reason;
+  if (closed.status === 'rejected') throw closed.reason;
+  return worked.value;
+}
+
+async function openFile(files: FileOperations, path: string): Promise<OpenBlob> {
+  const file = await files.open(path, 'r');
   const { size } = await file.stat();
   return {
     sizeBytes: size,
@@ -184,36 +223,25 @@ function lengthOf(range: ByteRange | undefined, size: number): number {
   return range === undefined ? size : range.end - range.start + 1;
 }
 
-async function* listFiles(folder: string): AsyncIterable<ListedBlob> {
-  for await (const entry of await opendir(folder, { recursive: true })) {
-    if (!entry.isFile() || !UUID.test(entry.name)) continue;
-    // A file may go while the folder is read.
-    const found = await stat(join(entry.parentPath, entry.name)).catch(() => undefined);
+async function* listFiles(files: FileOperations, folder: string): AsyncIterable<ListedBlob> {
+  for await (const entry of await files.opendir(folder, { recursive: true })) {
+    if (!entry.isFile() || !isUuid(entry.name)) continue;
+    const found = await files.stat(join(entry.parentPath, entry.name)).catch((error: unknown) => {
+      // A file may go while the folder is read.
+      if (propertyOf(error, 'code') !== 'ENOENT') throw error;
+    });
     if (found !== undefined) yield { id: entry.name, storedAt: found.mtime };
   }
 }
 
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
+async function syncFolder(files: FileOperations, path: string): Promise<void> {
+  const folder = await files.open(path, 'r');
+  await closing(folder, () => folder.sync());
 }
 
 function isFailedSync(error: unknown): boolean {
   const syscall = propertyOf(error, 'syscall');
   return syscall === 'fsync' || syscall === 'fdatasync';
-}
-
-function translated(error: unknown): never {
-  const code = propertyOf(error, 'code');
-  if (code === 'ENOSPC' || code === 'EDQUOT')
-    throw new ServiceError('insufficient_storage', 'There is not enough space to store the file.', {
-      cause: error,
-    });
-  throw error;
 }
 
 /** What the system says of a failure beside its message. */

@@ -37,6 +37,7 @@ describe('a file on its way out', () => {
       versionId: 'v',
       sizeBytes: 1,
       md5: '9dd4e461268c8034f5c8564e155c67a6',
+      sha256: null,
       mimetype: BYTES,
       storedAt: new Date(1_795_244_085_999),
       dimensions: null,

@@ -39,7 +39,7 @@ export function putContent(deps: PutContentDeps) {
 
     const objectId = deps.newId();
     if (request.headers.expect !== undefined) response.writeContinue();
-    const stored = await receive(deps, request, response, objectId);
+    const stored = await receive(deps, request, response, { objectId, expectedBytes: declaredBytes });
     let entry: FileEntry;
     try {
       if (declaredBytes !== undefined && stored.sizeBytes !== declaredBytes) throw lengthMismatch();
@@ -73,8 +73,8 @@ function receive(
   { blobs, maxFileBytes, progress }: PutContentDeps,
   request: IncomingMessage,
   response: ServerResponse,
-  objectId: string,
+  { objectId, expectedBytes }: { objectId: string; expectedBytes: number | undefined },
 ): Promise<StoredBytes> {
   const bytes = watchProgress(request, progress, () => breakOff(request, response, stalled()));
-  return blobs.write(objectId, bytes, { maxBytes: maxFileBytes });
+  return blobs.write(objectId, bytes, { maxBytes: maxFileBytes, expectedBytes });
 }

@@ -15,6 +15,7 @@ interface EntryRow {
   object_id: string | null;
   size: bigint | null;
   md5: string | null;
+  sha256: string | null;
   stored_at: Date | null;
   width: number | null;
   height: number | null;
@@ -22,7 +23,7 @@ interface EntryRow {
 
 const SELECT = Prisma.sql`
   select e.entity_id, e.key, e.state, e.metadata, e.created_at, e.updated_at, b.id as bucket_id, e.version_id, e.mimetype,
-    e.object_id, o.size, o.md5, o.created_at as stored_at, o.width, o.height
+    e.object_id, o.size, o.md5, o.sha256, o.created_at as stored_at, o.width, o.height
   from entry e
   join bucket b on b.entity_id = e.entity_id
   left join object o on o.id = e.object_id`;
@@ -59,7 +60,7 @@ function toEntry(row: EntryRow): FileEntry {
 }
 
 function contentOf(row: EntryRow): FileEntry['content'] {
-  const { object_id, version_id, size, md5, mimetype, stored_at, width, height } = row;
+  const { object_id, version_id, size, md5, sha256, mimetype, stored_at, width, height } = row;
   if (object_id === null || version_id === null || size === null) return null;
   if (md5 === null || mimetype === null || stored_at === null) return null;
   return {
@@ -67,6 +68,7 @@ function contentOf(row: EntryRow): FileEntry['content'] {
     versionId: version_id,
     sizeBytes: Number(size),
     md5,
+    sha256,
     mimetype,
     storedAt: stored_at,
     dimensions: width === null || height === null ? null : { width, height },

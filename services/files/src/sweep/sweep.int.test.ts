@@ -3,7 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createLogger } from '@kr/telemetry';
 import { filesystemBlobStore } from '../blob/filesystem-blob-store.ts';
 import { type Database, openDatabase } from '../store/prisma.ts';
-import { type FilesUnderTest, GATEWAY, startFilesUnderTest } from '../testing/files-under-test.ts';
+import {
+  type FilesUnderTest,
+  GATEWAY,
+  STORE_DEPS,
+  startFilesUnderTest,
+} from '../testing/files-under-test.ts';
 import { type SweepDeps, sweepObjects } from './sweep-objects.ts';
 import { sweepOrphans } from './sweep-orphans.ts';
 
@@ -18,7 +23,7 @@ beforeAll(async () => {
   database = openDatabase(files.config.databaseUrl);
   deps = {
     database,
-    blobs: await filesystemBlobStore(files.config.storageDir),
+    blobs: await filesystemBlobStore(files.storageDir, STORE_DEPS),
     now: () => at,
     logger: createLogger('files', { write: () => {} }),
     graceMs: 24 * HOUR_MS,

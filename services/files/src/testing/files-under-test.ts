@@ -10,6 +10,7 @@ import { ServiceError } from '@kr/service-error';
 import { createLogger } from '@kr/telemetry';
 import { freshDatabase } from '@kr/testbed';
 import pg from 'pg';
+import { contentHashes } from '../blob/content-hash.ts';
 import type { FilesConfig } from '../config.ts';
 import { type FilesService, startFilesService } from '../service.ts';
 
@@ -30,6 +31,8 @@ export interface Answer {
 export interface FilesUnderTest {
   service: FilesService;
   config: FilesConfig;
+  /** The folder of the bytes. */
+  storageDir: string;
   client: Client<typeof definitions.files>;
   sql: pg.Pool;
   /** What the coordinator answers; about others it cannot be asked. */
@@ -60,6 +63,12 @@ export interface FilesUnderTest {
   stop(): Promise<void>;
 }
 
+/** For a store beside the service's own, on the same bytes. */
+export const STORE_DEPS = {
+  newHash: contentHashes({ sha256: true }),
+  logger: createLogger('files', { write: () => {} }),
+};
+
 export const PACKAGES = servicePrincipal('packages');
 export const GATEWAY = servicePrincipal('gateway');
 
@@ -84,7 +93,8 @@ export async function startFilesUnderTest(
     ticketKey: KEYS.tickets,
     packagesAddress: `127.0.0.1:${coordinator.port}`,
     packagesKey: KEYS.packages,
-    storageDir,
+    store: { kind: 'filesystem', folder: storageDir },
+    sha256: true,
     limits: {
       maxFilesPerEntity: 1_000,
       maxFileBytes: 100_000_000,
@@ -151,6 +161,7 @@ export async function startFilesUnderTest(
       return client;
     },
     config,
+    storageDir,
     sql,
     decisions,
     asked,

@@ -39,7 +39,7 @@ export function tusCapabilities({ maxFileBytes }: Pick<AnswerTusDeps, 'maxFileBy
  * @throws ServiceError, HttpRefusal whatever the protocol, the bucket or the storage refuses
  */
 export function answerTus(given: AnswerTusDeps): Answer {
-  const deps = { ...given, hashes: runningHashes() };
+  const deps = { ...given, hashes: runningHashes(given.newHash) };
   return async (request, response, { entityId, key, uploadId }) => {
     response.setHeader('tus-resumable', TUS_VERSION);
     const headers = checkedHeaders(request);

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import type { Digests, NewContentHash } from '../blob/content-hash.ts';
 import { type AttachContentDeps, attachContent } from '../content/attach-content.ts';
 import type { RunningHashes } from './running-hashes.ts';
 import type { Upload } from './upload.ts';
@@ -8,6 +8,7 @@ import { saveFinished } from './upload-store.ts';
 
 export interface FinishUploadDeps extends AttachContentDeps {
   hashes: RunningHashes;
+  newHash: NewContentHash;
 }
 
 /**
@@ -22,11 +23,11 @@ export async function finishUpload(
 ): Promise<Upload> {
   const { id, entityId, key, receivedBytes } = upload;
   await deps.blobs.complete(id);
-  const md5 = await md5Of(deps, upload);
+  const digests = await digestsOf(deps, upload);
   await attachContent(
     deps,
     { entityId, key },
-    { objectId: id, sizeBytes: receivedBytes, md5 },
+    { objectId: id, sizeBytes: receivedBytes, ...digests },
     async (tx) => {
       const held = { id, leaseHolder: lease.holder, finishedAt: deps.now() };
       if (!(await saveFinished(tx, held))) throw uploadInUse();
@@ -36,15 +37,15 @@ export async function finishUpload(
   return { ...upload, isFinished: true };
 }
 
-/** As it was computed while the bytes came, where one process has seen them all; else they are read once more. */
-async function md5Of(
-  { blobs, hashes }: Pick<FinishUploadDeps, 'blobs' | 'hashes'>,
+/** As computed while the bytes came, where one process has seen them all; else they are read once more. */
+async function digestsOf(
+  { blobs, hashes, newHash }: Pick<FinishUploadDeps, 'blobs' | 'hashes' | 'newHash'>,
   { id, receivedBytes }: Upload,
-): Promise<string> {
+): Promise<Digests> {
   const known = hashes.after(id, receivedBytes);
-  if (known !== undefined) return known.digest('hex');
+  if (known !== undefined) return known.digests();
   const blob = await blobs.open(id);
-  const hash = createHash('md5');
+  const hash = newHash();
   for await (const chunk of blob.stream()) hash.update(chunk);
-  return hash.digest('hex');
+  return hash.digests();
 }

@@ -43,7 +43,7 @@ export async function receiveBytes(
   }: { body: AsyncIterable<Uint8Array>; checksum: UploadChecksum | undefined; lease: UploadLease },
 ): Promise<Upload> {
   const { id, receivedBytes: from } = upload;
-  const md5 = deps.hashes.after(id, from);
+  const hash = deps.hashes.after(id, from);
   const check = checksum && createHash(checksum.algorithm);
   const maxBytes = upload.lengthBytes ?? deps.maxFileBytes;
   async function* counted() {
@@ -51,7 +51,7 @@ export async function receiveBytes(
     for await (const chunk of body) {
       total += chunk.length;
       if (total > maxBytes) throw uploadTooLarge(maxBytes);
-      md5?.update(chunk);
+      hash?.update(chunk);
       check?.update(chunk);
       yield chunk;
     }
@@ -64,6 +64,7 @@ export async function receiveBytes(
   };
 
   const { totalBytes, brokenBy } = await deps.blobs.append(id, counted(), {
+    maxBytes,
     from,
     durableEvery: checksum === undefined ? SAVE_EVERY_BYTES : Number.POSITIVE_INFINITY,
     onDurable: async (bytes) => void (await save(bytes)),
@@ -73,7 +74,7 @@ export async function receiveBytes(
   if (isRefused || (brokenBy !== undefined && checksum !== undefined)) throw brokenBy;
   if (checksum !== undefined && check?.digest().equals(checksum.digest) === false) throw checksumMismatch();
   const grown = await save(totalBytes);
-  deps.hashes.keep(id, totalBytes, md5);
+  deps.hashes.keep(id, totalBytes, hash);
   if (brokenBy !== undefined) throw brokenBy;
   return grown;
 }

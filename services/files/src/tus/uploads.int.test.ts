@@ -17,6 +17,7 @@ import {
   type FilesUnderTest,
   GATEWAY,
   PACKAGES,
+  STORE_DEPS,
   startFilesUnderTest,
 } from '../testing/files-under-test.ts';
 
@@ -26,7 +27,7 @@ let blobs: BlobStore;
 beforeAll(async () => {
   files = await startFilesUnderTest({ maxFileBytes: 100_000_000 });
   database = openDatabase(files.config.databaseUrl);
-  blobs = await filesystemBlobStore(files.config.storageDir);
+  blobs = await filesystemBlobStore(files.storageDir, STORE_DEPS);
 });
 afterAll(async () => {
   await database.$disconnect();
@@ -103,11 +104,11 @@ const sweep = (laterMs = 0) => ({
 
 const idOf = (path: string) => path.split('/').at(-1) ?? '';
 
-const incompleteOf = (path: string) => join(files.config.storageDir, 'incomplete', idOf(path));
+const incompleteOf = (path: string) => join(files.storageDir, 'incomplete', idOf(path));
 
 function objectOf(path: string): string {
   const id = idOf(path);
-  return join(files.config.storageDir, 'objects', id.slice(0, 2), id.slice(2, 4), id);
+  return join(files.storageDir, 'objects', id.slice(0, 2), id.slice(2, 4), id);
 }
 
 const md5 = (bytes: Buffer | string) => `md5:${createHash('md5').update(bytes).digest('hex')}`;

@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { failpoint } from '@kr/failpoint';
+import type { Logger } from '@kr/telemetry';
+import type { BlobStore, ByteRange, ListedBlob, OpenBlob, StoredBytes, WriteOptions } from './blob-store.ts';
+import type { NewContentHash } from './content-hash.ts';
+import { gatheredParts } from './gathered-parts.ts';
+import { measuredBytes } from './measured-bytes.ts';
+import { partSize } from './part-size.ts';
+import type { OpenUpload, S3Bucket } from './s3-bucket.ts';
+import { createdOnce } from './s3-created-once.ts';
+import { incompleteObjects } from './s3-incomplete-objects.ts';
+import { OBJECTS, objectKey, objectOfKey } from './s3-keys.ts';
+import { type SentParts, sentParts } from './s3-sent-parts.ts';
+
+export interface S3BlobStoreDeps {
+  bucket: S3Bucket;
+  newHash: NewContentHash;
+  logger: Logger;
+}
+
+/**
+ * Objects as `objects/<uuid>` of a bucket. Small ones are put at once, larger ones in parts of at least 8 MiB, of which
+ * one is gathered while at most four are on their way; either only where nothing has the key. Objects that come in
+ * several appends are kept as `incompleteObjects` says.
+ */
+export function s3BlobStore({ bucket, newHash, logger }: S3BlobStoreDeps): BlobStore {
+  const incomplete = incompleteObjects(bucket);
+
+  async function write(
+    id: string,
+    source: AsyncIterable<Uint8Array>,
+    { maxBytes, expectedBytes = maxBytes }: WriteOptions,
+  ): Promise<StoredBytes> {
+    const key = objectKey(id);
+    const origin = randomUUID();
+    const { bytes, measured } = measuredBytes(source, { maxBytes, newHash });
+    const gathered = gatheredParts(partSize(expectedBytes));
+    let upload: (OpenUpload & SentParts) | undefined;
+    const send = async (part: Buffer) => {
+      if (upload === undefined) {
+        const started = await bucket.startUpload(key, { origin });
+        upload = { ...started, ...sentParts(bucket, started) };
+      }
+      await upload.send(part);
+    };
+    try {
+      for await (const chunk of bytes) for (const part of gathered.add(chunk)) await send(part);
+      await failpoint('files.write.inside');
+      const rest = gathered.rest();
+      if (upload !== undefined && rest.length > 0) await send(rest);
+      const parts = await upload?.arrived();
+      await failpoint('files.sync.after');
+      const stored = measured();
+      await createdOnce(bucket, { key, origin, sizeBytes: stored.sizeBytes }, () =>
+        upload === undefined || parts === undefined
+          ? bucket.put(key, rest, { origin }, { isNew: true })
+          : bucket.completeUpload(upload, parts),
+      );
+      await failpoint('files.rename.after');
+      return stored;
+    } catch (error) {
+      if (upload !== undefined) await abort(upload);
+      throw error;
+    }
+  }
+
+  async function abort(upload: OpenUpload & SentParts): Promise<void> {
+    try {
+      await upload.giveUp();
+      await bucket.abortUpload(upload);
+    } catch (err) {
+      // Why the write failed is what must be told; the sweep aborts what stays.
+      logger.warn({ err, key: upload.key }, 'multipart upload of a failed write left');
+    }
+  }
+
+  async function open(id: string): Promise<OpenBlob> {
+    const key = objectKey(id);
+    const found = await bucket.find(key);
+    if (found === undefined) throw new Error(`there is no object ${id}`);
+    const { sizeBytes } = found;
+    return {
+      sizeBytes,
+      stream: (range) => (sizeBytes === 0 ? Readable.from([]) : streamed(bucket, key, range)),
+      slice: async ({ start, end }) => {
+        if (start >= sizeBytes || end < start) return Buffer.alloc(0);
+        const { body } = await bucket.read(key, { range: { start, end } });
+        return buffer(body);
+      },
+      close: async () => {},
+    };
+  }
+
+  async function* list(): AsyncGenerator<ListedBlob> {
+    for await (const { key, modifiedAt } of bucket.list(OBJECTS)) {
+      const id = objectOfKey(key);
+      if (id !== undefined) yield { id, storedAt: modifiedAt };
+    }
+  }
+
+  async function isActive(upload: OpenUpload, before: Date): Promise<boolean> {
+    for await (const { modifiedAt } of bucket.listParts(upload)) if (modifiedAt >= before) return true;
+    return false;
+  }
+
+  async function removeUnfinished(before: Date): Promise<number> {
+    let count = 0;
+    for await (const upload of bucket.listUploads()) {
+      const id = objectOfKey(upload.key);
+      if (id === undefined || upload.startedAt >= before) continue;
+      if ((await isActive(upload, before)) || (await incomplete.isUploadOf(id, upload.uploadId))) continue;
+      await bucket.abortUpload(upload);
+      count += 1;
+    }
+    return count;
+  }
+
+  return {
+    write,
+    append: incomplete.append,
+    complete: incomplete.complete,
+    removeIncomplete: incomplete.remove,
+    listIncomplete: incomplete.list,
+    open,
+    remove: async (id) => bucket.remove(objectKey(id)),
+    list,
+    removeUnfinished,
+    check: bucket.check,
+  };
+}
+
+/** Asks for the bytes when the first one is wanted. */
+function streamed(bucket: S3Bucket, key: string, range: ByteRange | undefined): Readable {
+  const aborting = new AbortController();
+  async function* bytes() {
+    const { body } = await bucket.read(key, { range, signal: aborting.signal });
+    yield* body;
+  }
+  return Readable.from(bytes(), { objectMode: false }).once('close', () => aborting.abort());
+}

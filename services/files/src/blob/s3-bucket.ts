@@ -1,0 +1,273 @@
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import type { Readable } from 'node:stream';
+import {
+  AbortMultipartUploadCommand,
+  type CompletedPart,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadBucketCommand,
+  HeadObjectCommand,
+  PutObjectCommand,
+  paginateListObjectsV2,
+  paginateListParts,
+  S3Client,
+  S3ServiceException,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3';
+import type { ByteRange } from './blob-store.ts';
+import { listMultipartUploads } from './s3-multipart-uploads.ts';
+import { storeAway, storeFull } from './store-errors.ts';
+
+export interface S3Settings {
+  /** Undefined means Amazon's own, by the region. */
+  endpoint: URL | undefined;
+  region: string;
+  bucket: string;
+  /** Undefined means what the surroundings give (environment, role of the machine). */
+  credentials: { accessKeyId: string; secretAccessKey: string } | undefined;
+  /** Whether the bucket stands in the path and not in the name of the host. */
+  isPathStyle: boolean;
+  /** Milliseconds that a request may make no progress. */
+  idleMs: number;
+}
+
+/** Small texts that are kept with an object. */
+export type Marks = Readonly<Record<string, string>>;
+
+export interface FoundObject {
+  sizeBytes: number;
+  marks: Marks;
+}
+
+export interface ListedObject {
+  key: string;
+  modifiedAt: Date;
+}
+
+export interface ListedPart extends SentPart {
+  modifiedAt: Date;
+}
+
+export interface SentPart {
+  number: number;
+  etag: string;
+  /** Base64, as the store computes it too. */
+  crc32: string | undefined;
+}
+
+export interface OpenUpload {
+  key: string;
+  uploadId: string;
+}
+
+export interface ListedUpload extends OpenUpload {
+  startedAt: Date;
+}
+
+/**
+ * One bucket of an S3 store, by the operations that objects need. Every body carries a CRC-32 that the store checks.
+ *
+ * @throws ServiceError
+ *   - `insufficient_storage`
+ *   - `unavailable`: the store is away or busy, also after repeats
+ * @throws Error whatever else the store refuses, see `statusOf`
+ */
+export interface S3Bucket {
+  /** Undefined when there is none. */
+  find(key: string): Promise<FoundObject | undefined>;
+  /** @throws Error with status 412 when `isNew` is demanded and there is one */
+  put(key: string, body: Buffer, marks: Marks, demands?: { isNew: boolean }): Promise<void>;
+  /** @throws Error with status 404 */
+  read(
+    key: string,
+    options?: { range?: ByteRange | undefined; signal?: AbortSignal },
+  ): Promise<{ body: Readable; marks: Marks }>;
+  /** One that is not there is removed already. */
+  remove(key: string): Promise<void>;
+  /** In the order of the keys. */
+  list(prefix: string): AsyncIterable<ListedObject>;
+  startUpload(key: string, marks: Marks): Promise<OpenUpload>;
+  sendPart(upload: OpenUpload, number: number, body: Buffer, signal?: AbortSignal): Promise<SentPart>;
+  /** In the order of their numbers. */
+  listParts(upload: OpenUpload): AsyncIterable<ListedPart>;
+  /** @throws Error with status 412: the object exists; 409: to be asked again; 404: no such upload any more */
+  completeUpload(upload: OpenUpload, parts: readonly SentPart[]): Promise<void>;
+  /** One that is not there is aborted already. */
+  abortUpload(upload: OpenUpload): Promise<void>;
+  listUploads(): AsyncIterable<ListedUpload>;
+  /** @throws Error when the bucket cannot be asked */
+  check(): Promise<void>;
+}
+
+/** The status of an answer of the store; undefined where it is not such an answer. */
+export function statusOf(error: unknown): number | undefined {
+  return error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
+}
+
+export function openS3Bucket({ bucket: Bucket, idleMs, ...settings }: S3Settings): S3Bucket {
+  // By default fifty connections would be shared by all downloads, and slow readers would keep the others out.
+  const agent = { keepAlive: true, maxSockets: Number.POSITIVE_INFINITY };
+  const client = new S3Client({
+    region: settings.region,
+    forcePathStyle: settings.isPathStyle,
+    ...(settings.endpoint === undefined ? {} : { endpoint: settings.endpoint.href }),
+    ...(settings.credentials === undefined ? {} : { credentials: settings.credentials }),
+    requestHandler: {
+      httpAgent: new HttpAgent(agent),
+      httpsAgent: new HttpsAgent(agent),
+      connectionTimeout: 5_000,
+      socketTimeout: idleMs,
+    },
+  });
+
+  /** Of one object; undefined where there is none. */
+  const unlessMissing = async <Output>(asked: Promise<Output>): Promise<Output | undefined> => {
+    try {
+      return await asked;
+    } catch (error) {
+      if (statusOf(error) === 404) return undefined;
+      throw error;
+    }
+  };
+
+  return {
+    find: async (Key) => {
+      const found = await unlessMissing(told(client.send(new HeadObjectCommand({ Bucket, Key }))));
+      return found && { sizeBytes: found.ContentLength ?? 0, marks: found.Metadata ?? {} };
+    },
+    put: async (Key, Body, Metadata, { isNew } = { isNew: false }) => {
+      const ifNew = isNew ? { IfNoneMatch: '*' } : {};
+      const command = new PutObjectCommand({
+        Bucket,
+        Key,
+        Body,
+        Metadata,
+        ChecksumAlgorithm: 'CRC32',
+        ...ifNew,
+      });
+      await told(client.send(command));
+    },
+    read: async (Key, { range, signal } = {}) => {
+      const part = range === undefined ? {} : { Range: `bytes=${range.start}-${range.end}` };
+      const abort = signal === undefined ? {} : { abortSignal: signal };
+      const { Body, Metadata } = await told(
+        client.send(new GetObjectCommand({ Bucket, Key, ...part }), abort),
+      );
+      if (Body === undefined) throw new Error(`the store gave no bytes for ${Key}`);
+      return { body: Body as Readable, marks: Metadata ?? {} };
+    },
+    remove: async (Key) => {
+      await unlessMissing(told(client.send(new DeleteObjectCommand({ Bucket, Key }))));
+    },
+    list: async function* (Prefix) {
+      const pages = paginateListObjectsV2({ client }, { Bucket, Prefix });
+      for await (const { Contents = [] } of toldEach(pages)) {
+        for (const { Key, LastModified } of Contents)
+          yield { key: known(Key, 'Key'), modifiedAt: known(LastModified, 'LastModified') };
+      }
+    },
+    startUpload: async (Key, Metadata) => {
+      const command = new CreateMultipartUploadCommand({
+        Bucket,
+        Key,
+        Metadata,
+        ChecksumAlgorithm: 'CRC32',
+      });
+      const { UploadId } = await told(client.send(command));
+      return { key: Key, uploadId: known(UploadId, 'UploadId') };
+    },
+    sendPart: async ({ key: Key, uploadId: UploadId }, number, Body, signal) => {
+      const part = { Bucket, Key, UploadId, PartNumber: number, Body, ChecksumAlgorithm: 'CRC32' } as const;
+      const abort = signal === undefined ? {} : { abortSignal: signal };
+      const { ETag, ChecksumCRC32 } = await told(client.send(new UploadPartCommand(part), abort));
+      return { number, etag: plain(ETag), crc32: ChecksumCRC32 };
+    },
+    listParts: async function* ({ key: Key, uploadId: UploadId }) {
+      for await (const { Parts = [] } of toldEach(paginateListParts({ client }, { Bucket, Key, UploadId }))) {
+        for (const { PartNumber, ETag, ChecksumCRC32, LastModified } of Parts)
+          yield {
+            number: known(PartNumber, 'PartNumber'),
+            etag: plain(ETag),
+            crc32: ChecksumCRC32,
+            modifiedAt: known(LastModified, 'LastModified'),
+          };
+      }
+    },
+    completeUpload: async ({ key: Key, uploadId: UploadId }, parts) => {
+      const Parts = parts.map(
+        ({ number, etag, crc32 }): CompletedPart => ({
+          PartNumber: number,
+          ETag: `"${etag}"`,
+          ...(crc32 === undefined ? {} : { ChecksumCRC32: crc32 }),
+        }),
+      );
+      const command = new CompleteMultipartUploadCommand({
+        Bucket,
+        Key,
+        UploadId,
+        MultipartUpload: { Parts },
+        IfNoneMatch: '*',
+      });
+      await told(client.send(command));
+    },
+    abortUpload: async ({ key: Key, uploadId: UploadId }) => {
+      await unlessMissing(told(client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }))));
+    },
+    listUploads: async function* () {
+      for await (const { Key, UploadId, Initiated } of toldEach(listMultipartUploads(client, Bucket)))
+        yield {
+          key: known(Key, 'Key'),
+          uploadId: known(UploadId, 'UploadId'),
+          startedAt: known(Initiated, 'Initiated'),
+        };
+    },
+    check: async () => {
+      await told(client.send(new HeadBucketCommand({ Bucket })));
+    },
+  };
+}
+
+/** Stores differ in whether they put a part's tag in quotes. */
+function plain(etag: string | undefined): string {
+  return known(etag, 'ETag').replaceAll('"', '');
+}
+
+function known<Value>(value: Value | undefined, name: string): Value {
+  if (value === undefined) throw new Error(`the store did not say ${name}`);
+  return value;
+}
+
+async function told<Output>(asked: Promise<Output>): Promise<Output> {
+  try {
+    return await asked;
+  } catch (error) {
+    throw translated(error);
+  }
+}
+
+async function* toldEach<Item>(asked: AsyncIterable<Item>): AsyncGenerator<Item> {
+  try {
+    yield* asked;
+  } catch (error) {
+    throw translated(error);
+  }
+}
+
+/** MinIO, and stores that keep quotas. */
+const FULL = new Set(['XMinioStorageFull', 'QuotaExceeded', 'InsufficientStorage']);
+
+/** What the SDK says of a store that did not answer at all, beside the system's own codes. */
+const SILENT = new Set(['TimeoutError', 'NetworkingError']);
+
+function translated(error: unknown): unknown {
+  const status = statusOf(error);
+  if (status !== undefined) {
+    if (status === 507 || (error instanceof Error && FULL.has(error.name))) return storeFull(error);
+    return status === 429 || status >= 500 ? storeAway(error) : error;
+  }
+  // What the system says (ECONNREFUSED and the like) is known as transient everywhere.
+  return error instanceof Error && SILENT.has(error.name) ? storeAway(error) : error;
+}
