@@ -24,6 +24,7 @@ const realBackends = {
 
 export default {
   maxWorkers: 2,
+  testSequencer: '<rootDir>/test/testbed/src/jest/longest-first.mjs',
   // Ends what hangs; how fast something is, no test may depend on.
   testTimeout: 300_000,
   reporters: ['default', '<rootDir>/test/testbed/src/jest/closing-line-reporter.mjs'],
