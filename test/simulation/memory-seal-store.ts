@@ -37,6 +37,15 @@ export function memorySealStore(tables: BucketTables, connection: MemoryConnecti
     return (await locked(tx, ids)).filter(isSealed);
   };
   const put = (tx: MemoryTx, row: BucketRow): void => tx.set(buckets, row.entityId, row);
+  const described = (tx: MemoryTx, entityIds: readonly string[]) =>
+    entityIds.map((entityId) => {
+      const keys = [...(tx.get(buckets, entityId)?.keys ?? [])];
+      return { entityId, entries: keys.length, pending: 0, totalBytes: keys.length, keys };
+    });
+  const remember = (tx: MemoryTx, publicationId: string, change: Partial<Fence>): void => {
+    const fence: Fence = tx.get(fences, publicationId) ?? { state: 'prepared', epoch: 0 };
+    tx.set(fences, publicationId, { ...fence, ...change, publicationId });
+  };
   const unsealed = { publicationId: null, sealedAt: null };
 
   return {
@@ -60,14 +69,17 @@ export function memorySealStore(tables: BucketTables, connection: MemoryConnecti
       const rows = await locked(tx, entityIds);
       return rows.map(({ entityId, state, publicationId }) => ({ entityId, state, publicationId }));
     },
-    async seal(tx, publicationId, entityIds, at) {
+    async seal(tx, { publicationId, epoch, entityIds }, at) {
       await tx.step();
+      remember(tx, publicationId, { state: 'prepared', epoch });
       for (const row of await locked(tx, entityIds)) {
         if (row.state === 'open') put(tx, { ...row, state: 'sealed', publicationId, sealedAt: at });
       }
+      return described(tx, entityIds);
     },
     async applySeal(tx, publicationId, publishedIds) {
       await tx.step();
+      remember(tx, publicationId, { state: 'applied' });
       for (const row of await sealedBy(tx, publicationId)) {
         const isPublished = publishedIds === null || publishedIds.includes(row.entityId);
         put(tx, { ...row, ...unsealed, state: isPublished ? 'immutable' : 'open' });
@@ -75,6 +87,7 @@ export function memorySealStore(tables: BucketTables, connection: MemoryConnecti
     },
     async undoSeal(tx, publicationId) {
       await tx.step();
+      remember(tx, publicationId, { state: 'aborted' });
       for (const row of await sealedBy(tx, publicationId)) put(tx, { ...row, ...unsealed, state: 'open' });
     },
     async makeImmutable(tx, entityIds) {
@@ -91,10 +104,7 @@ export function memorySealStore(tables: BucketTables, connection: MemoryConnecti
 
     async describeEntities(tx, entityIds) {
       await tx.step();
-      return entityIds.map((entityId) => {
-        const keys = [...(tx.get(buckets, entityId)?.keys ?? [])];
-        return { entityId, entries: keys.length, pending: 0, totalBytes: keys.length, keys };
-      });
+      return described(tx, entityIds);
     },
     async findBucket(tx, entityId): Promise<Bucket | undefined> {
       await tx.step();

@@ -87,7 +87,7 @@ function sealHeld<T>(seals: SealStore<T>, then: () => Promise<void>): Promise<vo
   return seals.transaction(async (tx) => {
     await seals.lockBuckets(tx, ['held'], () => A_BUCKET, new Date(0));
     await then();
-    await seals.seal(tx, 'x9', ['held'], new Date(0));
+    await seals.seal(tx, { publicationId: 'x9', epoch: 1, entityIds: ['held'] }, new Date(0));
   });
 }
 
@@ -126,11 +126,14 @@ function twin<T>(seals: SealStore<T>): Twin<Command> {
       case 'lockBuckets':
         return seals.lockBuckets(tx, ids, newId, at);
       case 'seal':
+        await seals.lockFence(tx, publicationId, at);
         await seals.lockBuckets(tx, ids, newId, at);
-        return seals.seal(tx, publicationId, ids, at);
+        return seals.seal(tx, { publicationId, epoch: number, entityIds: ids }, at);
       case 'applySeal':
+        await seals.lockFence(tx, publicationId, at);
         return seals.applySeal(tx, publicationId, number % 2 === 0 ? ids : null, at);
       case 'undoSeal':
+        await seals.lockFence(tx, publicationId, at);
         return seals.undoSeal(tx, publicationId, at);
       case 'makeImmutable':
         // Seldom, or nothing would be left that can be sealed.

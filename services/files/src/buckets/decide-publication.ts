@@ -37,12 +37,12 @@ export async function decidePublication<T>(
       logger.error({ publicationId, isCommitted, fence }, 'a publication was decided both ways');
       throw new ServiceError('internal', 'The publication was decided otherwise before.');
     }
+    if (verdict === 'apply') return seals.applySeal(tx, publicationId, publishedIds, at);
+    if (verdict === 'undo') return seals.undoSeal(tx, publicationId, at);
     if (verdict === 'adopt') {
       logger.error({ publicationId, publishedIds }, 'a publication was committed without a known seal');
       await seals.makeImmutable(tx, publishedIds ?? [], newId, at);
     }
-    if (verdict === 'apply') await seals.applySeal(tx, publicationId, publishedIds, at);
-    if (verdict === 'undo') await seals.undoSeal(tx, publicationId, at);
     const state = isCommitted ? 'applied' : 'aborted';
     await seals.saveFence(tx, publicationId, { state, epoch: fence?.epoch ?? 0 }, at);
   });

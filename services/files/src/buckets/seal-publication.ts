@@ -1,18 +1,12 @@
 import type { BucketDescription } from '../store/describe-entities.ts';
 import type { Tx } from '../store/prisma.ts';
 import { onSeal } from './fence-rules.ts';
-import type { SealStore } from './seal-store.ts';
+import type { SealOf, SealStore } from './seal-store.ts';
 
 export interface SealPublicationDeps<T = Tx> {
   seals: SealStore<T>;
   now: () => Date;
   newId: () => string;
-}
-
-export interface Seal {
-  publicationId: string;
-  epoch: number;
-  entityIds: readonly string[];
 }
 
 export type SealOutcome =
@@ -27,8 +21,9 @@ export type SealOutcome =
  */
 export function sealPublication<T>(
   { seals, now, newId }: SealPublicationDeps<T>,
-  { publicationId, epoch, entityIds }: Seal,
+  seal: SealOf,
 ): Promise<SealOutcome> {
+  const { publicationId, entityIds } = seal;
   const at = now();
   return seals.transaction(async (tx): Promise<SealOutcome> => {
     const verdict = onSeal(await seals.lockFence(tx, publicationId, at));
@@ -41,8 +36,6 @@ export function sealPublication<T>(
       const publications = blockers.flatMap(({ publicationId: by }) => (by === null ? [] : [by]));
       return { isSealed: false, blockedBy: [...new Set(publications)] };
     }
-    await seals.seal(tx, publicationId, entityIds, at);
-    await seals.saveFence(tx, publicationId, { state: 'prepared', epoch }, at);
-    return { isSealed: true, buckets: await seals.describeEntities(tx, entityIds) };
+    return { isSealed: true, buckets: await seals.seal(tx, seal, at) };
   });
 }

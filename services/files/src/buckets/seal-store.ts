@@ -7,6 +7,14 @@ export interface HeldBucket extends Bucket {
   entityId: string;
 }
 
+/** What one publication wants closed. */
+export interface SealOf {
+  publicationId: string;
+  /** That of its owner. */
+  epoch: number;
+  entityIds: readonly string[];
+}
+
 /**
  * What publications and the changes they must keep out need of the store. `T` is a transaction: what it locks stays
  * locked until it ends, and what it wrote is gone when it fails.
@@ -18,16 +26,19 @@ export interface SealStore<T = Tx> {
 
   /** Locks what is known of a publication; undefined when nothing was known. */
   lockFence(tx: T, publicationId: string, now: Date): Promise<Fence | undefined>;
-  /** Remembers what was answered; the fence is locked. */
+  /** Remembers what was answered where no bucket changes; the fence is locked. */
   saveFence(tx: T, publicationId: string, fence: Fence, now: Date): Promise<void>;
 
   /** Locks the buckets of these entities in one order for everybody, making those that are missing. */
   lockBuckets(tx: T, entityIds: readonly string[], newId: () => string, at: Date): Promise<HeldBucket[]>;
-  /** Closes those of the locked buckets that are open. */
-  seal(tx: T, publicationId: string, entityIds: readonly string[], at: Date): Promise<void>;
-  /** What the publication sealed becomes immutable, or opens again where it is not among these; null is all. */
+  /** Closes those of the locked buckets that are open, remembers it, and answers with what is in all of them. */
+  seal(tx: T, seal: SealOf, at: Date): Promise<BucketDescription[]>;
+  /**
+   * What the publication sealed becomes immutable, or opens again where it is not among these; null is all. It is
+   * remembered as applied.
+   */
   applySeal(tx: T, publicationId: string, publishedIds: readonly string[] | null, at: Date): Promise<void>;
-  /** What the publication sealed is opened again. */
+  /** What the publication sealed is opened again, which is remembered as aborted. */
   undoSeal(tx: T, publicationId: string, at: Date): Promise<void>;
   /** Whether they were sealed or not. */
   makeImmutable(tx: T, entityIds: readonly string[], newId: () => string, at: Date): Promise<void>;

@@ -10,7 +10,7 @@ export interface BucketDescription {
   keys: string[];
 }
 
-interface Row {
+export interface DescriptionRow {
   entity_id: string;
   entries: number;
   pending: number;
@@ -18,18 +18,25 @@ interface Row {
   keys: string[];
 }
 
+/** What is in the buckets of the entities `$1`, as `DescriptionRow`; an empty one has no row. */
+export const DESCRIPTIONS = `
+  select e.entity_id, count(*)::int as entries,
+    (count(*) filter (where e.state = 'pending'))::int as pending,
+    coalesce(sum(o.size) filter (where e.state = 'completed'), 0)::bigint as total_bytes,
+    array_agg(e.key order by e.position) as keys
+  from entry e left join object o on o.id = e.object_id
+  where e.entity_id = any($1::text[])
+  group by e.entity_id`;
+
 /** One description for each id, in the order asked; an unknown bucket is an empty one. One statement. */
 export async function describeEntities(sql: Sql, entityIds: readonly string[]): Promise<BucketDescription[]> {
-  const rows = await sql.$queryRawUnsafe<Row[]>(
-    `select e.entity_id, count(*)::int as entries,
-      (count(*) filter (where e.state = 'pending'))::int as pending,
-      coalesce(sum(o.size) filter (where e.state = 'completed'), 0)::bigint as total_bytes,
-      array_agg(e.key order by e.position) as keys
-    from entry e left join object o on o.id = e.object_id
-    where e.entity_id = any($1::text[])
-    group by e.entity_id`,
-    entityIds,
-  );
+  return describedAs(entityIds, await sql.$queryRawUnsafe<DescriptionRow[]>(DESCRIPTIONS, entityIds));
+}
+
+export function describedAs(
+  entityIds: readonly string[],
+  rows: readonly DescriptionRow[],
+): BucketDescription[] {
   const byId = new Map(rows.map((row) => [row.entity_id, row]));
   return entityIds.map((entityId) => {
     const row = byId.get(entityId);

@@ -1,7 +1,13 @@
 import type { Sql } from '@kr/database';
-import type { HeldBucket, SealStore } from '../buckets/seal-store.ts';
+import type { HeldBucket, SealOf, SealStore } from '../buckets/seal-store.ts';
 import { findBucket, lockOpenBucket } from './bucket-store.ts';
-import { describeEntities } from './describe-entities.ts';
+import {
+  type BucketDescription,
+  DESCRIPTIONS,
+  type DescriptionRow,
+  describedAs,
+  describeEntities,
+} from './describe-entities.ts';
 import { lockFence, saveFence } from './fence-store.ts';
 
 interface Transactions<T> {
@@ -48,16 +54,34 @@ async function lockBuckets(
   );
 }
 
-async function seal(tx: Sql, publicationId: string, entityIds: readonly string[], at: Date): Promise<void> {
-  await tx.$executeRawUnsafe(
-    `update bucket
-     set state = 'sealed', publication_id = $1, sealed_at = $3::timestamptz, updated_at = $3::timestamptz
-     where entity_id = any($2::text[]) and state = 'open'`,
-    publicationId,
+async function seal(
+  tx: Sql,
+  { publicationId, epoch, entityIds }: SealOf,
+  at: Date,
+): Promise<BucketDescription[]> {
+  const rows = await tx.$queryRawUnsafe<DescriptionRow[]>(
+    `with sealed as (
+       update bucket
+       set state = 'sealed', publication_id = $2, sealed_at = $4::timestamptz, updated_at = $4::timestamptz
+       where entity_id = any($1::text[]) and state = 'open'
+     ), fenced as (
+       update participant set state = 'prepared', epoch = $3::int, updated_at = $4::timestamptz
+       where publication_id = $2
+     )
+     ${DESCRIPTIONS}`,
     entityIds,
+    publicationId,
+    epoch,
     at.toISOString(),
   );
+  return describedAs(entityIds, rows);
 }
+
+/** The fence keeps the epoch of its seal. */
+const FENCED = (state: 'applied' | 'aborted') =>
+  `fenced as (
+     update participant set state = '${state}', updated_at = $2::timestamptz where publication_id = $1
+   )`;
 
 async function applySeal(
   tx: Sql,
@@ -66,18 +90,20 @@ async function applySeal(
   at: Date,
 ): Promise<void> {
   await tx.$executeRawUnsafe(
-    `update bucket set publication_id = null, sealed_at = null, updated_at = $3::timestamptz,
-       state = case when $2::text[] is null or entity_id = any($2::text[]) then 'immutable' else 'open' end
+    `with ${FENCED('applied')}
+     update bucket set publication_id = null, sealed_at = null, updated_at = $2::timestamptz,
+       state = case when $3::text[] is null or entity_id = any($3::text[]) then 'immutable' else 'open' end
      where publication_id = $1 and state = 'sealed'`,
     publicationId,
-    publishedIds,
     at.toISOString(),
+    publishedIds,
   );
 }
 
 async function undoSeal(tx: Sql, publicationId: string, at: Date): Promise<void> {
   await tx.$executeRawUnsafe(
-    `update bucket set state = 'open', publication_id = null, sealed_at = null, updated_at = $2::timestamptz
+    `with ${FENCED('aborted')}
+     update bucket set state = 'open', publication_id = null, sealed_at = null, updated_at = $2::timestamptz
      where publication_id = $1 and state = 'sealed'`,
     publicationId,
     at.toISOString(),
