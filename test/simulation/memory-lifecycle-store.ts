@@ -61,14 +61,9 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore<Me
   const staged = (tx: MemoryTx, publicationId: string): VersionRow[] =>
     [...tx.all(versions)].filter((row) => row.staged?.publicationId === publicationId);
 
-  const lockDrafts = async (tx: MemoryTx, publicationId: string, ids: readonly string[]): Promise<void> => {
-    await tx.step();
-    for (const id of [...ids].sort()) {
-      await tx.lock(`draft ${id}`);
-      const draft = tx.get(drafts, id);
-      if (draft !== undefined) tx.set(drafts, id, { ...draft, lockedBy: publicationId });
-    }
-  };
+  const remember = (tx: MemoryTx, participant: Participant, state: Participant['state'], at: Date): void =>
+    tx.set(participants, participant.publicationId, { ...participant, state, updatedAt: at });
+
   const unlockDrafts = async (tx: MemoryTx, publicationId: string): Promise<void> => {
     await tx.step();
     for (const { id } of [...tx.all(drafts)].filter(({ lockedBy }) => lockedBy === publicationId)) {
@@ -79,22 +74,17 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore<Me
   };
 
   return {
-    async limitLockWaits(tx) {
+    async lockParticipant(tx, publicationId, ids = []) {
       tx.lockTimeoutMs = BRIEF_MS;
-    },
-
-    async lockParticipant(tx, publicationId) {
       await tx.step();
       await tx.lock(`publication ${publicationId}`);
+      await tx.step();
+      const known = ids.filter((id) => tx.get(versions, id) !== undefined);
+      await lockVersions(tx, [...known, ...staged(tx, publicationId).map(({ id }) => id)]);
       const row = tx.get(participants, publicationId);
       if (row === undefined) return null;
       const { updatedAt: _, ...participant } = row;
       return participant;
-    },
-
-    async writeParticipant(tx, participant, at) {
-      await tx.step();
-      tx.set(participants, participant.publicationId, { ...participant, updatedAt: at });
     },
 
     async preparedBefore(sql, at, limit) {
@@ -134,8 +124,10 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore<Me
     // What relates records and packages lies in tables of their services.
     loadRelations: async () => new Map(),
 
-    async stageForms(tx, publicationId, forms, at) {
+    async writeVote(tx, vote, forms, at) {
+      const { publicationId } = vote;
       await tx.step();
+      tx.set(participants, publicationId, { ...vote, updatedAt: at });
       await lockVersions(
         tx,
         forms.map(({ id }) => id),
@@ -145,15 +137,17 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore<Me
         if (row !== undefined)
           tx.set(versions, id, { ...row, staged: { publicationId, document, revision, at } });
       }
-      await lockDrafts(
-        tx,
-        publicationId,
-        forms.map(({ id }) => id),
-      );
+      for (const { id } of [...forms].sort((a, b) => (a.id < b.id ? -1 : 1))) {
+        await tx.lock(`draft ${id}`);
+        const draft = tx.get(drafts, id);
+        if (draft !== undefined) tx.set(drafts, id, { ...draft, lockedBy: publicationId });
+      }
     },
 
-    async showStaged(tx, publicationId) {
+    async showStaged(tx, publicationId, at) {
       await tx.step();
+      const participant = tx.get(participants, publicationId);
+      if (participant !== undefined) remember(tx, participant, 'applied', at);
       await lockVersions(
         tx,
         staged(tx, publicationId).map(({ id }) => id),
@@ -180,8 +174,9 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore<Me
         .sort((a, b) => (a.id < b.id ? -1 : 1));
     },
 
-    async dropStaged(tx, publicationId) {
+    async dropStaged(tx, publicationId, at) {
       await tx.step();
+      remember(tx, tx.get(participants, publicationId) ?? unheardOf(publicationId), 'aborted', at);
       await lockVersions(
         tx,
         staged(tx, publicationId).map(({ id }) => id),
@@ -190,7 +185,17 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore<Me
       await unlockDrafts(tx, publicationId);
     },
 
-    lockDrafts,
+    async showDraft(tx, publicationId, { id, document, revision }, event, at) {
+      await tx.step();
+      await lockVersions(tx, [id]);
+      const row = tx.get(versions, id);
+      if (row === undefined) return;
+      const createdAt = row.createdAt ?? at;
+      tx.set(versions, id, { ...row, document, revision, createdAt, updatedAt: at });
+      if (tx.get(drafts, id)?.lockedBy === publicationId) tx.set(drafts, id, undefined);
+      tx.set(outbox, event.eventId, event);
+    },
+
     unlockDrafts,
 
     async replaceDraft(tx, id, { document, issues }, at) {
@@ -263,6 +268,19 @@ function entityOf(
     ),
     lastIndex: Math.max(...siblings.map((one) => one.versionIndex)),
     nextDraftRevision: Math.max(revision, version.draftRevision) + 1,
+  };
+}
+
+function unheardOf(publicationId: string): Participant {
+  return {
+    publicationId,
+    state: 'aborted',
+    epoch: 0,
+    packageId: '',
+    packageParentId: '',
+    stagedIds: [],
+    unchangedIds: [],
+    issues: [],
   };
 }
 

@@ -1,11 +1,12 @@
 import { assertRevision } from '@kr/draft-lifecycle';
 import type { Begun, PublishWish } from '../../services/packages/src/publish/begin-publication.ts';
-import type { PackageVersion } from '../../services/packages/src/publish/package-version.ts';
+import type { PackageVersion, SeenPackage } from '../../services/packages/src/publish/package-version.ts';
 import type { Publication, Refusal } from '../../services/packages/src/publish/publication.ts';
 import type { PublicationLog } from '../../services/packages/src/publish/publish-ports.ts';
 import { OUT_OF_TIME } from '../../services/packages/src/publish/publish-saga.ts';
 import type { Decisions, PublicationTimes } from '../../services/packages/src/store/publication-store.ts';
 import { type MemoryConnection, type MemoryTx, Table } from './memory-database.ts';
+import type { LifecycleTables } from './memory-lifecycle-store.ts';
 
 export interface PublicationRow extends Publication {
   readonly createdAt: Date;
@@ -19,6 +20,8 @@ export class PublicationTables {
 
 export interface MemoryPublicationsDeps {
   readonly tables: PublicationTables;
+  /** Where the packages' own drafts are. */
+  readonly lifecycle: LifecycleTables;
   readonly connection: MemoryConnection;
   readonly packageVersion: PackageVersion<MemoryTx>;
   readonly times: PublicationTimes;
@@ -28,7 +31,7 @@ export interface MemoryPublicationsDeps {
 
 /** All that the coordinator keeps: what `publish` begins with, the log of the saga, the decisions. */
 export interface Publications {
-  readonly beginPackage: (packageId: string, wish: PublishWish) => Promise<Begun>;
+  readonly beginPackage: (packageId: string, wish: PublishWish, seen?: SeenPackage) => Promise<Begun>;
   readonly beginRecord: (recordId: string, wish: PublishWish) => Promise<Begun>;
   readonly findRepeat: (entityId: string, requestedBy: string) => Promise<string | undefined>;
   readonly log: PublicationLog;
@@ -42,6 +45,7 @@ const LONGEST_PAUSE_MS = 10_000;
 export function memoryPublications(deps: MemoryPublicationsDeps): Publications {
   const { tables, connection, packageVersion, times } = deps;
   const { publications, resources } = tables;
+  const { versions, drafts } = deps.lifecycle;
   const later = (now: Date, ms: number) => new Date(now.getTime() + ms);
   const lease = (now: Date) => later(now, times.leaseMs);
   const transaction = connection.$transaction.bind(connection);
@@ -94,16 +98,20 @@ export function memoryPublications(deps: MemoryPublicationsDeps): Publications {
     beginPackage: (packageId, wish) => {
       const id = deps.newId();
       return transaction(async (tx): Promise<Begun> => {
-        const draft = await packageVersion.lock(tx, packageId, id);
-        if (draft === undefined) return { kind: 'absent' };
+        await tx.step();
+        await tx.lock(`version ${packageId}`);
+        const [version, draft] = [tx.get(versions, packageId), tx.get(drafts, packageId)];
+        if (version === undefined || draft === undefined) return { kind: 'absent' };
         assertRevision(wish.ifRevision, draft);
         if (draft.lockedBy !== null) return { kind: 'joined', publicationId: draft.lockedBy };
-        const resourceIds = draft.isEdit ? [] : (tx.get(resources, packageId) ?? []);
+        await tx.lock(`draft ${packageId}`);
+        tx.set(drafts, packageId, { ...draft, lockedBy: id });
+        const resourceIds = version.document === null ? (tx.get(resources, packageId) ?? []) : [];
         const publication = put(tx, {
           ...newRow(id, wish.requestedBy),
           subject: 'package',
           entityId: packageId,
-          packageParentId: draft.parentId,
+          packageParentId: version.parentId,
           resourceIds,
           participants: resourceIds.length > 0 ? ['files', 'records'] : ['files'],
         });

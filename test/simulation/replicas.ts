@@ -68,6 +68,7 @@ export function startPackages(world: Surroundings, process: SimulatedProcess): S
   });
   const deps = {
     tables: world.tables.publications,
+    lifecycle: world.tables.packages,
     connection,
     packageVersion: packageVersion(connection, context),
     times: plan.times,
@@ -93,14 +94,14 @@ export function startPackages(world: Surroundings, process: SimulatedProcess): S
     authorise: {
       async package(id) {
         const entity = (await findEntities(context, [id])).get(id);
-        return entity?.draft ? undefined : notFound();
+        return entity?.draft ? {} : { absence: notFound() };
       },
       async record(id) {
         try {
           await world.call(process, 'records', 'authorise', (records) => records.authorisePublish(id));
-          return undefined;
+          return {};
         } catch (error) {
-          if (error instanceof ServiceError && error.kind === 'not_found') return error;
+          if (error instanceof ServiceError && error.kind === 'not_found') return { absence: error };
           throw error;
         }
       },

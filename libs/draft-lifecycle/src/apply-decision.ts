@@ -25,12 +25,8 @@ export async function applyDecision<Tx extends LifecycleSql>(
         if (participant !== null) await show(deps, tx, participant);
         break;
       case 'drop':
-        await deps.store.dropStaged(tx, publicationId);
-        await deps.store.writeParticipant(
-          tx,
-          { ...(participant ?? unheardOf(publicationId)), state: 'aborted' },
-          deps.now(),
-        );
+        // One that comes before its prepare leaves a mark that keeps that prepare out.
+        await deps.store.dropStaged(tx, publicationId, deps.now());
         break;
       case 'done':
         return;
@@ -50,25 +46,10 @@ async function show<Tx extends LifecycleSql>(
 ): Promise<void> {
   const { publicationId, packageId } = participant;
   const publication: Publication = { id: publicationId, packageId, recordIds: [] };
-  const published = await store.showStaged(tx, publicationId);
+  const published = await store.showStaged(tx, publicationId, now());
   await store.appendEvents(
     tx,
     published.map((entity) => kind.events.published(entity, publication)),
   );
   await kind.hooks.published?.(tx, published, publication);
-  await store.writeParticipant(tx, { ...participant, state: 'applied' }, now());
-}
-
-/** An abort that comes before its prepare: the row keeps that prepare out. */
-function unheardOf(publicationId: string): Participant {
-  return {
-    publicationId,
-    state: 'aborted',
-    epoch: 0,
-    packageId: '',
-    packageParentId: '',
-    stagedIds: [],
-    unchangedIds: [],
-    issues: [],
-  };
 }

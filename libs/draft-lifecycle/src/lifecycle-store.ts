@@ -11,11 +11,12 @@ import type { StagedForm } from './staging-store.ts';
  * locks stays locked until it ends, and what it wrote is gone when it fails.
  */
 export interface LifecycleStore<Tx extends LifecycleSql> {
-  /** From here on the transaction fails rather than wait longer than 2 s for a lock. */
-  limitLockWaits(tx: Tx): Promise<void>;
-  /** Also waits for a transaction that is about to write the first row of the publication. */
-  lockParticipant(tx: Tx, publicationId: string): Promise<Participant | null>;
-  writeParticipant(tx: Tx, participant: Participant, at: Date): Promise<void>;
+  /**
+   * Holds what is known of a publication, with the entities that it staged and those of these ids, as `lockEntities`
+   * does. Also waits for a transaction that is about to write the first row of the publication. The transaction fails
+   * rather than wait longer than 2 s for a lock.
+   */
+  lockParticipant(tx: Tx, publicationId: string, ids?: readonly string[]): Promise<Participant | null>;
   /** Publications that were prepared before an instant and of whose decision nobody has told since. */
   preparedBefore(sql: LifecycleDatabase<Tx>, at: Date, limit: number): Promise<string[]>;
   /** Drops the rows of publications that ended before an instant. */
@@ -40,13 +41,20 @@ export interface LifecycleStore<Tx extends LifecycleSql> {
     related: string,
   ): Promise<ReadonlyMap<string, readonly string[]>>;
 
-  /** Locks the drafts and keeps their published forms, whole, beside what is visible. */
-  stageForms(tx: Tx, publicationId: string, forms: readonly StagedForm[], at: Date): Promise<void>;
-  /** Shows what a publication staged and drops its drafts. */
-  showStaged(tx: Tx, publicationId: string): Promise<PublishedEntity[]>;
-  /** Forgets what a publication staged and leaves the drafts as they were. */
-  dropStaged(tx: Tx, publicationId: string): Promise<void>;
-  lockDrafts(tx: Tx, publicationId: string, ids: readonly string[]): Promise<void>;
+  /**
+   * Writes the vote on a publication that is held. For a yes it also locks the drafts and keeps their published forms,
+   * whole, beside what is visible; for a no there are no forms.
+   */
+  writeVote(tx: Tx, vote: Participant, forms: readonly StagedForm[], at: Date): Promise<void>;
+  /** Shows what a publication that is held staged, drops its drafts, and remembers it as applied. */
+  showStaged(tx: Tx, publicationId: string, at: Date): Promise<PublishedEntity[]>;
+  /**
+   * Forgets what a publication that is held staged, leaves the drafts as they were, and remembers it as aborted, also
+   * where nothing was known of it.
+   */
+  dropStaged(tx: Tx, publicationId: string, at: Date): Promise<void>;
+  /** Shows one draft that the publication has locked, of an entity that is locked, drops it and writes the event. */
+  showDraft(tx: Tx, publicationId: string, form: StagedForm, event: OutboxEvent, at: Date): Promise<void>;
   /** Ends the hold of a publication on drafts. */
   unlockDrafts(tx: Tx, publicationId: string): Promise<void>;
 

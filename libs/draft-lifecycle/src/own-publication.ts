@@ -1,5 +1,4 @@
 import type { Issue } from '@kr/service-error';
-import type { DraftFace, Entity } from './entity.ts';
 import type { PublishedEntity } from './entity-kind.ts';
 import { draftFace } from './lifecycle-context.ts';
 import type { FileCounts, LifecycleDeps } from './lifecycle-deps.ts';
@@ -13,25 +12,6 @@ import { problemsOf, stagedForm } from './publishable.ts';
 export interface OwnPublication {
   publicationId: string;
   id: string;
-}
-
-/**
- * Holds a draft for a publication, so that nothing changes it until it is shown or unlocked. Safe to repeat.
- *
- * @returns the entity with its draft; undefined when there is none
- * @throws ServiceError `conflict` (`draft_locked`) when another publication holds it
- */
-export async function lockDraft<Tx extends LifecycleSql>(
-  { store }: Pick<LifecycleDeps<Tx>, 'store'>,
-  tx: Tx,
-  { publicationId, id }: OwnPublication,
-): Promise<(Entity & { draft: DraftFace }) | undefined> {
-  const entity = await loadLocked(store, tx, id);
-  if (entity === undefined || entity.draft === null) return undefined;
-  const { draft } = entity;
-  if (draft.lockedBy !== null && draft.lockedBy !== publicationId) throw draftLocked();
-  await store.lockDrafts(tx, publicationId, [id]);
-  return { ...entity, draft: { ...draft, lockedBy: publicationId } };
 }
 
 /**
@@ -75,12 +55,10 @@ export async function publishInTransaction<Tx extends LifecycleSql>(
   const draft = draftFace(entity);
   if (draft.lockedBy !== publicationId) throw draftLocked();
   const form = stagedForm(deps, { ...entity, draft }, new Map([[id, counts]]));
-  await store.stageForms(tx, publicationId, [form], deps.now());
-
-  const [published] = await store.showStaged(tx, publicationId);
-  if (published === undefined) throw notFound();
+  const published = { id, parentId: entity.parent.id, revision: form.revision };
   const publication = { id: publicationId, packageId: id, recordIds };
-  await store.appendEvents(tx, [deps.kind.events.published(published, publication)]);
+  const event = deps.kind.events.published(published, publication);
+  await store.showDraft(tx, publicationId, form, event, deps.now());
   await deps.kind.hooks.published?.(tx, [published], publication);
   return published;
 }

@@ -21,22 +21,39 @@ interface ParticipantRow {
   issues: Issue[];
 }
 
-export async function limitLockWaits(tx: LifecycleSql): Promise<void> {
-  await tx.$executeRawUnsafe("set local lock_timeout = '2s'");
+interface NoParticipantRow {
+  state: null;
 }
+
+// From here on the transaction fails rather than wait longer than 2 s for a lock.
+const LOCK_PUBLICATION = `
+  select set_config('lock_timeout', '2s', true), pg_advisory_xact_lock(hashtextextended($1, 0))::text`;
+
+// The entities are held in the order of their ids, as everybody holds them.
+const HOLD_ENTITIES = `
+  with held as (
+    select id from version where id = any($2::text[]) or publication_id = $1 order by id for update
+  )
+  select held_entities, state, epoch, package_id, package_parent_id, staged_ids, unchanged_ids, issues
+  from (select count(*) as held_entities from held) as every_one
+  left join participant on publication_id = $1`;
 
 /**
  * The participant row, held until the transaction ends. Where there is none, another transaction that is about to
  * write it is waited for all the same: the lock is on the publication's id.
  */
-export async function lockParticipant(tx: LifecycleSql, publicationId: string): Promise<Participant | null> {
-  await tx.$queryRawUnsafe('select pg_advisory_xact_lock(hashtextextended($1, 0))::text', publicationId);
-  const [row] = await tx.$queryRawUnsafe<ParticipantRow[]>(
-    `select state, epoch, package_id, package_parent_id, staged_ids, unchanged_ids, issues
-     from participant where publication_id = $1`,
+export async function lockParticipant(
+  tx: LifecycleSql,
+  publicationId: string,
+  ids: readonly string[] = [],
+): Promise<Participant | null> {
+  await tx.$queryRawUnsafe(LOCK_PUBLICATION, publicationId);
+  const [row] = await tx.$queryRawUnsafe<(ParticipantRow | NoParticipantRow)[]>(
+    HOLD_ENTITIES,
     publicationId,
+    ids,
   );
-  if (row === undefined) return null;
+  if (row === undefined || row.state === null) return null;
   return {
     publicationId,
     state: row.state,
@@ -47,27 +64,6 @@ export async function lockParticipant(tx: LifecycleSql, publicationId: string): 
     unchangedIds: row.unchanged_ids,
     issues: row.issues,
   };
-}
-
-export async function writeParticipant(tx: LifecycleSql, participant: Participant, at: Date): Promise<void> {
-  await tx.$executeRawUnsafe(
-    `insert into participant
-       (publication_id, state, epoch, package_id, package_parent_id, staged_ids, unchanged_ids, issues, updated_at)
-     values ($1, $2, $3::int, $4, $5, $6::text[], $7::text[], $8::jsonb, $9::timestamptz)
-     on conflict (publication_id) do update
-       set (state, epoch, package_id, package_parent_id, staged_ids, unchanged_ids, issues, updated_at)
-         = (excluded.state, excluded.epoch, excluded.package_id, excluded.package_parent_id, excluded.staged_ids,
-            excluded.unchanged_ids, excluded.issues, excluded.updated_at)`,
-    participant.publicationId,
-    participant.state,
-    participant.epoch,
-    participant.packageId,
-    participant.packageParentId,
-    participant.stagedIds,
-    participant.unchangedIds,
-    JSON.stringify(participant.issues),
-    at.toISOString(),
-  );
 }
 
 export async function preparedBefore(sql: LifecycleSql, at: Date, limit: number): Promise<string[]> {

@@ -10,7 +10,9 @@ import type { Participant } from './participant-store.ts';
 import { assertService } from './permission.ts';
 import { planPublication } from './publication-rules.ts';
 import { issuesOfPlan, stagedForm } from './publishable.ts';
-import { transact } from './transact.ts';
+
+/** The longest vote, in milliseconds. */
+const VOTE_MS = 10_000;
 
 /**
  * RPC PreparePublication: votes once for all drafts. Yes locks and stages them all, no changes nothing; every problem
@@ -27,13 +29,21 @@ export function preparePublication<Tx extends LifecycleSql>(context: LifecycleCo
     { principal }: CallContext,
   ): Promise<PreparePublicationResponse> => {
     assertService(principal);
-    const vote = await transact(context, (tx) => voteOn(context, tx, request));
+    const vote = await voteInTransaction(context, request);
     if (!('blockedBy' in vote)) return answer(vote);
     // The other publication may be decided and only its news be late: then this one need not fail.
     const { isChanged } = await context.publications.settle([vote.blockedBy]);
-    const second = isChanged ? await transact(context, (tx) => voteOn(context, tx, request)) : vote;
+    const second = isChanged ? await voteInTransaction(context, request) : vote;
     return 'blockedBy' in second ? { isPrepared: false, blockedBy: second.blockedBy } : answer(second);
   };
+}
+
+/** A vote is no news, so there is nothing to wake the relay for. */
+function voteInTransaction<Tx extends LifecycleSql>(
+  context: LifecycleContext<Tx>,
+  request: PreparePublicationRequest__Output,
+): Promise<Participant | { blockedBy: string }> {
+  return context.database.$transaction((tx) => voteOn(context, tx, request), { timeout: VOTE_MS });
 }
 
 async function voteOn<Tx extends LifecycleSql>(
@@ -43,11 +53,9 @@ async function voteOn<Tx extends LifecycleSql>(
 ): Promise<Participant | { blockedBy: string }> {
   const { store } = context;
   const { publicationId, epoch, packageId, packageParentId, ids } = request;
-  await store.limitLockWaits(tx);
-  const former = await store.lockParticipant(tx, publicationId);
+  const former = await store.lockParticipant(tx, publicationId, ids);
   if (former !== null && onPrepare(former, epoch) !== 'prepare') return former;
 
-  await store.lockEntities(tx, ids);
   const plan = planPublication(request, await store.loadEntities(tx, ids));
   if (plan.blockedBy !== null) return { blockedBy: plan.blockedBy };
   for (const { draft } of plan.drafts) assertRevision(request.ifRevision, draft);
@@ -66,11 +74,8 @@ async function voteOn<Tx extends LifecycleSql>(
     unchangedIds: isPrepared ? plan.unchangedIds : [],
     issues,
   };
-  if (isPrepared) {
-    const forms = plan.drafts.map((draft) => stagedForm(context, draft, counts));
-    await store.stageForms(tx, publicationId, forms, now);
-  }
-  await store.writeParticipant(tx, vote, now);
+  const forms = isPrepared ? plan.drafts.map((draft) => stagedForm(context, draft, counts)) : [];
+  await store.writeVote(tx, vote, forms, now);
   await failpoint('records.prepare.inside');
   return vote;
 }

@@ -4,29 +4,21 @@ import { loadEntities, lockEntities } from './entity-store.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import type { LifecycleStore } from './lifecycle-store.ts';
 import { loadRelations } from './load-relations.ts';
-import {
-  forgetEnded,
-  limitLockWaits,
-  lockParticipant,
-  preparedBefore,
-  writeParticipant,
-} from './participant-store.ts';
-import { dropStaged, lockDrafts, showStaged, stageForms, unlockDrafts } from './staging-store.ts';
+import { forgetEnded, lockParticipant, preparedBefore } from './participant-store.ts';
+import { dropStaged, showDraft, showStaged, unlockDrafts, writeVote } from './staging-store.ts';
 
 /** The lifecycle on Postgres; every operation is a constant number of statements. */
 export const sqlLifecycleStore: LifecycleStore<LifecycleSql> = {
-  limitLockWaits,
   lockParticipant,
-  writeParticipant,
   preparedBefore,
   forgetEnded,
   lockEntities,
   loadEntities,
   loadRelations,
-  stageForms,
+  writeVote,
   showStaged,
   dropStaged,
-  lockDrafts,
+  showDraft,
   unlockDrafts,
   replaceDraft,
   replaceUnchanged,

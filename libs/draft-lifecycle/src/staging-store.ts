@@ -1,5 +1,7 @@
+import { eventRows, insertEvents, type OutboxEvent } from '@kr/event-bus';
 import type { PublishedEntity } from './entity-kind.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
+import type { Participant } from './participant-store.ts';
 import type { StoredDocument } from './stored-document.ts';
 
 /** A form that a publication will show when it is committed. */
@@ -10,75 +12,131 @@ export interface StagedForm {
   revision: number;
 }
 
-export async function stageForms(
+// One statement for a yes and a no: a no stages nothing.
+const VOTE = `
+  with form as (
+    select id, document, revision from jsonb_to_recordset($2::jsonb) as f(id text, document jsonb, revision bigint)
+  ), held as (
+    update draft d set locked_by = $1 from form where d.id = form.id
+  ), staged as (
+    update version v
+    set publication_id = $1, staged = form.document, staged_revision = form.revision, staged_at = $3::timestamptz
+    from form where v.id = form.id
+  )
+  insert into participant
+    (publication_id, state, epoch, package_id, package_parent_id, staged_ids, unchanged_ids, issues, updated_at)
+  values ($1, $4, $5::int, $6, $7, $8::text[], $9::text[], $10::jsonb, $3::timestamptz)
+  on conflict (publication_id) do update
+    set (state, epoch, package_id, package_parent_id, staged_ids, unchanged_ids, issues, updated_at)
+      = (excluded.state, excluded.epoch, excluded.package_id, excluded.package_parent_id, excluded.staged_ids,
+         excluded.unchanged_ids, excluded.issues, excluded.updated_at)`;
+
+export async function writeVote(
   tx: LifecycleSql,
-  publicationId: string,
+  vote: Participant,
   forms: readonly StagedForm[],
   at: Date,
 ): Promise<void> {
   await tx.$executeRawUnsafe(
-    `with form as (
-       select id, document, revision from jsonb_to_recordset($2::jsonb) as f(id text, document jsonb, revision bigint)
-     ), held as (
-       update draft d set locked_by = $1 from form where d.id = form.id
-     )
-     update version v
-     set publication_id = $1, staged = form.document, staged_revision = form.revision, staged_at = $3::timestamptz
-     from form where v.id = form.id`,
-    publicationId,
+    VOTE,
+    vote.publicationId,
     JSON.stringify(forms),
     at.toISOString(),
+    vote.state,
+    vote.epoch,
+    vote.packageId,
+    vote.packageParentId,
+    vote.stagedIds,
+    vote.unchangedIds,
+    JSON.stringify(vote.issues),
   );
 }
 
-export async function lockDrafts(
+/**
+ * Locks a draft as a part of another statement, after whoever changes the entity. The parameters are the entity's id,
+ * the change number that the draft must have, and the publication that holds it from then on; `locked` is a relation
+ * with one row when it does, and none when the draft is not that any more or another publication holds it.
+ */
+export function lockUnchanged(id: string, revision: string, publicationId: string): string {
+  return `
+  held as (select id from version where id = ${id} for update),
+  locked as (
+    update draft set locked_by = ${publicationId} from held
+    where draft.id = held.id and draft.revision = ${revision}::bigint and draft.locked_by is null
+    returning draft.id
+  )`;
+}
+
+const SHOW_STAGED = `
+  with shown as (
+    update version v
+    set document = staged, visible = true,
+        revision = greatest(v.revision + 1, staged_revision, (select d.revision + 1 from draft d where d.id = v.id)),
+        created_at = coalesce(created_at, staged_at), updated_at = staged_at,
+        publication_id = null, staged = null, staged_revision = null, staged_at = null
+    where publication_id = $1
+    returning id, parent_id, revision
+  ), dropped as (
+    delete from draft where locked_by = $1
+  ), applied as (
+    update participant set state = 'applied', updated_at = $2::timestamptz where publication_id = $1
+  )
+  select id, parent_id, revision from shown order by id`;
+
+export async function showStaged(
   tx: LifecycleSql,
   publicationId: string,
-  ids: readonly string[],
-): Promise<void> {
-  await tx.$executeRawUnsafe(
-    'update draft set locked_by = $1 where id = any($2::text[])',
-    publicationId,
-    ids,
-  );
-}
-
-export async function showStaged(tx: LifecycleSql, publicationId: string): Promise<PublishedEntity[]> {
-  await lockStaged(tx, publicationId);
+  at: Date,
+): Promise<PublishedEntity[]> {
   const rows = await tx.$queryRawUnsafe<{ id: string; parent_id: string; revision: bigint }[]>(
-    `with shown as (
-       update version v
-       set document = staged, visible = true,
-           revision = greatest(v.revision + 1, staged_revision, (select d.revision + 1 from draft d where d.id = v.id)),
-           created_at = coalesce(created_at, staged_at), updated_at = staged_at,
-           publication_id = null, staged = null, staged_revision = null, staged_at = null
-       where publication_id = $1
-       returning id, parent_id, revision
-     ), dropped as (
-       delete from draft where locked_by = $1
-     )
-     select id, parent_id, revision from shown order by id`,
+    SHOW_STAGED,
     publicationId,
+    at.toISOString(),
   );
   return rows.map((row) => ({ id: row.id, parentId: row.parent_id, revision: Number(row.revision) }));
 }
 
-/** An update alone would hold the rows in the order in which they lie, and everybody else holds them by id. */
-async function lockStaged(tx: LifecycleSql, publicationId: string): Promise<void> {
-  await tx.$queryRawUnsafe(
-    'select id from version where publication_id = $1 order by id for update',
-    publicationId,
-  );
+const DROP_STAGED = `
+  with forgotten as (
+    update version set publication_id = null, staged = null, staged_revision = null, staged_at = null
+    where publication_id = $1
+  ), unlocked as (
+    update draft set locked_by = null where locked_by = $1
+  )
+  insert into participant (publication_id, state, epoch, updated_at) values ($1, 'aborted', 0, $2::timestamptz)
+  on conflict (publication_id) do update set state = excluded.state, updated_at = excluded.updated_at`;
+
+export async function dropStaged(tx: LifecycleSql, publicationId: string, at: Date): Promise<void> {
+  await tx.$executeRawUnsafe(DROP_STAGED, publicationId, at.toISOString());
 }
 
-export async function dropStaged(tx: LifecycleSql, publicationId: string): Promise<void> {
-  await lockStaged(tx, publicationId);
+const SHOW_DRAFT = `
+  with shown as (
+    update version
+    set document = $3::jsonb, visible = true, revision = $4::bigint,
+        created_at = coalesce(created_at, $5::timestamptz), updated_at = $5::timestamptz
+    where id = $2 returning id
+  ), dropped as (
+    delete from draft where id = $2 and locked_by = $1
+  )
+  ${insertEvents('$6', 'shown')}`;
+
+export async function showDraft(
+  tx: LifecycleSql,
+  publicationId: string,
+  { id, document, revision }: StagedForm,
+  event: OutboxEvent,
+  at: Date,
+): Promise<void> {
   await tx.$executeRawUnsafe(
-    `update version set publication_id = null, staged = null, staged_revision = null, staged_at = null
-     where publication_id = $1`,
+    SHOW_DRAFT,
     publicationId,
+    id,
+    JSON.stringify(document),
+    revision,
+    at.toISOString(),
+    eventRows([event]),
   );
-  await unlockDrafts(tx, publicationId);
 }
 
 export async function unlockDrafts(tx: LifecycleSql, publicationId: string): Promise<void> {

@@ -5,7 +5,6 @@
 export const FAILPOINTS = [
   // The coordinator of publications.
   'publish.begin.before',
-  'publish.begin.inside',
   'publish.begin.after',
   'publish.seal.before',
   'publish.seal.after',

@@ -1,6 +1,8 @@
 import { expect } from '@jest/globals';
 import type { Sql } from '@kr/database';
+import type { LifecycleSql, LifecycleStore } from '@kr/draft-lifecycle';
 import { until } from '@kr/testbed';
+import { documentOf } from '../documents.ts';
 import type { CalmMemory } from './twins.ts';
 
 export interface Contention {
@@ -25,6 +27,23 @@ export async function contention({ memory, sql, holding, waiting, expected }: Co
   };
   expect(await memory.inTime(() => seenBy('memory', memory.untilWaiting))).toEqual(expected);
   expect(await seenBy('sql', async () => void (await until(() => isSomebodyWaiting(sql))))).toEqual(expected);
+}
+
+/** What locks a draft: a vote for the publication `held`. */
+export function holdDraft<Tx extends LifecycleSql>(
+  store: LifecycleStore<Tx>,
+  tx: Tx,
+  id: string,
+): Promise<void> {
+  const vote = {
+    publicationId: 'held',
+    state: 'prepared',
+    epoch: 1,
+    packageId: '',
+    packageParentId: '',
+  } as const;
+  const form = { id, document: documentOf('record'), revision: 9 };
+  return store.writeVote(tx, { ...vote, stagedIds: [id], unchangedIds: [], issues: [] }, [form], new Date(0));
 }
 
 async function isSomebodyWaiting(sql: Sql): Promise<boolean> {

@@ -14,21 +14,22 @@ import { freshDatabase } from '@kr/testbed';
 import type { Chance } from '../chance.ts';
 import { addDraft, addPublished, documentOf } from '../documents.ts';
 import { LifecycleTables, memoryLifecycleStore } from '../memory-lifecycle-store.ts';
-import { contention } from './contention.ts';
+import { contention, holdDraft } from './contention.ts';
 import { calmMemory, resultOf, type Twin, type Twins } from './twins.ts';
 
 const IDS = ['draft-1', 'draft-2', 'published-1', 'published-2'];
+/** A draft that no command is about. */
+const HELD = 'draft-held';
 const PUBLICATIONS = ['x1', 'x2', 'x3'];
 const COMMANDS = [
-  'stageForms',
+  'writeVote',
   'showStaged',
   'dropStaged',
-  'lockDrafts',
+  'showDraft',
   'unlockDrafts',
   'replaceDraft',
   'replaceUnchanged',
   'insertDraft',
-  'writeParticipant',
   'preparedBefore',
   'forgetEnded',
   'appendEvents',
@@ -54,7 +55,7 @@ interface LifecycleTwin<Tx extends LifecycleSql> {
 export async function lifecycleTwins(): Promise<Twins> {
   const at = new Date(Date.UTC(2026, 0, 1));
   const tables = new LifecycleTables();
-  for (const id of IDS) {
+  for (const id of [...IDS, HELD]) {
     const entity = { id, parentId: `parent of ${id}`, kind: 'record', at } as const;
     if (id.startsWith('draft')) addDraft(tables, { ...entity, managedBy: null });
     else addPublished(tables, entity);
@@ -102,15 +103,15 @@ export async function lifecycleTwins(): Promise<Twins> {
         holding: {
           memory: (then) =>
             memory.connection.$transaction(async (tx) => {
-              await memoryLifecycleStore(tables).lockEntities(tx, IDS);
+              await memoryLifecycleStore(tables).lockEntities(tx, [HELD]);
               await then();
-              await memoryLifecycleStore(tables).lockDrafts(tx, 'held', ['draft-1']);
+              await holdDraft(memoryLifecycleStore(tables), tx, HELD);
             }),
           sql: (then) =>
             sql.$transaction(async (tx) => {
-              await sqlLifecycleStore.lockEntities(tx, IDS);
+              await sqlLifecycleStore.lockEntities(tx, [HELD]);
               await then();
-              await sqlLifecycleStore.lockDrafts(tx, 'held', ['draft-1']);
+              await holdDraft<Sql>(sqlLifecycleStore, tx, HELD);
             }),
         },
         waiting: {
@@ -131,8 +132,8 @@ function readLocked<Tx extends LifecycleSql>(
   store: LifecycleStore<Tx>,
 ): Promise<unknown> {
   return database.$transaction(async (tx) => {
-    await store.lockEntities(tx, ['draft-1']);
-    return (await store.loadEntities(tx, ['draft-1'])).get('draft-1')?.draft?.lockedBy;
+    await store.lockEntities(tx, [HELD]);
+    return (await store.loadEntities(tx, [HELD])).get(HELD)?.draft?.lockedBy;
   });
 }
 
@@ -152,16 +153,22 @@ function twin<Tx extends LifecycleSql>({ database, store, events }: LifecycleTwi
   const act = async (tx: Tx, { name, publicationId, ids, id, number, at }: Command): Promise<unknown> => {
     const document = documentOf('record');
     switch (name) {
-      case 'stageForms': {
+      case 'writeVote': {
+        const before = await store.lockParticipant(tx, publicationId, ids);
         const forms = ids.map((one) => ({ id: one, document, revision: number }));
-        return store.stageForms(tx, publicationId, forms, at);
+        await store.writeVote(tx, participantOf(publicationId, ids, number), forms, at);
+        return before;
       }
       case 'showStaged':
-        return store.showStaged(tx, publicationId);
+        await store.lockParticipant(tx, publicationId);
+        return store.showStaged(tx, publicationId, at);
       case 'dropStaged':
-        return store.dropStaged(tx, publicationId);
-      case 'lockDrafts':
-        return store.lockDrafts(tx, publicationId, ids);
+        await store.lockParticipant(tx, publicationId);
+        return store.dropStaged(tx, publicationId, at);
+      case 'showDraft': {
+        const form = { id, document, revision: number };
+        return store.showDraft(tx, publicationId, form, eventOf(id, number), at);
+      }
       case 'unlockDrafts':
         return store.unlockDrafts(tx, publicationId);
       case 'replaceDraft':
@@ -182,10 +189,6 @@ function twin<Tx extends LifecycleSql>({ database, store, events }: LifecycleTwi
         if (entity === undefined || entity.draft !== null) return 'there is one';
         return store.insertDraft(tx, { id, revision: entity.nextDraftRevision, document }, at);
       }
-      case 'writeParticipant':
-        await store.limitLockWaits(tx);
-        await store.lockParticipant(tx, publicationId);
-        return store.writeParticipant(tx, participantOf(publicationId, ids, number), at);
       case 'preparedBefore':
         return store.preparedBefore(database, new Date(at.getTime() - number * 1_000), 1 + (number % 3));
       case 'forgetEnded':

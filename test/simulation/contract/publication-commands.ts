@@ -22,7 +22,7 @@ import { addDraft, documentOf } from '../documents.ts';
 import { LifecycleTables, memoryLifecycleStore } from '../memory-lifecycle-store.ts';
 import { memoryPublications, type Publications, PublicationTables } from '../memory-publications.ts';
 import { simulated } from '../simulated-kind.ts';
-import { contention } from './contention.ts';
+import { contention, holdDraft } from './contention.ts';
 import { copyEntities } from './lifecycle-commands.ts';
 import { calmMemory, resultOf, type Twin, type Twins } from './twins.ts';
 
@@ -40,6 +40,7 @@ const REFUSAL: Refusal = {
 };
 const COMMANDS = [
   'beginPackage',
+  'beginSeenPackage',
   'beginRecord',
   'renew',
   'commit',
@@ -77,7 +78,7 @@ export async function publicationTwins(): Promise<Twins> {
   const now = () => clock.now;
   const newId = () => clock.newId;
   const lifecycle = new LifecycleTables();
-  for (const id of PACKAGES) {
+  for (const id of [...PACKAGES, HELD]) {
     addDraft(lifecycle, { id, parentId: `parent of ${id}`, managedBy: null, kind: 'package', at: clock.now });
   }
 
@@ -90,6 +91,7 @@ export async function publicationTwins(): Promise<Twins> {
   const inMemory = twin({
     publications: memoryPublications({
       tables,
+      lifecycle,
       connection,
       packageVersion: packageVersion(connection, {
         ...ofKind,
@@ -121,7 +123,7 @@ export async function publicationTwins(): Promise<Twins> {
   const deps = { database: quick, packageVersion: ownVersion, times: TIMES, now, newId, expired };
   const onSql = twin<Sql>({
     publications: {
-      beginPackage: (id, wish) => beginPackage(deps, id, wish),
+      beginPackage: (id, wish, seen) => beginPackage(deps, id, wish, seen),
       beginRecord: (id, wish) => beginRecord(deps, id, wish),
       findRepeat: (id, requestedBy) => findRepeat(database, id, requestedBy),
       log: publicationStore(deps),
@@ -152,8 +154,8 @@ export async function publicationTwins(): Promise<Twins> {
         memory,
         sql: quick,
         holding: {
-          memory: (then) => holdDraft(connection, memoryStore, then),
-          sql: (then) => holdDraft<Sql>(quick, sqlLifecycleStore, then),
+          memory: (then) => whileHolding(connection, memoryStore, then),
+          sql: (then) => whileHolding<Sql>(quick, sqlLifecycleStore, then),
         },
         waiting: { memory: () => inMemory.beginHeld(), sql: () => onSql.beginHeld() },
         expected: { kind: 'joined', publicationId: 'held' },
@@ -165,23 +167,19 @@ export async function publicationTwins(): Promise<Twins> {
   };
 }
 
-const HELD = 'package-2';
+/** A package that no command is about. */
+const HELD = 'package-3';
 const MORE_THAN_THERE_ARE = 1_000;
 
-function holdDraft<Tx extends LifecycleSql>(
+function whileHolding<Tx extends LifecycleSql>(
   database: LifecycleDatabase<Tx>,
   store: LifecycleStore<Tx>,
   then: () => Promise<void>,
 ): Promise<void> {
   return database.$transaction(async (tx) => {
     await store.lockEntities(tx, [HELD]);
-    const entity = (await store.loadEntities(tx, [HELD])).get(HELD);
-    if (entity?.draft === null) {
-      const draft = { id: HELD, revision: entity.nextDraftRevision, document: documentOf('package') };
-      await store.insertDraft(tx, draft, new Date(0));
-    }
     await then();
-    await store.lockDrafts(tx, 'held', [HELD]);
+    await holdDraft(store, tx, HELD);
   });
 }
 
@@ -239,6 +237,14 @@ function twin<Tx extends LifecycleSql>({
     switch (name) {
       case 'beginPackage':
         return begun(publications.beginPackage(packageId, command));
+      case 'beginSeenPackage': {
+        // As it was before others changed it, locked it or published it, or as it is.
+        const entity = (await store.loadEntities(database, [packageId])).get(packageId);
+        const revision = (entity?.draft?.revision ?? 1) - (command.ifRevision === 0 ? 0 : 1);
+        const resourceIds = entity?.published === null ? RESOURCES : [];
+        const seen = { parentId: `parent of ${packageId}`, revision, lockedBy: null, resourceIds };
+        return begun(publications.beginPackage(packageId, { ...command, ifRevision: 0 }, seen));
+      }
       case 'beginRecord':
         return begun(publications.beginRecord(resourceId, command));
       case 'findRepeat':

@@ -1,11 +1,13 @@
 import type { SqlDatabase } from '@kr/database';
 import { assertRevision } from '@kr/draft-lifecycle';
-import { failpoint } from '@kr/failpoint';
-import { insertPublication, type NewPublication, runningPublication } from '../store/insert-publication.ts';
-import type { Tx } from '../store/prisma.ts';
+import {
+  insertLocking,
+  insertPublication,
+  type NewPublication,
+  runningPublication,
+} from '../store/insert-publication.ts';
 import type { PublicationTimes } from '../store/publication-store.ts';
-import { resourceIdsOf } from '../store/resource-store.ts';
-import type { PackageVersion } from './package-version.ts';
+import type { PackageVersion, SeenPackage } from './package-version.ts';
 import type { Participant, Publication } from './publication.ts';
 
 /** What becomes of a wish to publish. */
@@ -28,39 +30,37 @@ export interface BeginDeps {
   readonly times: PublicationTimes;
   now(): Date;
   newId(): string;
-  readonly packageVersion: Pick<PackageVersion, 'lock'>;
+  readonly packageVersion: Pick<PackageVersion, 'see'>;
 }
 
-/** T1 for a package: its draft is locked and the publication exists, in one transaction. */
-export function beginPackage(deps: BeginDeps, packageId: string, wish: PublishWish): Promise<Begun> {
-  const id = deps.newId();
-  return deps.database.$transaction(async (tx): Promise<Begun> => {
-    const locked = await deps.packageVersion.lock(tx, packageId, id);
-    if (locked === undefined) return { kind: 'absent' };
-    assertRevision(wish.ifRevision, locked);
-    if (locked.lockedBy !== null) return { kind: 'joined', publicationId: locked.lockedBy };
-    const resourceIds = await resourcesToPublish(tx, packageId, locked.isEdit);
-    const publication = await insertPublication(tx, {
-      ...ownedFrom(deps),
-      id,
-      subject: 'package',
-      entityId: packageId,
-      packageParentId: locked.parentId,
-      resourceIds,
-      participants: participantsOf(resourceIds),
-      snapshot: { package: { id: packageId, revision: locked.revision }, resources: resourceIds },
-      requestedBy: wish.requestedBy,
-    });
-    if (publication === undefined)
-      throw new Error(`${packageId} is published without its draft being locked`);
-    await failpoint('publish.begin.inside');
-    return { kind: 'opened', publication };
-  });
-}
-
-/** What is published with a package version; the resources of a published one were, and stay as they are. */
-export async function resourcesToPublish(sql: Tx, packageId: string, isEdit: boolean): Promise<string[]> {
-  return isEdit ? [] : resourceIdsOf(sql, packageId);
+/**
+ * T1 for a package, in one statement: its draft, if it is as it was seen, is locked and the publication exists.
+ */
+export async function beginPackage(
+  deps: BeginDeps,
+  packageId: string,
+  wish: PublishWish,
+  seen?: SeenPackage,
+): Promise<Begun> {
+  const draft = seen ?? (await deps.packageVersion.see(packageId));
+  if (draft === undefined) return { kind: 'absent' };
+  assertRevision(wish.ifRevision, draft);
+  if (draft.lockedBy !== null) return { kind: 'joined', publicationId: draft.lockedBy };
+  const { parentId, revision, resourceIds } = draft;
+  const opened: NewPublication = {
+    ...ownedFrom(deps),
+    id: deps.newId(),
+    subject: 'package',
+    entityId: packageId,
+    packageParentId: parentId,
+    resourceIds,
+    participants: participantsOf(resourceIds),
+    snapshot: { package: { id: packageId, revision }, resources: resourceIds },
+    requestedBy: wish.requestedBy,
+  };
+  const publication = await insertLocking(deps.database, opened, revision);
+  // Undefined: somebody else was quicker, to change the draft or to publish it.
+  return publication === undefined ? beginPackage(deps, packageId, wish) : { kind: 'opened', publication };
 }
 
 /** T1 for a resource alone: its draft lives elsewhere and is locked when it is prepared. */

@@ -9,7 +9,7 @@ import { beginPackage, beginRecord } from './begin-publication.ts';
 import { type Coordinator, startCoordinator } from './coordinator.ts';
 import { failingBegin, failingDecisions, failingLog, failingParticipants } from './failing-ports.ts';
 import { findRepeat } from './find-repeat.ts';
-import { packageVersion } from './package-version.ts';
+import { packageVersion, seenPackage } from './package-version.ts';
 import { participants } from './participants.ts';
 import type { Publication } from './publication.ts';
 import type { PublishDeps } from './publish.ts';
@@ -57,7 +57,7 @@ export function openPublishing(context: PackagesContext, config: PackagesConfig[
       coordinator,
       authorise: { package: authorisePackage(context), record: authoriseRecord(context) },
       begin: failingBegin({
-        package: (id, wish) => beginPackage(begin, id, wish),
+        package: (id, wish, seen) => beginPackage(begin, id, wish, seen),
         record: (id, wish) => beginRecord(begin, id, wish),
       }),
       findRepeat: (id, requestedBy) => findRepeat(database, id, requestedBy),
@@ -76,9 +76,9 @@ function authorisePackage({ lifecycle, now }: PackagesContext): PublishDeps['aut
   return async (id, principal) => {
     const entity = await getEntity(lifecycle, id);
     const face = entity.draft ?? entity.published;
-    if (face === null) return notFound();
+    if (face === null) return { absence: notFound() };
     permit(principal, 'publish', entity, face, now());
-    return entity.draft === null ? notFound() : undefined;
+    return entity.draft === null ? { absence: notFound() } : { seen: seenPackage(entity) };
   };
 }
 
@@ -87,9 +87,9 @@ function authoriseRecord({ recordsLifecycle }: PackagesContext): PublishDeps['au
   return async (id, principal) => {
     try {
       await recordsLifecycle.authorise({ id, form: 'FORM_DRAFT', action: 'publish' }, principal);
-      return undefined;
+      return {};
     } catch (error) {
-      if (error instanceof ServiceError && error.kind === 'not_found') return error;
+      if (error instanceof ServiceError && error.kind === 'not_found') return { absence: error };
       throw error;
     }
   };

@@ -1,31 +1,32 @@
 import {
+  type Entity,
   type FileCounts,
   type LifecycleDatabase,
   type LifecycleDeps,
   type LifecycleSql,
-  lockDraft,
   NO_FILES,
   publishInTransaction,
   publishIssuesOf,
 } from '@kr/draft-lifecycle';
-import { type Issue, ServiceError } from '@kr/service-error';
+import type { Issue } from '@kr/service-error';
 import type { Tx } from '../store/prisma.ts';
 import type { Publication } from './publication.ts';
 import type { FileManifest } from './publish-saga.ts';
 
-export interface LockedPackage {
+/** The draft of a package as it was read. Whatever changes in it, its resources included, changes its revision. */
+export interface SeenPackage {
   readonly parentId: string;
   readonly revision: number;
-  /** The draft of a published version: its resources stay as they are. */
-  readonly isEdit: boolean;
   /** The publication that holds it already. */
   readonly lockedBy: string | null;
+  /** What is published with it; the resources of a version that is published were, and stay as they are. */
+  readonly resourceIds: readonly string[];
 }
 
 /** The package's own side of its publication. It lives in the coordinator's database, so it needs no second phase. */
 export interface PackageVersion<T = Tx> {
-  /** Holds the draft for the publication, unless another does. Undefined: there is none. */
-  lock(tx: T, packageId: string, publicationId: string): Promise<LockedPackage | undefined>;
+  /** Undefined: there is no draft. */
+  see(packageId: string): Promise<SeenPackage | undefined>;
   /** What is wrong with the package itself; nothing is written. */
   check(publication: Publication, manifests: readonly FileManifest[]): Promise<readonly Issue[]>;
   /** Makes the draft the published form and writes the event, in the transaction of the commit point. */
@@ -40,21 +41,9 @@ export function packageVersion<T extends LifecycleSql>(
 ): PackageVersion<T> {
   const { store } = lifecycle;
   return {
-    async lock(tx, packageId, publicationId) {
-      try {
-        const entity = await lockDraft(lifecycle, tx, { publicationId, id: packageId });
-        if (entity === undefined) return undefined;
-        const { parent, published, draft } = entity;
-        const isEdit = published !== null;
-        return { parentId: parent.id, revision: draft.revision, isEdit, lockedBy: null };
-      } catch (error) {
-        if (!(error instanceof ServiceError) || error.code !== 'draft_locked') throw error;
-        const entity = (await store.loadEntities(tx, [packageId])).get(packageId);
-        if (entity === undefined || entity.draft === null) return undefined;
-        const { parent, published, draft } = entity;
-        const { revision, lockedBy } = draft;
-        return { parentId: parent.id, revision, isEdit: published !== null, lockedBy };
-      }
+    async see(packageId) {
+      const entity = (await store.loadEntities(database, [packageId], lifecycle.kind.related)).get(packageId);
+      return entity === undefined ? undefined : seenPackage(entity);
     },
 
     check: ({ entityId }, manifests) =>
@@ -71,6 +60,13 @@ export function packageVersion<T extends LifecycleSql>(
 
     unlock: (tx, { id }) => store.unlockDrafts(tx, id),
   };
+}
+
+/** Of an entity that was read with its relations; undefined when it has no draft. */
+export function seenPackage({ parent, published, draft, related }: Entity): SeenPackage | undefined {
+  if (draft === null) return undefined;
+  const resourceIds = published === null ? (related?.draft ?? []) : [];
+  return { parentId: parent.id, revision: draft.revision, lockedBy: draft.lockedBy, resourceIds };
 }
 
 function countsOf(entityId: string, manifests: readonly FileManifest[]): FileCounts {

@@ -5,6 +5,7 @@ import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import type { Begun, PublishWish } from './begin-publication.ts';
 import type { Coordinator } from './coordinator.ts';
+import type { SeenPackage } from './package-version.ts';
 import type { Publication, Refusal } from './publication.ts';
 import { OUT_OF_TIME, type PublishAnswer } from './publish-saga.ts';
 
@@ -15,11 +16,19 @@ export interface PublishDeps {
    * one who has just published it.
    */
   authorise: Readonly<
-    Record<Publication['subject'], (id: string, principal: Principal) => Promise<ServiceError | undefined>>
+    Record<Publication['subject'], (id: string, principal: Principal) => Promise<Authority>>
   >;
-  begin: Readonly<Record<Publication['subject'], (id: string, wish: PublishWish) => Promise<Begun>>>;
+  begin: Readonly<
+    Record<Publication['subject'], (id: string, wish: PublishWish, seen?: SeenPackage) => Promise<Begun>>
+  >;
   findRepeat(id: string, requestedBy: string): Promise<string | undefined>;
   started(publication: Publication): void;
+}
+
+export interface Authority {
+  readonly absence?: ServiceError;
+  /** What was looked at, where it is kept here. */
+  readonly seen?: SeenPackage | undefined;
 }
 
 /**
@@ -41,9 +50,9 @@ export function publish(deps: PublishDeps) {
   ): Promise<PublishResponse> => {
     const kind = subjectOf(subject);
     const requestedBy = callerKey(call.principal);
-    const absence = await deps.authorise[kind](id, call.principal);
+    const { absence, seen } = await deps.authorise[kind](id, call.principal);
     if (absence !== undefined) return repeated(deps, id, requestedBy, absence);
-    const begun = await deps.begin[kind](id, { requestedBy, ifRevision: Number(ifRevision) });
+    const begun = await deps.begin[kind](id, { requestedBy, ifRevision: Number(ifRevision) }, seen);
     if (begun.kind === 'absent') return repeated(deps, id, requestedBy, notFound());
 
     const { publicationId, answer } =
@@ -55,7 +64,7 @@ export function publish(deps: PublishDeps) {
           };
     if (answer.outcome === 'committed') return { publicationId };
     if (isGone(kind, answer)) {
-      const since = await deps.authorise[kind](id, call.principal);
+      const since = (await deps.authorise[kind](id, call.principal)).absence;
       if (since !== undefined) return repeated(deps, id, requestedBy, since);
     }
     throw errorOf(answer.outcome === 'refused' ? answer.refusal : OUT_OF_TIME);

@@ -38,7 +38,7 @@ async function start(publish: Partial<PackagesConfig['publish']> = {}): Promise<
   return replica;
 }
 
-const publishPackage = (id: string, replica: Replica, timeoutMs = 10_000) =>
+const publishPackage = (id: string, replica: Replica, timeoutMs = 60_000) =>
   replica.publications.publish({ subject: 'SUBJECT_PACKAGE', id }, OWNER, { timeoutMs });
 
 const lastOf = (entityId: string) =>
@@ -113,8 +113,8 @@ describe('a coordinator that starts', () => {
 
   test('leaves alone what another still holds', async () => {
     const { id } = await aPackageWith(fixture, editor, ['r1']);
-    await reserved(id, { leaseMs: 1_500 });
     const replica = await start();
+    await reserved(id, { leaseMs: 3_000 });
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(fixture.peers.calls).toEqual([]);
     const answer = await publishPackage(id, replica);
@@ -210,13 +210,12 @@ describe('an owner that pauses', () => {
       await gate.promise;
       return { isPrepared: true, stagedIds: ids };
     };
-    const paused = await start({ leaseMs: 500, deadlineMs: 1_000, scanEveryMs: 60_000, reachMs: 10_000 });
+    const paused = await start({ leaseMs: 500, deadlineMs: 5_000, scanEveryMs: 60_000, reachMs: 30_000 });
     const answer = publishPackage(id, paused).catch((thrown: unknown) => ServiceError.from(thrown).kind);
     await until(() => fixture.peers.prepared.length === 1);
     const { id: publicationId } = await lastOf(id);
     expect(await decisionOf(publicationId, editor)).toBe('DECISION_UNDECIDED');
-    await new Promise((resolve) => setTimeout(resolve, 1_100));
-    expect(await decisionOf(publicationId, editor)).toBe('DECISION_ABORTED');
+    await until(async () => (await decisionOf(publicationId, editor)) === 'DECISION_ABORTED');
     expect(await formsOf(id)).toEqual(UNTOUCHED);
     gate.resolve();
     expect(await answer).toBe('unavailable');
@@ -268,7 +267,7 @@ describe('an owner that was away longer than its lease', () => {
     };
     const store = {
       database: quick,
-      packageVersion: { lock: neverAsked, check: neverAsked, publish: neverAsked, unlock: neverAsked },
+      packageVersion: { see: neverAsked, check: neverAsked, publish: neverAsked, unlock: neverAsked },
       times: { leaseMs: 60_000, deadlineMs: 60_000 },
       expired: () => undefined,
     };

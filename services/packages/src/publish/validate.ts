@@ -4,7 +4,7 @@ import { getEntity, NO_FILES, notFound, permit, publishIssuesOf } from '@kr/draf
 import type { CallContext } from '@kr/rpc';
 import type { Issue } from '@kr/service-error';
 import type { PackagesContext } from '../context.ts';
-import { resourcesToPublish } from './begin-publication.ts';
+import { seenPackage } from './package-version.ts';
 import { subjectOf } from './publish.ts';
 
 /**
@@ -31,11 +31,12 @@ export function validate(context: PackagesContext) {
 function validatePackage({ lifecycle, database, records, self, now }: PackagesContext) {
   return async (id: string, principal: Principal): Promise<Issue[]> => {
     const entity = await getEntity(lifecycle, id);
-    const { draft, parent, published } = entity;
-    if (draft === null) throw notFound();
+    const { draft, parent } = entity;
+    const seen = seenPackage(entity);
+    if (draft === null || seen === undefined) throw notFound();
     permit(principal, 'read_draft', entity, draft, now());
 
-    const ids = await resourcesToPublish(database, id, published !== null);
+    const ids = [...seen.resourceIds];
     const ofPackage = async () => {
       const counts = await lifecycle.describeBuckets([id]);
       return publishIssuesOf(lifecycle, database, id, counts.get(id) ?? NO_FILES);

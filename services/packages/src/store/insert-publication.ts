@@ -1,3 +1,4 @@
+import { lockUnchanged } from '@kr/draft-lifecycle';
 import type { Publication } from '../publish/publication.ts';
 import type { Tx } from './prisma.ts';
 import { PUBLICATION_COLUMNS, type PublicationRow, publicationOf } from './publication-row.ts';
@@ -21,16 +22,37 @@ export interface NewPublication
   readonly createdAt: Date;
 }
 
+const INSERT = `
+  insert into publication
+    (id, subject, entity_id, package_parent_id, state, epoch, lease_until, deadline, resource_ids, participants,
+     snapshot, requested_by, created_at)
+  select $1::text::uuid, $2, $3, $4, 'PREPARING', 1, $5::timestamptz, $6::timestamptz, $7::text[], $8::text[],
+     $9::jsonb, $10, $11::timestamptz`;
+const INSERT_ALONE = `${INSERT} on conflict do nothing returning ${PUBLICATION_COLUMNS}`;
+const INSERT_WITH_LOCK = `
+  with ${lockUnchanged('$3', '$12', '$1')} ${INSERT} from locked returning ${PUBLICATION_COLUMNS}`;
+
 /** Writes it, with this process as its owner; undefined, and nothing written, while its entity is being published. */
-export async function insertPublication(tx: Tx, one: NewPublication): Promise<Publication | undefined> {
-  const [row] = await tx.$queryRawUnsafe<PublicationRow[]>(
-    `insert into publication
-       (id, subject, entity_id, package_parent_id, state, epoch, lease_until, deadline, resource_ids, participants,
-        snapshot, requested_by, created_at)
-     values ($1::uuid, $2, $3, $4, 'PREPARING', 1, $5::timestamptz, $6::timestamptz, $7::text[], $8::text[], $9::jsonb,
-        $10, $11::timestamptz)
-     on conflict do nothing
-     returning ${PUBLICATION_COLUMNS}`,
+export async function insertPublication(sql: Tx, one: NewPublication): Promise<Publication | undefined> {
+  return written(await sql.$queryRawUnsafe<PublicationRow[]>(INSERT_ALONE, ...valuesOf(one)));
+}
+
+/**
+ * As `insertPublication`, for an entity whose draft is here: it is locked for the publication in the same statement.
+ * Undefined, and nothing written, when the draft is not at that revision any more or is being published.
+ */
+export async function insertLocking(
+  sql: Tx,
+  one: NewPublication,
+  draftRevision: number,
+): Promise<Publication | undefined> {
+  return written(
+    await sql.$queryRawUnsafe<PublicationRow[]>(INSERT_WITH_LOCK, ...valuesOf(one), draftRevision),
+  );
+}
+
+function valuesOf(one: NewPublication): unknown[] {
+  return [
     one.id,
     one.subject,
     one.entityId,
@@ -42,7 +64,10 @@ export async function insertPublication(tx: Tx, one: NewPublication): Promise<Pu
     JSON.stringify(one.snapshot),
     one.requestedBy,
     one.createdAt.toISOString(),
-  );
+  ];
+}
+
+function written([row]: readonly PublicationRow[]): Publication | undefined {
   return row === undefined ? undefined : publicationOf(row);
 }
 
