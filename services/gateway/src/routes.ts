@@ -23,6 +23,7 @@ import { deleteFiles } from './files/delete-files.ts';
 import { importFiles } from './files/import-files.ts';
 import { listFiles } from './files/list-files.ts';
 import { putContent } from './files/put-content.ts';
+import { readArchive } from './files/read-archive.ts';
 import { readContent } from './files/read-content.ts';
 import { readFile } from './files/read-file.ts';
 import { continueUpload, createUpload, readUpload, uploadCapabilities } from './files/resumable-upload.ts';
@@ -121,6 +122,7 @@ function entityRoutes(kind: Kind, { clients, contentPlane, limits }: RoutesDeps)
     row('GET', `${draft}/files`, 'token', '-', 'json', listFiles(ofDraft)),
     row('POST', `${draft}/files`, 'token', 'json', 'json', startUploads(ofDraft)),
     row('DELETE', `${draft}/files`, 'token', '-', 'json', deleteFiles(ofDraft)),
+    row('GET', `${draft}/files-archive`, 'token', '-', 'any', readArchive(ofDraft, contentPlane)),
     row('GET', `${draft}/files/:key`, 'token', '-', 'json', readFile(ofDraft)),
     row('PUT', `${draft}/files/:key`, 'token', 'json', 'json', updateFileMetadata(ofDraft)),
     row('DELETE', `${draft}/files/:key`, 'token', '-', 'json', deleteFile(ofDraft)),
@@ -130,6 +132,7 @@ function entityRoutes(kind: Kind, { clients, contentPlane, limits }: RoutesDeps)
     ...uploadRoutes(ofDraft, contentPlane, `${draft}/files/:key/tus`),
 
     row('GET', `${one}/files`, 'open', '-', 'json', listFiles(ofPublished)),
+    row('GET', `${one}/files-archive`, 'open', '-', 'any', readArchive(ofPublished, contentPlane)),
     row('GET', `${one}/files/:key`, 'open', '-', 'json', readFile(ofPublished)),
     row('GET', `${one}/files/:key/content`, 'open', '-', 'any', readContent(ofPublished, contentPlane)),
 

@@ -42,6 +42,7 @@ export function describeBlobStore(backend: string, makeStore: () => Promise<Blob
         sizeBytes: 12,
         md5: '6f5902ac237024bdd0c176cb93063dc4',
         sha256: 'a948904f2f0f479b8f8197694b30184b0d2ed1c1cd2a1ec0fb85d299a192a447',
+        crc32: 0xaf083b2d,
       });
       const blob = await store.open(id);
       expect({ size: blob.sizeBytes, text: await text(blob.stream()) }).toEqual({
@@ -57,6 +58,7 @@ export function describeBlobStore(backend: string, makeStore: () => Promise<Blob
         sizeBytes: 0,
         md5: 'd41d8cd98f00b204e9800998ecf8427e',
         sha256: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+        crc32: 0,
       });
       const blob = await store.open(id);
       expect(await text(blob.stream())).toBe('');

@@ -26,7 +26,7 @@ export interface AttachContentDeps extends ChangeBucketDeps {
 export async function attachContent(
   deps: AttachContentDeps,
   path: ContentPath,
-  { objectId, sizeBytes, md5, sha256 }: StoredBytes & { objectId: string },
+  { objectId, sizeBytes, md5, sha256, crc32 }: StoredBytes & { objectId: string },
   alongside: (tx: Tx) => Promise<void> = async () => {},
 ): Promise<FileEntry> {
   const { entityId, key } = path;
@@ -38,7 +38,7 @@ export async function attachContent(
     const storedAt = deps.now();
     const versionId = deps.newId();
     await tx.storedObject.create({
-      data: { id: objectId, size: sizeBytes, md5, sha256, ...dimensions, createdAt: storedAt },
+      data: { id: objectId, size: sizeBytes, md5, sha256, crc32, ...dimensions, createdAt: storedAt },
     });
     await tx.entry.update({
       where: { entityId_key: { entityId, key } },

@@ -26,9 +26,13 @@ export function contentHeaders(key: string, content: FileContent): Record<string
 }
 
 /**
- * Of the whole file, also beside a part of it (RFC 9530, 3). The registry has md5 as deprecated, which by section 5 of
- * the RFC may still be used against corruption, though not against an adversary.
+ * Of the whole file, also beside a part of it (RFC 9530, 3). Older files have no sha256; md5 is in the registry as
+ * deprecated, which by section 5 of the RFC may still be used against corruption, though not against an adversary.
  */
-function reprDigest({ md5 }: FileContent): string {
-  return `md5=:${Buffer.from(md5, 'hex').toString('base64')}:`;
+function reprDigest({ md5, sha256 }: FileContent): string {
+  return sha256 === null ? `md5=:${base64(md5)}:` : `sha-256=:${base64(sha256)}:`;
+}
+
+function base64(hex: string): string {
+  return Buffer.from(hex, 'hex').toString('base64');
 }

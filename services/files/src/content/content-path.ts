@@ -13,18 +13,26 @@ export interface BytesPath extends ContentPath {
   uploadId: string | undefined;
 }
 
+/** All files of one entity. */
+export interface ArchivePath {
+  face: 'archive';
+  entityId: string;
+}
+
 /**
- * What `/content/{entityId}/{key}`, `/uploads/{entityId}/{key}` or `/uploads/{entityId}/{key}/{uploadId}` names, its
- * parts percent-encoded.
+ * What `/content/{entityId}/{key}`, `/uploads/{entityId}/{key}`, `/uploads/{entityId}/{key}/{uploadId}` or
+ * `/archive/{entityId}` names, its parts percent-encoded.
  *
  * @throws ServiceError `not_found`: another path
  */
-export function bytesPath(url: string): BytesPath {
+export function planePath(url: string): BytesPath | ArchivePath {
   const [root, face, ...parts] = (url.split('?')[0] ?? '').split('/');
-  const most = face === 'uploads' ? 3 : 2;
-  if (root === '' && (face === 'content' || face === 'uploads') && parts.length <= most) {
-    const [entityId, key, uploadId] = parts.map(decoded);
-    if (entityId !== undefined && key !== undefined && (parts.length < 3 || uploadId !== undefined))
+  const [entityId, key, uploadId] = parts.map(decoded);
+  const isWhole = root === '' && parts.every((part) => decoded(part) !== undefined);
+  if (isWhole && entityId !== undefined) {
+    if (face === 'archive' && parts.length === 1) return { face, entityId };
+    const most = face === 'uploads' ? 3 : 2;
+    if ((face === 'content' || face === 'uploads') && key !== undefined && parts.length <= most)
       return { face, entityId, key, uploadId };
   }
   throw new ServiceError('not_found', 'Not found.');

@@ -3,10 +3,11 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
+import { getArchive } from '../archive/get-archive.ts';
 import type { FileAccess, OpenTicket } from '../open-ticket.ts';
 import { type AnswerTusDeps, answerTus, tusCapabilities } from '../tus/answer-tus.ts';
 import { respondError, sendError } from './content-error.ts';
-import { type BytesPath, bytesPath } from './content-path.ts';
+import { type ArchivePath, type BytesPath, planePath } from './content-path.ts';
 import { type GetContentDeps, getContent } from './get-content.ts';
 import { type PutContentDeps, putContent } from './put-content.ts';
 
@@ -21,48 +22,57 @@ export interface ContentServer {
   stop(graceMs: number): Promise<void>;
 }
 
-type Respond = (request: IncomingMessage, response: ServerResponse, path: BytesPath) => Promise<void>;
-
-interface Route {
+interface Route<Path> {
   /** What the ticket must allow; nobody needs one to learn what the server can do. */
   access: FileAccess | 'none';
-  respond: Respond;
+  respond: (request: IncomingMessage, response: ServerResponse, path: Path) => Promise<void>;
 }
+
+/** Method -> how it is answered. */
+type Routes<Path> = Readonly<Record<string, Route<Path>>>;
 
 /** The byte plane: files by HTTP, allowed by the ticket in the header `kr-ticket`. */
 export async function startContentServer(
   deps: ContentServerDeps,
   { host, port }: { host: string; port: number },
 ): Promise<ContentServer> {
-  const get: Route = { access: 'read', respond: getContent(deps) };
-  const tus: Route = { access: 'write', respond: answerTus(deps) };
-  const contentRoutes: Readonly<Record<string, Route>> = {
+  const get: Route<BytesPath> = { access: 'read', respond: getContent(deps) };
+  const contentRoutes: Routes<BytesPath> = {
     GET: get,
     HEAD: get,
     PUT: { access: 'write', respond: putContent(deps) },
   };
-  const options: Route = { access: 'none', respond: tusCapabilities(deps) };
-  const routesOf = ({ face, uploadId }: BytesPath): Readonly<Record<string, Route>> => {
-    if (face === 'content') return contentRoutes;
-    return uploadId === undefined
-      ? { OPTIONS: options, POST: tus }
-      : { OPTIONS: options, HEAD: tus, PATCH: tus, DELETE: tus };
+  const tus: Route<BytesPath> = { access: 'write', respond: answerTus(deps) };
+  const options: Route<BytesPath> = { access: 'none', respond: tusCapabilities(deps) };
+  const allUploads: Routes<BytesPath> = { OPTIONS: options, POST: tus };
+  const oneUpload: Routes<BytesPath> = { OPTIONS: options, HEAD: tus, PATCH: tus, DELETE: tus };
+  const archive: Route<ArchivePath> = { access: 'read', respond: getArchive(deps) };
+  const archiveRoutes: Routes<ArchivePath> = { GET: archive, HEAD: archive };
+
+  const answer = async <Path extends { entityId: string }>(
+    routes: Routes<Path>,
+    path: Path,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> => {
+    const route = routes[request.method ?? ''];
+    if (route === undefined) {
+      response.setHeader('allow', Object.keys(routes).join(', '));
+      return sendError(response, 405, 'The method is not allowed for the requested URL.');
+    }
+    if (route.access !== 'none') {
+      const ticket = deps.openTicket(headerOf(request, 'kr-ticket'), route.access);
+      if (ticket.entityId !== path.entityId) throw new ServiceError('forbidden', 'Permission denied.');
+    }
+    await route.respond(request, response, path);
   };
 
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     try {
-      const path = bytesPath(request.url ?? '');
-      const routes = routesOf(path);
-      const route = routes[request.method ?? ''];
-      if (route === undefined) {
-        response.setHeader('allow', Object.keys(routes).join(', '));
-        return sendError(response, 405, 'The method is not allowed for the requested URL.');
-      }
-      if (route.access !== 'none') {
-        const ticket = deps.openTicket(headerOf(request, 'kr-ticket'), route.access);
-        if (ticket.entityId !== path.entityId) throw new ServiceError('forbidden', 'Permission denied.');
-      }
-      await route.respond(request, response, path);
+      const path = planePath(request.url ?? '');
+      if (path.face === 'archive') return await answer(archiveRoutes, path, request, response);
+      const uploadRoutes = path.uploadId === undefined ? allUploads : oneUpload;
+      await answer(path.face === 'content' ? contentRoutes : uploadRoutes, path, request, response);
     } catch (error) {
       if (isGone(request, response)) return deps.logger.debug({ err: error }, 'transfer broken off');
       respondError(error, request, response, deps.logger);

@@ -287,7 +287,7 @@ describe('a download', () => {
         date: expect.any(String),
         etag: '"md5:6f5902ac237024bdd0c176cb93063dc4"',
         'last-modified': expect.stringMatching(/^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/),
-        'repr-digest': 'md5=:b1kCrCNwJL3QwXbLkwY9xA==:',
+        'repr-digest': 'sha-256=:qUiQTy8PR5uPgZdpSzAYSw0u0cHNKh7A+4XSmaGSpEc=:',
         'x-content-type-options': 'nosniff',
         'x-download-options': 'noopen',
         'x-frame-options': 'SAMEORIGIN',

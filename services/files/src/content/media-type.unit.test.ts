@@ -54,5 +54,9 @@ describe('a file on its way out', () => {
       'content-disposition': 'inline',
       'repr-digest': 'md5=:ndTkYSaMgDT1yFZOFVxnpg==:',
     });
+    const sha256 = 'a948904f2f0f479b8f8197694b30184b0d2ed1c1cd2a1ec0fb85d299a192a447';
+    expect(contentHeaders('map.txt', { ...content, sha256 })['repr-digest']).toBe(
+      'sha-256=:qUiQTy8PR5uPgZdpSzAYSw0u0cHNKh7A+4XSmaGSpEc=:',
+    );
   });
 });

@@ -3,13 +3,14 @@ import { pipeline, type Readable } from 'node:stream';
 import { urlToHttpOptions } from 'node:url';
 import { ServiceError } from '@kr/service-error';
 
-/** One request about the bytes of one file. */
+/** One request about the bytes of one file, or of all. */
 export interface ContentRequest {
   method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'PATCH' | 'DELETE' | 'OPTIONS';
-  /** The bytes as they are, or resumable uploads of them. */
-  face: 'content' | 'uploads';
+  /** The bytes as they are, resumable uploads of them, or all files as one. */
+  face: 'content' | 'uploads' | 'archive';
   entityId: string;
-  key: string;
+  /** Of one file. */
+  key?: string;
   /** One of the uploads. */
   uploadId?: string;
   /** What is asked without one is open to all. */
@@ -81,7 +82,7 @@ export function openContentPlane(baseUrl: URL): ContentPlane {
 }
 
 function pathOf({ face, entityId, key, uploadId }: ContentRequest): string {
-  const parts = [face, entityId, key, ...(uploadId === undefined ? [] : [uploadId])];
+  const parts = [face, entityId, key, uploadId].filter((part) => part !== undefined);
   return `/${parts.map(encodeURIComponent).join('/')}`;
 }
 

@@ -70,6 +70,7 @@ const LINKS: Record<Kind, Record<Face, (at: Addresses) => Links>> = {
       ...at.doi,
       ...at.iiif,
       files: `${at.draft}/files`,
+      archive: `${at.draft}/files-archive`,
       files_import: `${at.draft}/actions/files-import`,
       record: at.entity,
       record_html: at.page,
@@ -86,6 +87,7 @@ const LINKS: Record<Kind, Record<Face, (at: Addresses) => Links>> = {
       ...at.doi,
       ...at.iiif,
       files: `${at.entity}/files`,
+      archive: `${at.entity}/files-archive`,
       latest: `${at.entity}/versions/latest`,
       latest_html: `${at.page}/latest`,
       draft: at.draft,
@@ -143,7 +145,7 @@ function filesUrl(kind: Kind, face: Face, id: string, baseUrl: string): string {
 /** The links of a file listing. */
 export function fileListLinks(kind: Kind, face: Face, id: string, baseUrl: string): Links {
   const self = filesUrl(kind, face, id, baseUrl);
-  return kind === 'record' ? { self, archive: `${self}-archive` } : { self };
+  return { self, archive: `${self}-archive` };
 }
 
 const IMAGE_EXTENSION = /\.(?:gif|jp2|jpe?g|png|tiff?)$/i;

@@ -69,6 +69,7 @@ describe('links of entities', () => {
         self_iiif_manifest: `${API}/iiif/package-draft:${ID}/manifest`,
         self_iiif_sequence: `${API}/iiif/package-draft:${ID}/sequence/default`,
         files: `${API}/packages/${ID}/draft/files`,
+        archive: `${API}/packages/${ID}/draft/files-archive`,
         files_import: `${API}/packages/${ID}/draft/actions/files-import`,
         record: `${API}/packages/${ID}`,
         record_html: `${BASE}/packages/${ID}`,
@@ -90,6 +91,7 @@ describe('links of entities', () => {
         self_iiif_manifest: `${API}/iiif/package:${ID}/manifest`,
         self_iiif_sequence: `${API}/iiif/package:${ID}/sequence/default`,
         files: `${API}/packages/${ID}/files`,
+        archive: `${API}/packages/${ID}/files-archive`,
         latest: `${API}/packages/${ID}/versions/latest`,
         latest_html: `${BASE}/packages/${ID}/latest`,
         draft: `${API}/packages/${ID}/draft`,
@@ -152,13 +154,14 @@ describe('links of files', () => {
     });
   });
 
-  test('a listing of a resource has an archive', () => {
+  test('a listing leads to all its files as one', () => {
     expect(fileListLinks('record', 'published', ID, BASE)).toEqual({
       self: `${API}/records/${ID}/files`,
       archive: `${API}/records/${ID}/files-archive`,
     });
     expect(fileListLinks('package', 'draft', ID, BASE)).toEqual({
       self: `${API}/packages/${ID}/draft/files`,
+      archive: `${API}/packages/${ID}/draft/files-archive`,
     });
   });
 });

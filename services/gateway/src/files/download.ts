@@ -1,0 +1,39 @@
+import { type Call, param, type StreamReply } from '../http/endpoint.ts';
+import { authoriseEnabledFiles, type FilesDeps } from './authorise-files.ts';
+import type { ContentPlane, ContentRequest } from './content-plane.ts';
+import { contentRefusal } from './content-refusal.ts';
+
+/** What chooses a part of the bytes, or none when they are known already. */
+const CONDITIONS = [
+  'range',
+  'if-range',
+  'if-match',
+  'if-none-match',
+  'if-modified-since',
+  'if-unmodified-since',
+] as const;
+
+/** Bytes of an entity's files for who may read these, passed on as they come: every way to them leads through here. */
+export async function download(
+  deps: FilesDeps,
+  plane: ContentPlane,
+  call: Call,
+  wanted: Pick<ContentRequest, 'face' | 'key'>,
+): Promise<StreamReply> {
+  const { ticket } = await authoriseEnabledFiles(deps, 'read', call);
+  const headers: Record<string, string> = {};
+  for (const name of CONDITIONS) {
+    const value = call.headers[name];
+    if (value !== undefined) headers[name] = String(value);
+  }
+  const answer = await plane.request({
+    method: call.method === 'HEAD' ? 'HEAD' : 'GET',
+    ...wanted,
+    entityId: param(call, 'id'),
+    ticket,
+    headers,
+    signal: call.signal,
+  });
+  if (answer.status >= 400) throw await contentRefusal(answer);
+  return { as: 'stream', status: answer.status, headers: answer.headers, stream: answer.body };
+}
