@@ -124,7 +124,7 @@ function changeResources(
   return { ...ok(200), failed };
 }
 
-/** The resources of the published version before this one. */
+/** The resources of the published version before this one; what is published has its own already. */
 export function importResources(caller: Caller, target: Target): Verdict {
   const found = draftFor(caller, target);
   if (isVerdict(found)) return found;
@@ -133,6 +133,7 @@ export function importResources(caller: Caller, target: Target): Verdict {
     ({ index, published }) => index < item.index && published !== undefined,
   );
   if (previous === undefined) return NOT_FOUND;
+  if (!isUnpublished(item)) return refused(400, FROZEN_ADD);
   for (const resource of previous.resources) {
     if (!item.resources.includes(resource)) item.resources = [...item.resources, resource];
   }
