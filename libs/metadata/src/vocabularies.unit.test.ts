@@ -47,7 +47,7 @@ describe('vocabularies', () => {
       expect(lookup('targetaudiencestypes', 'tu-own')?.title).toEqual({ en: 'First' });
       expect(lookup('targetaudiencestypes', 'tu-geo-eoanalyst')).toBeDefined();
       write('Second');
-      const deadline = Date.now() + 10_000;
+      const deadline = Date.now() + 60_000;
       while (lookup('targetaudiencestypes', 'tu-own')?.title['en'] !== 'Second' && Date.now() < deadline) {
         await pause(20);
       }

