@@ -1,0 +1,52 @@
+import { until } from '@kr/testbed';
+import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { type HttpClient, httpClient } from '../../e2e/story/http-client.ts';
+import { insistentClient } from '../../e2e/story/persistent-client.ts';
+import { isFull } from '../scale.ts';
+import { type Databases, databasesOf } from './databases-at-rest.ts';
+
+/** A system whose processes are killed again and again, and those who look on. */
+export interface KillWorld {
+  system: TestSystem;
+  author: HttpClient;
+  stranger: HttpClient;
+  databases: Databases;
+  /** Counts how a round ended, for the one who runs the whole length. */
+  count(end: string): void;
+  /** Waits until the gateway has found every process that was started anew. */
+  reached(...targets: string[]): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startKillWorld(): Promise<KillWorld> {
+  const system = await startSystem({
+    environment: {
+      // Who died holding a publication is not waited for as long as usual, and who is starting is waited for longer.
+      PUBLISH_LEASE_MS: '1000',
+      PUBLISH_SCAN_MS: '100',
+      PUBLISH_REACH_MS: '20000',
+    },
+  });
+  // Whoever comes after a kill may find a service on its way back.
+  const author = insistentClient(httpClient(system.baseUrl, system.token));
+  const databases = databasesOf(system);
+  const ends = new Map<string, number>();
+  return {
+    system,
+    author,
+    stranger: insistentClient(httpClient(system.baseUrl)),
+    databases,
+    count: (end) => void ends.set(end, (ends.get(end) ?? 0) + 1),
+    async reached(...targets) {
+      for (const target of targets) {
+        const isReached = async () => (await author.call('GET', target)).status < 500;
+        await until(isReached, { what: `an answer to GET ${target}` });
+      }
+    },
+    async stop() {
+      await databases.close();
+      await system.stop();
+      if (isFull) process.stdout.write(`${JSON.stringify(Object.fromEntries(ends))}\n`);
+    },
+  };
+}
