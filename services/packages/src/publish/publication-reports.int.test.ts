@@ -25,7 +25,7 @@ afterAll(() => fixture.stop());
 beforeEach(() => fixture.peers.reset());
 
 const publish = (id: string) =>
-  replica.publications.publish({ subject: 'SUBJECT_PACKAGE', id }, OWNER, { timeoutMs: 10_000 });
+  replica.publications.publish({ subject: 'SUBJECT_PACKAGE', id }, OWNER, { timeoutMs: 60_000 });
 const list = async (request = {}) => (await replica.reports.listPublications(request, OPERATOR)).publications;
 const of = async (entityId: string) => (await list()).find((one) => one.entityId === entityId);
 
