@@ -30,7 +30,7 @@ export interface SearchService {
 }
 
 /** A batch costs as much as some ten documents; searches may be that much behind. */
-const BATCH_EVERY_MS = 100;
+const BATCH_EVERY_MS = 250;
 const UPKEEP_INTERVAL_MS = 60_000;
 /** Longer than the stream keeps events: nothing older than a forgotten mark can still come. */
 const TOMBSTONE_LIFE_MS = 30 * 86_400_000;

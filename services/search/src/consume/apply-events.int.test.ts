@@ -10,7 +10,6 @@ import { anEntity, type EntityTraits } from '../engine/testing/an-entity.ts';
 import { SEARCH_MIGRATIONS } from '../migrations.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
 import { applyEvents } from './apply-events.ts';
-import { indexMissing } from './index-missing.ts';
 import type { IndexedEvent } from './plan-fetches.ts';
 import { rebuildIndex } from './rebuild-index.ts';
 
@@ -195,14 +194,5 @@ describe('applyEvents', () => {
     expect(await rebuildIndex(engine, world.source, new AbortController().signal)).toBe(6);
     expect(await published()).toEqual(['a', 'b', 'c', 'd', 'e', 'p']);
     expect(await engine.count()).toBe(7);
-  });
-
-  test('resources that the index has not heard of are fetched when they are asked for', async () => {
-    world.put({ id: 'a' });
-    world.put({ id: 'b', form: 'draft' });
-    await indexMissing(engine, world.source, ['a', 'nosuch'], 'published');
-    expect(await found()).toEqual(['a']);
-    await indexMissing(engine, world.source, ['a', 'b'], null);
-    expect(await found()).toEqual(['a', 'b*']);
   });
 });

@@ -1,9 +1,12 @@
 import type { Consumer } from '@kr/event-bus';
 import type { Logger } from '@kr/telemetry';
 
+/** A service whose entities are indexed. */
+export type SenderName = 'records' | 'packages';
+
 export interface AwaitWritesDeps {
   /** For each service whose entities are indexed: whether all its events are in the stream, within milliseconds. */
-  senders: Readonly<Record<string, (timeoutMs: number) => Promise<boolean>>>;
+  senders: Readonly<Record<SenderName, (timeoutMs: number) => Promise<boolean>>>;
   consumer: Pick<Consumer, 'whenCaughtUp'>;
   /** @throws Error while the bus cannot be reached */
   checkBus: () => Promise<void>;
@@ -13,20 +16,20 @@ export interface AwaitWritesDeps {
 }
 
 /**
- * Waits until the index holds everything that was committed before the call, as far as that is known in time: first
- * the events of each service have to be sent, then indexed. Never rejects: an index that is late is better than none.
+ * Waits until the index holds everything that these services committed before the call, as far as that is known in
+ * time: first their events have to be sent, then indexed. Never rejects: an index that is late is better than none.
  */
-export function awaitWrites(deps: AwaitWritesDeps): () => Promise<void> {
+export function awaitWrites(deps: AwaitWritesDeps): (names: readonly SenderName[]) => Promise<void> {
   const { senders, timeoutMs, logger } = deps;
-  return async () => {
+  return async (names) => {
     if (timeoutMs === 0) return;
     const deadline = Date.now() + timeoutMs;
     const late = Promise.withResolvers<void>();
     const timer = setTimeout(late.resolve, timeoutMs);
     // One that is away does not keep the others' news back.
     const arrivals = Promise.allSettled(
-      Object.entries(senders).map(async ([name, whenSent]) => {
-        if (!(await hasArrived(deps, whenSent, deadline))) throw new Error(`late: ${name}`);
+      names.map(async (name) => {
+        if (!(await hasArrived(deps, senders[name], deadline))) throw new Error(`late: ${name}`);
       }),
     ).then((outcomes) => {
       const failed = outcomes

@@ -98,6 +98,8 @@ export interface EngineAnswer {
   total: number;
   /** The most frequent values first, ties by value, at most ten for each facet and each outer value. */
   facets: Readonly<Record<string, readonly FacetCount[]>>;
+  /** Of the ids that the scope is restricted to, those without a live document in a form that it could show. */
+  missing: readonly string[];
 }
 
 /** Where documents are kept and found. Every engine passes `search-engine.contract.ts`. */
@@ -107,8 +109,8 @@ export interface SearchEngine {
   search(search: EngineSearch): Promise<EngineAnswer>;
   /** All changes or none become visible, at once. Older states of a form change nothing; may be repeated. */
   write(changes: IndexChanges): Promise<void>;
-  /** Of the given ids, those without a live document in the form (`null`: in any form). */
-  missing(ids: readonly string[], form: EntityForm | null): Promise<string[]>;
+  /** Of the given ids, those without a live document in the form. */
+  missing(ids: readonly string[], form: EntityForm): Promise<string[]>;
   /** The kind of each id that the index knows. */
   kindsOf(ids: readonly string[]): Promise<ReadonlyMap<string, EntityKind>>;
   /** Ids of documents whose embargo has passed since they were written. */

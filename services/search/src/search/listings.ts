@@ -1,4 +1,5 @@
-import type { Scope, Sort } from '../engine/search-engine.ts';
+import type { SenderName } from '../consume/await-writes.ts';
+import type { EntityKind, Scope, Sort } from '../engine/search-engine.ts';
 
 /** What one listing is made of and offers (REST document, section 4.9). */
 export interface ListingSettings {
@@ -7,8 +8,11 @@ export interface ListingSettings {
   latestByDefault: boolean;
   needsCredential: boolean;
   takesIds: boolean;
-  /** Whether it waits for the index, so that callers find what they have just written. */
-  awaitsOwnWrites: boolean;
+  /**
+   * The services whose writes may change what it shows of these kinds: it waits until the index has heard of them, so
+   * that callers find what they have just written.
+   */
+  changedBy: (kinds: readonly EntityKind[]) => readonly SenderName[];
   sorts: readonly Sort[];
   /** Without a query; with one it is `bestmatch`. */
   defaultSort: Sort;
@@ -26,6 +30,8 @@ const THEMES = [
   'subject',
 ] as const;
 
+const BOTH: readonly SenderName[] = ['records', 'packages'];
+
 const SORTS: readonly Sort[] = ['bestmatch', 'newest', 'oldest', 'version'];
 const SORTS_BY_UPDATE: readonly Sort[] = [...SORTS, 'updated-desc', 'updated-asc'];
 
@@ -35,7 +41,7 @@ const SETTINGS: Readonly<Record<string, ListingSettings>> = {
     latestByDefault: true,
     needsCredential: false,
     takesIds: false,
-    awaitsOwnWrites: false,
+    changedBy: () => [],
     sorts: SORTS,
     defaultSort: 'newest',
     facets: THEMES,
@@ -45,7 +51,8 @@ const SETTINGS: Readonly<Record<string, ListingSettings>> = {
     latestByDefault: true,
     needsCredential: true,
     takesIds: false,
-    awaitsOwnWrites: true,
+    // A package takes its resources along when it is published.
+    changedBy: (kinds) => (kinds.includes('record') ? BOTH : ['packages']),
     sorts: SORTS_BY_UPDATE,
     defaultSort: 'updated-desc',
     facets: THEMES,
@@ -55,7 +62,8 @@ const SETTINGS: Readonly<Record<string, ListingSettings>> = {
     latestByDefault: false,
     needsCredential: false,
     takesIds: true,
-    awaitsOwnWrites: true,
+    // What a package brings is not in the index before, and fetched when it is missing.
+    changedBy: () => ['records'],
     sorts: SORTS,
     defaultSort: 'newest',
     facets: ['access_status', 'resource_type', 'base_type'],
@@ -65,7 +73,7 @@ const SETTINGS: Readonly<Record<string, ListingSettings>> = {
     latestByDefault: false,
     needsCredential: false,
     takesIds: true,
-    awaitsOwnWrites: true,
+    changedBy: () => BOTH,
     sorts: SORTS_BY_UPDATE,
     defaultSort: 'updated-desc',
     facets: ['access_status', 'is_published', 'resource_type', 'base_type'],

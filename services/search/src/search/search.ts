@@ -1,6 +1,6 @@
 import type { Principal } from '@kr/caller';
 import type { SearchRequest__Output, SearchResponse } from '@kr/contracts';
-import { indexMissing } from '../consume/index-missing.ts';
+import type { SenderName } from '../consume/await-writes.ts';
 import type { SearchEngine } from '../engine/search-engine.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
 import { aggregations } from './aggregations.ts';
@@ -11,8 +11,11 @@ export interface SearchDeps {
   source: EntitySource;
   paging: SearchPaging;
   now: () => Date;
-  /** Resolves when the index holds what was written before the call, or when that takes too long. Never rejects. */
-  awaitWrites: () => Promise<void>;
+  /**
+   * Resolves when the index holds what these services have written before the call, or when that takes too long. Never
+   * rejects.
+   */
+  awaitWrites: (senders: readonly SenderName[]) => Promise<void>;
 }
 
 /**
@@ -27,12 +30,15 @@ export async function search(
   principal: Principal,
 ): Promise<SearchResponse> {
   const { listing, search: asked } = readSearch(request, principal, paging, now());
-  const { onlyIds, forms } = asked.scope;
-  if (listing.awaitsOwnWrites && mayHaveWritten(principal)) await awaitWrites();
-  if (onlyIds !== null)
-    await indexMissing(engine, source, onlyIds, forms === 'published' ? 'published' : null);
+  const senders = listing.changedBy(asked.scope.kinds);
+  if (senders.length > 0 && mayHaveWritten(principal)) await awaitWrites(senders);
 
-  const answer = await engine.search(asked);
+  let answer = await engine.search(asked);
+  if (answer.missing.length > 0) {
+    // Who has just written what the index has not heard of yet finds it all the same.
+    await engine.write({ entities: await source.fetch('record', answer.missing), tombstones: [] });
+    answer = await engine.search(asked);
+  }
 
   return {
     hits: answer.hits.map(({ kind, id, form }) => ({ kind, id, isDraft: form === 'draft' })),

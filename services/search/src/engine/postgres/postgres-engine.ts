@@ -79,6 +79,7 @@ interface SearchRow {
   hits: [kind: EntityKind, id: string, form: EntityForm][];
   total: string;
   facets: [facet: string, value: string, count: number][];
+  missing: string[];
 }
 
 async function runSearch(pool: pg.Pool, search: EngineSearch): Promise<EngineAnswer> {
@@ -97,6 +98,7 @@ async function runSearch(pool: pg.Pool, search: EngineSearch): Promise<EngineAns
     hits: row.hits.map(([kind, id, form]): EngineHit => ({ kind, id, form })),
     total: Number(row.total),
     facets,
+    missing: row.missing,
   };
 }
 
@@ -112,12 +114,12 @@ function searchFailure(cause: unknown): unknown {
   });
 }
 
-async function missing(pool: pg.Pool, ids: readonly string[], form: EntityForm | null): Promise<string[]> {
+async function missing(pool: pg.Pool, ids: readonly string[], form: EntityForm): Promise<string[]> {
   const { rows } = await pool.query<{ id: string }>(
     `SELECT wanted.id FROM unnest($1::text[]) AS wanted (id)
      WHERE NOT EXISTS (
        SELECT FROM index_document d
-       WHERE d.id = wanted.id AND d.deleted_at IS NULL AND ($2::text IS NULL OR d.form = $2)
+       WHERE d.id = wanted.id AND d.deleted_at IS NULL AND d.form = $2
      )`,
     [[...new Set(ids)], form],
   );

@@ -21,7 +21,7 @@ const ORDER: Readonly<Record<Exclude<Sort, 'bestmatch'>, string>> = {
 
 /**
  * One statement, so one snapshot, for the hits, the total and the facets. It answers one row: `hits` (an array of
- * kind, id and form), `total`, and `facets` (an array of facet, value and count).
+ * kind, id and form), `total`, `facets` (an array of facet, value and count), and `missing` (an array of ids).
  */
 export function searchSql(search: EngineSearch): SearchStatement {
   const parameters = new Parameters();
@@ -64,8 +64,19 @@ export function searchSql(search: EngineSearch): SearchStatement {
       (SELECT coalesce(json_agg(json_build_array(kind, id, form)), '[]') FROM page) AS hits,
       (SELECT count(*) FROM selected) AS total,
       (SELECT coalesce(json_agg(json_build_array(facet, value, count) ORDER BY facet, place), '[]')
-       FROM counted WHERE place <= ${BUCKETS}) AS facets`;
+       FROM counted WHERE place <= ${BUCKETS}) AS facets,
+      ${missingIds(search.scope, parameters)} AS missing`;
   return { text, values: parameters.values };
+}
+
+function missingIds({ onlyIds, forms }: Scope, parameters: Parameters): string {
+  if (onlyIds === null) return `'[]'::json`;
+  return `(
+    SELECT coalesce(json_agg(wanted.id), '[]') FROM unnest(${parameters.add([...onlyIds])}::text[]) AS wanted (id)
+    WHERE NOT EXISTS (
+      SELECT FROM index_document d
+      WHERE d.id = wanted.id AND d.deleted_at IS NULL ${forms === 'published' ? `AND d.form = 'published'` : ''}
+    ))`;
 }
 
 function scopeConditions(scope: Scope, viewer: Viewer, now: Date, parameters: Parameters): string[] {
