@@ -1,4 +1,4 @@
-import type { EntityDocument__Output, Form } from '@kr/contracts';
+import type { EntityDocument__Output, EntityResult__Output, Form } from '@kr/contracts';
 import { fromErrorDetail } from '@kr/rpc';
 import type { Clients } from './clients.ts';
 import type { Call, JsonReply } from './http/endpoint.ts';
@@ -25,7 +25,11 @@ export async function readEntity(
   const { results } = await clients.lifecycle[kind].readEntities({ refs: [{ id, form }] }, principal, {
     signal,
   });
-  const [result] = results;
+  return documentIn(results[0]);
+}
+
+/** @throws ServiceError what a service says instead of an entity */
+export function documentIn(result: EntityResult__Output | undefined): EntityDocument__Output {
   if (result?.error) throw fromErrorDetail(result.error);
   return given(result?.document);
 }

@@ -30,6 +30,7 @@ import { listPublications } from './publish/list-publications.ts';
 import { observePublications } from './publish/observe-publications.ts';
 import { openPublishing, type Publishing } from './publish/open-publishing.ts';
 import { publish } from './publish/publish.ts';
+import { publishAndShow } from './publish/publish-and-show.ts';
 import { readPublication } from './publish/read-publication.ts';
 import { resolvePublications } from './publish/resolve-publications.ts';
 import { validate } from './publish/validate.ts';
@@ -72,8 +73,9 @@ function publicationRpcs(
   context: PackagesContext,
   publishing: Publishing,
 ): Handlers<Definitions['publications']> {
+  const { ReadEntities } = lifecycleHandlers(context.lifecycle);
   return {
-    Publish: publish(publishing.publish),
+    Publish: publishAndShow(publish(publishing.publish), ReadEntities),
     Validate: validate(context),
     ResolvePublications: resolvePublications(publishing.resolve),
   };

@@ -1,4 +1,4 @@
-import { type EntityDeps, entityReply, readEntity } from '../entity-deps.ts';
+import { documentIn, type EntityDeps, entityReply, readEntity } from '../entity-deps.ts';
 import { demandedRevision } from '../http/conditional.ts';
 import { type Endpoint, param } from '../http/endpoint.ts';
 
@@ -16,7 +16,9 @@ export function publishDraft(deps: EntityDeps): Endpoint {
     const id = param(call, 'id');
     const ifRevision = demandedRevision(call.headers['if-match']);
     const wish = { subject: SUBJECT[deps.kind], id, ifRevision };
-    await deps.clients.publications.publish(wish, call.principal, { timeoutMs: TIMEOUT_MS });
-    return entityReply(202, await readEntity(deps, id, 'FORM_PUBLISHED', call), deps, call);
+    const options = { timeoutMs: TIMEOUT_MS };
+    const { published } = await deps.clients.publications.publish(wish, call.principal, options);
+    const document = published ? documentIn(published) : await readEntity(deps, id, 'FORM_PUBLISHED', call);
+    return entityReply(202, document, deps, call);
   };
 }
