@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from '@jest/globals';
 import { until } from '@kr/testbed';
 import { persistentClient } from '../../e2e/story/persistent-client.ts';
@@ -11,6 +12,7 @@ import { lostFiles, type PackageWithFiles, packageWithFiles, sightOf } from './p
 /** Watching all of a large package would be most of the load. */
 const MOST_WATCHED = 10;
 const WATCH_EVERY_MS = 200;
+const READ_EVERY_MS = 20;
 /** What an attempt may be answered while processes die. */
 const UNANSWERED = [0, 409, 503];
 
@@ -72,7 +74,7 @@ async function attempts(
   const isIdle = async () => (await databases.underWay()).length === 0;
   const mayRepeat = {
     timeoutMs: points.length * 60_000,
-    everyMs: 100,
+    everyMs: 250,
     what: `deaths at ${points.join(', ')}`,
   };
 
@@ -139,6 +141,7 @@ function read({ stranger }: KillWorld, { resources }: PackageWithFiles): { stop(
   const reading = (async () => {
     while (!isStopped) {
       for (const { id } of resources) await stranger.call('GET', `/records/${id}`).catch(() => undefined);
+      await sleep(READ_EVERY_MS);
     }
   })();
   return {

@@ -9,7 +9,9 @@ const COMPILE_CACHE = join(ROOT, '.toolchain', 'compile-cache');
 const SETTLE = resolve(import.meta.dirname, '../child/settle-when-idle.ts');
 
 /** Six processes share a small machine: a small young generation, and no memory kept that only the start needed. */
-const NODE_FLAGS = ['--max-semi-space-size=8', '--max-old-space-size=384', '--expose-gc', '--import', SETTLE];
+const LASTING = ['--max-semi-space-size=8', '--max-old-space-size=384', '--expose-gc', '--import', SETTLE];
+/** Who is gone in a minute or two saves time, not memory. */
+const PASSING = ['--min-semi-space-size=16', '--max-semi-space-size=16', '--max-old-space-size=384'];
 const SMALL_MACHINE = {
   NODE_COMPILE_CACHE: COMPILE_CACHE,
   MALLOC_ARENA_MAX: '2',
@@ -21,10 +23,12 @@ export interface ServiceToRun {
   environment: Readonly<Record<string, string | undefined>>;
   healthPort: number;
   logFile: string;
+  /** Whether it runs for as long as anybody wants it, rather than for a test. */
+  isLasting: boolean;
 }
 
 /** Describes how to run one service as a process of its own. */
-export function serviceProgram({ name, environment, healthPort, logFile }: ServiceToRun): Program {
+export function serviceProgram({ name, environment, healthPort, logFile, isLasting }: ServiceToRun): Program {
   const folder = join(ROOT, 'services', name);
   return {
     name,
@@ -33,7 +37,12 @@ export function serviceProgram({ name, environment, healthPort, logFile }: Servi
     launch: (further) =>
       spawnAttached({
         command: process.execPath,
-        args: [...NODE_FLAGS, '--import', '@kr/telemetry/preload', join(folder, 'src', 'main.ts')],
+        args: [
+          ...(isLasting ? LASTING : PASSING),
+          '--import',
+          '@kr/telemetry/preload',
+          join(folder, 'src', 'main.ts'),
+        ],
         // NOTE: node looks for the module of --import from here.
         cwd: folder,
         env: { ...SMALL_MACHINE, ...environment, ...further },

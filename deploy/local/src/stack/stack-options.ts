@@ -5,7 +5,7 @@ export interface StackOptions {
   /** Of the public API; 0 takes any free one. */
   port: number;
   logLevel: string;
-  /** `safe` writes through to the disk; `fast` is for systems that nobody misses. */
+  /** `safe` writes through to the disk and is sparing with memory; `fast` is for systems that nobody misses. */
   durability: 'safe' | 'fast';
   /** A running Postgres to use, by superuser URL, with the prefix of the database names; else one is started. */
   postgres?: { url: string; prefix: string };

@@ -92,7 +92,7 @@ async function startParts(
     logLevel: options.logLevel,
     outer: options.environment,
   };
-  await startServices(parts, folder, options.environmentOf, surroundings);
+  await startServices(parts, folder, options, surroundings);
   options.signal?.throwIfAborted();
   const door = (service: ServiceName): OperatorDoor => ({
     address: `127.0.0.1:${ports.services[service].grpc}`,
@@ -112,7 +112,7 @@ async function startParts(
     pid: parts.pid,
     kill: parts.kill,
     relaunch: parts.relaunch,
-    startReplica: (service: ServiceName) => startReplica(parts, folder, surroundings, service),
+    startReplica: (service: ServiceName) => startReplica(parts, folder, options, surroundings, service),
     stop,
   };
   return { stack, ports };
@@ -122,16 +122,17 @@ async function startParts(
 async function startServices(
   parts: Parts,
   folder: DataFolder,
-  environmentOf: StackOptions['environmentOf'],
+  options: StackOptions,
   surroundings: Surroundings,
 ): Promise<void> {
   const starts = SERVICES.map(async (name) => {
     const environment = serviceEnvironment(name, surroundings);
     const program = serviceProgram({
       name,
-      environment: (await environmentOf?.(name, environment)) ?? environment,
+      environment: (await options.environmentOf?.(name, environment)) ?? environment,
       healthPort: surroundings.ports.services[name].health,
       logFile: folder.logFile(name),
+      isLasting: options.durability === 'safe',
     });
     return parts.start(name, program);
   });
@@ -141,6 +142,7 @@ async function startServices(
 async function startReplica(
   parts: Parts,
   folder: DataFolder,
+  options: StackOptions,
   surroundings: Surroundings,
   service: ServiceName,
 ): Promise<ReplicaName> {
@@ -155,6 +157,7 @@ async function startReplica(
     }),
     healthPort: health,
     logFile: folder.logFile(name),
+    isLasting: options.durability === 'safe',
   });
   await parts.start(name, program);
   return name;
