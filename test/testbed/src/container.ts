@@ -34,3 +34,21 @@ export async function startNatsContainer(): Promise<{ url: string; stop(): Promi
     stop: () => container.stop().then(() => undefined),
   };
 }
+
+/** Starts VersityGW in a container. */
+export async function startS3Container(access: {
+  accessKeyId: string;
+  secretAccessKey: string;
+}): Promise<{ endpoint: URL; stop(): Promise<void> }> {
+  const container = await new GenericContainer('versity/versitygw:v1.8.0')
+    .withEnvironment({ ROOT_ACCESS_KEY: access.accessKeyId, ROOT_SECRET_KEY: access.secretAccessKey })
+    .withExposedPorts(7070)
+    .withTmpFs({ '/objects': 'rw', '/marks': 'rw' })
+    .withCommand(['--port', ':7070', '--health', '/health', 'posix', '--sidecar', '/marks', '/objects'])
+    .withWaitStrategy(Wait.forHttp('/health', 7070))
+    .start();
+  return {
+    endpoint: new URL(`http://${container.getHost()}:${container.getMappedPort(7070)}`),
+    stop: () => container.stop().then(() => undefined),
+  };
+}

@@ -1,4 +1,6 @@
+export { spawnAttached, stopProcess } from './attached-process.ts';
 export { freePort } from './free-port.ts';
 export { type NatsOptions, type RunningNats, startNats } from './nats.ts';
 export { type PostgresOptions, type RunningPostgres, startPostgres } from './postgres.ts';
+export { runProgram } from './program.ts';
 export { until } from './until.ts';
