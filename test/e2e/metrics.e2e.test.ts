@@ -20,7 +20,7 @@ let author: HttpClient;
 const ports = new Map<Part, number>();
 beforeAll(async () => {
   system = await startSystem({
-    environment: { PUBLISH_LEASE_MS: '3000', PUBLISH_REACH_MS: '500', PUBLISH_DEADLINE_MS: '600000' },
+    environment: { PUBLISH_LEASE_MS: '4000', PUBLISH_REACH_MS: '2000', PUBLISH_DEADLINE_MS: '600000' },
   });
   for (const part of PARTS) {
     const port = await freePort();

@@ -6,7 +6,7 @@ import { startSystem, type TestSystem } from '@kr/testbed/system';
 import type { Entity, FileEntry, FilesListing, Listing } from './story/answers.ts';
 import { packageDocument, recordDocument } from './story/documents.ts';
 import { type HttpClient, httpClient } from './story/http-client.ts';
-import { type PersistentClient, persistentClient } from './story/persistent-client.ts';
+import { insistentClient, type PersistentClient, persistentClient } from './story/persistent-client.ts';
 import { link, type PackageOfResources, packageOfResources } from './story/stories.ts';
 import { watchPublications } from './story/watch-publications.ts';
 
@@ -19,8 +19,9 @@ let anonymous: HttpClient;
 beforeAll(async () => {
   // Who died holding a publication is not waited for as long as usual.
   system = await startSystem({ environment: { PUBLISH_LEASE_MS: '3000' } });
-  author = httpClient(system.baseUrl, system.token);
-  anonymous = httpClient(system.baseUrl);
+  // The parts that a round has killed find each other again in their own time.
+  author = insistentClient(httpClient(system.baseUrl, system.token));
+  anonymous = insistentClient(httpClient(system.baseUrl));
 });
 afterAll(() => system?.stop());
 
@@ -137,9 +138,9 @@ describe('kill -9 during an upload and three publications', () => {
       const edits = await Promise.all(
         packages.flatMap(entitiesOf).map(async ({ target, document }) => {
           const statuses = [
-            await author.call('POST', `${target}/draft`),
-            await author.call('PUT', `${target}/draft`, { json: document }),
-            await author.call('DELETE', `${target}/draft`),
+            await patient.insist('POST', `${target}/draft`),
+            await patient.insist('PUT', `${target}/draft`, { json: document }),
+            await patient.insist('DELETE', `${target}/draft`),
           ];
           return statuses.map(({ status }) => status);
         }),

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { seededRandom, until } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
 import { type HttpClient, httpClient } from '../e2e/story/http-client.ts';
-import { persistentClient } from '../e2e/story/persistent-client.ts';
+import { insistentClient, persistentClient } from '../e2e/story/persistent-client.ts';
 import { link } from '../e2e/story/stories.ts';
 import { type Databases, databasesOf } from './kill/databases-at-rest.ts';
 import { lostFiles, type PackageWithFiles, packageWithFiles, sightOf } from './kill/package-with-files.ts';
@@ -21,7 +21,7 @@ let databases: Databases;
 beforeAll(async () => {
   system = await startSystem({ ownPostgres: true, environment: { PUBLISH_LEASE_MS: '1500' } });
   author = httpClient(system.baseUrl, system.token);
-  stranger = httpClient(system.baseUrl);
+  stranger = insistentClient(httpClient(system.baseUrl));
   databases = databasesOf(system);
 });
 afterAll(async () => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { until } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
 import { type HttpClient, httpClient } from '../e2e/story/http-client.ts';
+import { insistentClient } from '../e2e/story/persistent-client.ts';
 import { link } from '../e2e/story/stories.ts';
 import { type Databases, databasesOf } from './kill/databases-at-rest.ts';
 import { lostFiles, type PackageWithFiles, packageWithFiles, sightOf } from './kill/package-with-files.ts';
@@ -15,8 +16,8 @@ let stranger: HttpClient;
 let databases: Databases;
 beforeAll(async () => {
   system = await startSystem({ environment: { PUBLISH_LEASE_MS: '1500', PUBLISH_SCAN_MS: '100' } });
-  author = httpClient(system.baseUrl, system.token);
-  stranger = httpClient(system.baseUrl);
+  author = insistentClient(httpClient(system.baseUrl, system.token));
+  stranger = insistentClient(httpClient(system.baseUrl));
   databases = databasesOf(system);
   await system.startReplica('packages');
 });
@@ -37,7 +38,7 @@ test.each(MOMENTS)(
   'an owner frozen at $frozen finds everything decided when it wakes, and changes nothing',
   async ({ frozen, tried }) => {
     const one = await packageWithFiles(author, `Frozen at ${frozen}`, scaled(3, 30), { isSound: true });
-    await system.relaunch('packages', { FAILPOINT: `${frozen}:pause:2000,${tried}:pause:1` });
+    await system.relaunch('packages', { FAILPOINT: `${frozen}:pause:6000,${tried}:pause:1` });
     await isReached(one);
     const publishing = author.call('POST', link(one.main, 'publish'), { timeoutMs: 60_000 });
     await until(() => hasPassed(frozen), { what: frozen });
