@@ -23,7 +23,8 @@ const realBackends = {
 };
 
 export default {
-  maxWorkers: 2,
+  // More than the cores of a small machine: who tests a whole system waits for it half of the time.
+  maxWorkers: 3,
   testSequencer: '<rootDir>/test/testbed/src/jest/longest-first.mjs',
   // Ends what hangs; how fast something is, no test may depend on.
   testTimeout: 300_000,
