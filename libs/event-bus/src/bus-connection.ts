@@ -109,6 +109,8 @@ function connectionOptions(servers: BusConnectionOptions['servers'], name: strin
     ignoreAuthErrorAbort: true,
     pingInterval: 10_000,
     maxPingOut: 2,
+    // An error made for each event in case its sending fails, with a stack that says nothing, is most of its cost.
+    noAsyncTraces: true,
     timeout: 5_000,
     inboxPrefix: `_INBOX_${name}`,
     ...(urls.some((url) => url.protocol === 'tls:') && { tls: {} }),
