@@ -4,13 +4,14 @@ import type { EntityDocument, Form as FormName } from '@kr/contracts';
 import type { Issue } from '@kr/service-error';
 import { draftCounts } from './draft-counts.ts';
 import type { Entity, EntityRef, Face, Form } from './entity.ts';
+import type { EntityKind } from './entity-kind.ts';
 import { filesIssues } from './files-rules.ts';
 import { issuesOf } from './issue-rules.ts';
 import type { LifecycleContext } from './lifecycle-context.ts';
 import { type FileCounts, NO_FILES } from './lifecycle-deps.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import { may, viewOf } from './permission.ts';
-import { plainShapeOf, renderEntity, type Shape, shapeOf } from './render-rules.ts';
+import { plainShapeOf, renderEntity, type Shape, shapeOf, type View } from './render-rules.ts';
 
 /** One form of an entity that is to be shown. */
 export interface Shown {
@@ -26,16 +27,25 @@ export interface Known {
   issues?: readonly Issue[];
 }
 
+/** A form as one caller sees it. */
+export interface RenderedForm extends Shown {
+  face: Face;
+  view: View;
+  shape: Shape;
+  /** The public document, UTF-8. */
+  json: Buffer;
+}
+
 /**
  * Renders forms for one caller, in order: at most one call for counts, and one statement for the relations of entities
  * that came without.
  */
-export async function entityDocuments<Tx extends LifecycleSql>(
+export async function renderForms<Tx extends LifecycleSql>(
   context: LifecycleContext<Tx>,
   shown: readonly Shown[],
   principal: Principal,
   known: Known = {},
-): Promise<EntityDocument[]> {
+): Promise<RenderedForm[]> {
   const { kind, database, store } = context;
   const faces = shown.flatMap(({ entity, form }) => {
     const face = entity[form];
@@ -69,22 +79,39 @@ export async function entityDocuments<Tx extends LifecycleSql>(
       now,
     };
     const shape = shapeOf(entity, face, rendering);
-    const plain = plainShapeOf(entity, face, {
-      kind,
-      form,
-      fileCount: isDraft ? 0 : sealed,
-      issues: isDraft ? standingIssues(entity, NO_FILES) : [],
-    });
-    return {
-      id: entity.id,
-      parentId: entity.parent.id,
-      form: FORM_NAMES[form],
-      revision: String(face.revision),
-      json: Buffer.from(JSON.stringify(renderEntity(entity.id, face, shape, rendering))),
-      isPublic: form === 'published' && isWhatAnybodySees(view, entity, face, now),
-      doi: face.document.pids['doi']?.identifier ?? '',
-      variant: variantOf(shape, plain),
-    };
+    const json = Buffer.from(JSON.stringify(renderEntity(entity.id, face, shape, rendering)));
+    return { entity, form, face, view, shape, json };
+  });
+}
+
+/** As `renderForms`, with what a caller of this service needs to know of each form. */
+export async function entityDocuments<Tx extends LifecycleSql>(
+  context: LifecycleContext<Tx>,
+  shown: readonly Shown[],
+  principal: Principal,
+  known: Known = {},
+): Promise<EntityDocument[]> {
+  const forms = await renderForms(context, shown, principal, known);
+  const now = context.now();
+  return forms.map(({ entity, form, face, view, shape, json }) => ({
+    id: entity.id,
+    parentId: entity.parent.id,
+    form: FORM_NAMES[form],
+    revision: String(face.revision),
+    json,
+    isPublic: form === 'published' && isWhatAnybodySees(view, entity, face, now),
+    doi: face.document.pids['doi']?.identifier ?? '',
+    variant: variantOf(shape, plainShape(context.kind, entity, form, face)),
+  }));
+}
+
+function plainShape(kind: EntityKind, entity: Entity, form: Form, face: Face): Shape {
+  const isDraft = form === 'draft';
+  return plainShapeOf(entity, face, {
+    kind,
+    form,
+    fileCount: isDraft ? 0 : (face.document.files.entries ?? 0),
+    issues: isDraft ? standingIssues(entity, NO_FILES) : [],
   });
 }
 
@@ -124,8 +151,10 @@ function standingIssues({ draft }: Entity, counts: FileCounts): Issue[] {
   return draft.issues.filter((one) => !ofFiles.has(one) || current.has(JSON.stringify(one)));
 }
 
-function isWhatAnybodySees(view: ReturnType<typeof viewOf>, entity: Entity, face: Face, now: Date): boolean {
-  const nobody = anonymous('');
-  const open = viewOf(nobody, entity, face, false, now);
-  return may(nobody, 'read', entity, face, now) && JSON.stringify(open) === JSON.stringify(view);
+const NOBODY = anonymous('');
+
+function isWhatAnybodySees(view: View, entity: Entity, face: Face, now: Date): boolean {
+  if (!may(NOBODY, 'read', entity, face, now)) return false;
+  const { canManage, canEdit, canReadFiles } = viewOf(NOBODY, entity, face, false, now);
+  return canManage === view.canManage && canEdit === view.canEdit && canReadFiles === view.canReadFiles;
 }

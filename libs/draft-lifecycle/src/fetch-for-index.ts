@@ -4,7 +4,7 @@ import { effectiveAccess } from '@kr/metadata';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import type { Form } from './entity.ts';
-import { entityDocuments, FORM_NAMES, type Shown } from './entity-documents.ts';
+import { FORM_NAMES, type RenderedForm, renderForms } from './entity-documents.ts';
 import { findEntities, type LifecycleContext } from './lifecycle-context.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import { assertService } from './permission.ts';
@@ -33,21 +33,19 @@ export function fetchForIndex<Tx extends LifecycleSql>(context: LifecycleContext
       FORMS.filter((form) => entity[form] !== null).map((form) => ({ entity, form })),
     );
     const everything = servicePrincipal('index', principal.requestId);
-    const documents = await entityDocuments(context, shown, everything);
+    const forms = await renderForms(context, shown, everything);
     const now = context.now();
-    return { documents: shown.map((one, at) => indexDocument(one, documents[at]?.json, now)) };
+    return { documents: forms.map((form) => indexDocument(form, now)) };
   };
 }
 
-function indexDocument({ entity, form }: Shown, json: IndexDocument['json'], now: Date): IndexDocument {
-  const face = entity[form];
-  if (face === null) throw new Error(`${entity.id} has no ${form} form`);
+function indexDocument({ entity, form, face, json }: RenderedForm, now: Date): IndexDocument {
   return {
     id: entity.id,
     parentId: entity.parent.id,
     form: FORM_NAMES[form],
     revision: String(face.revision),
-    ...(json === undefined ? {} : { json }),
+    json,
     ownerId: entity.parent.ownerId,
     recordAccess: effectiveAccess(face.document.access, now).record,
     versionIndex: entity.versionIndex,

@@ -51,10 +51,11 @@ export function viewOf(
   isDraft: boolean,
   now: Date,
 ): View {
+  const subject = subjectOf(entity, face, now);
   return {
-    canManage: may(principal, 'see_parent_access', entity, face, now),
-    canEdit: may(principal, 'see_draft_state', entity, face, now),
-    canReadFiles: may(principal, isDraft ? 'read_draft_files' : 'read_files', entity, face, now),
+    canManage: allows(principal, 'see_parent_access', subject),
+    canEdit: allows(principal, 'see_draft_state', subject),
+    canReadFiles: allows(principal, isDraft ? 'read_draft_files' : 'read_files', subject),
   };
 }
 
