@@ -114,7 +114,7 @@ describe('any query', () => {
             if (!(error instanceof ServiceError) || error.kind !== 'invalid') throw error;
           }
         }),
-        { numRuns: 1_000 },
+        { seed: 1, numRuns: 1_000 },
       );
     } finally {
       await stop();
