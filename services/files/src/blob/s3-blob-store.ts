@@ -20,6 +20,12 @@ export interface S3BlobStoreDeps {
   logger: Logger;
 }
 
+interface Unfinished {
+  key: string;
+  origin: string;
+  upload: (OpenUpload & SentParts) | undefined;
+}
+
 /**
  * Objects as `objects/<uuid>` of a bucket. Small ones are put at once, larger ones in parts of at least 8 MiB, of which
  * one is gathered while at most four are on their way; either only where nothing has the key. Objects that come in
@@ -61,18 +67,20 @@ export function s3BlobStore({ bucket, newHash, logger }: S3BlobStoreDeps): BlobS
       await failpoint('files.rename.after');
       return stored;
     } catch (error) {
-      if (upload !== undefined) await abort(upload);
+      await discard({ key, origin, upload });
       throw error;
     }
   }
 
-  async function abort(upload: OpenUpload & SentParts): Promise<void> {
+  async function discard({ key, origin, upload }: Unfinished): Promise<void> {
     try {
-      await upload.giveUp();
-      await bucket.abortUpload(upload);
+      await upload?.giveUp();
+      if (upload !== undefined) await bucket.abortUpload(upload);
+      const found = await bucket.find(key);
+      if (found?.marks['origin'] === origin) await bucket.remove(key);
     } catch (err) {
-      // Why the write failed is what must be told; the sweep aborts what stays.
-      logger.warn({ err, key: upload.key }, 'multipart upload of a failed write left');
+      // Why the write failed is what must be told; the sweep removes what stays.
+      logger.warn({ err, key }, 'bytes of a failed write left');
     }
   }
 

@@ -12,13 +12,12 @@ import {
   HeadObjectCommand,
   PutObjectCommand,
   paginateListObjectsV2,
-  paginateListParts,
   S3Client,
   S3ServiceException,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import type { ByteRange } from './blob-store.ts';
-import { listMultipartUploads } from './s3-multipart-uploads.ts';
+import { listMultipartUploads, listParts } from './s3-pages.ts';
 import { storeAway, storeFull } from './store-errors.ts';
 
 export interface S3Settings {
@@ -186,15 +185,14 @@ export function openS3Bucket({ bucket: Bucket, idleMs, ...settings }: S3Settings
       return { number, etag: plain(ETag), crc32: ChecksumCRC32 };
     },
     listParts: async function* ({ key: Key, uploadId: UploadId }) {
-      for await (const { Parts = [] } of toldEach(paginateListParts({ client }, { Bucket, Key, UploadId }))) {
-        for (const { PartNumber, ETag, ChecksumCRC32, LastModified } of Parts)
-          yield {
-            number: known(PartNumber, 'PartNumber'),
-            etag: plain(ETag),
-            crc32: ChecksumCRC32,
-            modifiedAt: known(LastModified, 'LastModified'),
-          };
-      }
+      const listed = listParts(client, { Bucket, Key, UploadId });
+      for await (const { PartNumber, ETag, ChecksumCRC32, LastModified } of toldEach(listed))
+        yield {
+          number: known(PartNumber, 'PartNumber'),
+          etag: plain(ETag),
+          crc32: ChecksumCRC32,
+          modifiedAt: known(LastModified, 'LastModified'),
+        };
     },
     completeUpload: async ({ key: Key, uploadId: UploadId }, parts) => {
       const Parts = parts.map(

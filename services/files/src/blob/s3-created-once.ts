@@ -1,4 +1,4 @@
-import { type S3Bucket, statusOf } from './s3-bucket.ts';
+import { type FoundObject, type S3Bucket, statusOf } from './s3-bucket.ts';
 import { storeAway } from './store-errors.ts';
 
 export interface NewObject {
@@ -23,13 +23,15 @@ export async function createdOnce(
 ): Promise<void> {
   const refusedBy = await refusalOf(create);
   const found = await bucket.find(key);
-  const isOurs = found?.marks['origin'] === origin;
-  if (isOurs && found?.sizeBytes === sizeBytes) return;
-  if (isOurs) await bucket.remove(key);
-  const size = found === undefined ? 'is not there' : `has ${found.sizeBytes} bytes instead of ${sizeBytes}`;
-  throw new Error(isOurs || found === undefined ? `object ${key} ${size}` : `there is an object ${key}`, {
+  if (found?.marks['origin'] === origin && found.sizeBytes === sizeBytes) return;
+  throw new Error(`${key} has not become an object of ${sizeBytes} bytes: ${told(found, origin)}`, {
     cause: refusedBy,
   });
+}
+
+function told(found: FoundObject | undefined, origin: string): string {
+  if (found === undefined) return 'there is none';
+  return found.marks['origin'] === origin ? `it has ${found.sizeBytes}` : 'there is another one';
 }
 
 async function refusalOf(create: () => Promise<void>): Promise<unknown> {

@@ -1,0 +1,328 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { buffer, text } from 'node:stream/consumers';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { FaultProxy, openS3, S3_IS_MISSING, type TestS3, until } from '@kr/testbed';
+import { STORE_DEPS } from '../testing/files-under-test.ts';
+import { describeBlobStore } from './blob-store.contract.ts';
+import type { AppendOptions, BlobStore } from './blob-store.ts';
+import { s3BlobStore } from './s3-blob-store.ts';
+import { openS3Bucket, type S3Bucket } from './s3-bucket.ts';
+
+const MIB = 1_048_576;
+const ROOMY = { maxBytes: 1_000_000_000 };
+const PART: Omit<AppendOptions, 'from'> = {
+  maxBytes: 1_000_000_000,
+  durableEvery: Number.POSITIVE_INFINITY,
+  onDurable: async () => {},
+  beforeWrite: () => {},
+};
+const LATER = new Date(Date.now() + 3_600_000);
+
+async function* chunks(...parts: (string | Uint8Array)[]) {
+  for (const part of parts) yield Buffer.from(part);
+}
+
+async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const list: Item[] = [];
+  for await (const item of items) list.push(item);
+  return list;
+}
+
+const md5 = (bytes: Buffer) => createHash('md5').update(bytes).digest('hex');
+
+const s3 = await openS3();
+if (s3 === undefined) test.skip(`S3 blob store (${S3_IS_MISSING})`, () => {});
+else describeOn(s3);
+
+function describeOn({ access, freshBucket, stop }: TestS3): void {
+  const { endpoint, region, accessKeyId, secretAccessKey } = access;
+  const buckets: { drop(): Promise<void> }[] = [];
+  const settings = async () => {
+    const fresh = await freshBucket();
+    buckets.push(fresh);
+    return {
+      endpoint,
+      region,
+      bucket: fresh.name,
+      credentials: { accessKeyId, secretAccessKey },
+      isPathStyle: true,
+      idleMs: 60_000,
+    };
+  };
+  const openBucket = async () => openS3Bucket(await settings());
+  const storeOn = (bucket: S3Bucket) => s3BlobStore({ ...STORE_DEPS, bucket });
+  const contentOf = async (store: BlobStore, id: string) => buffer((await store.open(id)).stream());
+  const leftIn = async (bucket: S3Bucket) => ({
+    objects: (await all(bucket.list(''))).map(({ key }) => key),
+    uploads: (await all(bucket.listUploads())).map(({ key }) => key),
+  });
+  const NOTHING = { objects: [], uploads: [] };
+
+  afterAll(async () => {
+    await Promise.all(buckets.map((bucket) => bucket.drop()));
+    await stop();
+  });
+
+  describeBlobStore('S3', async () => storeOn(await openBucket()));
+
+  describe('S3 blob store', () => {
+    test.each([8 * MIB - 1, 8 * MIB, 16 * MIB, 43 * MIB + 1])(
+      'keeps an object of %d bytes, in parts where it is large',
+      async (size) => {
+        const bucket = await openBucket();
+        const store = storeOn(bucket);
+        const id = randomUUID();
+        const bytes = randomBytes(size);
+        const pieces = async function* () {
+          for (let at = 0; at < size; at += 1_234_567) yield bytes.subarray(at, at + 1_234_567);
+        };
+        const stored = await store.write(id, pieces(), { ...ROOMY, expectedBytes: size });
+        expect(stored).toMatchObject({ sizeBytes: size, md5: md5(bytes) });
+        expect(md5(await contentOf(store, id))).toBe(md5(bytes));
+        const blob = await store.open(id);
+        const range = { start: size - 8 * MIB + 3, end: size - 2 };
+        expect(md5(await buffer(blob.stream(range)))).toBe(md5(bytes.subarray(range.start, range.end + 1)));
+        expect(await leftIn(bucket)).toEqual({ objects: [`objects/${id}`], uploads: [] });
+      },
+    );
+
+    test('writes over no object', async () => {
+      const store = storeOn(await openBucket());
+      const id = randomUUID();
+      await store.write(id, chunks('first'), ROOMY);
+      await expect(store.write(id, chunks('other'), ROOMY)).rejects.toThrow('there is another one');
+      await expect(store.write(id, chunks(randomBytes(9 * MIB)), ROOMY)).rejects.toThrow(
+        'there is another one',
+      );
+      expect(String(await contentOf(store, id))).toBe('first');
+    });
+
+    test.each([
+      ['small', 'PUT', 5],
+      ['large', 'POST', 9 * MIB],
+    ])('knows a %s object again whose acknowledgement was lost', async (_name, method, size) => {
+      const proxy = await FaultProxy.start(endpoint.host);
+      try {
+        const given = await settings();
+        const direct = openS3Bucket(given);
+        const store = storeOn(openS3Bucket({ ...given, endpoint: new URL(`http://${proxy.address}`) }));
+        const id = randomUUID();
+        const isLast = (sent: Buffer | string) =>
+          String(sent).includes(`${method} /${given.bucket}/objects/${id}`) &&
+          !String(sent).includes('uploads');
+        proxy.cutNext({ direction: 'to client', afterBytes: 0, when: isLast });
+        const bytes = randomBytes(size);
+        expect(await store.write(id, chunks(bytes), ROOMY)).toMatchObject({ md5: md5(bytes) });
+        expect(proxy.cuts).toBe(1);
+        expect(await leftIn(direct)).toEqual({ objects: [`objects/${id}`], uploads: [] });
+      } finally {
+        await proxy.stop();
+      }
+    });
+
+    test('ends a download that the store has cut off as a failure', async () => {
+      const proxy = await FaultProxy.start(endpoint.host);
+      try {
+        const given = await settings();
+        const store = storeOn(openS3Bucket({ ...given, endpoint: new URL(`http://${proxy.address}`) }));
+        const id = randomUUID();
+        await store.write(id, chunks(randomBytes(4 * MIB)), ROOMY);
+        const blob = await store.open(id);
+        proxy.cutNext({ direction: 'to client', afterBytes: MIB });
+        await expect(buffer(blob.stream())).rejects.toThrow();
+      } finally {
+        await proxy.stop();
+      }
+    });
+
+    test.each(['small', 'large'])('leaves nothing of a %s object when any request fails', async (size) => {
+      const bytes = randomBytes(size === 'small' ? 10 : 17 * MIB);
+      const bucket = await openBucket();
+      for (let failing = 1; ; failing += 1) {
+        const counted = failingAt(bucket, failing);
+        const id = randomUUID();
+        const [outcome] = await Promise.allSettled([storeOn(counted.bucket).write(id, chunks(bytes), ROOMY)]);
+        if (counted.calls() < failing) {
+          expect(outcome).toMatchObject({ status: 'fulfilled' });
+          break;
+        }
+        expect(outcome).toMatchObject({ status: 'rejected', reason: { message: `call ${failing}` } });
+        expect([failing, await leftIn(bucket)]).toEqual([failing, NOTHING]);
+      }
+    });
+
+    test('is not ready without its bucket, and says of a store that is away that it is', async () => {
+      const given = await settings();
+      await expect(openS3Bucket({ ...given, bucket: 'no-such-bucket' }).check()).rejects.toThrow();
+      const away = storeOn(openS3Bucket({ ...given, endpoint: new URL('http://127.0.0.1:9') }));
+      await expect(away.check()).rejects.toThrow('ECONNREFUSED');
+    });
+
+    test('gives up on a store that says nothing', async () => {
+      const proxy = await FaultProxy.start(endpoint.host);
+      try {
+        const given = await settings();
+        const silent = openS3Bucket({
+          ...given,
+          endpoint: new URL(`http://${proxy.address}`),
+          idleMs: 100,
+        });
+        proxy.inflict({ kind: 'black hole' });
+        await expect(storeOn(silent).open(randomUUID())).rejects.toMatchObject({ kind: 'unavailable' });
+      } finally {
+        await proxy.stop();
+      }
+    });
+
+    test('removes uploads that were left, when they are old, and none that goes on', async () => {
+      const bucket = await openBucket();
+      const store = storeOn(bucket);
+      const [left, going] = [randomUUID(), randomUUID()];
+      const abandoned = await bucket.startUpload(`objects/${left}`, {});
+      await bucket.sendPart(abandoned, 1, randomBytes(10));
+      await store.append(going, chunks(randomBytes(9 * MIB)), { ...PART, from: 0 });
+      expect(await store.removeUnfinished(new Date(Date.now() - 3_600_000))).toBe(0);
+      expect(await store.removeUnfinished(LATER)).toBe(1);
+      expect((await leftIn(bucket)).uploads).toEqual([`objects/${going}`]);
+      await store.complete(going);
+      expect((await contentOf(store, going)).length).toBe(9 * MIB);
+    });
+  });
+
+  describe('an object that comes in appends to S3', () => {
+    /** Bytes that are told apart wherever they are. */
+    const bytes = randomBytes(40 * MIB);
+
+    test('may end anywhere in a part, in each of them, and each may come to another process', async () => {
+      const bucket = await openBucket();
+      const id = randomUUID();
+      const ends = [3, 5 * MIB, 5 * MIB, 8 * MIB, 8 * MIB + 1, 33 * MIB, 40 * MIB];
+      let from = 0;
+      for (const end of ends) {
+        const outcome = await storeOn(bucket).append(id, chunks(bytes.subarray(from, end)), {
+          ...PART,
+          durableEvery: 6 * MIB,
+          from,
+        });
+        expect(outcome.totalBytes).toBe(end);
+        from = end;
+      }
+      await storeOn(bucket).complete(id);
+      expect(md5(await contentOf(storeOn(bucket), id))).toBe(md5(bytes));
+      expect(await leftIn(bucket)).toEqual({ objects: [`objects/${id}`], uploads: [] });
+    });
+
+    test.each([0, 3, 20 * MIB - 1])(
+      'goes on at byte %d, which is the last that its process told of before it died',
+      async (told) => {
+        const bucket = await openBucket();
+        const store = storeOn(bucket);
+        const id = randomUUID();
+        if (told > 0) await store.append(id, chunks(bytes.subarray(0, told)), { ...PART, from: 0 });
+        // More was made durable than anybody heard of, and it was of other bytes.
+        const unheard = chunks(...Array.from({ length: 19 }, () => randomBytes(MIB)));
+        const dying = store.append(id, unheard, {
+          ...PART,
+          from: told,
+          durableEvery: 17 * MIB,
+          onDurable: async () => {
+            throw new Error('died');
+          },
+        });
+        await expect(dying).rejects.toThrow('died');
+        await storeOn(bucket).append(id, chunks(bytes.subarray(told)), { ...PART, from: told });
+        await storeOn(bucket).complete(id);
+        expect(md5(await contentOf(store, id))).toBe(md5(bytes));
+      },
+    );
+
+    test('is completed again after a crash at any request', async () => {
+      const bucket = await openBucket();
+      for (const size of [5, 9 * MIB]) {
+        for (let failing = 1; ; failing += 1) {
+          const id = randomUUID();
+          await storeOn(bucket).append(id, chunks(bytes.subarray(0, size)), { ...PART, from: 0 });
+          const counted = failingAt(bucket, failing);
+          const [outcome] = await Promise.allSettled([storeOn(counted.bucket).complete(id)]);
+          await storeOn(bucket).complete(id);
+          expect(md5(await contentOf(storeOn(bucket), id))).toBe(md5(bytes.subarray(0, size)));
+          expect(await leftIn(bucket)).toEqual({ objects: [`objects/${id}`], uploads: [] });
+          await storeOn(bucket).remove(id);
+          if (outcome.status === 'fulfilled') break;
+        }
+      }
+    });
+
+    test('is not completed with a part that a late writer has exchanged', async () => {
+      const bucket = await openBucket();
+      const store = storeOn(bucket);
+      const id = randomUUID();
+      await store.append(id, chunks(bytes.subarray(0, 17 * MIB)), { ...PART, from: 0 });
+      const [upload] = await all(bucket.listUploads());
+      if (upload === undefined) throw new Error('no upload');
+      await bucket.sendPart(upload, 1, randomBytes(8 * MIB));
+      await expect(store.complete(id)).rejects.toThrow('not those that were acknowledged');
+      await expect(store.open(id)).rejects.toThrow();
+    });
+
+    test('leaves nothing when it is removed', async () => {
+      const bucket = await openBucket();
+      const store = storeOn(bucket);
+      const id = randomUUID();
+      await store.append(id, chunks(bytes.subarray(0, 17 * MIB)), { ...PART, from: 0 });
+      await store.removeIncomplete(id);
+      expect(await leftIn(bucket)).toEqual(NOTHING);
+      await expect(store.complete(id)).rejects.toThrow('there is no object');
+    });
+
+    test('takes no more memory when it is large', async () => {
+      const store = storeOn(await openBucket());
+      const piece = randomBytes(MIB);
+      const write = (mebibytes: number) =>
+        store.write(randomUUID(), chunks(...Array.from({ length: mebibytes }, () => piece)), ROOMY);
+      await write(32);
+      let most = 0;
+      const watching = setInterval(() => {
+        most = Math.max(most, process.memoryUsage().arrayBuffers);
+      }, 5);
+      await write(160).finally(() => clearInterval(watching));
+      expect(most).toBeLessThan(140 * MIB);
+    });
+
+    test('is a stream that asks for nothing before it is read', async () => {
+      const store = storeOn(await openBucket());
+      const id = randomUUID();
+      await store.write(id, chunks('abc'), ROOMY);
+      const unread = (await store.open(id)).stream();
+      unread.destroy();
+      await until(() => unread.closed);
+      expect(await text((await store.open(id)).stream())).toBe('abc');
+    });
+  });
+}
+
+/** The bucket, whose n-th request is not made but fails. */
+function failingAt(bucket: S3Bucket, nth: number): { bucket: S3Bucket; calls(): number } {
+  let calls = 0;
+  const failing = new Proxy(bucket, {
+    get: (target, name, receiver) => {
+      const member: unknown = Reflect.get(target, name, receiver);
+      if (typeof member !== 'function') return member;
+      return (...given: unknown[]) => {
+        calls += 1;
+        if (calls === nth) return failedCall(nth);
+        return Reflect.apply(member, target, given);
+      };
+    },
+  });
+  return { bucket: failing, calls: () => calls };
+}
+
+function failedCall(nth: number): Promise<never> & AsyncIterable<never> {
+  const failure = Promise.reject(new Error(`call ${nth}`));
+  // Where it is a list that fails, nobody waits for the promise.
+  failure.catch(() => {});
+  return Object.assign(failure, {
+    [Symbol.asyncIterator]: () => ({ next: () => failure }),
+  });
+}
