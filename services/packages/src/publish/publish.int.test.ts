@@ -121,6 +121,28 @@ describe('publishing a package', () => {
     expect(told).toEqual([true]);
   });
 
+  test('takes its resources as they are when it begins, not as they were when it was asked for', async () => {
+    const { id } = await aPackageWith(fixture, first, ['r1', 'r2']);
+    const { publishing } = await fixture.database.$transaction(async (tx) => {
+      await tx.$queryRaw`select id from version where id = ${id} for update`;
+      const publishing = publishPackage(id);
+      publishing.catch(() => undefined);
+      await until(async () => {
+        const [row] = await fixture.database.$queryRaw<{ waiting: number }[]>`
+          select count(*)::int as waiting from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`;
+        return row?.waiting === 1;
+      });
+      // As every change of the list does, with the next revision of the draft.
+      await tx.$executeRaw`delete from package_resource where package_id = ${id} and resource_id = 'r2'`;
+      await tx.$executeRaw`update draft set revision = revision + 1 where id = ${id}`;
+      return { publishing };
+    });
+    await publishing;
+    expect(fixture.peers.prepared.map(({ ids }) => ids)).toEqual([['r1']]);
+    expect(await settled(id)).toMatchObject({ state: 'DONE', publishedIds: [id, 'r1'] });
+  });
+
   test('answers although the records service does not, and tells it later', async () => {
     const { id } = await aPackageWith(fixture, first, ['r1', 'related']);
     let isWilling = false;
