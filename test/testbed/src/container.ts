@@ -13,7 +13,7 @@ export async function startPostgresContainer(): Promise<{ url: string; stop(): P
   const container = await new GenericContainer('postgres:18')
     .withEnvironment({ POSTGRES_PASSWORD: 'test' })
     .withExposedPorts(5432)
-    .withCommand(['postgres', '-c', 'fsync=off', '-c', 'max_connections=300'])
+    .withCommand(['postgres', '-c', 'fsync=off', '-c', 'max_connections=600'])
     .withWaitStrategy(Wait.forLogMessage(/ready to accept connections/, 2))
     .start();
   return {

@@ -47,7 +47,7 @@ const SETTINGS = {
   safe: { shared_buffers: '32MB', fsync: 'on', synchronous_commit: 'on', max_wal_size: '256MB' },
   fast: {
     shared_buffers: '64MB',
-    max_connections: '300',
+    max_connections: '600',
     fsync: 'off',
     synchronous_commit: 'off',
     full_page_writes: 'off',
