@@ -1,9 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { failingFiles, type Verdict } from '../testing/failing-files.ts';
 import { STORE_DEPS } from '../testing/files-under-test.ts';
 import { describeBlobStore } from './blob-store.contract.ts';
+import type { AppendOptions, BlobStore } from './blob-store.ts';
 import { filesystemBlobStore } from './filesystem-blob-store.ts';
 
 const folders: string[] = [];
@@ -13,6 +17,19 @@ async function freshFolder(): Promise<string> {
   return folder;
 }
 afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true }))));
+
+async function* chunks(...parts: string[]) {
+  for (const part of parts) yield Buffer.from(part);
+}
+
+const ROOMY = { maxBytes: 1_000 };
+const PART: AppendOptions = {
+  maxBytes: 1_000,
+  from: 0,
+  durableEvery: 3,
+  onDurable: async () => {},
+  beforeWrite: () => {},
+};
 
 describeBlobStore('filesystem', async () => filesystemBlobStore(await freshFolder(), STORE_DEPS));
 
@@ -26,4 +43,119 @@ describe('filesystem blob store', () => {
     expect(await store.removeUnfinished(new Date(Date.now() - 60_000))).toBe(1);
     expect(await readdir(join(folder, 'tmp'))).toEqual([fresh]);
   });
+});
+
+/** A store whose files do as the verdict says once it is open, and a sound one on the same folder. */
+async function brokenStore(
+  verdict: Verdict,
+): Promise<{ store: BlobStore; sound: BlobStore; folder: string }> {
+  const folder = await freshFolder();
+  let isOpen = false;
+  let before = 0;
+  const files = failingFiles(({ nth, name }) => {
+    if (!isOpen) before = nth;
+    return isOpen ? verdict({ nth: nth - before, name }) : undefined;
+  });
+  const store = await filesystemBlobStore(folder, { ...STORE_DEPS, files });
+  isOpen = true;
+  return { store, sound: await filesystemBlobStore(folder, STORE_DEPS), folder };
+}
+
+async function filesIn(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+}
+
+const isSync = (name: string) => name === 'sync' || name === 'datasync';
+
+/** Fails the n-th call, for every n until the work makes fewer, and tells what each call was. */
+async function atEachCall(
+  code: string,
+  work: (broken: Awaited<ReturnType<typeof brokenStore>>, failed: () => string | undefined) => Promise<void>,
+): Promise<string[]> {
+  const failed: string[] = [];
+  for (let failing = 1; failed.length === failing - 1; failing += 1) {
+    const broken = await brokenStore(({ nth, name }) => {
+      if (nth !== failing) return undefined;
+      failed.push(name);
+      return code;
+    });
+    await work(broken, () => failed[failing - 1]);
+  }
+  return failed;
+}
+
+describe.each(['EIO', 'ENOSPC'])('%s of the file system', (code) => {
+  test('at any call of a write leaves nothing, and what could not be made durable is never taken for it', async () => {
+    const failed = await atEachCall(code, async ({ store, sound, folder }, failedCall) => {
+      const id = randomUUID();
+      const [outcome] = await Promise.allSettled([store.write(id, chunks('abc', 'def'), ROOMY)]);
+      const name = failedCall();
+      if (name === undefined) return expect(outcome).toMatchObject({ status: 'fulfilled' });
+      expect([name, outcome]).toMatchObject([
+        name,
+        { status: 'rejected', reason: code === 'ENOSPC' ? { kind: 'insufficient_storage' } : { code } },
+      ]);
+      expect([name, await filesIn(folder)]).toEqual([name, []]);
+      const isBroken = code === 'EIO' && isSync(name);
+      const [ready, again] = await Promise.allSettled([store.check(), store.write(id, chunks('x'), ROOMY)]);
+      expect([name, ready.status, again.status]).toEqual(
+        isBroken ? [name, 'rejected', 'rejected'] : [name, 'fulfilled', 'fulfilled'],
+      );
+      if (isBroken) expect(again).toMatchObject({ reason: { kind: 'unavailable' } });
+      expect(await filesIn(folder)).toEqual(isBroken ? [] : [id]);
+      await expect(sound.check()).resolves.toBeUndefined();
+    });
+    expect(failed).toEqual(
+      expect.arrayContaining(['open', 'writev', 'datasync', 'close', 'mkdir', 'rename', 'sync']),
+    );
+  });
+
+  test('at any call of an append keeps what was told of as durable', async () => {
+    const failed = await atEachCall(code, async ({ store, sound }, failedCall) => {
+      const id = randomUUID();
+      await sound.append(id, chunks('ab'), PART);
+      let told = 2;
+      const adding = store.append(id, chunks('cde', 'fgh'), {
+        ...PART,
+        from: 2,
+        onDurable: async (total) => {
+          told = total;
+        },
+      });
+      const [outcome] = await Promise.allSettled([adding]);
+      const name = failedCall();
+      expect([name, outcome.status]).toEqual([name, name === undefined ? 'fulfilled' : 'rejected']);
+      if (name === undefined) return;
+      if (code === 'ENOSPC') expect(outcome).toMatchObject({ reason: { kind: 'insufficient_storage' } });
+      await sound.append(id, chunks('cdefgh'.slice(told - 2)), { ...PART, from: told });
+      await sound.complete(id);
+      expect(await text((await sound.open(id)).stream())).toBe('abcdefgh');
+    });
+    expect(failed).toEqual(expect.arrayContaining(['open', 'stat', 'writev', 'datasync', 'close']));
+  });
+
+  test('at any call of a completion loses nothing', async () => {
+    const failed = await atEachCall(code, async ({ store, sound }, failedCall) => {
+      const id = randomUUID();
+      await sound.append(id, chunks('abc'), PART);
+      const [outcome] = await Promise.allSettled([store.complete(id)]);
+      expect(outcome.status).toBe(failedCall() === undefined ? 'fulfilled' : 'rejected');
+      await sound.complete(id);
+      expect(await text((await sound.open(id)).stream())).toBe('abc');
+    });
+    expect(failed).toEqual(expect.arrayContaining(['mkdir', 'rename', 'open', 'sync', 'close']));
+  });
+});
+
+test('a write of a file system that fails for good is told as what went wrong first, and swept later', async () => {
+  let isDead = false;
+  const { store, sound, folder } = await brokenStore(({ name }) => {
+    isDead ||= name === 'writev';
+    return isDead ? 'ENOSPC' : undefined;
+  });
+  const id = randomUUID();
+  await expect(store.write(id, chunks('abc'), ROOMY)).rejects.toMatchObject({ kind: 'insufficient_storage' });
+  expect(await filesIn(folder)).toEqual([id]);
+  expect(await sound.removeUnfinished(new Date(Date.now() + 60_000))).toBe(1);
 });
