@@ -42,6 +42,7 @@ export function participants(
 
     async prepare(publication, manifests) {
       const { id, epoch, subject, entityId, packageParentId, resourceIds } = publication;
+      const asked = new Set(resourceIds);
       const reply = await records.preparePublication(
         {
           publicationId: id,
@@ -50,7 +51,7 @@ export function participants(
           packageParentId: packageParentId ?? '',
           ids: [...resourceIds],
           ifRevision: publication.ifRevision ?? 0,
-          manifests: manifests.filter((manifest) => resourceIds.includes(manifest.entityId)).map(message),
+          manifests: manifests.filter((manifest) => asked.has(manifest.entityId)).map(message),
         },
         principalOf(publication),
         { timeoutMs },

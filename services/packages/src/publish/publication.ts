@@ -59,5 +59,7 @@ export function sealedIds(publication: Publication): readonly string[] {
  */
 export function showsRelated({ subject, state, resourceIds, publishedIds }: Publication): boolean {
   const isShown = state === 'COMMITTED' || state === 'DONE';
-  return isShown && subject === 'package' && resourceIds.some((id) => !publishedIds.includes(id));
+  if (!isShown || subject !== 'package') return false;
+  const published = new Set(publishedIds);
+  return resourceIds.some((id) => !published.has(id));
 }
