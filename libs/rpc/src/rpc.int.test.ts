@@ -185,7 +185,9 @@ describe('rpc between two processes', () => {
         return {};
       },
     });
-    expect(await failureOf(connect(port).publish({ id: 'p' }, principal, { timeoutMs: 150 }))).toMatchObject({
+    expect(
+      await failureOf(connect(port).publish({ id: 'p' }, principal, { timeoutMs: 2_000 })),
+    ).toMatchObject({
       kind: 'unavailable',
       retryAfterMs: 1_000,
     });
@@ -235,7 +237,7 @@ describe('rpc between two processes', () => {
   test('answers unavailable at once while the server is away, and recovers by itself', async () => {
     const first = await start();
     const client = connect(first.port);
-    expect(await client.publish({ id: '1' }, principal)).toEqual({ publicationId: 'x-1' });
+    expect(await client.publish({ id: '1' }, principal)).toMatchObject({ publicationId: 'x-1' });
 
     await first.stop();
     const started = performance.now();

@@ -106,7 +106,7 @@ describe('the search service', () => {
         packages: { address: packagesPeer.address, key: KEYS.packages },
         searchTimeoutMs: 5_000,
         searchConnections: 2,
-        ownWritesWaitMs: 1_000,
+        ownWritesWaitMs: 30_000,
         maxPageSize: 1_000,
         window: 10_000,
         vocabularyDir: '',
@@ -115,7 +115,12 @@ describe('the search service', () => {
     );
     stops.unshift(service.stop);
     const address = `127.0.0.1:${service.grpcPort}`;
-    search = createClient(definitions.search, { address, audience: 'search', key: KEYS.search });
+    search = createClient(definitions.search, {
+      address,
+      audience: 'search',
+      key: KEYS.search,
+      defaultTimeoutMs: 60_000,
+    });
     stops.unshift(async () => search.close());
   });
   afterAll(async () => {
@@ -126,7 +131,7 @@ describe('the search service', () => {
   const sent = () =>
     relay.whenSent(
       { $queryRawUnsafe: async (sql, ...values) => (await outbox.query(sql, values)).rows as never },
-      { timeoutMs: 900 },
+      { timeoutMs: 29_000 },
     );
 
   const titlesFound = async (q: string, principal: Principal = anonymous('request')) =>
