@@ -19,10 +19,17 @@ export interface S3Access {
   secretAccessKey: string;
 }
 
+export interface TestBucket {
+  name: string;
+  /** Of all its objects. */
+  keys(): Promise<string[]>;
+  drop(): Promise<void>;
+}
+
 export interface TestS3 {
   access: S3Access;
   /** An empty bucket, for one test or file alone. */
-  freshBucket(): Promise<{ name: string; drop(): Promise<void> }>;
+  freshBucket(): Promise<TestBucket>;
   /** What the files service is told of one of its buckets. */
   environment(bucket: string): Record<string, string>;
   stop(): Promise<void>;
@@ -115,10 +122,15 @@ function testS3(access: S3Access, stopServer: () => Promise<void>): TestS3 {
     forcePathStyle: true,
     credentials: { accessKeyId, secretAccessKey },
   });
-  const drop = async (Bucket: string): Promise<void> => {
+  const keysOf = async (Bucket: string): Promise<string[]> => {
+    const keys: string[] = [];
     for await (const { Contents = [] } of paginateListObjectsV2({ client }, { Bucket })) {
-      for (const { Key } of Contents) await client.send(new DeleteObjectCommand({ Bucket, Key }));
+      for (const { Key } of Contents) if (Key !== undefined) keys.push(Key);
     }
+    return keys;
+  };
+  const drop = async (Bucket: string): Promise<void> => {
+    for (const Key of await keysOf(Bucket)) await client.send(new DeleteObjectCommand({ Bucket, Key }));
     await client.send(new DeleteBucketCommand({ Bucket }));
   };
   return {
@@ -126,7 +138,7 @@ function testS3(access: S3Access, stopServer: () => Promise<void>): TestS3 {
     freshBucket: async () => {
       const name = `kr-test-${randomBytes(6).toString('hex')}`;
       await client.send(new CreateBucketCommand({ Bucket: name }));
-      return { name, drop: () => drop(name) };
+      return { name, keys: () => keysOf(name), drop: () => drop(name) };
     },
     environment: (bucket) => ({
       FILES_STORE: 's3',
