@@ -29,6 +29,7 @@ const ticket: Ticket = {
   form: 'draft',
   actions: ['read_files', 'write_files'],
   sourceEntityId: null,
+  ownerId: '7',
   userId: '12',
   expiresAt: start + 60_000,
 };

@@ -10,6 +10,8 @@ export interface Ticket {
   actions: readonly string[];
   /** The entity whose files may be imported; null where none. */
   sourceEntityId: string | null;
+  /** Whose entity it is, whoever calls; missing in tickets of earlier releases. */
+  ownerId?: string;
   /** Null when the caller is anonymous. */
   userId: string | null;
   /** Milliseconds since the epoch. */

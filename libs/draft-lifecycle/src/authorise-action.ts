@@ -61,6 +61,7 @@ export function authoriseAction<Tx extends LifecycleSql>(context: LifecycleConte
               // Reading has one name for those who carry it out, whichever form it is of.
               actions: [...new Set([request.action, action, ...(isReading(action) ? ['read_files'] : [])])],
               sourceEntityId,
+              ownerId: entity.parent.ownerId,
               userId: principal.userId,
               expiresAt: now.getTime() + TICKET_LIFETIME_MS,
             },

@@ -50,6 +50,7 @@ describe('a ticket', () => {
       form: 'draft',
       actions: ['write_files'],
       sourceEntityId: null,
+      ownerId: 'owner',
       userId: 'owner',
       expiresAt: now.getTime() + 60_000,
     });

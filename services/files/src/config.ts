@@ -24,6 +24,10 @@ export interface FilesConfig {
   limits: {
     maxFilesPerEntity: number;
     maxFileBytes: number;
+    /** Of all files of one draft or published entity. */
+    maxBytesPerEntity: number;
+    /** Of what all drafts and published entities of one user refer to, each object once. */
+    maxBytesPerUser: number;
     /** Milliseconds over which a transfer must make progress. */
     idleMs: number;
     /** Bytes a second that an upload must bring on average over that time. */
@@ -34,6 +38,8 @@ export interface FilesConfig {
   /** Milliseconds after its latest bytes at which a resumable upload that is not finished is given up. */
   uploadExpiryMs: number;
 }
+
+const MOST_BYTES = 1_000_000_000_000_000;
 
 /** Pure: tests pass a literal. @throws ConfigError naming every problem found */
 export function readConfig(env: Environment): FilesConfig {
@@ -58,6 +64,16 @@ export function readConfig(env: Environment): FilesConfig {
         fallback: 10_000_000_000,
         min: 1,
         max: 5_000_000_000_000,
+      }),
+      maxBytesPerEntity: read.integer('MAX_BYTES_PER_ENTITY', {
+        fallback: 100_000_000_000,
+        min: 1,
+        max: MOST_BYTES,
+      }),
+      maxBytesPerUser: read.integer('MAX_BYTES_PER_USER', {
+        fallback: 1_000_000_000_000,
+        min: 1,
+        max: MOST_BYTES,
       }),
       idleMs: read.integer('CONTENT_IDLE_MS', { fallback: 60_000, min: 100, max: 600_000 }),
       minUploadBytesPerSecond: read.integer('MIN_UPLOAD_BYTES_PER_SECOND', {

@@ -14,6 +14,7 @@ import { type SettlePublications, settlePublications } from './buckets/settle-pu
 import type { FilesConfig } from './config.ts';
 import type { ProgressLimits } from './content/watch-progress.ts';
 import { type OpenTicket, ticketOpener } from './open-ticket.ts';
+import { type InTurn, inTurn } from './quota/in-turn.ts';
 import { type Database, openDatabases, type Tx } from './store/prisma.ts';
 import { sqlSealStore } from './store/sql-seal-store.ts';
 
@@ -35,6 +36,9 @@ export interface FilesContext {
   logger: Logger;
   maxFilesPerEntity: number;
   maxFileBytes: number;
+  quotaTurns: InTurn;
+  maxBytesPerEntity: number;
+  maxBytesPerUser: number;
   idleMs: number;
   progress: ProgressLimits;
   uploadExpiryMs: number;
@@ -78,6 +82,9 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
     logger,
     maxFilesPerEntity: limits.maxFilesPerEntity,
     maxFileBytes: limits.maxFileBytes,
+    quotaTurns: inTurn(),
+    maxBytesPerEntity: limits.maxBytesPerEntity,
+    maxBytesPerUser: limits.maxBytesPerUser,
     idleMs: limits.idleMs,
     progress: { idleMs: limits.idleMs, minBytesPerSecond: limits.minUploadBytesPerSecond },
     uploadExpiryMs: config.uploadExpiryMs,

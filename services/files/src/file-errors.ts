@@ -17,9 +17,29 @@ export function fileWithoutContent(key: string): ServiceError {
 }
 
 export function fileTooLarge(maxFileBytes: number): ServiceError {
-  return new ServiceError('invalid', 'Maximum file size exceeded.', {
+  return new ServiceError('too_large', 'Maximum file size exceeded.', {
     code: 'file_too_large',
-    issues: [{ field: 'size', messages: [`A file may have at most ${maxFileBytes} bytes.`] }],
+    issues: [
+      { field: 'size', messages: [`A file may have at most ${maxFileBytes} bytes (MAX_FILE_BYTES).`] },
+    ],
+  });
+}
+
+/** @param leftBytes of the limit, what is neither used nor promised to another upload */
+export function entityQuotaExceeded(limitBytes: number, leftBytes: number): ServiceError {
+  const message = `The files of one entity may have at most ${limitBytes} bytes (MAX_BYTES_PER_ENTITY), of which ${leftBytes} are left.`;
+  return new ServiceError('too_large', 'Bucket quota exceeded.', {
+    code: 'entity_quota_exceeded',
+    issues: [{ field: 'size', messages: [message] }],
+  });
+}
+
+/** As `entityQuotaExceeded`. */
+export function userQuotaExceeded(limitBytes: number, leftBytes: number): ServiceError {
+  const message = `The files of one user may have at most ${limitBytes} bytes (MAX_BYTES_PER_USER), of which ${leftBytes} are left.`;
+  return new ServiceError('too_large', 'User quota exceeded.', {
+    code: 'user_quota_exceeded',
+    issues: [{ field: 'size', messages: [message] }],
   });
 }
 

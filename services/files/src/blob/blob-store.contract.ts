@@ -102,7 +102,7 @@ export function describeBlobStore(backend: string, makeStore: () => Promise<Blob
     test('leaves nothing of more bytes than allowed', async () => {
       const store = await makeStore();
       await expect(store.write(randomUUID(), chunks('abc', 'd'), { maxBytes: 3 })).rejects.toMatchObject({
-        kind: 'invalid',
+        kind: 'too_large',
         message: 'Maximum file size exceeded.',
       });
       expect(await idsIn(store)).toEqual([]);

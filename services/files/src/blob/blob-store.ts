@@ -62,7 +62,7 @@ export interface BlobStore {
    * it rejects nothing of it is left.
    *
    * @throws ServiceError
-   *   - `invalid`: more than `maxBytes`
+   *   - `too_large`: more than `maxBytes`
    *   - `insufficient_storage`: the store is full
    * @throws what the source threw
    */

@@ -3,7 +3,7 @@ import type { StoredBytes } from './blob-store.ts';
 import type { NewContentHash } from './content-hash.ts';
 
 export interface MeasuredBytes {
-  /** What comes, chunk by chunk. @throws ServiceError `invalid`: more than allowed */
+  /** What comes, chunk by chunk. @throws ServiceError `too_large`: more than allowed */
   bytes: AsyncIterable<Uint8Array>;
   /** What has passed, once all has. */
   measured(): StoredBytes;

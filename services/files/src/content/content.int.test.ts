@@ -151,10 +151,10 @@ describe('an upload', () => {
   test('larger than allowed is refused, declared or not, and the limit is named', async () => {
     await files.start('large-00001', 'a.bin');
     const refused = {
-      status: 400,
+      status: 413,
       message: 'Maximum file size exceeded.',
       code: 'file_too_large',
-      errors: [{ field: 'size', messages: ['A file may have at most 30000000 bytes.'] }],
+      errors: [{ field: 'size', messages: ['A file may have at most 30000000 bytes (MAX_FILE_BYTES).'] }],
     };
     const declared = await files.put('large-00001', 'a.bin', Buffer.alloc(30_000_001));
     expect(json(declared.body)).toEqual(refused);

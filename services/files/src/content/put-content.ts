@@ -6,13 +6,14 @@ import { checkChangeable } from '../buckets/change-bucket.ts';
 import type { FileEntry } from '../file-entry.ts';
 import { fileEntryJson } from '../file-entry-json.ts';
 import { fileTooLarge, lengthMismatch } from '../file-errors.ts';
+import { type Reservation, type ReserveBytesDeps, reserveBytes } from '../quota/reserve-bytes.ts';
 import type { Database } from '../store/prisma.ts';
 import { type AttachContentDeps, attachContent, findPending } from './attach-content.ts';
 import { breakOff, stalled } from './content-error.ts';
 import type { ContentPath } from './content-path.ts';
 import { type ProgressLimits, watchProgress } from './watch-progress.ts';
 
-export interface PutContentDeps extends AttachContentDeps {
+export interface PutContentDeps extends AttachContentDeps, ReserveBytesDeps {
   database: Database;
   maxFileBytes: number;
   progress: ProgressLimits;
@@ -25,7 +26,8 @@ export interface PutContentDeps extends AttachContentDeps {
  *
  * @throws ServiceError
  *   - `not_found`: no such file
- *   - `invalid`: completed already, too large, or not as long as declared
+ *   - `invalid`: completed already, or not as long as declared
+ *   - `too_large`: over the limit of a file, or what is left of the quota of its entity or of the entity's owner
  *   - `insufficient_storage`
  *   - what `changeBucket` throws, before the bytes are read or after
  */
@@ -37,22 +39,53 @@ export function putContent(deps: PutContentDeps) {
     await checkChangeable(deps, path.entityId);
     await findPending(deps.database, path);
 
-    const objectId = deps.newId();
-    if (request.headers.expect !== undefined) response.writeContinue();
-    const stored = await receive(deps, request, response, { objectId, expectedBytes: declaredBytes });
-    let entry: FileEntry;
-    try {
-      if (declaredBytes !== undefined && stored.sizeBytes !== declaredBytes) throw lengthMismatch();
-      entry = await attachContent(deps, path, { objectId, ...stored });
-    } catch (error) {
-      // After any other failure the row may exist all the same: then only the sweep may judge.
-      if (error instanceof ServiceError) await discard(deps, objectId);
-      throw error;
-    }
+    const entry = await store(deps, request, response, { ...path, declaredBytes });
     const body = Buffer.from(JSON.stringify(fileEntryJson(entry)));
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length });
     response.end(body);
   };
+}
+
+interface AskedPut extends ContentPath {
+  declaredBytes: number | undefined;
+}
+
+async function store(
+  deps: PutContentDeps,
+  request: IncomingMessage,
+  response: ServerResponse,
+  { declaredBytes, ...path }: AskedPut,
+): Promise<FileEntry> {
+  const objectId = deps.newId();
+  const reservation = await reserveBytes(deps, path, { objectId, declaredBytes });
+  let isSettled = false;
+  try {
+    if (request.headers.expect !== undefined) response.writeContinue();
+    const bytes = receive(deps, request, response, reservation);
+    const { maxFileBytes: maxBytes } = deps;
+    const stored = await deps.blobs.write(objectId, bytes, { maxBytes, expectedBytes: declaredBytes });
+    const entry = await attach(deps, { ...path, declaredBytes }, { objectId, ...stored }, reservation);
+    isSettled = true;
+    return entry;
+  } finally {
+    await reservation.end({ isSettled });
+  }
+}
+
+async function attach(
+  deps: PutContentDeps,
+  { declaredBytes, ...path }: AskedPut,
+  stored: StoredBytes & { objectId: string },
+  reservation: Reservation,
+): Promise<FileEntry> {
+  try {
+    if (declaredBytes !== undefined && stored.sizeBytes !== declaredBytes) throw lengthMismatch();
+    return await attachContent(deps, path, stored, reservation.settle);
+  } catch (error) {
+    // After any other failure the row may exist all the same: then only the sweep may judge.
+    if (error instanceof ServiceError) await discard(deps, stored.objectId);
+    throw error;
+  }
 }
 
 async function discard({ blobs, logger }: PutContentDeps, objectId: string): Promise<void> {
@@ -70,11 +103,11 @@ function declaredLength(request: IncomingMessage): number | undefined {
 }
 
 function receive(
-  { blobs, maxFileBytes, progress }: PutContentDeps,
+  { progress }: PutContentDeps,
   request: IncomingMessage,
   response: ServerResponse,
-  { objectId, expectedBytes }: { objectId: string; expectedBytes: number | undefined },
-): Promise<StoredBytes> {
+  reservation: Reservation,
+): AsyncIterable<Uint8Array> {
   const bytes = watchProgress(request, progress, () => breakOff(request, response, stalled()));
-  return blobs.write(objectId, bytes, { maxBytes: maxFileBytes, expectedBytes });
+  return reservation.covered(bytes);
 }

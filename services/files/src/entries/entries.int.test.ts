@@ -115,7 +115,7 @@ describe('the entries of a bucket', () => {
       kind: 'invalid',
       message: 'Uploading selected files will result in exceeding the max amount per record.',
       code: 'too_many_files',
-      issues: [{ field: 'files', messages: ['At most 120 files are allowed.'] }],
+      issues: [{ field: 'files', messages: ['At most 120 files are allowed (MAX_FILES_PER_ENTITY).'] }],
     };
     const keys = Array.from({ length: 120 }, (_, index) => `n${index}`);
     expect(await refusalOf(files.start('limit-00001', ...keys, 'more'))).toEqual(refusal);
@@ -125,11 +125,11 @@ describe('the entries of a bucket', () => {
   });
 
   test('are not more than allowed, however many start at once', async () => {
-    const starts = Array.from({ length: 30 }, (_, batch) =>
-      refusalOf(
-        files.start('limit-00002', ...Array.from({ length: 10 }, (__, index) => `${batch}-${index}`)),
-      ),
-    );
+    const ticket = files.ticket('limit-00002');
+    const starts = Array.from({ length: 30 }, (_, batch) => {
+      const entries = Array.from({ length: 10 }, (__, index) => ({ key: `${batch}-${index}` }));
+      return refusalOf(files.client.startUploads({ ticket, entries }, GATEWAY, { timeoutMs: 60_000 }));
+    });
     const outcomes = await Promise.all(starts);
     expect(outcomes.filter((outcome) => outcome === 'no refusal')).toHaveLength(12);
     expect(await keysOf('limit-00002')).toHaveLength(120);

@@ -18,13 +18,17 @@ import { entryEvent } from './entry-event.ts';
  */
 export function importEntries(deps: ChangeBucketDeps & { openTicket: OpenTicket }) {
   return async ({ ticket }: ImportEntriesRequest__Output): Promise<ImportEntriesResponse> => {
-    const { entityId, sourceEntityId } = deps.openTicket(ticket, 'import');
+    const { entityId, ownerId, sourceEntityId } = deps.openTicket(ticket, 'import');
     if (sourceEntityId === null) throw new ServiceError('not_found', 'Not found.');
     const entries = await changeBucket(deps, entityId, async (tx, bucket) => {
       const isFilled = (await tx.entry.findFirst({ where: { entityId }, select: { key: true } })) !== null;
       if (isFilled) throw invalidField('files.enabled', 'Please remove all files first.');
       const at = deps.now();
+      const owner = ownerId ?? null;
       await tx.$executeRaw`
+        with owned as (
+          update bucket set owner_id = ${owner}
+          where entity_id = ${entityId} and ${owner}::text is not null and owner_id is distinct from ${owner})
         insert into entry (entity_id, key, position, state, metadata, object_id, version_id, mimetype, created_at, updated_at)
         select ${entityId}, key, position, state, metadata, object_id, gen_random_uuid(), mimetype, ${at}, ${at}
         from entry where entity_id = ${sourceEntityId} and state = 'completed'`;

@@ -29,14 +29,14 @@ interface Start {
  */
 export function startUploads(deps: StartUploadsDeps) {
   return async ({ ticket, entries }: StartUploadsRequest__Output): Promise<StartUploadsResponse> => {
-    const { entityId } = deps.openTicket(ticket, 'write');
+    const { entityId, ownerId } = deps.openTicket(ticket, 'write');
     const starts = entries.map(checkedStart);
     if (starts.length === 0) {
       await checkChangeable(deps, entityId);
       return { entries: (await listEntries(deps.database, entityId)).map(fileEntryMessage) };
     }
     const all = await changeBucket(deps, entityId, async (tx) => {
-      await addEntries(tx, entityId, starts, deps);
+      await addEntries(tx, { entityId, ownerId: ownerId ?? null }, starts, deps);
       return listEntries(tx, entityId);
     });
     return { entries: all.map(fileEntryMessage) };
@@ -53,12 +53,15 @@ function checkedStart({ key, metadataJson }: NewEntry__Output, index: number): S
 
 async function addEntries(
   tx: Tx,
-  entityId: string,
+  { entityId, ownerId }: { entityId: string; ownerId: string | null },
   starts: readonly Start[],
   { maxFilesPerEntity, now }: StartUploadsDeps,
 ): Promise<void> {
   const keys = starts.map(({ key }) => key);
   const [found] = await tx.$queryRaw<{ count: number; last: number; taken: string[] }[]>`
+    with owned as (
+      update bucket set owner_id = ${ownerId}
+      where entity_id = ${entityId} and ${ownerId}::text is not null and owner_id is distinct from ${ownerId})
     select count(*)::int as count, coalesce(max(position), 0)::int as last,
       coalesce(array_agg(key) filter (where key = any(${keys}::text[])), '{}') as taken
     from entry where entity_id = ${entityId}`;
@@ -89,7 +92,12 @@ function tooManyFiles(maxFilesPerEntity: number): ServiceError {
     'Uploading selected files will result in exceeding the max amount per record.',
     {
       code: 'too_many_files',
-      issues: [{ field: 'files', messages: [`At most ${maxFilesPerEntity} files are allowed.`] }],
+      issues: [
+        {
+          field: 'files',
+          messages: [`At most ${maxFilesPerEntity} files are allowed (MAX_FILES_PER_ENTITY).`],
+        },
+      ],
     },
   );
 }

@@ -58,6 +58,8 @@ export interface FilesUnderTest {
   upload(entityId: string, key: string, bytes: string | Buffer): Promise<FileEntry__Output | null>;
   list(entityId: string): Promise<FileEntry__Output[]>;
   storedFiles(): Promise<{ objects: string[]; tmp: string[] }>;
+  /** Whose entity it is; a test may say that several are one user's. */
+  ownerOf: (entityId: string) => string;
   /** Stops the service and starts it again on the same database and storage. */
   restart(): Promise<void>;
   stop(): Promise<void>;
@@ -98,6 +100,8 @@ export async function startFilesUnderTest(
     limits: {
       maxFilesPerEntity: 1_000,
       maxFileBytes: 100_000_000,
+      maxBytesPerEntity: 1_000_000_000_000,
+      maxBytesPerUser: 1_000_000_000_000,
       idleMs: 60_000,
       minUploadBytesPerSecond: 16_384,
       ...limits,
@@ -128,6 +132,7 @@ export async function startFilesUnderTest(
       form: 'draft',
       actions,
       sourceEntityId,
+      ownerId: system.ownerOf(entityId),
       userId: '1',
       expiresAt: Date.now() + 60_000,
     };
@@ -187,6 +192,7 @@ export async function startFilesUnderTest(
       return (await client.commitUpload({ ticket: ticket(entityId), key }, GATEWAY)).entry;
     },
     list: async (entityId) => (await client.listEntries({ ticket: ticket(entityId) }, GATEWAY)).entries,
+    ownerOf: (entityId) => `owner of ${entityId}`,
     storedFiles: async () => ({
       objects: await filesBelow(join(storageDir, 'objects')),
       tmp: await filesBelow(join(storageDir, 'tmp')),

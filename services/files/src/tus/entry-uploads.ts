@@ -3,6 +3,7 @@ import { DataStore, type Lock, type Locker, Metadata, Upload as TusUpload } from
 import { changeBucket } from '../buckets/change-bucket.ts';
 import { findPending } from '../content/attach-content.ts';
 import type { ContentPath } from '../content/content-path.ts';
+import { promiseUpload } from '../quota/promise-upload.ts';
 import { lockEntry } from '../store/entry-store.ts';
 import { type FinishUploadDeps, finishUpload } from './finish-upload.ts';
 import { type ReceiveBytesDeps, receiveBytes } from './receive-bytes.ts';
@@ -75,7 +76,7 @@ export class EntryUploads extends DataStore implements Locker {
 
   /** In place of the upload that the entry had. @throws ServiceError as `findPending` does */
   override async create(tusUpload: TusUpload): Promise<TusUpload> {
-    const { database, blobs, now, newId, uploadExpiryMs } = this.#deps;
+    const { blobs, now, newId, uploadExpiryMs } = this.#deps;
     const createdAt = now();
     const upload: Upload = {
       ...this.#entry,
@@ -87,7 +88,7 @@ export class EntryUploads extends DataStore implements Locker {
       isFinished: false,
     };
     const [holder, since] = [newId(), performance.now()];
-    const replaced = await database.$transaction(async (tx) => {
+    const replaced = await promiseUpload(this.#deps, upload, async (tx) => {
       await lockEntry(tx, this.#entry.entityId, this.#entry.key);
       await findPending(tx, this.#entry);
       return replaceUpload(tx, { ...upload, createdAt, leaseHolder: holder, leaseMs: LEASE_MS });
@@ -120,7 +121,9 @@ export class EntryUploads extends DataStore implements Locker {
 
   override async declareUploadLength(id: string, lengthBytes: number): Promise<void> {
     const { lease, upload } = this.#held();
-    const isSaved = await saveLength(this.#deps.database, { id, leaseHolder: lease.holder, lengthBytes });
+    const isSaved = await promiseUpload(this.#deps, { ...this.#entry, id, lengthBytes }, (tx) =>
+      saveLength(tx, { id, leaseHolder: lease.holder, lengthBytes }),
+    );
     if (!isSaved) throw uploadInUse();
     this.#upload = { ...upload, lengthBytes };
   }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ServiceError } from '@kr/service-error';
 import type { BlobStore } from '../blob/blob-store.ts';
+import { mostWithoutLength, type PromiseUploadDeps } from '../quota/promise-upload.ts';
 import type { Database } from '../store/prisma.ts';
 import type { RunningHashes } from './running-hashes.ts';
 import type { Upload } from './upload.ts';
@@ -9,11 +10,10 @@ import { checksumMismatch, noSuchUpload, uploadInUse, uploadTooLarge } from './u
 import type { UploadLease } from './upload-lease.ts';
 import { findUpload, saveReceived } from './upload-store.ts';
 
-export interface ReceiveBytesDeps {
+export interface ReceiveBytesDeps extends PromiseUploadDeps {
   database: Database;
   blobs: BlobStore;
   hashes: RunningHashes;
-  now: () => Date;
   maxFileBytes: number;
   uploadExpiryMs: number;
 }
@@ -46,11 +46,12 @@ export async function receiveBytes(
   const hash = deps.hashes.after(id, from);
   const check = checksum && createHash(checksum.algorithm);
   const maxBytes = upload.lengthBytes ?? deps.maxFileBytes;
+  const allowed = upload.lengthBytes ?? (await mostWithoutLength(deps, upload));
   async function* counted() {
     let total = from;
     for await (const chunk of body) {
       total += chunk.length;
-      if (total > maxBytes) throw uploadTooLarge(maxBytes);
+      if (total > allowed) throw uploadTooLarge(allowed);
       hash?.update(chunk);
       check?.update(chunk);
       yield chunk;

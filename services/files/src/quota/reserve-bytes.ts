@@ -1,0 +1,110 @@
+import { ServiceError } from '@kr/service-error';
+import type { Logger } from '@kr/telemetry';
+import type { ContentPath } from '../content/content-path.ts';
+import type { Database, Tx } from '../store/prisma.ts';
+import { allowance, type QuotaLimits } from './allowance.ts';
+import type { InTurn } from './in-turn.ts';
+import {
+  deleteReservation,
+  findQuota,
+  findUsage,
+  lockQuota,
+  renewReservation,
+  saveReservation,
+} from './quota-store.ts';
+
+export interface ReserveBytesDeps extends QuotaLimits {
+  database: Database;
+  quotaTurns: InTurn;
+  now: () => Date;
+  logger: Logger;
+}
+
+/** Room that is promised to one upload. It ends by itself when whoever holds it dies. */
+export interface Reservation {
+  /**
+   * Passes bytes on, and asks for more room before more of them come than were promised.
+   *
+   * @throws ServiceError `too_large` as `allowance` does
+   */
+  covered(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
+  /**
+   * Ends it in the transaction that makes the bytes count by themselves.
+   *
+   * @throws ServiceError `unavailable`: it has ended before
+   */
+  settle(tx: Tx): Promise<void>;
+  /** Is called once, whatever became of the upload: what was not settled is given back. */
+  end(outcome: { isSettled: boolean }): Promise<void>;
+}
+
+const LIFE_MS = 300_000;
+const RENEW_EVERY_MS = 60_000;
+
+/** What is asked for at a time when nobody has said how much is to come. */
+const STEP_BYTES = 16_777_216;
+
+/**
+ * Promises room to the upload of an object into a file.
+ *
+ * @param declaredBytes undefined where the sender has not said how much is to come
+ * @throws ServiceError `too_large` as `allowance` does
+ */
+export async function reserveBytes(
+  deps: ReserveBytesDeps,
+  path: ContentPath,
+  { objectId, declaredBytes }: { objectId: string; declaredBytes: number | undefined },
+): Promise<Reservation> {
+  const { database, quotaTurns, now, logger } = deps;
+  const quota = await findQuota(database, path.entityId);
+  const expiry = () => new Date(now().getTime() + LIFE_MS);
+  let promised = 0;
+
+  const promise = (asked: { needed: number; wanted: number }): Promise<void> =>
+    quotaTurns(quota, () =>
+      database.$transaction(async (tx) => {
+        await lockQuota(tx, quota);
+        const at = now();
+        const usage = await findUsage(tx, path, { id: objectId, at });
+        const bytes = allowance(deps, usage, asked);
+        const row = { id: objectId, entityId: path.entityId, bytes, expiresAt: expiry() };
+        await saveReservation(tx, row, at);
+        promised = bytes;
+      }),
+    );
+
+  await promise({ needed: declaredBytes ?? 0, wanted: declaredBytes ?? STEP_BYTES });
+  const renewal = setInterval(() => {
+    // A promise that has ended is told of when it is settled.
+    renewReservation(database, objectId, expiry()).catch((err: unknown) => {
+      logger.warn({ err, objectId }, 'a reservation was not renewed');
+    });
+  }, RENEW_EVERY_MS);
+
+  return {
+    covered: async function* (bytes) {
+      let come = 0;
+      for await (const chunk of bytes) {
+        come += chunk.length;
+        if (come > promised) await promise({ needed: come, wanted: come + STEP_BYTES });
+        yield chunk;
+      }
+    },
+    settle: async (tx) => {
+      if (!(await deleteReservation(tx, objectId, now()))) throw reservationLost();
+    },
+    end: async ({ isSettled }) => {
+      clearInterval(renewal);
+      if (isSettled) return;
+      await deleteReservation(database, objectId, now()).catch((err: unknown) => {
+        logger.warn({ err, objectId }, 'a reservation is left to end by itself');
+      });
+    },
+  };
+}
+
+function reservationLost(): ServiceError {
+  return new ServiceError('unavailable', 'The upload has lost the room that was promised to it.', {
+    retryAfterMs: 1_000,
+  });
+}
