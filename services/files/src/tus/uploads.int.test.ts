@@ -127,7 +127,7 @@ describe('a resumable upload', () => {
     expect((await files.storedFiles()).tmp).toEqual([]);
   });
 
-  test('has the md5 of all its bytes, also when the process was another one for the first of them', async () => {
+  test('has the digests of all its bytes, also when the process was another one for the first of them', async () => {
     const bytes = randomBytes(300_000);
     const path = await create('tus-again1', 'a.bin', bytes.length);
     await patch(path, 0, bytes.subarray(0, 100_000));
@@ -135,6 +135,9 @@ describe('a resumable upload', () => {
     await patch(path, 100_000, bytes.subarray(100_000, 200_000));
     await patch(path, 200_000, bytes.subarray(200_000));
     expect((await commit('tus-again1', 'a.bin')).entry?.checksum).toBe(md5(bytes));
+    const { rows } = await files.sql.query('select md5, sha256 from object where id = $1', [idOf(path)]);
+    const [md5Digest, sha256] = ['md5', 'sha256'].map((name) => createHash(name).update(bytes).digest('hex'));
+    expect(rows).toEqual([{ md5: md5Digest, sha256 }]);
   });
 
   test('ends where it is said to end, whatever a crash has left behind that', async () => {

@@ -1,0 +1,59 @@
+import { describe, expect, test } from '@jest/globals';
+import { readConfig } from './config.ts';
+
+const LEAST = {
+  DATABASE_URL: 'postgresql://127.0.0.1/files',
+  NATS_URL: 'nats://127.0.0.1:4222',
+  INTERNAL_KEY: 'x'.repeat(32),
+  FILES_TICKET_KEY: 'x'.repeat(32),
+  PACKAGES_ADDRESS: '127.0.0.1:1',
+  PACKAGES_KEY: 'x'.repeat(32),
+};
+
+describe('where the bytes of files are kept', () => {
+  test('is a folder unless told', () => {
+    const { store, sha256 } = readConfig({ ...LEAST, STORAGE_DIR: '/bytes' });
+    expect({ store, sha256 }).toEqual({ store: { kind: 'filesystem', folder: '/bytes' }, sha256: true });
+  });
+
+  test('is a bucket of Amazon, with what the surroundings know', () => {
+    const { store } = readConfig({ ...LEAST, FILES_STORE: 's3', S3_BUCKET: 'b', S3_REGION: 'eu-central-1' });
+    expect(store).toEqual({
+      kind: 's3',
+      endpoint: undefined,
+      region: 'eu-central-1',
+      bucket: 'b',
+      isPathStyle: false,
+      credentials: undefined,
+      idleMs: 60_000,
+    });
+  });
+
+  test('is a bucket of another store, with credentials', () => {
+    const { store, sha256 } = readConfig({
+      ...LEAST,
+      FILES_STORE: 's3',
+      FILES_SHA256: 'off',
+      S3_BUCKET: 'b',
+      S3_ENDPOINT: 'http://127.0.0.1:9000',
+      S3_ACCESS_KEY_ID: 'id',
+      S3_SECRET_ACCESS_KEY: 'secret',
+    });
+    expect(sha256).toBe(false);
+    expect(store).toMatchObject({
+      endpoint: new URL('http://127.0.0.1:9000'),
+      isPathStyle: true,
+      credentials: { accessKeyId: 'id', secretAccessKey: 'secret' },
+    });
+  });
+
+  test.each([
+    [{}, ['STORAGE_DIR is not set']],
+    [{ FILES_STORE: 's3' }, ['S3_BUCKET is not set']],
+    [{ FILES_STORE: 's3', S3_BUCKET: 'b', S3_ACCESS_KEY_ID: 'id' }, ['S3_SECRET_ACCESS_KEY is not set']],
+    [{ FILES_STORE: 's3', S3_BUCKET: 'b', S3_ENDPOINT: 'minio' }, ['S3_ENDPOINT is not a URL']],
+    [{ FILES_STORE: 'tape', STORAGE_DIR: '/bytes' }, ['FILES_STORE is none of filesystem, s3']],
+  ])('with %j is refused', (env, problems) => {
+    expect(() => readConfig({ ...LEAST, ...env })).toThrow(expect.objectContaining({ problems }));
+  });
+});
