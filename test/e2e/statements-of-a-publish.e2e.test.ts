@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { until } from '@kr/testbed';
+import { startSystem, type TestSystem } from '@kr/testbed/system';
+import pg from 'pg';
+import { type HttpClient, httpClient } from './story/http-client.ts';
+import { COUNTED, type StatementCounter, statementCounter } from './story/statement-counter.ts';
+import { packageOfResources, publish } from './story/stories.ts';
+
+/** Nobody is told the decision before the answer has gone out, so that what is counted ends with it. */
+const TOLD_LATE = 'publish.tell-files.before:pause:1500,publish.tell-records.before:pause:1500';
+/** Other chores of the services fall into some of them, never into all. */
+const TRIES = 5;
+
+let system: TestSystem;
+let author: HttpClient;
+let statements: StatementCounter;
+let packages: pg.Client;
+
+beforeAll(async () => {
+  const { environment, proxied } = COUNTED;
+  system = await startSystem({ proxied, environment: { ...environment, FAILPOINT: TOLD_LATE } });
+  statements = statementCounter(system);
+  author = httpClient(system.baseUrl, system.token);
+  packages = new pg.Client(system.databaseUrls.packages);
+  await packages.connect();
+});
+afterAll(async () => {
+  await packages?.end();
+  await system?.stop();
+});
+
+async function untilAnswered(resources: number): Promise<number> {
+  let fewest = Number.POSITIVE_INFINITY;
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const { main } = await packageOfResources(author, `Package of ${resources}`, resources);
+    // A listing of one's own waits for the news of what was made.
+    await author.sure('GET', '/user/search?size=1');
+    fewest = Math.min(fewest, await statements.during(() => publish(author, main)));
+    // What is told late falls into no other's time.
+    await until(async () => !(await isBeingToldOf(main.id)));
+  }
+  return fewest;
+}
+
+async function isBeingToldOf(packageId: string): Promise<boolean> {
+  const { rows } = await packages.query(`select from publication where entity_id = $1 and state <> 'DONE'`, [
+    packageId,
+  ]);
+  return rows.length > 0;
+}
+
+// Who asks and what is published, the publication with the lock, the draft once more, and the published package: one each.
+// Three for the seal, four for the vote, four for the commit; these three are transactions, with BEGIN and COMMIT.
+test('a publish takes 15 statements in 3 transactions up to the answer, however many resources there are', async () => {
+  expect([await untilAnswered(1), await untilAnswered(10)]).toEqual([15 + 6, 15 + 6]);
+}, 300_000);
