@@ -284,6 +284,46 @@ describe('content', () => {
     },
   );
 
+  test.each<[string, number, Record<string, string>, string]>([
+    ['a page', 502, { 'content-type': 'text/html' }, '<h1>Bad Gateway</h1>'],
+    ['nothing', 503, {}, ''],
+    ['a text that says it is JSON', 400, { 'content-type': 'application/json' }, '{"status":'],
+    ['JSON that is no object', 404, { 'content-type': 'application/json' }, 'null'],
+    ['a list', 404, { 'content-type': 'application/json' }, '[1]'],
+    [
+      'words of other types',
+      409,
+      { 'content-type': 'application/json' },
+      '{"message":1,"code":{},"errors":"x"}',
+    ],
+    ['packed bytes', 429, { 'content-type': 'application/json', 'content-encoding': 'gzip' }, '\x1f\x8b'],
+    ['more than anybody reads', 500, { 'content-type': 'text/plain' }, 'x'.repeat(3_000_000)],
+  ])('that is refused with %s is refused with the status', async (_, status, headers, body) => {
+    gateway.script.content = (request, response) => {
+      request.resume();
+      response.writeHead(status, headers).end(body);
+    };
+    const refused = { status, message: 'The request was refused.' };
+    for (const init of [{}, { method: 'PUT', body: Buffer.from('x') }]) {
+      const response = await gateway.fetch(`${DRAFT}/a/content`, { token, ...init });
+      expect([response.status, response.headers.get('content-encoding')]).toEqual([status, null]);
+      expect(await response.json()).toEqual(refused);
+    }
+    const head = await gateway.fetch(`${DRAFT}/a/content`, { token, method: 'HEAD' });
+    expect([head.status, await head.text()]).toEqual([status, '']);
+  });
+
+  test('whose refusal breaks off is refused with its status', async () => {
+    gateway.script.content = (_request, response) => {
+      response.writeHead(404, { 'content-type': 'application/json', 'content-length': 1_000 });
+      response.write('{"status":404,', () => response.destroy());
+    };
+    expect(await ask(`${DRAFT}/a/content`)).toEqual({
+      status: 404,
+      body: { status: 404, message: 'The request was refused.' },
+    });
+  });
+
   test('that is refused early is dropped, so that its sender hears why', async () => {
     gateway.script.content = (_request, response) => {
       response
