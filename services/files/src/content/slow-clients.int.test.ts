@@ -1,0 +1,79 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { until } from '@kr/testbed';
+import { type FilesUnderTest, startFilesUnderTest } from '../testing/files-under-test.ts';
+
+let files: FilesUnderTest;
+beforeAll(async () => {
+  files = await startFilesUnderTest({ idleMs: 1_000, minUploadBytesPerSecond: 1_000 });
+  await files.upload('steady-0001', 'a.txt', 'here');
+});
+afterAll(() => files.stop());
+
+const open: Socket[] = [];
+afterAll(() => {
+  for (const socket of open) socket.destroy();
+});
+
+async function opened(): Promise<Socket> {
+  const socket = connect(files.service.contentPort, '127.0.0.1');
+  open.push(socket);
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** A socket that is seen to be closed by the other side; what it hears is kept. */
+function heard(socket: Socket): { text: string; isClosed: boolean } {
+  const seen = { text: '', isClosed: false };
+  socket.on('data', (chunk: Buffer) => {
+    seen.text += chunk;
+  });
+  socket.once('close', () => {
+    seen.isClosed = true;
+  });
+  return seen;
+}
+
+describe('a client', () => {
+  test('that sends its file a byte at a time is told that this is too slow', async () => {
+    await files.start('drip-000001', 'a.bin');
+    const { request, answer } = files.openPut('drip-000001', 'a.bin', { 'content-length': '1000000' });
+    request.on('error', () => {});
+    const drip = setInterval(() => request.write('x'), 50);
+    const { status, body } = await answer;
+    clearInterval(drip);
+    request.destroy();
+    expect([status, JSON.parse(String(body)).message]).toEqual([408, 'The upload made no progress.']);
+    await until(async () => (await files.storedFiles()).tmp.length === 0);
+    const { rows } = await files.sql.query('select 1 from reservation');
+    expect(rows).toEqual([]);
+  });
+
+  test('that sends its head a byte at a time is cut off', async () => {
+    const socket = await opened();
+    const seen = heard(socket);
+    socket.write('GET /content/steady-0001/a.txt HTTP/1.1\r\nhost: x\r\n');
+    const drip = setInterval(() => socket.writable && socket.write('x'), 500);
+    await until(async () => seen.isClosed);
+    clearInterval(drip);
+    expect(seen.text).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  test('is answered beside two thousand that are idle, and these are not kept', async () => {
+    const idle: { isClosed: boolean }[] = [];
+    for (let group = 0; group < 20; group += 1) {
+      const sockets = await Promise.all(Array.from({ length: 100 }, opened));
+      for (const [index, socket] of sockets.entries()) {
+        idle.push(heard(socket));
+        // Half of them say nothing at all, the others begin to.
+        if (index % 2 === 0) socket.write('PUT /content/a/b HTTP/1.1\r\nhost: x\r\n');
+      }
+    }
+    const answer = await files.get('steady-0001', 'a.txt');
+    expect([idle.length, answer.status, String(answer.body)]).toEqual([2_000, 200, 'here']);
+    await until(async () => idle.every(({ isClosed }) => isClosed));
+    expect((await files.get('steady-0001', 'a.txt')).status).toBe(200);
+  });
+});
