@@ -33,7 +33,7 @@ export function getContent(deps: GetContentDeps) {
 }
 
 /** A file as it is served (REST document, 4.8). */
-export function fileRepresentation(
+function fileRepresentation(
   { blobs }: Pick<GetContentDeps, 'blobs'>,
   key: string,
   content: FileContent,
