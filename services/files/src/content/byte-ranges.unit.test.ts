@@ -68,9 +68,9 @@ describe('a byte range', () => {
     ['bytes=0-,0-,0-', 'whole'],
     ['bytes=0-50,10-60,20-70', 'whole'],
     ['bytes=0-5,3-8,50-60,55-70', 'whole'],
-    [`bytes=${Array.from({ length: 2_000 }, () => '0-').join(',')}`, 'whole'],
-    [`bytes=${Array.from({ length: 2_000 }, (_, index) => `${2 * index}-${2 * index}`).join(',')}`, 'whole'],
-  ])('among others, %.40j of 100 bytes, is %s', (header, verdict) => {
+    [`bytes=${Array.from({ length: 100 }, () => '0-').join(',')}`, 'whole'],
+    [`bytes=${Array.from({ length: 50 }, (_, index) => `${2 * index}-${2 * index}`).join(',')}`, 'whole'],
+  ])('among others, %j of 100 bytes, is %s', (header, verdict) => {
     expect(written(byteRanges(header, 100))).toBe(verdict);
   });
 });

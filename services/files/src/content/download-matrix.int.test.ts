@@ -99,7 +99,7 @@ const OF_TWELVE_BYTES: [method: string, headers: Record<string, string>, seen: s
   ['GET', { range: 'bytes=0-0,2-2,4-4,6-6,8-8,10-10' }, ALL],
   ['GET', { range: 'bytes=0-,0-,0-' }, ALL],
   ['GET', { range: 'bytes=0-9,1-10,2-11' }, ALL],
-  ['GET', { range: `bytes=${Array.from({ length: 1_000 }, () => '0-').join(',')}` }, ALL],
+  ['GET', { range: `bytes=${Array.from({ length: 100 }, () => '0-').join(',')}` }, ALL],
 
   // 13.1.5: a range only of the same representation, by a strong comparison
   ['GET', { range: 'bytes=0-4', 'if-range': 'ETAG' }, PART],
@@ -289,7 +289,7 @@ describe.each(['draft', 'published'])('a file of what is a %s', (entityId) => {
     ['greeting.txt', 12, OF_TWELVE_BYTES],
     ['empty.txt', 0, OF_NO_BYTES],
   ] as const)('called %s, of %d bytes', (key, size, cases) => {
-    test.each(cases)('answers %s with %.90j by %j', async (method, headers, expected) => {
+    test.each(cases)('answers %s with %j by %j', async (method, headers, expected) => {
       const file = validators.get(`${entityId} ${key}`);
       if (file === undefined) throw new Error('the file was not uploaded');
       const answer = await ask(method, entityId, key, told(headers, file));
