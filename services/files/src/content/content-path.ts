@@ -29,7 +29,7 @@ export function planePath(url: string): BytesPath | ArchivePath {
   const [root, face, ...parts] = (url.split('?')[0] ?? '').split('/');
   const [entityId, key, uploadId] = parts.map(decoded);
   const isWhole = root === '' && parts.every((part) => decoded(part) !== undefined);
-  if (isWhole && entityId !== undefined) {
+  if (isWhole && entityId !== undefined && entityId !== '') {
     if (face === 'archive' && parts.length === 1) return { face, entityId };
     const most = face === 'uploads' ? 3 : 2;
     if ((face === 'content' || face === 'uploads') && key !== undefined && parts.length <= most)
