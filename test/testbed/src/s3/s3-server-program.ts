@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, open, readFile, rename, rm } from 'node:fs/promises';
 import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
@@ -40,15 +40,14 @@ function answers(path: string): Promise<boolean> {
 async function build(): Promise<void> {
   const folder = await mkdtemp(join(TOOLCHAIN_DIR, 'build-'));
   try {
-    const env = { ...process.env, GOBIN: folder, GOFLAGS: '-trimpath', CGO_ENABLED: '0' };
-    const child = spawn('go', ['install', `github.com/versity/versitygw/cmd/versitygw@v${PINNED}`], {
+    const env = { ...process.env, GOBIN: folder, GOGC: '400', CGO_ENABLED: '0' };
+    const module = `github.com/versity/versitygw/cmd/versitygw@v${PINNED}`;
+    const building = run('go', ['install', '-trimpath', '-ldflags=-s -w', module], {
       env,
-      stdio: 'ignore',
       timeout: BUILD_MS,
     });
-    if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
-    const code = await new Promise((resolve, reject) => child.once('error', reject).once('exit', resolve));
-    if (code !== 0) throw new Error(`Go could not build versitygw ${PINNED} (exit code ${String(code)})`);
+    if (building.child.pid !== undefined) setPriority(building.child.pid, constants.priority.PRIORITY_LOW);
+    await building;
     await mkdir(join(KEPT, '..'), { recursive: true });
     await rename(join(folder, 'versitygw'), KEPT);
   } finally {
