@@ -275,18 +275,33 @@ function describeOn({ access, freshBucket, stop }: TestS3): void {
       await expect(store.complete(id)).rejects.toThrow('there is no object');
     });
 
-    test('takes no more memory when it is large', async () => {
-      const store = storeOn(await openBucket());
-      const piece = randomBytes(MIB);
-      const write = (mebibytes: number) =>
-        store.write(randomUUID(), chunks(...Array.from({ length: mebibytes }, () => piece)), ROOMY);
-      await write(32);
-      let most = 0;
-      const watching = setInterval(() => {
-        most = Math.max(most, process.memoryUsage().arrayBuffers);
-      }, 5);
-      await write(160).finally(() => clearInterval(watching));
-      expect(most).toBeLessThan(140 * MIB);
+    test('is never more than five parts ahead of what the store has, and sends four at a time', async () => {
+      const bucket = await openBucket();
+      const [inFlight, ahead] = [
+        { now: 0, most: 0 },
+        { now: 0, most: 0 },
+      ];
+      const count = (what: typeof ahead, change: number) => {
+        what.now += change;
+        what.most = Math.max(what.most, what.now);
+      };
+      const sendPart: S3Bucket['sendPart'] = async (upload, number, body, signal) => {
+        count(inFlight, 1);
+        const sent = await bucket.sendPart(upload, number, body, signal);
+        count(inFlight, -1);
+        count(ahead, -body.length);
+        return sent;
+      };
+      const pieces = async function* () {
+        for (let piece = 0; piece < 96; piece += 1) {
+          count(ahead, MIB);
+          yield bytes.subarray(0, MIB);
+        }
+      };
+      await storeOn({ ...bucket, sendPart }).write(randomUUID(), pieces(), ROOMY);
+      expect(inFlight).toEqual({ now: 0, most: 4 });
+      expect(ahead.now).toBe(0);
+      expect(ahead.most).toBeLessThanOrEqual(5 * 8 * MIB);
     });
 
     test('is a stream that asks for nothing before it is read', async () => {
