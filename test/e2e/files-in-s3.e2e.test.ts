@@ -56,20 +56,22 @@ function describeOn(server: TestS3): void {
 
   test('a file that is put is there, also when the files service was killed in the middle of it', async () => {
     const entry = await start('put.bin');
-    let isKilled = false;
-    const body = new ReadableStream({
-      async pull(controller) {
-        for (let at = 0; at < put.length; at += MIB) {
-          if (at === 4 * MIB) await killFiles().then(() => (isKilled = true));
-          controller.enqueue(new Uint8Array(put.subarray(at, at + MIB)));
+    let killing: Promise<void> | undefined;
+    async function* pieces() {
+      for (let at = 0; at < put.length; at += MIB) {
+        if (at === 4 * MIB) {
+          killing = killFiles();
+          await killing;
         }
-        controller.close();
-      },
-    });
+        yield new Uint8Array(put.subarray(at, at + MIB));
+      }
+    }
+    const body = ReadableStream.from(pieces());
     const headers = { authorization: `Bearer ${system.token}`, 'content-type': 'application/octet-stream' };
     const cut = fetch(link(entry, 'content'), { method: 'PUT', headers, body, duplex: 'half' });
     const [outcome] = await Promise.allSettled([cut]);
-    expect(isKilled).toBe(true);
+    expect(killing).toBeDefined();
+    await killing;
     if (outcome.status === 'fulfilled') expect(outcome.value.ok).toBe(false);
     expect(await bucket.keys()).toEqual([]);
 
