@@ -331,7 +331,7 @@ export const INTENDED: Readonly<Record<string, Difference>> = {
       `message: ${INTERNAL_ERROR} → "The method is not allowed for the requested URL."`,
     ],
   },
-  'records/90': { topic: 'conditional reads', differs: ['status: 200 → 304'] },
+  'records/90': { topic: '`If-None-Match`', differs: ['status: 200 → 304'] },
   'records/97': {
     topic: "files of a published entity's edit draft",
     differs: ['status: 201 → 403', 'message: nothing → "Bucket is locked for modifications."'],
