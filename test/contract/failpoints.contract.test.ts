@@ -6,10 +6,13 @@ import { FAILPOINTS } from '@kr/failpoint';
 const repository = resolve(import.meta.dirname, '../..');
 const CALLS = /\b(failpoint|around)\(\s*'([^']+)'/g;
 
-/** Every failpoint that the services pass, as often as it is written down. */
-function placed(): string[] {
-  const sources = globSync('{services,libs}/*/src/**/*.ts', { cwd: repository }).filter(
-    (file) => !file.startsWith('libs/failpoint/') && !/\.test\.ts$|\/gen\//.test(file),
+/** Stores that stand in for that of the file system. */
+const STAND_INS = 'services/files/src/blob/s3-*.ts';
+
+/** Every failpoint that these sources pass, as often as it is written down. */
+function placed(pattern: string, but: readonly string[] = []): string[] {
+  const sources = globSync(pattern, { cwd: repository }).filter(
+    (file) => !but.includes(file) && !file.startsWith('libs/failpoint/') && !/\.test\.ts$|\/gen\//.test(file),
   );
   return sources.flatMap((file) =>
     [...readFileSync(join(repository, file), 'utf8').matchAll(CALLS)].flatMap(([, how, name]) =>
@@ -19,5 +22,12 @@ function placed(): string[] {
 }
 
 test('every failpoint is placed, and placed once', () => {
-  expect(placed().sort()).toEqual([...FAILPOINTS].sort());
+  const standIns = globSync(STAND_INS, { cwd: repository });
+  expect(placed('{services,libs}/*/src/**/*.ts', standIns).sort()).toEqual([...FAILPOINTS].sort());
+});
+
+test('a store that stands in for the file system passes the same failpoints', () => {
+  const ofFileSystem = placed('services/files/src/blob/filesystem-blob-store.ts');
+  expect(ofFileSystem.length).toBeGreaterThan(0);
+  expect([...new Set(placed(STAND_INS))].sort()).toEqual(ofFileSystem.sort());
 });
