@@ -25,10 +25,7 @@ export function demandedRevision(ifMatch: string | undefined): string {
 /** Whether an If-None-Match header names this strong tag (RFC 9110, section 13.1.2: compared weakly). */
 export function isKnownTag(ifNoneMatch: string | undefined, tag: string): boolean {
   if (ifNoneMatch === undefined) return false;
-  return ifNoneMatch
-    .split(',')
-    .map((named) => named.trim().replace(/^W\//, ''))
-    .some((named) => named === '*' || named === tag);
+  return tagsIn(ifNoneMatch).some((named) => named === '*' || named.replace(/^W\//, '') === tag);
 }
 
 /**
@@ -59,8 +56,9 @@ export function assertDemanded(ifMatch: string | undefined, revision: string): v
 
 /** Whether a list of tags has one of this revision, or is `*`. */
 function isNamed(tags: string, revision: string): boolean {
-  return tags
-    .split(',')
-    .map((tag) => tag.trim())
-    .some((tag) => tag === '*' || REVISION.exec(tag)?.slice(1).includes(revision));
+  return tagsIn(tags).some((tag) => tag === '*' || REVISION.exec(tag)?.slice(1).includes(revision));
+}
+
+function tagsIn(header: string): string[] {
+  return header.split(',').map((tag) => tag.trim());
 }

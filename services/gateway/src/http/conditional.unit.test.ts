@@ -2,6 +2,15 @@ import { describe, expect, test } from '@jest/globals';
 import { ServiceError } from '@kr/service-error';
 import { assertDemanded, assertUnnamed, demandedRevision, isKnownTag } from './conditional.ts';
 
+function thrownBy(act: () => unknown): unknown {
+  try {
+    act();
+  } catch (thrown) {
+    return thrown;
+  }
+  return undefined;
+}
+
 describe('If-Match', () => {
   test.each<[ifMatch: string | undefined, revision: string]>([
     [undefined, '0'],
@@ -21,12 +30,7 @@ describe('If-Match', () => {
   test.each(['abc', '"abc"', '-1', '1.5', '"4', '"4."', '".4"', '4, 5', '', '9'.repeat(40)])(
     '%s is no revision',
     (ifMatch) => {
-      let thrown: unknown;
-      try {
-        demandedRevision(ifMatch);
-      } catch (caught) {
-        thrown = caught;
-      }
+      const thrown = thrownBy(() => demandedRevision(ifMatch));
       expect([ServiceError.from(thrown).kind, ServiceError.from(thrown).issues]).toEqual([
         'invalid',
         [{ field: 'if_match', messages: ['Not a valid integer.'] }],
@@ -51,12 +55,7 @@ describe('If-Match of a read', () => {
     ['nonsense', 4],
     ['', 4],
   ])('%s: refused with the revision that it has: %s', (header, outcome) => {
-    let thrown: unknown;
-    try {
-      assertDemanded(header, '4');
-    } catch (caught) {
-      thrown = caught;
-    }
+    const thrown = thrownBy(() => assertDemanded(header, '4'));
     const { kind, currentRevision } = thrown === undefined ? {} : ServiceError.from(thrown);
     expect([kind, currentRevision]).toEqual([outcome && 'precondition_failed', outcome]);
   });
@@ -87,12 +86,7 @@ describe('If-None-Match of a change', () => {
     ['"44", "5"', undefined],
     ['nonsense', undefined],
   ])('%s: refused with the revision that there is: %s', (header, outcome) => {
-    let thrown: unknown;
-    try {
-      assertUnnamed(header, '4');
-    } catch (caught) {
-      thrown = caught;
-    }
+    const thrown = thrownBy(() => assertUnnamed(header, '4'));
     const { kind, currentRevision } = thrown === undefined ? {} : ServiceError.from(thrown);
     expect([kind, currentRevision]).toEqual([outcome && 'precondition_failed', outcome]);
   });
