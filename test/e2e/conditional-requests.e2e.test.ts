@@ -152,6 +152,46 @@ describe('a tag that says more than the revision', () => {
   });
 });
 
+describe('a list of tags in If-Match', () => {
+  test('lets a change through where one of them is the revision that there is', async () => {
+    const draft = await createRecord('Listed');
+    const self = link(draft, 'self');
+    const change = (method: string, target: string, ifMatch: string, json?: unknown) =>
+      author.call<Entity>(method, target, {
+        ...(json !== undefined && { json }),
+        headers: { 'if-match': ifMatch },
+      });
+    const tags = (revision: number) => `"${revision + 7}", W/"${revision}.abc",${revision + 8}`;
+    const put = await change('PUT', self, tags(draft.revision_id), recordDocument('Written'));
+    const late = await change('PUT', self, tags(draft.revision_id), recordDocument('Overwritten'));
+    const malformed = await change(
+      'PUT',
+      self,
+      `${tags(put.body.revision_id)}, nonsense`,
+      recordDocument('x'),
+    );
+    const kept = await author.sure<Entity>('GET', self);
+    expect([put.status, late.status, malformed.status, kept.metadata['title']]).toEqual([
+      200,
+      412,
+      400,
+      'Written',
+    ]);
+    expect(late.headers.get('etag')).toBe(`"${kept.revision_id}"`);
+
+    const tooEarly = await change('POST', link(kept, 'publish'), `"${kept.revision_id + 1}", "77"`);
+    const { status, body: published } = await change('POST', link(kept, 'publish'), tags(kept.revision_id));
+    const edits = [`"77", "78"`, tags(published.revision_id)];
+    const versions = [`"77", "78"`, tags(published.revision_id)];
+    const statuses = [];
+    for (const ifMatch of edits)
+      statuses.push((await change('POST', `/records/${draft.id}/draft`, ifMatch)).status);
+    for (const ifMatch of versions)
+      statuses.push((await change('POST', link(published, 'versions'), ifMatch)).status);
+    expect([tooEarly.status, status, statuses]).toEqual([412, 202, [412, 201, 412, 201]]);
+  });
+});
+
 describe('If-None-Match of a change', () => {
   test('keeps a draft as it is where it is at a revision that is named', async () => {
     const draft = await createRecord('Kept');

@@ -1,6 +1,7 @@
 import type { EntityDocument__Output, EntityResult__Output, Form } from '@kr/contracts';
 import { fromErrorDetail } from '@kr/rpc';
 import type { Clients } from './clients.ts';
+import { assertDemanded, demandedRevisions } from './http/conditional.ts';
 import type { Call, JsonReply } from './http/endpoint.ts';
 import type { Kind } from './kind.ts';
 import { entityJson } from './rendering/entity-json.ts';
@@ -26,6 +27,27 @@ export async function readEntity(
     signal,
   });
   return documentIn(results[0]);
+}
+
+/**
+ * The revision at which an entity is to be when it is changed, as If-Match says (0: any). Of several that are named it
+ * is the one that the entity has now.
+ *
+ * @throws ServiceError `invalid`: If-Match is no revision; `precondition_failed`: the entity has none of several; or
+ *   whatever keeps it from being read
+ */
+export async function revisionToChange(
+  deps: EntityDeps,
+  id: string,
+  form: Form,
+  call: Call,
+): Promise<string> {
+  const ifMatch = call.headers['if-match'];
+  const demanded = demandedRevisions(ifMatch);
+  if (demanded.length <= 1) return demanded[0] ?? '0';
+  const { revision } = await readEntity(deps, id, form, call);
+  assertDemanded(ifMatch, revision);
+  return revision;
 }
 
 /** @throws ServiceError what a service says instead of an entity */

@@ -1,6 +1,6 @@
 import { documentIn, type EntityDeps, entityReply, readEntity } from '../entity-deps.ts';
-import { demandedRevision } from '../http/conditional.ts';
-import { type Endpoint, param } from '../http/endpoint.ts';
+import type { Endpoint } from '../http/endpoint.ts';
+import { draftToChange } from './draft-to-change.ts';
 
 export const SUBJECT = { record: 'SUBJECT_RECORD', package: 'SUBJECT_PACKAGE' } as const;
 
@@ -13,8 +13,7 @@ const TIMEOUT_MS = 60_000;
  */
 export function publishDraft(deps: EntityDeps): Endpoint {
   return async (call) => {
-    const id = param(call, 'id');
-    const ifRevision = demandedRevision(call.headers['if-match']);
+    const { id, ifRevision } = await draftToChange(deps, call);
     const wish = { subject: SUBJECT[deps.kind], id, ifRevision };
     const options = { timeoutMs: TIMEOUT_MS };
     const { published } = await deps.clients.publications.publish(wish, call.principal, options);

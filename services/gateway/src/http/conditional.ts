@@ -4,14 +4,17 @@ import { ServiceError } from '@kr/service-error';
 const REVISION = /^(?:W\/)?(?:"(\d{1,18})(?:\.[\w.-]{1,64})?"|(\d{1,18}))$/;
 
 /**
- * The revision that an If-Match header demands: bare, or in a tag, weak or not. `*` and no header demand none, which
- * is 0.
+ * The revisions of which an If-Match header demands one: each bare, or in a tag, weak or not. `*` and no header demand
+ * none.
  *
  * @throws ServiceError `invalid`: anything else
  */
-export function demandedRevision(ifMatch: string | undefined): string {
-  if (ifMatch === undefined || ifMatch.trim() === '*') return '0';
-  const match = REVISION.exec(ifMatch.trim());
+export function demandedRevisions(ifMatch: string | undefined): string[] {
+  return ifMatch === undefined || ifMatch.trim() === '*' ? [] : tagsIn(ifMatch).map(revisionOf);
+}
+
+function revisionOf(tag: string): string {
+  const match = REVISION.exec(tag);
   const revision = match?.[1] ?? match?.[2];
   if (revision === undefined) {
     throw new ServiceError('invalid', 'A validation error occurred.', {

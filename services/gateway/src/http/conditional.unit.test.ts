@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { ServiceError } from '@kr/service-error';
-import { assertDemanded, assertUnnamed, demandedRevision, isKnownTag } from './conditional.ts';
+import { assertDemanded, assertUnnamed, demandedRevisions, isKnownTag } from './conditional.ts';
 
 function thrownBy(act: () => unknown): unknown {
   try {
@@ -12,25 +12,26 @@ function thrownBy(act: () => unknown): unknown {
 }
 
 describe('If-Match', () => {
-  test.each<[ifMatch: string | undefined, revision: string]>([
-    [undefined, '0'],
-    ['*', '0'],
-    ['4', '4'],
-    ['"4"', '4'],
-    ['W/"4"', '4'],
-    ['"4.n4bQgYhMfWWaL-qg"', '4'],
-    ['W/"4.n4bQgYhMfWWaL-qg.ui"', '4'],
-    [' 17 ', '17'],
-    ['0', '-1'],
-    ['999999999999999999', '999999999999999999'],
-  ])('%s demands revision %s', (ifMatch, revision) => {
-    expect(demandedRevision(ifMatch)).toBe(revision);
+  test.each<[ifMatch: string | undefined, revisions: string[]]>([
+    [undefined, []],
+    ['*', []],
+    ['4', ['4']],
+    ['"4"', ['4']],
+    ['W/"4"', ['4']],
+    ['"4.n4bQgYhMfWWaL-qg"', ['4']],
+    ['W/"4.n4bQgYhMfWWaL-qg.ui"', ['4']],
+    [' 17 ', ['17']],
+    ['0', ['-1']],
+    ['999999999999999999', ['999999999999999999']],
+    ['"4", W/"5",6', ['4', '5', '6']],
+  ])('%s demands one of %j', (ifMatch, revisions) => {
+    expect(demandedRevisions(ifMatch)).toEqual(revisions);
   });
 
-  test.each(['abc', '"abc"', '-1', '1.5', '"4', '"4."', '".4"', '4, 5', '', '9'.repeat(40)])(
+  test.each(['abc', '"abc"', '-1', '1.5', '"4', '"4."', '".4"', '"4",', '*, 5', '', '9'.repeat(40)])(
     '%s is no revision',
     (ifMatch) => {
-      const thrown = thrownBy(() => demandedRevision(ifMatch));
+      const thrown = thrownBy(() => demandedRevisions(ifMatch));
       expect([ServiceError.from(thrown).kind, ServiceError.from(thrown).issues]).toEqual([
         'invalid',
         [{ field: 'if_match', messages: ['Not a valid integer.'] }],
