@@ -1,4 +1,4 @@
-import { type Principal, servicePrincipal } from '@kr/caller';
+import { type Principal, SCOPES, servicePrincipal } from '@kr/caller';
 import {
   decidePublication,
   findEntities,
@@ -45,7 +45,14 @@ import type {
 
 /** Processes of the three services, made of their production code; only what reaches outside is the simulation's. */
 
-const OWNER: Principal = { userId: 'owner', isAdmin: false, grants: [], service: null, requestId: '' };
+const OWNER: Principal = {
+  userId: 'owner',
+  isAdmin: false,
+  scopes: SCOPES,
+  grants: [],
+  service: null,
+  requestId: '',
+};
 const PACKAGES = servicePrincipal('packages', '');
 const RECORDS = servicePrincipal('records', '');
 const FILES = servicePrincipal('files', '');

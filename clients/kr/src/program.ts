@@ -12,6 +12,7 @@ import { load } from './commands/load.ts';
 import { login } from './commands/login.ts';
 import { listPublications, OPEN_STATES, STATES, showPublication } from './commands/publications.ts';
 import { search } from './commands/search.ts';
+import { type CreateTokenOptions, createToken, listTokens, revokeToken, SCOPES } from './commands/tokens.ts';
 import { type Settings, settingsFrom } from './settings/settings.ts';
 import { loginFile, readLocalLogin, readLogin } from './settings/stored-login.ts';
 import type { Terminal } from './terminal/terminal.ts';
@@ -141,6 +142,26 @@ export function createProgram({ terminal, env, cwd, signal }: ProgramSurrounding
       ) => download(contextOf(options), id, { ...options, to: resolve(cwd, options.to) }),
     );
 
+  const tokens = program.command('token').description('Your personal access tokens.');
+  add(tokens, 'create <name>', 'Make a further token and print it, this once.')
+    .addOption(
+      new Option(
+        '--scope <scope...>',
+        'what it is good for besides reading (default: write publish)',
+      ).choices(SCOPES),
+    )
+    .option('--expires <time>', 'when it ends, such as 12h or 30d, or never (default: 90d)', lifetime)
+    .option('--json', 'print it with its id, scopes and expiry as JSON', false)
+    .action((name: string, options: ConnectionOptions & CreateTokenOptions) =>
+      createToken(contextOf(options), name, options),
+    );
+  add(tokens, 'list', 'List your tokens that were not revoked.')
+    .option('--json', 'print them as JSON', false)
+    .action((options: ConnectionOptions & { json: boolean }) => listTokens(contextOf(options), options));
+  add(tokens, 'revoke <id>', 'End one of your tokens.').action((id: string, options: ConnectionOptions) =>
+    revokeToken(contextOf(options), id),
+  );
+
   const admin = program.command('admin').description('Run a local system.');
   admin
     .command('user')
@@ -231,6 +252,10 @@ function timeSpan(text: string): number {
   if (ms === undefined)
     throw new InvalidArgumentError('It is a number with a unit, such as 30s, 5m, 2h or 1d.');
   return ms;
+}
+
+function lifetime(text: string): number | 'never' {
+  return text === 'never' ? text : timeSpan(text);
 }
 
 function wholeNumber(min: number, max: number): (text: string) => number {

@@ -1,6 +1,6 @@
 import type { LinkGrant, Principal } from '@kr/caller';
 import { ServiceError } from '@kr/service-error';
-import { type Action, type GeneralAction, POLICY, type Role } from './policy.ts';
+import { type Action, type GeneralAction, POLICY, type Role, SCOPE_OF } from './policy.ts';
 
 /** What a decision needs to know of an entity, as it is at this moment. */
 export interface AccessSubject {
@@ -19,8 +19,16 @@ export type SubjectOf<A extends Action> = A extends GeneralAction ? AccessSubjec
 
 /** Whether the caller may do the action on this entity, by `POLICY`. */
 export function allows<A extends Action>(principal: Principal, action: A, subject: SubjectOf<A>): boolean {
-  const roles = rolesOf(principal, subject);
+  return isOpenTo(rolesOf(principal, subject, isInScope(principal, action)), action);
+}
+
+function isOpenTo(roles: ReadonlySet<Role>, action: Action): boolean {
   return POLICY[action].some((role) => roles.has(role));
+}
+
+function isInScope({ scopes }: Principal, action: Action): boolean {
+  const scope = SCOPE_OF[action];
+  return scope === null || scopes.includes(scope);
 }
 
 /**
@@ -28,6 +36,7 @@ export function allows<A extends Action>(principal: Principal, action: A, subjec
  *
  * @throws ServiceError
  *   - `unauthenticated`: the action always needs credentials and the caller has none; a link that holds is one
+ *   - `forbidden` (code `insufficient_scope`): the user may, but not with this token
  *   - `forbidden`: in every other case
  */
 export function authorise<A extends Action>(principal: Principal, action: A, subject: SubjectOf<A>): void {
@@ -35,20 +44,27 @@ export function authorise<A extends Action>(principal: Principal, action: A, sub
   if (!hasCredentials(principal) && needsCredentials(action)) {
     throw new ServiceError('unauthenticated', 'Authentication required.');
   }
+  if (isOpenTo(rolesOf(principal, subject, true), action)) {
+    throw new ServiceError('forbidden', `The access token lacks the scope ${SCOPE_OF[action]}.`, {
+      code: 'insufficient_scope',
+    });
+  }
   throw new ServiceError('forbidden', 'Permission denied.');
 }
 
-function rolesOf(principal: Principal, subject: AccessSubject | null): ReadonlySet<Role> {
+/** What the caller is; as a user only if the token is in scope. */
+function rolesOf(principal: Principal, subject: AccessSubject | null, isInScope: boolean): ReadonlySet<Role> {
+  const userId = isInScope ? principal.userId : null;
   const roles = new Set<Role>(['anyone']);
   if (principal.service !== null) roles.add('service');
-  if (principal.userId !== null) roles.add('authenticated');
-  if (principal.userId !== null && principal.isAdmin) roles.add('admin');
+  if (userId !== null) roles.add('authenticated');
+  if (userId !== null && principal.isAdmin) roles.add('admin');
   if (subject === null) return roles;
 
   if (subject.recordAccess === 'public') roles.add('anyone_if_record_public');
   if (subject.recordAccess === 'public' && subject.filesAccess === 'public')
     roles.add('anyone_if_files_public');
-  if (principal.userId !== null && subject.ownerIds.includes(principal.userId)) roles.add('owner');
+  if (userId !== null && subject.ownerIds.includes(userId)) roles.add('owner');
   for (const { parentId, permission } of principal.grants) {
     if (parentId === subject.parentId || parentId === subject.managedBy) roles.add(LINK_ROLES[permission]);
   }

@@ -1,10 +1,17 @@
 import { describe, expect, test } from '@jest/globals';
-import type { LinkGrant, Principal } from '@kr/caller';
+import { type LinkGrant, type Principal, SCOPES, type Scope } from '@kr/caller';
 import { ServiceError } from '@kr/service-error';
 import { type AccessSubject, allows, authorise } from './authorise.ts';
-import { type Action, isAction, POLICY } from './policy.ts';
+import { type Action, isAction, POLICY, SCOPE_OF } from './policy.ts';
 
-const nobody: Principal = { userId: null, isAdmin: false, grants: [], service: null, requestId: 'q' };
+const nobody: Principal = {
+  userId: null,
+  isAdmin: false,
+  scopes: SCOPES,
+  grants: [],
+  service: null,
+  requestId: 'q',
+};
 const link = (permission: LinkGrant['permission'], parentId = 'parent'): LinkGrant => ({
   linkId: 'l',
   parentId,
@@ -67,6 +74,7 @@ const EXPECTED: Record<Action, Record<Subject, string>> = {
   search: always(ALL),
   create: always(USERS),
   list_own: always(USERS),
+  manage_tokens: always(USERS),
   list_draft_resources: always('uynyynyyyyyu'),
   read: { open: ALL, 'restricted files': ALL, restricted: VIEW, 'restricted with public files': VIEW },
   read_files: { open: ALL, 'restricted files': VIEW, restricted: VIEW, 'restricted with public files': VIEW },
@@ -121,6 +129,32 @@ describe('access policy', () => {
         }
       }
     }
+  });
+
+  test.each(Object.keys(POLICY) as Action[])('%s takes its scope and no other', (action) => {
+    const scope = SCOPE_OF[action];
+    const on = SUBJECTS.restricted;
+    for (const caller of ['owner', 'admin'] as const) {
+      const withScopes = (scopes: readonly Scope[]) => decide({ ...CALLERS[caller], scopes }, action, on);
+      expect(withScopes(scope === null ? [] : [scope])).toBe('y');
+      expect(withScopes(SCOPES.filter((other) => other !== scope))).toBe(scope === null ? 'y' : 'n');
+    }
+  });
+
+  test('says which scope is missing to who could do it with another token, and to nobody else', () => {
+    const bare = (caller: Caller) => ({ ...CALLERS[caller], scopes: [] });
+    expect(() => authorise(bare('owner'), 'publish', SUBJECTS.open)).toThrow(
+      expect.objectContaining({
+        code: 'insufficient_scope',
+        message: 'The access token lacks the scope publish.',
+      }),
+    );
+    expect(() => authorise(bare('stranger'), 'publish', SUBJECTS.open)).toThrow('Permission denied.');
+  });
+
+  test('counts what links open, whatever the token beside them is good for', () => {
+    const holder = { ...CALLERS['edit link'], userId: 'stranger', scopes: [] };
+    expect(decide(holder, 'publish', SUBJECTS.restricted)).toBe('y');
   });
 
   test('lets operators and the system itself do everything', () => {

@@ -1,2 +1,10 @@
 export { type AccessSubject, allows, authorise, type SubjectOf } from './authorise.ts';
-export { type Action, type EntityAction, type GeneralAction, isAction, POLICY, type Role } from './policy.ts';
+export {
+  type Action,
+  type EntityAction,
+  type GeneralAction,
+  isAction,
+  POLICY,
+  type Role,
+  SCOPE_OF,
+} from './policy.ts';

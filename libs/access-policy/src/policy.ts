@@ -1,3 +1,5 @@
+import type { Scope } from '@kr/caller';
+
 /**
  * What a caller can be to an entity. The roles of one caller add up; `admin` and `service` are in every row because
  * operators and the system itself pass everywhere.
@@ -34,6 +36,8 @@ const GENERAL = {
   create: USER,
   /** The caller's own drafts and published entities. */
   list_own: USER,
+  /** The caller's own access tokens. */
+  manage_tokens: USER,
   /**
    * The resources of a package's draft or context; each hit is filtered by what the caller may read. The holder of a
    * link passes where the package is given as the subject.
@@ -83,6 +87,39 @@ export type Action = GeneralAction | EntityAction;
 
 /** The roles of which a caller needs one, for every action there is. */
 export const POLICY: Readonly<Record<Action, readonly Role[]>> = { ...GENERAL, ...ON_ENTITY };
+
+/**
+ * The scope that a token needs for an action, if any: without it the user's own roles do not count there. Access links
+ * and services have no scopes.
+ */
+export const SCOPE_OF: Readonly<Record<Action, Scope | null>> = {
+  search: null,
+  list_own: null,
+  list_draft_resources: null,
+  read: null,
+  read_files: null,
+  read_draft: null,
+  read_draft_files: null,
+  see_parent_access: null,
+  see_draft_state: null,
+
+  create: 'write',
+  update_draft: 'write',
+  delete_draft: 'write',
+  write_files: 'write',
+  import_files: 'write',
+  manage_pids: 'write',
+  edit: 'write',
+  new_version: 'write',
+  manage_resources: 'write',
+  manage_context: 'write',
+  associate: 'write',
+  manage_links: 'write',
+
+  publish: 'publish',
+
+  manage_tokens: 'tokens',
+};
 
 /** Whether a word, such as one that came over the wire, names an action. */
 export function isAction(word: string): word is Action {

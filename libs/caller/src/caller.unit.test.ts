@@ -3,6 +3,7 @@ import { ServiceError } from '@kr/service-error';
 import {
   anonymous,
   type Principal,
+  SCOPES,
   servicePrincipal,
   signPrincipal,
   signTicket,
@@ -18,6 +19,7 @@ const at = (offsetMs: number) => () => new Date(start + offsetMs);
 const principal: Principal = {
   userId: '12',
   isAdmin: true,
+  scopes: SCOPES,
   grants: [{ linkId: 'l', parentId: 'p', permission: 'preview' }],
   service: null,
   requestId: 'r-ü',

@@ -26,11 +26,11 @@ export function signPrincipal(
   principal: Principal,
   { audience, key, now = () => new Date() }: PrincipalKey,
 ): string {
-  const { userId, isAdmin, grants, service, requestId } = principal;
+  const { userId, isAdmin, scopes, grants, service, requestId } = principal;
   const envelope: Envelope = {
     audience,
     issuedAt: now().getTime(),
-    principal: { userId, isAdmin, grants, service, requestId },
+    principal: { userId, isAdmin, scopes, grants, service, requestId },
   };
   return signToken(PURPOSE, envelope, key);
 }

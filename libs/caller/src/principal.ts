@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Scope } from './scope.ts';
 
 /** What one access link opens: the entity's parent, so all its versions. */
 export interface LinkGrant {
@@ -11,7 +12,10 @@ export interface LinkGrant {
 export interface Principal {
   /** Null for an anonymous caller and for a service. */
   userId: string | null;
+  /** A user who operates the system, by a token that is good for that. */
   isAdmin: boolean;
+  /** Of a user: what the token at hand is good for besides reading. */
+  scopes: readonly Scope[];
   /** Of the access links the caller presented, those that hold now. */
   grants: readonly LinkGrant[];
   /** The name of a service that acts on its own behalf; null for people. */
@@ -22,10 +26,10 @@ export interface Principal {
 
 /** A caller without credentials. */
 export function anonymous(requestId: string): Principal {
-  return { userId: null, isAdmin: false, grants: [], service: null, requestId };
+  return { userId: null, isAdmin: false, scopes: [], grants: [], service: null, requestId };
 }
 
 /** A service doing its own work: consuming events, finishing publications. */
 export function servicePrincipal(service: string, requestId: string = randomUUID()): Principal {
-  return { userId: null, isAdmin: false, grants: [], service, requestId };
+  return { userId: null, isAdmin: false, scopes: [], grants: [], service, requestId };
 }

@@ -1,4 +1,4 @@
-import { type Principal, servicePrincipal } from '@kr/caller';
+import { type Principal, SCOPES, servicePrincipal } from '@kr/caller';
 import type { EntityDocument, PreparePublicationRequest__Output } from '@kr/contracts';
 import { MIGRATIONS as EVENT_BUS, newEvent } from '@kr/event-bus';
 import type { CallContext } from '@kr/rpc';
@@ -51,6 +51,7 @@ const RECORD: EntityKind<Tx> = {
 export const OWNER: Principal = {
   userId: 'owner',
   isAdmin: false,
+  scopes: SCOPES,
   grants: [],
   service: null,
   requestId: 'q',

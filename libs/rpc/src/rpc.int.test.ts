@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { anonymous, type Principal, servicePrincipal } from '@kr/caller';
+import { anonymous, type Principal, SCOPES, servicePrincipal } from '@kr/caller';
 import { type Definitions, definitions } from '@kr/contracts';
 import { type Issue, ServiceError } from '@kr/service-error';
 import { createLogger } from '@kr/telemetry';
@@ -14,6 +14,7 @@ logger.level = 'silent';
 const principal: Principal = {
   userId: '7',
   isAdmin: false,
+  scopes: SCOPES,
   grants: [{ linkId: 'l1', parentId: 'p1', permission: 'edit' }],
   service: null,
   requestId: 'q1',

@@ -44,8 +44,9 @@ export function authenticate({ findTokenOwner, resolveLink }: CallerDeps): Authe
       if (grant !== undefined) grants.push(grant);
     }
     return {
-      userId: user === null ? null : String(user.id),
+      userId: user?.userId ?? null,
       isAdmin: user?.isAdmin ?? false,
+      scopes: user?.scopes ?? [],
       grants,
       service: null,
       requestId,

@@ -29,6 +29,13 @@ export interface HttpLimits {
   pageMaxSize: number;
 }
 
+export interface TokenLimits {
+  /** The most tokens of one user that hold. */
+  tokensPerUser: number;
+  /** How long a token holds whose maker does not say, in days. */
+  tokenLifetimeDays: number;
+}
+
 export interface GatewayConfig {
   httpHost: string;
   /** 0 takes a free port. */
@@ -52,7 +59,7 @@ export interface GatewayConfig {
   vocabularyDir: string;
   /** Where the files service takes and gives bytes. */
   filesContentUrl: URL;
-  limits: HttpLimits;
+  limits: HttpLimits & TokenLimits;
 }
 
 /** @throws ConfigError naming every problem found */
@@ -95,6 +102,8 @@ export function readConfig(env: Environment): GatewayConfig {
       headersTimeoutMs: read.integer('HEADERS_TIMEOUT_MS', { fallback: 10_000, min: 100, max: 600_000 }),
       idleTimeoutMs: read.integer('IDLE_TIMEOUT_MS', { fallback: 120_000, min: 1_000, max: 3_600_000 }),
       maxConnections: read.integer('MAX_CONNECTIONS', { fallback: 10_000, min: 1, max: 1_000_000 }),
+      tokensPerUser: read.integer('TOKENS_PER_USER', { fallback: 100, min: 1, max: 10_000 }),
+      tokenLifetimeDays: read.integer('TOKEN_LIFETIME_DAYS', { fallback: 90, min: 1, max: 3_650 }),
       pageMaxSize: read.integer('PAGE_MAX_SIZE', { fallback: 1_000, min: 1, max: 10_000 }),
     },
   };

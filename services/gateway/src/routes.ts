@@ -30,6 +30,7 @@ import { continueUpload, createUpload, readUpload, uploadCapabilities } from './
 import { startUploads } from './files/start-uploads.ts';
 import { updateFileMetadata } from './files/update-file-metadata.ts';
 import type { Endpoint, Method, Route } from './http/endpoint.ts';
+import { createToken, listTokens, revokeToken, type TokensDeps } from './identity/own-tokens.ts';
 import type { UserStore } from './identity/user-store.ts';
 import { whoAmI } from './identity/who-am-i.ts';
 import { COLLECTION, KINDS, type Kind } from './kind.ts';
@@ -59,6 +60,7 @@ export interface RoutesDeps {
   clients: Clients;
   contentPlane: ContentPlane;
   users: Pick<UserStore, 'findUser'>;
+  ownTokens: TokensDeps;
   limits: GatewayConfig['limits'];
 }
 
@@ -67,7 +69,7 @@ export interface RoutesDeps {
  * what it gives, and the file that answers it. Earlier rows win.
  */
 export function routes(deps: RoutesDeps): readonly Route[] {
-  const { clients, users, limits } = deps;
+  const { clients, users, ownTokens, limits } = deps;
   const both = [...KINDS];
   return [
     row('GET', '/', 'open', '-', 'any', welcome()),
@@ -76,6 +78,9 @@ export function routes(deps: RoutesDeps): readonly Route[] {
     row('GET', '/api/openapi.yaml', 'open', '-', 'any', openapiYaml()),
 
     row('GET', '/api/user', 'token', '-', 'json', whoAmI(users)),
+    row('GET', '/api/user/tokens', 'token', '-', 'json', listTokens(ownTokens)),
+    row('POST', '/api/user/tokens', 'token', 'json', 'json', createToken(ownTokens)),
+    row('DELETE', '/api/user/tokens/:tokenId', 'token', '-', 'json', revokeToken(ownTokens)),
     row('GET', '/api/user/records', 'token', '-', 'entity', searchOwn(clients, ['record'], limits)),
     row('GET', '/api/user/packages', 'token', '-', 'entity', searchOwn(clients, ['package'], limits)),
     row('GET', '/api/user/search', 'token', '-', 'entity', searchOwn(clients, both, limits)),

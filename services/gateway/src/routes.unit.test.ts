@@ -1,8 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { openClients } from './clients.ts';
 import { readConfig } from './config.ts';
+import { openDatabase } from './identity/prisma.ts';
+import { tokenStore } from './identity/token-store.ts';
 import { routes } from './routes.ts';
 
 const KEY = 'a key of at least thirty-two characters';
@@ -45,6 +48,12 @@ function table() {
     clients,
     contentPlane: { request: () => Promise.reject(new Error('never asked')), close: () => {} },
     users: { findUser: async () => undefined },
+    ownTokens: {
+      tokens: tokenStore(openDatabase(config.databaseUrl)),
+      limits: config.limits,
+      now: () => new Date(),
+      newId: randomUUID,
+    },
     limits: config.limits,
   });
   clients.close();

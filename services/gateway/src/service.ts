@@ -17,11 +17,13 @@ import { openContentPlane } from './files/content-plane.ts';
 import { baseUrlOf } from './http/base-url.ts';
 import { answerOnce } from './idempotency/answer-once.ts';
 import { keyStore } from './idempotency/key-store.ts';
+import { bodySeal } from './idempotency/sealed-body.ts';
 import { sweepKeys } from './idempotency/sweep-keys.ts';
 import { createUser } from './identity/create-user.ts';
 import { findTokenOwner } from './identity/find-token-owner.ts';
 import { openDatabase } from './identity/prisma.ts';
 import { resolveLink } from './identity/resolve-link.ts';
+import { tokenStore } from './identity/token-store.ts';
 import { userStore } from './identity/user-store.ts';
 import { forgetByEvents } from './public-answers/forget-by-events.ts';
 import { openPublicAnswers, type PublicAnswers } from './public-answers/public-answers.ts';
@@ -62,7 +64,8 @@ export async function startGatewayService(
   const now = () => new Date();
   const database = openDatabase(config.databaseUrl);
   const users = userStore(database);
-  const keys = keyStore(database);
+  const tokens = tokenStore(database);
+  const keys = keyStore(database, bodySeal(config.internalKey));
   const sweeping = sweepKeys(keys, now, logger);
   const clients = openClients(config);
   const contentPlane = openContentPlane(config.filesContentUrl);
@@ -75,9 +78,15 @@ export async function startGatewayService(
     ...shared,
     config,
     answerOnce: answerOnce({ keys, logger, now, newId: randomUUID }),
-    routes: routes({ clients, contentPlane, users, limits: config.limits }),
+    routes: routes({
+      clients,
+      contentPlane,
+      users,
+      ownTokens: { tokens, limits: config.limits, now, newId: randomUUID },
+      limits: config.limits,
+    }),
     authenticate: authenticate({
-      findTokenOwner: findTokenOwner(users, now),
+      findTokenOwner: findTokenOwner(tokens, now),
       resolveLink: resolveLink(clients),
     }),
   });

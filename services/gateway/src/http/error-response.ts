@@ -115,6 +115,7 @@ function currentTag({ currentRevision }: ServiceError): Record<string, string> {
 
 // RFC 6750, section 3: a challenge names an error only when there were credentials.
 function challenge({ kind, code }: ServiceError): Record<string, string> {
-  if (kind !== 'unauthenticated') return {};
-  return { 'www-authenticate': code === 'invalid_token' ? 'Bearer error="invalid_token"' : 'Bearer' };
+  if (code === 'invalid_token' || code === 'insufficient_scope')
+    return { 'www-authenticate': `Bearer error="${code}"` };
+  return kind === 'unauthenticated' ? { 'www-authenticate': 'Bearer' } : {};
 }

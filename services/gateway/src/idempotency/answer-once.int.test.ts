@@ -7,6 +7,7 @@ import { aDocument, type GatewayUnderTest, startGateway } from '../gateway-fixtu
 import { openDatabase } from '../identity/prisma.ts';
 import { answerOnce } from './answer-once.ts';
 import { KEPT_MS, keyStore, LEASE_MS } from './key-store.ts';
+import { bodySeal } from './sealed-body.ts';
 
 let one: GatewayUnderTest;
 let other: GatewayUnderTest;
@@ -154,6 +155,19 @@ describe('a key', () => {
   });
 });
 
+describe('an answer that cannot be read any more', () => {
+  test('is said to be lost, and nothing is done again', async () => {
+    const key = randomUUID();
+    await post(one, { key });
+    const client = new pg.Client(one.databaseUrl);
+    await client.connect();
+    await client.query('update idempotency_key set body = $1', [Buffer.alloc(64)]);
+    await client.end();
+    const { status, body } = await post(other, { key });
+    expect([status, body.code, created]).toEqual([409, 'idempotency_answer_lost', 1]);
+  });
+});
+
 describe('refusals', () => {
   test('that stay are given again, in the format of the first time', async () => {
     let asked = 0;
@@ -199,6 +213,7 @@ describe('time', () => {
   const answer = { status: 201, headers: { etag: '"1"' }, body: new Uint8Array([1, 0, 255]) };
   const start = Date.parse('2026-03-01T10:00:00Z');
   const after = (ms: number) => new Date(start + ms);
+  const seal = bodySeal('a secret of at least thirty-two characters');
   let database: ReturnType<typeof openDatabase>;
   beforeAll(() => {
     database = openDatabase(new URL(one.databaseUrl));
@@ -206,7 +221,7 @@ describe('time', () => {
   afterAll(() => database.$disconnect());
 
   test('frees a key whose execution died, when its lease ends; a late end of it changes nothing', async () => {
-    const keys = keyStore(database);
+    const keys = keyStore(database, seal);
     const asked = request();
     const [dead, next] = [randomUUID(), randomUUID()];
     const claims = [
@@ -224,7 +239,7 @@ describe('time', () => {
   });
 
   test('does not free a key for another request, however dead its execution', async () => {
-    const keys = keyStore(database);
+    const keys = keyStore(database, seal);
     const asked = request();
     await keys.claim(asked, randomUUID(), after(0));
     const another = { ...asked, fingerprint: new Uint8Array(32) };
@@ -232,7 +247,7 @@ describe('time', () => {
   });
 
   test('a long execution keeps its key', async () => {
-    const keys = keyStore(database);
+    const keys = keyStore(database, seal);
     const asked = request();
     const attempt = randomUUID();
     await keys.claim(asked, attempt, after(0));
@@ -241,7 +256,7 @@ describe('time', () => {
   });
 
   test('of a day ends a key, also for another request', async () => {
-    const keys = keyStore(database);
+    const keys = keyStore(database, seal);
     const asked = request();
     const attempt = randomUUID();
     await keys.claim(asked, attempt, after(0));
@@ -254,7 +269,7 @@ describe('time', () => {
   });
 
   test('of a day sweeps keys away, and only those', async () => {
-    const keys = keyStore(database);
+    const keys = keyStore(database, seal);
     const [old, young] = [request(), request()];
     await keys.claim(old, randomUUID(), after(-KEPT_MS));
     await keys.claim(young, randomUUID(), after(0));
@@ -273,7 +288,7 @@ describe('time', () => {
     const logger = createLogger('test');
     logger.level = 'silent';
     const keys = {
-      ...keyStore(database),
+      ...keyStore(database, seal),
       keep: async () => {
         throw new Error('the database went away');
       },

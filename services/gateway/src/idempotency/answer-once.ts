@@ -26,6 +26,7 @@ export type AnswerOnce = (request: KeyedRequest, execute: () => Promise<KeptAnsw
  * @throws ServiceError
  *   - `unprocessable` (`idempotency_key_reused`): the key was used for something else
  *   - `conflict` (`idempotency_key_in_use`): it is being executed
+ *   - `conflict` (`idempotency_answer_lost`): it was executed, but the answer cannot be read any more
  */
 export function answerOnce({ keys, logger, now, newId }: AnswerOnceDeps): AnswerOnce {
   return async (request, execute) => {
@@ -33,6 +34,7 @@ export function answerOnce({ keys, logger, now, newId }: AnswerOnceDeps): Answer
     const claim = await keys.claim(request, attempt, now());
     if (claim.is === 'another') throw reused();
     if (claim.is === 'running') throw inUse();
+    if (claim.is === 'lost') throw lost();
     if (claim.is === 'answered') return { answer: claim.answer, isReplayed: true };
 
     // What was done is told even when it cannot be noted: the key is then free again when its lease ends.
@@ -63,4 +65,12 @@ function inUse(): ServiceError {
     code: 'idempotency_key_in_use',
     retryAfterMs: 1_000,
   });
+}
+
+function lost(): ServiceError {
+  return new ServiceError(
+    'conflict',
+    'The request with this idempotency key was executed; its answer cannot be read any more.',
+    { code: 'idempotency_answer_lost' },
+  );
 }

@@ -1,6 +1,7 @@
 import type { Database } from '../identity/prisma.ts';
 import type { KeyedRequest } from './idempotency-key.ts';
 import type { KeptAnswer } from './kept-answer.ts';
+import type { BodySeal } from './sealed-body.ts';
 
 /** How long an answer is given again, in milliseconds. */
 export const KEPT_MS = 24 * 60 * 60 * 1000;
@@ -13,6 +14,8 @@ export type Claim =
   | { is: 'ours' }
   | { is: 'running' }
   | { is: 'answered'; answer: KeptAnswer }
+  /** It was answered, but nobody can read how: the secret is another one now. */
+  | { is: 'lost' }
   /** The key was used for something else. */
   | { is: 'another' };
 
@@ -32,12 +35,12 @@ export interface KeyStore {
 
 const BATCH = 1_000;
 
-export function keyStore(database: Database): KeyStore {
+export function keyStore(database: Database, seal: BodySeal): KeyStore {
   return {
     claim: async (request, attempt, now) => {
       for (;;) {
         if (await take(database, request, attempt, now)) return { is: 'ours' };
-        const held = await find(database, request);
+        const held = await find(database, request, seal);
         if (held !== undefined) return held;
         // It was released between the two statements.
       }
@@ -47,7 +50,7 @@ export function keyStore(database: Database): KeyStore {
       await database.idempotencyKey.updateMany({ where: { hash, attempt }, data: { leasedUntil } });
     },
     keep: async ({ hash }, attempt, { status, headers, body }) => {
-      const data = { status, headers: { ...headers }, body };
+      const data = { status, headers: { ...headers }, body: seal.seal(body) };
       await database.idempotencyKey.updateMany({ where: { hash, attempt }, data });
     },
     release: async ({ hash }, attempt) => {
@@ -83,12 +86,15 @@ async function take(
 async function find(
   database: Database,
   { hash, fingerprint }: KeyedRequest,
+  seal: BodySeal,
 ): Promise<Exclude<Claim, { is: 'ours' }> | undefined> {
   const held = await database.idempotencyKey.findUnique({ where: { hash } });
   if (held === null) return undefined;
   if (Buffer.compare(held.fingerprint, fingerprint) !== 0) return { is: 'another' };
-  const { status, headers, body } = held;
-  if (status === null || body === null) return { is: 'running' };
+  const { status, headers } = held;
+  if (status === null || held.body === null) return { is: 'running' };
+  const body = seal.open(held.body);
+  if (body === undefined) return { is: 'lost' };
   return { is: 'answered', answer: { status, headers: headers as Record<string, string>, body } };
 }
 

@@ -1,3 +1,4 @@
+import { SCOPES } from '@kr/caller';
 import type { CreateUserRequest__Output, CreateUserResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
@@ -30,7 +31,14 @@ export function createUser({ users, now, newId }: CreateUserDeps) {
     const token = mintToken();
     const user = await users.addToken(
       { name: request.name, isAdmin: request.isAdmin },
-      { id: newId(), hash: tokenHash(token), createdAt: now() },
+      {
+        id: newId(),
+        name: 'made by an operator',
+        scopes: SCOPES.filter((scope) => scope !== 'admin' || request.isAdmin),
+        hash: tokenHash(token),
+        createdAt: now(),
+        expiresAt: null,
+      },
     );
     return { userId: String(user.id), name: user.name, isAdmin: user.isAdmin, token };
   };

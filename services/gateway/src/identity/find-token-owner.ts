@@ -1,19 +1,34 @@
+import type { Scope } from '@kr/caller';
 import { ServiceError } from '@kr/service-error';
 import { LRUCache } from 'lru-cache';
 import { isTokenShaped, tokenHash } from './access-token.ts';
-import type { TokenRow, User, UserStore } from './user-store.ts';
+import type { TokenRow, TokenStore } from './token-store.ts';
 
 /** A revoked token works at most this much longer, in milliseconds. */
 const REMEMBERED_MS = 900;
 
-export type FindTokenOwner = (token: string) => Promise<User>;
+const HOUR_MS = 3_600_000;
+
+/** Who calls, and what the caller's token is good for besides reading. */
+export interface TokenOwner {
+  userId: string;
+  /** Only where the token is good for that. */
+  isAdmin: boolean;
+  scopes: readonly Scope[];
+}
+
+export type FindTokenOwner = (token: string) => Promise<TokenOwner>;
 
 /**
- * The user a personal access token belongs to, remembered for less than a second.
+ * The user a personal access token belongs to, remembered for less than a second. That it was used is noted once in an
+ * hour.
  *
  * @throws ServiceError `unauthenticated` (code `invalid_token`): malformed, unknown, expired or revoked
  */
-export function findTokenOwner(store: Pick<UserStore, 'findToken'>, now: () => Date): FindTokenOwner {
+export function findTokenOwner(
+  store: Pick<TokenStore, 'findToken' | 'markUsed'>,
+  now: () => Date,
+): FindTokenOwner {
   const remembered = new LRUCache<string, TokenRow>({ max: 10_000, ttl: REMEMBERED_MS });
   const asking = new Map<string, Promise<TokenRow | undefined>>();
 
@@ -30,12 +45,21 @@ export function findTokenOwner(store: Pick<UserStore, 'findToken'>, now: () => D
     if (!isTokenShaped(token)) throw invalidToken('The access token is malformed.');
     const hash = tokenHash(token);
     const cacheKey = Buffer.from(hash).toString('base64');
-    const row = remembered.get(cacheKey) ?? (await ask(hash, cacheKey));
+    const known = remembered.get(cacheKey);
+    const row = known ?? (await ask(hash, cacheKey));
     if (row === undefined) throw invalidToken('The access token is unknown.');
     if (row.revokedAt !== null) throw invalidToken('The access token has been revoked.');
     if (row.expiresAt !== null && row.expiresAt <= now()) throw invalidToken('The access token has expired.');
-    remembered.set(cacheKey, row, { noUpdateTTL: true });
-    return row.user;
+    if (known === undefined) {
+      remembered.set(cacheKey, row, { noUpdateTTL: true });
+      const hour = new Date(Math.floor(now().getTime() / HOUR_MS) * HOUR_MS);
+      if (row.lastUsedAt === null || row.lastUsedAt < hour) await store.markUsed(row.id, hour);
+    }
+    return {
+      userId: String(row.user.id),
+      isAdmin: row.user.isAdmin && row.scopes.includes('admin'),
+      scopes: row.scopes,
+    };
   };
 }
 

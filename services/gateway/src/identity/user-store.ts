@@ -1,30 +1,10 @@
-import { ServiceError } from '@kr/service-error';
 import type { Database } from './prisma.ts';
+import { reached } from './reached.ts';
+import { type NewToken, tokenData } from './token-store.ts';
+import { USER_FIELDS, type User } from './user.ts';
 
-export interface User {
-  id: number;
-  name: string;
-  isAdmin: boolean;
-}
-
-/** A token's user and whether it holds. */
-export interface TokenRow {
-  expiresAt: Date | null;
-  revokedAt: Date | null;
-  user: User;
-}
-
-export interface NewToken {
-  id: string;
-  hash: Uint8Array<ArrayBuffer>;
-  createdAt: Date;
-}
-
-const USER = { id: true, name: true, isAdmin: true } as const;
-
-/** Users and what is kept of their tokens. Methods throw `unavailable` while the database is not reached. */
+/** Users. Methods throw `unavailable` while the database is not reached. */
 export interface UserStore {
-  findToken(hash: Uint8Array<ArrayBuffer>): Promise<TokenRow | undefined>;
   findUser(id: number): Promise<User | undefined>;
   /** Adds a token to the user of this name, who is made when absent and never loses rights by it. */
   addToken(user: Omit<User, 'id'>, token: NewToken): Promise<User>;
@@ -32,47 +12,23 @@ export interface UserStore {
 
 export function userStore(database: Database): UserStore {
   return {
-    findToken: async (hash) => {
-      const row = await reached(
-        database.personalAccessToken.findUnique({
-          where: { hash },
-          select: { expiresAt: true, revokedAt: true, user: { select: USER } },
-        }),
-      );
-      return row ?? undefined;
-    },
     findUser: async (id) => {
-      const row = await reached(database.user.findUnique({ where: { id }, select: USER }));
+      const row = await reached(database.user.findUnique({ where: { id }, select: USER_FIELDS }));
       return row ?? undefined;
     },
-    addToken: ({ name, isAdmin }, { id, hash, createdAt }) =>
+    addToken: ({ name, isAdmin }, token) =>
       reached(
         database.$transaction(async (tx) => {
           // One statement, so that two calls at once cannot both find the name free.
           const user = await tx.user.upsert({
             where: { name },
-            create: { name, isAdmin, createdAt },
+            create: { name, isAdmin, createdAt: token.createdAt },
             update: isAdmin ? { isAdmin } : {},
-            select: USER,
+            select: USER_FIELDS,
           });
-          await tx.personalAccessToken.create({ data: { id, hash, createdAt, userId: user.id } });
+          await tx.personalAccessToken.create({ data: tokenData(user.id, token) });
           return user;
         }),
       ),
   };
-}
-
-/** Prisma's codes for a database that cannot be reached, does not answer in time, or has no connection free. */
-const UNREACHED = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024']);
-
-async function reached<Value>(query: Promise<Value>): Promise<Value> {
-  try {
-    return await query;
-  } catch (thrown) {
-    if (!(thrown instanceof Error && 'code' in thrown && UNREACHED.has(String(thrown.code)))) throw thrown;
-    throw new ServiceError('unavailable', 'The service is not available at the moment.', {
-      retryAfterMs: 1_000,
-      cause: thrown,
-    });
-  }
 }

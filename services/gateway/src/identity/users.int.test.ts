@@ -45,6 +45,7 @@ describe('users', () => {
         is_admin: false,
         links: {
           self: `${gateway.baseUrl}/api/user`,
+          tokens: `${gateway.baseUrl}/api/user/tokens`,
           records: `${gateway.baseUrl}/api/user/records`,
           packages: `${gateway.baseUrl}/api/user/packages`,
         },

@@ -14,6 +14,7 @@ export function whoAmI(users: Pick<UserStore, 'findUser'>): Endpoint {
       is_admin: user.isAdmin,
       links: {
         self: `${baseUrl}/api/user`,
+        tokens: `${baseUrl}/api/user/tokens`,
         records: `${baseUrl}/api/user/records`,
         packages: `${baseUrl}/api/user/packages`,
       },

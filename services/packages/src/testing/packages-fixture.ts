@@ -1,4 +1,4 @@
-import type { Principal } from '@kr/caller';
+import { type Principal, SCOPES } from '@kr/caller';
 import { definitions } from '@kr/contracts';
 import { type Client, createClient } from '@kr/rpc';
 import { createLogger } from '@kr/telemetry';
@@ -11,6 +11,7 @@ import { type ScriptedPeers, startScriptedPeers } from './scripted-peers.ts';
 export const OWNER: Principal = {
   userId: 'owner',
   isAdmin: false,
+  scopes: SCOPES,
   grants: [],
   service: null,
   requestId: 'q',

@@ -1,4 +1,4 @@
-import { type Principal, servicePrincipal } from '@kr/caller';
+import { type Principal, SCOPES, servicePrincipal } from '@kr/caller';
 import {
   decidePublication,
   type Entity,
@@ -21,7 +21,14 @@ import { deleteDraft } from '../package-relations/delete-draft.ts';
 import { recordKind } from '../record-kind.ts';
 import { openDatabase, type Tx } from '../store/prisma.ts';
 
-export const OWNER: Principal = { userId: '1', isAdmin: false, grants: [], service: null, requestId: 'q' };
+export const OWNER: Principal = {
+  userId: '1',
+  isAdmin: false,
+  scopes: SCOPES,
+  grants: [],
+  service: null,
+  requestId: 'q',
+};
 export const STRANGER: Principal = { ...OWNER, userId: '2' };
 export const PACKAGES = servicePrincipal('packages');
 

@@ -1,0 +1,72 @@
+import { table } from '../terminal/table.ts';
+import type { CommandContext } from './context.ts';
+
+export const SCOPES = ['write', 'publish', 'tokens', 'admin'] as const;
+
+interface Token {
+  id: string;
+  name: string;
+  scopes: string[];
+  expires_at: string | null;
+  last_used: string | null;
+}
+
+export interface CreateTokenOptions {
+  /** Undefined: as the service has it. */
+  scope?: string[];
+  /** In milliseconds from now. Undefined: as the service has it. */
+  expires?: number | 'never';
+  json: boolean;
+}
+
+/** `kr token create NAME`: a further token of the caller, which is shown this once. */
+export async function createToken(
+  { terminal, connect }: CommandContext,
+  name: string,
+  { scope, expires, json }: CreateTokenOptions,
+): Promise<void> {
+  const api = await connect();
+  const wish = {
+    name,
+    ...(scope === undefined ? {} : { scopes: scope }),
+    ...(expires === undefined ? {} : { expires_at: instantIn(expires) }),
+  };
+  const created = await api.call<Token & { token: string }>({
+    method: 'POST',
+    target: '/api/user/tokens',
+    json: wish,
+  });
+  if (json) return terminal.print(JSON.stringify(created, null, 2));
+  terminal.note('Keep it now: it is not shown again.');
+  terminal.print(created.token);
+}
+
+/** `kr token list`: the caller's tokens, without what they are. */
+export async function listTokens(
+  { terminal, connect }: CommandContext,
+  { json }: { json: boolean },
+): Promise<void> {
+  const api = await connect();
+  const { hits } = await api.call<{ hits: { hits: Token[] } }>({ method: 'GET', target: '/api/user/tokens' });
+  if (json) return terminal.print(JSON.stringify(hits.hits, null, 2));
+  const rows = hits.hits.map(({ id, name, scopes, expires_at: expiresAt, last_used: lastUsed }) => [
+    id,
+    name,
+    ['read', ...scopes].join(','),
+    expiresAt ?? 'never',
+    lastUsed ?? 'never',
+  ]);
+  for (const line of table([['ID', 'NAME', 'SCOPES', 'EXPIRES', 'LAST USED (HOUR)'], ...rows]))
+    terminal.print(line);
+}
+
+/** `kr token revoke ID`: ends one of the caller's tokens. */
+export async function revokeToken({ terminal, connect }: CommandContext, id: string): Promise<void> {
+  const api = await connect();
+  await api.call({ method: 'DELETE', target: `/api/user/tokens/${encodeURIComponent(id)}` });
+  terminal.note(`Token ${id} no longer holds.`);
+}
+
+function instantIn(ms: number | 'never'): string | null {
+  return ms === 'never' ? null : new Date(Date.now() + ms).toISOString();
+}

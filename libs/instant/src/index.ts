@@ -1,0 +1,1 @@
+export { parseInstant } from './parse-instant.ts';

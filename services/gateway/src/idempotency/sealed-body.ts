@@ -1,0 +1,39 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+
+const CIPHER = 'aes-256-gcm';
+const NONCE_LENGTH = 12;
+const TAG_LENGTH = 16;
+
+/** Bodies as they are stored: an answer may show a token, and who reads the database shall not be able to use it. */
+export interface BodySeal {
+  seal(body: Uint8Array): Uint8Array<ArrayBuffer>;
+  /** Undefined when it was sealed with another secret, or not at all. */
+  open(sealed: Uint8Array): Uint8Array<ArrayBuffer> | undefined;
+}
+
+/** AES-256-GCM (NIST SP 800-38D) with a key derived from the secret: nonce, tag and what is sealed. */
+export function bodySeal(secret: string): BodySeal {
+  const key = new Uint8Array(hkdfSync('sha256', secret, '', 'kr-kept-answer-1', 32));
+  return {
+    seal: (body) => {
+      const nonce = randomBytes(NONCE_LENGTH);
+      const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_LENGTH });
+      const text = Buffer.concat([cipher.update(body), cipher.final()]);
+      return new Uint8Array(Buffer.concat([nonce, cipher.getAuthTag(), text]));
+    },
+    open: (sealed) => {
+      if (sealed.length < NONCE_LENGTH + TAG_LENGTH) return undefined;
+      const opener = createDecipheriv(CIPHER, key, sealed.subarray(0, NONCE_LENGTH), {
+        authTagLength: TAG_LENGTH,
+      });
+      opener.setAuthTag(sealed.subarray(NONCE_LENGTH, NONCE_LENGTH + TAG_LENGTH));
+      const body = opener.update(sealed.subarray(NONCE_LENGTH + TAG_LENGTH));
+      try {
+        opener.final();
+      } catch {
+        return undefined;
+      }
+      return new Uint8Array(body);
+    },
+  };
+}

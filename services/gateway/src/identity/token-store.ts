@@ -1,0 +1,119 @@
+import { isScope, type Scope } from '@kr/caller';
+import type { Database } from './prisma.ts';
+import { reached } from './reached.ts';
+import { USER_FIELDS, type User } from './user.ts';
+
+/** A token's user, what it is good for, and whether it holds. */
+export interface TokenRow {
+  id: string;
+  scopes: readonly Scope[];
+  expiresAt: Date | null;
+  revokedAt: Date | null;
+  /** The hour in which it was last used. */
+  lastUsedAt: Date | null;
+  user: User;
+}
+
+/** A token as its user sees it. */
+export interface OwnToken {
+  id: string;
+  name: string;
+  scopes: readonly Scope[];
+  createdAt: Date;
+  expiresAt: Date | null;
+  lastUsedAt: Date | null;
+}
+
+export interface NewToken {
+  id: string;
+  name: string;
+  scopes: readonly Scope[];
+  hash: Uint8Array<ArrayBuffer>;
+  createdAt: Date;
+  expiresAt: Date | null;
+}
+
+/** Personal access tokens, of which only hashes are kept. Methods throw `unavailable` while the database is not reached. */
+export interface TokenStore {
+  findToken(hash: Uint8Array<ArrayBuffer>): Promise<TokenRow | undefined>;
+  markUsed(id: string, hour: Date): Promise<void>;
+  /** Those that were not revoked, the youngest first. */
+  tokensOf(userId: number): Promise<OwnToken[]>;
+  /** False, and nothing is added, when so many tokens of the user hold already. */
+  addToken(userId: number, token: NewToken, most: number): Promise<boolean>;
+  /** False when the user has no such token that was not revoked before. */
+  revoke(userId: number, id: string, at: Date): Promise<boolean>;
+}
+
+const OWN = {
+  id: true,
+  name: true,
+  scopes: true,
+  createdAt: true,
+  expiresAt: true,
+  lastUsedAt: true,
+} as const;
+
+export function tokenStore(database: Database): TokenStore {
+  return {
+    findToken: async (hash) => {
+      const row = await reached(
+        database.personalAccessToken.findUnique({
+          where: { hash },
+          select: {
+            id: true,
+            scopes: true,
+            expiresAt: true,
+            revokedAt: true,
+            lastUsedAt: true,
+            user: { select: USER_FIELDS },
+          },
+        }),
+      );
+      return row === null ? undefined : { ...row, scopes: row.scopes.filter(isScope) };
+    },
+    markUsed: async (id, hour) => {
+      await reached(database.personalAccessToken.updateMany({ where: { id }, data: { lastUsedAt: hour } }));
+    },
+    tokensOf: async (userId) => {
+      const rows = await reached(
+        database.personalAccessToken.findMany({
+          where: { userId, revokedAt: null },
+          orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+          select: OWN,
+        }),
+      );
+      return rows.map((row) => ({ ...row, scopes: row.scopes.filter(isScope) }));
+    },
+    addToken: (userId, token, most) =>
+      reached(
+        database.$transaction(async (tx) => {
+          // Whoever adds another at the same time waits here, and counts this one.
+          await tx.$queryRaw`select 1 from "user" where id = ${userId} for update`;
+          const holding = await tx.personalAccessToken.count({
+            where: {
+              userId,
+              revokedAt: null,
+              OR: [{ expiresAt: null }, { expiresAt: { gt: token.createdAt } }],
+            },
+          });
+          if (holding >= most) return false;
+          await tx.personalAccessToken.create({ data: tokenData(userId, token) });
+          return true;
+        }),
+      ),
+    revoke: async (userId, id, at) => {
+      const { count } = await reached(
+        database.personalAccessToken.updateMany({
+          where: { id, userId, revokedAt: null },
+          data: { revokedAt: at },
+        }),
+      );
+      return count === 1;
+    },
+  };
+}
+
+export function tokenData(userId: number, token: NewToken) {
+  return { ...token, scopes: [...token.scopes], userId };
+}
