@@ -50,6 +50,24 @@ describe('a quick read', () => {
     await pool.end();
   });
 
+  test('gives rows also when it gave none before, or has no name', async () => {
+    const nameless = quickDatabase(pool, () => '');
+    for (const limit of [0, 2, 0, 1]) {
+      const rows = Array.from({ length: limit }, (_, at) => ({ n: at + 1 }));
+      const read = (by: SqlDatabase) =>
+        by.$queryRawUnsafe('select n from generate_series(1, 2) n limit $1', limit);
+      expect([await read(quick), await read(nameless)]).toEqual([rows, rows]);
+    }
+    await pool.end();
+  });
+
+  test('that was refused by its text is refused again, and keeps no other from working', async () => {
+    for (let n = 0; n < 2; n += 1)
+      await expect(quick.$queryRawUnsafe('selec $1::int', n)).rejects.toMatchObject({ code: '42601' });
+    await expect(quick.$queryRawUnsafe('select 1 as one')).resolves.toEqual([{ one: 1 }]);
+    await pool.end();
+  });
+
   test('that Postgres refuses throws what Postgres says', async () => {
     await expect(quick.$queryRawUnsafe('select 1 / $1::int', 0)).rejects.toMatchObject({ code: '22012' });
     await pool.end();
@@ -115,6 +133,57 @@ describe('a quick transaction', () => {
       await keep(tx, 4).catch(() => undefined);
     });
     await expect(swallowing).rejects.toThrow('cannot be committed');
+    expect(await kept()).toEqual([]);
+  });
+
+  test('whose statements go together has them carried out in order, each after the one before', async () => {
+    const [, , seen] = await quick.$transaction((tx) =>
+      Promise.all([keep(tx, 7), keep(tx, 8), tx.$queryRawUnsafe('select n from kept order by n')]),
+    );
+    expect(seen).toEqual([{ n: 7 }, { n: 8 }]);
+    expect(await kept()).toEqual([7, 8]);
+  });
+
+  test('whose statements go together reads what another has changed while it waited for the lock before', async () => {
+    await keep(quick, 9);
+    const other = new Client({ connectionString: database.url });
+    await other.connect();
+    await other.query('begin; update kept set n = n + 100');
+    const reading = quick.$transaction(async (tx) => {
+      const [, rows] = await Promise.all([
+        tx.$queryRawUnsafe('select n from kept for update'),
+        tx.$queryRawUnsafe('select n from kept'),
+      ]);
+      return rows;
+    });
+    await until(async () => {
+      const { rows } = await other.query(
+        "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+      );
+      return rows.length > 0;
+    });
+    await other.query('commit');
+    expect(await reading).toEqual([{ n: 109 }]);
+    await other.end();
+  });
+
+  test('that fails at its first statement never goes on outside of itself', async () => {
+    const going = quick.$transaction(async (tx) => {
+      await tx.$queryRawUnsafe('select 1 / $1::int', 0).catch(() => undefined);
+      await keep(tx, 10).catch(() => undefined);
+    });
+    await expect(going).rejects.toThrow('cannot be committed');
+    expect(await kept()).toEqual([]);
+  });
+
+  test('whose statements go together carries out none after one that fails, and each says so', async () => {
+    const outcomes = await quick
+      .$transaction(async (tx) => {
+        const all = await Promise.allSettled([keep(tx, 11), keep(tx, 11), keep(tx, 12)]);
+        throw Object.assign(new Error('enough'), { all });
+      })
+      .catch(({ all }: { all: PromiseSettledResult<number>[] }) => all);
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
     expect(await kept()).toEqual([]);
   });
 

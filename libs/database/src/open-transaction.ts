@@ -1,0 +1,62 @@
+import type { ClientBase } from 'pg';
+import { type Answer, type Statement, sendBatch } from './statement-batch.ts';
+
+/** One transaction on a connection, from its first statement on. */
+export interface Transaction {
+  send(statement: Statement): Promise<Answer>;
+  /** @throws Error when a statement has failed, caught or not: it has undone everything before it */
+  commit(): Promise<void>;
+  rollback(): Promise<void>;
+}
+
+interface Waiting {
+  readonly statement: Statement;
+  readonly answered: (answer: Answer) => void;
+  readonly failed: (error: unknown) => void;
+}
+
+const [BEGIN, COMMIT, ROLLBACK] = ['BEGIN', 'COMMIT', 'ROLLBACK'].map((text): Statement => {
+  return { name: text.toLowerCase(), text, values: [] };
+}) as [Statement, Statement, Statement];
+
+/** Nothing is sent before the first statement, which takes BEGIN along; what is sent at one moment goes together. */
+export function openTransaction(connection: ClientBase): Transaction {
+  let isOpen = false;
+  let failure: { readonly cause: unknown } | undefined;
+  let waiting: Waiting[] = [];
+
+  const sendWaiting = async (): Promise<void> => {
+    const together = waiting;
+    waiting = [];
+    const statements = together.map(({ statement }) => statement);
+    const first = isOpen ? [] : [BEGIN];
+    isOpen = true;
+    try {
+      if (failure !== undefined) throw failure.cause;
+      const answers = await sendBatch(connection, [...first, ...statements]);
+      for (const [at, { answered }] of together.entries()) answered(answers[first.length + at] as Answer);
+    } catch (cause) {
+      failure ??= { cause };
+      for (const { failed } of together) failed(cause);
+    }
+  };
+
+  const send = (statement: Statement): Promise<Answer> =>
+    new Promise((answered, failed) => {
+      waiting.push({ statement, answered, failed });
+      if (waiting.length === 1) process.nextTick(sendWaiting);
+    });
+
+  return {
+    send,
+    async commit() {
+      if (!isOpen) return;
+      if (failure === undefined && (await send(COMMIT)).command === 'COMMIT') return;
+      throw new Error('a transaction with a failed statement cannot be committed', failure);
+    },
+    async rollback() {
+      // On a connection that is lost there is nothing left to undo.
+      if (isOpen) await sendBatch(connection, [ROLLBACK]).catch(() => undefined);
+    },
+  };
+}
