@@ -73,18 +73,36 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore<Me
     }
   };
 
+  const lockParticipant = async (
+    tx: MemoryTx,
+    publicationId: string,
+    ids: readonly string[] = [],
+  ): Promise<Participant | null> => {
+    tx.lockTimeoutMs = BRIEF_MS;
+    await tx.step();
+    await tx.lock(`publication ${publicationId}`);
+    await tx.step();
+    const known = ids.filter((id) => tx.get(versions, id) !== undefined);
+    await lockVersions(tx, [...known, ...staged(tx, publicationId).map(({ id }) => id)]);
+    const row = tx.get(participants, publicationId);
+    if (row === undefined) return null;
+    const { updatedAt: _, ...participant } = row;
+    return participant;
+  };
+
+  const loadEntities = async (reader: Reader, ids: readonly string[]): Promise<Map<string, Entity>> => {
+    if (ids.length === 0) return new Map();
+    await reader.step();
+    const found = ids.map((id) => entityOf(tables, reader, id));
+    return new Map(found.flatMap((entity) => (entity === undefined ? [] : [[entity.id, entity]])));
+  };
+
   return {
-    async lockParticipant(tx, publicationId, ids = []) {
-      tx.lockTimeoutMs = BRIEF_MS;
-      await tx.step();
-      await tx.lock(`publication ${publicationId}`);
-      await tx.step();
-      const known = ids.filter((id) => tx.get(versions, id) !== undefined);
-      await lockVersions(tx, [...known, ...staged(tx, publicationId).map(({ id }) => id)]);
-      const row = tx.get(participants, publicationId);
-      if (row === undefined) return null;
-      const { updatedAt: _, ...participant } = row;
-      return participant;
+    lockParticipant,
+
+    async lockForVote(tx, publicationId, ids) {
+      const former = await lockParticipant(tx, publicationId, ids);
+      return { former, entities: await loadEntities(tx as unknown as Reader, ids) };
     },
 
     async preparedBefore(sql, at, limit) {
@@ -105,21 +123,16 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore<Me
         }
       }),
 
-    async lockEntities(tx, ids) {
+    async loadLocked(tx, ids) {
       await tx.step();
       await lockVersions(
         tx,
         ids.filter((id) => tx.get(versions, id) !== undefined),
       );
+      return loadEntities(tx as unknown as Reader, ids);
     },
 
-    async loadEntities(sql, ids) {
-      const reader = sql as unknown as Reader;
-      if (ids.length === 0) return new Map();
-      await reader.step();
-      const found = ids.map((id) => entityOf(tables, reader, id));
-      return new Map(found.flatMap((entity) => (entity === undefined ? [] : [[entity.id, entity]])));
-    },
+    loadEntities: (sql, ids) => loadEntities(sql as unknown as Reader, ids),
 
     // What relates records and packages lies in tables of their services.
     loadRelations: async () => new Map(),

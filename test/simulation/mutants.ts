@@ -1,4 +1,4 @@
-import type { Decision } from '@kr/draft-lifecycle';
+import type { Decision, Entity } from '@kr/draft-lifecycle';
 import type { Publication } from '../../services/packages/src/publish/publication.ts';
 import type { AskCoordinator, Variation } from './variation.ts';
 
@@ -71,13 +71,8 @@ export const MUTANTS: readonly Variation[] = [
     name: 'edits are not locked',
     editStore: (store) => ({
       ...store,
-      async loadEntities(sql, ids) {
-        const entities = await store.loadEntities(sql, ids);
-        for (const entity of entities.values()) {
-          if (entity.draft !== null) entity.draft = { ...entity.draft, lockedBy: null };
-        }
-        return entities;
-      },
+      loadEntities: async (sql, ids) => unlocked(await store.loadEntities(sql, ids)),
+      loadLocked: async (tx, ids) => unlocked(await store.loadLocked(tx, ids)),
       replaceUnchanged: async () => false,
     }),
   },
@@ -92,6 +87,13 @@ export const MUTANTS: readonly Variation[] = [
     }),
   },
 ];
+
+function unlocked(entities: Map<string, Entity>): Map<string, Entity> {
+  for (const entity of entities.values()) {
+    if (entity.draft !== null) entity.draft = { ...entity.draft, lockedBy: null };
+  }
+  return entities;
+}
 
 function undecided(ids: Parameters<AskCoordinator>[0]): Map<string, Decision> {
   return new Map(ids.map((id) => [id, 'undecided']));

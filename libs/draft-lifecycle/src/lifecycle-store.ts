@@ -6,24 +6,35 @@ import type { LifecycleDatabase, LifecycleSql } from './lifecycle-sql.ts';
 import type { Participant } from './participant-store.ts';
 import type { StagedForm } from './staging-store.ts';
 
+export interface HeldForVote {
+  /** Null when nothing is known of the publication. */
+  readonly former: Participant | null;
+  readonly entities: ReadonlyMap<string, Entity>;
+}
+
 /**
  * What publications, their readers and the edits they must keep out need of the store. `Tx` is a transaction: what it
  * locks stays locked until it ends, and what it wrote is gone when it fails.
  */
 export interface LifecycleStore<Tx extends LifecycleSql> {
   /**
-   * Holds what is known of a publication, with the entities that it staged and those of these ids, as `lockEntities`
+   * Holds what is known of a publication, with the entities that it staged and those of these ids, as `loadLocked`
    * does. Also waits for a transaction that is about to write the first row of the publication. The transaction fails
    * rather than wait longer than 2 s for a lock.
    */
   lockParticipant(tx: Tx, publicationId: string, ids?: readonly string[]): Promise<Participant | null>;
+  /** As `lockParticipant`, with the entities of these ids as they are once they are held. */
+  lockForVote(tx: Tx, publicationId: string, ids: readonly string[]): Promise<HeldForVote>;
   /** Publications that were prepared before an instant and of whose decision nobody has told since. */
   preparedBefore(sql: LifecycleDatabase<Tx>, at: Date, limit: number): Promise<string[]>;
   /** Drops the rows of publications that ended before an instant. */
   forgetEnded(sql: LifecycleDatabase<Tx>, before: Date): Promise<void>;
 
-  /** Waits for whoever changes these entities, in one order for everybody, and keeps others from changing them. */
-  lockEntities(tx: Tx, ids: readonly string[]): Promise<void>;
+  /**
+   * Waits for whoever changes these entities, in one order for everybody, and keeps others from changing them. Answers
+   * with them as they are then, by id, not as a snapshot taken before the wait.
+   */
+  loadLocked(tx: Tx, ids: readonly string[]): Promise<Map<string, Entity>>;
   /** The entities of these ids, by id. Staged forms are only named, not shown. `related` is that of the kind. */
   loadEntities(
     sql: LifecycleDatabase<Tx> | Tx,
@@ -78,12 +89,11 @@ export interface LifecycleStore<Tx extends LifecycleSql> {
   appendEvents(tx: Tx, events: readonly OutboxEvent[]): Promise<void>;
 }
 
-/** As the entity is once nobody else is changing it; undefined if it is gone. Not a snapshot taken before the wait. */
+/** As the entity is once nobody else is changing it; undefined if it is gone. */
 export async function loadLocked<Tx extends LifecycleSql>(
-  store: Pick<LifecycleStore<Tx>, 'lockEntities' | 'loadEntities'>,
+  store: Pick<LifecycleStore<Tx>, 'loadLocked'>,
   tx: Tx,
   id: string,
 ): Promise<Entity | undefined> {
-  await store.lockEntities(tx, [id]);
-  return (await store.loadEntities(tx, [id])).get(id);
+  return (await store.loadLocked(tx, [id])).get(id);
 }

@@ -47,12 +47,10 @@ export async function lockParticipant(
   publicationId: string,
   ids: readonly string[] = [],
 ): Promise<Participant | null> {
-  await tx.$queryRawUnsafe(LOCK_PUBLICATION, publicationId);
-  const [row] = await tx.$queryRawUnsafe<(ParticipantRow | NoParticipantRow)[]>(
-    HOLD_ENTITIES,
-    publicationId,
-    ids,
-  );
+  const [, [row]] = await Promise.all([
+    tx.$queryRawUnsafe(LOCK_PUBLICATION, publicationId),
+    tx.$queryRawUnsafe<(ParticipantRow | NoParticipantRow)[]>(HOLD_ENTITIES, publicationId, ids),
+  ]);
   if (row === undefined || row.state === null) return null;
   return {
     publicationId,

@@ -53,10 +53,10 @@ async function voteOn<Tx extends LifecycleSql>(
 ): Promise<Participant | { blockedBy: string }> {
   const { store } = context;
   const { publicationId, epoch, packageId, packageParentId, ids } = request;
-  const former = await store.lockParticipant(tx, publicationId, ids);
+  const { former, entities } = await store.lockForVote(tx, publicationId, ids);
   if (former !== null && onPrepare(former, epoch) !== 'prepare') return former;
 
-  const plan = planPublication(request, await store.loadEntities(tx, ids));
+  const plan = planPublication(request, entities);
   if (plan.blockedBy !== null) return { blockedBy: plan.blockedBy };
   for (const { draft } of plan.drafts) assertRevision(request.ifRevision, draft);
   const counts = countsOf(request);

@@ -1,8 +1,9 @@
 import { appendEvents } from '@kr/event-bus';
 import { insertDraft, replaceDraft, replaceUnchanged } from './draft-store.ts';
+import type { Entity } from './entity.ts';
 import { loadEntities, lockEntities } from './entity-store.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
-import type { LifecycleStore } from './lifecycle-store.ts';
+import type { HeldForVote, LifecycleStore } from './lifecycle-store.ts';
 import { loadRelations } from './load-relations.ts';
 import { forgetEnded, lockParticipant, preparedBefore } from './participant-store.ts';
 import { dropStaged, showDraft, showStaged, unlockDrafts, writeVote } from './staging-store.ts';
@@ -10,9 +11,10 @@ import { dropStaged, showDraft, showStaged, unlockDrafts, writeVote } from './st
 /** The lifecycle on Postgres; every operation is a constant number of statements. */
 export const sqlLifecycleStore: LifecycleStore<LifecycleSql> = {
   lockParticipant,
+  lockForVote,
   preparedBefore,
   forgetEnded,
-  lockEntities,
+  loadLocked,
   loadEntities,
   loadRelations,
   writeVote,
@@ -25,3 +27,21 @@ export const sqlLifecycleStore: LifecycleStore<LifecycleSql> = {
   insertDraft,
   appendEvents,
 };
+
+async function loadLocked(tx: LifecycleSql, ids: readonly string[]): Promise<Map<string, Entity>> {
+  // Sent together, carried out one after the other: the second sees what the first has waited for.
+  const [, entities] = await Promise.all([lockEntities(tx, ids), loadEntities(tx, ids)]);
+  return entities;
+}
+
+async function lockForVote(
+  tx: LifecycleSql,
+  publicationId: string,
+  ids: readonly string[],
+): Promise<HeldForVote> {
+  const [former, entities] = await Promise.all([
+    lockParticipant(tx, publicationId, ids),
+    loadEntities(tx, ids),
+  ]);
+  return { former, entities };
+}

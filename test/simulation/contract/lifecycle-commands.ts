@@ -103,13 +103,13 @@ export async function lifecycleTwins(): Promise<Twins> {
         holding: {
           memory: (then) =>
             memory.connection.$transaction(async (tx) => {
-              await memoryLifecycleStore(tables).lockEntities(tx, [HELD]);
+              await memoryLifecycleStore(tables).loadLocked(tx, [HELD]);
               await then();
               await holdDraft(memoryLifecycleStore(tables), tx, HELD);
             }),
           sql: (then) =>
             sql.$transaction(async (tx) => {
-              await sqlLifecycleStore.lockEntities(tx, [HELD]);
+              await sqlLifecycleStore.loadLocked(tx, [HELD]);
               await then();
               await holdDraft<Sql>(sqlLifecycleStore, tx, HELD);
             }),
@@ -132,8 +132,7 @@ function readLocked<Tx extends LifecycleSql>(
   store: LifecycleStore<Tx>,
 ): Promise<unknown> {
   return database.$transaction(async (tx) => {
-    await store.lockEntities(tx, [HELD]);
-    return (await store.loadEntities(tx, [HELD])).get(HELD)?.draft?.lockedBy;
+    return (await store.loadLocked(tx, [HELD])).get(HELD)?.draft?.lockedBy;
   });
 }
 
@@ -154,10 +153,10 @@ function twin<Tx extends LifecycleSql>({ database, store, events }: LifecycleTwi
     const document = documentOf('record');
     switch (name) {
       case 'writeVote': {
-        const before = await store.lockParticipant(tx, publicationId, ids);
+        const { former, entities } = await store.lockForVote(tx, publicationId, ids);
         const forms = ids.map((one) => ({ id: one, document, revision: number }));
         await store.writeVote(tx, participantOf(publicationId, ids, number), forms, at);
-        return before;
+        return { former, held: [...entities.keys()].sort() };
       }
       case 'showStaged':
         await store.lockParticipant(tx, publicationId);

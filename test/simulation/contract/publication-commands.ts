@@ -177,7 +177,7 @@ function whileHolding<Tx extends LifecycleSql>(
   then: () => Promise<void>,
 ): Promise<void> {
   return database.$transaction(async (tx) => {
-    await store.lockEntities(tx, [HELD]);
+    await store.loadLocked(tx, [HELD]);
     await then();
     await holdDraft(store, tx, HELD);
   });
