@@ -35,11 +35,21 @@ export interface FilesConfig {
   };
   /** Milliseconds that bytes without a reference are kept; far longer than a transaction may take. */
   sweepGraceMs: number;
+  audit: AuditConfig;
   /** Milliseconds after its latest bytes at which a resumable upload that is not finished is given up. */
   uploadExpiryMs: number;
 }
 
-const MOST_BYTES = 1_000_000_000_000_000;
+/** How stored bytes are read again. */
+export interface AuditConfig {
+  /** Milliseconds from the beginning of one audit to that of the next; 0: none begins by itself. */
+  everyMs: number;
+  /** How many bytes a second an audit reads at most, unless somebody waits for it. */
+  bytesPerSecond: number;
+}
+
+/** The greatest limit of bytes that may be set. */
+export const MOST_BYTES = 1_000_000_000_000_000;
 
 /** Pure: tests pass a literal. @throws ConfigError naming every problem found */
 export function readConfig(env: Environment): FilesConfig {
@@ -83,6 +93,14 @@ export function readConfig(env: Environment): FilesConfig {
       }),
     },
     sweepGraceMs: read.integer('SWEEP_GRACE_MS', { fallback: 86_400_000, min: 60_000, max: 31_536_000_000 }),
+    audit: {
+      everyMs: read.integer('AUDIT_EVERY_MS', { fallback: 2_592_000_000, min: 0, max: 31_536_000_000 }),
+      bytesPerSecond: read.integer('AUDIT_BYTES_PER_SECOND', {
+        fallback: 20_000_000,
+        min: 65_536,
+        max: 10_000_000_000,
+      }),
+    },
     uploadExpiryMs: read.integer('UPLOAD_EXPIRY_MS', {
       fallback: 604_800_000,
       min: 1_000,

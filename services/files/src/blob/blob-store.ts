@@ -24,7 +24,14 @@ export interface OpenBlob {
 
 export interface ListedBlob {
   id: string;
+  sizeBytes: number;
   storedAt: Date;
+}
+
+/** What a write has left that did not end, or has not yet. */
+export interface UnfinishedWrite extends ListedBlob {
+  /** What is not there is removed already. */
+  remove(): Promise<void>;
 }
 
 /** How an object is written at once. */
@@ -81,14 +88,14 @@ export interface BlobStore {
   removeIncomplete(id: string): Promise<void>;
   /** All incomplete objects, in no order, with the time of the last write. */
   listIncomplete(): AsyncIterable<ListedBlob>;
-  /** @throws Error when there is no such object */
+  /** @throws MissingObject */
   open(id: string): Promise<OpenBlob>;
   /** An object that is not there is removed already. */
   remove(id: string): Promise<void>;
   /** All objects, in no order. */
   list(): AsyncIterable<ListedBlob>;
-  /** Removes what was left by writes that did not end and were last active before the instant; says how many. */
-  removeUnfinished(before: Date): Promise<number>;
+  /** Writes of objects at once that were last active before the instant and have not ended, in no order. */
+  listUnfinished(before: Date): AsyncIterable<UnfinishedWrite>;
   /** @throws Error when the store must not be written to */
   check(): Promise<void>;
 }

@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { failingFiles, type Verdict } from '../testing/failing-files.ts';
 import { STORE_DEPS } from '../testing/files-under-test.ts';
+import { removeUnfinished } from '../testing/remove-unfinished.ts';
 import { describeBlobStore } from './blob-store.contract.ts';
 import type { AppendOptions, BlobStore } from './blob-store.ts';
 import { filesystemBlobStore } from './filesystem-blob-store.ts';
@@ -40,7 +41,7 @@ describe('filesystem blob store', () => {
     const [old, fresh] = ['0b6b0a55-8b77-4a0b-a7a8-000000000001', '0b6b0a55-8b77-4a0b-a7a8-000000000002'];
     for (const id of [old, fresh]) await writeFile(join(folder, 'tmp', id), 'x');
     await utimes(join(folder, 'tmp', old), new Date(1_000), new Date(1_000));
-    expect(await store.removeUnfinished(new Date(Date.now() - 60_000))).toBe(1);
+    expect(await removeUnfinished(store, new Date(Date.now() - 60_000))).toBe(1);
     expect(await readdir(join(folder, 'tmp'))).toEqual([fresh]);
   });
 });
@@ -157,5 +158,5 @@ test('a write of a file system that fails for good is told as what went wrong fi
   const id = randomUUID();
   await expect(store.write(id, chunks('abc'), ROOMY)).rejects.toMatchObject({ kind: 'insufficient_storage' });
   expect(await filesIn(folder)).toEqual([id]);
-  expect(await sound.removeUnfinished(new Date(Date.now() + 60_000))).toBe(1);
+  expect(await removeUnfinished(sound, new Date(Date.now() + 60_000))).toBe(1);
 });

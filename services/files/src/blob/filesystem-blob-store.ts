@@ -13,12 +13,13 @@ import type {
   ListedBlob,
   OpenBlob,
   StoredBytes,
+  UnfinishedWrite,
   WriteOptions,
 } from './blob-store.ts';
 import type { NewContentHash } from './content-hash.ts';
 import { type FileOperations, NODE_FILES } from './file-operations.ts';
 import { measuredBytes } from './measured-bytes.ts';
-import { storeFull } from './store-errors.ts';
+import { MissingObject, storeFull } from './store-errors.ts';
 import { isUuid, uuid } from './uuid.ts';
 
 export interface FilesystemBlobStoreDeps {
@@ -166,24 +167,31 @@ export async function filesystemBlobStore(
     }
   }
 
+  async function open(id: string): Promise<OpenBlob> {
+    try {
+      return await openFile(files, join(folderOf(id), id));
+    } catch (error) {
+      throw propertyOf(error, 'code') === 'ENOENT' ? new MissingObject(id, { cause: error }) : error;
+    }
+  }
+
+  async function* listUnfinished(before: Date): AsyncGenerator<UnfinishedWrite> {
+    for await (const listed of listFiles(files, unfinished)) {
+      if (listed.storedAt >= before) continue;
+      yield { ...listed, remove: () => files.rm(join(unfinished, listed.id), { force: true }) };
+    }
+  }
+
   return {
     write,
     append,
     complete,
     removeIncomplete: async (id) => files.rm(incompleteOf(id), { force: true }),
     listIncomplete: () => listFiles(files, incomplete),
-    open: (id) => openFile(files, join(folderOf(id), id)),
+    open,
     remove: async (id) => files.rm(join(folderOf(id), id), { force: true }),
     list: () => listFiles(files, objects),
-    removeUnfinished: async (before) => {
-      let count = 0;
-      for await (const { id, storedAt } of listFiles(files, unfinished)) {
-        if (storedAt >= before) continue;
-        await files.rm(join(unfinished, id), { force: true });
-        count += 1;
-      }
-      return count;
-    },
+    listUnfinished,
     check: async () => {
       assertSound();
       await files.access(unfinished, constants.W_OK);
@@ -230,7 +238,7 @@ async function* listFiles(files: FileOperations, folder: string): AsyncIterable<
       // A file may go while the folder is read.
       if (propertyOf(error, 'code') !== 'ENOENT') throw error;
     });
-    if (found !== undefined) yield { id: entry.name, storedAt: found.mtime };
+    if (found !== undefined) yield { id: entry.name, sizeBytes: found.size, storedAt: found.mtime };
   }
 }
 

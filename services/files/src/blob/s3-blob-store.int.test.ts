@@ -3,6 +3,7 @@ import { buffer, text } from 'node:stream/consumers';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { FaultProxy, openS3, S3_IS_MISSING, type TestS3, until } from '@kr/testbed';
 import { STORE_DEPS } from '../testing/files-under-test.ts';
+import { removeUnfinished } from '../testing/remove-unfinished.ts';
 import { describeBlobStore } from './blob-store.contract.ts';
 import type { AppendOptions, BlobStore } from './blob-store.ts';
 import { s3BlobStore } from './s3-blob-store.ts';
@@ -181,8 +182,8 @@ function describeOn({ access, freshBucket, stop }: TestS3): void {
       const abandoned = await bucket.startUpload(`objects/${left}`, {});
       await bucket.sendPart(abandoned, 1, randomBytes(10));
       await store.append(going, chunks(randomBytes(9 * MIB)), { ...PART, from: 0 });
-      expect(await store.removeUnfinished(new Date(Date.now() - 3_600_000))).toBe(0);
-      expect(await store.removeUnfinished(LATER)).toBe(1);
+      expect(await removeUnfinished(store, new Date(Date.now() - 3_600_000))).toBe(0);
+      expect(await removeUnfinished(store, LATER)).toBe(1);
       expect((await leftIn(bucket)).uploads).toEqual([`objects/${going}`]);
       await store.complete(going);
       expect((await contentOf(store, going)).length).toBe(9 * MIB);

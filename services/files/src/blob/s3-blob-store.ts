@@ -3,16 +3,25 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { failpoint } from '@kr/failpoint';
 import type { Logger } from '@kr/telemetry';
-import type { BlobStore, ByteRange, ListedBlob, OpenBlob, StoredBytes, WriteOptions } from './blob-store.ts';
+import type {
+  BlobStore,
+  ByteRange,
+  ListedBlob,
+  OpenBlob,
+  StoredBytes,
+  UnfinishedWrite,
+  WriteOptions,
+} from './blob-store.ts';
 import type { NewContentHash } from './content-hash.ts';
 import { gatheredParts } from './gathered-parts.ts';
 import { measuredBytes } from './measured-bytes.ts';
 import { partSize } from './part-size.ts';
-import type { OpenUpload, S3Bucket } from './s3-bucket.ts';
+import { type ListedUpload, type OpenUpload, type S3Bucket, statusOf } from './s3-bucket.ts';
 import { createdOnce } from './s3-created-once.ts';
 import { incompleteObjects } from './s3-incomplete-objects.ts';
 import { OBJECTS, objectKey, objectOfKey } from './s3-keys.ts';
 import { type SentParts, sentParts } from './s3-sent-parts.ts';
+import { MissingObject } from './store-errors.ts';
 
 export interface S3BlobStoreDeps {
   bucket: S3Bucket;
@@ -87,7 +96,7 @@ export function s3BlobStore({ bucket, newHash, logger }: S3BlobStoreDeps): BlobS
   async function open(id: string): Promise<OpenBlob> {
     const key = objectKey(id);
     const found = await bucket.find(key);
-    if (found === undefined) throw new Error(`there is no object ${id}`);
+    if (found === undefined) throw new MissingObject(id);
     const { sizeBytes } = found;
     return {
       sizeBytes,
@@ -102,27 +111,37 @@ export function s3BlobStore({ bucket, newHash, logger }: S3BlobStoreDeps): BlobS
   }
 
   async function* list(): AsyncGenerator<ListedBlob> {
-    for await (const { key, modifiedAt } of bucket.list(OBJECTS)) {
+    for await (const { key, sizeBytes, modifiedAt } of bucket.list(OBJECTS)) {
       const id = objectOfKey(key);
-      if (id !== undefined) yield { id, storedAt: modifiedAt };
+      if (id !== undefined) yield { id, sizeBytes, storedAt: modifiedAt };
     }
   }
 
-  async function isActive(upload: OpenUpload, before: Date): Promise<boolean> {
-    for await (const { modifiedAt } of bucket.listParts(upload)) if (modifiedAt >= before) return true;
-    return false;
-  }
-
-  async function removeUnfinished(before: Date): Promise<number> {
-    let count = 0;
+  async function* listUnfinished(before: Date): AsyncGenerator<UnfinishedWrite> {
     for await (const upload of bucket.listUploads()) {
       const id = objectOfKey(upload.key);
       if (id === undefined || upload.startedAt >= before) continue;
-      if ((await isActive(upload, before)) || (await incomplete.isUploadOf(id, upload.uploadId))) continue;
-      await bucket.abortUpload(upload);
-      count += 1;
+      const parts = await partsOf(upload);
+      if (parts === undefined || parts.storedAt >= before) continue;
+      if (await incomplete.isUploadOf(id, upload.uploadId)) continue;
+      yield { id, ...parts, remove: () => bucket.abortUpload(upload) };
     }
-    return count;
+  }
+
+  /** Undefined when the upload has ended since it was listed. */
+  async function partsOf(upload: ListedUpload): Promise<Omit<ListedBlob, 'id'> | undefined> {
+    let sizeBytes = 0;
+    let storedAt = upload.startedAt;
+    try {
+      for await (const part of bucket.listParts(upload)) {
+        sizeBytes += part.sizeBytes;
+        if (part.modifiedAt > storedAt) storedAt = part.modifiedAt;
+      }
+    } catch (error) {
+      if (statusOf(error) === 404) return undefined;
+      throw error;
+    }
+    return { sizeBytes, storedAt };
   }
 
   return {
@@ -134,7 +153,7 @@ export function s3BlobStore({ bucket, newHash, logger }: S3BlobStoreDeps): BlobS
     open,
     remove: async (id) => bucket.remove(objectKey(id)),
     list,
-    removeUnfinished,
+    listUnfinished,
     check: bucket.check,
   };
 }

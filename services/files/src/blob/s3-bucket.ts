@@ -43,10 +43,12 @@ export interface FoundObject {
 
 export interface ListedObject {
   key: string;
+  sizeBytes: number;
   modifiedAt: Date;
 }
 
 export interface ListedPart extends SentPart {
+  sizeBytes: number;
   modifiedAt: Date;
 }
 
@@ -164,8 +166,12 @@ export function openS3Bucket({ bucket: Bucket, idleMs, ...settings }: S3Settings
     list: async function* (Prefix) {
       const pages = paginateListObjectsV2({ client }, { Bucket, Prefix });
       for await (const { Contents = [] } of toldEach(pages)) {
-        for (const { Key, LastModified } of Contents)
-          yield { key: known(Key, 'Key'), modifiedAt: known(LastModified, 'LastModified') };
+        for (const { Key, Size, LastModified } of Contents)
+          yield {
+            key: known(Key, 'Key'),
+            sizeBytes: known(Size, 'Size'),
+            modifiedAt: known(LastModified, 'LastModified'),
+          };
       }
     },
     startUpload: async (Key, Metadata) => {
@@ -186,11 +192,12 @@ export function openS3Bucket({ bucket: Bucket, idleMs, ...settings }: S3Settings
     },
     listParts: async function* ({ key: Key, uploadId: UploadId }) {
       const listed = listParts(client, { Bucket, Key, UploadId });
-      for await (const { PartNumber, ETag, ChecksumCRC32, LastModified } of toldEach(listed))
+      for await (const { PartNumber, ETag, ChecksumCRC32, Size, LastModified } of toldEach(listed))
         yield {
           number: known(PartNumber, 'PartNumber'),
           etag: plain(ETag),
           crc32: ChecksumCRC32,
+          sizeBytes: known(Size, 'Size'),
           modifiedAt: known(LastModified, 'LastModified'),
         };
     },

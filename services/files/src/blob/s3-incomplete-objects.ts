@@ -163,11 +163,11 @@ export function incompleteObjects(bucket: S3Bucket) {
   }
 
   async function remove(id: string): Promise<void> {
-    for (const found of await momentsOf(id)) {
-      const { moment } = await readMoment(found);
-      const { uploadId } = moment;
+    for (const { key } of await momentsOf(id)) {
+      // Another process may have removed it since.
+      const uploadId = (await bucket.find(key))?.marks['upload'];
       if (uploadId !== undefined) await bucket.abortUpload({ key: objectKey(id), uploadId });
-      await bucket.remove(found.key);
+      await bucket.remove(key);
     }
   }
 
@@ -178,7 +178,8 @@ export function incompleteObjects(bucket: S3Bucket) {
       if (!isUuid(id)) continue;
       if (latest !== undefined && latest.id !== id) yield latest;
       const isOlder = latest?.id === id && latest.storedAt > modifiedAt;
-      if (!isOlder) latest = { id, storedAt: modifiedAt };
+      const sizeBytes = Number(KEY.exec(key)?.groups?.['total']);
+      if (!isOlder) latest = { id, sizeBytes, storedAt: modifiedAt };
     }
     if (latest !== undefined) yield latest;
   }

@@ -1,5 +1,14 @@
 import { ServiceError } from '@kr/service-error';
 
+/** There are no bytes where an object is said to be. */
+export class MissingObject extends Error {
+  override readonly name = 'MissingObject';
+
+  constructor(id: string, options?: ErrorOptions) {
+    super(`there is no object ${id}`, options);
+  }
+}
+
 export function storeFull(cause: unknown): ServiceError {
   return new ServiceError('insufficient_storage', 'There is not enough space to store the file.', { cause });
 }

@@ -1,60 +1,66 @@
 import type { ListedBlob } from '../blob/blob-store.ts';
 import type { Database } from '../store/prisma.ts';
-import { knownUploads } from '../tus/upload-store.ts';
+import { endReservations, type NamedIn, unnamed } from './named-bytes.ts';
 import type { SweepDeps } from './sweep-objects.ts';
+import type { SweepOptions, Swept } from './swept.ts';
 
 const BATCH = 500;
 
-/** Removes stored bytes older than the grace period that no row names: what crashed uploads leave. Says how many. */
-export async function sweepOrphans({ database, blobs, now, logger, graceMs }: SweepDeps): Promise<number> {
+/**
+ * Removes stored bytes older than the grace period that no row names: what crashed uploads leave. Bytes get their name
+ * before they come: of an upload at once in the room that is promised to it, which ends in the transaction that makes
+ * them an object; of a resumable one in its row. So what is looked at and is nobody's never becomes anybody's.
+ */
+export async function sweepOrphans(deps: SweepDeps, { isTrial = false }: SweepOptions = {}): Promise<Swept> {
+  const { database, blobs, now, logger, graceMs } = deps;
   const before = new Date(now().getTime() - graceMs);
-  // An upload names its bytes while they come, and the object that they become until it is the entry's.
-  const objects = await sweepUnknown(blobs.list(), before, {
-    known: async (ids) =>
-      new Set([...(await knownObjects(database, ids)), ...(await knownUploads(database, ids))]),
-    remove: blobs.remove,
-  });
-  const incomplete = await sweepUnknown(blobs.listIncomplete(), before, {
-    known: (ids) => knownUploads(database, ids),
-    remove: blobs.removeIncomplete,
-  });
-  const count = (await blobs.removeUnfinished(before)) + objects + incomplete;
-  if (count > 0) logger.info({ count }, 'orphaned bytes removed');
-  return count;
-}
+  const swept: Swept = { count: 0, bytes: 0 };
 
-interface Named {
-  /** Which of the ids some row names. */
-  known(ids: readonly string[]): Promise<Set<string>>;
-  remove(id: string): Promise<void>;
-}
-
-async function sweepUnknown(
-  listed: AsyncIterable<ListedBlob>,
-  before: Date,
-  { known, remove }: Named,
-): Promise<number> {
-  let count = 0;
-  let batch: string[] = [];
-  const sweepBatch = async () => {
-    const named = batch.length === 0 ? new Set<string>() : await known(batch);
-    const orphans = batch.filter((id) => !named.has(id));
-    for (const id of orphans) await remove(id);
-    count += orphans.length;
-    batch = [];
+  const sweep = async <Listed extends ListedBlob>(
+    listed: AsyncIterable<Listed>,
+    namedIn: NamedIn,
+    remove: (found: Listed) => Promise<void>,
+  ): Promise<void> => {
+    for await (const batch of batches(olderThan(before, listed))) {
+      for (const found of await orphansOf(database, batch, { namedIn, before, isTrial })) {
+        if (!isTrial) await remove(found);
+        swept.count += 1;
+        swept.bytes += found.sizeBytes;
+      }
+    }
   };
-  for await (const { id, storedAt } of listed) {
-    if (storedAt < before) batch.push(id);
-    if (batch.length === BATCH) await sweepBatch();
-  }
-  await sweepBatch();
-  return count;
+  await sweep(blobs.list(), 'objects and uploads', ({ id }) => blobs.remove(id));
+  await sweep(blobs.listIncomplete(), 'uploads', ({ id }) => blobs.removeIncomplete(id));
+  await sweep(blobs.listUnfinished(before), 'unfinished uploads', (found) => found.remove());
+  if (!isTrial && swept.count > 0) logger.info({ ...swept }, 'orphaned bytes removed');
+  return swept;
 }
 
-async function knownObjects(database: Database, ids: readonly string[]): Promise<Set<string>> {
-  const known = await database.storedObject.findMany({
-    where: { id: { in: [...ids] } },
-    select: { id: true },
-  });
-  return new Set(known.map(({ id }) => id));
+async function orphansOf<Listed extends ListedBlob>(
+  database: Database,
+  batch: readonly Listed[],
+  { namedIn, before, isTrial }: { namedIn: NamedIn; before: Date; isTrial: boolean },
+): Promise<Listed[]> {
+  const ids = batch.map(({ id }) => id);
+  if (!isTrial) await endReservations(database, ids, before);
+  const nobodys = await unnamed(database, ids, { namedIn, before });
+  return batch.filter(({ id }) => nobodys.has(id));
+}
+
+async function* olderThan<Listed extends ListedBlob>(
+  before: Date,
+  listed: AsyncIterable<Listed>,
+): AsyncGenerator<Listed> {
+  for await (const found of listed) if (found.storedAt < before) yield found;
+}
+
+async function* batches<Item>(items: AsyncIterable<Item>): AsyncGenerator<Item[]> {
+  let batch: Item[] = [];
+  for await (const item of items) {
+    batch.push(item);
+    if (batch.length < BATCH) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
 }

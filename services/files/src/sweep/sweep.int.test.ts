@@ -51,11 +51,11 @@ describe('the sweep', () => {
     await files.client.deleteEntries({ ticket, keys: ['shared.txt', 'gone.txt'] }, GATEWAY);
     await files.client.deleteEntries({ ticket: files.ticket('sweep-00002'), keys: ['gone.txt'] }, GATEWAY);
 
-    expect(await sweepObjects(deps)).toBe(0);
+    expect((await sweepObjects(deps)).count).toBe(0);
     later(23 * HOUR_MS);
-    expect(await sweepObjects(deps)).toBe(0);
+    expect((await sweepObjects(deps)).count).toBe(0);
     later(2 * HOUR_MS);
-    expect(await sweepObjects(deps)).toBe(1);
+    expect((await sweepObjects(deps)).count).toBe(1);
     expect((await files.storedFiles()).objects.sort()).toEqual([kept?.fileId, shared?.fileId].sort());
     expect(String((await files.get('sweep-00002', 'shared.txt')).body)).toBe('shared');
     expect(gone?.fileId).toMatch(/-/);
@@ -65,9 +65,9 @@ describe('the sweep', () => {
     const before = await files.storedFiles();
     await deps.blobs.write(randomUUID(), (async function* () {})(), { maxBytes: 1 });
     at = new Date();
-    expect(await sweepOrphans(deps)).toBe(0);
+    expect((await sweepOrphans(deps)).count).toBe(0);
     later(25 * HOUR_MS);
-    expect(await sweepOrphans(deps)).toBe(1);
+    expect((await sweepOrphans(deps)).count).toBe(1);
     expect(await files.storedFiles()).toEqual(before);
   });
 });

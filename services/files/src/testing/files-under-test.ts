@@ -78,6 +78,7 @@ export const GATEWAY = servicePrincipal('gateway');
 export async function startFilesUnderTest(
   limits: Partial<FilesConfig['limits']> = {},
   natsUrl = 'nats://127.0.0.1:9',
+  changed: Partial<FilesConfig> = {},
 ): Promise<FilesUnderTest> {
   const database = await freshDatabase();
   const storageDir = await mkdtemp(join(tmpdir(), 'files-'));
@@ -108,6 +109,8 @@ export async function startFilesUnderTest(
     },
     sweepGraceMs: 86_400_000,
     uploadExpiryMs: 604_800_000,
+    audit: { everyMs: 0, bytesPerSecond: 1_000_000_000 },
+    ...changed,
   };
   // Tests provoke errors; set this to `error` to see why an answer is `internal`.
   const logger = createLogger('files', process.stderr);

@@ -130,19 +130,25 @@ export async function releaseLease(db: Database, { id, leaseHolder }: Held): Pro
 
 const BATCH = 500;
 
-/** Deletes the rows of uploads whose time is over and to which nobody writes; gives the ids of a batch of them. */
-export async function deleteExpired(db: Database, at: Date): Promise<{ id: string; isFinished: boolean }[]> {
-  return db.$queryRaw<{ id: string; isFinished: boolean }[]>`
+export interface ExpiredUpload {
+  id: string;
+  received: bigint;
+  isFinished: boolean;
+}
+
+/** Deletes the rows of uploads whose time is over and to which nobody writes; gives a batch of them. */
+export async function deleteExpired(db: Database, at: Date): Promise<ExpiredUpload[]> {
+  return db.$queryRaw<ExpiredUpload[]>`
     delete from upload where id in (
       select id from upload where expires_at <= ${at} and (lease_until is null or lease_until < now())
       limit ${BATCH} for update skip locked)
-    returning id, finished_at is not null as "isFinished"`;
+    returning id, received, finished_at is not null as "isFinished"`;
 }
 
-/** Which of the ids are uploads. */
-export async function knownUploads(db: Database, ids: readonly string[]): Promise<Set<string>> {
-  const rows = await db.$queryRaw<
-    { id: string }[]
-  >`select id from upload where id = any(${[...ids]}::uuid[])`;
-  return new Set(rows.map(({ id }) => id));
+/** How many unfinished uploads `deleteExpired` would delete, and what has come of them. */
+export async function countExpired(db: Database, at: Date): Promise<{ count: number; bytes: number }> {
+  const [row] = await db.$queryRaw<{ count: number; bytes: bigint }[]>`
+    select count(*)::int as count, coalesce(sum(received), 0)::bigint as bytes from upload
+    where expires_at <= ${at} and (lease_until is null or lease_until < now()) and finished_at is null`;
+  return { count: row?.count ?? 0, bytes: Number(row?.bytes ?? 0) };
 }

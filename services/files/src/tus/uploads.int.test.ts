@@ -314,7 +314,7 @@ describe('the time of an upload', () => {
     await expire(path);
     expect(codeOf(await patch(path, 6, 'world'))).toEqual([410, 'upload_expired']);
     expect((await tus('HEAD', path)).status).toBe(410);
-    expect(await sweepUploads(sweep())).toBe(1);
+    expect((await sweepUploads(sweep())).count).toBe(1);
     expect([await isKnown(path), existsSync(incompleteOf(path)), (await tus('HEAD', path)).status]).toEqual([
       false,
       false,
@@ -328,7 +328,7 @@ describe('the time of an upload', () => {
     await patch(path, 0, 'hello world');
     await expire(path);
     expect(await offsetOf(path)).toEqual([200, '11']);
-    expect(await sweepUploads(sweep())).toBe(0);
+    expect((await sweepUploads(sweep())).count).toBe(0);
     expect([await isKnown(path), existsSync(objectOf(path))]).toEqual([false, true]);
     expect((await commit('tus-finish', 'a.bin')).entry?.checksum).toBe(md5('hello world'));
   });
@@ -343,7 +343,7 @@ describe('the time of an upload', () => {
     request.write('hello ');
     await until(() => existsSync(incompleteOf(path)));
     await expire(path);
-    expect(await sweepUploads(sweep())).toBe(0);
+    expect((await sweepUploads(sweep())).count).toBe(0);
     request.end('world');
     expect((await answer).status).toBe(204);
   });
