@@ -1,4 +1,5 @@
 import type { AccessLinksServiceDefinition } from './gen/knowledge/accesslinks/v1/AccessLinksService.ts';
+import type { FilesOperationsServiceDefinition } from './gen/knowledge/files/v1/FilesOperationsService.ts';
 import type { FilesServiceDefinition } from './gen/knowledge/files/v1/FilesService.ts';
 import type { IdentityServiceDefinition } from './gen/knowledge/identity/v1/IdentityService.ts';
 import type { LifecycleServiceDefinition } from './gen/knowledge/lifecycle/v1/LifecycleService.ts';
@@ -12,6 +13,7 @@ import { loaded } from './loaded.ts';
 export interface Definitions {
   accessLinks: AccessLinksServiceDefinition;
   files: FilesServiceDefinition;
+  filesOperations: FilesOperationsServiceDefinition;
   identity: IdentityServiceDefinition;
   lifecycle: LifecycleServiceDefinition;
   packages: PackagesServiceDefinition;
@@ -25,6 +27,7 @@ export interface Definitions {
 export const definitions: Definitions = {
   accessLinks: service('knowledge.accesslinks.v1.AccessLinksService'),
   files: service('knowledge.files.v1.FilesService'),
+  filesOperations: service('knowledge.files.v1.FilesOperationsService'),
   identity: service('knowledge.identity.v1.IdentityService'),
   lifecycle: service('knowledge.lifecycle.v1.LifecycleService'),
   packages: service('knowledge.packages.v1.PackagesService'),

@@ -36,7 +36,19 @@ export function entityQuotaExceeded(limitBytes: number, leftBytes: number): Serv
 
 /** As `entityQuotaExceeded`. */
 export function userQuotaExceeded(limitBytes: number, leftBytes: number): ServiceError {
-  const message = `The files of one user may have at most ${limitBytes} bytes (MAX_BYTES_PER_USER), of which ${leftBytes} are left.`;
+  return quotaOfUserExceeded(
+    `The files of one user may have at most ${limitBytes} bytes (MAX_BYTES_PER_USER), of which ${leftBytes} are left.`,
+  );
+}
+
+/** As `entityQuotaExceeded`, of a user with a limit of their own. */
+export function ownQuotaExceeded(limitBytes: number, leftBytes: number): ServiceError {
+  return quotaOfUserExceeded(
+    `The files of this user may have at most ${limitBytes} bytes (kr admin quota), of which ${leftBytes} are left.`,
+  );
+}
+
+function quotaOfUserExceeded(message: string): ServiceError {
   return new ServiceError('too_large', 'User quota exceeded.', {
     code: 'user_quota_exceeded',
     issues: [{ field: 'size', messages: [message] }],

@@ -1,6 +1,8 @@
 import type { Logger } from '@kr/telemetry';
 
 export interface Repeated {
+  /** Runs it now, unless it is running. */
+  nudge(): void;
   /** Starts no further run and waits for the one under way. May be called twice. */
   stop(): Promise<void>;
 }
@@ -26,6 +28,7 @@ export function repeatedly(
   run();
   const timer = setInterval(run, everyMs);
   return {
+    nudge: run,
     stop: async () => {
       clearInterval(timer);
       await running;

@@ -6,6 +6,10 @@ import { startHealth } from '@kr/health';
 import { type Handlers, serve } from '@kr/rpc';
 import { migrate } from '@kr/schema-migration';
 import type { Logger } from '@kr/telemetry';
+import { auditor } from './audit/auditor.ts';
+import { observeStorage } from './audit/observe-storage.ts';
+import { readAudit } from './audit/read-audit.ts';
+import { startAudit } from './audit/start-audit.ts';
 import { decideBuckets } from './buckets/decide-buckets.ts';
 import { describeBuckets } from './buckets/describe-buckets.ts';
 import { observeSeals } from './buckets/observe-seals.ts';
@@ -22,7 +26,10 @@ import { listEntries } from './entries/list-entries.ts';
 import { readEntry } from './entries/read-entry.ts';
 import { startUploads } from './entries/start-uploads.ts';
 import { updateEntryMetadata } from './entries/update-entry-metadata.ts';
-import { type Repeated, repeatedly } from './repeatedly.ts';
+import { readQuota } from './quota/read-quota.ts';
+import { setQuota } from './quota/set-quota.ts';
+import { repeatedly } from './repeatedly.ts';
+import { collectBytes } from './sweep/collect-bytes.ts';
 import { sweepHistory } from './sweep/sweep-history.ts';
 import { sweepObjects } from './sweep/sweep-objects.ts';
 import { sweepOrphans } from './sweep/sweep-orphans.ts';
@@ -41,6 +48,8 @@ const MIGRATIONS = {
   directory: fileURLToPath(new URL('../migrations', import.meta.url)),
 };
 const SETTLE_EVERY_MS = 5_000;
+/** How often a process looks whether an audit is to be done. */
+const AUDIT_EVERY_MS = 10_000;
 const SWEEP_EVERY_MS = 3_600_000;
 const SWEEP_ORPHANS_EVERY_MS = 86_400_000;
 const TRANSFER_GRACE_MS = 2_500;
@@ -62,6 +71,20 @@ function rpcs(context: FilesContext): Handlers<Definitions['files']> {
   };
 }
 
+function operations(
+  context: FilesContext,
+  { nudgeAuditor }: Chores,
+  { sweepGraceMs }: FilesConfig,
+): Handlers<Definitions['filesOperations']> {
+  return {
+    StartAudit: startAudit({ ...context, nudgeAuditor }),
+    ReadAudit: readAudit(context),
+    CollectBytes: collectBytes({ ...context, graceMs: sweepGraceMs }),
+    ReadQuota: readQuota(context),
+    SetQuota: setQuota(context),
+  };
+}
+
 /** @throws Error when the migration fails, the storage folder cannot be used, or a port cannot be bound */
 export async function startFilesService(config: FilesConfig, logger: Logger): Promise<FilesService> {
   await migrate({ databaseUrl: config.databaseUrl, sets: [EVENT_BUS_MIGRATIONS, MIGRATIONS], logger });
@@ -69,8 +92,12 @@ export async function startFilesService(config: FilesConfig, logger: Logger): Pr
   const { database, blobs, bus } = context;
   const host = config.grpcHost;
   const content = await startContentServer(context, { host, port: config.contentPort });
+  const chores = startChores(context, config);
   const grpc = await serve({
-    services: [{ definition: definitions.files, handlers: rpcs(context) }],
+    services: [
+      { definition: definitions.files, handlers: rpcs(context) },
+      { definition: definitions.filesOperations, handlers: operations(context, chores, config) },
+    ],
     host,
     port: config.grpcPort,
     audience: 'files',
@@ -93,14 +120,14 @@ export async function startFilesService(config: FilesConfig, logger: Logger): Pr
     database,
     logger,
   });
-  const chores = startChores(context, config.sweepGraceMs);
   const seals = observeSeals(context);
+  const storage = observeStorage({ ...context, orphans: chores.orphans });
 
   let stopping: Promise<void> | undefined;
   const stop = async () => {
     seals.stop();
-    await Promise.all([grpc.stop(), content.stop(TRANSFER_GRACE_MS), consumer.stop()]);
-    await Promise.all(chores.map((chore) => chore.stop()));
+    storage.stop();
+    await Promise.all([grpc.stop(), content.stop(TRANSFER_GRACE_MS), consumer.stop(), chores.stop()]);
     await health.stop();
     await context.close();
   };
@@ -115,11 +142,22 @@ export async function startFilesService(config: FilesConfig, logger: Logger): Pr
   };
 }
 
-function startChores(context: FilesContext, graceMs: number): Repeated[] {
+interface Chores {
+  nudgeAuditor(): void;
+  /** How many stored things without a row were found by the last look. */
+  orphans(): number;
+  stop(): Promise<void>;
+}
+
+function startChores(context: FilesContext, { sweepGraceMs: graceMs, audit }: FilesConfig): Chores {
   const { logger } = context;
   const sweep = { ...context, graceMs };
   const settle = around('files.settle', context.settle);
-  return [
+  const auditing = auditor({ ...context, audit });
+  let orphans = 0;
+  const audits = repeatedly('audit', AUDIT_EVERY_MS, auditing.work, logger);
+  const chores = [
+    audits,
     repeatedly(
       'settle old seals',
       SETTLE_EVERY_MS,
@@ -128,7 +166,22 @@ function startChores(context: FilesContext, graceMs: number): Repeated[] {
     ),
     repeatedly('sweep objects', SWEEP_EVERY_MS, () => sweepObjects(sweep), logger),
     repeatedly('sweep uploads', SWEEP_EVERY_MS, () => sweepUploads(sweep), logger),
-    repeatedly('sweep orphans', SWEEP_ORPHANS_EVERY_MS, () => sweepOrphans(sweep), logger),
+    repeatedly(
+      'sweep orphans',
+      SWEEP_ORPHANS_EVERY_MS,
+      async () => {
+        orphans = (await sweepOrphans(sweep)).count;
+      },
+      logger,
+    ),
     repeatedly('sweep history', SWEEP_EVERY_MS, () => sweepHistory(context), logger),
   ];
+  return {
+    nudgeAuditor: audits.nudge,
+    orphans: () => orphans,
+    stop: async () => {
+      auditing.stop();
+      await Promise.all(chores.map((chore) => chore.stop()));
+    },
+  };
 }

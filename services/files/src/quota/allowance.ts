@@ -1,4 +1,4 @@
-import { entityQuotaExceeded, userQuotaExceeded } from '../file-errors.ts';
+import { entityQuotaExceeded, ownQuotaExceeded, userQuotaExceeded } from '../file-errors.ts';
 import type { Usage } from './quota-store.ts';
 
 export interface QuotaLimits {
@@ -13,12 +13,16 @@ export interface QuotaLimits {
  */
 export function allowance(
   { maxBytesPerEntity, maxBytesPerUser }: QuotaLimits,
-  { entityBytes, userBytes }: Usage,
+  { entityBytes, userBytes, userLimitBytes }: Usage,
   { needed, wanted }: { needed: number; wanted: number },
 ): number {
   const leftOfEntity = Math.max(0, maxBytesPerEntity - entityBytes);
-  const leftOfUser = Math.max(0, maxBytesPerUser - userBytes);
+  const userLimit = userLimitBytes ?? maxBytesPerUser;
+  const leftOfUser = Math.max(0, userLimit - userBytes);
   if (needed > leftOfEntity) throw entityQuotaExceeded(maxBytesPerEntity, leftOfEntity);
-  if (needed > leftOfUser) throw userQuotaExceeded(maxBytesPerUser, leftOfUser);
+  if (needed > leftOfUser) {
+    const exceeded = userLimitBytes === null ? userQuotaExceeded : ownQuotaExceeded;
+    throw exceeded(userLimit, leftOfUser);
+  }
   return Math.min(wanted, leftOfEntity, leftOfUser);
 }

@@ -7,6 +7,8 @@ export interface Usage {
   entityBytes: number;
   /** By all entities of its owner, each object once; 0 where no owner is known. */
   userBytes: number;
+  /** The owner's own; null where the usual one holds. */
+  userLimitBytes: number | null;
 }
 
 /** Names the quota that the files of an entity count against: that of its owner, or where none is known its own. */
@@ -34,7 +36,7 @@ export async function findUsage(
   { entityId, key }: ContentPath,
   { id, at }: { id: string; at: Date },
 ): Promise<Usage> {
-  const [row] = await tx.$queryRaw<{ entity_bytes: bigint; user_bytes: bigint }[]>`
+  const [row] = await tx.$queryRaw<{ entity_bytes: bigint; user_bytes: bigint; user_limit: bigint | null }[]>`
     with mine as materialized (
       select entity_id from bucket where entity_id = ${entityId}
       union
@@ -56,9 +58,16 @@ export async function findUsage(
       select size as bytes, is_here from stored union all select bytes, is_here from promised
     )
     select coalesce(sum(bytes) filter (where is_here), 0)::bigint as entity_bytes,
-      coalesce(sum(bytes), 0)::bigint as user_bytes
+      coalesce(sum(bytes), 0)::bigint as user_bytes,
+      (select q.max_bytes from bucket b join quota q on q.owner_id = b.owner_id where b.entity_id = ${entityId})
+        as user_limit
     from bytes`;
-  return { entityBytes: Number(row?.entity_bytes ?? 0), userBytes: Number(row?.user_bytes ?? 0) };
+  const limit = row?.user_limit ?? null;
+  return {
+    entityBytes: Number(row?.entity_bytes ?? 0),
+    userBytes: Number(row?.user_bytes ?? 0),
+    userLimitBytes: limit === null ? null : Number(limit),
+  };
 }
 
 export interface ReservationRow {

@@ -1,0 +1,79 @@
+import type { Database } from '../store/prisma.ts';
+import type { Damage } from './audit-store.ts';
+
+/** An audit as it is at one moment. */
+export interface AuditReport {
+  id: bigint;
+  startedAt: Date;
+  finishedAt: Date | null;
+  isHurried: boolean;
+  isRunning: boolean;
+  objects: bigint;
+  bytes: bigint;
+  damaged: bigint;
+  objectsLeft: bigint;
+  bytesLeft: bigint;
+}
+
+/** What is known of all objects together. */
+export interface ObjectsReport {
+  objects: bigint;
+  bytes: bigint;
+  neverVerified: bigint;
+  oldestVerifiedAt: Date | null;
+}
+
+export interface DamagedObject {
+  id: string;
+  damage: Damage;
+  size: bigint;
+  damagedAt: Date;
+  verifiedAt: Date | null;
+  files: { entityId: string; key: string }[];
+}
+
+/** The latest audit, or the latest that came to its end. */
+export async function findAudit(
+  db: Database,
+  { isFinished }: { isFinished: boolean },
+): Promise<AuditReport | undefined> {
+  const [row] = await db.$queryRaw<AuditReport[]>`
+    select a.id, a.started_at as "startedAt", a.finished_at as "finishedAt", a.is_hurried as "isHurried",
+      coalesce(a.lease_until > now(), false) as "isRunning", a.objects, a.bytes, a.damaged,
+      rest.objects as "objectsLeft", rest.bytes as "bytesLeft"
+    from (select * from audit where finished_at is not null or not ${isFinished}::boolean order by id desc limit 1) a
+    cross join lateral (
+      select count(*) as objects, coalesce(sum(size), 0)::bigint as bytes from object
+      where a.finished_at is null and id > a.position and created_at <= a.started_at) rest`;
+  return row;
+}
+
+export async function reportObjects(db: Database): Promise<ObjectsReport> {
+  const [row] = await db.$queryRaw<ObjectsReport[]>`
+    select count(*) as objects, coalesce(sum(size), 0)::bigint as bytes,
+      count(*) filter (where verified_at is null) as "neverVerified", min(verified_at) as "oldestVerifiedAt"
+    from object`;
+  return row ?? { objects: 0n, bytes: 0n, neverVerified: 0n, oldestVerifiedAt: null };
+}
+
+export async function countDamaged(db: Database): Promise<Record<Damage, number>> {
+  const rows = await db.$queryRaw<{ damage: Damage; count: number }[]>`
+    select damage, count(*)::int as count from object where damage is not null group by damage`;
+  const counts = { different: 0, missing: 0, unreadable: 0 };
+  for (const { damage, count } of rows) counts[damage] = count;
+  return counts;
+}
+
+/** With some of the files that have each of them. */
+export async function listDamaged(
+  db: Database,
+  { limit, filesLimit }: { limit: number; filesLimit: number },
+): Promise<DamagedObject[]> {
+  return db.$queryRaw<DamagedObject[]>`
+    select o.id, o.damage, o.size, o.damaged_at as "damagedAt", o.verified_at as "verifiedAt",
+      coalesce((
+        select json_agg(json_build_object('entityId', entity_id, 'key', key)) from (
+          select entity_id, key from entry where object_id = o.id order by entity_id, key limit ${filesLimit}) e
+      ), '[]') as files
+    from object o where o.damage is not null order by o.id limit ${limit}`;
+}

@@ -1,0 +1,305 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { appendFile, mkdir, open, rename, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { definitions, type ReadAuditResponse__Output } from '@kr/contracts';
+import { type Client, createClient } from '@kr/rpc';
+import { createLogger } from '@kr/telemetry';
+import { openS3, S3_IS_MISSING, type TestBucket, type TestS3, until } from '@kr/testbed';
+import { openBlobStore, type StoreSettings } from '../blob/open-blob-store.ts';
+import { type Database, openDatabase } from '../store/prisma.ts';
+import {
+  type FilesUnderTest,
+  GATEWAY,
+  KEYS,
+  STORE_DEPS,
+  startFilesUnderTest,
+} from '../testing/files-under-test.ts';
+import { type Auditor, auditor } from './auditor.ts';
+
+type Operations = Client<typeof definitions.filesOperations>;
+
+let files: FilesUnderTest;
+let operations: Operations;
+let database: Database;
+beforeAll(async () => {
+  files = await startFilesUnderTest();
+  operations = operationsOf(files);
+  database = openDatabase(files.config.databaseUrl);
+});
+afterAll(async () => {
+  await database.$disconnect();
+  operations.close();
+  await files.stop();
+});
+beforeEach(async () => {
+  await files.sql.query('delete from audit');
+});
+
+function operationsOf({ service }: FilesUnderTest): Operations {
+  return createClient(definitions.filesOperations, {
+    address: `127.0.0.1:${service.grpcPort}`,
+    audience: 'files',
+    key: KEYS.internal,
+  });
+}
+
+const pathOf = (id: string) => join(files.storageDir, 'objects', id.slice(0, 2), id.slice(2, 4), id);
+
+/** Has everything read at once, and says what is known then. */
+async function audited(asked = operations): Promise<ReadAuditResponse__Output> {
+  const { id } = await asked.startAudit({ isHurried: true }, GATEWAY);
+  return until(async () => {
+    const report = await asked.readAudit({}, GATEWAY);
+    return report.finished?.id === id ? report : undefined;
+  });
+}
+
+const damages = ({ damagedObjects }: ReadAuditResponse__Output) =>
+  Object.fromEntries(damagedObjects.map(({ id, damage }) => [id, damage]));
+
+async function fileIdOf(entityId: string, key: string, bytes: string | Buffer): Promise<string> {
+  const entry = await files.upload(entityId, key, bytes);
+  if (entry === null) throw new Error(`${key} was not uploaded`);
+  return entry.fileId;
+}
+
+/** Objects that are there as if they had been uploaded long ago. */
+async function stored(count: number): Promise<string[]> {
+  const ids = Array.from({ length: count }, () => randomUUID());
+  for (const id of ids) {
+    const bytes = randomBytes(2_000);
+    const md5 = createHash('md5').update(bytes).digest('hex');
+    await mkdir(dirname(pathOf(id)), { recursive: true });
+    await writeFile(pathOf(id), bytes);
+    await files.sql.query(
+      `insert into object (id, size, md5, created_at) values ($1, $2, $3, now() - interval '1 hour')`,
+      [id, bytes.length, md5],
+    );
+  }
+  return ids;
+}
+
+async function forget(ids: readonly string[]): Promise<void> {
+  await files.sql.query('delete from object where id = any($1::uuid[])', [ids]);
+}
+
+async function flipByte(id: string, at: number): Promise<void> {
+  const file = await open(pathOf(id), 'r+');
+  const byte = Buffer.alloc(1);
+  await file.read(byte, 0, 1, at);
+  await file.write(Buffer.from([(byte[0] ?? 0) ^ 1]), 0, 1, at);
+  await file.close();
+}
+
+/** An auditor beside the service's own, as another process has one. */
+async function another(bytesPerSecond: number): Promise<Auditor> {
+  return auditor({
+    database,
+    blobs: await openBlobStore(files.config.store, STORE_DEPS),
+    now: () => new Date(),
+    newId: randomUUID,
+    logger: createLogger('files', { write: () => {} }),
+    audit: { everyMs: 0, bytesPerSecond },
+  });
+}
+const FAST = 1_000_000_000;
+const SLOW = 65_536;
+
+describe('an audit', () => {
+  test('finds what is different, longer or gone, names its files, and finds nothing wrong with the rest', async () => {
+    const large = randomBytes(3_000_000);
+    const sound = await fileIdOf('audit-00001', 'sound.bin', large);
+    const empty = await fileIdOf('audit-00001', 'empty.bin', '');
+    const flipped = await fileIdOf('audit-00001', 'flipped.bin', large);
+    const longer = await fileIdOf('audit-00001', 'longer.bin', 'abc');
+    const gone = await fileIdOf('audit-00001', 'gone.bin', 'gone');
+    const first = await audited();
+    expect([first.damaged, first.neverVerified, first.finished?.objects]).toEqual(['0', '0', '5']);
+    expect(first.finished?.bytes).toBe(String(2 * large.length + 7));
+
+    await flipByte(flipped, 1_234_567);
+    await appendFile(pathOf(longer), 'd');
+    await rename(pathOf(gone), `${pathOf(gone)}.aside`);
+    const second = await audited();
+    expect(damages(second)).toEqual({ [flipped]: 'different', [longer]: 'different', [gone]: 'missing' });
+    expect([second.damaged, second.finished?.objects, second.finished?.damaged]).toEqual(['3', '5', '3']);
+    expect(second.damagedObjects.find(({ id }) => id === flipped)).toMatchObject({
+      size: '3000000',
+      files: [{ entityId: 'audit-00001', key: 'flipped.bin' }],
+      verifiedAt: expect.stringMatching(/^20/),
+    });
+    const { rows } = await files.sql.query('select id from object where verified_at > damaged_at');
+    expect(rows).toEqual([]);
+
+    await flipByte(flipped, 1_234_567);
+    await writeFile(pathOf(longer), 'abc');
+    await rename(`${pathOf(gone)}.aside`, pathOf(gone));
+    expect([(await audited()).damagedObjects, sound === empty]).toEqual([[], false]);
+  });
+
+  test('finds each of a thousand objects in which one byte is another', async () => {
+    const sound = await stored(100);
+    const wrong = await stored(1_000);
+    for (const [index, id] of wrong.entries()) await flipByte(id, index);
+    const report = await audited();
+    expect([report.damaged, Object.keys(damages(report)).sort()]).toEqual(['1000', [...wrong].sort()]);
+    await forget([...sound, ...wrong]);
+  });
+
+  test('blames no object when the whole store is away', async () => {
+    const [id = ''] = await stored(1);
+    const aside = `${files.storageDir}.aside`;
+    const fast = await another(FAST);
+    await rename(files.storageDir, aside);
+    try {
+      await operations.startAudit({ isHurried: true }, GATEWAY);
+      await expect(fast.work()).rejects.toThrow('ENOENT');
+    } finally {
+      await rename(aside, files.storageDir);
+    }
+    const { latest, damaged } = await operations.readAudit({}, GATEWAY);
+    expect([latest?.finishedAt, damaged]).toEqual(['', '0']);
+    expect((await audited()).damaged).toBe('0');
+    await forget([id]);
+  });
+
+  test('goes on where it was when its process ends, and reads nothing twice', async () => {
+    const ids = await stored(40);
+    const { rows } = await files.sql.query('select count(*)::int as n from object');
+    // Taken before the service looks for work, as the process that reads at the moment has it.
+    await files.sql.query(`insert into audit (started_at, is_hurried, lease_holder, lease_until)
+      values (now(), false, gen_random_uuid(), now() - interval '1 second')`);
+    const slow = await another(SLOW);
+    const working = slow.work();
+    const some = await until(async () => {
+      const { latest } = await operations.readAudit({}, GATEWAY);
+      return Number(latest?.objects) >= 4 ? latest : undefined;
+    });
+    slow.stop();
+    await working;
+    const stopped = (await operations.readAudit({}, GATEWAY)).latest;
+    expect([stopped?.id, stopped?.finishedAt, Number(stopped?.objects) < rows[0].n]).toEqual([
+      some.id,
+      '',
+      true,
+    ]);
+    await (await another(FAST)).work();
+    const { finished } = await until(async () => {
+      const report = await operations.readAudit({}, GATEWAY);
+      return report.finished === null ? undefined : report;
+    });
+    expect([finished?.id, finished?.objects]).toEqual([some.id, String(rows[0].n)]);
+    await forget(ids);
+  });
+
+  test('is done by one process at a time, and by the next when that one is silent', async () => {
+    const ids = await stored(3);
+    await files.sql.query(`insert into audit (started_at, is_hurried, lease_holder, lease_until)
+      values (now(), false, gen_random_uuid(), now() + interval '1 hour')`);
+    await (await another(FAST)).work();
+    const held = await operations.readAudit({}, GATEWAY);
+    expect([held.latest?.isRunning, held.latest?.objects]).toEqual([true, '0']);
+    await files.sql.query(`update audit set lease_until = now() - interval '1 second'`);
+    await Promise.all([(await another(FAST)).work(), (await another(FAST)).work()]);
+    const { latest } = await until(async () => {
+      const report = await operations.readAudit({}, GATEWAY);
+      return report.latest?.finishedAt === '' ? undefined : report;
+    });
+    const { rows } = await files.sql.query('select count(*)::text as n from object');
+    expect(latest?.objects).toBe(rows[0].n);
+    await forget(ids);
+  });
+
+  test('that somebody waits for takes the place of one that is under way', async () => {
+    const ids = await stored(40);
+    await files.sql.query('insert into audit (started_at, is_hurried) values (now(), false)');
+    const slow = await another(SLOW);
+    const working = slow.work();
+    await until(async () => (await operations.readAudit({}, GATEWAY)).latest?.isRunning === true);
+    const report = await audited();
+    await working;
+    expect([report.finished?.isHurried, report.latest?.id]).toEqual([true, report.finished?.id]);
+    await forget(ids);
+  });
+
+  test('begins by itself when the latest is long ago, and not before', async () => {
+    const deps = { database, blobs: await openBlobStore(files.config.store, STORE_DEPS) };
+    const logger = createLogger('files', { write: () => {} });
+    let at = new Date();
+    const due = () =>
+      auditor({
+        ...deps,
+        logger,
+        now: () => at,
+        newId: randomUUID,
+        audit: { everyMs: 86_400_000, bytesPerSecond: 1_000_000_000 },
+      }).work();
+    const count = async () => (await files.sql.query('select count(*)::int as n from audit')).rows[0].n;
+    await due();
+    await due();
+    expect(await count()).toBe(1);
+    at = new Date(at.getTime() + 86_400_001);
+    await due();
+    expect(await count()).toBe(2);
+  });
+
+  test('is nothing for those who do not operate the system', async () => {
+    const person = { ...GATEWAY, service: null, userId: '1', isAdmin: false };
+    const refused = { kind: 'forbidden' };
+    await expect(operations.startAudit({ isHurried: true }, person)).rejects.toMatchObject(refused);
+    await expect(operations.readAudit({}, person)).rejects.toMatchObject(refused);
+    await expect(operations.collectBytes({ isApplied: true }, person)).rejects.toMatchObject(refused);
+  });
+});
+
+const s3 = await openS3();
+if (s3 === undefined) test.skip(`an audit of objects in S3 (${S3_IS_MISSING})`, () => {});
+else describe('an audit of objects in S3', () => describeInS3(s3));
+
+function describeInS3(server: TestS3): void {
+  let bucket: TestBucket | undefined;
+  let inS3: FilesUnderTest | undefined;
+  afterAll(async () => {
+    await inS3?.stop();
+    await bucket?.drop();
+    await server.stop();
+  });
+
+  test('finds what is different or gone', async () => {
+    bucket = await server.freshBucket();
+    const { endpoint, region, accessKeyId, secretAccessKey } = server.access;
+    const store: StoreSettings = {
+      kind: 's3',
+      endpoint,
+      region,
+      bucket: bucket.name,
+      credentials: { accessKeyId, secretAccessKey },
+      isPathStyle: true,
+      idleMs: 60_000,
+    };
+    inS3 = await startFilesUnderTest({}, undefined, { store });
+    const asked = operationsOf(inS3);
+    const bytes = randomBytes(9_000_000);
+    await inS3.upload('audit-in-s3', 'sound.bin', bytes);
+    const other = await inS3.upload('audit-in-s3', 'other.bin', bytes);
+    const gone = await inS3.upload('audit-in-s3', 'gone.bin', 'gone');
+    expect(damages(await audited(asked))).toEqual({});
+    const blobs = await openBlobStore(store, STORE_DEPS);
+    for (const id of [other?.fileId ?? '', gone?.fileId ?? '']) await blobs.remove(id);
+    const changed = Buffer.from(bytes);
+    changed[8_500_000] = (changed[8_500_000] ?? 0) ^ 1;
+    const source = (async function* () {
+      yield changed;
+    })();
+    await blobs.write(other?.fileId ?? '', source, { maxBytes: 10_000_000 });
+    const report = await audited(asked);
+    expect(damages(report)).toEqual({ [other?.fileId ?? '']: 'different', [gone?.fileId ?? '']: 'missing' });
+    expect(report.finished?.objects).toBe('3');
+    asked.close();
+  });
+}
+
+test('every column of the new tables is in a model', async () => {
+  await Promise.all([database.audit.findMany(), database.quota.findMany(), database.storedObject.findMany()]);
+});

@@ -1,0 +1,49 @@
+import { type Logger, observeGauges } from '@kr/telemetry';
+import type { Database } from '../store/prisma.ts';
+import { countDamaged, findAudit } from './audit-reports.ts';
+
+export interface ObserveStorageDeps {
+  database: Database;
+  now: () => Date;
+  logger: Logger;
+  /** How many stored things without a row this process found when it last looked. */
+  orphans: () => number;
+}
+
+const GAUGES = {
+  age: {
+    name: 'files_audit_age_seconds',
+    description: 'Since the beginning of the latest audit that came to its end; absent before the first.',
+    unit: 's',
+  },
+  different: { name: 'files_objects_different', description: 'Objects that are not what was stored.' },
+  missing: { name: 'files_objects_missing', description: 'Objects whose bytes are gone.' },
+  unreadable: { name: 'files_objects_unreadable', description: 'Objects whose bytes cannot be read.' },
+  orphans: {
+    name: 'files_orphans',
+    description: 'Stored bytes older than the grace period that no row named, when last looked for.',
+  },
+} as const;
+
+/** Shows at each collection of metrics what audits have found. */
+export function observeStorage({ database, now, logger, orphans }: ObserveStorageDeps): { stop(): void } {
+  return observeGauges({
+    meter: 'files',
+    gauges: GAUGES,
+    failed: (err) => logger.warn({ err }, 'audits could not be looked at'),
+    async read() {
+      const [finished, counts] = await Promise.all([
+        findAudit(database, { isFinished: true }),
+        countDamaged(database),
+      ]);
+      const ages = finished === undefined ? [] : [now().getTime() - finished.startedAt.getTime()];
+      return [
+        ...ages.map((ms) => ({ of: 'age' as const, value: Math.max(0, ms) / 1_000 })),
+        { of: 'different', value: counts.different },
+        { of: 'missing', value: counts.missing },
+        { of: 'unreadable', value: counts.unreadable },
+        { of: 'orphans', value: orphans() },
+      ];
+    },
+  });
+}
