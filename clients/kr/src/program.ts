@@ -3,6 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { createApiClient } from './api/api-client.ts';
 import type { EntityKind } from './api/entity.ts';
+import { auditFiles } from './commands/audit-files.ts';
+import { collectFiles } from './commands/collect-files.ts';
 import type { CommandContext, ConnectTo } from './commands/context.ts';
 import { createUser } from './commands/create-user.ts';
 import { download } from './commands/download.ts';
@@ -11,10 +13,12 @@ import { importVocabulary } from './commands/import-vocabulary.ts';
 import { load } from './commands/load.ts';
 import { login } from './commands/login.ts';
 import { listPublications, OPEN_STATES, STATES, showPublication } from './commands/publications.ts';
+import { setQuota, showQuota } from './commands/quota.ts';
 import { search } from './commands/search.ts';
 import { type CreateTokenOptions, createToken, listTokens, revokeToken, SCOPES } from './commands/tokens.ts';
 import { type Settings, settingsFrom } from './settings/settings.ts';
 import { loginFile, readLocalLogin, readLogin } from './settings/stored-login.ts';
+import { parseBytes } from './terminal/format-bytes.ts';
 import type { Terminal } from './terminal/terminal.ts';
 import { parseTimeSpan } from './terminal/time-span.ts';
 
@@ -229,8 +233,62 @@ export function createProgram({ terminal, env, cwd, signal }: ProgramSurrounding
       showPublication(terminal, id, { ...options, dataDirs: dataDirs(options.dataDir) }),
     );
 
+  const files = admin.command('files').description('The stored bytes of a local system.');
+  files
+    .command('audit')
+    .description('Show what is known of stored bytes: when they were last read, and which are not right.')
+    .option('--start', 'begin to read all in the background, at the configured pace', false)
+    .option('--now', 'read all at full speed, wait for it, and fail if something is not right', false)
+    .option('--data-dir <folder>', 'data folder of the running system')
+    .option('--json', 'print the report as JSON', false)
+    .addHelpText('after', AUDIT_HELP)
+    .action((options: { start: boolean; now: boolean; dataDir?: string; json: boolean }) =>
+      auditFiles(terminal, { ...options, dataDirs: dataDirs(options.dataDir) }),
+    );
+  files
+    .command('collect')
+    .description("Count what is stored and nobody's any more.")
+    .option('--apply', 'remove it', false)
+    .option('--data-dir <folder>', 'data folder of the running system')
+    .option('--json', 'print the counts as JSON', false)
+    .addHelpText('after', COLLECT_HELP)
+    .action((options: { apply: boolean; dataDir?: string; json: boolean }) =>
+      collectFiles(terminal, { ...options, dataDirs: dataDirs(options.dataDir) }),
+    );
+
+  const quota = admin.command('quota').description('How many bytes users of a local system may store.');
+  quota
+    .command('show <user-id>')
+    .description('Show what the files of a user use, and may.')
+    .option('--data-dir <folder>', 'data folder of the running system')
+    .option('--json', 'print it as JSON', false)
+    .action((userId: string, options: { dataDir?: string; json: boolean }) =>
+      showQuota(terminal, userId, { ...options, dataDirs: dataDirs(options.dataDir) }),
+    );
+  quota
+    .command('set <user-id>')
+    .description('Give a user a limit of their own, or the usual one again. What is stored stays.')
+    .argument('<limit>', 'bytes, or a size such as 500GB or 1.5TB, or "default"', quotaLimit)
+    .option('--data-dir <folder>', 'data folder of the running system')
+    .option('--json', 'print the quota as JSON', false)
+    .action((userId: string, limit: { bytes: number | null }, options: { dataDir?: string; json: boolean }) =>
+      setQuota(terminal, userId, limit.bytes, { ...options, dataDirs: dataDirs(options.dataDir) }),
+    );
+
   return program;
 }
+
+const AUDIT_HELP = `
+Every object is read again in the background, every 30 days unless configured
+otherwise (AUDIT_EVERY_MS, AUDIT_BYTES_PER_SECOND), and compared with the digest that
+was computed when it came. docs/files.md says what to do about one that differs.
+Exit code of --now: 0 everything is right, 1 something is not.`;
+
+const COLLECT_HELP = `
+Expired uploads, objects that no file has any more, and bytes that no row names. The
+service removes them by itself, every hour or every day; this does so at once. What a
+draft or anything published has is never touched, nor what came within the grace
+period (SWEEP_GRACE_MS), nor what an upload under way may still need.`;
 
 const PUBLICATIONS_HELP = `
 There is no command to unlock anything, because nothing needs one: every publication
@@ -256,6 +314,14 @@ function timeSpan(text: string): number {
 
 function lifetime(text: string): number | 'never' {
   return text === 'never' ? text : timeSpan(text);
+}
+
+function quotaLimit(text: string): { bytes: number | null } {
+  if (text === 'default') return { bytes: null };
+  const bytes = parseBytes(text);
+  if (bytes === undefined)
+    throw new InvalidArgumentError('It is a number of bytes, a size such as 500GB or 1.5TB, or "default".');
+  return { bytes };
 }
 
 function wholeNumber(min: number, max: number): (text: string) => number {

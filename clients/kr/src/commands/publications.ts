@@ -1,6 +1,5 @@
 import type { PublicationSummary__Output, ReadPublicationResponse__Output } from '@kr/contracts';
-import { Failure } from '../failure.ts';
-import { findOperatorDoor, reasonOf } from '../settings/operator-door.ts';
+import { askAsOperator } from '../settings/ask-as-operator.ts';
 import { table } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { formatTimeSpan } from '../terminal/time-span.ts';
@@ -24,7 +23,7 @@ export interface ListOptions extends PublicationsOptions {
 /** `kr admin publications list`: the publications of a local system, the youngest first. */
 export async function listPublications(terminal: Terminal, options: ListOptions): Promise<void> {
   const { states, olderThanMs, limit, dataDirs } = options;
-  const { publications, hasMore } = await asOperator(dataDirs, (reports, caller) =>
+  const { publications, hasMore } = await askAsOperator('publicationReports', dataDirs, (reports, caller) =>
     reports.listPublications({ states: [...states], olderThanMs, limit }, caller),
   );
   if (options.json) {
@@ -42,40 +41,11 @@ export async function showPublication(
   id: string,
   { json, dataDirs }: PublicationsOptions,
 ): Promise<void> {
-  const publication = await asOperator(dataDirs, (reports, caller) =>
+  const publication = await askAsOperator('publicationReports', dataDirs, (reports, caller) =>
     reports.readPublication({ id }, caller),
   );
   if (json) return terminal.print(JSON.stringify(publicationJson(publication), null, 2));
   for (const line of lines(publication)) terminal.print(line);
-}
-
-// Only the commands of operators speak to the inside; the others start without what it needs.
-const inside = () => Promise.all([import('@kr/rpc'), import('@kr/contracts'), import('@kr/caller')]);
-type Inside = Awaited<ReturnType<typeof inside>>;
-type Reports = ReturnType<typeof reportsClient>;
-
-function reportsClient([{ createClient }, { definitions }]: Inside, door: { address: string; key: string }) {
-  return createClient(definitions.publicationReports, {
-    ...door,
-    audience: 'packages',
-    defaultTimeoutMs: 15_000,
-  });
-}
-
-async function asOperator<Answer>(
-  dataDirs: readonly string[],
-  ask: (reports: Reports, caller: ReturnType<Inside[2]['servicePrincipal']>) => Promise<Answer>,
-): Promise<Answer> {
-  const { address, key } = await findOperatorDoor(dataDirs, 'publications');
-  const modules = await inside();
-  const reports = reportsClient(modules, { address, key });
-  try {
-    return await ask(reports, modules[2].servicePrincipal('kr-client'));
-  } catch (error) {
-    throw new Failure(reasonOf(error));
-  } finally {
-    reports.close();
-  }
 }
 
 const HEADINGS = ['publication', 'of', 'entity', 'state', 'age', 'epoch', 'resources', 'participants', 'by'];

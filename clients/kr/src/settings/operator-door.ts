@@ -17,7 +17,7 @@ export interface OperatorDoor {
  */
 export async function findOperatorDoor(
   dataDirs: readonly string[],
-  name: 'identity' | 'publications',
+  name: 'identity' | 'publications' | 'files',
 ): Promise<OperatorDoor> {
   for (const folder of dataDirs) {
     const file = join(folder, 'runtime.json');

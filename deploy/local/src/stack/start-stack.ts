@@ -21,6 +21,8 @@ export interface RunningStack {
   identity: OperatorDoor;
   /** How operators reach the coordinator of publications. */
   publications: OperatorDoor;
+  /** How they reach the care for stored bytes and quotas. */
+  files: OperatorDoor;
   databaseUrls: Record<ServiceName, string>;
   natsUrl: string;
   createUser(name: string, options?: { admin?: boolean }): Promise<CreatedUser>;
@@ -104,6 +106,7 @@ async function startParts(
     baseUrl: `http://127.0.0.1:${ports.http}`,
     identity,
     publications: door('packages'),
+    files: door('files'),
     createUser: async (name: string, rights?: { admin?: boolean }) => {
       // NOTE: a gRPC client takes 40 MB, and most runs make no user.
       const { createUser } = await import('./create-user.ts');
@@ -179,6 +182,7 @@ function runtimeOf(stack: RunningStack, folder: DataFolder, ports: StackPorts): 
     base_url: stack.baseUrl,
     identity: stack.identity,
     publications: stack.publications,
+    files: stack.files,
     services: Object.fromEntries(services),
   };
 }

@@ -1,0 +1,39 @@
+import type { Principal } from '@kr/caller';
+import type { Definitions } from '@kr/contracts';
+import type { Client } from '@kr/rpc';
+import { Failure } from '../failure.ts';
+import { findOperatorDoor, reasonOf } from './operator-door.ts';
+
+/** What operators may ask, where in the system it is, and the most that it may take. */
+const DOORS = {
+  publicationReports: { door: 'publications', audience: 'packages', timeoutMs: 15_000 },
+  filesOperations: { door: 'files', audience: 'files', timeoutMs: 3_600_000 },
+} as const;
+
+/**
+ * Asks the inside of the local system that runs in the first of these folders.
+ *
+ * @throws Failure when there is none, or whatever it refuses
+ */
+export async function askAsOperator<Name extends keyof typeof DOORS, Answer>(
+  name: Name,
+  dataDirs: readonly string[],
+  ask: (client: Client<Definitions[Name]>, caller: Principal) => Promise<Answer>,
+): Promise<Answer> {
+  const { door, audience, timeoutMs } = DOORS[name];
+  const { address, key } = await findOperatorDoor(dataDirs, door);
+  // Only the commands of operators speak to the inside; the others start without what it needs.
+  const [{ createClient }, { definitions }, { servicePrincipal }] = await Promise.all([
+    import('@kr/rpc'),
+    import('@kr/contracts'),
+    import('@kr/caller'),
+  ]);
+  const client = createClient(definitions[name], { address, key, audience, defaultTimeoutMs: timeoutMs });
+  try {
+    return await ask(client, servicePrincipal('kr-client'));
+  } catch (error) {
+    throw new Failure(reasonOf(error));
+  } finally {
+    client.close();
+  }
+}
