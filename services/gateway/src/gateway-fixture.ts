@@ -89,6 +89,8 @@ export async function startGateway(env: Record<string, string> = {}): Promise<Ga
     address: `127.0.0.1:${gateway.grpcPort}`,
     audience: 'gateway',
     key: KEY,
+    // Long enough for a machine that does many other things.
+    defaultTimeoutMs: 60_000,
   });
   const baseUrl = `http://127.0.0.1:${gateway.httpPort}`;
   const stop = async (): Promise<void> => {
