@@ -36,6 +36,11 @@ export interface TokenLimits {
   tokenLifetimeDays: number;
 }
 
+export interface HandOverConfig {
+  /** The proxy's internal location of the folder of stored bytes, with a slash at both ends. */
+  location: string;
+}
+
 export interface GatewayConfig {
   httpHost: string;
   /** 0 takes a free port. */
@@ -59,6 +64,8 @@ export interface GatewayConfig {
   vocabularyDir: string;
   /** Where the files service takes and gives bytes. */
   filesContentUrl: URL;
+  /** How trusted proxies are given files to send by themselves; undefined: they are not. */
+  handOver: HandOverConfig | undefined;
   limits: HttpLimits & TokenLimits;
 }
 
@@ -93,6 +100,7 @@ export function readConfig(env: Environment): GatewayConfig {
     },
     vocabularyDir: read.string('VOCABULARY_DIR', ''),
     filesContentUrl: read.url('FILES_CONTENT_URL'),
+    handOver: readHandOver(read),
     limits: {
       bodyMaxBytes: read.integer('BODY_MAX_BYTES', { fallback: 1_048_576, min: 1_024, max: 104_857_600 }),
       bodyTimeoutMs: read.integer('BODY_TIMEOUT_MS', { fallback: 30_000, min: 100, max: 600_000 }),
@@ -109,7 +117,21 @@ export function readConfig(env: Environment): GatewayConfig {
   };
   read.done();
   checkProxies(config.trustedProxies);
+  checkHandOver(config);
   return config;
+}
+
+function readHandOver(read: EnvReader): HandOverConfig | undefined {
+  if (read.choice('FILES_HAND_OVER', ['off', 'x-accel-redirect'], 'off') === 'off') return undefined;
+  return { location: read.string('FILES_HAND_OVER_LOCATION', '/stored-files/') };
+}
+
+function checkHandOver({ handOver, trustedProxies }: GatewayConfig): void {
+  if (handOver === undefined) return;
+  if (trustedProxies.length === 0)
+    throw new ConfigError(['FILES_HAND_OVER is set, but TRUSTED_PROXIES names no proxy that files go to']);
+  if (!/^\/[\w/-]*\/$/.test(handOver.location))
+    throw new ConfigError(['FILES_HAND_OVER_LOCATION is no path between slashes, such as /stored-files/']);
 }
 
 function checkProxies(trustedProxies: readonly string[]): void {

@@ -20,6 +20,7 @@ import { commitUpload } from './files/commit-upload.ts';
 import type { ContentPlane } from './files/content-plane.ts';
 import { deleteFile } from './files/delete-file.ts';
 import { deleteFiles } from './files/delete-files.ts';
+import type { HandOver } from './files/hand-over.ts';
 import { importFiles } from './files/import-files.ts';
 import { listFiles } from './files/list-files.ts';
 import { putContent } from './files/put-content.ts';
@@ -59,6 +60,7 @@ import { readTerm } from './vocabularies/read-term.ts';
 export interface RoutesDeps {
   clients: Clients;
   contentPlane: ContentPlane;
+  handOver: HandOver;
   users: Pick<UserStore, 'findUser'>;
   ownTokens: TokensDeps;
   limits: GatewayConfig['limits'];
@@ -95,7 +97,7 @@ export function routes(deps: RoutesDeps): readonly Route[] {
 }
 
 /** What resources and packages have in common. */
-function entityRoutes(kind: Kind, { clients, contentPlane, limits }: RoutesDeps): Route[] {
+function entityRoutes(kind: Kind, { clients, contentPlane, handOver, limits }: RoutesDeps): Route[] {
   const all = `/api/${COLLECTION[kind]}`;
   const one = `${all}/:id`;
   const draft = `${one}/draft`;
@@ -131,7 +133,14 @@ function entityRoutes(kind: Kind, { clients, contentPlane, limits }: RoutesDeps)
     row('GET', `${draft}/files/:key`, 'token', '-', 'json', readFile(ofDraft)),
     row('PUT', `${draft}/files/:key`, 'token', 'json', 'json', updateFileMetadata(ofDraft)),
     row('DELETE', `${draft}/files/:key`, 'token', '-', 'json', deleteFile(ofDraft)),
-    row('GET', `${draft}/files/:key/content`, 'token', '-', 'any', readContent(ofDraft, contentPlane)),
+    row(
+      'GET',
+      `${draft}/files/:key/content`,
+      'token',
+      '-',
+      'any',
+      readContent(ofDraft, contentPlane, handOver),
+    ),
     row('PUT', `${draft}/files/:key/content`, 'token', 'bytes', 'json', putContent(ofDraft, contentPlane)),
     row('POST', `${draft}/files/:key/commit`, 'token', '-', 'json', commitUpload(ofDraft)),
     ...uploadRoutes(ofDraft, contentPlane, `${draft}/files/:key/tus`),
@@ -139,7 +148,14 @@ function entityRoutes(kind: Kind, { clients, contentPlane, limits }: RoutesDeps)
     row('GET', `${one}/files`, 'open', '-', 'json', listFiles(ofPublished)),
     row('GET', `${one}/files-archive`, 'open', '-', 'any', readArchive(ofPublished, contentPlane)),
     row('GET', `${one}/files/:key`, 'open', '-', 'json', readFile(ofPublished)),
-    row('GET', `${one}/files/:key/content`, 'open', '-', 'any', readContent(ofPublished, contentPlane)),
+    row(
+      'GET',
+      `${one}/files/:key/content`,
+      'open',
+      '-',
+      'any',
+      readContent(ofPublished, contentPlane, handOver),
+    ),
 
     row('GET', links, 'token', '-', 'json', listLinks(deps)),
     row('POST', links, 'token', 'json', 'json', createLink(deps)),

@@ -4,6 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { openClients } from './clients.ts';
 import { readConfig } from './config.ts';
+import { handOverTo } from './files/hand-over.ts';
 import { openDatabase } from './identity/prisma.ts';
 import { tokenStore } from './identity/token-store.ts';
 import { routes } from './routes.ts';
@@ -47,6 +48,7 @@ function table() {
   const rows = routes({
     clients,
     contentPlane: { request: () => Promise.reject(new Error('never asked')), close: () => {} },
+    handOver: handOverTo(config),
     users: { findUser: async () => undefined },
     ownTokens: {
       tokens: tokenStore(openDatabase(config.databaseUrl)),

@@ -14,6 +14,7 @@ import { authenticate } from './caller.ts';
 import { openClients } from './clients.ts';
 import type { GatewayConfig, HttpLimits } from './config.ts';
 import { openContentPlane } from './files/content-plane.ts';
+import { handOverTo } from './files/hand-over.ts';
 import { baseUrlOf } from './http/base-url.ts';
 import { answerOnce } from './idempotency/answer-once.ts';
 import { keyStore } from './idempotency/key-store.ts';
@@ -81,6 +82,7 @@ export async function startGatewayService(
     routes: routes({
       clients,
       contentPlane,
+      handOver: handOverTo(config),
       users,
       ownTokens: { tokens, limits: config.limits, now, newId: randomUUID },
       limits: config.limits,

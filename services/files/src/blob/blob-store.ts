@@ -90,6 +90,8 @@ export interface BlobStore {
   listIncomplete(): AsyncIterable<ListedBlob>;
   /** @throws MissingObject */
   open(id: string): Promise<OpenBlob>;
+  /** Where an object lies below the folder of the store; only where objects are files. */
+  pathOf?(id: string): string;
   /** An object that is not there is removed already. */
   remove(id: string): Promise<void>;
   /** All objects, in no order. */

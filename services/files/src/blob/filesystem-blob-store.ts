@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { failpoint } from '@kr/failpoint';
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
@@ -189,6 +189,7 @@ export async function filesystemBlobStore(
     removeIncomplete: async (id) => files.rm(incompleteOf(id), { force: true }),
     listIncomplete: () => listFiles(files, incomplete),
     open,
+    pathOf: (id) => relative(folder, join(folderOf(id), id)),
     remove: async (id) => files.rm(join(folderOf(id), id), { force: true }),
     list: () => listFiles(files, objects),
     listUnfinished,

@@ -32,6 +32,9 @@ export function getContent(deps: GetContentDeps) {
   };
 }
 
+/** A part of which nothing is read, though the object is looked at. */
+const NO_BYTES = { start: 0, end: -1 };
+
 /** A file as it is served (REST document, 4.8). */
 function fileRepresentation(
   { blobs }: Pick<GetContentDeps, 'blobs'>,
@@ -47,6 +50,11 @@ function fileRepresentation(
     // Of old it has been the hash of whatever was sent, so that in a part it would say what is not true.
     wholeHeaders: { 'content-md5': content.md5 },
     safety: SAFETY,
+    storedPath: async () => {
+      const path = blobs.pathOf?.(content.objectId);
+      if (path !== undefined) (await openPart(blobs, content, NO_BYTES)).destroy();
+      return path;
+    },
     open: (part) => openPart(blobs, content, part),
   };
 }

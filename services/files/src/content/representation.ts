@@ -13,6 +13,11 @@ export interface Representation extends Validators {
   wholeHeaders: Readonly<Record<string, string>>;
   /** What a client must not do with the bytes; told again where only their state is confirmed. */
   safety: Readonly<Record<string, string>>;
+  /**
+   * Where the bytes lie as one file below the folder of the store, for who sends them from there; undefined where they do
+   * not. It fails as `open` does.
+   */
+  storedPath?(): Promise<string | undefined>;
   /** The bytes of a part. It fails before anything is told of the answer when there are others than were promised. */
   open(part: ByteRange): Promise<Readable>;
 }

@@ -42,10 +42,45 @@ export async function serveRepresentation(
     return;
   }
   if (request.method === 'HEAD') return void response.writeHead(200, wholeHeaders(representation)).end();
+  if (isHandedOver(request, verdict)) {
+    const path = await representation.storedPath?.();
+    if (path !== undefined) return void handOver(response, representation, verdict, path);
+  }
   response.setTimeout(idleMs, () => response.destroy());
   if (verdict === 'whole') await sendWhole(response, representation);
   else if (verdict.length > 1) await sendParts(response, representation, verdict, newId());
   else await sendPart(response, representation, verdict[0]);
+}
+
+/** What a front proxy would judge once more, by another tag or date than the file's. */
+const JUDGED_AGAIN = ['if-match', 'if-unmodified-since', 'if-range'] as const;
+
+/**
+ * Whether somebody else may send the bytes, who was promised to be able to (header `kr-hand-over`): of the whole file, or
+ * of one range that means the same to everybody.
+ */
+function isHandedOver({ headers }: IncomingMessage, verdict: 'whole' | Parts): boolean {
+  if (headers['kr-hand-over'] !== 'path') return false;
+  if (JUDGED_AGAIN.some((name) => headers[name] !== undefined)) return false;
+  return verdict === 'whole' ? headers.range === undefined : verdict.length === 1;
+}
+
+/** Everything but the bytes, with the place where they are. Who sends them knows about ranges. */
+function handOver(
+  response: ServerResponse,
+  representation: Representation,
+  verdict: 'whole' | Parts,
+  path: string,
+): void {
+  const { 'accept-ranges': _, ...told } = partHeaders(representation);
+  response.writeHead(200, {
+    ...told,
+    ...(verdict === 'whole' ? representation.wholeHeaders : {}),
+    'content-type': representation.type,
+    'content-length': 0,
+    'kr-stored-path': path,
+  });
+  response.end();
 }
 
 /** A range is defined for GET only. */

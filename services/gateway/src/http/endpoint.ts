@@ -21,6 +21,8 @@ export interface Call {
   /** Names what a keyed request creates, for services that make it only once; empty without a key. */
   creationKey: Buffer;
   principal: Principal;
+  /** The address that the connection comes from. */
+  peer: string | undefined;
   /** Scheme, host and path that links start with, without a slash at the end. */
   baseUrl: string;
   /** Aborted when the client goes away. */

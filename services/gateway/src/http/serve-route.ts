@@ -56,6 +56,7 @@ export function serveRoute(route: Route, deps: ServeRouteDeps): RequestHandler {
       bytes: request,
       creationKey: Buffer.alloc(0),
       principal,
+      peer: request.socket.remoteAddress,
       baseUrl,
       signal,
     };

@@ -18,6 +18,7 @@ function callOf(params: Record<string, string>, query = ''): Call {
     bytes: Readable.from([]),
     creationKey: Buffer.alloc(0),
     principal: anonymous('request'),
+    peer: undefined,
     baseUrl: 'http://here',
     signal: new AbortController().signal,
   };
