@@ -1,5 +1,6 @@
 import type { LinkGrant, Principal } from '@kr/caller';
 import { ServiceError } from '@kr/service-error';
+import { isJwtShaped } from './identity/find-provider-user.ts';
 import { type FindTokenOwner, invalidToken } from './identity/find-token-owner.ts';
 import type { ResolveLink } from './identity/resolve-link.ts';
 
@@ -10,6 +11,8 @@ interface Credentials {
 
 interface CallerDeps {
   findTokenOwner: FindTokenOwner;
+  /** Undefined: no identity provider is configured. */
+  findProviderUser: FindTokenOwner | undefined;
   resolveLink: ResolveLink;
 }
 
@@ -20,17 +23,21 @@ export type Authenticate = (
 ) => Promise<Principal>;
 
 /**
- * The principal behind a request's credentials: a personal access token in the header or as `access_token`, and an
- * access link's token in the header or as `token`. What a link opens is added to what its bearer may do otherwise.
+ * The principal behind a request's credentials: a personal access token in the header or as `access_token`, or an
+ * identity provider's token in the header; and an access link's token in the header or as `token`. What a link opens is added to what its bearer may do otherwise.
  *
  * @throws ServiceError `unauthenticated`: credentials that are worth nothing, save a `token` parameter, which then
  *   adds nothing
  */
-export function authenticate({ findTokenOwner, resolveLink }: CallerDeps): Authenticate {
+export function authenticate({ findTokenOwner, findProviderUser, resolveLink }: CallerDeps): Authenticate {
   return async ({ authorization, query }, requestId, signal) => {
     const header = parseHeader(authorization);
-    const patToken = header?.scheme === 'bearer' ? header.token : query.get('access_token');
-    const user = patToken === null ? null : await findTokenOwner(patToken);
+    const bearer = header?.scheme === 'bearer' ? header.token : query.get('access_token');
+    const findUser =
+      findProviderUser !== undefined && header?.scheme === 'bearer' && isJwtShaped(header.token)
+        ? findProviderUser
+        : findTokenOwner;
+    const user = bearer === null ? null : await findUser(bearer);
 
     const grants: LinkGrant[] = [];
     if (header?.scheme === 'accesslink') {

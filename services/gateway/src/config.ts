@@ -36,6 +36,23 @@ export interface TokenLimits {
   tokenLifetimeDays: number;
 }
 
+/** The identity provider whose access tokens are believed (OpenID Connect). */
+export interface OidcConfig {
+  /** Exactly as tokens name it. */
+  issuer: string;
+  /** What tokens for this service name as their audience. */
+  audience: string;
+  /** Undefined: where the provider's metadata say. */
+  jwksUrl: URL | undefined;
+  /** Signature algorithms; none with a shared secret is possible. */
+  algorithms: readonly string[];
+  /** The claim that new users are called by. */
+  nameClaim: string;
+  rolesClaim: string;
+  /** Who has this role operates the system; undefined: only whom an operator made one. */
+  adminRole: string | undefined;
+}
+
 export interface HandOverConfig {
   /** The proxy's internal location of the folder of stored bytes, with a slash at both ends. */
   location: string;
@@ -60,6 +77,8 @@ export interface GatewayConfig {
   /** Verifies the principals of calls to the IdentityService. */
   internalKey: string;
   services: Record<'records' | 'packages' | 'files' | 'accessLinks' | 'search', ServiceAddress>;
+  /** Undefined: personal access tokens only. */
+  oidc: OidcConfig | undefined;
   /** Folder with the operator's additions to vocabularies; empty: none. */
   vocabularyDir: string;
   /** Where the files service takes and gives bytes. */
@@ -98,6 +117,7 @@ export function readConfig(env: Environment): GatewayConfig {
       accessLinks: peer('ACCESS_LINKS'),
       search: peer('SEARCH'),
     },
+    oidc: env['OIDC_ISSUER'] ? readOidc(env, read) : undefined,
     vocabularyDir: read.string('VOCABULARY_DIR', ''),
     filesContentUrl: read.url('FILES_CONTENT_URL'),
     handOver: readHandOver(read),
@@ -119,6 +139,26 @@ export function readConfig(env: Environment): GatewayConfig {
   checkProxies(config.trustedProxies);
   checkHandOver(config);
   return config;
+}
+
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
+
+function readOidc(env: Environment, read: EnvReader): OidcConfig {
+  read.url('OIDC_ISSUER');
+  const algorithms = read.list('OIDC_ALGORITHMS', ['RS256', 'PS256', 'ES256', 'EdDSA']);
+  const unknown = algorithms.filter((name) => !ALGORITHMS.includes(name));
+  if (unknown.length > 0) {
+    throw new ConfigError([`OIDC_ALGORITHMS: ${unknown.join(', ')}: must be of ${ALGORITHMS.join(', ')}`]);
+  }
+  return {
+    issuer: read.string('OIDC_ISSUER'),
+    audience: read.string('OIDC_AUDIENCE'),
+    jwksUrl: env['OIDC_JWKS_URL'] ? read.url('OIDC_JWKS_URL') : undefined,
+    algorithms,
+    nameClaim: read.string('OIDC_NAME_CLAIM', 'preferred_username'),
+    rolesClaim: read.string('OIDC_ROLES_CLAIM', 'roles'),
+    adminRole: env['OIDC_ADMIN_ROLE'] || undefined,
+  };
 }
 
 function readHandOver(read: EnvReader): HandOverConfig | undefined {

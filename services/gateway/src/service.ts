@@ -21,8 +21,10 @@ import { keyStore } from './idempotency/key-store.ts';
 import { bodySeal } from './idempotency/sealed-body.ts';
 import { sweepKeys } from './idempotency/sweep-keys.ts';
 import { createUser } from './identity/create-user.ts';
+import { findProviderUser } from './identity/find-provider-user.ts';
 import { findTokenOwner } from './identity/find-token-owner.ts';
 import { openDatabase } from './identity/prisma.ts';
+import { providerKeys } from './identity/provider-keys.ts';
 import { resolveLink } from './identity/resolve-link.ts';
 import { tokenStore } from './identity/token-store.ts';
 import { userStore } from './identity/user-store.ts';
@@ -75,6 +77,10 @@ export async function startGatewayService(
   const following = followChanges(config, answers, logger);
 
   const shared = { answers, baseUrlOf: baseUrlOf(config), logger, newId: randomUUID };
+  const oidc = config.oidc && {
+    config: config.oidc,
+    keys: providerKeys({ ...config.oidc, logger }),
+  };
   const app = buildApp({
     ...shared,
     config,
@@ -89,6 +95,7 @@ export async function startGatewayService(
     }),
     authenticate: authenticate({
       findTokenOwner: findTokenOwner(tokens, now),
+      findProviderUser: oidc && findProviderUser({ ...oidc, users, now }),
       resolveLink: resolveLink(clients),
     }),
   });
@@ -115,6 +122,7 @@ export async function startGatewayService(
   const stop = once(async () => {
     await Promise.all([drain(http), grpc.stop(), health.stop()]);
     sweeping.stop();
+    oidc?.keys.stop();
     await following.stop();
     clients.close();
     contentPlane.close();

@@ -1,11 +1,24 @@
+import { randomInt } from 'node:crypto';
 import type { Database } from './prisma.ts';
 import { reached } from './reached.ts';
 import { type NewToken, tokenData } from './token-store.ts';
 import { USER_FIELDS, type User } from './user.ts';
 
+/** A user for whom an identity provider vouches. */
+export interface ProviderUser {
+  issuer: string;
+  subject: string;
+  /** What the user would like to be called. */
+  name: string;
+  /** When the user was seen. */
+  at: Date;
+}
+
 /** Users. Methods throw `unavailable` while the database is not reached. */
 export interface UserStore {
   findUser(id: number): Promise<User | undefined>;
+  /** The user whom a provider calls so, made when absent, under a name that nobody else has. */
+  findOrAdd(user: ProviderUser): Promise<User>;
   /** Adds a token to the user of this name, who is made when absent and never loses rights by it. */
   addToken(user: Omit<User, 'id'>, token: NewToken): Promise<User>;
 }
@@ -16,19 +29,47 @@ export function userStore(database: Database): UserStore {
       const row = await reached(database.user.findUnique({ where: { id }, select: USER_FIELDS }));
       return row ?? undefined;
     },
+    findOrAdd: async ({ issuer, subject, name, at }) => {
+      const known = () =>
+        reached(
+          database.user.findUnique({ where: { issuer_subject: { issuer, subject } }, select: USER_FIELDS }),
+        );
+      const wanted = nameFrom(name);
+      for (let attempt = 1; ; attempt += 1) {
+        const found = await known();
+        if (found !== null) return found;
+        const free = attempt === 1 ? wanted : `${wanted}-${randomInt(10_000, 100_000)}`;
+        const added = await reached(
+          database.user.createManyAndReturn({
+            data: { name: free, issuer, subject, createdAt: at },
+            skipDuplicates: true,
+            select: USER_FIELDS,
+          }),
+        );
+        if (added[0] !== undefined) return added[0];
+      }
+    },
     addToken: ({ name, isAdmin }, token) =>
       reached(
         database.$transaction(async (tx) => {
           // One statement, so that two calls at once cannot both find the name free.
-          const user = await tx.user.upsert({
-            where: { name },
-            create: { name, isAdmin, createdAt: token.createdAt },
-            update: isAdmin ? { isAdmin } : {},
-            select: USER_FIELDS,
-          });
+          const [user] = await tx.$queryRaw<[User]>`
+            insert into "user" as known (name, is_admin, created_at)
+            values (${name}, ${isAdmin}, ${token.createdAt})
+            on conflict (name) do update set is_admin = known.is_admin or excluded.is_admin
+            returning id, name, is_admin as "isAdmin"`;
           await tx.personalAccessToken.create({ data: tokenData(user.id, token) });
           return user;
         }),
       ),
   };
+}
+
+/** A name as ours are: letters, digits and a few signs; shorter than the most, so that a number can follow. */
+function nameFrom(wish: string): string {
+  const name = wish
+    .normalize('NFKD')
+    .replace(/[^A-Za-z0-9._@-]+/g, '')
+    .slice(0, 56);
+  return name === '' ? 'user' : name;
 }

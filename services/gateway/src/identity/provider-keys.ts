@@ -1,0 +1,93 @@
+import type { Logger } from '@kr/telemetry';
+import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose';
+
+export interface ProviderKeysOptions {
+  /** What the provider calls itself; its metadata are found below it (OpenID Connect Discovery, section 4). */
+  issuer: string;
+  /** Where the keys are; undefined: where its metadata say. */
+  jwksUrl: URL | undefined;
+  logger: Logger;
+}
+
+type FindKey = ReturnType<typeof createRemoteJWKSet>;
+
+/** The public keys of an identity provider, as it publishes them. */
+export interface ProviderKeys {
+  /** @throws ProviderAwayError: no keys are known and the provider does not answer */
+  find: JWTVerifyGetKey;
+  stop(): void;
+}
+
+/** Neither the keys nor the provider are at hand. */
+export class ProviderAwayError extends Error {
+  constructor(cause: unknown) {
+    super('the identity provider does not answer', { cause });
+    this.name = 'ProviderAwayError';
+  }
+}
+
+/** Known keys are looked for anew this often, so that withdrawn ones end, in milliseconds. */
+const REFRESH_MS = 600_000;
+/** The provider is asked at most this often, whatever tokens come, in milliseconds. */
+const PAUSE_MS = 30_000;
+const TIMEOUT_MS = 5_000;
+
+/** Keys that are fetched when first needed and stay known while the provider is away. */
+export function providerKeys({ issuer, jwksUrl, logger }: ProviderKeysOptions): ProviderKeys {
+  let keys: FindKey | undefined;
+  let opening: Promise<FindKey> | undefined;
+  let failedAt = Number.NEGATIVE_INFINITY;
+  let failure: unknown;
+
+  // Who is away is not asked again for each token that names a key nobody has.
+  const ask: typeof fetch = async (input, init) => {
+    if (performance.now() - failedAt < PAUSE_MS) throw new ProviderAwayError(failure);
+    try {
+      const response = await fetch(input, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
+      if (!response.ok) throw new Error(`${response.url} answered ${response.status}`);
+      return response;
+    } catch (cause) {
+      failedAt = performance.now();
+      failure = cause;
+      logger.warn({ err: cause, issuer }, 'the identity provider does not answer');
+      throw new ProviderAwayError(cause);
+    }
+  };
+
+  const locate = async (): Promise<URL> => {
+    if (jwksUrl !== undefined) return jwksUrl;
+    const metadata = await ask(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
+    const { jwks_uri: found, issuer: named } = (await metadata.json()) as Record<string, unknown>;
+    if (named !== issuer || typeof found !== 'string' || !URL.canParse(found)) {
+      throw new ProviderAwayError(
+        new Error(`the metadata found at ${metadata.url} are not those of ${issuer}`),
+      );
+    }
+    return new URL(found);
+  };
+  const open = async (): Promise<FindKey> => {
+    opening ??= locate()
+      .then((url) =>
+        createRemoteJWKSet(url, {
+          cooldownDuration: PAUSE_MS,
+          // They are refreshed below; until that succeeds the known ones hold.
+          cacheMaxAge: Number.POSITIVE_INFINITY,
+          [customFetch]: ask,
+        }),
+      )
+      .finally(() => {
+        opening = undefined;
+      });
+    keys = await opening;
+    return keys;
+  };
+
+  const refreshing = setInterval(() => {
+    keys?.reload().catch(() => undefined);
+  }, REFRESH_MS);
+  refreshing.unref();
+  return {
+    find: async (header, token) => (keys ?? (await open()))(header, token),
+    stop: () => clearInterval(refreshing),
+  };
+}
