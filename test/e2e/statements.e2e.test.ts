@@ -43,22 +43,26 @@ describe('a read of one', () => {
 });
 
 describe('a list', () => {
-  // One finds, one reads what was found, one counts versions. Who may have written something waits for it: that takes one
-  // look at each outbox that may hold news of the listing. The resources of a package are looked up first.
+  // One finds, one for each kind reads what was found, one counts versions or tells what a package holds. Who may have
+  // written something is to find it: a service that is asked anyway looks at its outbox on the way.
   test.each<[string, number, () => string]>([
     ['found records', 2, () => '/records?q=Closed'],
+    ['found packages', 2, () => '/packages?q=Closed'],
+    ['all that is found', 3, () => `/search?q=id:${record.id}%20OR%20id:${closedPackage.id}`],
     ['versions', 3, () => `/records/${record.id}/versions`],
-    ['own records', 2 + 2, () => '/user/records?q=Closed'],
-    ['own drafts', 2 + 2, () => '/user/records?q=Open'],
-    ['own packages', 2 + 1, () => '/user/packages'],
-    ['resources of a package', 2 + 1 + 1, () => `/packages/${closedPackage.id}/resources`],
-    ['resources of a draft', 2 + 2 + 1, () => `/packages/${openPackage.id}/draft/resources`],
-    ['resources of a context', 2 + 2 + 1, () => `/packages/context/${openPackage.parent.id}/resources`],
+    ['own records', 3, () => '/user/records?q=Closed'],
+    ['own drafts', 3, () => '/user/records?q=Open'],
+    ['own packages', 2, () => '/user/packages'],
+    ["all that is one's own", 3, () => '/user/search'],
+    ['resources of a package', 3, () => `/packages/${closedPackage.id}/resources`],
+    ['resources of a draft', 3, () => `/packages/${openPackage.id}/draft/resources`],
+    ['resources of a context', 3, () => `/packages/context/${openPackage.parent.id}/resources`],
   ])('of %s takes %i statements, however many it shows', async (_name, expected, path) => {
     const page = (size: number) => `${path()}${path().includes('?') ? '&' : '?'}size=${size}`;
     const { hits } = await author.sure<Listing>('GET', page(MANY));
     expect(hits.hits).toHaveLength(Math.min(MANY, hits.total));
     const counts = [await statements.of(reading(page(1))), await statements.of(reading(page(MANY)))];
-    expect(counts).toEqual([expected, expected]);
+    // A page of one hit may be of one kind.
+    expect(Math.max(...counts)).toBe(expected);
   });
 });

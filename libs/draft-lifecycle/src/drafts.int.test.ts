@@ -237,6 +237,22 @@ describe('reading', () => {
     expect([one.length, fifty.length]).toEqual([1, 1]);
   });
 
+  test('looks at the outbox in the same statement, also when nothing is read', async () => {
+    const { id } = await life.create();
+    const look = (ids: string[]) => {
+      const refs = ids.map((id) => ({ id, form: 'FORM_DRAFT' as const }));
+      return life.handlers.ReadEntities({ refs, looksAtOutbox: true }, callOf(OWNER));
+    };
+    expect(await look([])).toEqual({ results: [], hasUnsent: true });
+    expect(await look([id])).toMatchObject({ results: [{ document: { id } }], hasUnsent: true });
+    await life.prisma.$executeRawUnsafe('update outbox set published_at = now() where published_at is null');
+    expect(await look([])).toEqual({ results: [], hasUnsent: false });
+    const statements = await life.statementsOf(async () => {
+      expect(await look([id])).toMatchObject({ results: [{ document: { id } }], hasUnsent: false });
+    });
+    expect(statements).toHaveLength(1);
+  });
+
   test('shows a stranger nothing of a draft', async () => {
     const { id } = await life.create();
     expect([await life.read(id, 'draft', STRANGER), await life.read(id, 'draft', NOBODY)]).toEqual([

@@ -1,3 +1,4 @@
+import { HAS_UNSENT } from '@kr/event-bus';
 import type { Issue } from '@kr/service-error';
 import type { Entity } from './entity.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
@@ -62,6 +63,24 @@ export async function loadEntities(
   if (ids.length === 0) return new Map();
   const rows = await sql.$queryRawUnsafe<EntityRow[]>(`${select(related)} where v.id = any($1::text[])`, ids);
   return new Map(rows.map((row) => [row.id, entityOf(row)]));
+}
+
+/** As `loadEntities`, and in the same statement whether an event may not be sent yet. */
+export async function loadWithOutbox(
+  sql: LifecycleSql,
+  ids: readonly string[],
+  related: string,
+): Promise<{ entities: Map<string, Entity>; hasUnsent: boolean }> {
+  const rows = await sql.$queryRawUnsafe<((EntityRow | { id: null }) & { has_unsent: boolean })[]>(
+    `select entity.*, outbox.has_unsent from (select ${HAS_UNSENT} as has_unsent) outbox
+     left join (${select(related)} where v.id = any($1::text[])) entity on true`,
+    ids,
+  );
+  const found = rows.filter((row) => row.id !== null);
+  return {
+    entities: new Map(found.map((row) => [row.id, entityOf(row)])),
+    hasUnsent: rows.some(({ has_unsent }) => has_unsent),
+  };
 }
 
 export async function lockEntities(sql: LifecycleSql, ids: readonly string[]): Promise<void> {

@@ -17,15 +17,16 @@ export interface SettledEntities {
   undecidable: ReadonlyMap<string, ServiceError>;
 }
 
-/** The entities of these ids, with their relations; those that are not there are left out. */
+/** The entities of these ids, with their relations; those that are not there are left out. `load` reads them. */
 export async function findSettled<Tx extends LifecycleSql>(
   context: LifecycleContext<Tx>,
   ids: readonly string[],
+  load = () => context.store.loadEntities(context.database, ids, context.kind.related),
 ): Promise<SettledEntities> {
   const asked = new Set<string>();
   const unknown = new Map<string, ServiceError>();
   for (;;) {
-    const entities = await context.store.loadEntities(context.database, ids, context.kind.related);
+    const entities = await load();
     const pending = [...new Set([...entities.values()].flatMap((entity) => entity.pending))];
     const fresh = pending.filter((id) => !asked.has(id));
     const settled = fresh.length === 0 ? undefined : await context.publications.settle(fresh);

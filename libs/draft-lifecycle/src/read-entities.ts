@@ -8,6 +8,7 @@ import { type CallContext, toErrorDetail } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import type { Entity, Form } from './entity.ts';
 import { entityDocuments, FORM_NAMES, refKey, type Shown } from './entity-documents.ts';
+import { loadWithOutbox } from './entity-store.ts';
 import { draftFace, findSettled, type LifecycleContext, publishedFace } from './lifecycle-context.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import { whyMissing } from './missing-entity.ts';
@@ -16,20 +17,30 @@ import { permit } from './permission.ts';
 const MAX_REFS = 1_000;
 
 /**
- * RPC ReadEntities: one statement for the entities and one for their relations, whatever their number.
+ * RPC ReadEntities: one statement, whatever their number, also when it looks at the outbox.
  *
  * @throws ServiceError `invalid` when there are too many refs
  */
 export function readEntities<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
   return async (
-    { refs }: ReadEntitiesRequest__Output,
+    { refs, looksAtOutbox = false }: ReadEntitiesRequest__Output,
     { principal }: CallContext,
   ): Promise<ReadEntitiesResponse> => {
     if (refs.length > MAX_REFS)
       throw new ServiceError('invalid', `Not more than ${MAX_REFS} entities at once.`);
     const asked = refs.map(({ id, form }) => ({ id, form: formOf(form) }));
     const ids = [...new Set(asked.map(({ id }) => id))];
-    const { entities, undecidable: unclear } = await findSettled(context, ids);
+    let hasUnsent = false;
+    const load = async () => {
+      const seen = await loadWithOutbox(context.database, ids, context.kind.related);
+      hasUnsent = seen.hasUnsent;
+      return seen.entities;
+    };
+    const { entities, undecidable: unclear } = await findSettled(
+      context,
+      ids,
+      looksAtOutbox ? load : undefined,
+    );
     const missing = ids.filter((id) => !entities.has(id));
     const why = missing.length === 0 ? undefined : await whyMissing(context, missing);
     const now = context.now();
@@ -58,7 +69,7 @@ export function readEntities<Tx extends LifecycleSql>(context: LifecycleContext<
         ? { ref: message, error: toErrorDetail(outcome) }
         : { ref: message, document: byKey.get(refKey(ref)) ?? null };
     });
-    return { results };
+    return { results, hasUnsent };
   };
 }
 

@@ -1,5 +1,11 @@
 import { type EventSubject, isEventSubject } from '@kr/contracts';
-import { type ConsumerInfo, jetstreamManager } from '@nats-io/jetstream';
+import {
+  type ConsumerInfo,
+  JetStreamApiCodes,
+  JetStreamApiError,
+  jetstreamManager,
+} from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/nats-core';
 import type { BusConnection } from './bus-connection.ts';
 import { STREAM } from './ensure-stream.ts';
 import { createNews, endOf, lookUntil, type News, type Wait } from './news.ts';
@@ -54,24 +60,53 @@ export interface Progress {
  * and are to be tried later are not waited for.
  */
 export async function caughtUp(progress: Progress, wait: Wait): Promise<boolean> {
-  const ending = endOf(wait);
-  const ended = new Promise<false>((resolve) => {
-    if (ending.aborted) resolve(false);
-    ending.addEventListener('abort', () => resolve(false), { once: true });
-  });
-  return Promise.race([ended, reach(progress, ending)]);
+  const isReached = await within(wait, progress, ({ look }, ending) =>
+    lookUntil(look, progress.holdings.done, ending),
+  );
+  return isReached === true;
 }
 
-async function reach(
-  { connection, durable, subjects, holdings }: Progress,
-  ending: AbortSignal,
-): Promise<boolean> {
-  const bus = await connection.whenUp(ending).catch(() => undefined);
-  if (bus === undefined) return false;
+/** The end of the stream if all up to there is done now; undefined if it is not, or if the time is over first. */
+export async function endIfCaughtUp(progress: Progress, wait: Wait): Promise<number | undefined> {
+  return within(wait, progress, async ({ look, goal }) => ((await look()) ? goal : undefined));
+}
+
+/** The position of the newest event of the stream; undefined if the time is over first. */
+export async function streamEnd(progress: Progress, wait: Wait): Promise<number | undefined> {
+  return within(wait, progress, ({ goal }) => goal);
+}
+
+/** Undefined when the wait ends first or the bus is away until then. */
+async function within<Result>(
+  wait: Wait,
+  progress: Progress,
+  ask: (lookout: Lookout, ending: AbortSignal) => Promise<Result>,
+): Promise<Result | undefined> {
+  const ending = endOf(wait);
+  const ended = new Promise<undefined>((resolve) => {
+    if (ending.aborted) resolve(undefined);
+    ending.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+  const answer = async () => {
+    const bus = await progress.connection.whenUp(ending).catch(() => undefined);
+    return bus === undefined ? undefined : ask(await lookoutOn(progress, bus), ending);
+  };
+  return Promise.race([ended, answer()]);
+}
+
+/** What is looked for, and one look for it. */
+interface Lookout {
+  /** The end of the stream when it began. */
+  goal: Promise<number>;
+  /** Whether all up to the goal is done. */
+  look: () => Promise<boolean>;
+}
+
+async function lookoutOn({ durable, subjects, holdings }: Progress, bus: NatsConnection): Promise<Lookout> {
   const { streams, consumers } = await jetstreamManager(bus, { checkAPI: false });
-  const target = streams.info(STREAM).then(({ state }) => state.last_seq);
+  const goal = streams.info(STREAM).then(({ state }) => state.last_seq);
   // Whoever looks for it hears of its failure; there may be nobody left to look.
-  target.catch(() => undefined);
+  goal.catch(() => undefined);
   // Positions up to here, from what was delivered on, hold only events that this consumer does not ask for.
   let foreignUpTo = 0;
 
@@ -89,15 +124,22 @@ async function reach(
   };
   const look = async () => {
     const before = holdings.snapshot();
-    const [goal, info] = await Promise.all([target, consumers.info(STREAM, durable)]);
-    if (info.ack_floor.stream_seq >= goal) return true;
-    if (!isAllInHand(info, goal, before, holdings.snapshot())) return false;
+    const [end, info] = await Promise.all([goal, consumers.info(STREAM, durable).catch(ifMissing)]);
+    if (info === undefined) return end === 0;
+    if (info.ack_floor.stream_seq >= end) return true;
+    if (!isAllInHand(info, end, before, holdings.snapshot())) return false;
     const { stream_seq: delivered } = info.delivered;
-    if (delivered >= goal) return true;
+    if (delivered >= end) return true;
     // `num_pending` may lag behind the stream, and what is not asked for is never delivered: only a look tells.
-    return info.num_pending === 0 && isAllForeign(delivered + 1, goal);
+    return info.num_pending === 0 && isAllForeign(delivered + 1, end);
   };
-  return lookUntil(look, holdings.done, ending);
+  return { goal, look };
+}
+
+/** A consumer that is still being made has done nothing. */
+function ifMissing(error: unknown): undefined {
+  const isMissing = error instanceof JetStreamApiError && error.code === JetStreamApiCodes.ConsumerNotFound;
+  if (!isMissing) throw error;
 }
 
 type Snapshot = ReturnType<Holdings['snapshot']>;

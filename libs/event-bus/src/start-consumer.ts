@@ -5,7 +5,7 @@ import { type Consumer as JetStreamConsumer, type JsMsg, jetstreamManager } from
 import type { SqlExecutor } from './append-events.ts';
 import { createBell } from './bell.ts';
 import type { BusConnection } from './bus-connection.ts';
-import { caughtUp, createHoldings, type Holdings } from './consumer-progress.ts';
+import { caughtUp, createHoldings, endIfCaughtUp, type Holdings, streamEnd } from './consumer-progress.ts';
 import { keepDeadLetter } from './dead-letter.ts';
 import { ACK_WAIT_MS, ensureConsumer, MAX_ACK_PENDING } from './ensure-consumer.ts';
 import { ensureStream, STREAM } from './ensure-stream.ts';
@@ -46,6 +46,13 @@ export interface Consumer {
    * process under the same name; answers as soon as it is. What failed and waits for its next try is left out.
    */
   whenCaughtUp(wait: Wait): Promise<boolean>;
+  /**
+   * The end of the stream, if everything up to there is done, as `whenCaughtUp` has it; undefined when something is not,
+   * or when that is not known within the time.
+   */
+  endIfCaughtUp(wait: Wait): Promise<number | undefined>;
+  /** The position of the newest event of the stream; undefined when that is not known within the time. */
+  streamEnd(wait: Wait): Promise<number | undefined>;
   /** Finishes the batch at hand and gives the rest back. May be called twice. */
   stop(): Promise<void>;
 }
@@ -64,6 +71,7 @@ export function startConsumer<Subject extends EventSubject>(options: ConsumerOpt
   const stopping = new AbortController();
   const holdings = createHoldings(Date.now);
   const pacer = createPacer(batchEveryMs, Date.now);
+  const progress = { connection, durable, subjects, holdings };
 
   const keepConsuming = async () => {
     for (let failures = 0; !stopping.signal.aborted; ) {
@@ -92,8 +100,11 @@ export function startConsumer<Subject extends EventSubject>(options: ConsumerOpt
     },
     whenCaughtUp: ({ timeoutMs, signal = stopping.signal }) => {
       const calm = pacer.hurry();
-      return caughtUp({ connection, durable, subjects, holdings }, { timeoutMs, signal }).finally(calm);
+      return caughtUp(progress, { timeoutMs, signal }).finally(calm);
     },
+    endIfCaughtUp: ({ timeoutMs, signal = stopping.signal }) =>
+      endIfCaughtUp(progress, { timeoutMs, signal }),
+    streamEnd: ({ timeoutMs, signal = stopping.signal }) => streamEnd(progress, { timeoutMs, signal }),
     stop: async () => {
       stopping.abort();
       await running;

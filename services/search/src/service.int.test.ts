@@ -7,6 +7,7 @@ import {
   appendEvents,
   connectBus,
   ensureStream,
+  HAS_UNSENT,
   MIGRATIONS,
   newEvent,
   type OutboxEvent,
@@ -186,6 +187,8 @@ describe('the search service', () => {
       total: '2',
       sortBy: 'oldest',
       effectiveFilters: [{ name: 'resource_type', values: ['image'] }],
+      unasked: [],
+      streamEnd: '0',
     });
     expect(JSON.parse(aggregationsJson.toString())).toMatchObject({
       resource_type: { buckets: [{ key: 'image', doc_count: 2, is_selected: true }], label: 'Resource Type' },
@@ -193,21 +196,66 @@ describe('the search service', () => {
     });
   });
 
-  test('lists for callers what they wrote just before', async () => {
+  const bob = { ...ANN, userId: 'bob' };
+  const ofBob = { listing: 'LISTING_USER', size: 1, mayLeaveUnasked: true } as const;
+  const saveOfBob = async (id: string) => {
+    records.push({ id, form: 'draft', ownerId: 'bob', title: id });
+    await say(
+      newEvent(
+        'knowledge.records.draft.saved',
+        { id, parentId: `parent-of-${id}`, revision: 1 },
+        { aggregateId: id, revision: 1 },
+      ),
+    );
+  };
+  /** As whoever renders the hits does: the answer is kept if those who were not asked have sent everything before. */
+  const provenTotal = async () => {
+    const { total, unasked, streamEnd } = await search.search(ofBob, bob);
+    if (unasked.length === 0) return total;
+    const { rows } = await outbox.query<{ unsent: boolean }>(`select ${HAS_UNSENT} as unsent`);
+    const isKept = rows[0]?.unsent === false && (await search.confirmSearch({ streamEnd }, bob)).isConfirmed;
+    return isKept ? total : (await search.search({ ...ofBob, mayLeaveUnasked: false }, bob)).total;
+  };
+
+  test('lists for callers what they wrote just before, by asking for it or by proof', async () => {
     for (let n = 1; n <= 50; n += 1) {
-      const id = `own-${n}`;
-      records.push({ id, form: 'draft', ownerId: 'bob', title: `title ${n}` });
-      const bob = { ...ANN, userId: 'bob' };
-      await say(
-        newEvent(
-          'knowledge.records.draft.saved',
-          { id, parentId: `parent-of-${id}`, revision: 1 },
-          { aggregateId: id, revision: 1 },
-        ),
-      );
-      const { hits, total } = await search.search({ listing: 'LISTING_USER', size: 1 }, bob);
-      expect({ total, ids: hits.length }).toEqual({ total: String(n), ids: 1 });
+      await saveOfBob(`own-${n}`);
+      const total = async () => (await search.search({ ...ofBob, mayLeaveUnasked: false }, bob)).total;
+      expect(await (n % 2 === 0 ? total() : provenTotal())).toBe(String(n));
     }
+  });
+
+  test('says whom it has not asked, and whether anything was sent since', async () => {
+    await until(async () => (await search.search(ofBob, bob)).unasked.length > 0);
+    const { unasked, streamEnd, total } = await search.search(ofBob, bob);
+    expect(unasked).toEqual(['records', 'packages']);
+    expect(await search.confirmSearch({ streamEnd }, bob)).toEqual({ isConfirmed: true });
+
+    await saveOfBob('own-later');
+    expect(await sent()).toBe(true);
+    expect(await search.confirmSearch({ streamEnd }, bob)).toEqual({ isConfirmed: false });
+    expect(await provenTotal()).toBe(String(Number(total) + 1));
+  });
+
+  test('waits for the package that brings what is known to be published', async () => {
+    records.push({ id: 'brought', form: 'draft', ownerId: 'ann' });
+    const listed = async (publishedIds: string[]) => {
+      const listing = 'LISTING_CONTEXT_RESOURCES';
+      return (await search.search({ listing, onlyIds: ['brought'], publishedIds }, ANN)).hits;
+    };
+    expect(await listed([])).toEqual([{ kind: 'record', id: 'brought', isDraft: true }]);
+
+    records.splice(-1, 1, { id: 'brought', ownerId: 'ann', revision: 2 });
+    packages.push({ id: 'bringing', kind: 'package', ownerId: 'ann' });
+    await say(
+      newEvent(
+        'knowledge.packages.package.published',
+        { id: 'bringing', parentId: 'parent-of-bringing', revision: 2, recordIds: ['brought'] },
+        { aggregateId: 'bringing', revision: 2 },
+      ),
+    );
+    expect(await listed(['brought'])).toEqual([{ kind: 'record', id: 'brought', isDraft: false }]);
+    expect(await titlesFound('id:bringing', ANN)).toEqual(['bringing']);
   });
 
   test('lists resources that no event has told of yet', async () => {

@@ -18,6 +18,7 @@ import { describeIndex } from './describe-index.ts';
 import { postgresEngine } from './engine/postgres/postgres-engine.ts';
 import type { SearchEngine } from './engine/search-engine.ts';
 import { SEARCH_MIGRATIONS } from './migrations.ts';
+import { confirmSearch } from './search/confirm-search.ts';
 import { search } from './search/search.ts';
 import type { EntitySource } from './sources/entity-source.ts';
 import { lifecycleSource } from './sources/lifecycle-source.ts';
@@ -99,6 +100,7 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
         handlers: {
           Search: (request, { principal }) =>
             search({ engine, source, paging, now, awaitWrites: written }, request, principal),
+          ConfirmSearch: confirmSearch({ consumer, timeoutMs: config.ownWritesWaitMs, logger }),
           DescribeIndex: () => describeIndex({ engine, consumer, countDeadLetters }),
         },
       },

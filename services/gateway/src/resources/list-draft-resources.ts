@@ -1,6 +1,6 @@
 import type { Clients } from '../clients.ts';
 import { type Endpoint, param } from '../http/endpoint.ts';
-import { findEntities } from '../search/find-entities.ts';
+import { findEntities, newsOf } from '../search/find-entities.ts';
 import type { PageLimits } from '../search/read-page.ts';
 import { readSearchQuery } from '../search/search-query.ts';
 
@@ -8,12 +8,17 @@ import { readSearchQuery } from '../search/search-query.ts';
 export function listDraftResources(clients: Clients, limits: PageLimits): Endpoint {
   return async (call) => {
     const query = readSearchQuery(call.query, limits);
-    const { ids } = await clients.packages.listResources({ packageId: param(call, 'id') }, call.principal, {
+    const held = await clients.packages.listResources({ packageId: param(call, 'id') }, call.principal, {
       signal: call.signal,
     });
     return findEntities(
       clients,
-      { listing: 'LISTING_DRAFT_RESOURCES', kinds: ['record'], onlyIds: ids },
+      {
+        listing: 'LISTING_DRAFT_RESOURCES',
+        kinds: ['record'],
+        onlyIds: held.ids,
+        ...newsOf('package', held),
+      },
       { ...query, allVersions: true },
       call,
     );

@@ -1,6 +1,6 @@
 import type { Clients } from '../clients.ts';
 import { type Endpoint, param } from '../http/endpoint.ts';
-import { findEntities } from '../search/find-entities.ts';
+import { findEntities, newsOf } from '../search/find-entities.ts';
 import type { PageLimits } from '../search/read-page.ts';
 import { readSearchQuery } from '../search/search-query.ts';
 
@@ -8,13 +8,18 @@ import { readSearchQuery } from '../search/search-query.ts';
 export function listPackageResources(clients: Clients, limits: PageLimits): Endpoint {
   return async (call) => {
     const query = readSearchQuery(call.query, limits);
-    const { ids } = await clients.packages.listResources({ packageId: param(call, 'id') }, call.principal, {
+    const held = await clients.packages.listResources({ packageId: param(call, 'id') }, call.principal, {
       signal: call.signal,
     });
     // A version keeps what it holds, also where that has a later version of its own.
     return findEntities(
       clients,
-      { listing: 'LISTING_PACKAGE_RESOURCES', kinds: ['record'], onlyIds: ids },
+      {
+        listing: 'LISTING_PACKAGE_RESOURCES',
+        kinds: ['record'],
+        onlyIds: held.ids,
+        ...newsOf('package', held),
+      },
       query,
       call,
     );

@@ -1,4 +1,4 @@
-import type { EntityDocument__Output, Hit__Output, SearchRequest } from '@kr/contracts';
+import type { EntityDocument__Output, SearchRequest, SearchResponse__Output } from '@kr/contracts';
 import { fromErrorDetail } from '@kr/rpc';
 import type { Clients } from '../clients.ts';
 import { type Call, type JsonReply, json } from '../http/endpoint.ts';
@@ -7,8 +7,22 @@ import { entityJson, type Json } from '../rendering/entity-json.ts';
 import { pageLinks } from './page-links.ts';
 import type { SearchQuery } from './search-query.ts';
 
-/** What a listing searches, beside what its caller asks for. */
-export type Scope = Pick<SearchRequest, 'listing' | 'kinds' | 'onlyIds'>;
+/** What a listing searches, beside what its caller asks for, and what is known of news for it. */
+export type Scope = Pick<
+  SearchRequest,
+  'listing' | 'kinds' | 'onlyIds' | 'publishedIds' | 'sentBy' | 'mayLeaveUnasked'
+>;
+
+/** The service of each kind, as the search service names it. */
+const SERVICES = { record: 'records', package: 'packages' } as const satisfies Record<Kind, string>;
+
+/** What a service that was asked for this request has told of its news. */
+export function newsOf(
+  kind: Kind,
+  { hasUnsent }: { hasUnsent: boolean },
+): Pick<Scope, 'sentBy' | 'mayLeaveUnasked'> {
+  return hasUnsent ? { mayLeaveUnasked: false } : { sentBy: [SERVICES[kind]] };
+}
 
 /**
  * One page of a listing: the search service names the hits, their services render them as their own routes would.
@@ -22,11 +36,10 @@ export async function findEntities(
   call: Call,
 ): Promise<JsonReply> {
   const { size, page, q, bbox, sort, allVersions, filters } = query;
-  const found = await clients.search.search(
-    { ...scope, size, page, q, bbox, sort, allVersions, filters },
-    call.principal,
-    { signal: call.signal },
-  );
+  const request = { mayLeaveUnasked: true, ...scope, size, page, q, bbox, sort, allVersions, filters };
+  const { found, rendered } =
+    (await upToDate(await findPage(clients, request, call), clients, call)) ??
+    (await findPage(clients, { ...request, mayLeaveUnasked: false }, call));
   const total = Number(found.total);
   const parameters: [string, string][] = [
     ['sort', found.sortBy],
@@ -38,40 +51,79 @@ export async function findEntities(
     ),
   ];
   return json(200, {
-    hits: { hits: await render(clients, found.hits, call), total },
+    hits: { hits: rendered, total },
     aggregations: found.aggregationsJson.length === 0 ? {} : JSON.parse(found.aggregationsJson.toString()),
     sortBy: found.sortBy,
     links: pageLinks(`${call.baseUrl}${call.path}`, { size, page, total, parameters }),
   });
 }
 
+interface Page {
+  found: SearchResponse__Output;
+  rendered: Json[];
+  /** Whether a service that the search had not asked has something unsent, or did not say. */
+  hasUnsent: boolean;
+}
+
+async function findPage(clients: Clients, request: SearchRequest, call: Call): Promise<Page> {
+  const found = await clients.search.search(request, call.principal, { signal: call.signal });
+  return { found, ...(await render(clients, found, call)) };
+}
+
+/**
+ * The page, unless something that was written before the request may be missing from it: all of it was in the stream
+ * when the page was rendered, and nothing had come there since the search.
+ */
+async function upToDate(page: Page, { search }: Clients, call: Call): Promise<Page | undefined> {
+  const { unasked, streamEnd } = page.found;
+  if (unasked.length === 0) return page;
+  if (page.hasUnsent) return undefined;
+  const { isConfirmed } = await search.confirmSearch({ streamEnd }, call.principal, { signal: call.signal });
+  return isConfirmed ? page : undefined;
+}
+
 /** What one hit may answer without spoiling the page; a service that is away altogether does not answer by hits. */
 const PASSED_OVER: ReadonlySet<string> = new Set(['not_found', 'forbidden', 'unavailable']);
+
+/** A service that does not say whether it has news may have some. */
+const SILENT = { results: [], hasUnsent: true };
 
 /**
  * The hits in their order. Left out is what has gone since it was indexed or is no longer the caller's to see, and what
  * nothing can be said of because its publication is being decided.
  */
-async function render(clients: Clients, hits: readonly Hit__Output[], call: Call): Promise<Json[]> {
+async function render(
+  clients: Clients,
+  { hits, unasked }: SearchResponse__Output,
+  call: Call,
+): Promise<Pick<Page, 'rendered' | 'hasUnsent'>> {
   const rendered = new Map<string, Json>();
+  let hasUnsent = false;
   await Promise.all(
     KINDS.map(async (kind) => {
       const refs = hits
         .filter((hit) => hit.kind === kind)
         .map(({ id, isDraft }) => ({ id, form: formOf(isDraft) }));
-      if (refs.length === 0) return;
-      const { results } = await clients.lifecycle[kind].readEntities({ refs }, call.principal, {
+      const looksAtOutbox = unasked.includes(SERVICES[kind]);
+      if (refs.length === 0 && !looksAtOutbox) return;
+      const answering = clients.lifecycle[kind].readEntities({ refs, looksAtOutbox }, call.principal, {
         signal: call.signal,
       });
-      for (const { document, error } of results) {
+      // Whom the page shows nothing of need not be there.
+      const answer = await (refs.length === 0 ? answering.catch(() => SILENT) : answering);
+      hasUnsent ||= answer.hasUnsent;
+      for (const { document, error } of answer.results) {
         if (document) rendered.set(keyOf(kind, document), entityJson(document, kind, call.baseUrl));
         else if (error && !PASSED_OVER.has(error.kind)) throw fromErrorDetail(error);
       }
     }),
   );
-  return hits
-    .map(({ kind, id, isDraft }) => rendered.get(`${kind} ${id} ${formOf(isDraft)}`))
-    .filter((entity) => entity !== undefined);
+  return {
+    hasUnsent,
+    rendered: hits
+      .map(({ kind, id, isDraft }) => rendered.get(`${kind} ${id} ${formOf(isDraft)}`))
+      .filter((entity) => entity !== undefined),
+  };
 }
 
 function keyOf(kind: Kind, { id, form }: EntityDocument__Output): string {

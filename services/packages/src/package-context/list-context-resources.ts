@@ -6,7 +6,7 @@ export function listContextResources({ records, self }: Pick<PackagesContext, 'r
   return async ({
     packageParentId,
   }: ListContextResourcesRequest__Output): Promise<ListContextResourcesResponse> => {
-    const { ids } = await records.listManagedRecords({ packageParentId }, self);
-    return { ids };
+    const { ids, publishedIds, hasUnsent } = await records.listManagedRecords({ packageParentId }, self);
+    return { ids, publishedIds, hasUnsent };
   };
 }

@@ -103,6 +103,8 @@ describe('the context of a package', () => {
     const { parentId } = await aPackageWith(fixture, service, ['r1', 'r2']);
     expect(await service.packages.listContextResources({ packageParentId: parentId }, OWNER)).toEqual({
       ids: ['r1', 'r2'],
+      publishedIds: ['r2'],
+      hasUnsent: true,
     });
   });
 

@@ -1,3 +1,5 @@
+import type { LifecycleSql } from '@kr/draft-lifecycle';
+import { HAS_UNSENT } from '@kr/event-bus';
 import type { Tx } from './prisma.ts';
 
 /** The resources of one package version, in the order they were added. */
@@ -7,6 +9,22 @@ export async function resourceIdsOf(sql: Tx, packageId: string): Promise<string[
     packageId,
   );
   return rows.map((row) => row.resource_id);
+}
+
+/** As `resourceIdsOf`, and in the same statement whether an event may not be sent yet. */
+export async function resourcesAndOutbox(
+  sql: LifecycleSql,
+  packageId: string,
+): Promise<{ ids: string[]; hasUnsent: boolean }> {
+  const rows = await sql.$queryRawUnsafe<{ resource_id: string | null; has_unsent: boolean }[]>(
+    `select held.resource_id, outbox.has_unsent from (select ${HAS_UNSENT} as has_unsent) outbox
+     left join package_resource held on held.package_id = $1 order by held.position`,
+    packageId,
+  );
+  return {
+    ids: rows.flatMap(({ resource_id }) => resource_id ?? []),
+    hasUnsent: rows.some(({ has_unsent }) => has_unsent),
+  };
 }
 
 /** Writes the list of a version whose draft is locked by the transaction; only what differs is touched. */

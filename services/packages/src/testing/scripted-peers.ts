@@ -131,7 +131,8 @@ export async function startScriptedPeers(logger: Logger): Promise<ScriptedPeers>
     },
     async ListManagedRecords({ packageParentId }) {
       const managed = [...records.values()].filter(({ managedBy }) => managedBy === packageParentId);
-      return { ids: managed.map(({ id }) => id ?? '') };
+      const ids = managed.map(({ id }) => id ?? '');
+      return { ids, publishedIds: ids.slice(1), hasUnsent: true };
     },
   };
   const filesHandlers: Partial<Handlers<typeof definitions.files>> = {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { EventSubject } from '@kr/contracts';
 import { onPackageEvent } from '../consume/on-package-event.ts';
+import type { RecordsContext } from '../context.ts';
 import {
   callOf,
   OWNER,
@@ -52,6 +53,35 @@ describe('association', () => {
     expect([await management(one), await management(two)]).toEqual([{}, { managed_by: { id: 'c1' } }]);
     await dissociate('other', [two]);
     expect(await managed('c1')).toEqual([two]);
+  });
+
+  test('is listed with what is published, what was decided included, and with what is not sent', async () => {
+    const { context } = records;
+    const listed = (from: Pick<RecordsContext, 'lifecycle'>) =>
+      listManagedRecords(from)({ packageParentId: 'c-listed' });
+    const [one, two] = [await records.create(), await records.create()];
+    await associate('c-listed', [one]);
+    await associate('c-listed', [two]);
+    await records.publish([one]);
+    await context.database.$executeRawUnsafe('update outbox set published_at = now()');
+    expect(await listed(context)).toMatchObject({ ids: [one, two], publishedIds: [one], hasUnsent: false });
+
+    const commit = await records.prepare([two]);
+    expect(await listed(context)).toMatchObject({ publishedIds: [one], hasUnsent: false });
+    const settle = async () => {
+      await commit();
+      return { isChanged: true, unknown: new Map() };
+    };
+    const lifecycle = { ...context.lifecycle, publications: { settle } };
+    expect(await listed({ lifecycle })).toMatchObject({
+      ids: [one, two],
+      publishedIds: [one, two],
+      hasUnsent: true,
+    });
+    expect(await listManagedRecords(context)({ packageParentId: 'nobody' })).toMatchObject({
+      ids: [],
+      hasUnsent: true,
+    });
   });
 
   test('is refused as a whole, naming each that cannot be', async () => {

@@ -1,3 +1,5 @@
+import type { LifecycleSql } from '@kr/draft-lifecycle';
+import { HAS_UNSENT } from '@kr/event-bus';
 import type { Tx } from './prisma.ts';
 
 /** Lets a package manage these parents, which are locked. */
@@ -22,6 +24,43 @@ export async function endManagement(tx: Tx, parentIds: readonly string[]): Promi
     'update parent set managed_by = null, managed_at = null where id = any($1::text[])',
     parentIds,
   );
+}
+
+/** The versions that a package manages, oldest first, and what else one look tells of them. */
+export interface ManagedVersions {
+  ids: string[];
+  publishedIds: string[];
+  /** Publications that have staged some of them. */
+  pending: string[];
+  /** Whether an event of this service may not be sent yet. */
+  hasUnsent: boolean;
+}
+
+interface ManagedRow {
+  id: string | null;
+  visible: boolean;
+  publication_id: string | null;
+  has_unsent: boolean;
+}
+
+/** Of each managed parent its latest published version, and the one that is on its way. */
+export async function managedBy(sql: LifecycleSql, packageParentId: string): Promise<ManagedVersions> {
+  const rows = await sql.$queryRawUnsafe<ManagedRow[]>(
+    `select v.id, v.visible, v.publication_id, outbox.has_unsent
+     from (select ${HAS_UNSENT} as has_unsent) outbox
+     left join (parent p join version v on v.parent_id = p.id) on p.managed_by = $1
+       and (not v.visible
+            or v.version_index = (select max(version_index) from version where parent_id = p.id and visible))
+     order by p.managed_at, p.id, v.version_index`,
+    packageParentId,
+  );
+  const versions = rows.flatMap(({ id, ...version }) => (id === null ? [] : [{ ...version, id }]));
+  return {
+    ids: versions.map(({ id }) => id),
+    publishedIds: versions.filter(({ visible }) => visible).map(({ id }) => id),
+    pending: [...new Set(versions.flatMap(({ publication_id }) => publication_id ?? []))],
+    hasUnsent: rows.some(({ has_unsent }) => has_unsent),
+  };
 }
 
 /** The versions of these parents, drafts included. */

@@ -1,17 +1,16 @@
 import { Writable } from 'node:stream';
 import { describe, expect, test } from '@jest/globals';
 import { createLogger } from '@kr/telemetry';
-import { type AwaitWritesDeps, awaitWrites, type SenderName } from './await-writes.ts';
+import { type AwaitWritesDeps, awaitWrites, type WantedWrites } from './await-writes.ts';
 
 const logger = createLogger('test', new Writable({ write: (_chunk, _encoding, done) => done() }));
 const never = () => new Promise<never>(() => {});
 
-/** What was asked, in its order, while one listing waited, and whether it waited as long as it may. */
-async function wait(
-  change: Partial<AwaitWritesDeps>,
-  timeoutMs = 1_000,
-  names: readonly SenderName[] = ['records', 'packages'],
-) {
+const BUSY = { endIfCaughtUp: async () => undefined };
+const CALM = { endIfCaughtUp: async () => 7 };
+
+/** What was asked, in its order, while one listing waited, what it was told, and whether it waited as long as it may. */
+async function wait(change: Partial<AwaitWritesDeps>, timeoutMs = 1_000, wanted: Partial<WantedWrites> = {}) {
   const asked: string[] = [];
   const sent = (name: string) => async () => {
     asked.push(name);
@@ -20,6 +19,7 @@ async function wait(
   const written = awaitWrites({
     senders: { records: sent('records'), packages: sent('packages') },
     consumer: {
+      ...BUSY,
       whenCaughtUp: async () => {
         asked.push('index');
         return true;
@@ -31,21 +31,45 @@ async function wait(
     ...change,
   });
   const start = performance.now();
-  await written(names);
+  const unproven = await written({ of: ['records', 'packages'], mayLeaveUnasked: true, ...wanted });
   const tookMs = performance.now() - start;
-  return { asked: asked.sort(), hasWaited: tookMs > timeoutMs / 2 };
+  return { asked: asked.sort(), unproven, hasWaited: tookMs > timeoutMs / 2 };
 }
 
 describe('a listing that waits for what was written', () => {
   test('asks every service and then the index', async () => {
     expect(await wait({})).toEqual({
       asked: ['index', 'index', 'packages', 'records'],
+      unproven: undefined,
       hasWaited: false,
     });
   });
 
   test('asks no service whose writes do not matter', async () => {
-    expect(await wait({}, 1_000, ['packages'])).toMatchObject({ asked: ['index', 'packages'] });
+    expect(await wait({}, 1_000, { of: ['packages'] })).toMatchObject({ asked: ['index', 'packages'] });
+  });
+
+  test('asks no service that is known to have sent everything', async () => {
+    expect(await wait({}, 1_000, { sentBy: ['records'] })).toMatchObject({
+      asked: ['index', 'index', 'packages'],
+    });
+  });
+
+  test('asks nobody while the index holds all that was sent, and says who may have more', async () => {
+    const consumer = { ...CALM, whenCaughtUp: never };
+    expect(await wait({ consumer }, 1_000, { sentBy: ['packages'] })).toEqual({
+      asked: [],
+      unproven: { unasked: ['records'], streamEnd: 7 },
+      hasWaited: false,
+    });
+  });
+
+  test('asks everybody when it is told to, however calm it is', async () => {
+    const consumer = { ...CALM, whenCaughtUp: async () => true };
+    expect(await wait({ consumer }, 1_000, { mayLeaveUnasked: false })).toMatchObject({
+      asked: ['packages', 'records'],
+      unproven: undefined,
+    });
   });
 
   test.each<[string, Partial<AwaitWritesDeps>, object]>([
@@ -55,10 +79,15 @@ describe('a listing that waits for what was written', () => {
       { asked: [], hasWaited: false },
     ],
     ['a bus that hangs', { checkBus: never }, { asked: [], hasWaited: true }],
-    ['an index that hangs', { consumer: { whenCaughtUp: never } }, { hasWaited: true }],
+    ['an index that hangs', { consumer: { ...BUSY, whenCaughtUp: never } }, { hasWaited: true }],
+    [
+      'an index of which nothing is known',
+      { consumer: { whenCaughtUp: never, endIfCaughtUp: never } },
+      { hasWaited: true },
+    ],
     [
       'an index that fails',
-      { consumer: { whenCaughtUp: () => Promise.reject(new Error('gone')) } },
+      { consumer: { ...BUSY, whenCaughtUp: () => Promise.reject(new Error('gone')) } },
       { hasWaited: false },
     ],
     [

@@ -62,6 +62,8 @@ export interface Scope {
   latestOnly: boolean;
   /** Null does not restrict. */
   onlyIds: readonly string[] | null;
+  /** Those of `onlyIds` of which a published form is missed where there is none. */
+  publishedIds: readonly string[];
 }
 
 export type Sort = 'bestmatch' | 'newest' | 'oldest' | 'version' | 'updated-desc' | 'updated-asc';

@@ -13,6 +13,8 @@ export interface ListingSettings {
    * that callers find what they have just written.
    */
   changedBy: (kinds: readonly EntityKind[]) => readonly SenderName[];
+  /** The services whose news brings what it lacks of what is known to be there; it waits for them before it is fetched. */
+  missingFrom: readonly SenderName[];
   sorts: readonly Sort[];
   /** Without a query; with one it is `bestmatch`. */
   defaultSort: Sort;
@@ -42,6 +44,7 @@ const SETTINGS: Readonly<Record<string, ListingSettings>> = {
     needsCredential: false,
     takesIds: false,
     changedBy: () => [],
+    missingFrom: [],
     sorts: SORTS,
     defaultSort: 'newest',
     facets: THEMES,
@@ -53,6 +56,7 @@ const SETTINGS: Readonly<Record<string, ListingSettings>> = {
     takesIds: false,
     // A package takes its resources along when it is published.
     changedBy: (kinds) => (kinds.includes('record') ? BOTH : ['packages']),
+    missingFrom: [],
     sorts: SORTS_BY_UPDATE,
     defaultSort: 'updated-desc',
     facets: THEMES,
@@ -64,6 +68,7 @@ const SETTINGS: Readonly<Record<string, ListingSettings>> = {
     takesIds: true,
     // What a package brings is not in the index before, and fetched when it is missing.
     changedBy: () => ['records'],
+    missingFrom: [],
     sorts: SORTS,
     defaultSort: 'newest',
     facets: ['access_status', 'resource_type', 'base_type'],
@@ -74,6 +79,19 @@ const SETTINGS: Readonly<Record<string, ListingSettings>> = {
     needsCredential: false,
     takesIds: true,
     changedBy: () => BOTH,
+    missingFrom: [],
+    sorts: SORTS_BY_UPDATE,
+    defaultSort: 'updated-desc',
+    facets: ['access_status', 'is_published', 'resource_type', 'base_type'],
+  },
+  LISTING_CONTEXT_RESOURCES: {
+    forms: 'either',
+    latestByDefault: false,
+    needsCredential: false,
+    takesIds: true,
+    // The request tells what packages have published; only who lacks it in the index has to wait for them.
+    changedBy: () => ['records'],
+    missingFrom: ['packages'],
     sorts: SORTS_BY_UPDATE,
     defaultSort: 'updated-desc',
     facets: ['access_status', 'is_published', 'resource_type', 'base_type'],

@@ -43,6 +43,7 @@ export function readSearch(
       kinds: readKinds(request, listing),
       latestOnly: listing.latestByDefault && !request.allVersions,
       onlyIds: listing.takesIds ? request.onlyIds : null,
+      publishedIds: request.publishedIds,
     },
     query,
     boxes,

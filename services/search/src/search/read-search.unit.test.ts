@@ -20,6 +20,9 @@ const REQUEST: SearchRequest__Output = {
   allVersions: false,
   filters: [],
   onlyIds: [],
+  publishedIds: [],
+  sentBy: [],
+  mayLeaveUnasked: false,
 };
 
 const read = (request: Partial<SearchRequest__Output>, principal: Principal = NOBODY) =>
@@ -38,7 +41,13 @@ describe('readSearch', () => {
   test('fills what is not given with the defaults of the listing', () => {
     expect(read({ size: 0, page: 0 })).toEqual({
       viewer: { seesAll: false, userId: null, viewParentIds: [], previewParentIds: [] },
-      scope: { forms: 'published', kinds: ['record', 'package'], latestOnly: true, onlyIds: null },
+      scope: {
+        forms: 'published',
+        kinds: ['record', 'package'],
+        latestOnly: true,
+        onlyIds: null,
+        publishedIds: [],
+      },
       query: null,
       boxes: null,
       sort: 'newest',

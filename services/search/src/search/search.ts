@@ -1,6 +1,6 @@
 import type { Principal } from '@kr/caller';
 import type { SearchRequest__Output, SearchResponse } from '@kr/contracts';
-import type { SenderName } from '../consume/await-writes.ts';
+import type { Unproven, WantedWrites } from '../consume/await-writes.ts';
 import type { SearchEngine } from '../engine/search-engine.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
 import { aggregations } from './aggregations.ts';
@@ -11,11 +11,8 @@ export interface SearchDeps {
   source: EntitySource;
   paging: SearchPaging;
   now: () => Date;
-  /**
-   * Resolves when the index holds what these services have written before the call, or when that takes too long. Never
-   * rejects.
-   */
-  awaitWrites: (senders: readonly SenderName[]) => Promise<void>;
+  /** As `awaitWrites` of consume/await-writes.ts. */
+  awaitWrites: (wanted: WantedWrites) => Promise<Unproven | undefined>;
 }
 
 /**
@@ -29,11 +26,19 @@ export async function search(
   request: SearchRequest__Output,
   principal: Principal,
 ): Promise<SearchResponse> {
-  const { listing, search: asked } = readSearch(request, principal, paging, now());
-  const senders = listing.changedBy(asked.scope.kinds);
-  if (senders.length > 0 && mayHaveWritten(principal)) await awaitWrites(senders);
+  const hasWritten = mayHaveWritten(principal);
+  const known = hasWritten ? request : { ...request, publishedIds: [] };
+  const { listing, search: asked } = readSearch(known, principal, paging, now());
+  const { changedBy, missingFrom } = listing;
+  const of = hasWritten ? changedBy(asked.scope.kinds) : [];
+  const { sentBy, mayLeaveUnasked } = request;
+  const unproven = of.length === 0 ? undefined : await awaitWrites({ of, sentBy, mayLeaveUnasked });
 
   let answer = await engine.search(asked);
+  if (answer.missing.length > 0 && hasWritten && missingFrom.length > 0) {
+    await awaitWrites({ of: missingFrom });
+    answer = await engine.search(asked);
+  }
   if (answer.missing.length > 0) {
     // Who has just written what the index has not heard of yet finds it all the same.
     await engine.write({ entities: await source.fetch('record', answer.missing), tombstones: [] });
@@ -48,6 +53,8 @@ export async function search(
     ),
     sortBy: asked.sort,
     effectiveFilters: Object.entries(asked.selected).map(([name, values]) => ({ name, values: [...values] })),
+    unasked: [...(unproven?.unasked ?? [])],
+    streamEnd: unproven?.streamEnd ?? 0,
   };
 }
 

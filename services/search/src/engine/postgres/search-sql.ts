@@ -69,13 +69,15 @@ export function searchSql(search: EngineSearch): SearchStatement {
   return { text, values: parameters.values };
 }
 
-function missingIds({ onlyIds, forms }: Scope, parameters: Parameters): string {
+function missingIds({ onlyIds, publishedIds, forms }: Scope, parameters: Parameters): string {
   if (onlyIds === null) return `'[]'::json`;
+  const shown =
+    forms === 'published' ? 'true' : `wanted.id = ANY (${parameters.add([...publishedIds])}::text[])`;
   return `(
     SELECT coalesce(json_agg(wanted.id), '[]') FROM unnest(${parameters.add([...onlyIds])}::text[]) AS wanted (id)
     WHERE NOT EXISTS (
       SELECT FROM index_document d
-      WHERE d.id = wanted.id AND d.deleted_at IS NULL ${forms === 'published' ? `AND d.form = 'published'` : ''}
+      WHERE d.id = wanted.id AND d.deleted_at IS NULL AND (d.form = 'published' OR NOT (${shown}))
     ))`;
 }
 

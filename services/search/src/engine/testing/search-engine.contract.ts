@@ -644,6 +644,7 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         };
         expect(await missing({ forms: 'either' })).toEqual(['d', 'x']);
         expect(await missing({ forms: 'published' })).toEqual(['b', 'd', 'x']);
+        expect(await missing({ forms: 'either', publishedIds: ['a', 'b', 'd'] })).toEqual(['b', 'd', 'x']);
         expect(await missing({ onlyIds: null })).toEqual([]);
         expect(await tested.engine.kindsOf(['a', 'c', 'x'])).toEqual(
           new Map([

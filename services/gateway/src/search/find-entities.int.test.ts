@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { SearchRequest__Output } from '@kr/contracts';
+import { ServiceError } from '@kr/service-error';
+import { aDocument, type GatewayUnderTest, startGateway } from '../gateway-fixture.ts';
+
+const BOTH = ['records', 'packages'];
+const HIT = { kind: 'record', id: 'e7vvn-90a62', isDraft: true };
+
+let gateway: GatewayUnderTest;
+let token: string;
+/** What was asked of the services, in order; of those that render, only whether they had to look at their outbox. */
+let asked: string[];
+
+beforeAll(async () => {
+  gateway = await startGateway();
+  ({ token } = await gateway.createUser('ada'));
+});
+afterAll(() => gateway.stop());
+beforeEach(() => {
+  asked = [];
+  gateway.script.search.Search = async ({ mayLeaveUnasked }: SearchRequest__Output) => {
+    asked.push(mayLeaveUnasked ? 'search' : 'search with news');
+    return { hits: [HIT], total: 1, unasked: mayLeaveUnasked ? BOTH : [], streamEnd: 7 };
+  };
+  gateway.script.search.ConfirmSearch = async ({ streamEnd }) => {
+    asked.push(`confirm ${streamEnd}`);
+    return { isConfirmed: true };
+  };
+  gateway.script.records.ReadEntities = async ({ refs, looksAtOutbox }) => {
+    asked.push(`records: ${refs.length} ${looksAtOutbox}`);
+    return { results: [{ document: aDocument() }], hasUnsent: false };
+  };
+  gateway.script.packages.ReadEntities = async ({ refs, looksAtOutbox }) => {
+    asked.push(`packages: ${refs.length} ${looksAtOutbox}`);
+    return { results: [], hasUnsent: false };
+  };
+});
+
+async function list(path = '/api/user/records'): Promise<unknown[]> {
+  const response = await gateway.fetch(path, { token });
+  const { hits } = (await response.json()) as { hits: { hits: { id: string }[] } };
+  expect([response.status, hits.hits.map(({ id }) => id)]).toEqual([200, [HIT.id]]);
+  return asked;
+}
+
+const LOOKS = ['packages: 0 true', 'records: 1 true'];
+
+describe('a page that may lack what was just written', () => {
+  test('is answered once every service that may have news has none, and the stream has not moved', async () => {
+    const [first, ...rest] = await list();
+    expect([first, rest.slice(0, 2).sort(), rest.slice(2)]).toEqual(['search', LOOKS, ['confirm 7']]);
+  });
+
+  test('is found again with the news when a service has some', async () => {
+    const { ReadEntities } = gateway.script.records;
+    gateway.script.records.ReadEntities = async (request, call) => ({
+      ...(await ReadEntities?.(request, call)),
+      hasUnsent: true,
+    });
+    expect((await list()).slice(3)).toEqual(['search with news', 'records: 1 false']);
+  });
+
+  test('is found again with the news when something came after the search', async () => {
+    gateway.script.search.ConfirmSearch = async () => ({ isConfirmed: false });
+    expect((await list()).slice(3)).toEqual(['search with news', 'records: 1 false']);
+  });
+
+  test('does not need the service that has no part in it', async () => {
+    gateway.script.packages.ReadEntities = async () => {
+      throw new ServiceError('unavailable', 'Away.');
+    };
+    expect((await list()).slice(2)).toEqual(['search with news', 'records: 1 false']);
+  });
+});
+
+test('a list whose service has news is searched with them at once', async () => {
+  gateway.script.packages.ListResources = async () => ({ ids: [HIT.id], hasUnsent: true });
+  expect(await list('/api/packages/qbyhw-yw493/draft/resources')).toEqual([
+    'search with news',
+    'records: 1 false',
+  ]);
+});
+
+test('a list whose service has none passes that on', async () => {
+  gateway.script.packages.ListResources = async () => ({ ids: [HIT.id], hasUnsent: false });
+  gateway.script.search.Search = async ({ sentBy, onlyIds }) => {
+    asked.push(`sent by ${sentBy}, of ${onlyIds}`);
+    return { hits: [HIT], total: 1 };
+  };
+  expect(await list('/api/packages/qbyhw-yw493/draft/resources')).toEqual([
+    'sent by packages, of e7vvn-90a62',
+    'records: 1 false',
+  ]);
+});
