@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { createLogger } from '@kr/telemetry';
-import { openS3, S3_IS_MISSING, type TestBucket, type TestS3 } from '@kr/testbed';
+import { openS3, type TestBucket, type TestS3 } from '@kr/testbed';
 import type { BlobStore } from '../blob/blob-store.ts';
 import { openBlobStore, type StoreSettings } from '../blob/open-blob-store.ts';
 import { type Database, openDatabase } from '../store/prisma.ts';
@@ -28,12 +28,14 @@ interface Acknowledged {
 }
 
 const s3 = await openS3();
-afterAll(async () => s3?.stop());
+afterAll(async () => {
+  if ('stop' in s3) await s3.stop();
+});
 
 describe('a sweep without grace, again and again while files are uploaded in every way', () => {
   test('takes nothing that was acknowledged and leaves nothing else in a folder', () => besideUploads());
 
-  if (s3 === undefined) test.skip(`in S3 (${S3_IS_MISSING})`, () => {});
+  if ('missing' in s3) test.skip(`in S3 (${s3.missing})`, () => {});
   else
     test('takes nothing that was acknowledged and leaves nothing else in S3', async () => {
       const bucket = await s3.freshBucket();

@@ -12,8 +12,10 @@ const LONGEST = [
   'rest-document',
   'validate',
 ];
+/** Their server may have to be built first, which goes on while the others run. */
+const NEED_S3 = ['files-in-s3', 's3-blob-store', 'sweep-beside-uploads', 'audit'];
 /** The others come by their kind. */
-const KINDS = ['system', 'int', 'unit'];
+const KINDS = ['system', 'int', 's3', 'unit'];
 
 export default class LongestFirst extends TestSequencer {
   sort(tests) {
@@ -23,5 +25,7 @@ export default class LongestFirst extends TestSequencer {
 
 function rankOf({ path, context }) {
   const rank = LONGEST.findIndex((name) => path.includes(`/${name}.`));
-  return rank === -1 ? LONGEST.length + KINDS.indexOf(context.config.displayName?.name) : rank;
+  if (rank !== -1) return rank;
+  const needsS3 = NEED_S3.some((name) => path.includes(`/${name}.`));
+  return LONGEST.length + KINDS.indexOf(needsS3 ? 's3' : context.config.displayName?.name);
 }

@@ -1,8 +1,25 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { openPostgres } from '../postgres.ts';
 
+const PREPARE_S3 = fileURLToPath(new URL('../s3/prepare-s3-server.ts', import.meta.url));
+
 /** Jest's workers inherit the environment that is set here. */
-export default async function startBackends() {
+export default async function startBackends(globalConfig) {
   const postgres = await openPostgres(process.env.TEST_DATABASE_URL);
   process.env.TEST_DATABASE_URL = postgres.url;
   globalThis.stopTestPostgres = postgres.stop;
+  if (isWholeRun(globalConfig)) globalThis.preparedS3 ??= prepareS3();
+}
+
+/** Whoever asks for some tests may well need no S3 server, which takes minutes to be built. */
+function isWholeRun({ nonFlagArgs = [], testNamePattern = '' }) {
+  return nonFlagArgs.length === 0 && testNamePattern === '';
+}
+
+function prepareS3() {
+  const child = spawn(process.execPath, ['--no-warnings', PREPARE_S3], { stdio: 'ignore' });
+  child.on('error', (error) => process.stderr.write(`the S3 server is not prepared: ${error.message}\n`));
+  child.unref();
+  return child;
 }

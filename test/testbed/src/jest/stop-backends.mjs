@@ -1,3 +1,4 @@
 export default async function stopBackends() {
+  globalThis.preparedS3?.kill('SIGTERM');
   await globalThis.stopTestPostgres?.();
 }

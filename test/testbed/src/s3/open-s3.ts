@@ -35,25 +35,37 @@ export interface TestS3 {
   stop(): Promise<void>;
 }
 
+/** Why there is no server: what a test that is skipped says. */
+export interface MissingS3 {
+  missing: string;
+}
+
+/** Of the reason, which may be all that a compiler has said. */
+const MOST_CHARACTERS = 400;
+
 /**
  * A real S3 server: the one that `TEST_S3_URL` names (`http://key:secret@host:port`, with `?region=` where it has
- * another than us-east-1), else a local program, which Go builds once, else a container. Undefined where there is none,
- * with the reason in `S3_IS_MISSING`.
+ * another than us-east-1), else a local program, which Go builds once, else a container.
  */
-export async function openS3(): Promise<TestS3 | undefined> {
+export async function openS3(): Promise<TestS3 | MissingS3> {
   const given = process.env['TEST_S3_URL'];
   if (given !== undefined && given !== '') return testS3(accessOf(new URL(given)), () => Promise.resolve());
-  const program = await findS3Server().catch(() => undefined);
+  let whyNoProgram: unknown;
+  const program = await findS3Server().catch((error: unknown) => {
+    whyNoProgram = error;
+  });
   if (program !== undefined) return startProgram(program);
   const container = await import('../container.ts');
-  if (!(await container.hasContainerRuntime())) return undefined;
+  if (!(await container.hasContainerRuntime())) return { missing: reasonOf(whyNoProgram) };
   const access = newAccess();
   const { endpoint, stop } = await container.startS3Container(access);
   return testS3({ ...access, endpoint }, stop);
 }
 
-/** What a test that is skipped says. */
-export const S3_IS_MISSING = 'needs TEST_S3_URL, versitygw, Go or a container runtime';
+function reasonOf(error: unknown): string {
+  const said = (error instanceof Error ? error.message : String(error)).replaceAll(/\s+/g, ' ').trim();
+  return `needs TEST_S3_URL, versitygw, Go or a container runtime: ${said.slice(0, MOST_CHARACTERS)}`;
+}
 
 function accessOf(url: URL): S3Access {
   return {
