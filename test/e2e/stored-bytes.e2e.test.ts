@@ -1,0 +1,349 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { freePort } from '@kr/local-stack/backends';
+import { until } from '@kr/testbed';
+import { startSystem, type TestSystem } from '@kr/testbed/system';
+import pg from 'pg';
+import { run } from '../../clients/kr/src/run.ts';
+import { createTerminal } from '../../clients/kr/src/terminal/terminal.ts';
+import type { Entity, FileEntry } from './story/answers.ts';
+import { recordDocument } from './story/documents.ts';
+import { type HttpClient, httpClient } from './story/http-client.ts';
+import { insistentClient } from './story/persistent-client.ts';
+import { link, publish, upload } from './story/stories.ts';
+
+const FILES = 20;
+const FILE_BYTES = 100_000;
+const DAY_MS = 86_400_000;
+
+let system: TestSystem;
+let author: HttpClient;
+let published: Entity;
+let metricsPort: number;
+const contents = new Map<string, Buffer>();
+
+beforeAll(async () => {
+  system = await startSystem({
+    environment: {
+      AUDIT_BYTES_PER_SECOND: '200000',
+      SWEEP_GRACE_MS: '60000',
+      MAX_BYTES_PER_USER: '50000000',
+    },
+  });
+  metricsPort = await freePort();
+  await system.relaunch('files', METRICS());
+  author = insistentClient(httpClient(system.baseUrl, system.token));
+  const draft = await newDraft('Kept for long');
+  for (let index = 0; index < FILES; index += 1) {
+    const bytes = randomBytes(FILE_BYTES);
+    await upload(author, draft, `${index}.bin`, bytes);
+    contents.set(`${index}.bin`, bytes);
+  }
+  published = await publish(author, draft);
+});
+afterAll(() => system?.stop());
+
+const METRICS = () => ({
+  OTEL_METRICS_EXPORTER: 'prometheus',
+  OTEL_EXPORTER_PROMETHEUS_HOST: '127.0.0.1',
+  OTEL_EXPORTER_PROMETHEUS_PORT: String(metricsPort),
+  OTEL_TRACES_EXPORTER: 'none',
+  OTEL_LOGS_EXPORTER: 'none',
+});
+
+const newDraft = (title: string) =>
+  author.sure<Entity>('POST', '/records', { json: recordDocument(title, { withFiles: true }) });
+
+/** What the command says to an operator of the machine. */
+async function kr(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  const said = { out: '', err: '' };
+  const into = (name: keyof typeof said) => ({
+    write: (text: string) => {
+      said[name] += text;
+    },
+  });
+  const cwd = dirname(system.logDir);
+  const isHelp = args.includes('--help');
+  const code = await run(['admin', ...args, ...(isHelp ? [] : ['--data-dir', cwd])], {
+    terminal: createTerminal(into('out'), into('err')),
+    env: {},
+    cwd,
+  });
+  return { code, ...said };
+}
+
+/** Also while the service is being started again. */
+const told = <Shown>(...args: string[]): Promise<Shown> =>
+  until(async () => {
+    const { code, out } = await kr(...args, '--json');
+    return code === 0 ? (JSON.parse(out) as Shown) : undefined;
+  });
+
+interface Audit {
+  id: number;
+  finished_at: string | null;
+  objects: number;
+  objects_left: number;
+}
+interface Report {
+  objects: number;
+  damaged: number;
+  latest: Audit | null;
+  finished: Audit | null;
+  damaged_objects: { damage: string; files: { entity_id: string; key: string }[] }[];
+}
+
+async function sql<Row>(statement: string, values: unknown[] = []): Promise<Row[]> {
+  const client = new pg.Client(system.databaseUrls.files);
+  await client.connect();
+  try {
+    return (await client.query(statement, values)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+const pathOf = (id: string) => join(system.filesDir, 'objects', id.slice(0, 2), id.slice(2, 4), id);
+
+async function objectOf(entity: Entity, key: string): Promise<string> {
+  const [row] = await sql<{ id: string }>(
+    'select object_id as id from entry where entity_id = $1 and key = $2',
+    [entity.id, key],
+  );
+  return row?.id ?? '';
+}
+
+async function storedIds(): Promise<string[]> {
+  const found = await readdir(join(system.filesDir, 'objects'), { recursive: true, withFileTypes: true });
+  return found.filter((entry) => entry.isFile()).map(({ name }) => name);
+}
+
+async function metric(name: string): Promise<number | undefined> {
+  const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+  const line = text.split('\n').find((one) => one.startsWith(`${name}{`) || one.startsWith(`${name} `));
+  return line === undefined ? undefined : Number(line.replace(/\{.*\}/, '').split(' ')[1]);
+}
+
+async function everythingIsThere(): Promise<void> {
+  for (const [key, bytes] of contents) {
+    const read = await author.call('GET', `${link(published, 'self')}/files/${key}/content`);
+    expect([key, read.status, Buffer.from(read.bytes).equals(bytes)]).toEqual([key, 200, true]);
+  }
+}
+
+describe('kr admin files audit', () => {
+  test('tells that nothing was read yet, and how one audit goes', async () => {
+    const before = await kr('files', 'audit');
+    expect([before.code, before.out]).toEqual([0, expect.stringContaining('objects not read again yet')]);
+    const now = await kr('files', 'audit', '--now');
+    expect([now.code, now.err]).toEqual([0, '']);
+    expect(now.out).toMatch(/^stored +20 objects, 2\.0 MB\n/);
+    expect(now.out).toMatch(/\nlatest audit +begun .* finished .*: 20 objects, 2\.0 MB, 0 damaged\n/);
+    expect((await kr('files', 'audit', '--help')).out).toContain('Exit code of --now: 0');
+    expect([await metric('files_objects_different'), await metric('files_objects_missing')]).toEqual([0, 0]);
+    expect(await metric('files_audit_age_seconds')).toBeGreaterThanOrEqual(0);
+  });
+
+  test('fails when one byte is another, names the file, and passes when it is restored', async () => {
+    const path = pathOf(await objectOf(published, '7.bin'));
+    const bytes = await readFile(path);
+    const wrong = Buffer.from(bytes);
+    wrong[54_321] = (wrong[54_321] ?? 0) ^ 0x80;
+    await writeFile(path, wrong);
+    const { code, out, err } = await kr('files', 'audit', '--now');
+    expect([code, err]).toEqual([1, '1 of 20 objects are not as they were stored.\n']);
+    expect(out).toContain(`different ${await objectOf(published, '7.bin')} (100 kB)`);
+    expect(out).toContain(`    ${published.id} 7.bin\n`);
+    const report = await told<Report>('files', 'audit');
+    expect(report.damaged_objects).toMatchObject([
+      { damage: 'different', files: [{ entity_id: published.id, key: '7.bin' }] },
+    ]);
+    await until(async () => (await metric('files_objects_different')) === 1);
+    await writeFile(path, bytes);
+    expect((await kr('files', 'audit', '--now')).code).toBe(0);
+  });
+
+  test('goes on in the background where it was when the service was killed', async () => {
+    expect((await kr('files', 'audit', '--start')).code).toBe(0);
+    const begun = await until(async () => {
+      const { latest } = await told<Report>('files', 'audit');
+      return latest !== null && latest.objects >= 5 ? latest : undefined;
+    });
+    expect([begun.finished_at, begun.objects < FILES]).toEqual([null, true]);
+    const pid = system.pid('files');
+    system.kill('files', 'SIGKILL');
+    await until(() => ![undefined, pid].includes(system.pid('files')));
+    const { latest } = await told<Report>('files', 'audit');
+    expect([latest?.id, (latest?.objects ?? 0) >= begun.objects]).toEqual([begun.id, true]);
+    const { finished } = await until(async () => {
+      const report = await told<Report>('files', 'audit');
+      return report.finished?.id === begun.id ? report : undefined;
+    });
+    expect([finished?.objects, finished?.objects_left]).toEqual([FILES, 0]);
+  });
+});
+
+interface Collected {
+  applied: boolean;
+  grace_ms: number;
+  expired_uploads: { count: number; bytes: number };
+  unreferenced_objects: { count: number; bytes: number };
+  orphans: { count: number; bytes: number };
+}
+
+/** Makes what nothing refers to as old as the sweep waits for. */
+const forgetFor3Days = () =>
+  sql(`update object set unreferenced_at = now() - interval '3 days'
+       where not exists (select from entry where object_id = object.id)`);
+
+describe('kr admin files collect', () => {
+  test("counts what is nobody's and removes it when told, but nothing that came just now", async () => {
+    const [old, young] = [randomUUID(), randomUUID()];
+    for (const id of [old, young]) {
+      await mkdir(dirname(pathOf(id)), { recursive: true });
+      await writeFile(pathOf(id), 'orphaned');
+    }
+    const yesterday = new Date(Date.now() - DAY_MS);
+    await utimes(pathOf(old), yesterday, yesterday);
+    const draft = await newDraft('With a file for a while');
+    const entry = await upload(author, draft, 'gone.bin', Buffer.from('for a while'));
+    await author.sure('DELETE', link(entry, 'self'));
+    await told<Collected>('files', 'collect');
+    await forgetFor3Days();
+
+    const before = (await storedIds()).sort();
+    const counted = {
+      grace_ms: 60_000,
+      expired_uploads: { count: 0, bytes: 0 },
+      unreferenced_objects: { count: 1, bytes: 11 },
+      orphans: { count: 1, bytes: 8 },
+    };
+    expect(await told<Collected>('files', 'collect')).toEqual({ applied: false, ...counted });
+    expect((await storedIds()).sort()).toEqual(before);
+    const trial = await kr('files', 'collect');
+    expect([trial.code, trial.err]).toEqual([
+      0,
+      'Nothing was removed; --apply does it. Nothing younger than 1m is touched.\n',
+    ]);
+    expect(await told<Collected>('files', 'collect', '--apply')).toEqual({ applied: true, ...counted });
+    const after = await storedIds();
+    expect([after.length, after.includes(old), after.includes(young)]).toEqual([
+      before.length - 2,
+      false,
+      true,
+    ]);
+    await everythingIsThere();
+    expect((await kr('files', 'collect', '--help')).out).toContain('SWEEP_GRACE_MS');
+  });
+
+  test('takes nothing that a published version has, when drafts that had it too are deleted', async () => {
+    const draft = await newDraft('Published once');
+    await upload(author, draft, 'kept.bin', Buffer.from('kept'));
+    const first = await publish(author, draft);
+    const next = await author.sure<Entity>('POST', link(first, 'versions'));
+    await author.sure('POST', `/records/${next.id}/draft/actions/files-import`);
+    await author.sure('POST', `/records/${first.id}/draft`);
+    for (const { id } of [next, first]) await author.sure('DELETE', `/records/${id}/draft`);
+    await until(async () => (await sql('select from entry where entity_id = $1', [next.id])).length === 0);
+    await told<Collected>('files', 'collect', '--apply');
+    await forgetFor3Days();
+    await told<Collected>('files', 'collect', '--apply');
+    expect(await storedIds()).toContain(await objectOf(first, 'kept.bin'));
+    expect((await author.call('GET', `/records/${first.id}/files/kept.bin/content`)).text).toBe('kept');
+  });
+
+  test('is taken up again when it was killed half-way, while uploads go on', async () => {
+    const draft = await newDraft('Written while something is removed');
+    const entries: FileEntry[] = [];
+    for (const key of ['a', 'b', 'c']) entries.push(await upload(author, draft, key, Buffer.from(key)));
+    await system.relaunch('files', { ...METRICS(), FAILPOINT: 'files.sweep.inside:kill' }, METRICS());
+    for (const entry of entries) await author.sure('DELETE', link(entry, 'self'));
+    await told<Collected>('files', 'collect');
+    await forgetFor3Days();
+    const before = await storedIds();
+    const pid = system.pid('files');
+    const uploading = (async () => {
+      for (let index = 0; index < 5; index += 1) {
+        const key = `${index}.bin`;
+        await upload(author, draft, key, randomBytes(1_000));
+      }
+    })();
+    expect((await kr('files', 'collect', '--apply')).code).toBe(1);
+    await until(() => ![undefined, pid].includes(system.pid('files')));
+    await uploading;
+    // The rows have gone; the bytes behind them are nobody's, and are old.
+    const left = (await storedIds()).filter((id) => before.includes(id));
+    const yesterday = new Date(Date.now() - DAY_MS);
+    for (const id of left) await utimes(pathOf(id), yesterday, yesterday);
+    const { orphans } = await told<Collected>('files', 'collect', '--apply');
+    expect(orphans.count).toBeGreaterThanOrEqual(3);
+    await everythingIsThere();
+    expect((await kr('files', 'audit', '--now')).code).toBe(0);
+  });
+});
+
+describe('kr admin quota', () => {
+  interface Quota {
+    user_id: string;
+    used_bytes: number;
+    promised_bytes: number;
+    limit_bytes: number;
+    is_default: boolean;
+  }
+
+  test('shows what a user has and may, and gives them a limit of their own', async () => {
+    const before = await told<Quota>('quota', 'show', '1');
+    expect(before).toMatchObject({
+      user_id: '1',
+      promised_bytes: 0,
+      limit_bytes: 50_000_000,
+      is_default: true,
+    });
+    expect(before.used_bytes).toBeGreaterThanOrEqual(FILES * FILE_BYTES);
+    const limit = before.used_bytes + 1_000;
+    expect(await told<Quota>('quota', 'set', '1', String(limit))).toEqual({
+      ...before,
+      limit_bytes: limit,
+      is_default: false,
+    });
+
+    const draft = await newDraft('Over the own limit');
+    const { entries } = await author.sure<{ entries: FileEntry[] }>('POST', link(draft, 'files'), {
+      json: [{ key: 'a.bin' }],
+    });
+    const content = link(entries[0] as FileEntry, 'content');
+    const refused = await author.call<{ code: string; errors: unknown }>('PUT', content, {
+      bytes: randomBytes(1_001),
+    });
+    expect([refused.status, refused.body.code, refused.body.errors]).toEqual([
+      413,
+      'user_quota_exceeded',
+      [
+        {
+          field: 'size',
+          messages: [
+            `The files of this user may have at most ${limit} bytes (kr admin quota), of which 1000 are left.`,
+          ],
+        },
+      ],
+    ]);
+    await author.sure('PUT', content, { bytes: randomBytes(1_000) });
+    expect(await told<Quota>('quota', 'show', '1')).toMatchObject({ used_bytes: limit });
+    expect(await told<Quota>('quota', 'set', '1', '1.5TB')).toMatchObject({ limit_bytes: 1.5e12 });
+    expect((await kr('quota', 'set', '1', 'default')).out).toContain('50 MB (the usual one)');
+    expect(await told<Quota>('quota', 'show', 'nobody')).toMatchObject({ used_bytes: 0, is_default: true });
+  });
+
+  test('says what it does not understand', async () => {
+    const wrong = async (...args: string[]) => {
+      const { code, err } = await kr('quota', ...args);
+      return [code, err.split('\n')[0]];
+    };
+    expect([await wrong('set', '1', 'much'), await wrong('show', 'no body')]).toEqual([
+      [2, expect.stringContaining('It is a number of bytes, a size such as 500GB')],
+      [1, 'That is not the id of a user.'],
+    ]);
+  });
+});
