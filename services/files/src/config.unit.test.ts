@@ -57,3 +57,19 @@ describe('where the bytes of files are kept', () => {
     expect(() => readConfig({ ...LEAST, ...env })).toThrow(expect.objectContaining({ problems }));
   });
 });
+
+describe('how stored bytes are read again', () => {
+  const inFolder = { ...LEAST, STORAGE_DIR: '/bytes' };
+
+  test('is every thirty days, unless told', () => {
+    expect(readConfig(inFolder).audit).toEqual({ everyMs: 30 * 86_400_000, bytesPerSecond: 20_000_000 });
+    const told = { ...inFolder, AUDIT_EVERY_MS: '0', AUDIT_BYTES_PER_SECOND: '65536' };
+    expect(readConfig(told).audit).toEqual({ everyMs: 0, bytesPerSecond: 65_536 });
+  });
+
+  test('is never at a crawl', () => {
+    expect(() => readConfig({ ...inFolder, AUDIT_BYTES_PER_SECOND: '65535' })).toThrow(
+      'AUDIT_BYTES_PER_SECOND is not a whole number from 65536 to 10000000000',
+    );
+  });
+});

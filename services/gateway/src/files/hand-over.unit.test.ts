@@ -1,0 +1,56 @@
+import { Readable } from 'node:stream';
+import { describe, expect, test } from '@jest/globals';
+import { readConfig } from '../config.ts';
+import type { Call } from '../http/endpoint.ts';
+import { handOverTo } from './hand-over.ts';
+
+const KEY = 'a key of at least thirty-two characters';
+const LEAST = {
+  DATABASE_URL: 'postgresql://127.0.0.1/gateway',
+  INTERNAL_KEY: KEY,
+  FILES_CONTENT_URL: 'http://127.0.0.1:1',
+  ...Object.fromEntries(
+    ['RECORDS', 'PACKAGES', 'FILES', 'ACCESS_LINKS', 'SEARCH'].flatMap((name) => [
+      [`${name}_ADDRESS`, '127.0.0.1:1'],
+      [`${name}_KEY`, KEY],
+    ]),
+  ),
+};
+const ON = { FILES_HAND_OVER: 'x-accel-redirect', TRUSTED_PROXIES: '10.0.0.0/8' };
+
+describe('files for front proxies', () => {
+  test.each([
+    ['without a proxy that is trusted', { ...ON, TRUSTED_PROXIES: '' }, /TRUSTED_PROXIES names no proxy/],
+    ['at a place that is no path', { ...ON, FILES_HAND_OVER_LOCATION: 'files' }, /no path between slashes/],
+    [
+      'at a place with an end of line',
+      { ...ON, FILES_HAND_OVER_LOCATION: '/a\nb/' },
+      /no path between slashes/,
+    ],
+    ['in an unknown way', { ...ON, FILES_HAND_OVER: 'x-sendfile' }, /none of off, x-accel-redirect/],
+  ])('%s are a mistake', (_name, env, problem) => {
+    expect(() => readConfig({ ...LEAST, ...env })).toThrow(problem);
+  });
+
+  test.each([
+    ['10.1.2.3', {}, true],
+    ['::ffff:10.1.2.3', {}, true],
+    ['192.0.2.1', {}, false],
+    [undefined, {}, false],
+    ['10.1.2.3', { FILES_HAND_OVER: 'off' }, false],
+  ])('are offered to %p: with %j %p', (peer, changed, isOffered) => {
+    const handOver = handOverTo(readConfig({ ...LEAST, ...ON, ...changed }));
+    const call = { peer } as Call;
+    expect(handOver.offered(call)).toEqual(isOffered ? { 'kr-hand-over': 'path' } : {});
+  });
+
+  test('are named by their place only where the files service has named one', () => {
+    const { headers } = handOverTo(readConfig({ ...LEAST, ...ON, FILES_HAND_OVER_LOCATION: '/there/' }));
+    const answer = { status: 200, body: Readable.from([]) };
+    expect(headers({ ...answer, headers: { etag: '"a"', 'kr-stored-path': 'objects/ab/cd/id' } })).toEqual({
+      etag: '"a"',
+      'x-accel-redirect': '/there/objects/ab/cd/id',
+    });
+    expect(headers({ ...answer, headers: { etag: '"a"' } })).toEqual({ etag: '"a"' });
+  });
+});
