@@ -12,6 +12,7 @@ import {
   type FilesUnderTest,
   GATEWAY,
   KEYS,
+  PATIENCE_MS,
   STORE_DEPS,
   startFilesUnderTest,
 } from '../testing/files-under-test.ts';
@@ -41,6 +42,7 @@ function operationsOf({ service }: FilesUnderTest): Operations {
     address: `127.0.0.1:${service.grpcPort}`,
     audience: 'files',
     key: KEYS.internal,
+    defaultTimeoutMs: PATIENCE_MS,
   });
 }
 

@@ -20,6 +20,9 @@ export const KEYS = {
   packages: 'internal-key-of-the-packages-service-tests',
 };
 
+/** How long the tests' own calls may take: much longer than a busy machine does. */
+export const PATIENCE_MS = 120_000;
+
 export type Decision = 'DECISION_UNDECIDED' | 'DECISION_COMMITTED' | 'DECISION_ABORTED';
 
 export interface Answer {
@@ -124,6 +127,7 @@ export async function startFilesUnderTest(
       address: `127.0.0.1:${grpcPort}`,
       audience: 'files',
       key: KEYS.internal,
+      defaultTimeoutMs: PATIENCE_MS,
     });
   }
 
@@ -137,7 +141,7 @@ export async function startFilesUnderTest(
       sourceEntityId,
       ownerId: system.ownerOf(entityId),
       userId: '1',
-      expiresAt: Date.now() + 60_000,
+      expiresAt: Date.now() + 10 * PATIENCE_MS,
     };
     return signTicket(signed, KEYS.tickets);
   };
