@@ -1,7 +1,14 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type FreshDatabase, freshDatabase, until } from '@kr/testbed';
 import { Client, Pool } from 'pg';
-import { ONE_PLAN, openPool, quickDatabase, type SqlDatabase, statementNames } from './index.ts';
+import {
+  executeWithNext,
+  ONE_PLAN,
+  openPool,
+  quickDatabase,
+  type SqlDatabase,
+  statementNames,
+} from './index.ts';
 
 let database: FreshDatabase;
 let pool: Pool;
@@ -184,6 +191,34 @@ describe('a quick transaction', () => {
       })
       .catch(({ all }: { all: PromiseSettledResult<number>[] }) => all);
     expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    expect(await kept()).toEqual([]);
+  });
+
+  test('has what may go with the next statement carried out before that, and the last with COMMIT', async () => {
+    const seen = await quick.$transaction(async (tx) => {
+      await executeWithNext(tx, 'insert into kept (n) values ($1::int)', 13);
+      const rows = await tx.$queryRawUnsafe('select n from kept');
+      await executeWithNext(tx, 'insert into kept (n) values ($1::int)', 14);
+      return rows;
+    });
+    expect([seen, await kept()]).toEqual([[{ n: 13 }], [13, 14]]);
+  });
+
+  test('fails as what went with COMMIT has failed, and leaves nothing', async () => {
+    const failed = quick.$transaction(async (tx) => {
+      await keep(tx, 15);
+      await executeWithNext(tx, 'insert into kept (n) values ($1::int)', 15);
+    });
+    await expect(failed).rejects.toMatchObject({ code: '23505' });
+    expect(await kept()).toEqual([]);
+  });
+
+  test('that throws never carries out what was to go with the next statement', async () => {
+    const failed = quick.$transaction(async (tx) => {
+      await executeWithNext(tx, 'insert into kept (n) values ($1::int)', 16);
+      throw new RangeError('enough');
+    });
+    await expect(failed).rejects.toThrow(new RangeError('enough'));
     expect(await kept()).toEqual([]);
   });
 

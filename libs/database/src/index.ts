@@ -1,4 +1,4 @@
 export { openPool } from './open-pool.ts';
 export { quickDatabase } from './quick-database.ts';
-export type { Sql, SqlDatabase } from './sql.ts';
+export { executeWithNext, type Sql, type SqlDatabase } from './sql.ts';
 export { ONE_PLAN, type StatementNames, statementNames } from './statement-names.ts';

@@ -4,6 +4,8 @@ import { type Answer, type Statement, sendBatch } from './statement-batch.ts';
 /** One transaction on a connection, from its first statement on. */
 export interface Transaction {
   send(statement: Statement): Promise<Answer>;
+  /** Has it sent with the next one; it fails what it is sent with. */
+  sendWithNext(statement: Statement): void;
   /** @throws Error when a statement has failed, caught or not: it has undone everything before it */
   commit(): Promise<void>;
   rollback(): Promise<void>;
@@ -11,8 +13,8 @@ export interface Transaction {
 
 interface Waiting {
   readonly statement: Statement;
-  readonly answered: (answer: Answer) => void;
-  readonly failed: (error: unknown) => void;
+  readonly answered?: (answer: Answer) => void;
+  readonly failed?: (error: unknown) => void;
 }
 
 const [BEGIN, COMMIT, ROLLBACK] = ['BEGIN', 'COMMIT', 'ROLLBACK'].map((text): Statement => {
@@ -24,33 +26,38 @@ export function openTransaction(connection: ClientBase): Transaction {
   let isOpen = false;
   let failure: { readonly cause: unknown } | undefined;
   let waiting: Waiting[] = [];
+  let isAboutToSend = false;
 
   const sendWaiting = async (): Promise<void> => {
     const together = waiting;
     waiting = [];
+    isAboutToSend = false;
     const statements = together.map(({ statement }) => statement);
     const first = isOpen ? [] : [BEGIN];
     isOpen = true;
     try {
       if (failure !== undefined) throw failure.cause;
       const answers = await sendBatch(connection, [...first, ...statements]);
-      for (const [at, { answered }] of together.entries()) answered(answers[first.length + at] as Answer);
+      for (const [at, { answered }] of together.entries()) answered?.(answers[first.length + at] as Answer);
     } catch (cause) {
       failure ??= { cause };
-      for (const { failed } of together) failed(cause);
+      for (const { failed } of together) failed?.(cause);
     }
   };
 
   const send = (statement: Statement): Promise<Answer> =>
     new Promise((answered, failed) => {
       waiting.push({ statement, answered, failed });
-      if (waiting.length === 1) process.nextTick(sendWaiting);
+      if (isAboutToSend) return;
+      isAboutToSend = true;
+      process.nextTick(sendWaiting);
     });
 
   return {
     send,
+    sendWithNext: (statement) => void waiting.push({ statement }),
     async commit() {
-      if (!isOpen) return;
+      if (!isOpen && waiting.length === 0) return;
       if (failure === undefined && (await send(COMMIT)).command === 'COMMIT') return;
       throw new Error('a transaction with a failed statement cannot be committed', failure);
     },

@@ -39,7 +39,11 @@ export function quickDatabase(pool: Pool, nameOf: StatementNames): SqlDatabase {
       holdConnection(pool, timeout, async (connection) => {
         const transaction = openTransaction(connection);
         try {
-          const result = await run(statements(nameOf, transaction.send));
+          const result = await run({
+            ...statements(nameOf, transaction.send),
+            $executeWithNext: async (text, ...values) =>
+              transaction.sendWithNext({ name: nameOf({ sql: text }), text, values }),
+          });
           await transaction.commit();
           return result;
         } catch (error) {

@@ -112,9 +112,11 @@ class StatementBatch implements pg.Submittable {
 
   handleDataRow({ fields }: { fields: readonly (string | null)[] }): void {
     const row: Record<string, unknown> = {};
-    for (const [at, { name, parse }] of this.#currentColumns().entries()) {
+    let at = 0;
+    for (const { name, parse } of this.#currentColumns()) {
       const text = fields[at] ?? null;
       row[name] = text === null ? null : parse(text);
+      at += 1;
     }
     this.#rows.push(row);
   }

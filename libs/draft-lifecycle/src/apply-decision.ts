@@ -47,9 +47,7 @@ async function show<Tx extends LifecycleSql>(
   const { publicationId, packageId } = participant;
   const publication: Publication = { id: publicationId, packageId, recordIds: [] };
   const published = await store.showStaged(tx, publicationId, now());
-  await store.appendEvents(
-    tx,
-    published.map((entity) => kind.events.published(entity, publication)),
-  );
+  const events = published.map((entity) => kind.events.published(entity, publication));
+  await store.appendEvents(tx, events);
   await kind.hooks.published?.(tx, published, publication);
 }

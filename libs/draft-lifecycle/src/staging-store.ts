@@ -1,6 +1,6 @@
 import { eventRows, insertEvents, type OutboxEvent } from '@kr/event-bus';
 import type { PublishedEntity } from './entity-kind.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
+import { executeWithNext, type LifecycleSql } from './lifecycle-sql.ts';
 import type { Participant } from './participant-store.ts';
 import type { StoredDocument } from './stored-document.ts';
 
@@ -37,7 +37,8 @@ export async function writeVote(
   forms: readonly StagedForm[],
   at: Date,
 ): Promise<void> {
-  await tx.$executeRawUnsafe(
+  await executeWithNext(
+    tx,
     VOTE,
     vote.publicationId,
     JSON.stringify(forms),
@@ -107,7 +108,7 @@ const DROP_STAGED = `
   on conflict (publication_id) do update set state = excluded.state, updated_at = excluded.updated_at`;
 
 export async function dropStaged(tx: LifecycleSql, publicationId: string, at: Date): Promise<void> {
-  await tx.$executeRawUnsafe(DROP_STAGED, publicationId, at.toISOString());
+  await executeWithNext(tx, DROP_STAGED, publicationId, at.toISOString());
 }
 
 const SHOW_DRAFT = `
@@ -128,7 +129,8 @@ export async function showDraft(
   event: OutboxEvent,
   at: Date,
 ): Promise<void> {
-  await tx.$executeRawUnsafe(
+  await executeWithNext(
+    tx,
     SHOW_DRAFT,
     publicationId,
     id,
@@ -140,5 +142,5 @@ export async function showDraft(
 }
 
 export async function unlockDrafts(tx: LifecycleSql, publicationId: string): Promise<void> {
-  await tx.$executeRawUnsafe('update draft set locked_by = null where locked_by = $1', publicationId);
+  await executeWithNext(tx, 'update draft set locked_by = null where locked_by = $1', publicationId);
 }

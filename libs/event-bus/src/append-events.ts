@@ -4,6 +4,8 @@ import type { OutboxEvent } from './new-event.ts';
 /** What a Prisma client, or a transaction of one, is to this library. */
 export interface SqlExecutor {
   $executeRawUnsafe(sql: string, ...values: unknown[]): Promise<number>;
+  /** Of a transaction that can: sends it with the statement that comes next, at the latest with COMMIT. */
+  $executeWithNext?(sql: string, ...values: unknown[]): Promise<void>;
 }
 
 /**
@@ -27,7 +29,9 @@ const INSERT = insertEvents('$1', '(select) as always');
  * transaction of the change; nudge the relay after the commit.
  */
 export async function appendEvents(tx: SqlExecutor, events: readonly OutboxEvent[]): Promise<void> {
-  if (events.length > 0) await tx.$executeRawUnsafe(INSERT, eventRows(events));
+  if (events.length === 0) return;
+  const rows = eventRows(events);
+  await (tx.$executeWithNext?.(INSERT, rows) ?? tx.$executeRawUnsafe(INSERT, rows));
 }
 
 /** The parameter of `insertEvents`; payloads in base64 because JSON carries no bytes. */

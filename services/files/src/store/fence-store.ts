@@ -1,4 +1,4 @@
-import type { Sql } from '@kr/database';
+import { executeWithNext, type Sql } from '@kr/database';
 import type { Fence, FenceState } from '../buckets/fence-rules.ts';
 
 /** Locks what is known of a publication, making a row for it first; undefined when nothing was known. */
@@ -15,7 +15,8 @@ export async function lockFence(tx: Sql, publicationId: string, now: Date): Prom
 }
 
 export async function saveFence(tx: Sql, publicationId: string, fence: Fence, now: Date): Promise<void> {
-  await tx.$executeRawUnsafe(
+  await executeWithNext(
+    tx,
     'update participant set state = $2, epoch = $3::int, updated_at = $4::timestamptz where publication_id = $1',
     publicationId,
     fence.state,

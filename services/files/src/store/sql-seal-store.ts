@@ -1,4 +1,4 @@
-import type { Sql } from '@kr/database';
+import { executeWithNext, type Sql } from '@kr/database';
 import type { HeldBucket, SealOf, SealStore } from '../buckets/seal-store.ts';
 import { findBucket, lockOpenBucket } from './bucket-store.ts';
 import {
@@ -89,7 +89,8 @@ async function applySeal(
   publishedIds: readonly string[] | null,
   at: Date,
 ): Promise<void> {
-  await tx.$executeRawUnsafe(
+  await executeWithNext(
+    tx,
     `with ${FENCED('applied')}
      update bucket set publication_id = null, sealed_at = null, updated_at = $2::timestamptz,
        state = case when $3::text[] is null or entity_id = any($3::text[]) then 'immutable' else 'open' end
@@ -101,7 +102,8 @@ async function applySeal(
 }
 
 async function undoSeal(tx: Sql, publicationId: string, at: Date): Promise<void> {
-  await tx.$executeRawUnsafe(
+  await executeWithNext(
+    tx,
     `with ${FENCED('aborted')}
      update bucket set state = 'open', publication_id = null, sealed_at = null, updated_at = $2::timestamptz
      where publication_id = $1 and state = 'sealed'`,
@@ -117,7 +119,8 @@ async function makeImmutable(
   at: Date,
 ): Promise<void> {
   const ids = inOneOrder(entityIds);
-  await tx.$executeRawUnsafe(
+  await executeWithNext(
+    tx,
     `insert into bucket (entity_id, id, state, updated_at)
      select entity_id, id::uuid, 'immutable', $3::timestamptz
      from unnest($1::text[], $2::text[]) as missing (entity_id, id)
