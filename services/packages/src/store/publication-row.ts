@@ -7,8 +7,9 @@ export interface PublicationRow extends Omit<Publication, 'ifRevision'> {
 
 export const PUBLICATION_COLUMNS = `
   id, subject, entity_id as "entityId", package_parent_id as "packageParentId", state, epoch,
-  created_at as "createdAt",  lease_until as "leaseUntil", deadline, resource_ids as "resourceIds", published_ids as "publishedIds",
-  participants, applied, decided_at as "decidedAt", refusal, requested_by as "requestedBy",
+  created_at as "createdAt", lease_until as "leaseUntil", deadline, resource_ids as "resourceIds",
+  published_ids as "publishedIds", participants, applied, decided_at as "decidedAt", refusal,
+  requested_by as "requestedBy",
   (snapshot ->> 'ifRevision')::int as "ifRevision"`;
 
 export function publicationOf({ ifRevision, ...row }: PublicationRow): Publication {
