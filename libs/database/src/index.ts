@@ -1,3 +1,4 @@
+export { openConnections } from './open-connections.ts';
 export { openPool } from './open-pool.ts';
 export { quickDatabase } from './quick-database.ts';
 export { executeWithNext, type Sql, type SqlDatabase } from './sql.ts';

@@ -2,7 +2,7 @@ import { Pool } from 'pg';
 import { ONE_PLAN } from './statement-names.ts';
 
 /** How long things may take, in milliseconds. */
-interface PoolLimits {
+export interface PoolLimits {
   /** Waiting for a free connection. */
   connectionMs: number;
   statementMs: number;

@@ -1,4 +1,4 @@
-import { openPool, quickDatabase, type SqlDatabase, statementNames } from '@kr/database';
+import { openConnections, type SqlDatabase } from '@kr/database';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { type Prisma, PrismaClient } from '../gen/prisma/client.ts';
 
@@ -15,11 +15,10 @@ export interface Databases {
 const LIMITS = { connectionMs: 10_000, statementMs: 10_000, lockMs: 5_000 };
 
 export function openDatabases(databaseUrl: URL): Databases {
-  const pool = openPool(databaseUrl, LIMITS);
-  const statementNameGenerator = statementNames();
-  const adapter = new PrismaPg(pool, { statementNameGenerator, disposeExternalPool: true });
+  const { pool, adapterOptions, quick } = openConnections(databaseUrl, LIMITS);
+  const adapter = new PrismaPg(pool, adapterOptions);
   const database = new PrismaClient({ adapter, transactionOptions: { maxWait: 10_000, timeout: 15_000 } });
-  return { database, quick: quickDatabase(pool, statementNameGenerator) };
+  return { database, quick };
 }
 
 export function openDatabase(databaseUrl: URL): Database {

@@ -1,4 +1,4 @@
-import { openPool, quickDatabase, type Sql, type SqlDatabase, statementNames } from '@kr/database';
+import { openConnections, type Sql, type SqlDatabase } from '@kr/database';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { PrismaClient } from '../gen/prisma/client.ts';
 
@@ -12,11 +12,9 @@ export interface Databases {
 }
 
 export function openDatabases(databaseUrl: URL): Databases {
-  const pool = openPool(databaseUrl);
-  const statementNameGenerator = statementNames();
-  const adapter = new PrismaPg(pool, { statementNameGenerator, disposeExternalPool: true });
-  const database = new PrismaClient({ adapter });
-  return { database, quick: quickDatabase(pool, statementNameGenerator) };
+  const { pool, adapterOptions, quick } = openConnections(databaseUrl);
+  const adapter = new PrismaPg(pool, adapterOptions);
+  return { database: new PrismaClient({ adapter }), quick };
 }
 
 export function openDatabase(databaseUrl: URL): Database {
