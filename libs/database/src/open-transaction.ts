@@ -17,9 +17,10 @@ interface Waiting {
   readonly failed?: (error: unknown) => void;
 }
 
-const [BEGIN, COMMIT, ROLLBACK] = ['BEGIN', 'COMMIT', 'ROLLBACK'].map((text): Statement => {
-  return { name: text.toLowerCase(), text, values: [] };
-}) as [Statement, Statement, Statement];
+// NOTE: without names, for Postgres counts a prepared one in its statistics only the first time.
+const BEGIN: Statement = { name: '', text: 'BEGIN', values: [] };
+const COMMIT: Statement = { name: '', text: 'COMMIT', values: [] };
+const ROLLBACK: Statement = { name: '', text: 'ROLLBACK', values: [] };
 
 /** Nothing is sent before the first statement, which takes BEGIN along; what is sent at one moment goes together. */
 export function openTransaction(connection: ClientBase): Transaction {
