@@ -62,10 +62,15 @@ export function packageVersion<T extends LifecycleSql>(
   };
 }
 
-/** Of an entity that was read with its relations; undefined when it has no draft. */
-export function seenPackage({ parent, published, draft, related }: Entity): SeenPackage | undefined {
+/**
+ * Undefined when it has no draft.
+ *
+ * @throws Error for an entity that was read without its relations: it would be published without its resources
+ */
+export function seenPackage({ id, parent, published, draft, related }: Entity): SeenPackage | undefined {
+  if (related === undefined) throw new Error(`package ${id} was read without its relations`);
   if (draft === null) return undefined;
-  const resourceIds = published === null ? (related?.draft ?? []) : [];
+  const resourceIds = published === null ? related.draft : [];
   return { parentId: parent.id, revision: draft.revision, lockedBy: draft.lockedBy, resourceIds };
 }
 
