@@ -1,3 +1,4 @@
+export { assertParentsUnlocked } from './assert-parents-unlocked.ts';
 export { changeDraft, type DraftChange, draftForChange } from './change-draft.ts';
 export { decidePublication } from './decide-publication.ts';
 export type { DraftFace, Entity, EntityRef, Face, Form, Parent } from './entity.ts';
@@ -17,7 +18,7 @@ export { assertRevision, findEntities, getEntity, type LifecycleContext } from '
 export { type Decision, type FileCounts, type LifecycleDeps, NO_FILES } from './lifecycle-deps.ts';
 export type { LifecycleDatabase, LifecycleSql } from './lifecycle-sql.ts';
 export type { LifecycleStore } from './lifecycle-store.ts';
-export { assertUnlocked, draftLocked } from './lock-rules.ts';
+export { assertUnlocked } from './lock-rules.ts';
 export { MIGRATIONS } from './migrations.ts';
 export { notFound, notRegistered, unknownId, whyMissing } from './missing-entity.ts';
 export { newEntityId } from './new-entity-id.ts';

@@ -1,9 +1,8 @@
 import type { AssociateRequest__Output, AssociateResponse } from '@kr/contracts';
-import { notFound } from '@kr/draft-lifecycle';
+import { assertParentsUnlocked, notFound } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import type { PackagesContext } from '../context.ts';
 import { checkIds } from '../resources/check-ids.ts';
-import { assertNotPublishing } from './assert-not-publishing.ts';
 import { managedPackage } from './managed-package.ts';
 
 /**
@@ -22,7 +21,7 @@ export function associate(context: PackagesContext) {
   ): Promise<AssociateResponse> => {
     const { parent } = await managedPackage(context, packageId, principal);
     checkIds(ids, 'records');
-    await assertNotPublishing(context, parent.id);
+    await assertParentsUnlocked(context.lifecycle.database, [parent.id]);
     const request = { packageParentId: parent.id, ids: [...new Set(ids)] };
     await context.records.associateRecords(request, principal);
     // Deleted meanwhile: its resources were let go before these came, and nobody could let go of them later.

@@ -1,9 +1,9 @@
 import type { DissociateRequest__Output, DissociateResponse } from '@kr/contracts';
+import { assertParentsUnlocked } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import type { PackagesContext } from '../context.ts';
 import { changeUnlockedResources } from '../resources/change-unlocked-resources.ts';
 import { checkIds } from '../resources/check-ids.ts';
-import { assertNotPublishing } from './assert-not-publishing.ts';
 import { managedPackage } from './managed-package.ts';
 
 /**
@@ -25,7 +25,7 @@ export function dissociate(context: PackagesContext) {
   ): Promise<DissociateResponse> => {
     const { parent } = await managedPackage(context, packageId, principal);
     checkIds(ids, 'records');
-    await assertNotPublishing(context, parent.id);
+    await assertParentsUnlocked(context.lifecycle.database, [parent.id]);
     const { leavingIds } = await context.records.dissociateRecords(
       { packageParentId: parent.id, ids: [...new Set(ids)] },
       principal,

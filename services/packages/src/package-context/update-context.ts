@@ -1,8 +1,8 @@
 import type { UpdateContextRequest__Output, UpdateContextResponse } from '@kr/contracts';
+import { assertParentsUnlocked } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import type { PackagesContext } from '../context.ts';
-import { assertNotPublishing } from './assert-not-publishing.ts';
 import { managedPackage } from './managed-package.ts';
 
 const POLICIES = ['open', 'closed'];
@@ -27,7 +27,7 @@ export function updateContext(context: PackagesContext) {
         issues: [{ field: 'access.record_policy', messages: [`Must be one of: ${POLICIES.join(', ')}.`] }],
       });
     }
-    await assertNotPublishing(context, parent.id);
+    await assertParentsUnlocked(context.lifecycle.database, [parent.id]);
     await context.database.packageContext.upsert({
       where: { parentId: parent.id },
       create: { parentId: parent.id, recordPolicy },

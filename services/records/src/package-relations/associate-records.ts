@@ -1,11 +1,18 @@
 import type { AssociateRecordsRequest__Output, AssociateRecordsResponse } from '@kr/contracts';
-import { findEntities, may, touchParents, transact, whyMissing } from '@kr/draft-lifecycle';
+import {
+  assertParentsUnlocked,
+  findEntities,
+  may,
+  touchParents,
+  transact,
+  whyMissing,
+} from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import type { RecordsContext } from '../context.ts';
 import { beginManagement } from '../store/management-store.ts';
 import { associationIssues } from './association-rules.ts';
-import { assertParentsUnlocked, lockParents } from './lock-parents.ts';
+import { lockParents } from './lock-parents.ts';
 
 /**
  * RPC AssociateRecords: all or none. The caller's right on the package is the packages service's to check; here it is

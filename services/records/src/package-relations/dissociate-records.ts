@@ -1,11 +1,11 @@
 import type { DissociateRecordsRequest__Output, DissociateRecordsResponse } from '@kr/contracts';
-import { findEntities, touchParents, transact, whyMissing } from '@kr/draft-lifecycle';
+import { assertParentsUnlocked, findEntities, touchParents, transact, whyMissing } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import type { RecordsContext } from '../context.ts';
 import { endManagement, versionsOf } from '../store/management-store.ts';
 import { isReadable } from './is-readable.ts';
-import { assertParentsUnlocked, lockParents } from './lock-parents.ts';
+import { lockParents } from './lock-parents.ts';
 
 /**
  * RPC DissociateRecords: all or none. The right is that on the package, which its service has checked; a resource that

@@ -1,4 +1,4 @@
-import { draftLocked, type Entity, loadEntities } from '@kr/draft-lifecycle';
+import { type Entity, loadEntities } from '@kr/draft-lifecycle';
 import type { Tx } from '../store/prisma.ts';
 
 /**
@@ -17,14 +17,4 @@ export async function lockParents(tx: Tx, ids: readonly string[]): Promise<Map<s
     ids,
   );
   return loadEntities(tx, ids);
-}
-
-/** @throws ServiceError `conflict` (`draft_locked`): a version of one of these parents is being published */
-export async function assertParentsUnlocked(tx: Tx, parentIds: readonly string[]): Promise<void> {
-  const locked = await tx.$queryRawUnsafe<object[]>(
-    `select from draft d join version v on v.id = d.id
-     where v.parent_id = any($1::text[]) and d.locked_by is not null limit 1`,
-    parentIds,
-  );
-  if (locked.length > 0) throw draftLocked();
 }
