@@ -8,6 +8,7 @@ import { createNews, type News, type Wait } from './news.ts';
 import { createPublisher, type Publisher } from './outbox-publisher.ts';
 import { createOutboxReader, type OutboxReader } from './outbox-reader.ts';
 import { outboxSent } from './outbox-sent.ts';
+import { createPacer, type Pacer } from './pacer.ts';
 import { backOffMs, pause, waitAtMost } from './pause.ts';
 
 export interface RelayOptions {
@@ -17,10 +18,15 @@ export interface RelayOptions {
   /** The service that emits, as `ce-source`. */
   source: string;
   logger: Logger;
+  /**
+   * Milliseconds from the beginning of one round to that of the next, so that the events of a busy time are sent
+   * together; 20 unless given. Nothing is held back while somebody waits for it.
+   */
+  roundEveryMs?: number;
 }
 
 export interface Relay {
-  /** Says that something was committed; the relay looks at once. Cheap, may be called at any time. */
+  /** Says that something was committed; the relay looks as soon as it may. Cheap, may be called at any time. */
   nudge(): void;
   /**
    * Whether everything that was committed before the call is in the stream within the time; answers as soon as it is.
@@ -32,6 +38,8 @@ export interface Relay {
 }
 
 const BATCH = 200;
+/** A round costs two statements however many events it sends. */
+const ROUND_EVERY_MS = 20;
 /** The poll between nudges: it finds what other replicas of the service have written. */
 const POLL_MS = { busy: 100, idle: 500 };
 const STANDBY_MS = 1_000;
@@ -44,9 +52,10 @@ const STOP_GRACE_MS = 2_000;
  * waits for it.
  */
 export function startRelay(options: RelayOptions): Relay {
-  const { databaseUrl, natsConnection, source, logger } = options;
+  const { databaseUrl, natsConnection, source, logger, roundEveryMs = ROUND_EVERY_MS } = options;
   const stopping = new AbortController();
   const bell = createBell();
+  const pacer = createPacer(roundEveryMs, Date.now);
   stopping.signal.addEventListener('abort', bell.ring);
   const publisher = createPublisher(natsConnection, source, bell.ring);
   const flagged = createNews();
@@ -71,7 +80,7 @@ export function startRelay(options: RelayOptions): Relay {
         const reader = createOutboxReader(client);
         failures = 0;
         await standBy(reader, stopping.signal);
-        await relayOutbox({ reader, publisher, bell, flagged, logger, signal: stopping.signal });
+        await relayOutbox({ reader, publisher, bell, pacer, flagged, logger, signal: stopping.signal });
       } catch (error) {
         failures += 1;
         if (!stopping.signal.aborted)
@@ -86,7 +95,10 @@ export function startRelay(options: RelayOptions): Relay {
 
   return {
     nudge: bell.ring,
-    whenSent: (database, wait) => outboxSent(database, { nudge: bell.ring, flagged }, wait),
+    whenSent: (database, wait) => {
+      const calm = pacer.hurry();
+      return outboxSent(database, { nudge: bell.ring, flagged }, wait).finally(calm);
+    },
     stop: async () => {
       stopping.abort();
       await waitAtMost(STOP_GRACE_MS, running);
@@ -107,6 +119,7 @@ interface Work {
   reader: OutboxReader;
   publisher: Publisher;
   bell: Bell;
+  pacer: Pacer;
   /** Announced when rows were flagged. */
   flagged: News;
   logger: Logger;
@@ -114,11 +127,12 @@ interface Work {
 }
 
 /** Sends batch after batch, sleeping while there is nothing. Ends with the signal or with the database connection. */
-async function relayOutbox({ reader, publisher, bell, flagged, logger, signal }: Work): Promise<void> {
+async function relayOutbox({ reader, publisher, bell, pacer, flagged, logger, signal }: Work): Promise<void> {
   let failures = 0;
   let pollMs = POLL_MS.busy;
   let nextSweepAt = 0;
   while (!signal.aborted) {
+    await pacer.turn(signal);
     const rows = await reader.unpublished(BATCH);
     if (rows.length > 0 || publisher.isUnsure()) {
       pollMs = POLL_MS.busy;
