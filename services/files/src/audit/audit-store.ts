@@ -48,7 +48,8 @@ export async function beginUnlessOpen(db: Database, at: Date): Promise<bigint> {
 /** Begins an audit that somebody waits for, in place of one that is open. */
 export async function beginAnew(db: Database, at: Date): Promise<bigint> {
   return db.$transaction(async (tx) => {
-    await tx.$queryRaw`select pg_advisory_xact_lock(hashtextextended('files.audit', 0))::text`;
+    // Another one must not begin between the two.
+    await tx.$executeRaw`lock table audit in share row exclusive mode`;
     await tx.$executeRaw`delete from audit where finished_at is null`;
     const [row] = await tx.$queryRaw<{ id: bigint }[]>`
       insert into audit (started_at, is_hurried) values (${at}, true) returning id`;
