@@ -14,7 +14,7 @@ let files: FilesUnderTest;
 beforeAll(async () => {
   files = await startFilesUnderTest({
     maxFileBytes: 30_000_000,
-    idleMs: 1_000,
+    idleMs: 6_000,
     minUploadBytesPerSecond: 100,
   });
 });
@@ -171,7 +171,7 @@ describe('an upload', () => {
     const { request, answer } = files.openPut('slow-000001', 'a.bin');
     for (let i = 0; i < 16; i += 1) {
       request.write(Buffer.alloc(1_000));
-      await pause(150);
+      await pause(500);
     }
     request.end();
     expect((await answer).status).toBe(200);
