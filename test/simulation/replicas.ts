@@ -10,6 +10,7 @@ import {
   preparePublication,
   settleOldLocks,
 } from '@kr/draft-lifecycle';
+import { publicationDecisions } from '@kr/publication-decisions';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import { changeBucket } from '../../services/files/src/buckets/change-bucket.ts';
@@ -25,7 +26,6 @@ import { publish } from '../../services/packages/src/publish/publish.ts';
 import { resolvePublications } from '../../services/packages/src/publish/resolve-publications.ts';
 import { resumeOnce } from '../../services/packages/src/publish/resume-publications.ts';
 import { recordKind } from '../../services/records/src/record-kind.ts';
-import { publicationDecisions } from '../../services/records/src/services/publication-decisions.ts';
 import { metadataOf } from './documents.ts';
 import type { MemoryConnection, MemoryTx } from './memory-database.ts';
 import { memoryLifecycleStore } from './memory-lifecycle-store.ts';
@@ -161,7 +161,7 @@ export function startRecords(world: Surroundings, process: SimulatedProcess): Se
           options?.timeoutMs,
         ),
     },
-    RECORDS,
+    'records',
   );
   const deps: LifecycleDeps<MemoryTx> = {
     ...ofWorld(world, world.databases.records.connect(process), process),

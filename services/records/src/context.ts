@@ -3,6 +3,7 @@ import { definitions } from '@kr/contracts';
 import { type LifecycleContext, lifecycleContext, newEntityId, sqlLifecycleStore } from '@kr/draft-lifecycle';
 import { type BusConnection, connectBus, type Relay, startRelay } from '@kr/event-bus';
 import { around } from '@kr/failpoint';
+import { publicationDecisions } from '@kr/publication-decisions';
 import { createClient } from '@kr/rpc';
 import type { Logger } from '@kr/telemetry';
 import type { RecordsConfig } from './config.ts';
@@ -10,7 +11,6 @@ import { recordKind } from './record-kind.ts';
 import { bucketCounts } from './services/bucket-counts.ts';
 import { forgetInPackages } from './services/forget-in-packages.ts';
 import { packageIds } from './services/package-ids.ts';
-import { publicationDecisions } from './services/publication-decisions.ts';
 import { type Database, openDatabases, type Tx } from './store/prisma.ts';
 
 /** What the handlers of records' own RPCs and the consumers reach. */
@@ -64,7 +64,7 @@ export function openContext(config: RecordsConfig, logger: Logger): OpenContext 
     oaiPrefix: config.oaiPrefix,
     ticketKeys: config.ticketKeys,
     describeBuckets: bucketCounts(files, SELF),
-    resolvePublications: around('records.resolve', publicationDecisions(publications, SELF)),
+    resolvePublications: around('records.resolve', publicationDecisions(publications, 'records')),
     // Only the wording of a "not found" hangs on it.
     findElsewhere: (ids) => findPackageIds(ids).catch(() => new Set<string>()),
     nudge: relay.nudge,

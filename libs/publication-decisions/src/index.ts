@@ -1,0 +1,1 @@
+export { type AskDecisions, type AskedPublications, publicationDecisions } from './publication-decisions.ts';

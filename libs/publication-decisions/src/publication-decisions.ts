@@ -1,0 +1,43 @@
+import { servicePrincipal } from '@kr/caller';
+import type { Decision__Output as DecisionName, Definitions } from '@kr/contracts';
+import type { Client } from '@kr/rpc';
+import { counter } from '@kr/telemetry';
+
+type Decision = 'committed' | 'aborted' | 'undecided';
+
+/** How these publications ended, by id. */
+export type AskDecisions = (publicationIds: readonly string[]) => Promise<ReadonlyMap<string, Decision>>;
+
+export type AskedPublications = Pick<Client<Definitions['publications']>, 'resolvePublications'>;
+
+const TIMEOUT_MS = 3_000;
+
+const DECISIONS: Record<DecisionName, Decision> = {
+  DECISION_UNSPECIFIED: 'undecided',
+  DECISION_UNDECIDED: 'undecided',
+  DECISION_COMMITTED: 'committed',
+  DECISION_ABORTED: 'aborted',
+};
+
+/**
+ * Asks the coordinator in the name of a service, and counts the answers for it.
+ *
+ * @throws ServiceError `unavailable`: it cannot be asked
+ */
+export function publicationDecisions(publications: AskedPublications, service: string): AskDecisions {
+  const asked = counter(service, {
+    name: 'publication_resolutions',
+    description: 'Questions how a publication ended, by the answer.',
+  });
+  return async (publicationIds) => {
+    const request = { publicationIds: [...publicationIds] };
+    const options = { timeoutMs: TIMEOUT_MS };
+    const ask = publications.resolvePublications(request, servicePrincipal(service), options);
+    const { decisions } = await ask.catch((error: unknown) => {
+      asked({ outcome: 'unreachable' });
+      throw error;
+    });
+    for (const { decision } of decisions) asked({ outcome: DECISIONS[decision] });
+    return new Map(decisions.map(({ publicationId, decision }) => [publicationId, DECISIONS[decision]]));
+  };
+}
