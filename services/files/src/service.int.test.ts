@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { appendEvents, connectBus, newEvent, type ReceivedEvent, startConsumer } from '@kr/event-bus';
 import { createLogger } from '@kr/telemetry';
 import { startNats, type TestNats, until } from '@kr/testbed';
+import { removeUnfinished } from './blob/blob-store.contract.ts';
 import { filesystemBlobStore } from './blob/filesystem-blob-store.ts';
 import { openDatabase } from './store/prisma.ts';
 import { sweepOrphans } from './sweep/sweep-orphans.ts';
@@ -18,7 +19,6 @@ import {
   STORE_DEPS,
   startFilesUnderTest,
 } from './testing/files-under-test.ts';
-import { removeUnfinished } from './testing/remove-unfinished.ts';
 
 const silent = createLogger('test', { write: () => {} });
 

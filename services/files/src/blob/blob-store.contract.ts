@@ -1,7 +1,6 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
-import { removeUnfinished } from '../testing/remove-unfinished.ts';
 import type { AppendOptions, BlobStore, ListedBlob } from './blob-store.ts';
 
 const ROOMY = { maxBytes: 1_000_000_000 };
@@ -31,6 +30,16 @@ async function idsOf(listed: AsyncIterable<ListedBlob>): Promise<string[]> {
 }
 
 const idsIn = (store: BlobStore): Promise<string[]> => idsOf(store.list());
+
+/** Removes what writes have left that were last active before the instant; says of how many. */
+export async function removeUnfinished(store: BlobStore, before: Date): Promise<number> {
+  let count = 0;
+  for await (const write of store.listUnfinished(before)) {
+    await write.remove();
+    count += 1;
+  }
+  return count;
+}
 
 /** Every backend's test file calls this with a way to make a fresh, empty store. */
 export function describeBlobStore(backend: string, makeStore: () => Promise<BlobStore>): void {

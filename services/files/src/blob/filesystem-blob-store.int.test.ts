@@ -6,8 +6,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { failingFiles, type Verdict } from '../testing/failing-files.ts';
 import { STORE_DEPS } from '../testing/files-under-test.ts';
-import { removeUnfinished } from '../testing/remove-unfinished.ts';
-import { describeBlobStore } from './blob-store.contract.ts';
+import { describeBlobStore, removeUnfinished } from './blob-store.contract.ts';
 import type { AppendOptions, BlobStore } from './blob-store.ts';
 import { filesystemBlobStore } from './filesystem-blob-store.ts';
 
