@@ -244,7 +244,7 @@ describe('publishing a package', () => {
     await publishPackage(id);
     expect(await settled(id)).toEqual({ state: 'DONE', publishedIds: [id], applied: ['files'] });
     expect(fixture.peers.calls).toEqual(['seal', 'files commit']);
-    expect(await first.packages.listResources({ packageId: id }, OWNER)).toEqual({ ids: ['r1'] });
+    expect((await first.packages.listResources({ packageId: id }, OWNER)).ids).toEqual(['r1']);
   });
 
   test("is refused for what does not exist, has no draft, or is not the caller's", async () => {
