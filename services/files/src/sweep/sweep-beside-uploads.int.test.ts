@@ -15,8 +15,8 @@ import { type SweepDeps, sweepObjects } from './sweep-objects.ts';
 import { sweepOrphans } from './sweep-orphans.ts';
 import { sweepUploads } from './sweep-uploads.ts';
 
-const UPLOADERS = 6;
-const ROUNDS = 4;
+const UPLOADERS = 5;
+const ROUNDS = 3;
 /** More than a part of S3 has. */
 const LARGE = 9_000_000;
 
