@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { MIGRATIONS } from '@kr/event-bus';
 import { migrate } from '@kr/schema-migration';
 import { ServiceError } from '@kr/service-error';
-import { freshDatabase } from '@kr/testbed';
+import { freshDatabase, until } from '@kr/testbed';
 import fc from 'fast-check';
 import pg from 'pg';
 import { SEARCH_MIGRATIONS } from '../../migrations.ts';
@@ -39,16 +39,21 @@ describe('a search that takes too long', () => {
     try {
       await engine.write({ entities: [anEntity({ id: 'a' })], tombstones: [] });
       const client = await pool.connect();
-      await client.query('BEGIN');
-      await client.query('LOCK TABLE index_document IN ACCESS EXCLUSIVE MODE');
-      await expect(engine.search(aSearch())).rejects.toMatchObject({
-        kind: 'unavailable',
-        code: 'search_timeout',
-        retryAfterMs: 1_000,
-      });
-      await client.query('ROLLBACK');
-      client.release();
-      expect((await engine.search(aSearch())).total).toBe(1);
+      try {
+        await client.query('BEGIN');
+        await client.query('LOCK TABLE index_document IN ACCESS EXCLUSIVE MODE');
+        await expect(engine.search(aSearch())).rejects.toMatchObject({
+          kind: 'unavailable',
+          code: 'search_timeout',
+          retryAfterMs: 1_000,
+        });
+      } finally {
+        await client.query('ROLLBACK');
+        client.release();
+      }
+      // On a busy machine an honest search may take as long.
+      const found = await until(() => engine.search(aSearch()).catch(() => undefined));
+      expect(found.total).toBe(1);
     } finally {
       await stop();
     }
