@@ -14,6 +14,8 @@ export async function ageLeftovers(system: TestSystem, databases: Databases): Pr
       `update object set unreferenced_at = $1 where not exists (select from entry where object_id = object.id)`,
       [DAYS_AGO],
     );
+  // Room that was promised to uploads whose process died.
+  await databases.pool('files').query('update reservation set expires_at = $1', [DAYS_AGO]);
   const named = await namedObjects(databases);
   for (const { path, name } of await filesOnDisk(system)) {
     if (!named.has(name)) await utimes(path, DAYS_AGO, DAYS_AGO);
