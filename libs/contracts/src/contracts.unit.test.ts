@@ -51,6 +51,7 @@ describe('definitions', () => {
     expect(names).toEqual([
       '/knowledge.accesslinks.v1.AccessLinksService/CreateLink',
       '/knowledge.files.v1.FilesService/ListEntries',
+      '/knowledge.files.v1.FilesOperationsService/StartAudit',
       '/knowledge.identity.v1.IdentityService/CreateUser',
       '/knowledge.lifecycle.v1.LifecycleService/CreateDraft',
       '/knowledge.packages.v1.PackagesService/Associate',
