@@ -236,6 +236,28 @@ describe('a quick transaction', () => {
     expect(await kept()).toEqual([]);
   });
 
+  test.each([0, 1])(
+    'that throws beside a statement that waits to be sent drops that: %i sent before',
+    async (before) => {
+      let late: Promise<unknown> | undefined;
+      const failing = quick.$transaction(async (tx) => {
+        for (let n = 0; n < before; n += 1) await tx.$queryRawUnsafe('select 1');
+        late = tx.$executeRawUnsafe('insert into kept values ($1)', 70);
+        late.catch(() => undefined);
+        throw new Error('changed my mind');
+      });
+      await expect(failing).rejects.toThrow('changed my mind');
+      await expect(late).rejects.toThrow('the transaction was rolled back');
+      await quick.$executeRawUnsafe('insert into kept values ($1)', 71);
+      const other = new Client(database.url);
+      await other.connect();
+      const { rows } = await other.query('select n from kept where n in (70, 71)');
+      await other.query('delete from kept where n = 71');
+      await other.end();
+      expect(rows).toEqual([{ n: 71 }]);
+      },
+  );
+
   test('that lasts too long is cut, and the database undoes it', async () => {
     const long = quick.$transaction(
       async (tx) => {

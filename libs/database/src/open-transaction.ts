@@ -34,10 +34,10 @@ export function openTransaction(connection: ClientBase): Transaction {
     waiting = [];
     isAboutToSend = false;
     const statements = together.map(({ statement }) => statement);
-    const first = isOpen ? [] : [BEGIN];
-    isOpen = true;
     try {
       if (failure !== undefined) throw failure.cause;
+      const first = isOpen ? [] : [BEGIN];
+      isOpen = true;
       const answers = await sendBatch(connection, [...first, ...statements]);
       for (const [at, { answered }] of together.entries()) answered?.(answers[first.length + at] as Answer);
     } catch (cause) {
@@ -63,6 +63,8 @@ export function openTransaction(connection: ClientBase): Transaction {
       throw new Error('a transaction with a failed statement cannot be committed', failure);
     },
     async rollback() {
+      // What was asked for and not sent yet must not be sent on its own, or to whoever has the connection next.
+      failure ??= { cause: new Error('the transaction was rolled back') };
       // On a connection that is lost there is nothing left to undo.
       if (isOpen) await sendBatch(connection, [ROLLBACK]).catch(() => undefined);
     },
