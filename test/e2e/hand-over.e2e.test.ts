@@ -116,6 +116,12 @@ test('nothing is handed over before every decision, nor to whom comes past the p
   expect([refused.status, missing.status, proxy.sent() - before]).toEqual([403, 404, 0]);
   const allowed = await httpClient(proxy.baseUrl, system.token).call('GET', contentOf(published, 'data.bin'));
   expect([allowed.status, allowed.bytes.equals(bytes), proxy.sent() - before]).toEqual([200, true, 1]);
+  const past = await author.call('GET', contentOf(published, 'data.bin'));
+  expect([past.status, past.headers.get('x-accel-redirect'), past.bytes.equals(bytes)]).toEqual([
+    200,
+    null,
+    true,
+  ]);
 });
 
 test('who is no trusted proxy is sent the bytes', async () => {
@@ -124,7 +130,7 @@ test('who is no trusted proxy is sent the bytes', async () => {
   const author = httpClient(system.baseUrl, system.token);
   const draft = await withFiles(author);
   const answer = await author.call('GET', contentOf(draft, 'data.bin', '/draft'), {
-    headers: { 'kr-hand-over': 'path' },
+    headers: { 'kr-hand-over': 'path', 'x-hand-over': 'x-accel-redirect' },
   });
   expect([answer.headers.get('x-accel-redirect'), answer.headers.get('kr-stored-path')]).toEqual([
     null,

@@ -26,7 +26,7 @@ const KEPT = ['content-type', 'content-disposition', 'cache-control', 'expires',
  * headers that the file's location does not add, and sends the file, or the one range of it that was asked for.
  */
 export async function startFrontProxy(gateway: string, filesDir: string): Promise<FrontProxy> {
-  const { location, added } = await storedFilesLocation();
+  const { location, added, said } = await sampleConfiguration();
   let sent = 0;
 
   const sendFile = async (asked: IncomingMessage, answer: IncomingMessage, response: ServerResponse) => {
@@ -58,6 +58,7 @@ export async function startFrontProxy(gateway: string, filesDir: string): Promis
       ...asked.headers,
       'x-forwarded-host': asked.headers.host ?? '',
       'x-forwarded-proto': 'http',
+      ...said,
     };
     const outgoing = httpRequest(`${gateway}${asked.url}`, { method: asked.method ?? 'GET', headers });
     outgoing.on('error', () => response.destroy());
@@ -78,14 +79,20 @@ export async function startFrontProxy(gateway: string, filesDir: string): Promis
   };
 }
 
-/** The internal location of the sample configuration, and the headers that it adds from the gateway's answer. */
-async function storedFilesLocation(): Promise<{ location: string; added: Map<string, string> }> {
+/** The internal location of the sample configuration, what it adds from the gateway's answer, and what it tells it. */
+async function sampleConfiguration(): Promise<{
+  location: string;
+  added: Map<string, string>;
+  said: Record<string, string>;
+}> {
   const text = await readFile(resolve(import.meta.dirname, '../../../docs/nginx.conf'), 'utf8');
   const { path, body } = /location (?<path>\S+) \{\s+internal;(?<body>[^}]*)\}/.exec(text)?.groups ?? {};
   if (path === undefined || body === undefined) throw new Error('docs/nginx.conf has no internal location');
+  const told = text.matchAll(/proxy_set_header (\S+) ([\w-]+);/g);
   const lines = body.matchAll(/add_header (\S+) \$upstream_http_(\w+);/g);
   return {
     location: path,
+    said: Object.fromEntries([...told].map(([, name = '', value = '']) => [name.toLowerCase(), value])),
     added: new Map([...lines].map(([, to = '', from = '']) => [to.toLowerCase(), from.replaceAll('_', '-')])),
   };
 }

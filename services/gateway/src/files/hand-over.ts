@@ -12,6 +12,8 @@ export interface HandOver {
 }
 
 const STORED_PATH = 'kr-stored-path';
+/** What the proxy says of itself in `X-Hand-Over`, with each request that it passes on. */
+const WAY = 'x-accel-redirect';
 
 export function handOverTo({
   handOver,
@@ -19,9 +21,11 @@ export function handOverTo({
 }: Pick<GatewayConfig, 'handOver' | 'trustedProxies'>): HandOver {
   const isTrusted = proxyAddr.compile([...trustedProxies]);
   return {
-    // Whoever comes past the proxy would be told of a file and given none.
-    offered: ({ peer }) =>
-      handOver !== undefined && peer !== undefined && isTrusted(peer, 0) ? { 'kr-hand-over': 'path' } : {},
+    // Whoever comes past the proxy, from its own machine perhaps, would be told of a file and given none.
+    offered: ({ peer, headers }) =>
+      handOver !== undefined && peer !== undefined && isTrusted(peer, 0) && headers['x-hand-over'] === WAY
+        ? { 'kr-hand-over': 'path' }
+        : {},
     headers: ({ headers: { [STORED_PATH]: path, ...headers } }) =>
       handOver === undefined || typeof path !== 'string'
         ? headers

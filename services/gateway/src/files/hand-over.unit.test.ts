@@ -32,15 +32,18 @@ describe('files for front proxies', () => {
     expect(() => readConfig({ ...LEAST, ...env })).toThrow(problem);
   });
 
-  test.each([
-    ['10.1.2.3', {}, true],
-    ['::ffff:10.1.2.3', {}, true],
-    ['192.0.2.1', {}, false],
-    [undefined, {}, false],
-    ['10.1.2.3', { FILES_HAND_OVER: 'off' }, false],
-  ])('are offered to %p: with %j %p', (peer, changed, isOffered) => {
+  const proxied = { 'x-hand-over': 'x-accel-redirect' };
+  test.each<[string | undefined, Record<string, string>, Record<string, string>, boolean]>([
+    ['10.1.2.3', proxied, {}, true],
+    ['::ffff:10.1.2.3', proxied, {}, true],
+    ['10.1.2.3', {}, {}, false],
+    ['10.1.2.3', { 'x-hand-over': 'x-sendfile' }, {}, false],
+    ['192.0.2.1', proxied, {}, false],
+    [undefined, proxied, {}, false],
+    ['10.1.2.3', proxied, { FILES_HAND_OVER: 'off' }, false],
+  ])('are offered to %p with %j, configured by %j: %p', (peer, headers, changed, isOffered) => {
     const handOver = handOverTo(readConfig({ ...LEAST, ...ON, ...changed }));
-    const call = { peer } as Call;
+    const call = { peer, headers } as unknown as Call;
     expect(handOver.offered(call)).toEqual(isOffered ? { 'kr-hand-over': 'path' } : {});
   });
 
