@@ -45,11 +45,12 @@ export interface AskedFor {
   path: string;
   query: URLSearchParams;
   body: Buffer;
-  principal: Pick<Principal, 'userId' | 'grants'>;
+  principal: Pick<Principal, 'userId' | 'isAdmin' | 'scopes' | 'grants'>;
 }
 
-function callerOf({ userId, grants }: AskedFor['principal']): string | undefined {
-  if (userId !== null) return `user ${userId}`;
+/** With what the credential is good for: one that is good for less, or more, is not given the answer of another. */
+function callerOf({ userId, isAdmin, scopes, grants }: AskedFor['principal']): string | undefined {
+  if (userId !== null) return `user ${userId} ${isAdmin} ${[...scopes].sort().join(' ')}`;
   if (grants.length === 0) return undefined;
   return `links ${grants
     .map(({ linkId }) => linkId)
