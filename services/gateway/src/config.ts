@@ -30,7 +30,7 @@ export interface HttpLimits {
 }
 
 export interface TokenLimits {
-  /** The most tokens of one user that hold. */
+  /** The most tokens of one user that were not revoked. */
   tokensPerUser: number;
   /** How long a token holds whose maker does not say, in days. */
   tokenLifetimeDays: number;

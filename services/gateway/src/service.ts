@@ -94,7 +94,7 @@ export async function startGatewayService(
       limits: config.limits,
     }),
     authenticate: authenticate({
-      findTokenOwner: findTokenOwner(tokens, now),
+      findTokenOwner: findTokenOwner(tokens, now, logger),
       findProviderUser: oidc && findProviderUser({ ...oidc, users, now }),
       resolveLink: resolveLink(clients),
     }),

@@ -1,5 +1,6 @@
 import type { Scope } from '@kr/caller';
 import { ServiceError } from '@kr/service-error';
+import type { Logger } from '@kr/telemetry';
 import { LRUCache } from 'lru-cache';
 import { isTokenShaped, tokenHash } from './access-token.ts';
 import type { TokenRow, TokenStore } from './token-store.ts';
@@ -28,6 +29,7 @@ export type FindTokenOwner = (token: string) => Promise<TokenOwner>;
 export function findTokenOwner(
   store: Pick<TokenStore, 'findToken' | 'markUsed'>,
   now: () => Date,
+  logger: Pick<Logger, 'warn'>,
 ): FindTokenOwner {
   const remembered = new LRUCache<string, TokenRow>({ max: 10_000, ttl: REMEMBERED_MS });
   const asking = new Map<string, Promise<TokenRow | undefined>>();
@@ -53,7 +55,12 @@ export function findTokenOwner(
     if (known === undefined) {
       remembered.set(cacheKey, row, { noUpdateTTL: true });
       const hour = new Date(Math.floor(now().getTime() / HOUR_MS) * HOUR_MS);
-      if (row.lastUsedAt === null || row.lastUsedAt < hour) await store.markUsed(row.id, hour);
+      if (row.lastUsedAt === null || row.lastUsedAt < hour) {
+        // The token is good, whether that can be noted or not.
+        store
+          .markUsed(row.id, hour)
+          .catch((err: unknown) => logger.warn({ err }, 'the use of a token was not noted'));
+      }
     }
     return {
       userId: String(row.user.id),

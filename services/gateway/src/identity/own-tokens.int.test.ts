@@ -84,7 +84,10 @@ describe('the tokens of a user', () => {
     expect(lifetimeMs).toBe(30 * 86_400_000);
 
     expect((await call('GET', '/api/user', { token: made.token })).status).toBe(200);
-    const { hits, total } = await list(token);
+    const { hits, total } = await until(async () => {
+      const listed = await list(token);
+      return listed.hits[0]?.last_used === null ? undefined : listed;
+    });
     expect([total, hits.map(({ name }) => name)]).toEqual([2, ['on my laptop', 'made by an operator']]);
     expect(hits[0]?.last_used).toMatch(/T\d\d:00:00\.000Z$/);
     expect(JSON.stringify(hits)).not.toContain('kpat_');
@@ -121,7 +124,7 @@ describe('the tokens of a user', () => {
     expect([answers.filter(({ status }) => status === 201).length, refused.length]).toEqual([5, 7]);
     expect(refused[0]?.body).toMatchObject({
       code: 'too_many_tokens',
-      message: 'A user may have at most 6 tokens that hold.',
+      message: 'A user may have at most 6 tokens; revoke one.',
     });
     const [youngest] = (await list(token)).hits;
     await call('DELETE', `${TOKENS}/${youngest?.id}`, { token });
@@ -204,10 +207,11 @@ describe('what a token is good for', () => {
 });
 
 describe('a wish that is none', () => {
-  const name = ['name', ['A name of 1 to 100 characters is required.']];
+  const name = ['name', ['A name of 1 to 100 characters is required, none of them a control character.']];
   test.each<[body: unknown, errors: unknown[]]>([
     [{}, [name]],
     [{ name: '  ' }, [name]],
+    [{ name: 'a\u0000b' }, [name]],
     [{ name: 'x'.repeat(101) }, [name]],
     [{ name: 7, scopes: 'write' }, [name, ['scopes', ['Not a valid list.']]]],
     [
@@ -246,6 +250,18 @@ describe('a wish that is none', () => {
       expect(answer.status).toBe(404);
     },
   );
+});
+
+test('a repeated request is answered again only to a token that is good for as much', async () => {
+  const { token } = await one.createUser('weak');
+  const reader = await make(token, { name: 'reader', scopes: [] });
+  const headers = { 'idempotency-key': 'same' };
+  const body = { name: 'secret' };
+  const first = await call<Token>('POST', TOKENS, { token, body, headers });
+  const stolen = await call<Token>('POST', TOKENS, { token: reader.token, body, headers });
+  expect([first.status, stolen.status, stolen.body.token]).toEqual([201, 403, undefined]);
+  const again = await call<Token>('POST', TOKENS, { token, body, headers });
+  expect(again.text).toBe(first.text);
 });
 
 test('nothing that the database keeps can be used, not even the answer of a repeated request', async () => {

@@ -30,7 +30,7 @@ export function listTokens({ tokens }: TokensDeps): Endpoint {
  *
  * @throws ServiceError
  *   - `invalid`: see `tokenWish`
- *   - `invalid` (code `too_many_tokens`): so many of the caller's tokens hold already
+ *   - `invalid` (code `too_many_tokens`): the caller has so many that were not revoked
  */
 export function createToken({ tokens, limits, now, newId }: TokensDeps): Endpoint {
   return async (call) => {
@@ -41,9 +41,13 @@ export function createToken({ tokens, limits, now, newId }: TokensDeps): Endpoin
     const token = mintToken();
     const row = { ...wish, id: newId(), hash: tokenHash(token), createdAt };
     if (!(await tokens.addToken(userId, row, limits.tokensPerUser))) {
-      throw new ServiceError('invalid', `A user may have at most ${limits.tokensPerUser} tokens that hold.`, {
-        code: 'too_many_tokens',
-      });
+      throw new ServiceError(
+        'invalid',
+        `A user may have at most ${limits.tokensPerUser} tokens; revoke one.`,
+        {
+          code: 'too_many_tokens',
+        },
+      );
     }
     return json(201, { ...tokenJson({ ...row, lastUsedAt: null }, call), token });
   };

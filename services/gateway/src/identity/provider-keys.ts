@@ -1,5 +1,6 @@
 import type { Logger } from '@kr/telemetry';
 import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose';
+import { isObject } from '../http/json-object.ts';
 
 export interface ProviderKeysOptions {
   /** What the provider calls itself; its metadata are found below it (OpenID Connect Discovery, section 4). */
@@ -39,13 +40,21 @@ export function providerKeys({ issuer, jwksUrl, logger }: ProviderKeysOptions): 
   let failedAt = Number.NEGATIVE_INFINITY;
   let failure: unknown;
 
-  // Who is away is not asked again for each token that names a key nobody has.
-  const ask: typeof fetch = async (input, init) => {
+  // Who is away, or answers something else, is not asked again for each token that names a key nobody has.
+  const ask = async (
+    url: string,
+    isRight: (answer: Record<string, unknown>) => boolean,
+  ): Promise<Record<string, unknown>> => {
     if (performance.now() - failedAt < PAUSE_MS) throw new ProviderAwayError(failure);
     try {
-      const response = await fetch(input, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
-      if (!response.ok) throw new Error(`${response.url} answered ${response.status}`);
-      return response;
+      const response = await fetch(url, {
+        headers: { accept: 'application/json' },
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      });
+      if (!response.ok) throw new Error(`${url} answered ${response.status}`);
+      const answer: unknown = await response.json();
+      if (isObject(answer) && isRight(answer)) return answer;
+      throw new Error(`what ${url} answers is not of ${issuer}`);
     } catch (cause) {
       failedAt = performance.now();
       failure = cause;
@@ -56,14 +65,10 @@ export function providerKeys({ issuer, jwksUrl, logger }: ProviderKeysOptions): 
 
   const locate = async (): Promise<URL> => {
     if (jwksUrl !== undefined) return jwksUrl;
-    const metadata = await ask(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
-    const { jwks_uri: found, issuer: named } = (await metadata.json()) as Record<string, unknown>;
-    if (named !== issuer || typeof found !== 'string' || !URL.canParse(found)) {
-      throw new ProviderAwayError(
-        new Error(`the metadata found at ${metadata.url} are not those of ${issuer}`),
-      );
-    }
-    return new URL(found);
+    const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+    const isRight = (metadata: Record<string, unknown>) =>
+      metadata['issuer'] === issuer && URL.canParse(String(metadata['jwks_uri']));
+    return new URL(String((await ask(url, isRight))['jwks_uri']));
   };
   const open = async (): Promise<FindKey> => {
     opening ??= locate()
@@ -72,7 +77,8 @@ export function providerKeys({ issuer, jwksUrl, logger }: ProviderKeysOptions): 
           cooldownDuration: PAUSE_MS,
           // They are refreshed below; until that succeeds the known ones hold.
           cacheMaxAge: Number.POSITIVE_INFINITY,
-          [customFetch]: ask,
+          [customFetch]: async (address) =>
+            Response.json(await ask(address, ({ keys: found }) => Array.isArray(found))),
         }),
       )
       .finally(() => {
@@ -83,6 +89,7 @@ export function providerKeys({ issuer, jwksUrl, logger }: ProviderKeysOptions): 
   };
 
   const refreshing = setInterval(() => {
+    // What failed has been logged, and the known keys hold.
     keys?.reload().catch(() => undefined);
   }, REFRESH_MS);
   refreshing.unref();

@@ -1,22 +1,28 @@
 import { createHmac, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader, type JWTPayload, SignJWT } from 'jose';
+import pg from 'pg';
 import { aDocument, type GatewayUnderTest, startGateway } from '../gateway-fixture.ts';
 import { AUDIENCE, type IdentityProvider, startIdentityProvider } from './identity-provider-fixture.ts';
 
 let provider: IdentityProvider;
 let gateway: GatewayUnderTest;
+let database: pg.Client;
 beforeAll(async () => {
   provider = await startIdentityProvider({
     ada: { userName: 'ada' },
     'ada-again': { userName: 'ada' },
     operator: { userName: 'root', roles: ['repository-admin', 'other'] },
+    mallory: { userName: 'ops' },
     'no name': {},
     odd: { userName: '  Zoë / O’Brien \u0000 ' },
   });
   gateway = await newGateway();
+  database = new pg.Client(gateway.databaseUrl);
+  await database.connect();
 });
 afterAll(async () => {
+  await database?.end();
   await gateway?.stop();
   await provider?.stop();
 });
@@ -58,6 +64,15 @@ describe('who an identity provider vouches for', () => {
     const again = await whoIs(await provider.issue('ada-again'));
     expect([again.status, again.name]).toEqual([200, expect.stringMatching(/^ada-\d{5}$/)]);
     expect(again.id).not.toBe(Number(local.userId));
+  });
+
+  test('keeps a name from being given rights or tokens by an operator who means somebody else', async () => {
+    const token = await provider.issue('mallory');
+    expect(await whoIs(token)).toMatchObject({ name: 'ops', is_admin: false });
+    for (const isAdmin of [true, false])
+      await expect(gateway.createUser('ops', isAdmin)).rejects.toMatchObject({ kind: 'conflict' });
+    const { rows } = await database.query(`select is_admin from "user" where name = 'ops'`);
+    expect(rows).toEqual([{ is_admin: false }]);
   });
 
   test.each([

@@ -39,11 +39,17 @@ export interface TokenStore {
   markUsed(id: string, hour: Date): Promise<void>;
   /** Those that were not revoked, the youngest first. */
   tokensOf(userId: number): Promise<OwnToken[]>;
-  /** False, and nothing is added, when so many tokens of the user hold already. */
+  /**
+   * False, and nothing is added, when the user has so many that were not revoked. Those that ended a month ago are
+   * forgotten.
+   */
   addToken(userId: number, token: NewToken, most: number): Promise<boolean>;
   /** False when the user has no such token that was not revoked before. */
   revoke(userId: number, id: string, at: Date): Promise<boolean>;
 }
+
+/** How long tokens that have ended are kept, in milliseconds. */
+const REMEMBERED_MS = 30 * 86_400_000;
 
 const OWN = {
   id: true,
@@ -90,14 +96,12 @@ export function tokenStore(database: Database): TokenStore {
         database.$transaction(async (tx) => {
           // Whoever adds another at the same time waits here, and counts this one.
           await tx.$queryRaw`select 1 from "user" where id = ${userId} for update`;
-          const holding = await tx.personalAccessToken.count({
-            where: {
-              userId,
-              revokedAt: null,
-              OR: [{ expiresAt: null }, { expiresAt: { gt: token.createdAt } }],
-            },
+          const longAgo = new Date(token.createdAt.getTime() - REMEMBERED_MS);
+          await tx.personalAccessToken.deleteMany({
+            where: { userId, OR: [{ expiresAt: { lt: longAgo } }, { revokedAt: { lt: longAgo } }] },
           });
-          if (holding >= most) return false;
+          const listed = await tx.personalAccessToken.count({ where: { userId, revokedAt: null } });
+          if (listed >= most) return false;
           await tx.personalAccessToken.create({ data: tokenData(userId, token) });
           return true;
         }),

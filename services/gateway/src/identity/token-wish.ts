@@ -45,9 +45,13 @@ export function tokenWish(body: unknown, rules: TokenRules): TokenWish {
 function checkName(value: unknown, issues: Issue[]): string {
   if (typeof value === 'string') {
     const name = value.trim();
-    if (name.length >= 1 && name.length <= NAME_LENGTH) return name;
+    if (name.length >= 1 && name.length <= NAME_LENGTH && !/\p{Cc}/u.test(name)) return name;
   }
-  report(issues, 'name', `A name of 1 to ${NAME_LENGTH} characters is required.`);
+  report(
+    issues,
+    'name',
+    `A name of 1 to ${NAME_LENGTH} characters is required, none of them a control character.`,
+  );
   return '';
 }
 

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { ServiceError } from '@kr/service-error';
 import type { Database } from './prisma.ts';
 import { reached } from './reached.ts';
 import { type NewToken, tokenData } from './token-store.ts';
@@ -19,7 +20,10 @@ export interface UserStore {
   findUser(id: number): Promise<User | undefined>;
   /** The user whom a provider calls so, made when absent, under a name that nobody else has. */
   findOrAdd(user: ProviderUser): Promise<User>;
-  /** Adds a token to the user of this name, who is made when absent and never loses rights by it. */
+  /**
+   * Adds a token to the user of this name, who is made when absent and never loses rights by it.
+   * @throws ServiceError `conflict`: the name is one that a user of the identity provider has chosen
+   */
   addToken(user: Omit<User, 'id'>, token: NewToken): Promise<User>;
 }
 
@@ -53,11 +57,15 @@ export function userStore(database: Database): UserStore {
       reached(
         database.$transaction(async (tx) => {
           // One statement, so that two calls at once cannot both find the name free.
-          const [user] = await tx.$queryRaw<[User]>`
+          const [user] = await tx.$queryRaw<User[]>`
             insert into "user" as known (name, is_admin, created_at)
             values (${name}, ${isAdmin}, ${token.createdAt})
             on conflict (name) do update set is_admin = known.is_admin or excluded.is_admin
+              where known.issuer is null
             returning id, name, is_admin as "isAdmin"`;
+          if (user === undefined) {
+            throw new ServiceError('conflict', 'The name belongs to a user of the identity provider.');
+          }
           await tx.personalAccessToken.create({ data: tokenData(user.id, token) });
           return user;
         }),

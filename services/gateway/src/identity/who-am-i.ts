@@ -11,7 +11,7 @@ export function whoAmI(users: Pick<UserStore, 'findUser'>): Endpoint {
     return json(200, {
       id: user.id,
       name: user.name,
-      is_admin: user.isAdmin,
+      is_admin: principal.isAdmin,
       links: {
         self: `${baseUrl}/api/user`,
         tokens: `${baseUrl}/api/user/tokens`,
