@@ -27,7 +27,7 @@ const contents = new Map<string, Buffer>();
 beforeAll(async () => {
   system = await startSystem({
     environment: {
-      AUDIT_BYTES_PER_SECOND: '200000',
+      AUDIT_BYTES_PER_SECOND: '100000',
       SWEEP_GRACE_MS: '60000',
       MAX_BYTES_PER_USER: '50000000',
     },

@@ -29,7 +29,7 @@ export async function readObject(
     await pace(LEAST_BYTES, signal);
     return (await isAsStored(blobs, object, pace, signal)) ? null : 'different';
   } catch (error) {
-    if (signal.aborted || isTransient(error)) throw error;
+    if (signal.aborted || isTransient(error) || isOfThisProcess(error)) throw error;
     await blobs.check();
     if (error instanceof MissingObject) return 'missing';
     logger.error({ err: error, objectId: object.id }, 'a stored object cannot be read');
@@ -56,4 +56,10 @@ async function isAsStored(
     signal.throwIfAborted();
   }
   return hash.digest('hex') === (sha256 ?? md5);
+}
+
+/** The process, or the machine, has no more of what reading takes: that says nothing of an object. */
+function isOfThisProcess(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'].includes(String(code));
 }
