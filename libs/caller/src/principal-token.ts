@@ -1,5 +1,6 @@
 import { ServiceError } from '@kr/service-error';
 import type { Principal } from './principal.ts';
+import { SCOPES } from './scope.ts';
 import { openToken, signToken } from './signed-token.ts';
 
 const PURPOSE = 'kr-principal-1';
@@ -18,7 +19,7 @@ interface PrincipalKey {
 interface Envelope {
   audience: string;
   issuedAt: number;
-  principal: Principal;
+  principal: Omit<Principal, 'scopes'> & Partial<Pick<Principal, 'scopes'>>;
 }
 
 /** A token that tells one service who is calling, for 30 seconds. */
@@ -51,5 +52,7 @@ export function verifyPrincipal(
   if (ageMs > LIFETIME_MS || ageMs < -CLOCK_SKEW_MS) {
     throw new ServiceError('unauthenticated', 'The proof of the caller has expired.');
   }
-  return envelope.principal;
+  // A gateway of the release before has no scopes to tell of: its tokens were good for everything.
+  const { scopes = SCOPES, ...principal } = envelope.principal;
+  return { ...principal, scopes };
 }

@@ -21,7 +21,10 @@ export function parseInstant(text: string): Date | undefined {
     local.getUTCMinutes() === minute &&
     local.getUTCSeconds() === second;
   const offset = offsetMinutes(parts['zone']);
-  return isReal && offset !== undefined ? new Date(local.getTime() - offset * 60_000) : undefined;
+  if (!isReal || offset === undefined) return undefined;
+  const instant = new Date(local.getTime() - offset * 60_000);
+  // Beyond four digits it could not be written in the same way.
+  return instant.getUTCFullYear() >= 0 && instant.getUTCFullYear() <= 9_999 ? instant : undefined;
 }
 
 function offsetMinutes(zone = 'Z'): number | undefined {
