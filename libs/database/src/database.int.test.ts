@@ -255,7 +255,7 @@ describe('a quick transaction', () => {
       await other.query('delete from kept where n = 71');
       await other.end();
       expect(rows).toEqual([{ n: 71 }]);
-      },
+    },
   );
 
   test('that lasts too long is cut, and the database undoes it', async () => {
