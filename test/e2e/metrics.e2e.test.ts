@@ -117,7 +117,7 @@ test('one that could not be decided is counted as aborted, is open until everybo
 
 test('locks are counted by those who hold them, and so are their questions to the coordinator', async () => {
   const draft = await newRecord('Held');
-  const letGo = await holdDecisions(system.databaseUrls.packages);
+  const { letGo } = await holdDecisions(system.databaseUrls.packages);
   const publishing = publish(draft);
   let unblock: (() => Promise<void>) | undefined;
   const outcome = (part: Part, name: string) =>

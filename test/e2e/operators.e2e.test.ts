@@ -28,7 +28,7 @@ beforeAll(async () => {
   await author.sure('PUT', link(resources[0] as Entity, 'self'), { json });
   await author.call('POST', link(refused, 'publish'));
   held = await author.sure<Entity>('POST', '/records', { json: recordDocument('Held') });
-  letGo = await holdDecisions(system.databaseUrls.packages);
+  ({ letGo } = await holdDecisions(system.databaseUrls.packages));
   publishing = author.call('POST', link(held, 'publish'), { timeoutMs: 120_000 });
 });
 afterAll(async () => {

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { until } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
-import { Client } from 'pg';
 import type { Entity } from '../e2e/story/answers.ts';
 import { recordDocument } from '../e2e/story/documents.ts';
 import { type HttpClient, httpClient } from '../e2e/story/http-client.ts';
@@ -17,7 +16,6 @@ const UNREACHABLE_MS = scaled(6_000, 30_000);
 let system: TestSystem;
 let author: HttpClient;
 let anonymous: HttpClient;
-let records: Client;
 beforeAll(async () => {
   system = await startSystem({
     proxied: ['records to packages', 'packages to records'],
@@ -25,11 +23,8 @@ beforeAll(async () => {
   });
   author = insistentClient(httpClient(system.baseUrl, system.token));
   anonymous = httpClient(system.baseUrl);
-  records = new Client({ connectionString: system.databaseUrls.records });
-  await records.connect();
 });
 afterAll(async () => {
-  await records?.end();
   await system?.stop();
 });
 
@@ -60,11 +55,6 @@ function watch(client: HttpClient, targets: readonly string[]) {
   };
 }
 
-async function preparedDrafts(ids: readonly string[]): Promise<boolean> {
-  const query = 'select from draft where id = any($1) and locked_by is not null';
-  return (await records.query(query, [ids])).rowCount === ids.length;
-}
-
 const UNKNOWN = [{ status: 503, mayReturn: true }];
 const THERE = [{ status: 200, mayReturn: false }];
 
@@ -77,13 +67,14 @@ test('while nobody can tell how a publication ended its resources are neither th
   const loose = await author.sure<Entity>('POST', '/records', { json: recordDocument('Loose') });
   const along = [...resources, edited].map(({ id }) => id);
 
-  const letDecide = await holdDecisions(system.databaseUrls.packages);
+  const decisions = await holdDecisions(system.databaseUrls.packages);
   const publishing = [main, edited].map((one) =>
     author.call('POST', `${link(one, 'self').replace(/\/draft$/, '')}/draft/actions/publish`, {
       timeoutMs: 60_000,
     }),
   );
-  await until(() => preparedDrafts(along), { what: 'the vote' });
+  // A vote that is given but not heard would be a refusal.
+  await until(async () => (await decisions.waiting()) === publishing.length, { what: 'the votes' });
   const heal = [
     system.proxy('records to packages').inflict({ kind: 'black hole' }),
     system.proxy('packages to records').inflict({ kind: 'black hole' }),
@@ -100,7 +91,7 @@ test('while nobody can tell how a publication ended its resources are neither th
   const others = watch(author, [`/records/${bystander.id}`, `/records/${loose.id}/draft`]);
   const undecided = (await anonymous.call('GET', `/packages/${main.id}`)).status;
   const locked = await author.call('PUT', `/records/${along[0]}/draft`, { json: recordDocument('Too late') });
-  await letDecide();
+  await decisions.letGo();
   const publications = await Promise.all(publishing);
   const decided = (await anonymous.call('GET', `/packages/${main.id}`)).status;
   await sleep(UNREACHABLE_MS);

@@ -115,7 +115,7 @@ test('every door of an open draft is open', async () => {
 describe('while the decision is not made', () => {
   test('no door of a package and of its resource opens, and what is no door changes no draft', async () => {
     const { packages, records } = await places(author, { isReady: true });
-    const letGo = await holdDecisions(system.databaseUrls.packages);
+    const { letGo } = await holdDecisions(system.databaseUrls.packages);
     const publishing = [publish(packages)];
     try {
       await locked(packages.draft.id, records.draft.id);
@@ -153,7 +153,7 @@ describe('while the decision is not made', () => {
 
   test('no door of a resource that is published alone opens, neither its own nor by way of its package', async () => {
     const { packages, records } = await places(author, { isReady: true });
-    const letGo = await holdDecisions(system.databaseUrls.packages);
+    const { letGo } = await holdDecisions(system.databaseUrls.packages);
     const publishing = publish(records);
     try {
       await locked(records.draft.id);
