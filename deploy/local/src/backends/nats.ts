@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { spawnAttached, stopProcess } from './attached-process.ts';
@@ -17,8 +17,23 @@ export interface NatsOptions {
   /** `safe` writes every message through to the disk before it is acknowledged (server 2.10 or later). */
   durability: 'safe' | 'fast';
   port?: number;
+  /** Who may connect; everybody who reaches the port unless given. */
+  users?: readonly NatsUser[];
   /** Told before something slow happens. */
   onProgress?: (sentence: string) => void;
+}
+
+/** A user in the form of the server's configuration (NATS documentation, "Authorization"). */
+export interface NatsUser {
+  user: string;
+  password: string;
+  /** Everything unless given. */
+  permissions?: NatsPermissions;
+}
+
+export interface NatsPermissions {
+  publish: { allow: string[] };
+  subscribe: { allow: string[] };
 }
 
 export interface RunningNats {
@@ -40,7 +55,9 @@ export async function prepareNats(options: NatsOptions & { port: number }): Prom
   const program = await findNatsServer(options.toolchainDir, options.onProgress);
   const configFile = join(options.dataDir, 'nats.conf');
   await mkdir(options.dataDir, { recursive: true });
-  await writeFile(configFile, configuration(options, options.port, program.version));
+  await writeFile(configFile, configuration(options, options.port, program.version), { mode: 0o600 });
+  // The mode above is only that of a new file.
+  await chmod(configFile, 0o600);
   return {
     name: 'NATS',
     logFile: options.logFile,
@@ -58,8 +75,8 @@ export async function prepareNats(options: NatsOptions & { port: number }): Prom
   };
 }
 
-export function natsUrl(port: number): string {
-  return `nats://127.0.0.1:${port}`;
+export function natsUrl(port: number, { user, password }: Partial<NatsUser> = {}): string {
+  return `nats://${user === undefined ? '' : `${user}:${password}@`}127.0.0.1:${port}`;
 }
 
 function configuration(
@@ -79,6 +96,9 @@ function configuration(
     `pid_file: ${JSON.stringify(join(options.dataDir, 'nats.pid'))}`,
     'max_payload: 1MB',
     `jetstream { ${storage.join(', ')} }`,
+    ...(options.users === undefined
+      ? []
+      : [`authorization: ${JSON.stringify({ users: options.users }, undefined, 2)}`]),
     '',
   ].join('\n');
 }

@@ -9,6 +9,7 @@ export interface Secrets {
   linkTokenKey: string;
   internalKeys: Record<ServiceName, string>;
   databasePasswords: Record<ServiceName, string>;
+  busPasswords: Record<ServiceName | 'operator', string>;
 }
 
 /** Reads the secrets of a data folder, and makes those that are not there yet. */
@@ -22,6 +23,7 @@ export async function loadSecrets(file: string): Promise<Secrets> {
     ...kept,
     internalKeys: { ...oneEach(), ...kept?.internalKeys },
     databasePasswords: { ...oneEach(), ...kept?.databasePasswords },
+    busPasswords: { ...oneEach(), operator: newSecret(), ...kept?.busPasswords },
   };
   await writePrivateJson(file, secrets);
   return secrets;

@@ -6,7 +6,7 @@ export interface Surroundings {
   ports: StackPorts;
   secrets: Secrets;
   databaseUrls: Record<ServiceName, string>;
-  natsUrl: string;
+  natsUrls: Record<ServiceName, string>;
   filesDir: string;
   /** Where the operator's vocabulary entries lie. */
   vocabularyDir: string;
@@ -38,7 +38,7 @@ export function serviceEnvironment(service: ServiceName, given: Surroundings): V
     NODE_ENV: 'production',
     LOG_LEVEL: given.logLevel,
     DATABASE_URL: given.databaseUrls[service],
-    NATS_URL: given.natsUrl,
+    NATS_URL: given.natsUrls[service],
     GRPC_HOST: '127.0.0.1',
     GRPC_PORT: String(ports.services[service].grpc),
     HEALTH_PORT: String(ports.services[service].health),

@@ -1,16 +1,19 @@
 import { resolve } from 'node:path';
 import { natsUrl, prepareNats } from '../backends/nats.ts';
 import { postgresUrl, preparePostgres } from '../backends/postgres.ts';
+import { busUsers } from './bus-users.ts';
 import type { DataFolder } from './data-folder.ts';
 import { ensureDatabases } from './databases.ts';
 import type { Parts } from './parts.ts';
 import type { StackPorts } from './ports.ts';
 import type { Secrets } from './secrets.ts';
-import type { ServiceName } from './service-names.ts';
+import { SERVICES, type ServiceName } from './service-names.ts';
 import type { StackOptions } from './stack-options.ts';
 
 export interface Backends {
+  /** The operator's. */
   natsUrl: string;
+  natsUrls: Record<ServiceName, string>;
   databaseUrls: Record<ServiceName, string>;
 }
 
@@ -29,8 +32,11 @@ export async function startBackends(given: Given): Promise<Backends> {
   const [adminUrl] = await Promise.all([startDatabaseServer(given), startMessaging(given)]);
   const { options, secrets, ports } = given;
   const prefix = options.postgres?.prefix ?? 'kr';
+  const urlFor = (user: keyof Secrets['busPasswords']) =>
+    natsUrl(ports.nats, { user, password: secrets.busPasswords[user] });
   return {
-    natsUrl: natsUrl(ports.nats),
+    natsUrl: urlFor('operator'),
+    natsUrls: Object.fromEntries(SERVICES.map((name) => [name, urlFor(name)])) as Backends['natsUrls'],
     databaseUrls: await ensureDatabases(adminUrl, prefix, secrets.databasePasswords),
   };
 }
@@ -48,13 +54,14 @@ async function startDatabaseServer({ options, folder, secrets, ports, parts }: G
   return postgresUrl(secrets.postgresPassword, ports.postgres);
 }
 
-async function startMessaging({ options, folder, ports, parts }: Given): Promise<void> {
+async function startMessaging({ options, folder, secrets, ports, parts }: Given): Promise<void> {
   const program = await prepareNats({
     dataDir: folder.nats,
     logFile: folder.logFile('nats'),
     toolchainDir: TOOLCHAIN_DIR,
     durability: options.durability,
     port: ports.nats,
+    users: busUsers(secrets.busPasswords),
     onProgress: options.onProgress,
   });
   await parts.start('nats', program);

@@ -24,6 +24,7 @@ export interface RunningStack {
   /** How they reach the care for stored bytes and quotas. */
   files: OperatorDoor;
   databaseUrls: Record<ServiceName, string>;
+  /** With the rights of the operator. */
   natsUrl: string;
   createUser(name: string, options?: { admin?: boolean }): Promise<CreatedUser>;
   /** Undefined while a part is down. */

@@ -1,0 +1,86 @@
+import type { NatsPermissions, NatsUser } from '../backends/nats.ts';
+import { SERVICES, type ServiceName } from './service-names.ts';
+
+/** What a service does on the bus. Whoever has events to tell tells them under its own name only. */
+interface BusRole {
+  tells: boolean;
+  /** Its durable consumers: their positions in the stream are its own. */
+  durables: readonly string[];
+  /** Subjects it listens to as they pass. */
+  hears: readonly string[];
+}
+
+/** One row a service; another's subjects and consumers are closed to it. */
+const ROLES: Record<ServiceName, BusRole> = {
+  gateway: {
+    tells: false,
+    durables: [],
+    hears: [
+      'knowledge.records.record.published',
+      'knowledge.records.record.changed',
+      'knowledge.packages.package.published',
+      'knowledge.packages.package.changed',
+      'knowledge.packages.resources.changed',
+    ],
+  },
+  records: {
+    tells: true,
+    durables: ['records-follow-packages', 'records-follow-links', 'records-forget-deleted-files'],
+    hears: [],
+  },
+  packages: {
+    tells: true,
+    durables: [
+      'packages-drop-deleted-records',
+      'packages-restrict-resources',
+      'packages-follow-links',
+      'packages-forget-deleted-files',
+    ],
+    hears: [],
+  },
+  files: { tells: true, durables: ['files-remove-buckets'], hears: [] },
+  'access-links': { tells: true, durables: [], hears: [] },
+  search: { tells: false, durables: ['search-index'], hears: [] },
+};
+
+const STREAM = 'KNOWLEDGE';
+
+/** The users of the bus: one for each service with just its rights, and the operator. */
+export function busUsers(passwords: Record<ServiceName | 'operator', string>): NatsUser[] {
+  const services = SERVICES.map((name) => ({
+    user: name,
+    password: passwords[name],
+    permissions: permissionsOf(name, ROLES[name]),
+  }));
+  return [{ user: 'operator', password: passwords.operator }, ...services];
+}
+
+function permissionsOf(service: ServiceName, { tells, durables, hears }: BusRole): NatsPermissions {
+  const usesStream = tells || durables.length > 0;
+  return {
+    publish: {
+      allow: [
+        ...(tells ? [`knowledge.${service}.>`] : []),
+        // Only made when it is missing, so that a lost store heals by itself; changing and deleting are the operator's.
+        ...(usesStream ? ['$JS.API.INFO', ...api(`STREAM.INFO.${STREAM}`, `STREAM.CREATE.${STREAM}`)] : []),
+        ...(durables.length > 0 ? api(`STREAM.MSG.GET.${STREAM}`) : []),
+        ...durables.flatMap(durableRights),
+      ],
+    },
+    subscribe: { allow: [`_INBOX_${service}.>`, ...hears] },
+  };
+}
+
+function durableRights(durable: string): string[] {
+  const own = `${STREAM}.${durable}`;
+  return [
+    ...api(`CONSUMER.INFO.${own}`, `CONSUMER.MSG.NEXT.${own}`),
+    // The name's subject alone, with a filter behind it, and as servers before 2.9.1 have it.
+    ...api(`CONSUMER.CREATE.${own}`, `CONSUMER.CREATE.${own}.>`, `CONSUMER.DURABLE.CREATE.${own}`),
+    `$JS.ACK.${own}.>`,
+  ];
+}
+
+function api(...requests: string[]): string[] {
+  return requests.map((request) => `$JS.API.${request}`);
+}
