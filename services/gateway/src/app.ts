@@ -14,6 +14,7 @@ import { requestShape } from './http/request-shape.ts';
 import { securityHeaders } from './http/security-headers.ts';
 import type { AnswerOnce } from './idempotency/answer-once.ts';
 import type { PublicAnswers } from './public-answers/public-answers.ts';
+import type { RateLimits } from './rate-limits/rate-limits.ts';
 
 export interface AppDeps {
   config: Pick<GatewayConfig, 'limits'>;
@@ -24,6 +25,7 @@ export interface AppDeps {
   newId: () => string;
   answers: PublicAnswers;
   answerOnce: AnswerOnce;
+  rateLimits: RateLimits;
 }
 
 /** The public interface as an Express application. Requests pass from top to bottom. */
@@ -36,6 +38,7 @@ export function buildApp({
   newId,
   answers,
   answerOnce,
+  rateLimits,
 }: AppDeps): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -56,6 +59,7 @@ export function buildApp({
       baseUrlOf,
       answers,
       answerOnce,
+      rateLimits,
       bodyLimits: { maxBytes: config.limits.bodyMaxBytes, timeoutMs: config.limits.bodyTimeoutMs },
     }),
   );

@@ -53,6 +53,18 @@ export interface OidcConfig {
   adminRole: string | undefined;
 }
 
+/** How much callers may ask for. */
+export interface RateLimitConfig {
+  /** Requests a minute that no user is known of, of each address (IPv6: network); 0: any number. */
+  anonymousPerMinute: number;
+  /** Requests a minute of each user; 0: any number. */
+  userPerMinute: number;
+  /** For how many minutes what is not asked may be saved, to be asked at once. */
+  burstMinutes: number;
+  /** As how many requests these count. */
+  weights: { search: number; publish: number };
+}
+
 export interface HandOverConfig {
   /** The proxy's internal location of the folder of stored bytes, with a slash at both ends. */
   location: string;
@@ -86,6 +98,7 @@ export interface GatewayConfig {
   /** How trusted proxies are given files to send by themselves; undefined: they are not. */
   handOver: HandOverConfig | undefined;
   limits: HttpLimits & TokenLimits;
+  rateLimit: RateLimitConfig;
 }
 
 /** @throws ConfigError naming every problem found */
@@ -134,8 +147,10 @@ export function readConfig(env: Environment): GatewayConfig {
       tokenLifetimeDays: read.integer('TOKEN_LIFETIME_DAYS', { fallback: 90, min: 1, max: 3_650 }),
       pageMaxSize: read.integer('PAGE_MAX_SIZE', { fallback: 1_000, min: 1, max: 10_000 }),
     },
+    rateLimit: readRateLimit(read),
   };
   read.done();
+  checkRateLimit(config.rateLimit);
   checkProxies(config.trustedProxies);
   checkHandOver(config);
   return config;
@@ -159,6 +174,36 @@ function readOidc(env: Environment, read: EnvReader): OidcConfig {
     rolesClaim: read.string('OIDC_ROLES_CLAIM', 'roles'),
     adminRole: env['OIDC_ADMIN_ROLE'] || undefined,
   };
+}
+
+function readRateLimit(read: EnvReader): RateLimitConfig {
+  const perMinute = { min: 0, max: 1_000_000 };
+  const weight = { min: 1, max: 1_000 };
+  return {
+    anonymousPerMinute: read.integer('RATE_LIMIT_ANONYMOUS', { fallback: 500, ...perMinute }),
+    userPerMinute: read.integer('RATE_LIMIT_USER', { fallback: 1_000, ...perMinute }),
+    burstMinutes: read.integer('RATE_LIMIT_BURST_MINUTES', { fallback: 2, min: 1, max: 60 }),
+    weights: {
+      search: read.integer('RATE_LIMIT_SEARCH_WEIGHT', { fallback: 5, ...weight }),
+      publish: read.integer('RATE_LIMIT_PUBLISH_WEIGHT', { fallback: 10, ...weight }),
+    },
+  };
+}
+
+function checkRateLimit({ anonymousPerMinute, userPerMinute, burstMinutes, weights }: RateLimitConfig): void {
+  const heaviest = Math.max(...Object.values(weights));
+  const problems = [
+    ['RATE_LIMIT_ANONYMOUS', anonymousPerMinute],
+    ['RATE_LIMIT_USER', userPerMinute],
+  ] as const;
+  const tooSmall = problems.filter(([, perMinute]) => perMinute !== 0 && perMinute * burstMinutes < heaviest);
+  if (tooSmall.length === 0) return;
+  throw new ConfigError(
+    tooSmall.map(
+      ([name]) =>
+        `${name} times RATE_LIMIT_BURST_MINUTES is less than one request may weigh, which is ${heaviest}`,
+    ),
+  );
 }
 
 function readHandOver(read: EnvReader): HandOverConfig | undefined {

@@ -27,7 +27,7 @@ export interface GatewayUnderTest extends AsyncDisposable {
   baseUrl: string;
   script: Script;
   databaseUrl: string;
-  /** Moves its clock for what is kept, which stands still otherwise. */
+  /** Moves its clock for what is kept and for rate limits, which stands still otherwise. */
   later(ms: number): void;
   /** Text bodies are JSON unless their type is given. */
   fetch(path: string, init?: RequestInit & { token?: string }): Promise<Response>;
@@ -37,7 +37,10 @@ export interface GatewayUnderTest extends AsyncDisposable {
 
 const KEY = 'a key of at least thirty-two characters';
 
-/** A real gateway with a real database, in front of real gRPC servers that answer what the script says. */
+/**
+ * A real gateway with a real database, in front of real gRPC servers that answer what the script says. It limits nobody's
+ * rate unless it is told to.
+ */
 export async function startGateway(env: Record<string, string> = {}): Promise<GatewayUnderTest> {
   const logger = createLogger('test');
   logger.level = 'silent';
@@ -74,6 +77,8 @@ export async function startGateway(env: Record<string, string> = {}): Promise<Ga
     HTTP_PORT: '0',
     DATABASE_URL: database.url,
     INTERNAL_KEY: KEY,
+    RATE_LIMIT_ANONYMOUS: '0',
+    RATE_LIMIT_USER: '0',
     FILES_CONTENT_URL: `http://127.0.0.1:${(content.address() as AddressInfo).port}`,
     ...Object.fromEntries(
       Object.entries(servers).flatMap(([name, { port }]) => [

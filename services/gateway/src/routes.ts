@@ -68,7 +68,7 @@ export interface RoutesDeps {
 
 /**
  * Every route of the public interface: method, path, whether it is open or always needs a token, the body it takes,
- * what it gives, and the file that answers it. Earlier rows win.
+ * what it gives, the file that answers it, and what makes it weigh more than others. Earlier rows win.
  */
 export function routes(deps: RoutesDeps): readonly Route[] {
   const { clients, users, ownTokens, limits } = deps;
@@ -83,10 +83,18 @@ export function routes(deps: RoutesDeps): readonly Route[] {
     row('GET', '/api/user/tokens', 'token', '-', 'json', listTokens(ownTokens)),
     row('POST', '/api/user/tokens', 'token', 'json', 'json', createToken(ownTokens)),
     row('DELETE', '/api/user/tokens/:tokenId', 'token', '-', 'json', revokeToken(ownTokens)),
-    row('GET', '/api/user/records', 'token', '-', 'entity', searchOwn(clients, ['record'], limits)),
-    row('GET', '/api/user/packages', 'token', '-', 'entity', searchOwn(clients, ['package'], limits)),
-    row('GET', '/api/user/search', 'token', '-', 'entity', searchOwn(clients, both, limits)),
-    row('GET', '/api/search', 'open', '-', 'entity', searchPublished(clients, both, limits)),
+    row('GET', '/api/user/records', 'token', '-', 'entity', searchOwn(clients, ['record'], limits), 'search'),
+    row(
+      'GET',
+      '/api/user/packages',
+      'token',
+      '-',
+      'entity',
+      searchOwn(clients, ['package'], limits),
+      'search',
+    ),
+    row('GET', '/api/user/search', 'token', '-', 'entity', searchOwn(clients, both, limits), 'search'),
+    row('GET', '/api/search', 'open', '-', 'entity', searchPublished(clients, both, limits), 'search'),
 
     row('GET', '/api/vocabularies/:type', 'open', '-', 'json', listTerms(limits)),
     row('GET', '/api/vocabularies/:type/:id', 'open', '-', 'json', readTerm()),
@@ -106,7 +114,7 @@ function entityRoutes(kind: Kind, { clients, contentPlane, handOver, limits }: R
   const ofDraft: FilesDeps = { ...deps, face: 'draft' };
   const ofPublished: FilesDeps = { ...deps, face: 'published' };
   return [
-    row('GET', all, 'open', '-', 'entity', searchPublished(clients, [kind], limits)),
+    row('GET', all, 'open', '-', 'entity', searchPublished(clients, [kind], limits), 'search'),
     row('POST', all, 'token', 'json', 'entity', createDraft(deps)),
 
     row('GET', one, 'open', '-', 'entity', readPublished(deps)),
@@ -119,7 +127,7 @@ function entityRoutes(kind: Kind, { clients, contentPlane, handOver, limits }: R
     row('PUT', draft, 'token', 'json', 'entity', updateDraft(deps)),
     row('POST', draft, 'token', '-', 'entity', editPublished(deps)),
     row('DELETE', draft, 'token', '-', 'entity', deleteDraft(deps)),
-    row('POST', `${draft}/actions/publish`, 'token', '-', 'entity', publishDraft(deps)),
+    row('POST', `${draft}/actions/publish`, 'token', '-', 'entity', publishDraft(deps), 'publish'),
     row('GET', `${draft}/review`, 'token', '-', 'json', readReview(deps)),
     row('POST', `${draft}/actions/validate`, 'token', '-', 'json', validateDraft(deps)),
     row('POST', `${draft}/actions/files-import`, 'token', '-', 'json', importFiles(ofDraft)),
@@ -183,13 +191,21 @@ function packageRoutes({ clients, limits }: RoutesDeps): Route[] {
   const one = '/api/packages/:id';
   const inContext = '/api/packages/context/:parentId/resources';
   return [
-    row('GET', inContext, 'token', '-', 'entity', listContextResources(clients, limits)),
+    row('GET', inContext, 'token', '-', 'entity', listContextResources(clients, limits), 'search'),
     row('PUT', `${one}/context`, 'token', 'json', 'json', updateContext(clients)),
     row('POST', `${one}/context/actions/associate`, 'token', 'json', 'json', associate(clients)),
     row('POST', `${one}/context/actions/dissociate`, 'token', 'json', 'json', dissociate(clients)),
 
-    row('GET', `${one}/resources`, 'open', '-', 'entity', listPackageResources(clients, limits)),
-    row('GET', `${one}/draft/resources`, 'token', '-', 'entity', listDraftResources(clients, limits)),
+    row('GET', `${one}/resources`, 'open', '-', 'entity', listPackageResources(clients, limits), 'search'),
+    row(
+      'GET',
+      `${one}/draft/resources`,
+      'token',
+      '-',
+      'entity',
+      listDraftResources(clients, limits),
+      'search',
+    ),
     row('POST', `${one}/draft/resources`, 'token', 'json', 'json', addResources(clients)),
     row('DELETE', `${one}/draft/resources`, 'token', 'json', 'json', removeResources(clients)),
     row('POST', `${one}/draft/actions/resources-import`, 'token', '-', 'json', importResources(clients)),
@@ -203,6 +219,7 @@ function row(
   takes: Route['takes'],
   gives: Route['gives'],
   endpoint: Endpoint,
+  weight?: Route['weight'],
 ): Route {
-  return { method, path, auth, takes, gives, endpoint };
+  return { method, path, auth, takes, gives, endpoint, weight };
 }

@@ -16,6 +16,7 @@ import type { GatewayConfig, HttpLimits } from './config.ts';
 import { openContentPlane } from './files/content-plane.ts';
 import { handOverTo } from './files/hand-over.ts';
 import { baseUrlOf } from './http/base-url.ts';
+import { clientAddressOf } from './http/client-address.ts';
 import { answerOnce } from './idempotency/answer-once.ts';
 import { keyStore } from './idempotency/key-store.ts';
 import { bodySeal } from './idempotency/sealed-body.ts';
@@ -31,6 +32,7 @@ import { userStore } from './identity/user-store.ts';
 import { forgetByEvents } from './public-answers/forget-by-events.ts';
 import { openPublicAnswers, type PublicAnswers } from './public-answers/public-answers.ts';
 import { serveKept } from './public-answers/serve-kept.ts';
+import { rateLimits } from './rate-limits/rate-limits.ts';
 import { routes } from './routes.ts';
 
 const MIGRATIONS = {
@@ -76,7 +78,18 @@ export async function startGatewayService(
   const answers = openPublicAnswers(elapsed);
   const following = followChanges(config, answers, logger);
 
-  const shared = { answers, baseUrlOf: baseUrlOf(config), logger, newId: randomUUID };
+  const shared = {
+    answers,
+    baseUrlOf: baseUrlOf(config),
+    logger,
+    newId: randomUUID,
+    rateLimits: rateLimits({
+      config: config.rateLimit,
+      clientAddressOf: clientAddressOf(config.trustedProxies),
+      elapsed,
+      now,
+    }),
+  };
   const oidc = config.oidc && {
     config: config.oidc,
     keys: providerKeys({ ...config.oidc, logger }),

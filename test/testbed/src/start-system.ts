@@ -15,10 +15,12 @@ import { openProxiedEdges, type ProxiedEdge, type ProxiedEdges } from './faults/
 import { openPostgres } from './postgres.ts';
 import { newRunFolder } from './run-folder.ts';
 
+const NO_RATE_LIMITS = { RATE_LIMIT_ANONYMOUS: '0', RATE_LIMIT_USER: '0' };
+
 export interface SystemOptions {
   /** What the services log to their files; `warn` unless told. */
   logLevel?: string;
-  /** Extra variables for all services: limits, prefixes and the like. */
+  /** Extra variables for all services: limits, prefixes and the like. The rate of requests is not limited unless told. */
   environment?: Readonly<Record<string, string>>;
   /** A Postgres of its own, as durable as a real one, which may be killed. */
   ownPostgres?: boolean;
@@ -78,7 +80,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
       logLevel: options.logLevel ?? 'warn',
       durability: postgres === undefined ? 'safe' : 'fast',
       ...(postgres === undefined ? {} : { postgres: { url: postgres.url, prefix } }),
-      environment: { ...process.env, ...options.environment },
+      environment: { ...process.env, ...NO_RATE_LIMITS, ...options.environment },
       environmentOf: async (service, given) =>
         edges.environmentOf(service, (await options.environmentOf?.(service, given)) ?? given),
       onProgress: (sentence) => progress.push(sentence),

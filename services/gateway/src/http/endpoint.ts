@@ -84,6 +84,8 @@ export interface Route {
   takes: 'json' | 'bytes' | 'chunk' | '-';
   /** Which representations may be asked for; see `accept.ts`. */
   gives: 'entity' | 'json' | 'any';
+  /** What makes a request more than one of the caller's allowance (`RATE_LIMIT_…_WEIGHT`). */
+  weight?: 'search' | 'publish' | undefined;
   endpoint: Endpoint;
 }
 

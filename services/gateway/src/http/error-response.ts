@@ -64,7 +64,12 @@ export function errorAnswer(thrown: unknown): ErrorAnswer {
   const { http: status } = ERROR_KINDS[error.kind];
   if (error.kind === 'internal') return { status, headers: {}, body: { message: INTERNAL, status } };
   if (error.kind === 'rate_limited') {
-    return { status, headers: retryAfter(error), body: { message: error.message, status } };
+    const { message, code } = error;
+    return {
+      status,
+      headers: retryAfter(error),
+      body: { message, status, ...(code === undefined ? {} : { code }) },
+    };
   }
   return {
     status,

@@ -5,6 +5,7 @@ import type { AnswerOnce } from '../idempotency/answer-once.ts';
 import { creationKey, keyedRequest } from '../idempotency/idempotency-key.ts';
 import { isEntityPath } from '../public-answers/entity-path.ts';
 import type { PublicAnswers } from '../public-answers/public-answers.ts';
+import type { RateLimits } from '../rate-limits/rate-limits.ts';
 import { chooseMediaType } from './accept.ts';
 import { setCaching } from './caching.ts';
 import { assertDemanded } from './conditional.ts';
@@ -24,6 +25,7 @@ export interface ServeRouteDeps {
   bodyLimits: BodyLimits;
   answers: PublicAnswers;
   answerOnce: AnswerOnce;
+  rateLimits: RateLimits;
 }
 
 /**
@@ -38,7 +40,15 @@ export function serveRoute(route: Route, deps: ServeRouteDeps): RequestHandler {
     const baseUrl = deps.baseUrlOf(request);
 
     const { authorization } = request.headers;
-    const principal = await deps.authenticate({ authorization, query }, idOf(response), signal);
+    const principal = await deps
+      .authenticate({ authorization, query }, idOf(response), signal)
+      .catch((thrown: unknown) => {
+        // Trying credentials is no way around the limit of those who have none.
+        deps.rateLimits.count(request, response, { userId: null, method: 'GET' });
+        throw thrown;
+      });
+    const { method } = request;
+    deps.rateLimits.count(request, response, { userId: principal.userId, method, weight: route.weight });
     if (route.auth === 'token') requireCredentials(principal);
     setCaching(response, { hasUser: principal.userId !== null, hasLink: principal.grants.length > 0 });
 
@@ -50,7 +60,7 @@ export function serveRoute(route: Route, deps: ServeRouteDeps): RequestHandler {
       query,
       path: request.path,
       headers: request.headers,
-      method: request.method,
+      method,
       body: undefined,
       rawBody: Buffer.alloc(0),
       bytes: request,

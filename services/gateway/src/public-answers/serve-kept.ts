@@ -7,6 +7,7 @@ import { type Rendered, sendRendered } from '../http/rendered.ts';
 import { giveId } from '../http/request-id.ts';
 import { logWhenClosed } from '../http/request-log.ts';
 import { setSecurityHeaders } from '../http/security-headers.ts';
+import type { RateLimits } from '../rate-limits/rate-limits.ts';
 import { isEntityPath } from './entity-path.ts';
 import type { PublicAnswers } from './public-answers.ts';
 
@@ -15,6 +16,7 @@ export interface ServeKeptDeps {
   baseUrlOf: (request: IncomingMessage) => string;
   logger: Logger;
   newId: () => string;
+  rateLimits: RateLimits;
 }
 
 /** More headers than any usual client sends; who sends more is answered the long way, where the limits are. */
@@ -25,19 +27,21 @@ const MOST_HEADERS = 30;
  * other request on to it.
  */
 export function serveKept(
-  { answers, baseUrlOf, logger, newId }: ServeKeptDeps,
+  { answers, baseUrlOf, logger, newId, rateLimits }: ServeKeptDeps,
   application: RequestListener,
 ): RequestListener {
   const mediaTypes = new LRUCache<string, string>({ max: 100 });
 
-  function find(request: IncomingMessage): Rendered | undefined {
+  function find(request: IncomingMessage, response: ServerResponse): Rendered | undefined {
     const { url, headers } = request;
     if (!isEntityPath(url) || !isPlainRead(request)) return undefined;
     try {
       const accept = headers.accept ?? '';
       const mediaType = mediaTypes.get(accept) ?? chooseMediaType(accept, 'entity');
       mediaTypes.set(accept, mediaType);
-      return answers.find({ path: url, mediaType, baseUrl: baseUrlOf(request) });
+      const kept = answers.find({ path: url, mediaType, baseUrl: baseUrlOf(request) });
+      if (kept !== undefined) rateLimits.count(request, response, { userId: null, method: request.method });
+      return kept;
     } catch {
       // Refusals are worded by the application.
       return undefined;
@@ -45,7 +49,7 @@ export function serveKept(
   }
 
   return (request: IncomingMessage, response: ServerResponse) => {
-    const kept = find(request);
+    const kept = find(request, response);
     if (kept === undefined) {
       application(request, response);
       return;

@@ -1,0 +1,39 @@
+import { expect, test } from '@jest/globals';
+import { readConfig } from './config.ts';
+
+const KEY = 'a key of at least thirty-two characters';
+const ENOUGH = {
+  DATABASE_URL: 'postgres://localhost/none',
+  FILES_CONTENT_URL: 'http://localhost',
+  INTERNAL_KEY: KEY,
+  ...Object.fromEntries(
+    ['RECORDS', 'PACKAGES', 'FILES', 'ACCESS_LINKS', 'SEARCH'].flatMap((name) => [
+      [`${name}_ADDRESS`, 'localhost:1'],
+      [`${name}_KEY`, KEY],
+    ]),
+  ),
+};
+
+test('limits the rate of requests where nothing is said', () => {
+  expect(readConfig(ENOUGH).rateLimit).toEqual({
+    anonymousPerMinute: 500,
+    userPerMinute: 1_000,
+    burstMinutes: 2,
+    weights: { search: 5, publish: 10 },
+  });
+});
+
+test.each([
+  {
+    name: 'a rate that no publish would keep to',
+    env: { RATE_LIMIT_USER: '4' },
+    problem: 'RATE_LIMIT_USER times RATE_LIMIT_BURST_MINUTES is less than one request may weigh, which is 10',
+  },
+  {
+    name: 'a rate that is none',
+    env: { RATE_LIMIT_ANONYMOUS: '-1' },
+    problem: 'RATE_LIMIT_ANONYMOUS is not a whole number from 0 to 1000000',
+  },
+])('refuses $name', ({ env, problem }) => {
+  expect(() => readConfig({ ...ENOUGH, ...env })).toThrow(problem);
+});

@@ -1,0 +1,62 @@
+import { beforeEach, expect, test } from '@jest/globals';
+import { openAllowances, type Spend } from './allowances.ts';
+
+let elapsedMs: number;
+beforeEach(() => {
+  elapsedMs = 5;
+});
+
+function open(perMinute: number, minutes: number): Spend {
+  return openAllowances({ perMinute, minutes }, () => elapsedMs);
+}
+
+test('may be spent at once, to the last unit and no further', () => {
+  const spend = open(7, 2);
+  const allowed = Array.from({ length: 15 }, () => spend('ada', 1).isAllowed);
+  expect(allowed).toEqual([...Array(14).fill(true), false]);
+});
+
+test('says what is left, and when all of it is there again', () => {
+  const spend = open(60, 2);
+  expect([spend('ada', 1), spend('ada', 10)]).toEqual([
+    { isAllowed: true, remaining: 119, waitMs: 0, fullMs: 1_000 },
+    { isAllowed: true, remaining: 109, waitMs: 0, fullMs: 11_000 },
+  ]);
+});
+
+test('that does not suffice is left as it is, and suffices after the time it says', () => {
+  const spend = open(60, 1);
+  spend('ada', 55);
+  const refused = { isAllowed: false, remaining: 5, waitMs: 5_000, fullMs: 55_000 };
+  expect([spend('ada', 10), spend('ada', 10)]).toEqual([refused, refused]);
+  elapsedMs += 4_999;
+  expect(spend('ada', 10)).toMatchObject({ isAllowed: false, waitMs: 1 });
+  elapsedMs += 1;
+  expect(spend('ada', 10)).toEqual({ isAllowed: true, remaining: 0, waitMs: 0, fullMs: 60_000 });
+});
+
+test('fills up evenly, and never above its size', () => {
+  const spend = open(60, 2);
+  spend('ada', 120);
+  elapsedMs += 30_000;
+  expect(spend('ada', 0).remaining).toBe(30);
+  elapsedMs += 3_600_000;
+  expect(spend('ada', 0)).toMatchObject({ remaining: 120, fullMs: 0 });
+});
+
+test('is one for each key', () => {
+  const spend = open(1, 1);
+  expect([spend('ada', 1), spend('ben', 1), spend('ada', 1)].map(({ isAllowed }) => isAllowed)).toEqual([
+    true,
+    true,
+    false,
+  ]);
+});
+
+test('of many keys takes bounded memory: the ones heard of longest ago are forgotten', () => {
+  const spend = open(1, 1);
+  spend('first', 1);
+  spend('second', 1);
+  for (let index = 0; index < 99_999; index += 1) spend(`key ${index}`, 1);
+  expect([spend('second', 1).isAllowed, spend('first', 1).isAllowed]).toEqual([false, true]);
+});

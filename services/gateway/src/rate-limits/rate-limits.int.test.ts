@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { aDocument, type GatewayUnderTest, startGateway } from '../gateway-fixture.ts';
+import { KEPT_MS } from '../public-answers/public-answers.ts';
+
+const MINUTE_MS = 60_000;
+const ENTITY = '/api/records/e7vvn-90a62';
+
+let gateway: GatewayUnderTest;
+let ada: string;
+let ben: string;
+
+beforeAll(async () => {
+  gateway = await startGateway({
+    RATE_LIMIT_ANONYMOUS: '10',
+    RATE_LIMIT_USER: '20',
+    TRUSTED_PROXIES: 'loopback',
+  });
+  ada = (await gateway.createUser('ada')).token;
+  ben = (await gateway.createUser('ben')).token;
+  gateway.script.records.ReadEntities = async ({ refs }) => ({
+    results: refs.map((ref) => ({ ref, document: aDocument({ form: 'FORM_PUBLISHED' }) })),
+  });
+  gateway.script.search.Search = async () => ({ sortBy: 'newest', total: 0 });
+  gateway.script.packages.Publish = async () => ({});
+});
+afterAll(() => gateway.stop());
+beforeEach(() => gateway.later(2 * MINUTE_MS));
+
+type Init = Parameters<GatewayUnderTest['fetch']>[1];
+
+async function ask(path: string, init: Init = {}) {
+  const response = await gateway.fetch(path, init);
+  const { status, headers } = response;
+  return {
+    status,
+    body: await response.json().catch(() => undefined),
+    told: {
+      policy: headers.get('ratelimit-policy'),
+      left: headers.get('ratelimit'),
+      limit: headers.get('x-ratelimit-limit'),
+      remaining: headers.get('x-ratelimit-remaining'),
+      retryAfter: headers.get('retry-after'),
+    },
+    reset: headers.get('x-ratelimit-reset'),
+  };
+}
+
+/** How often the same is answered before it is too much; 50 stands for always. */
+async function timesAnswered(path: string, init: Init = {}): Promise<number> {
+  for (let times = 0; times < 50; times += 1) {
+    if ((await ask(path, init)).status === 429) return times;
+  }
+  return 50;
+}
+
+const from = (address: string): Init => ({ headers: { 'x-forwarded-for': address } });
+
+describe('a rate limit', () => {
+  test('is told with every answer, and in a refusal with the time to wait', async () => {
+    const first = await ask('/api/user', { token: ada });
+    const now = Date.now() / 1_000;
+    expect([first.status, first.told]).toEqual([
+      200,
+      {
+        policy: '"user";q=40;w=120',
+        left: '"user";r=39;t=3',
+        limit: '40',
+        remaining: '39',
+        retryAfter: null,
+      },
+    ]);
+    expect(Math.abs(Number(first.reset) - now)).toBeLessThan(300);
+    expect(await timesAnswered('/api/user', { token: ada })).toBe(39);
+    const refused = await ask('/api/user', { token: ada });
+    expect([refused.status, refused.body, refused.told]).toEqual([
+      429,
+      {
+        message: 'Rate limit exceeded: 20 requests a minute of one user (RATE_LIMIT_USER).',
+        status: 429,
+        code: 'rate_limit_exceeded',
+      },
+      {
+        policy: '"user";q=40;w=120',
+        left: '"user";r=0;t=3',
+        limit: '40',
+        remaining: '0',
+        retryAfter: '3',
+      },
+    ]);
+    gateway.later(3_000);
+    expect(await timesAnswered('/api/user', { token: ada })).toBe(1);
+  });
+
+  test('is of each user alone, and not of the address', async () => {
+    await timesAnswered('/api/user', { token: ada });
+    await timesAnswered('/api/ping');
+    expect((await ask('/api/user', { token: ben })).told.remaining).toBe('39');
+  });
+
+  test('is a problem for who asks for problems', async () => {
+    await timesAnswered('/api/ping');
+    const { body } = await ask('/api/ping', { headers: { accept: 'application/problem+json' } });
+    expect(body).toMatchObject({ title: 'Too Many Requests', status: 429, code: 'rate_limit_exceeded' });
+  });
+
+  test.each<{ name: string; path: string; init?: Init; times: number }>([
+    { name: 'a search', path: '/api/search?q=flood', times: 4 },
+    { name: 'a search of records', path: '/api/records', times: 4 },
+    { name: 'a search that shows only its headers', path: '/api/search', init: { method: 'HEAD' }, times: 4 },
+    { name: 'a request that needs credentials', path: '/api/user', times: 20 },
+    { name: 'a request with credentials that are none', path: '/api/ping', init: { token: 'x' }, times: 20 },
+    {
+      name: 'a try of credentials by HEAD',
+      path: '/api/ping',
+      init: { token: 'x', method: 'HEAD' },
+      times: 20,
+    },
+    { name: 'OPTIONS', path: '/api/records', init: { method: 'OPTIONS' }, times: 50 },
+    { name: 'HEAD', path: ENTITY, init: { method: 'HEAD' }, times: 50 },
+  ])('lets $name through $times times of 20', async ({ path, init, times }) => {
+    expect(await timesAnswered(path, init)).toBe(times);
+  });
+
+  test('counts a publish as ten', async () => {
+    const publish = { token: ada, method: 'POST' };
+    expect(await timesAnswered(`${ENTITY}/draft/actions/publish`, publish)).toBe(4);
+  });
+
+  test('counts by the address that a trusted proxy names, and IPv6 by its network', async () => {
+    expect(await timesAnswered('/api/ping', from('2001:db8:1:2::1'))).toBe(20);
+    expect(await timesAnswered('/api/ping', from('2001:db8:1:2:ffff::2'))).toBe(0);
+    expect(await timesAnswered('/api/ping', from('2001:db8:1:3::1'))).toBe(20);
+    expect(await timesAnswered('/api/ping', from('198.51.100.1'))).toBe(20);
+    expect((await ask('/api/ping')).told.remaining).toBe('19');
+  });
+
+  test('holds for answers that are kept as for others, and is never kept with them', async () => {
+    gateway.later(KEPT_MS);
+    const seen = [];
+    for (const address of ['198.51.100.1', '198.51.100.1', '198.51.100.2']) {
+      seen.push((await ask(ENTITY, from(address))).told.remaining);
+    }
+    expect(seen).toEqual(['19', '18', '19']);
+    expect(await timesAnswered(ENTITY, from('198.51.100.1'))).toBe(18);
+    expect((await ask(ENTITY, from('198.51.100.1'))).told.retryAfter).toBe('6');
+  });
+
+  test('that is switched off is not told of', async () => {
+    await using free = await startGateway({ RATE_LIMIT_ANONYMOUS: '0', RATE_LIMIT_USER: '20' });
+    const { headers } = await free.fetch('/api/ping');
+    expect([...headers.keys()].filter((name) => name.includes('ratelimit'))).toEqual([]);
+  });
+});
