@@ -13,9 +13,11 @@ export interface Message {
 interface RelayOptions {
   /** The service that is called. */
   callee: string;
+  /** Whoever calls it through the relay. */
+  caller: string;
   /** `host:port` of it. */
   address: string;
-  /** The secret shared with it. */
+  /** The secret that they share. */
   key: string;
   definitions: readonly object[];
   /** Which calls are sent twice, one after the other, and kept. */
@@ -33,17 +35,22 @@ export async function startRelay(options: RelayOptions): Promise<{ address: stri
     const client = createClient(definition, {
       address: options.address,
       audience: options.callee,
+      caller: options.caller,
       key: options.key,
     });
     clients.push(client);
-    return { definition, handlers: relayed(definition, client, options) };
+    return {
+      definition,
+      handlers: relayed(definition, client, options),
+      callers: { [options.caller]: 'all' as const },
+    };
   });
   const server: Server = await serve({
     services,
     host: '127.0.0.1',
     port: 0,
     audience: options.callee,
-    key: options.key,
+    callerKeys: new Map([[options.caller, options.key]]),
     logger: createLogger('relay'),
   });
   return {

@@ -63,6 +63,7 @@ async function relayed(environment: Readonly<Record<string, string | undefined>>
   const changed: Record<string, string> = {};
   for (const [callee, { address, key, definitions: served }] of Object.entries(CALLED)) {
     const relay = await startRelay({
+      caller: 'packages',
       callee,
       address: environment[address] ?? '',
       key: environment[key] ?? '',

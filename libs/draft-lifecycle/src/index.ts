@@ -13,6 +13,7 @@ export { loadEntities } from './entity-store.ts';
 export { followLinks, LINK_SUBJECTS, type LinkEvent } from './follow-links.ts';
 export { FILE_DELETED_SUBJECTS, forgetDeletedFiles } from './forget-deleted-files.ts';
 export { isEntityId } from './id-rules.ts';
+export { LIFECYCLE_CALLERS } from './lifecycle-callers.ts';
 export { type LifecycleHandlers, lifecycleContext, lifecycleHandlers } from './lifecycle.ts';
 export { assertRevision, findEntities, getEntity, type LifecycleContext } from './lifecycle-context.ts';
 export { type Decision, type FileCounts, type LifecycleDeps, NO_FILES } from './lifecycle-deps.ts';

@@ -2,17 +2,19 @@ import { type ChannelOptions, credentials, Client as GrpcClient, Metadata } from
 import type { MethodDefinition } from '@grpc/proto-loader';
 import { type Principal, signPrincipal } from '@kr/caller';
 import { traceHeaders, withSpan } from '@kr/telemetry';
+import { CALLER_METADATA, PRINCIPAL_METADATA } from './caller-metadata.ts';
 import { inheritedDeadlineMs } from './current-call.ts';
 import { fromStatus, unavailable } from './error-status.ts';
 import { type AnyMethod, type MethodName, methodsOf } from './methods.ts';
-import { PRINCIPAL_METADATA } from './principal-metadata.ts';
 
 export interface ClientOptions {
   /** `host:port`. */
   address: string;
   /** The name of the service that is called: principals are signed for it. */
   audience: string;
-  /** The secret shared with it. */
+  /** The name under which this process calls it. */
+  caller: string;
+  /** The secret that the two share. */
   key: string;
   /** The most a call may take, in milliseconds (default 5000); the deadline of the call being handled may be nearer. */
   defaultTimeoutMs?: number;
@@ -83,7 +85,7 @@ function call(
   method: AnyMethod,
   request: object,
   principal: Principal,
-  { audience, key, signal, timeoutMs, defaultTimeoutMs = 5_000 }: ClientOptions & CallOptions,
+  { audience, caller, key, signal, timeoutMs, defaultTimeoutMs = 5_000 }: ClientOptions & CallOptions,
 ): Promise<object> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) {
@@ -92,6 +94,7 @@ function call(
     }
     const deadline = Math.min(Date.now() + (timeoutMs ?? defaultTimeoutMs), inheritedDeadlineMs());
     const metadata = Metadata.fromHttp2Headers(traceHeaders());
+    metadata.set(CALLER_METADATA, caller);
     metadata.set(PRINCIPAL_METADATA, signPrincipal(principal, { audience, key }));
     const cancel = (): void => running.cancel();
     const running = withoutStackTraces(() =>

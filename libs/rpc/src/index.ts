@@ -3,4 +3,4 @@ export { type CallOptions, type Client, type ClientOptions, createClient } from 
 export { detached } from './current-call.ts';
 export { fromErrorDetail, toErrorDetail } from './error-detail.ts';
 export type { Handlers, MethodName } from './methods.ts';
-export { type ServedService, type ServeOptions, type Server, serve } from './serve.ts';
+export { type Callers, type ServedService, type ServeOptions, type Server, serve } from './serve.ts';

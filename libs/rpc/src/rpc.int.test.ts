@@ -4,11 +4,25 @@ import { anonymous, type Principal, SCOPES, servicePrincipal } from '@kr/caller'
 import { type Definitions, definitions } from '@kr/contracts';
 import { type Issue, ServiceError } from '@kr/service-error';
 import { createLogger } from '@kr/telemetry';
-import { type Client, createClient, detached, type Handlers, type Server, serve } from './index.ts';
+import {
+  type Client,
+  type ClientOptions,
+  createClient,
+  detached,
+  type Handlers,
+  type Server,
+  serve,
+} from './index.ts';
 
 type Publications = Definitions['publications'];
 
 const key = 'a-secret-of-at-least-thirty-two-characters';
+const RECORDS_KEY = 'the-secret-of-records-thirty-two-characters';
+const callerKeys = new Map([
+  ['gateway', key],
+  ['records', RECORDS_KEY],
+]);
+const CALLERS = { gateway: 'all', records: ['ResolvePublications'] } as const;
 const logger = createLogger('rpc-test');
 logger.level = 'silent';
 const principal: Principal = {
@@ -36,11 +50,13 @@ const answers: Handlers<Publications> = {
 
 async function start(handlers: Partial<Handlers<Publications>> = {}, port = 0): Promise<Server> {
   const server = await serve({
-    services: [{ definition: definitions.publications, handlers: { ...answers, ...handlers } }],
+    services: [
+      { definition: definitions.publications, handlers: { ...answers, ...handlers }, callers: CALLERS },
+    ],
     host: '127.0.0.1',
     port,
     audience: 'packages',
-    key,
+    callerKeys,
     logger,
     stopTimeoutMs: 500,
   });
@@ -59,11 +75,12 @@ async function come(isThere: () => boolean | Promise<boolean>): Promise<void> {
 
 function connect(
   port: number,
-  options: { audience?: string; key?: string; defaultTimeoutMs?: number } = {},
+  options: Partial<Pick<ClientOptions, 'audience' | 'caller' | 'key' | 'defaultTimeoutMs'>> = {},
 ): Client<Publications> {
   const client = createClient(definitions.publications, {
     address: `127.0.0.1:${port}`,
     audience: 'packages',
+    caller: 'gateway',
     key,
     ...options,
   });
@@ -160,8 +177,24 @@ describe('rpc between two processes', () => {
     });
   });
 
+  test('a caller reaches the RPCs that are listed for it, and no others', async () => {
+    let isHandled = false;
+    const { port } = await start({
+      Publish: async () => {
+        isHandled = true;
+        return {};
+      },
+    });
+    const records = connect(port, { caller: 'records', key: RECORDS_KEY });
+    expect(await records.resolvePublications({ publicationIds: [] }, principal)).toEqual({ decisions: [] });
+    expect(await failureOf(records.publish({ id: 'p' }, principal))).toMatchObject({ kind: 'forbidden' });
+    expect(isHandled).toBe(false);
+  });
+
   test.each([
     { name: 'signed with another key', options: { key: 'another-secret-of-thirty-two-characters' } },
+    { name: 'signed with the key of another caller', options: { caller: 'records' } },
+    { name: 'of a caller nobody knows', options: { caller: 'constructor' } },
     { name: 'meant for another service', options: { audience: 'records' } },
   ])('refuses a principal $name', async ({ options }) => {
     let isHandled = false;
@@ -277,22 +310,24 @@ describe('rpc between two processes', () => {
   test('serves several services on one port', async () => {
     const server = await serve({
       services: [
-        { definition: definitions.publications, handlers: answers },
+        { definition: definitions.publications, handlers: answers, callers: CALLERS },
         {
           definition: definitions.identity,
           handlers: { CreateUser: async ({ name }) => ({ userId: '1', name, token: 't' }) },
+          callers: { gateway: 'all' },
         },
       ],
       host: '127.0.0.1',
       port: 0,
       audience: 'packages',
-      key,
+      callerKeys,
       logger,
     });
     opened.push(server);
     const identity = createClient(definitions.identity, {
       address: `127.0.0.1:${server.port}`,
       audience: 'packages',
+      caller: 'gateway',
       key,
     });
     opened.push(identity);

@@ -11,18 +11,22 @@ import { ServiceError } from '@kr/service-error';
 import { type Logger, withRemoteTrace } from '@kr/telemetry';
 import { HealthImplementation } from 'grpc-health-check';
 import type { CallContext } from './call-context.ts';
+import { CALLER_METADATA, PRINCIPAL_METADATA } from './caller-metadata.ts';
 import { whileHandling } from './current-call.ts';
 import { toStatus } from './error-status.ts';
-import { type AnyMethod, type Handlers, methodsOf } from './methods.ts';
+import { type AnyMethod, type Handlers, type MethodName, methodsOf } from './methods.ts';
 import { recordCall } from './observations.ts';
-import { PRINCIPAL_METADATA } from './principal-metadata.ts';
 import { traceOf } from './trace-metadata.ts';
 
 /** A generated service definition (`definitions` of `@kr/contracts`) with what answers its RPCs. */
 export interface ServedService<Definition extends object> {
   definition: Definition;
   handlers: Handlers<Definition>;
+  callers: Callers<Definition>;
 }
+
+/** The RPCs that each caller may call, by its name; whoever is not there may call none. */
+export type Callers<Definition> = Readonly<Record<string, 'all' | readonly MethodName<Definition>[]>>;
 
 export interface ServeOptions<Served extends readonly object[]> {
   services: { readonly [Index in keyof Served]: ServedService<Served[Index]> };
@@ -31,8 +35,8 @@ export interface ServeOptions<Served extends readonly object[]> {
   port: number;
   /** The name that principals must be signed for. */
   audience: string;
-  /** The secret that they must be signed with. */
-  key: string;
+  /** The secrets shared with each caller, by its name: what principals must be signed with. */
+  callerKeys: ReadonlyMap<string, string>;
   logger: Logger;
   /** How long running calls may take to finish on `stop`, in milliseconds (default 3000). */
   stopTimeoutMs?: number;
@@ -49,7 +53,7 @@ const LARGEST_MESSAGE_BYTES = 64 * 1024 * 1024;
 
 /**
  * Serves gRPC, with the standard health service (grpc.health.v1) beside. Each call must have a deadline and carry a
- * principal signed for this server, else its handler is not run. What a handler throws becomes the status of the
+ * principal signed for this server by a caller who may call that RPC, else its handler is not run. What a handler throws becomes the status of the
  * call; only what is not a ServiceError on purpose is logged as an error.
  *
  * @throws Error when the port cannot be bound
@@ -58,8 +62,8 @@ export async function serve<const Served extends readonly object[]>(
   options: ServeOptions<Served>,
 ): Promise<Server> {
   const server = new GrpcServer({ 'grpc.max_receive_message_length': LARGEST_MESSAGE_BYTES });
-  for (const { definition, handlers } of options.services as readonly ServedService<object>[]) {
-    server.addService(definition as ServiceDefinition, implementation(definition, handlers, options));
+  for (const served of options.services as readonly AnyServedService[]) {
+    server.addService(served.definition as ServiceDefinition, implementation(served, options));
   }
   const health = new HealthImplementation({ '': 'SERVING' });
   health.addToServer(server);
@@ -73,18 +77,31 @@ export async function serve<const Served extends readonly object[]>(
   return { port, stop };
 }
 
-type Callee = Pick<ServeOptions<[]>, 'audience' | 'key' | 'logger'>;
+/** `ServedService` has checked handlers and callers where their types are known. */
+interface AnyServedService {
+  definition: object;
+  handlers: Readonly<Record<string, AnyHandler | undefined>>;
+  callers: Readonly<Record<string, 'all' | readonly string[]>>;
+}
+
+interface Callee extends Pick<ServeOptions<[]>, 'audience' | 'callerKeys' | 'logger'> {
+  mayCall: (caller: string) => boolean;
+}
+
 type AnyHandler = (request: object, call: CallContext) => Promise<object>;
 type AnyCall = ServerUnaryCall<object, object>;
 
-function implementation(definition: object, handlers: object, callee: Callee): UntypedServiceImplementation {
-  // `Handlers<Definition>` has checked each pair of method and handler where their types are known.
-  const byName = handlers as Readonly<Record<string, AnyHandler | undefined>>;
+function implementation(
+  { definition, handlers, callers }: AnyServedService,
+  options: ServeOptions<readonly object[]>,
+): UntypedServiceImplementation {
   return Object.fromEntries(
     methodsOf(definition).map(([name, method]) => {
-      const handler = byName[name];
+      const handler = handlers[name];
       if (handler === undefined) throw new Error(`${method.path} has no handler`);
-      return [name, unary(method, handler, callee)];
+      const mayCall = (caller: string) =>
+        callers[caller] === 'all' || callers[caller]?.includes(name) === true;
+      return [name, unary(method, handler, { ...options, mayCall })];
     }),
   );
 }
@@ -115,7 +132,10 @@ function unary(method: AnyMethod, handler: AnyHandler, callee: Callee): handleUn
   };
 }
 
-/** @throws ServiceError `unauthenticated` without a valid principal; `invalid` without a deadline */
+/**
+ * @throws ServiceError `unauthenticated` without a valid principal; `forbidden` when this is not for the caller;
+ * `invalid` without a deadline
+ */
 function contextOf(call: AnyCall, method: string, signal: AbortSignal, callee: Callee): CallContext {
   const principal = principalOf(call, callee);
   const deadline = new Date(call.getDeadline());
@@ -131,10 +151,16 @@ function departureOf(call: AnyCall): { signal: AbortSignal; forget(): void } {
   return { signal: abort.signal, forget: () => void call.off('cancelled', leave) };
 }
 
-function principalOf(call: AnyCall, { audience, key }: Callee): Principal {
+function principalOf(call: AnyCall, { audience, callerKeys, mayCall }: Callee): Principal {
+  const caller = String(call.metadata.get(CALLER_METADATA)[0]);
+  const key = callerKeys.get(caller);
   const [token] = call.metadata.get(PRINCIPAL_METADATA);
-  if (typeof token !== 'string') throw new ServiceError('unauthenticated', 'The caller is not known.');
-  return verifyPrincipal(token, { audience, key });
+  if (key === undefined || typeof token !== 'string') {
+    throw new ServiceError('unauthenticated', 'The caller is not known.');
+  }
+  const principal = verifyPrincipal(token, { audience, key });
+  if (!mayCall(caller)) throw new ServiceError('forbidden', `${caller} may not call this.`);
+  return principal;
 }
 
 function logFailure(logger: Logger, method: string, error: ServiceError, isCancelled: boolean): void {

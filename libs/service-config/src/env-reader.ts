@@ -83,6 +83,20 @@ export class EnvReader {
     );
   }
 
+  /** Secrets by the name before each: `gateway=…,packages=…`. As with `secret`, no value is part of a message. */
+  namedSecrets(name: string): ReadonlyMap<string, string> {
+    return this.#read(name, undefined, new Map(), (text) => {
+      const pairs = text.split(',').map((pair) => pair.trim().split(/=(.*)/s, 2) as [string, string?]);
+      const isWrong = ([key, secret = '']: [string, string?]) =>
+        key === '' || secret.length < SHORTEST_SECRET;
+      const wrong = pairs.findIndex(isWrong);
+      if (wrong !== -1)
+        return this.#bad(`has no name with a secret of ${SHORTEST_SECRET} characters at place ${wrong + 1}`);
+      const secrets = new Map(pairs as [string, string][]);
+      return secrets.size === pairs.length ? secrets : this.#bad('has a name twice');
+    });
+  }
+
   /** @throws ConfigError naming every problem found so far */
   done(): void {
     if (this.#problems.length > 0) throw new ConfigError(this.#problems);

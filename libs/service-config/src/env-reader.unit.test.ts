@@ -104,7 +104,29 @@ describe('environment reader', () => {
     ]);
   });
 
+  test('reads secrets by the names before them', () => {
+    const read = new EnvReader({ KEYS: `gateway=${SECRET}, search=${SECRET}=` });
+    const keys = read.namedSecrets('KEYS');
+    read.done();
+    expect([...keys]).toEqual([
+      ['gateway', SECRET],
+      ['search', `${SECRET}=`],
+    ]);
+  });
+
+  test.each([
+    SECRET,
+    'gateway=short',
+    `gateway=${SECRET},`,
+    `=${SECRET}`,
+    `gateway=${SECRET},gateway=${SECRET}`,
+  ])('takes no secrets from %p', (KEYS) => {
+    expect(problemsOf({ KEYS }, (read) => read.namedSecrets('KEYS'))).toHaveLength(1);
+  });
+
   test('never shows a secret', () => {
     expect(problemsOf({ KEY: 'hunter2' }, (read) => read.secret('KEY')).join()).not.toContain('hunter2');
+    const KEYS = 'gateway=hunter2,hunter3';
+    expect(problemsOf({ KEYS }, (read) => read.namedSecrets('KEYS')).join()).not.toMatch(/hunter/);
   });
 });

@@ -8,7 +8,7 @@ import { Pool } from 'pg';
 import { type AccessLinksConfig, readConfig } from './config.ts';
 import { type AccessLinksService, startAccessLinksService } from './service.ts';
 
-const INTERNAL_KEY = 'internal-key-'.padEnd(32, 'i');
+const GATEWAY_KEY = 'gateway-key-'.padEnd(32, 'i');
 const TICKET_KEY = 'ticket-key-'.padEnd(32, 't');
 const TOKEN_KEY = 'link-token-key-'.padEnd(32, 'l');
 const caller = anonymous('q-1');
@@ -24,7 +24,7 @@ const configure = (changes: Partial<AccessLinksConfig> = {}): AccessLinksConfig 
   ...readConfig({
     DATABASE_URL: database.url,
     NATS_URL: nats.url,
-    INTERNAL_KEY,
+    CALLER_KEYS: `gateway=${GATEWAY_KEY}`,
     ACCESS_LINKS_TICKET_KEY: TICKET_KEY,
     LINK_TOKEN_KEY: TOKEN_KEY,
   }),
@@ -37,7 +37,12 @@ async function start(changes: Partial<AccessLinksConfig> = {}): Promise<void> {
     logger: createLogger('test'),
   });
   const address = `127.0.0.1:${service.grpcPort}`;
-  client = createClient(definitions.accessLinks, { address, audience: 'access-links', key: INTERNAL_KEY });
+  client = createClient(definitions.accessLinks, {
+    address,
+    audience: 'access-links',
+    caller: 'gateway',
+    key: GATEWAY_KEY,
+  });
 }
 
 async function stop(): Promise<void> {

@@ -7,8 +7,8 @@ export interface AccessLinksConfig {
   /** 0 takes a free one, as does `healthPort`. */
   grpcPort: number;
   healthPort: number;
-  /** Verifies the principals of those who call this service. */
-  internalKey: string;
+  /** What each caller of this service signs principals with, by its name. */
+  callerKeys: ReadonlyMap<string, string>;
   /** Verifies the tickets of those who manage links. */
   ticketKey: string;
   /** Tokens are derived from it; whoever has it and the database can open every link. */
@@ -27,7 +27,7 @@ export function readConfig(env: Environment): AccessLinksConfig {
     grpcHost: read.string('GRPC_HOST', '127.0.0.1'),
     grpcPort: read.integer('GRPC_PORT', port),
     healthPort: read.integer('HEALTH_PORT', port),
-    internalKey: read.secret('INTERNAL_KEY'),
+    callerKeys: read.namedSecrets('CALLER_KEYS'),
     ticketKey: read.secret('ACCESS_LINKS_TICKET_KEY'),
     linkTokenKey: read.secret('LINK_TOKEN_KEY'),
     previousLinkTokenKeys: read.list('LINK_TOKEN_PREVIOUS_KEYS', []),

@@ -5,7 +5,7 @@ const secret = (letter: string) => letter.repeat(32);
 const complete = {
   DATABASE_URL: 'postgres://localhost/access_links',
   NATS_URL: 'nats://localhost:4222',
-  INTERNAL_KEY: secret('i'),
+  CALLER_KEYS: `gateway=${secret('i')}`,
   ACCESS_LINKS_TICKET_KEY: secret('t'),
   LINK_TOKEN_KEY: secret('l'),
 };
@@ -23,7 +23,7 @@ describe('configuration', () => {
       grpcHost: '127.0.0.1',
       grpcPort: 50_053,
       healthPort: 0,
-      internalKey: secret('i'),
+      callerKeys: new Map([['gateway', secret('i')]]),
       ticketKey: secret('t'),
       linkTokenKey: secret('l'),
       previousLinkTokenKeys: [secret('a'), secret('b')],
@@ -32,7 +32,7 @@ describe('configuration', () => {
 
   test('names everything that is missing', () => {
     expect(() => readConfig({ LINK_TOKEN_KEY: 'short' })).toThrow(
-      /DATABASE_URL.*NATS_URL.*INTERNAL_KEY.*ACCESS_LINKS_TICKET_KEY.*LINK_TOKEN_KEY is shorter/s,
+      /DATABASE_URL.*NATS_URL.*CALLER_KEYS.*ACCESS_LINKS_TICKET_KEY.*LINK_TOKEN_KEY is shorter/s,
     );
   });
 });

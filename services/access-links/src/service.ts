@@ -65,11 +65,11 @@ export async function startAccessLinksService(
     newNonce: () => randomBytes(16).toString('hex'),
   };
   const server = await serve({
-    services: [{ definition: definitions.accessLinks, handlers: rpcs(context) }],
+    services: [{ definition: definitions.accessLinks, handlers: rpcs(context), callers: { gateway: 'all' } }],
     host: config.grpcHost,
     port: config.grpcPort,
     audience: 'access-links',
-    key: config.internalKey,
+    callerKeys: config.callerKeys,
     logger,
   });
   const health = await startHealth({

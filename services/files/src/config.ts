@@ -11,8 +11,8 @@ export interface FilesConfig {
   /** The byte plane. */
   contentPort: number;
   healthPort: number;
-  /** Verifies the principals of those who call this service. */
-  internalKey: string;
+  /** What each caller of this service signs principals with, by its name. */
+  callerKeys: ReadonlyMap<string, string>;
   /** Verifies the tickets that the owners of entities sign for this service. */
   ticketKey: string;
   /** Whom to ask about publications. */
@@ -62,7 +62,7 @@ export function readConfig(env: Environment): FilesConfig {
     grpcPort: read.integer('GRPC_PORT', port),
     contentPort: read.integer('CONTENT_PORT', port),
     healthPort: read.integer('HEALTH_PORT', port),
-    internalKey: read.secret('INTERNAL_KEY'),
+    callerKeys: read.namedSecrets('CALLER_KEYS'),
     ticketKey: read.secret('FILES_TICKET_KEY'),
     packagesAddress: read.string('PACKAGES_ADDRESS'),
     packagesKey: read.secret('PACKAGES_KEY'),

@@ -4,7 +4,7 @@ import { readConfig } from './config.ts';
 const LEAST = {
   DATABASE_URL: 'postgresql://127.0.0.1/files',
   NATS_URL: 'nats://127.0.0.1:4222',
-  INTERNAL_KEY: 'x'.repeat(32),
+  CALLER_KEYS: `gateway=${'x'.repeat(32)}`,
   FILES_TICKET_KEY: 'x'.repeat(32),
   PACKAGES_ADDRESS: '127.0.0.1:1',
   PACKAGES_KEY: 'x'.repeat(32),

@@ -65,6 +65,7 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
   const publications = createClient(definitions.publications, {
     address: config.packagesAddress,
     audience: 'packages',
+    caller: 'files',
     key: config.packagesKey,
   });
   return {

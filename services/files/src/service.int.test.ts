@@ -144,7 +144,7 @@ describe('a process that is killed', () => {
       env: {
         DATABASE_URL: config.databaseUrl.href,
         NATS_URL: config.natsUrl.href,
-        INTERNAL_KEY: KEYS.internal,
+        CALLER_KEYS: `gateway=${KEYS.internal}`,
         FILES_TICKET_KEY: KEYS.tickets,
         PACKAGES_ADDRESS: config.packagesAddress,
         PACKAGES_KEY: KEYS.packages,

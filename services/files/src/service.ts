@@ -3,7 +3,7 @@ import { type Definitions, definitions } from '@kr/contracts';
 import { MIGRATIONS as EVENT_BUS_MIGRATIONS, startConsumer } from '@kr/event-bus';
 import { around } from '@kr/failpoint';
 import { startHealth } from '@kr/health';
-import { type Handlers, serve } from '@kr/rpc';
+import { type Callers, type Handlers, serve } from '@kr/rpc';
 import { migrate } from '@kr/schema-migration';
 import type { Logger } from '@kr/telemetry';
 import { auditor } from './audit/auditor.ts';
@@ -46,6 +46,19 @@ export interface FilesService {
 const MIGRATIONS = {
   name: 'files',
   directory: fileURLToPath(new URL('../migrations', import.meta.url)),
+};
+const CALLERS: Callers<Definitions['files']> = {
+  gateway: [
+    'ListEntries',
+    'ReadEntry',
+    'StartUploads',
+    'CommitUpload',
+    'UpdateEntryMetadata',
+    'DeleteEntries',
+    'ImportEntries',
+  ],
+  records: ['DescribeBuckets'],
+  packages: ['DescribeBuckets', 'SealBuckets', 'DecideBuckets'],
 };
 const SETTLE_EVERY_MS = 5_000;
 /** How often a process looks whether an audit is to be done. */
@@ -95,13 +108,17 @@ export async function startFilesService(config: FilesConfig, logger: Logger): Pr
   const chores = startChores(context, config);
   const grpc = await serve({
     services: [
-      { definition: definitions.files, handlers: rpcs(context) },
-      { definition: definitions.filesOperations, handlers: operations(context, chores, config) },
+      { definition: definitions.files, handlers: rpcs(context), callers: CALLERS },
+      {
+        definition: definitions.filesOperations,
+        handlers: operations(context, chores, config),
+        callers: { operator: 'all' },
+      },
     ],
     host,
     port: config.grpcPort,
     audience: 'files',
-    key: config.internalKey,
+    callerKeys: config.callerKeys,
     logger,
   });
   const health = await startHealth({

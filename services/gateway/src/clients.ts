@@ -19,14 +19,14 @@ export function openClients({ services }: Pick<GatewayConfig, 'services'>): Clie
   const { records, packages, files, accessLinks, search } = services;
   const clients: Clients = {
     lifecycle: {
-      record: createClient(definitions.lifecycle, { ...records, audience: 'records' }),
-      package: createClient(definitions.lifecycle, { ...packages, audience: 'packages' }),
+      record: createClient(definitions.lifecycle, { ...records, audience: 'records', caller: 'gateway' }),
+      package: createClient(definitions.lifecycle, { ...packages, audience: 'packages', caller: 'gateway' }),
     },
-    packages: createClient(definitions.packages, { ...packages, audience: 'packages' }),
-    publications: createClient(definitions.publications, { ...packages, audience: 'packages' }),
-    files: createClient(definitions.files, { ...files, audience: 'files' }),
-    accessLinks: createClient(definitions.accessLinks, { ...accessLinks, audience: 'access-links' }),
-    search: createClient(definitions.search, { ...search, audience: 'search' }),
+    packages: createClient(definitions.packages, { ...packages, audience: 'packages', caller: 'gateway' }),
+    publications: createClient(definitions.publications, { ...packages, audience: 'packages', caller: 'gateway' }),
+    files: createClient(definitions.files, { ...files, audience: 'files', caller: 'gateway' }),
+    accessLinks: createClient(definitions.accessLinks, { ...accessLinks, audience: 'access-links', caller: 'gateway' }),
+    search: createClient(definitions.search, { ...search, audience: 'search', caller: 'gateway' }),
   };
   const { lifecycle, ...others } = clients;
   const all = [...Object.values(lifecycle), ...Object.values(others)];

@@ -86,8 +86,10 @@ export interface GatewayConfig {
   databaseUrl: URL;
   /** Where events pass that tell what changed; undefined: changes made elsewhere show a second later. */
   natsUrl: URL | undefined;
-  /** Verifies the principals of calls to the IdentityService. */
-  internalKey: string;
+  /** What each caller of the IdentityService signs principals with, by its name. */
+  callerKeys: ReadonlyMap<string, string>;
+  /** Encrypts the answers that are kept for repeated requests. */
+  sealingKey: string;
   services: Record<'records' | 'packages' | 'files' | 'accessLinks' | 'search', ServiceAddress>;
   /** Undefined: personal access tokens only. */
   oidc: OidcConfig | undefined;
@@ -122,7 +124,8 @@ export function readConfig(env: Environment): GatewayConfig {
     trustedProxies: read.list('TRUSTED_PROXIES', []),
     databaseUrl: read.url('DATABASE_URL'),
     natsUrl: env['NATS_URL'] ? read.url('NATS_URL') : undefined,
-    internalKey: read.secret('INTERNAL_KEY'),
+    callerKeys: read.namedSecrets('CALLER_KEYS'),
+    sealingKey: read.secret('SEALING_KEY'),
     services: {
       records: peer('RECORDS'),
       packages: peer('PACKAGES'),

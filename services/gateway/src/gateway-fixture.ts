@@ -55,11 +55,15 @@ export async function startGateway(env: Record<string, string> = {}): Promise<Ga
   const { lifecycle, packages, publications, files, accessLinks, search } = definitions;
   const listen = (audience: string, all: readonly object[], answers: () => object): Promise<Server> =>
     serve({
-      services: all.map((definition) => ({ definition, handlers: handlersOf(definition, answers) })),
+      services: all.map((definition) => ({
+        definition,
+        handlers: handlersOf(definition, answers),
+        callers: { gateway: 'all' },
+      })),
       host: '127.0.0.1',
       port: 0,
       audience,
-      key: KEY,
+      callerKeys: new Map([['gateway', KEY]]),
       logger,
     });
   const servers = {
@@ -76,7 +80,8 @@ export async function startGateway(env: Record<string, string> = {}): Promise<Ga
   const config: GatewayConfig = readConfig({
     HTTP_PORT: '0',
     DATABASE_URL: database.url,
-    INTERNAL_KEY: KEY,
+    CALLER_KEYS: `operator=${KEY}`,
+    SEALING_KEY: KEY,
     RATE_LIMIT_ANONYMOUS: '0',
     RATE_LIMIT_USER: '0',
     FILES_CONTENT_URL: `http://127.0.0.1:${(content.address() as AddressInfo).port}`,
@@ -93,6 +98,7 @@ export async function startGateway(env: Record<string, string> = {}): Promise<Ga
   const identity = createClient(definitions.identity, {
     address: `127.0.0.1:${gateway.grpcPort}`,
     audience: 'gateway',
+    caller: 'operator',
     key: KEY,
     // Long enough for a machine that does many other things.
     defaultTimeoutMs: 60_000,

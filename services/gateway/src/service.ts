@@ -70,7 +70,7 @@ export async function startGatewayService(
   const database = openDatabase(config.databaseUrl);
   const users = userStore(database);
   const tokens = tokenStore(database);
-  const keys = keyStore(database, bodySeal(config.internalKey));
+  const keys = keyStore(database, bodySeal(config.sealingKey));
   const sweeping = sweepKeys(keys, now, logger);
   const clients = openClients(config);
   const contentPlane = openContentPlane(config.filesContentUrl);
@@ -118,12 +118,13 @@ export async function startGatewayService(
       {
         definition: definitions.identity,
         handlers: { CreateUser: createUser({ users, now, newId: randomUUID }) },
+        callers: { operator: 'all' },
       },
     ],
     host: config.grpcHost,
     port: config.grpcPort,
     audience: 'gateway',
-    key: config.internalKey,
+    callerKeys: config.callerKeys,
     logger,
   });
   const health = await startHealth({

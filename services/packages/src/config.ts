@@ -7,8 +7,8 @@ export interface PackagesConfig {
   /** 0 takes a free one, as does `healthPort`. */
   grpcPort: number;
   healthPort: number;
-  /** Verifies the principals of those who call this service. */
-  internalKey: string;
+  /** What each caller of this service signs principals with, by its name. */
+  callerKeys: ReadonlyMap<string, string>;
   recordsAddress: string;
   recordsKey: string;
   filesAddress: string;
@@ -44,7 +44,7 @@ export function readConfig(env: Environment): PackagesConfig {
     grpcHost: read.string('GRPC_HOST', '127.0.0.1'),
     grpcPort: read.integer('GRPC_PORT', port),
     healthPort: read.integer('HEALTH_PORT', port),
-    internalKey: read.secret('INTERNAL_KEY'),
+    callerKeys: read.namedSecrets('CALLER_KEYS'),
     recordsAddress: read.string('RECORDS_ADDRESS'),
     recordsKey: read.secret('RECORDS_KEY'),
     filesAddress: read.string('FILES_ADDRESS'),

@@ -47,12 +47,18 @@ export function openContext(config: PackagesConfig, logger: Logger): PackagesCon
     source: 'packages',
     logger,
   });
-  const toRecords = { address: config.recordsAddress, audience: 'records', key: config.recordsKey };
+  const toRecords = {
+    address: config.recordsAddress,
+    audience: 'records',
+    caller: 'packages',
+    key: config.recordsKey,
+  };
   const records = createClient(definitions.records, toRecords);
   const recordsLifecycle = createClient(definitions.lifecycle, toRecords);
   const files = createClient(definitions.files, {
     address: config.filesAddress,
     audience: 'files',
+    caller: 'packages',
     key: config.filesKey,
   });
 

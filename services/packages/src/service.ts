@@ -6,13 +6,14 @@ import {
   followLinks,
   forgetDeletedFiles,
   MIGRATIONS as LIFECYCLE,
+  LIFECYCLE_CALLERS,
   LINK_SUBJECTS,
   lifecycleHandlers,
 } from '@kr/draft-lifecycle';
 import { type Consumer, MIGRATIONS as EVENT_BUS, startConsumer } from '@kr/event-bus';
 import { startHealth } from '@kr/health';
 import { useVocabularyFolder } from '@kr/metadata';
-import { type Handlers, serve } from '@kr/rpc';
+import { type Callers, type Handlers, serve } from '@kr/rpc';
 import { migrate } from '@kr/schema-migration';
 import type { Logger } from '@kr/telemetry';
 import type { PackagesConfig } from './config.ts';
@@ -50,6 +51,24 @@ export interface PackagesService {
 const MIGRATIONS = {
   name: 'packages',
   directory: fileURLToPath(new URL('../migrations', import.meta.url)),
+};
+const PACKAGES_CALLERS: Callers<Definitions['packages']> = {
+  gateway: [
+    'Associate',
+    'Dissociate',
+    'AddResources',
+    'RemoveResources',
+    'ImportResources',
+    'ListResources',
+    'ListContextResources',
+    'UpdateContext',
+  ],
+  records: ['ForgetRecords'],
+};
+const PUBLICATIONS_CALLERS: Callers<Definitions['publications']> = {
+  gateway: ['Publish', 'Validate'],
+  records: ['ResolvePublications'],
+  files: ['ResolvePublications'],
 };
 /** What is not decided by then is left to the next process: the row says where to go on. */
 const PUBLISH_GRACE_MS = 2_000;
@@ -106,15 +125,27 @@ export async function startPackagesService(config: PackagesConfig, logger: Logge
   const publishing = openPublishing(context, config.publish);
   const grpc = await serve({
     services: [
-      { definition: definitions.lifecycle, handlers: lifecycleRpcs(context) },
-      { definition: definitions.packages, handlers: packageRpcs(context) },
-      { definition: definitions.publications, handlers: publicationRpcs(context, publishing) },
-      { definition: definitions.publicationReports, handlers: reportRpcs(context) },
+      {
+        definition: definitions.lifecycle,
+        handlers: lifecycleRpcs(context),
+        callers: { ...LIFECYCLE_CALLERS, records: ['FindIds'] },
+      },
+      { definition: definitions.packages, handlers: packageRpcs(context), callers: PACKAGES_CALLERS },
+      {
+        definition: definitions.publications,
+        handlers: publicationRpcs(context, publishing),
+        callers: PUBLICATIONS_CALLERS,
+      },
+      {
+        definition: definitions.publicationReports,
+        handlers: reportRpcs(context),
+        callers: { operator: 'all' },
+      },
     ],
     host: config.grpcHost,
     port: config.grpcPort,
     audience: 'packages',
-    key: config.internalKey,
+    callerKeys: config.callerKeys,
     logger,
   });
   const health = await startHealth({

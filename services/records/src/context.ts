@@ -43,10 +43,16 @@ export function openContext(config: RecordsConfig, logger: Logger): OpenContext 
     source: 'records',
     logger,
   });
-  const toPackages = { address: config.packagesAddress, audience: 'packages', key: config.packagesKey };
+  const toPackages = {
+    address: config.packagesAddress,
+    audience: 'packages',
+    caller: 'records',
+    key: config.packagesKey,
+  };
   const files = createClient(definitions.files, {
     address: config.filesAddress,
     audience: 'files',
+    caller: 'records',
     key: config.filesKey,
   });
   const publications = createClient(definitions.publications, toPackages);

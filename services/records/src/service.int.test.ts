@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { servicePrincipal } from '@kr/caller';
-import { definitions } from '@kr/contracts';
+import { type Definitions, definitions } from '@kr/contracts';
 import { connectBus, type ReceivedEvent, startConsumer } from '@kr/event-bus';
-import { createClient } from '@kr/rpc';
+import { type Client, createClient } from '@kr/rpc';
 import { createLogger } from '@kr/telemetry';
 import { type FreshDatabase, freshDatabase, startNats, type TestNats, until } from '@kr/testbed';
 import { readConfig } from './config.ts';
@@ -20,7 +20,7 @@ beforeAll(async () => {
   const config = readConfig({
     DATABASE_URL: database.url,
     NATS_URL: nats.url,
-    INTERNAL_KEY: KEY,
+    CALLER_KEYS: `gateway=${KEY},packages=${KEY}`,
     PACKAGES_ADDRESS: '127.0.0.1:9',
     PACKAGES_KEY: KEY,
     FILES_ADDRESS: '127.0.0.1:9',
@@ -39,13 +39,16 @@ afterAll(async () => {
 
 describe('the records service', () => {
   test('works with no other service there, and its events reach the stream', async () => {
-    const life = createClient(definitions.lifecycle, {
-      address: `127.0.0.1:${service.grpcPort}`,
-      audience: 'records',
-      key: KEY,
-    });
+    const [life, fromPackages] = ['gateway', 'packages'].map((caller) =>
+      createClient(definitions.lifecycle, {
+        address: `127.0.0.1:${service.grpcPort}`,
+        audience: 'records',
+        caller,
+        key: KEY,
+      }),
+    ) as [Client<Definitions['lifecycle']>, Client<Definitions['lifecycle']>];
     const { document } = await life.createDraft({ body: Buffer.from(JSON.stringify(GOOD_BODY)) }, OWNER);
-    const { ids } = await life.findIds({ ids: [document?.id ?? '', 'unknown'] }, servicePrincipal('test'));
+    const { ids } = await fromPackages.findIds({ ids: [document?.id ?? '', 'unknown'] }, servicePrincipal('test'));
     expect(ids).toEqual([document?.id]);
 
     const heard: ReceivedEvent[] = [];
@@ -65,6 +68,7 @@ describe('the records service', () => {
     await consumer.stop();
     await bus.close();
     life.close();
+    fromPackages.close();
   });
 
   test('is ready as long as its database is', async () => {

@@ -5,6 +5,7 @@ import {
   followLinks,
   forgetDeletedFiles,
   MIGRATIONS as LIFECYCLE,
+  LIFECYCLE_CALLERS,
   LINK_SUBJECTS,
   lifecycleHandlers,
   observeLocks,
@@ -67,13 +68,18 @@ export async function startRecordsService(config: RecordsConfig, logger: Logger)
   await context.database.$connect();
   const grpc = await serve({
     services: [
-      { definition: definitions.lifecycle, handlers: lifecycleRpcs(context) },
-      { definition: definitions.records, handlers: rpcs(context) },
+      {
+        definition: definitions.lifecycle,
+        handlers: lifecycleRpcs(context),
+        // As a coordinator it asks what it may publish.
+        callers: { ...LIFECYCLE_CALLERS, packages: ['Authorise', 'FindIds'] },
+      },
+      { definition: definitions.records, handlers: rpcs(context), callers: { packages: 'all' } },
     ],
     host: config.grpcHost,
     port: config.grpcPort,
     audience: 'records',
-    key: config.internalKey,
+    callerKeys: config.callerKeys,
     logger,
   });
   const health = await startHealth({

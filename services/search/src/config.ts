@@ -15,8 +15,8 @@ export interface SearchConfig {
   healthPort: number;
   databaseUrl: URL;
   natsUrls: readonly string[];
-  /** Verifies the principals of calls to this service. */
-  internalKey: string;
+  /** What each caller of this service signs principals with, by its name. */
+  callerKeys: ReadonlyMap<string, string>;
   records: ServiceAddress;
   packages: ServiceAddress;
   /** Milliseconds a search may take in the database; then the caller is told to come back. */
@@ -49,7 +49,7 @@ export function readConfig(env: Environment): SearchConfig {
     healthPort: read.integer('HEALTH_PORT', port),
     databaseUrl: read.url('DATABASE_URL'),
     natsUrls: read.list('NATS_URL', ['nats://127.0.0.1:4222']),
-    internalKey: read.secret('INTERNAL_KEY'),
+    callerKeys: read.namedSecrets('CALLER_KEYS'),
     records: peer('RECORDS'),
     packages: peer('PACKAGES'),
     searchTimeoutMs: read.integer('SEARCH_TIMEOUT_MS', { fallback: 2_000, min: 10, max: 60_000 }),

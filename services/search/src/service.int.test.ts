@@ -50,12 +50,13 @@ async function startPeer(
             ids: [...new Set(entities.map(({ id }) => id))].filter((id) => id > afterId).sort(),
           }),
         },
+        callers: { search: 'all' },
       },
     ],
     host: '127.0.0.1',
     port: 0,
     audience,
-    key: KEYS[audience],
+    callerKeys: new Map([['search', KEYS[audience]]]),
     logger,
   });
   return { address: `127.0.0.1:${server.port}`, stop: server.stop };
@@ -102,7 +103,7 @@ describe('the search service', () => {
         healthPort: 0,
         databaseUrl: new URL(database.url),
         natsUrls: [nats.url],
-        internalKey: KEYS.search,
+        callerKeys: new Map(['gateway', 'operator'].map((caller) => [caller, KEYS.search])),
         records: { address: recordsPeer.address, key: KEYS.records },
         packages: { address: packagesPeer.address, key: KEYS.packages },
         searchTimeoutMs: 5_000,
@@ -116,13 +117,18 @@ describe('the search service', () => {
     );
     stops.unshift(service.stop);
     const address = `127.0.0.1:${service.grpcPort}`;
-    search = createClient(definitions.search, {
-      address,
-      audience: 'search',
-      key: KEYS.search,
-      defaultTimeoutMs: 60_000,
-    });
-    stops.unshift(async () => search.close());
+    const as = (caller: string) => {
+      const client = createClient(definitions.search, {
+        address,
+        audience: 'search',
+        caller,
+        key: KEYS.search,
+        defaultTimeoutMs: 60_000,
+      });
+      stops.unshift(async () => client.close());
+      return client;
+    };
+    search = { ...as('gateway'), describeIndex: as('operator').describeIndex };
   });
   afterAll(async () => {
     for (const stop of stops) await stop();

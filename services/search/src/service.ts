@@ -51,8 +51,16 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
     searchTimeoutMs: config.searchTimeoutMs,
     maxConnections: config.searchConnections,
   });
-  const records = createClient(definitions.lifecycle, { ...config.records, audience: 'records' });
-  const packages = createClient(definitions.lifecycle, { ...config.packages, audience: 'packages' });
+  const records = createClient(definitions.lifecycle, {
+    ...config.records,
+    audience: 'records',
+    caller: 'search',
+  });
+  const packages = createClient(definitions.lifecycle, {
+    ...config.packages,
+    audience: 'packages',
+    caller: 'search',
+  });
   const source = lifecycleSource({ record: records, package: packages });
 
   const deadLetters = new pg.Pool({ connectionString: databaseUrl, max: 1 });
@@ -103,12 +111,13 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
           ConfirmSearch: confirmSearch({ consumer, timeoutMs: config.ownWritesWaitMs, logger }),
           DescribeIndex: () => describeIndex({ engine, consumer, countDeadLetters }),
         },
+        callers: { gateway: ['Search', 'ConfirmSearch'], operator: ['DescribeIndex'] },
       },
     ],
     host: config.grpcHost,
     port: config.grpcPort,
     audience: 'search',
-    key: config.internalKey,
+    callerKeys: config.callerKeys,
     logger,
   });
   const health = await startHealth({

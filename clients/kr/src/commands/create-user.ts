@@ -27,6 +27,7 @@ export async function createUser(
   const client = createClient(definitions.identity, {
     ...identity,
     audience: 'gateway',
+    caller: 'operator',
     defaultTimeoutMs: 15_000,
   });
   try {

@@ -28,7 +28,13 @@ export async function askAsOperator<Name extends keyof typeof DOORS, Answer>(
     import('@kr/contracts'),
     import('@kr/caller'),
   ]);
-  const client = createClient(definitions[name], { address, key, audience, defaultTimeoutMs: timeoutMs });
+  const client = createClient(definitions[name], {
+    address,
+    key,
+    audience,
+    caller: 'operator',
+    defaultTimeoutMs: timeoutMs,
+  });
   try {
     return await ask(client, servicePrincipal('kr-client'));
   } catch (error) {

@@ -32,7 +32,7 @@ export interface NatsUser {
 }
 
 export interface NatsPermissions {
-  publish: { allow: string[] };
+  publish: { allow: string[] } | { deny: string[] };
   subscribe: { allow: string[] };
 }
 

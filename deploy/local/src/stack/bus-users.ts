@@ -1,4 +1,5 @@
 import type { NatsPermissions, NatsUser } from '../backends/nats.ts';
+import type { Caller } from './secrets.ts';
 import { SERVICES, type ServiceName } from './service-names.ts';
 
 /** What a service does on the bus. Whoever has events to tell tells them under its own name only. */
@@ -46,7 +47,7 @@ const ROLES: Record<ServiceName, BusRole> = {
 const STREAM = 'KNOWLEDGE';
 
 /** The users of the bus: one for each service with just its rights, and the operator. */
-export function busUsers(passwords: Record<ServiceName | 'operator', string>): NatsUser[] {
+export function busUsers(passwords: Record<Caller, string>): NatsUser[] {
   const services = SERVICES.map((name) => ({
     user: name,
     password: passwords[name],
@@ -57,16 +58,16 @@ export function busUsers(passwords: Record<ServiceName | 'operator', string>): N
 
 function permissionsOf(service: ServiceName, { tells, durables, hears }: BusRole): NatsPermissions {
   const usesStream = tells || durables.length > 0;
+  const allow = [
+    ...(tells ? [`knowledge.${service}.>`] : []),
+    // Only made when it is missing, so that a lost store heals by itself; changing and deleting are the operator's.
+    ...(usesStream ? api('INFO', `STREAM.INFO.${STREAM}`, `STREAM.CREATE.${STREAM}`) : []),
+    ...(durables.length > 0 ? api(`STREAM.MSG.GET.${STREAM}`) : []),
+    ...durables.flatMap(durableRights),
+  ];
   return {
-    publish: {
-      allow: [
-        ...(tells ? [`knowledge.${service}.>`] : []),
-        // Only made when it is missing, so that a lost store heals by itself; changing and deleting are the operator's.
-        ...(usesStream ? ['$JS.API.INFO', ...api(`STREAM.INFO.${STREAM}`, `STREAM.CREATE.${STREAM}`)] : []),
-        ...(durables.length > 0 ? api(`STREAM.MSG.GET.${STREAM}`) : []),
-        ...durables.flatMap(durableRights),
-      ],
-    },
+    // To the server a list without entries allows everything.
+    publish: allow.length > 0 ? { allow } : { deny: ['>'] },
     subscribe: { allow: [`_INBOX_${service}.>`, ...hears] },
   };
 }

@@ -19,7 +19,7 @@ export async function createUser(
   name: string,
   { admin = false }: { admin?: boolean } = {},
 ): Promise<CreatedUser> {
-  const client = createClient(definitions.identity, { ...identity, audience: 'gateway' });
+  const client = createClient(definitions.identity, { ...identity, audience: 'gateway', caller: 'operator' });
   try {
     const created = await client.createUser({ name, isAdmin: admin }, servicePrincipal('local-stack'), {
       timeoutMs: 10_000,

@@ -2,14 +2,20 @@ import { randomBytes } from 'node:crypto';
 import { readJson, writePrivateJson } from './private-file.ts';
 import { SERVICES, type ServiceName } from './service-names.ts';
 
+/** Who has credentials of its own: every service, and the operator of the machine. */
+export type Caller = ServiceName | 'operator';
+
 export interface Secrets {
   postgresPassword: string;
   filesTicketKey: string;
   accessLinksTicketKey: string;
   linkTokenKey: string;
-  internalKeys: Record<ServiceName, string>;
+  /** Seals what the gateway keeps. */
+  sealingKey: string;
+  /** By callee, what each of its callers shares with it. */
+  callerKeys: Record<ServiceName, Record<Caller, string>>;
   databasePasswords: Record<ServiceName, string>;
-  busPasswords: Record<ServiceName | 'operator', string>;
+  busPasswords: Record<Caller, string>;
 }
 
 /** Reads the secrets of a data folder, and makes those that are not there yet. */
@@ -20,18 +26,23 @@ export async function loadSecrets(file: string): Promise<Secrets> {
     filesTicketKey: newSecret(),
     accessLinksTicketKey: newSecret(),
     linkTokenKey: newSecret(),
+    sealingKey: newSecret(),
     ...kept,
-    internalKeys: { ...oneEach(), ...kept?.internalKeys },
-    databasePasswords: { ...oneEach(), ...kept?.databasePasswords },
-    busPasswords: { ...oneEach(), operator: newSecret(), ...kept?.busPasswords },
+    callerKeys: eachService((callee) => ({ ...oneForEachCaller(), ...kept?.callerKeys?.[callee] })),
+    databasePasswords: { ...eachService(newSecret), ...kept?.databasePasswords },
+    busPasswords: { ...oneForEachCaller(), ...kept?.busPasswords },
   };
   await writePrivateJson(file, secrets);
   return secrets;
 }
 
-function oneEach(): Record<ServiceName, string> {
-  const pairs = SERVICES.map((name) => [name, newSecret()] as const);
-  return Object.fromEntries(pairs) as Record<ServiceName, string>;
+function oneForEachCaller(): Record<Caller, string> {
+  return { operator: newSecret(), ...eachService(newSecret) };
+}
+
+function eachService<Value>(make: (name: ServiceName) => Value): Record<ServiceName, Value> {
+  const pairs = SERVICES.map((name) => [name, make(name)] as const);
+  return Object.fromEntries(pairs) as Record<ServiceName, Value>;
 }
 
 function newSecret(): string {

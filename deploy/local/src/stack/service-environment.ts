@@ -1,6 +1,6 @@
 import type { StackPorts } from './ports.ts';
-import type { Secrets } from './secrets.ts';
-import type { ServiceName } from './service-names.ts';
+import type { Caller, Secrets } from './secrets.ts';
+import { SERVICES, type ServiceName } from './service-names.ts';
 
 export interface Surroundings {
   ports: StackPorts;
@@ -42,18 +42,28 @@ export function serviceEnvironment(service: ServiceName, given: Surroundings): V
     GRPC_HOST: '127.0.0.1',
     GRPC_PORT: String(ports.services[service].grpc),
     HEALTH_PORT: String(ports.services[service].health),
-    INTERNAL_KEY: secrets.internalKeys[service],
+    CALLER_KEYS: callerKeys(service, secrets),
     VOCABULARY_DIR: given.vocabularyDir,
-    ...Object.assign({}, ...CALLS[service].map((callee) => addressAndKey(callee, given))),
+    ...Object.assign({}, ...CALLS[service].map((callee) => addressAndKey(service, callee, given))),
     ...own(service, given),
   };
 }
 
-function addressAndKey(callee: ServiceName, { ports, secrets }: Surroundings): Variables {
+/** The operator may call all of them; what he may call there is theirs to say. */
+function callerKeys(callee: ServiceName, secrets: Secrets): string {
+  const callers: Caller[] = ['operator', ...SERVICES.filter((service) => CALLS[service].includes(callee))];
+  return callers.map((caller) => `${caller}=${secrets.callerKeys[callee][caller]}`).join(',');
+}
+
+function addressAndKey(
+  caller: ServiceName,
+  callee: ServiceName,
+  { ports, secrets }: Surroundings,
+): Variables {
   const prefix = callee.toUpperCase().replaceAll('-', '_');
   return {
     [`${prefix}_ADDRESS`]: `127.0.0.1:${ports.services[callee].grpc}`,
-    [`${prefix}_KEY`]: secrets.internalKeys[callee],
+    [`${prefix}_KEY`]: secrets.callerKeys[callee][caller],
   };
 }
 
@@ -66,6 +76,7 @@ function own(service: ServiceName, { ports, secrets, filesDir }: Surroundings): 
     gateway: {
       HTTP_HOST: '127.0.0.1',
       HTTP_PORT: String(ports.http),
+      SEALING_KEY: secrets.sealingKey,
       FILES_CONTENT_URL: `http://127.0.0.1:${ports.content}`,
     },
     records: tickets,

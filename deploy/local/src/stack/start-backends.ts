@@ -6,7 +6,7 @@ import type { DataFolder } from './data-folder.ts';
 import { ensureDatabases } from './databases.ts';
 import type { Parts } from './parts.ts';
 import type { StackPorts } from './ports.ts';
-import type { Secrets } from './secrets.ts';
+import type { Caller, Secrets } from './secrets.ts';
 import { SERVICES, type ServiceName } from './service-names.ts';
 import type { StackOptions } from './stack-options.ts';
 
@@ -32,8 +32,7 @@ export async function startBackends(given: Given): Promise<Backends> {
   const [adminUrl] = await Promise.all([startDatabaseServer(given), startMessaging(given)]);
   const { options, secrets, ports } = given;
   const prefix = options.postgres?.prefix ?? 'kr';
-  const urlFor = (user: keyof Secrets['busPasswords']) =>
-    natsUrl(ports.nats, { user, password: secrets.busPasswords[user] });
+  const urlFor = (user: Caller) => natsUrl(ports.nats, { user, password: secrets.busPasswords[user] });
   return {
     natsUrl: urlFor('operator'),
     natsUrls: Object.fromEntries(SERVICES.map((name) => [name, urlFor(name)])) as Backends['natsUrls'],

@@ -99,7 +99,7 @@ async function startParts(
   options.signal?.throwIfAborted();
   const door = (service: ServiceName): OperatorDoor => ({
     address: `127.0.0.1:${ports.services[service].grpc}`,
-    key: secrets.internalKeys[service],
+    key: secrets.callerKeys[service].operator,
   });
   const identity = door('gateway');
   const stack = {

@@ -42,6 +42,7 @@ function operationsOf({ service }: FilesUnderTest): Operations {
   return createClient(definitions.filesOperations, {
     address: `127.0.0.1:${service.grpcPort}`,
     audience: 'files',
+    caller: 'operator',
     key: KEYS.internal,
     defaultTimeoutMs: PATIENCE_MS,
   });

@@ -95,7 +95,7 @@ export async function startFilesUnderTest(
     grpcPort: 0,
     contentPort: 0,
     healthPort: 0,
-    internalKey: KEYS.internal,
+    callerKeys: new Map(['gateway', 'packages', 'operator'].map((caller) => [caller, KEYS.internal])),
     ticketKey: KEYS.tickets,
     packagesAddress: `127.0.0.1:${coordinator.port}`,
     packagesKey: KEYS.packages,
@@ -123,12 +123,21 @@ export async function startFilesUnderTest(
   let client = connect(service);
 
   function connect({ grpcPort }: FilesService) {
-    return createClient(definitions.files, {
-      address: `127.0.0.1:${grpcPort}`,
-      audience: 'files',
-      key: KEYS.internal,
-      defaultTimeoutMs: PATIENCE_MS,
-    });
+    const as = (caller: string) =>
+      createClient(definitions.files, {
+        address: `127.0.0.1:${grpcPort}`,
+        audience: 'files',
+        caller,
+        key: KEYS.internal,
+        defaultTimeoutMs: PATIENCE_MS,
+      });
+    const gateway = as('gateway');
+    const { describeBuckets, sealBuckets, decideBuckets, close } = as('packages');
+    const closeBoth = () => {
+      gateway.close();
+      close();
+    };
+    return { ...gateway, describeBuckets, sealBuckets, decideBuckets, close: closeBoth };
   }
 
   const ticket: FilesUnderTest['ticket'] = (entityId, actions = ['write_files'], sourceEntityId = null) => {
@@ -239,12 +248,13 @@ function startCoordinator(decisions: Map<string, Decision>, asked: string[][]): 
             return { decisions: publicationIds.map((publicationId) => decided(publicationId)) };
           },
         },
+        callers: { files: 'all' },
       },
     ],
     host: '127.0.0.1',
     port: 0,
     audience: 'packages',
-    key: KEYS.packages,
+    callerKeys: new Map([['files', KEYS.packages]]),
     logger: createLogger('packages', { write: () => {} }),
   });
 

@@ -7,7 +7,8 @@ import { handOverTo } from './hand-over.ts';
 const KEY = 'a key of at least thirty-two characters';
 const LEAST = {
   DATABASE_URL: 'postgresql://127.0.0.1/gateway',
-  INTERNAL_KEY: KEY,
+  CALLER_KEYS: `operator=${KEY}`,
+  SEALING_KEY: KEY,
   FILES_CONTENT_URL: 'http://127.0.0.1:1',
   ...Object.fromEntries(
     ['RECORDS', 'PACKAGES', 'FILES', 'ACCESS_LINKS', 'SEARCH'].flatMap((name) => [

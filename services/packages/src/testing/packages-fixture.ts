@@ -57,7 +57,7 @@ export async function packagesFixture(): Promise<PackagesFixture> {
         grpcHost: '127.0.0.1',
         grpcPort: 0,
         healthPort: 0,
-        internalKey: KEY,
+        callerKeys: new Map(['gateway', 'records', 'files', 'operator'].map((caller) => [caller, KEY])),
         recordsAddress: peers.recordsAddress,
         recordsKey: peers.key,
         filesAddress: peers.filesAddress,
@@ -77,13 +77,20 @@ export async function packagesFixture(): Promise<PackagesFixture> {
         },
       };
       const service = await startPackagesService(config, logger);
-      const options = { address: `127.0.0.1:${service.grpcPort}`, audience: 'packages', key: KEY };
+      const as = (caller: string) => ({
+        address: `127.0.0.1:${service.grpcPort}`,
+        audience: 'packages',
+        caller,
+        key: KEY,
+      });
+      const { forgetRecords } = createClient(definitions.packages, as('records'));
+      const { resolvePublications } = createClient(definitions.publications, as('files'));
       const replica: Replica = {
         ...service,
-        lifecycle: createClient(definitions.lifecycle, options),
-        packages: createClient(definitions.packages, options),
-        publications: createClient(definitions.publications, options),
-        reports: createClient(definitions.publicationReports, options),
+        lifecycle: createClient(definitions.lifecycle, as('gateway')),
+        packages: { ...createClient(definitions.packages, as('gateway')), forgetRecords },
+        publications: { ...createClient(definitions.publications, as('gateway')), resolvePublications },
+        reports: createClient(definitions.publicationReports, as('operator')),
       };
       replicas.push(replica);
       return replica;

@@ -162,20 +162,31 @@ export async function startScriptedPeers(logger: Logger): Promise<ScriptedPeers>
     },
   };
 
-  const options = { host: '127.0.0.1', port: 0, key, logger };
+  const options = { host: '127.0.0.1', port: 0, callerKeys: new Map([['packages', key]]), logger };
+  const callers = { packages: 'all' } as const;
   const servers: Server[] = [
     await serve({
       ...options,
       audience: 'records',
       services: [
-        { definition: definitions.records, handlers: complete(definitions.records, recordsHandlers) },
-        { definition: definitions.lifecycle, handlers: complete(definitions.lifecycle, lifecycleHandlers) },
+        {
+          definition: definitions.records,
+          handlers: complete(definitions.records, recordsHandlers),
+          callers,
+        },
+        {
+          definition: definitions.lifecycle,
+          handlers: complete(definitions.lifecycle, lifecycleHandlers),
+          callers,
+        },
       ],
     }),
     await serve({
       ...options,
       audience: 'files',
-      services: [{ definition: definitions.files, handlers: complete(definitions.files, filesHandlers) }],
+      services: [
+        { definition: definitions.files, handlers: complete(definitions.files, filesHandlers), callers },
+      ],
     }),
   ];
   return {

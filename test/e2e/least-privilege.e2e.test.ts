@@ -1,0 +1,221 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { servicePrincipal } from '@kr/caller';
+import { type Definitions, definitions } from '@kr/contracts';
+import { type BusConnection, connectBus } from '@kr/event-bus';
+import { createClient } from '@kr/rpc';
+import { ServiceError } from '@kr/service-error';
+import { createLogger } from '@kr/telemetry';
+import { startSystem, type TestSystem } from '@kr/testbed/system';
+
+const SERVICES = ['gateway', 'records', 'packages', 'files', 'access-links', 'search'] as const;
+type Service = (typeof SERVICES)[number];
+type Caller = Service | 'operator';
+const CALLERS: readonly Caller[] = [...SERVICES, 'operator'];
+
+const OF_THE_INDEX = ['FetchForIndex', 'ListIds', 'AwaitEventsSent'];
+const OF_PUBLICATIONS = ['SealBuckets', 'DecideBuckets'];
+
+/** Of every RPC, whom it is for: what is not said of one by name is the first caller's. */
+const RPCS: Record<Service, Partial<Record<keyof Definitions, (rpc: string) => readonly Caller[]>>> = {
+  gateway: { identity: () => ['operator'] },
+  records: {
+    lifecycle: (rpc) => {
+      if (OF_THE_INDEX.includes(rpc)) return ['search'];
+      if (rpc === 'FindIds') return ['packages'];
+      return rpc === 'Authorise' ? ['gateway', 'packages'] : ['gateway'];
+    },
+    records: () => ['packages'],
+  },
+  packages: {
+    lifecycle: (rpc) => {
+      if (OF_THE_INDEX.includes(rpc)) return ['search'];
+      return rpc === 'FindIds' ? ['records'] : ['gateway'];
+    },
+    packages: (rpc) => (rpc === 'ForgetRecords' ? ['records'] : ['gateway']),
+    publications: (rpc) => (rpc === 'ResolvePublications' ? ['records', 'files'] : ['gateway']),
+    publicationReports: () => ['operator'],
+  },
+  files: {
+    files: (rpc) => {
+      if (rpc === 'DescribeBuckets') return ['records', 'packages'];
+      return OF_PUBLICATIONS.includes(rpc) ? ['packages'] : ['gateway'];
+    },
+    filesOperations: () => ['operator'],
+  },
+  'access-links': { accessLinks: () => ['gateway'] },
+  search: { search: (rpc) => (rpc === 'DescribeIndex' ? ['operator'] : ['gateway']) },
+};
+
+const TELLS: readonly Service[] = ['records', 'packages', 'files', 'access-links'];
+const DURABLES: Partial<Record<Service, readonly string[]>> = {
+  records: ['records-follow-packages', 'records-follow-links', 'records-forget-deleted-files'],
+  packages: [
+    'packages-drop-deleted-records',
+    'packages-restrict-resources',
+    'packages-follow-links',
+    'packages-forget-deleted-files',
+  ],
+  files: ['files-remove-buckets'],
+  search: ['search-index'],
+};
+
+let system: TestSystem;
+const environments: Partial<Record<Service, Readonly<Record<string, string | undefined>>>> = {};
+const opened: { close(): unknown }[] = [];
+
+beforeAll(async () => {
+  system = await startSystem({
+    environmentOf: async (service, environment) => {
+      environments[service] = environment;
+      return environment;
+    },
+  });
+});
+afterAll(async () => {
+  for (const one of opened) await one.close();
+  await system?.stop();
+});
+
+function variable(service: Service, name: string): string {
+  const value = environments[service]?.[name];
+  if (value === undefined) throw new Error(`${service} has no ${name}`);
+  return value;
+}
+
+/** What a caller holds for a callee: its own key there, or, where it has none, one that it holds for something else. */
+function keyFor(callee: Service, caller: Caller): string {
+  const name = `${callee.toUpperCase().replace('-', '_')}_KEY`;
+  if (caller === 'operator') return /operator=([^,]+)/.exec(variable(callee, 'CALLER_KEYS'))?.[1] ?? '';
+  const own = environments[caller]?.[name];
+  return own ?? environments[caller]?.['PACKAGES_KEY'] ?? 'x'.repeat(43);
+}
+
+type AnyClient = Record<string, (request: object, principal: object) => Promise<unknown>>;
+
+/** Whether the call came through to what answers it. */
+async function isTaken(client: AnyClient, rpc: string): Promise<boolean> {
+  try {
+    await client[rpc.charAt(0).toLowerCase() + rpc.slice(1)]?.({}, servicePrincipal('packages'));
+    return true;
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    if (error.message === 'The caller is not known.') return false;
+    return !(error.kind === 'forbidden' && error.message.endsWith('may not call this.'));
+  }
+}
+
+test('no process reaches an RPC that is not for it', async () => {
+  const taken: string[] = [];
+  const expected: string[] = [];
+  let tried = 0;
+  for (const callee of SERVICES) {
+    for (const name of Object.keys(RPCS[callee]) as (keyof Definitions)[]) {
+      const callersOf = RPCS[callee][name];
+      const definition: object = definitions[name];
+      for (const caller of CALLERS) {
+        const client = createClient(definition, {
+          address: `127.0.0.1:${variable(callee, 'GRPC_PORT')}`,
+          audience: callee,
+          caller,
+          key: keyFor(callee, caller),
+          defaultTimeoutMs: 60_000,
+        });
+        opened.push(client);
+        for (const rpc of Object.keys(definition)) {
+          const call = `${caller} -> ${callee} ${name}.${rpc}`;
+          tried += 1;
+          if (callersOf?.(rpc).includes(caller)) expected.push(call);
+          if (await isTaken(client as unknown as AnyClient, rpc)) taken.push(call);
+        }
+      }
+    }
+  }
+  expect(taken).toEqual(expected);
+  expect(tried).toBeGreaterThan(500);
+});
+
+function busOf(user: Service, url = variable(user, 'NATS_URL')): BusConnection {
+  const logger = createLogger('test');
+  logger.level = 'silent';
+  const bus = connectBus({ servers: url, name: user, logger });
+  opened.push(bus);
+  return bus;
+}
+
+/** `refused`, or what the server answered. */
+async function requested(bus: BusConnection, subject: string): Promise<string> {
+  const connection = await bus.whenUp();
+  try {
+    return (await connection.request(subject, '', { timeout: 60_000 })).string();
+  } catch (error) {
+    const causes = [error, (error as Error).cause].map((one) => (one as Error | undefined)?.name);
+    if (causes.includes('PermissionViolationError')) return 'refused';
+    throw error;
+  }
+}
+
+function withholds(service: Service): string[] {
+  const others = SERVICES.filter((other) => other !== service);
+  const foreign = others.flatMap((other) => DURABLES[other] ?? []);
+  return [
+    ...others.map((other) => `knowledge.${other}.probe`),
+    ...(TELLS.includes(service) ? [] : [`knowledge.${service}.probe`]),
+    ...foreign.flatMap((durable) => [
+      `$JS.API.CONSUMER.INFO.KNOWLEDGE.${durable}`,
+      `$JS.API.CONSUMER.MSG.NEXT.KNOWLEDGE.${durable}`,
+      `$JS.API.CONSUMER.CREATE.KNOWLEDGE.${durable}`,
+      `$JS.API.CONSUMER.DURABLE.CREATE.KNOWLEDGE.${durable}`,
+      `$JS.ACK.KNOWLEDGE.${durable}.1.1.1.1.1`,
+    ]),
+    ...Object.values(DURABLES).flatMap((durables) =>
+      durables.map((durable) => `$JS.API.CONSUMER.DELETE.KNOWLEDGE.${durable}`),
+    ),
+    ...['UPDATE', 'DELETE', 'PURGE', 'MSG.DELETE', 'SNAPSHOT'].map(
+      (verb) => `$JS.API.STREAM.${verb}.KNOWLEDGE`,
+    ),
+    '$JS.API.STREAM.CREATE.OTHER',
+    '$JS.API.STREAM.LIST',
+    '$SYS.REQ.SERVER.PING',
+    `_INBOX_${others[0]}.anything`,
+  ];
+}
+
+test.each(SERVICES)('on the bus %s does what is its own, and nothing else', async (service) => {
+  const bus = busOf(service);
+  const allowed: string[] = [];
+  for (const subject of withholds(service)) {
+    if ((await requested(bus, subject)) !== 'refused') allowed.push(subject);
+  }
+  expect(allowed).toEqual([]);
+  for (const durable of DURABLES[service] ?? []) {
+    expect(await requested(bus, `$JS.API.CONSUMER.INFO.KNOWLEDGE.${durable}`)).toContain(
+      `"name":"${durable}"`,
+    );
+  }
+
+  const connection = await bus.whenUp();
+  const heard: string[] = [];
+  for (const subject of [
+    '>',
+    'knowledge.>',
+    '$JS.API.>',
+    '_INBOX_>',
+    `_INBOX_${SERVICES.find((s) => s !== service)}.>`,
+  ]) {
+    const subscription = connection.subscribe(subject);
+    const closed = subscription.closed;
+    await connection.flush();
+    const end = await Promise.race([closed.then(() => 'closed'), connection.flush().then(() => 'open')]);
+    if (end === 'open') heard.push(subject);
+    subscription.unsubscribe();
+  }
+  expect(heard).toEqual([]);
+});
+
+test('nobody comes onto the bus without a name and its password', async () => {
+  for (const user of ['', 'records:wrong@', 'nobody:wrong@']) {
+    const url = new URL(variable('records', 'NATS_URL'));
+    const bus = busOf('records', `nats://${user}${url.host}`);
+    await expect(bus.whenUp(AbortSignal.timeout(2_000))).rejects.toThrow();
+  }
+});
