@@ -4,6 +4,7 @@ import express, { type Express } from 'express';
 import type { Authenticate } from './caller.ts';
 import type { GatewayConfig } from './config.ts';
 import { tusRequests } from './files/tus-requests.ts';
+import type { CrossOrigin } from './http/cross-origin.ts';
 import type { Route } from './http/endpoint.ts';
 import { errorResponse } from './http/error-response.ts';
 import { unknownUrl } from './http/http-problem.ts';
@@ -26,6 +27,7 @@ export interface AppDeps {
   answers: PublicAnswers;
   answerOnce: AnswerOnce;
   rateLimits: RateLimits;
+  crossOrigin: CrossOrigin;
 }
 
 /** The public interface as an Express application. Requests pass from top to bottom. */
@@ -39,6 +41,7 @@ export function buildApp({
   answers,
   answerOnce,
   rateLimits,
+  crossOrigin,
 }: AppDeps): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -51,6 +54,7 @@ export function buildApp({
   app.use(requestId(newId));
   app.use(requestLog(logger));
   app.use(securityHeaders());
+  app.use(crossOrigin);
   app.use(requestShape(config.limits));
   app.use(tusRequests());
   app.use(

@@ -83,6 +83,8 @@ export interface GatewayConfig {
   publicBaseUrl: URL | undefined;
   /** Addresses, ranges or the names of proxy-addr (`loopback`) whose forwarding headers are believed. */
   trustedProxies: readonly string[];
+  /** Origins whose pages may read answers, `*` for all; see `cross-origin.ts`. */
+  corsAllowedOrigins: readonly string[];
   databaseUrl: URL;
   /** Where events pass that tell what changed; undefined: changes made elsewhere show a second later. */
   natsUrl: URL | undefined;
@@ -122,6 +124,7 @@ export function readConfig(env: Environment): GatewayConfig {
     healthPort: read.integer('HEALTH_PORT', { fallback: 0, ...port }),
     publicBaseUrl: env['PUBLIC_BASE_URL'] ? read.url('PUBLIC_BASE_URL') : undefined,
     trustedProxies: read.list('TRUSTED_PROXIES', []),
+    corsAllowedOrigins: read.list('CORS_ALLOWED_ORIGINS', []),
     databaseUrl: read.url('DATABASE_URL'),
     natsUrl: env['NATS_URL'] ? read.url('NATS_URL') : undefined,
     callerKeys: read.namedSecrets('CALLER_KEYS'),
@@ -154,6 +157,7 @@ export function readConfig(env: Environment): GatewayConfig {
   };
   read.done();
   checkRateLimit(config.rateLimit);
+  checkOrigins(config.corsAllowedOrigins);
   checkProxies(config.trustedProxies);
   checkHandOver(config);
   return config;
@@ -220,6 +224,15 @@ function checkHandOver({ handOver, trustedProxies }: GatewayConfig): void {
     throw new ConfigError(['FILES_HAND_OVER is set, but TRUSTED_PROXIES names no proxy that files go to']);
   if (!/^\/[\w/-]*\/$/.test(handOver.location))
     throw new ConfigError(['FILES_HAND_OVER_LOCATION is no path between slashes, such as /stored-files/']);
+}
+
+function checkOrigins(origins: readonly string[]): void {
+  if (origins.length === 1 && origins[0] === '*') return;
+  const bad = origins.filter((origin) => !URL.canParse(origin) || new URL(origin).origin !== origin);
+  if (bad.length > 0)
+    throw new ConfigError([
+      `CORS_ALLOWED_ORIGINS: ${bad.join(', ')}: must be origins such as https://portal.example.org, or * alone`,
+    ]);
 }
 
 function checkProxies(trustedProxies: readonly string[]): void {

@@ -34,6 +34,17 @@ test.each([
     env: { RATE_LIMIT_ANONYMOUS: '-1' },
     problem: 'RATE_LIMIT_ANONYMOUS is not a whole number from 0 to 1000000',
   },
+  ...[
+    'https://portal.example.org/',
+    'portal.example.org',
+    'null',
+    '*.example.org',
+    'https://a.example,*',
+  ].map((origins) => ({
+    name: `${origins} as origins`,
+    env: { CORS_ALLOWED_ORIGINS: origins },
+    problem: 'must be origins such as https://portal.example.org, or * alone',
+  })),
 ])('refuses $name', ({ env, problem }) => {
   expect(() => readConfig({ ...ENOUGH, ...env })).toThrow(problem);
 });

@@ -17,6 +17,7 @@ import { openContentPlane } from './files/content-plane.ts';
 import { handOverTo } from './files/hand-over.ts';
 import { baseUrlOf } from './http/base-url.ts';
 import { clientAddressOf } from './http/client-address.ts';
+import { crossOrigin } from './http/cross-origin.ts';
 import { answerOnce } from './idempotency/answer-once.ts';
 import { keyStore } from './idempotency/key-store.ts';
 import { bodySeal } from './idempotency/sealed-body.ts';
@@ -89,6 +90,7 @@ export async function startGatewayService(
       elapsed,
       now,
     }),
+    crossOrigin: crossOrigin(config.corsAllowedOrigins),
   };
   const oidc = config.oidc && {
     config: config.oidc,

@@ -3,6 +3,7 @@ import type { Logger } from '@kr/telemetry';
 import { LRUCache } from 'lru-cache';
 import { chooseMediaType } from '../http/accept.ts';
 import { setCaching } from '../http/caching.ts';
+import type { CrossOrigin } from '../http/cross-origin.ts';
 import { type Rendered, sendRendered } from '../http/rendered.ts';
 import { giveId } from '../http/request-id.ts';
 import { logWhenClosed } from '../http/request-log.ts';
@@ -17,6 +18,7 @@ export interface ServeKeptDeps {
   logger: Logger;
   newId: () => string;
   rateLimits: RateLimits;
+  crossOrigin: CrossOrigin;
 }
 
 /** More headers than any usual client sends; who sends more is answered the long way, where the limits are. */
@@ -27,7 +29,7 @@ const MOST_HEADERS = 30;
  * other request on to it.
  */
 export function serveKept(
-  { answers, baseUrlOf, logger, newId, rateLimits }: ServeKeptDeps,
+  { answers, baseUrlOf, logger, newId, rateLimits, crossOrigin }: ServeKeptDeps,
   application: RequestListener,
 ): RequestListener {
   const mediaTypes = new LRUCache<string, string>({ max: 100 });
@@ -58,7 +60,7 @@ export function serveKept(
     logWhenClosed(logger, request, response);
     setSecurityHeaders(response);
     setCaching(response, { hasUser: false, hasLink: false });
-    sendRendered(response, kept, request);
+    crossOrigin(request, response, () => sendRendered(response, kept, request));
   };
 }
 
