@@ -25,6 +25,9 @@ const EDGES = [
 const BESIDE =
   /outbox where published_at|update outbox|package_version|lease_until <|sealed_at <|updated_at <|set local/;
 
+/** Nobody looks for old publications or reads stored bytes meanwhile. */
+const QUIET = { PUBLISH_SCAN_MS: '60000', AUDIT_EVERY_MS: '0' };
+
 let postgres: CountingPostgres;
 let system: TestSystem;
 const counters = new Map<string, CallCounter>();
@@ -33,7 +36,7 @@ const given = process.env['TEST_DATABASE_URL'];
 beforeAll(async () => {
   postgres = await startCountingPostgres();
   process.env['TEST_DATABASE_URL'] = postgres.url;
-  system = await startSystem({ proxied: EDGES, environment: { PUBLISH_SCAN_MS: '60000' } });
+  system = await startSystem({ proxied: EDGES, environment: QUIET });
   for (const edge of EDGES) {
     const counter = new CallCounter();
     counters.set(edge, counter);
