@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Principal } from '@kr/caller';
 import { getEntity, notFound, permit } from '@kr/draft-lifecycle';
-import { ServiceError } from '@kr/service-error';
+import { type ErrorKind, ServiceError } from '@kr/service-error';
 import { v7 as uuidv7 } from 'uuid';
 import type { PackagesConfig } from '../config.ts';
 import type { PackagesContext } from '../context.ts';
@@ -84,13 +85,23 @@ function authorisePackage({ lifecycle, now }: PackagesContext): PublishDeps['aut
 
 /** The records service knows the resource and decides for itself. */
 function authoriseRecord({ recordsLifecycle }: PackagesContext): PublishDeps['authorise']['record'] {
+  const authorise = (id: string, form: 'FORM_DRAFT' | 'FORM_PUBLISHED', principal: Principal) =>
+    recordsLifecycle.authorise({ id, form, action: 'publish' }, principal);
   return async (id, principal) => {
     try {
-      await recordsLifecycle.authorise({ id, form: 'FORM_DRAFT', action: 'publish' }, principal);
+      await authorise(id, 'FORM_DRAFT', principal);
       return {};
-    } catch (error) {
-      if (error instanceof ServiceError && error.kind === 'not_found') return { absence: error };
-      throw error;
+    } catch (absence) {
+      if (!isOneOf(absence, ['not_found'])) throw absence;
+      // Whoever may not publish it is told the same whether they have once done so or not.
+      await authorise(id, 'FORM_PUBLISHED', principal).catch((refusal: unknown) => {
+        throw isOneOf(refusal, ['not_found', 'forbidden', 'unauthenticated']) ? absence : refusal;
+      });
+      return { absence };
     }
   };
+}
+
+function isOneOf(error: unknown, kinds: readonly ErrorKind[]): error is ServiceError {
+  return error instanceof ServiceError && kinds.includes(error.kind);
 }

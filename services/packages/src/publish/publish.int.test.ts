@@ -291,6 +291,11 @@ describe('publishing a package', () => {
   });
 });
 
+/** What the records service says of a resource that is published. */
+async function draftIsGone(_id: string, form: string): Promise<void> {
+  if (form === 'FORM_DRAFT') throw new ServiceError('not_found', 'Not found.');
+}
+
 describe('publishing a resource alone', () => {
   test('needs no package', async () => {
     const { publicationId } = await publishRecord('alone-1');
@@ -327,13 +332,25 @@ describe('publishing a resource alone', () => {
     });
     fixture.peers.say.authorise = async () => undefined;
     const once = await publishRecord('alone-3');
-    fixture.peers.say.authorise = async () => {
-      throw new ServiceError('not_found', 'Not found.');
-    };
+    fixture.peers.say.authorise = draftIsGone;
     expect([
       await publishRecord('alone-3'),
       await failure(publishRecord('alone-3', first, STRANGER)),
     ]).toEqual([once, { kind: 'not_found', message: 'Not found.' }]);
+  });
+
+  test('does not answer its repeat to who may not publish it, as by a token for less', async () => {
+    await publishRecord('alone-7');
+    fixture.peers.say.authorise = async (_id, form) => {
+      await draftIsGone(_id, form);
+      throw new ServiceError('forbidden', 'The access token lacks the scope publish.');
+    };
+    expect(await failure(publishRecord('alone-7'))).toEqual({ kind: 'not_found', message: 'Not found.' });
+    fixture.peers.say.authorise = async (_id, form) => {
+      await draftIsGone(_id, form);
+      throw new ServiceError('unavailable', 'Away.');
+    };
+    expect(await failure(publishRecord('alone-7'))).toMatchObject({ kind: 'unavailable' });
   });
 
   test('is not found when its draft went with another publication', async () => {
@@ -346,8 +363,8 @@ describe('publishing a resource alone', () => {
     let holder: string | undefined;
     let isShown = false;
     const gone = [{ field: 'id', messages: ['Not found.'], record: 'alone-5' }];
-    fixture.peers.say.authorise = async () => {
-      if (isShown) throw new ServiceError('not_found', 'Not found.');
+    fixture.peers.say.authorise = async (id, form) => {
+      if (isShown) await draftIsGone(id, form);
     };
     fixture.peers.say.prepare = async ({ publicationId, ids }) => {
       if (isShown) return { isPrepared: false, issues: gone };
@@ -368,9 +385,7 @@ describe('publishing a resource alone', () => {
     const overtaken = async (principal = OWNER) => {
       fixture.peers.say.authorise = async () => undefined;
       fixture.peers.say.prepare = async () => {
-        fixture.peers.say.authorise = async () => {
-          throw new ServiceError('not_found', 'Not found.');
-        };
+        fixture.peers.say.authorise = draftIsGone;
         const issues = [{ field: 'id', messages: ['Not found.'], record: 'alone-6' }];
         return { isPrepared: false, issues };
       };

@@ -39,7 +39,7 @@ export interface ScriptedPeers {
     decide(request: DecidePublicationRequest__Output): Promise<void>;
     decideBuckets(request: DecideBucketsRequest__Output): Promise<void>;
     validate(request: ValidateRecordsRequest__Output): Promise<Issue[]>;
-    authorise(id: string): Promise<void>;
+    authorise(id: string, form: string): Promise<void>;
     mirror(packageId: string): Promise<void>;
     associate(packageParentId: string): Promise<void>;
     /** What may not be held any more. */
@@ -152,8 +152,8 @@ export async function startScriptedPeers(logger: Logger): Promise<ScriptedPeers>
     },
   };
   const lifecycleHandlers: Partial<Handlers<typeof definitions.lifecycle>> = {
-    async Authorise({ id }) {
-      await peers.say.authorise(id);
+    async Authorise({ id, form }) {
+      await peers.say.authorise(id, form);
       return {};
     },
     async FindIds({ ids }) {
