@@ -23,9 +23,17 @@ export function openClients({ services }: Pick<GatewayConfig, 'services'>): Clie
       package: createClient(definitions.lifecycle, { ...packages, audience: 'packages', caller: 'gateway' }),
     },
     packages: createClient(definitions.packages, { ...packages, audience: 'packages', caller: 'gateway' }),
-    publications: createClient(definitions.publications, { ...packages, audience: 'packages', caller: 'gateway' }),
+    publications: createClient(definitions.publications, {
+      ...packages,
+      audience: 'packages',
+      caller: 'gateway',
+    }),
     files: createClient(definitions.files, { ...files, audience: 'files', caller: 'gateway' }),
-    accessLinks: createClient(definitions.accessLinks, { ...accessLinks, audience: 'access-links', caller: 'gateway' }),
+    accessLinks: createClient(definitions.accessLinks, {
+      ...accessLinks,
+      audience: 'access-links',
+      caller: 'gateway',
+    }),
     search: createClient(definitions.search, { ...search, audience: 'search', caller: 'gateway' }),
   };
   const { lifecycle, ...others } = clients;

@@ -18,6 +18,7 @@ import { handOverTo } from './files/hand-over.ts';
 import { baseUrlOf } from './http/base-url.ts';
 import { clientAddressOf } from './http/client-address.ts';
 import { crossOrigin } from './http/cross-origin.ts';
+import { refuseMalformedRequests } from './http/malformed-requests.ts';
 import { answerOnce } from './idempotency/answer-once.ts';
 import { keyStore } from './idempotency/key-store.ts';
 import { bodySeal } from './idempotency/sealed-body.ts';
@@ -114,7 +115,7 @@ export async function startGatewayService(
       resolveLink: resolveLink(clients),
     }),
   });
-  const http = await listen(serveKept(shared, app), config);
+  const http = await listen(serveKept(shared, app), config, shared);
   const grpc = await serve({
     services: [
       {
@@ -173,12 +174,19 @@ function followChanges(
 function listen(
   listener: RequestListener,
   { httpHost, httpPort, limits }: GatewayConfig,
+  { logger, newId }: { logger: Logger; newId: () => string },
 ): Promise<HttpServer> {
   const server = createServer(
-    { maxHeaderSize: limits.headerMaxBytes, connectionsCheckingInterval: 5_000 },
+    {
+      maxHeaderSize: limits.headerMaxBytes,
+      connectionsCheckingInterval: 5_000,
+      // What may come once and comes twice is then no valid value, rather than the first of two.
+      joinDuplicateHeaders: true,
+    },
     listener,
   );
   applyLimits(server, limits);
+  refuseMalformedRequests(server, { limits, logger, newId });
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(httpPort, httpHost, () => resolve(server));

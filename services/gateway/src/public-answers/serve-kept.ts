@@ -7,6 +7,7 @@ import type { CrossOrigin } from '../http/cross-origin.ts';
 import { type Rendered, sendRendered } from '../http/rendered.ts';
 import { giveId } from '../http/request-id.ts';
 import { logWhenClosed } from '../http/request-log.ts';
+import { hasTwoHosts } from '../http/request-shape.ts';
 import { setSecurityHeaders } from '../http/security-headers.ts';
 import type { RateLimits } from '../rate-limits/rate-limits.ts';
 import { isEntityPath } from './entity-path.ts';
@@ -65,7 +66,8 @@ export function serveKept(
 }
 
 /** A read without credentials, body or anything else that the application would have to look at. */
-function isPlainRead({ method, headers, rawHeaders }: IncomingMessage): boolean {
+function isPlainRead(request: IncomingMessage): boolean {
+  const { method, headers, rawHeaders } = request;
   return (
     (method === 'GET' || method === 'HEAD') &&
     headers.authorization === undefined &&
@@ -73,6 +75,7 @@ function isPlainRead({ method, headers, rawHeaders }: IncomingMessage): boolean 
     headers['content-type'] === undefined &&
     headers['content-length'] === undefined &&
     headers['transfer-encoding'] === undefined &&
-    rawHeaders.length <= 2 * MOST_HEADERS
+    rawHeaders.length <= 2 * MOST_HEADERS &&
+    !hasTwoHosts(request)
   );
 }
