@@ -10,6 +10,8 @@ export interface IndexedEntity {
   form: EntityForm;
   kind: EntityKind;
   parentId: string;
+  /** The parent of the package whose links open it too; null if there is none. */
+  managedBy: string | null;
   ownerId: string;
   recordAccess: 'public' | 'restricted';
   /** When a restriction ends by itself; null if it does not. */
@@ -47,7 +49,7 @@ export interface IndexChanges {
 export interface Viewer {
   seesAll: boolean;
   userId: string | null;
-  /** Parents whose published versions, or also drafts, an access link opens. */
+  /** Parents whose published versions, or also drafts, an access link opens, with those of what they manage. */
   viewParentIds: readonly string[];
   previewParentIds: readonly string[];
 }

@@ -15,6 +15,7 @@ export function indexedEntity(message: IndexDocument__Output, kind: EntityKind):
     form: formOf(message.form),
     kind,
     parentId: message.parentId,
+    managedBy: managedBy(document),
     ownerId: message.ownerId,
     recordAccess: message.recordAccess === 'public' ? 'public' : 'restricted',
     embargoUntil: embargoUntil(document),
@@ -42,6 +43,11 @@ function searchableDocument(document: Record<string, unknown>, kind: EntityKind)
   if (kind !== 'package' || typeof metadata !== 'object' || metadata === null) return document;
   const { resource_type: _, ...rest } = metadata as Record<string, unknown>;
   return { ...document, metadata: rest };
+}
+
+function managedBy(document: Readonly<Record<string, unknown>>): string | null {
+  const id = at(document, 'parent.relationship.managed_by.id');
+  return typeof id === 'string' ? id : null;
 }
 
 /** An embargo ends when its day begins, in UTC. */

@@ -128,8 +128,13 @@ function mayReadDraft(viewer: Viewer, parameters: Parameters): string {
 function personal(userId: string | null, parentIds: readonly string[], parameters: Parameters): string[] {
   return [
     ...(userId === null ? [] : [`d.owner_id = ${parameters.add(userId)}`]),
-    ...(parentIds.length === 0 ? [] : [`d.parent_id = ANY (${parameters.add([...parentIds])}::text[])`]),
+    ...(parentIds.length === 0 ? [] : [openedBy(parameters.add([...parentIds]))]),
   ];
+}
+
+/** What links of these parents open: a package's open the resources that it manages. */
+function openedBy(parentIds: string): string {
+  return `d.parent_id = ANY (${parentIds}::text[]) OR d.managed_by = ANY (${parentIds}::text[])`;
 }
 
 function boxConditions({ boxes }: EngineSearch, parameters: Parameters): string[] {

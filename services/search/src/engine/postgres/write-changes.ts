@@ -36,6 +36,7 @@ function entityRow(entity: IndexedEntity) {
     form: entity.form,
     kind: entity.kind,
     parent_id: entity.parentId,
+    managed_by: entity.managedBy,
     owner_id: entity.ownerId,
     record_access: entity.recordAccess,
     embargo_until: entity.embargoUntil,
@@ -69,21 +70,21 @@ function tombstoneRow(tombstone: Tombstone) {
 const UPSERT = `
   WITH incoming AS (
     SELECT * FROM jsonb_to_recordset($1::jsonb) AS x (
-      id text, form text, kind text, parent_id text, owner_id text, record_access text, embargo_until timestamptz,
-      version_index integer, created_at timestamptz, updated_at timestamptz, revision bigint,
+      id text, form text, kind text, parent_id text, managed_by text, owner_id text, record_access text,
+      embargo_until timestamptz, version_index integer, created_at timestamptz, updated_at timestamptz, revision bigint,
       publication_from date, publication_to date, terms text, facets text[], boxes text[]
     )
   ), written AS (
     INSERT INTO index_document AS d (
-      id, form, kind, parent_id, owner_id, record_access, embargo_until, version_index, created_at, updated_at,
-      revision, publication_from, publication_to, terms, facets
+      id, form, kind, parent_id, managed_by, owner_id, record_access, embargo_until, version_index, created_at,
+      updated_at, revision, publication_from, publication_to, terms, facets
     )
-    SELECT id, form, kind, parent_id, owner_id, record_access, embargo_until, version_index, created_at, updated_at,
-      revision, publication_from, publication_to, terms::tsvector, facets
+    SELECT id, form, kind, parent_id, managed_by, owner_id, record_access, embargo_until, version_index, created_at,
+      updated_at, revision, publication_from, publication_to, terms::tsvector, facets
     FROM incoming
     ON CONFLICT (id, form) DO UPDATE SET
-      kind = excluded.kind, parent_id = excluded.parent_id, owner_id = excluded.owner_id,
-      record_access = excluded.record_access, embargo_until = excluded.embargo_until,
+      kind = excluded.kind, parent_id = excluded.parent_id, managed_by = excluded.managed_by,
+      owner_id = excluded.owner_id, record_access = excluded.record_access, embargo_until = excluded.embargo_until,
       version_index = excluded.version_index, created_at = excluded.created_at, updated_at = excluded.updated_at,
       revision = excluded.revision, deleted_at = NULL, publication_from = excluded.publication_from,
       publication_to = excluded.publication_to, terms = excluded.terms, facets = excluded.facets

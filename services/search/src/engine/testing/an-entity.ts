@@ -7,6 +7,7 @@ export interface EntityTraits {
   kind?: EntityKind;
   form?: EntityForm;
   parentId?: string;
+  managedBy?: string;
   ownerId?: string;
   access?: 'public' | 'restricted';
   embargoUntil?: string;
@@ -29,7 +30,12 @@ export function anIndexDocument(traits: EntityTraits): IndexDocument__Output {
   const isPublished = form === 'published';
   const json = {
     id,
-    parent: { id: parentId, type: kind === 'package' ? 'package' : 'resource', category: 'open' },
+    parent: {
+      id: parentId,
+      type: kind === 'package' ? 'package' : 'resource',
+      category: 'open',
+      relationship: { managed_by: traits.managedBy === undefined ? {} : { id: traits.managedBy } },
+    },
     versions: { index: versionIndex, is_latest: isPublished, is_latest_draft: true },
     is_published: isPublished,
     is_draft: !isPublished,

@@ -228,6 +228,14 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
           { id: 'v3', ...PARENT, form: 'draft', createdAt: 4, updatedAt: 30, versionIndex: 3 },
           { id: 'pkg', kind: 'package', ownerId: 'ann', createdAt: 5, updatedAt: 20 },
           { id: 'new', form: 'draft', ownerId: 'ben', createdAt: 6, updatedAt: 10 },
+          {
+            id: 'held',
+            form: 'draft',
+            ownerId: 'cleo',
+            managedBy: 'its package',
+            createdAt: 7,
+            updatedAt: 70,
+          },
         ),
       );
 
@@ -260,6 +268,19 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
           [],
         ],
         [
+          'what a preview link of its package adds',
+          {
+            viewer: { userId: 'ben', previewParentIds: ['its package'] },
+            scope: { forms: 'own', latestOnly: true },
+          },
+          ['new*', 'held*'],
+        ],
+        [
+          'what a view link of its package adds',
+          { viewer: { viewParentIds: ['its package'] }, scope: { forms: 'either', onlyIds: ['held'] } },
+          [],
+        ],
+        [
           'what a preview link adds',
           {
             viewer: { userId: 'ben', previewParentIds: ['parent'] },
@@ -276,7 +297,7 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         [
           'either form, to an administrator',
           { viewer: { seesAll: true }, scope: { forms: 'either' } },
-          ['v1', 'v2*', 'v3*', 'pkg', 'new*'],
+          ['v1', 'v2*', 'v3*', 'pkg', 'new*', 'held*'],
         ],
       ])('%s', async (_, traits, found) => {
         expect(await find(traits)).toEqual(found);
@@ -297,6 +318,7 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
       const TWINS: EntityTraits[] = CORPUS.map((traits) => ({
         ...traits,
         id: `secret-${traits.id}`,
+        ...(traits.id === 'open-1' ? { managedBy: 'parent-of-secret-open-3' } : {}),
         access: 'restricted',
         ownerId: 'ann',
         geometry: { type: 'Point', coordinates: [10, 50] },
@@ -361,6 +383,11 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
           'who has a link',
           { viewParentIds: ['parent-of-secret-open-2'] },
           ['open-1', 'open-2', 'secret-open-2', 'open-3'],
+        ],
+        [
+          'who has a link of the package of a resource',
+          { viewParentIds: ['parent-of-secret-open-3'] },
+          ['open-1', 'secret-open-1', 'open-2', 'open-3', 'secret-open-3'],
         ],
       ])('%s finds what may be read', async (_, viewer, found) => {
         await fill(...CORPUS, ...TWINS, ...DRAFTS);
