@@ -8,9 +8,11 @@ import { readSearchQuery } from '../search/search-query.ts';
 export function listDraftResources(clients: Clients, limits: PageLimits): Endpoint {
   return async (call) => {
     const query = readSearchQuery(call.query, limits);
-    const held = await clients.packages.listResources({ packageId: param(call, 'id') }, call.principal, {
-      signal: call.signal,
-    });
+    const held = await clients.packages.listResources(
+      { packageId: param(call, 'id'), asDraft: true },
+      call.principal,
+      { signal: call.signal },
+    );
     return findEntities(
       clients,
       {

@@ -1,9 +1,20 @@
 import type { ListResourcesRequest__Output, ListResourcesResponse } from '@kr/contracts';
+import type { CallContext } from '@kr/rpc';
 import type { PackagesContext } from '../context.ts';
-import { resourcesAndOutbox } from '../store/resource-store.ts';
+import { parentOf, resourcesAndOutbox } from '../store/resource-store.ts';
+import { mayListDrafts } from './may-list-drafts.ts';
 
-/** RPC ListResources: what the version holds, draft or published; none if there is no such version. */
-export function listResources({ lifecycle }: Pick<PackagesContext, 'lifecycle'>) {
-  return async ({ packageId }: ListResourcesRequest__Output): Promise<ListResourcesResponse> =>
-    resourcesAndOutbox(lifecycle.database, packageId);
+/**
+ * RPC ListResources: what the version holds, draft or published; none if there is no such version, or for who may not
+ * list those of drafts.
+ */
+export function listResources({ lifecycle: { database } }: Pick<PackagesContext, 'lifecycle'>) {
+  return async (
+    { packageId, asDraft }: ListResourcesRequest__Output,
+    { principal }: CallContext,
+  ): Promise<ListResourcesResponse> => {
+    const held = await resourcesAndOutbox(database, packageId);
+    const isOpen = !asDraft || (await mayListDrafts(principal, () => parentOf(database, packageId)));
+    return isOpen ? held : { ...held, ids: [] };
+  };
 }

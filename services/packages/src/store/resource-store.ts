@@ -27,6 +27,15 @@ export async function resourcesAndOutbox(
   };
 }
 
+/** What a version is one of; undefined if there is no such version. */
+export async function parentOf(sql: LifecycleSql, packageId: string): Promise<string | undefined> {
+  const [row] = await sql.$queryRawUnsafe<{ parent_id: string }[]>(
+    'select parent_id from version where id = $1',
+    packageId,
+  );
+  return row?.parent_id;
+}
+
 /** Writes the list of a version whose draft is locked by the transaction; only what differs is touched. */
 export async function replaceResourceIds(
   tx: Tx,
