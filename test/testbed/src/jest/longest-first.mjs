@@ -2,6 +2,7 @@ import TestSequencer from '@jest/test-sequencer';
 
 /** What takes longest, so that it does not run alone at the end. */
 const LONGEST = [
+  'access-matrix',
   'kill-coordinator',
   'kill-participants',
   'bad-input',

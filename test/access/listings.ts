@@ -1,0 +1,80 @@
+import { type Caller, hasCredentials } from './callers.ts';
+import { hasForm, judge, may, NO_CREDENTIALS } from './expectation.ts';
+import type { Place } from './places.ts';
+
+/** A listing in which an entity may be found, or a resource of it. */
+export interface ListingCell {
+  documented: string;
+  target: string;
+  /** What is looked for. */
+  id: string;
+  expected: (caller: Caller) => string;
+}
+
+const seen = (isShown: boolean): string => (isShown ? '200 shown' : '200 hidden');
+
+/** A link adds what it opens to a user's own, but makes no user. */
+const isUser = (caller: Caller): boolean => judge(caller, 'list_own', undefined) === 'may';
+
+/** Searches for each word of a place, in every listing that there is. */
+export function searchesFor(place: Place): ListingCell[] {
+  const { collection, words, state, id } = place;
+  const other = collection === 'records' ? 'packages' : 'records';
+  return Object.entries(words).flatMap(([form, word]) => {
+    const cell = (path: string, expected: ListingCell['expected']): ListingCell => ({
+      documented: `GET ${path}`,
+      target: `${path}?q=${word}`,
+      id,
+      expected,
+    });
+    const isLive = form === 'published';
+    const published = (caller: Caller) => seen(isLive && may(caller, 'read', state.published));
+    // Of what is edited one's own listing has the draft.
+    const isListed = form === 'draft' || !hasForm(state, 'draft');
+    const own = (caller: Caller) => {
+      if (!isUser(caller)) return NO_CREDENTIALS;
+      const mayReadDraft = may({ ...caller, isAdmin: false }, 'read_draft', state.draft);
+      return seen(isListed && mayReadDraft);
+    };
+    return [
+      cell('/api/search', published),
+      cell(`/api/${collection}`, published),
+      cell(`/api/${other}`, () => seen(false)),
+      cell('/api/user/search', own),
+      cell(`/api/user/${collection}`, own),
+      cell(`/api/user/${other}`, (caller) => (isUser(caller) ? seen(false) : NO_CREDENTIALS)),
+    ];
+  });
+}
+
+/** The lists of a package's resources. */
+export function resourceLists({ id, parentId, partId, state, collection }: Place): ListingCell[] {
+  if (collection !== 'packages') return [];
+  const isPublished = state.stage !== 'draft';
+  const mayReadPart = (caller: Caller) =>
+    isPublished ? may(caller, 'read', state.published) : may(caller, 'read_draft', state.draft);
+  const ofDraft = (caller: Caller) => {
+    if (!hasCredentials(caller)) return NO_CREDENTIALS;
+    return seen(judge(caller, 'list_draft_resources', state.draft) === 'may' && mayReadPart(caller));
+  };
+  return [
+    {
+      documented: 'GET /api/packages/{id}/resources',
+      target: `/api/packages/${id}/resources`,
+      id: partId,
+      expected: (caller) => seen(isPublished && mayReadPart(caller)),
+    },
+    {
+      documented: 'GET /api/packages/{id}/draft/resources',
+      target: `/api/packages/${id}/draft/resources`,
+      id: partId,
+      expected: ofDraft,
+    },
+    {
+      documented: 'GET /api/packages/context/{parentId}/resources',
+      target: `/api/packages/context/${parentId}/resources`,
+      id: partId,
+      expected: ofDraft,
+    },
+  ];
+}
