@@ -4,10 +4,10 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
 import type { Entity, FilesListing } from './story/answers.ts';
-import { recordDocument } from './story/documents.ts';
+import { packageDocument, recordDocument } from './story/documents.ts';
 import { EXAMPLE_FOLDERS } from './story/example-package.ts';
-import { type HttpClient, httpClient } from './story/http-client.ts';
-import { link, publish } from './story/stories.ts';
+import { type HttpClient, httpClient, type Sent } from './story/http-client.ts';
+import { link, publish, upload } from './story/stories.ts';
 
 const run = promisify(execFile);
 const kr = resolve(import.meta.dirname, '../../clients/kr/src/main.ts');
@@ -74,5 +74,203 @@ describe('limits of rates', () => {
     const load = [kr, 'package', 'load', folder, '--publish', '--json'];
     const { stdout } = await run(process.execPath, load, { env, timeout: 120_000 });
     expect(JSON.parse(stdout)).toMatchObject({ package: { id: expect.any(String) } });
+  });
+});
+
+/** Of one exchange, what its headers depend on. */
+interface Exchange {
+  method: string;
+  path: string;
+  status: number;
+  isOwner: boolean;
+}
+
+describe('headers', () => {
+  /** Those that say of a connection, not of an answer. */
+  const FRAMING = new Set(['connection', 'date', 'keep-alive']);
+
+  const OURS = {
+    'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+    'referrer-policy': 'no-referrer',
+    vary: 'Accept, Authorization',
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+  };
+  /** Bytes come from anybody, so a browser is to do even less with them. */
+  const OF_BYTES = {
+    ...OURS,
+    'content-security-policy': "default-src 'none'; sandbox",
+    'x-download-options': 'noopen',
+    'x-frame-options': 'SAMEORIGIN',
+    'x-permitted-cross-domain-policies': 'none',
+    'x-xss-protection': '1; mode=block',
+  };
+  const RATE = [
+    'ratelimit',
+    'ratelimit-policy',
+    'x-ratelimit-limit',
+    'x-ratelimit-remaining',
+    'x-ratelimit-reset',
+  ];
+  const BODY = ['content-length', 'content-type'];
+  const DOWNLOAD = [...BODY, 'accept-ranges', 'content-disposition', 'etag'];
+  const TUS = ['tus-checksum-algorithm', 'tus-extension', 'tus-max-size', 'tus-version'];
+
+  /** The first that fits says which headers there are beside those of all. */
+  const CLASSES: { of: (exchange: Exchange) => boolean; safety?: object; names: string[] }[] = [
+    { of: ({ status }) => status === 401, names: [...BODY, 'www-authenticate'] },
+    { of: ({ status }) => status === 412, names: [...BODY, 'cache-control', 'tus-version'] },
+    { of: ({ status }) => status >= 400, names: [...BODY, 'cache-control'] },
+    { of: ({ method }) => method === 'OPTIONS', names: [...TUS, 'allow', 'cache-control'] },
+    {
+      of: ({ path }) => path.endsWith('/content'),
+      safety: OF_BYTES,
+      names: [...DOWNLOAD, 'cache-control', 'content-md5', 'last-modified', 'repr-digest'],
+    },
+    {
+      of: ({ path }) => path.endsWith('/files-archive'),
+      safety: OF_BYTES,
+      names: [...DOWNLOAD, 'cache-control'],
+    },
+    {
+      of: ({ path }) =>
+        /^\/api\/(?:records|packages)(?:\/\{id\}(?:\/draft|\/versions\/latest)?)?$/.test(path),
+      names: [...BODY, 'cache-control', 'etag'],
+    },
+    { of: ({ path }) => path === '/api/vocabularies/{type}/{id}', names: [...BODY, 'cache-control', 'etag'] },
+    { of: () => true, names: [...BODY, 'cache-control'] },
+  ];
+
+  function expectedOf(exchange: Exchange): object {
+    const { method, path, isOwner } = exchange;
+    const isListing = method === 'GET' && /^\/api\/(?:records|packages)$/.test(path);
+    const { safety = OURS, names = [] } = CLASSES.find(({ of }) => of(exchange)) ?? {};
+    const all = [
+      ...names.filter((name) => name !== 'etag' || !isListing),
+      ...(['OPTIONS', 'HEAD'].includes(method) ? [] : RATE),
+      ...(path.includes('/tus') ? ['tus-resumable'] : []),
+      'x-request-id',
+    ];
+    return {
+      ...exchange,
+      headers: {
+        ...Object.fromEntries(all.map((name) => [name, expect.any(String)])),
+        ...safety,
+        ...(names.includes('cache-control')
+          ? { 'cache-control': isOwner ? 'private, no-cache' : 'no-cache' }
+          : {}),
+      },
+    };
+  }
+
+  const told = (headers: Headers) => Object.fromEntries([...headers].filter(([name]) => !FRAMING.has(name)));
+
+  let owner: HttpClient;
+  let operations: { method: string; path: string }[];
+  /** What stands for a parameter in a path below one of these. */
+  let things: { below: string; parameters: Record<string, string> }[];
+
+  async function entityWithFile(all: string, document: object): Promise<Entity> {
+    const draft = await owner.sure<Entity>('POST', all, { json: document });
+    await upload(owner, draft, 'a.txt', Buffer.from('hello'));
+    return draft;
+  }
+
+  async function thingsOf(all: string, document: object): Promise<typeof things> {
+    const published = await publish(owner, await entityWithFile(all, document));
+    const draft = await entityWithFile(all, document);
+    const { entries } = await owner.sure<FilesListing>('POST', link(draft, 'files'), {
+      json: [{ key: 'b' }],
+    });
+    const begun = await owner.call('POST', link(entries.find(({ key }) => key === 'b') ?? draft, 'tus'), {
+      headers: { 'tus-resumable': '1.0.0', 'upload-length': '5' },
+    });
+    const uploadId = begun.headers.get('location')?.split('/').at(-1) ?? '';
+    const { id: linkId } = await owner.sure<{ id: string }>('POST', `${all}/${published.id}/access/links`, {
+      json: { permission: 'view' },
+    });
+    const { id: parentId } = published.parent;
+    return [
+      { below: `/api${all}/context`, parameters: { parentId } },
+      { below: `/api${all}/{id}/draft/files/{key}/tus`, parameters: { id: draft.id, key: 'b', uploadId } },
+      { below: `/api${all}/{id}/draft`, parameters: { id: draft.id, key: 'a.txt', scheme: 'doi' } },
+      { below: `/api${all}`, parameters: { id: published.id, key: 'a.txt', linkId } },
+    ];
+  }
+
+  beforeAll(async () => {
+    owner = (await newUser('owner')).client;
+    const { paths } = await owner.sure<{ paths: Record<string, object> }>('GET', '/openapi.json');
+    operations = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => ({ method: method.toUpperCase(), path })),
+    );
+    things = [
+      ...(await thingsOf('/records', recordDocument('Seen', { withFiles: true }))),
+      ...(await thingsOf('/packages', packageDocument('Seen', { withFiles: true }))),
+      { below: '/api', parameters: { type: 'licenses', id: 'cc-by-4.0', tokenId: '0' } },
+    ];
+  });
+
+  /** The path with what is there, or with what is nowhere. */
+  function fill(path: string, how: 'there' | 'nowhere'): string {
+    const { parameters = {} } = things.find(({ below }) => path.startsWith(below)) ?? {};
+    return path.replaceAll(/\{(\w+)\}/g, (_, name) => (how === 'there' ? (parameters[name] ?? '0') : '0'));
+  }
+
+  test('of every operation are those of its class, whoever asks and whatever comes of it', async () => {
+    const anybody = httpClient(system.baseUrl);
+    const seen: (Exchange & { headers: object })[] = [];
+    for (const { method, path } of operations) {
+      const isRead = ['GET', 'HEAD', 'OPTIONS'].includes(method);
+      for (const isOwner of [false, true]) {
+        const target = `${system.baseUrl}${fill(path, isOwner && !isRead ? 'nowhere' : 'there')}`;
+        const { status, headers } = await (isOwner ? owner : anybody).call(method, target);
+        seen.push({ method, path, status, isOwner, headers: told(headers) });
+      }
+    }
+    expect(seen).toEqual(seen.map(({ headers, ...exchange }) => expectedOf(exchange)));
+    // Of every class there was at least one.
+    const unseen = CLASSES.filter(({ of }) => !seen.some((exchange) => of(exchange)));
+    expect(unseen).toEqual([]);
+    const refused = seen.filter(
+      ({ method, isOwner, status }) => method === 'GET' && isOwner && status >= 300,
+    );
+    expect(refused.map(({ path }) => path)).toEqual([
+      '/api/records/{id}/draft/review',
+      '/api/packages/{id}/draft/review',
+    ]);
+  });
+
+  const MANY = Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`x-h${index}`, '1']));
+  test.each<{ status: number; method?: string; path: string; sent?: Sent; names?: string[] }>([
+    { status: 404, path: '/nowhere' },
+    { status: 405, path: '/', method: 'DELETE', names: ['allow'] },
+    {
+      status: 413,
+      path: '/api/records',
+      method: 'POST',
+      sent: { raw: `"${'x'.repeat(1_048_576)}"` },
+      names: ['cache-control', ...RATE],
+    },
+    { status: 414, path: `/${'x'.repeat(8_192)}` },
+    {
+      status: 415,
+      path: '/api/records',
+      method: 'POST',
+      sent: { bytes: Buffer.from('x') },
+      names: ['cache-control', ...RATE],
+    },
+    { status: 431, path: '/', sent: { headers: MANY } },
+  ])('of a $status are those of all', async ({ status, method = 'GET', path, sent = {}, names = [] }) => {
+    const answer = await owner.call(method, `${system.baseUrl}${path}`, sent);
+    const all = ['content-length', 'x-request-id', ...names];
+    expect([answer.status, told(answer.headers)]).toEqual([
+      status,
+      {
+        ...Object.fromEntries(all.map((name) => [name, expect.any(String)])),
+        ...OURS,
+        'content-type': 'application/json',
+      },
+    ]);
   });
 });

@@ -24,6 +24,8 @@ export function readBody(request: IncomingMessage, { maxBytes, timeoutMs }: Body
     );
   }
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) return Promise.reject(tooLarge(maxBytes));
+  // Nothing more is heard of a request that ended before anybody listened.
+  if (request.destroyed) return Promise.reject(incomplete());
 
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -41,7 +43,7 @@ export function readBody(request: IncomingMessage, { maxBytes, timeoutMs }: Body
       chunks.push(chunk);
     };
     const onEnd = () => settle(() => resolve(Buffer.concat(chunks, size)));
-    const onBroken = () => settle(() => reject(new HttpProblem(400, 'The request body is incomplete.')));
+    const onBroken = () => settle(() => reject(incomplete()));
     const settle = (outcome: () => void) => {
       clearTimeout(timer);
       request.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken);
@@ -51,6 +53,10 @@ export function readBody(request: IncomingMessage, { maxBytes, timeoutMs }: Body
     };
     request.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
   });
+}
+
+function incomplete(): HttpProblem {
+  return new HttpProblem(400, 'The request body is incomplete.');
 }
 
 function tooLarge(maxBytes: number): HttpProblem {
