@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { ServiceName, ServiceVariables } from '@kr/local-stack';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
 import type { Entity, FilesListing } from './story/answers.ts';
 import { packageDocument, recordDocument } from './story/documents.ts';
@@ -10,14 +11,23 @@ import { type HttpClient, httpClient, type Sent } from './story/http-client.ts';
 import { link, publish, upload } from './story/stories.ts';
 
 const run = promisify(execFile);
-const kr = resolve(import.meta.dirname, '../../clients/kr/src/main.ts');
+const project = resolve(import.meta.dirname, '../..');
+const kr = resolve(project, 'clients/kr/src/main.ts');
 
 /** What holds where operators say nothing. */
 const DEFAULTS = { RATE_LIMIT_ANONYMOUS: '500', RATE_LIMIT_USER: '1000' };
 
 let system: TestSystem;
+/** What each service was started with. */
+const environments = new Map<ServiceName, ServiceVariables>();
 beforeAll(async () => {
-  system = await startSystem({ environment: DEFAULTS });
+  system = await startSystem({
+    environment: DEFAULTS,
+    environmentOf: async (service, environment) => {
+      environments.set(service, environment);
+      return environment;
+    },
+  });
 });
 afterAll(() => system?.stop());
 
@@ -272,5 +282,69 @@ describe('headers', () => {
         'content-type': 'application/json',
       },
     ]);
+  });
+});
+
+describe('a service without a secret', () => {
+  const SECRETS: Record<ServiceName, readonly string[]> = {
+    gateway: [
+      'ACCESS_LINKS_KEY',
+      'CALLER_KEYS',
+      'FILES_KEY',
+      'PACKAGES_KEY',
+      'RECORDS_KEY',
+      'SEALING_KEY',
+      'SEARCH_KEY',
+    ],
+    records: ['ACCESS_LINKS_TICKET_KEY', 'CALLER_KEYS', 'FILES_KEY', 'FILES_TICKET_KEY', 'PACKAGES_KEY'],
+    packages: ['ACCESS_LINKS_TICKET_KEY', 'CALLER_KEYS', 'FILES_KEY', 'FILES_TICKET_KEY', 'RECORDS_KEY'],
+    files: ['CALLER_KEYS', 'FILES_TICKET_KEY', 'PACKAGES_KEY'],
+    'access-links': ['ACCESS_LINKS_TICKET_KEY', 'CALLER_KEYS', 'LINK_TOKEN_KEY'],
+    search: ['CALLER_KEYS', 'PACKAGES_KEY', 'RECORDS_KEY'],
+  };
+  const services = Object.entries(SECRETS) as [ServiceName, readonly string[]][];
+
+  function environmentOf(service: ServiceName): ServiceVariables {
+    const environment = environments.get(service);
+    if (environment === undefined) throw new Error(`${service} was not started`);
+    return environment;
+  }
+
+  const without = (environment: ServiceVariables, names: readonly string[]): ServiceVariables =>
+    Object.fromEntries(Object.entries(environment).filter(([name]) => !names.includes(name)));
+
+  test.each(services)('%s: all of them are known here', (service, secrets) => {
+    const given = Object.keys(environmentOf(service)).filter((name) => /_KEYS?$/.test(name));
+    expect(given.filter((name) => !(name in process.env)).sort()).toEqual(secrets);
+  });
+
+  test.each(services)(
+    '%s: each one that is missing or short is named, and no value',
+    async (service, secrets) => {
+      const { readConfig } = (await import(resolve(project, `services/${service}/src/config.ts`))) as {
+        readConfig: (environment: ServiceVariables) => unknown;
+      };
+      const environment = environmentOf(service);
+      expect(() => readConfig(environment)).not.toThrow();
+      for (const name of secrets) {
+        const problem = { message: expect.stringMatching(`1 problem.*\n  ${name} `) };
+        for (const value of [undefined, '', 'hunter2']) {
+          const read = () => readConfig({ ...environment, [name]: value });
+          expect(read).toThrow(expect.objectContaining(problem));
+          expect(read).not.toThrow('hunter2');
+        }
+      }
+    },
+  );
+
+  test.each(services)('%s: does not start, and says so', async (service, secrets) => {
+    const started = run(process.execPath, [resolve(project, `services/${service}/src/main.ts`)], {
+      env: without(environmentOf(service), secrets),
+      timeout: 120_000,
+    });
+    const problem = { code: 1, stderr: expect.stringContaining(`has ${secrets.length} problem(s)`) };
+    await expect(started).rejects.toMatchObject(problem);
+    const { stderr } = await started.catch((thrown: { stderr: string }) => thrown);
+    for (const name of secrets) expect(stderr).toContain(`${name} is not set`);
   });
 });

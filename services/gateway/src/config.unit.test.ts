@@ -5,7 +5,8 @@ const KEY = 'a key of at least thirty-two characters';
 const ENOUGH = {
   DATABASE_URL: 'postgres://localhost/none',
   FILES_CONTENT_URL: 'http://localhost',
-  INTERNAL_KEY: KEY,
+  CALLER_KEYS: `operator=${KEY}`,
+  SEALING_KEY: KEY,
   ...Object.fromEntries(
     ['RECORDS', 'PACKAGES', 'FILES', 'ACCESS_LINKS', 'SEARCH'].flatMap((name) => [
       [`${name}_ADDRESS`, 'localhost:1'],
