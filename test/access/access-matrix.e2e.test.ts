@@ -4,15 +4,19 @@ import { until } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
 import type { Listing } from '../e2e/story/answers.ts';
 import { httpClient } from '../e2e/story/http-client.ts';
+import { openStream } from '../faults/republished-events.ts';
 import { describe as describeAnswer, describeListing } from './answers.ts';
 import { CALLER_NAMES, CALLERS, type CallerName, type LinkName } from './callers.ts';
 import { ENTITY_ROUTES, type EntityRoute, partsOf } from './entity-routes.ts';
 import { expectedAnswer, hasForm } from './expectation.ts';
+import { type AskRoute, NEVER, refusing, slips } from './hidden-entities.ts';
 import { inTurns, type ManyRequests, manyRequests } from './http.ts';
+import { type AnswerScan, answerScan, digestsOf, keysOf, leaksOf } from './leaks.ts';
 import { resourceLists, searchesFor } from './listings.ts';
 import { KEYS, type Place } from './places.ts';
 import { SITE_ROUTES } from './site-routes.ts';
 import { type Collection, PLAIN, STATES, type State } from './states.ts';
+import { wholeAnswer } from './whole-answer.ts';
 import { buildWorld, type World } from './world.ts';
 
 const COLLECTIONS = ['records', 'packages'] as const;
@@ -29,6 +33,22 @@ interface Tried extends Cell {
   answered: string;
 }
 
+/** Who may not know of what is in these states. */
+const OUTSIDERS: readonly CallerName[] = [
+  'anonymous',
+  'stranger',
+  'holder of an edit link of another entity',
+];
+const HIDDEN: readonly string[] = [
+  'unpublished draft',
+  'unpublished restricted draft',
+  'published, restricted',
+  'published, embargoed',
+];
+
+/** Of no title, as often as it takes. */
+const NO_WORD = 'q';
+
 interface Standing {
   name: string;
   place: Place;
@@ -37,6 +57,7 @@ interface Standing {
 let system: TestSystem;
 let world: World;
 let requests: ManyRequests;
+let scan: AnswerScan;
 let documented: string[];
 /** Every entity that nobody is let change; the changes that are let happen have entities of their own. */
 let standing: Standing[];
@@ -44,9 +65,11 @@ const counts: Record<string, number> = {};
 
 beforeAll(async () => {
   // Nobody is to be turned away for asking so much.
-  system = await startSystem({ environment: { RATE_LIMIT_ANONYMOUS: '0', RATE_LIMIT_USER: '0' } });
+  system = await startSystem({
+    logLevel: 'info',
+    environment: { RATE_LIMIT_ANONYMOUS: '0', RATE_LIMIT_USER: '0' },
+  });
   world = await buildWorld(system);
-  requests = manyRequests(system.baseUrl);
   const { paths } = await world.owner.sure<{ paths: Record<string, object> }>('GET', '/openapi.json');
   documented = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
@@ -59,6 +82,8 @@ beforeAll(async () => {
     }),
     6,
   );
+  scan = answerScan(await keysOf(system), allTokens(), system);
+  requests = manyRequests(system.baseUrl, scan.see);
   await allIndexed();
   await allExpired();
 });
@@ -66,6 +91,12 @@ afterAll(async () => {
   await requests?.close();
   await system?.stop();
 });
+
+/** Every token that is made before the tries. */
+function allTokens(): string[] {
+  const ofLinks = standing.flatMap(({ place }) => Object.values(place.links));
+  return [...Object.values(world.tokens), world.foreignLink, ...ofLinks];
+}
 
 function allStates(): { name: string; collection: Collection; state: State }[] {
   return COLLECTIONS.flatMap((collection) =>
@@ -87,6 +118,8 @@ async function allIndexed(): Promise<void> {
     return hits.total === words.length;
   };
   await until(published, { what: 'the index' });
+  const stream = await openStream(system.natsUrl);
+  await stream.consumed().finally(stream.close);
 }
 
 async function allExpired(): Promise<void> {
@@ -113,15 +146,20 @@ function targetOf(route: string, { key = KEYS.committed }: EntityRoute, place: P
 const routesOf = ({ collection }: Place): [string, EntityRoute][] =>
   Object.entries(ENTITY_ROUTES).filter(([, { only }]) => only === undefined || only === collection);
 
+const ask: AskRoute = (route, caller, place, further = {}) => {
+  const row = ENTITY_ROUTES[route] as EntityRoute;
+  const by = world.credentialsOf(CALLERS[caller], place.links);
+  const sent = row.sends?.(place) ?? {};
+  const range = route.startsWith('RANGE ') ? { range: 'bytes=0-1' } : {};
+  const headers = { ...sent.headers, ...range, ...further.headers };
+  return requests.ask(partsOf(route).method, targetOf(route, row, place), by, { ...sent, headers });
+};
+
 async function tryRoute(route: string, caller: CallerName, place: Place): Promise<Tried[]> {
   const row = ENTITY_ROUTES[route] as EntityRoute;
   const { method } = partsOf(route);
-  const by = world.credentialsOf(CALLERS[caller], place.links);
-  const sent = row.sends?.(place) ?? {};
-  const headers = { ...sent.headers, ...(route.startsWith('RANGE ') ? { range: 'bytes=0-1' } : {}) };
-  const target = targetOf(route, row, place);
   const expected = expectedAnswer(row, CALLERS[caller], place);
-  const told = await requests.ask(method, target, by, { ...sent, headers });
+  const told = await ask(route, caller, place);
   if (row.shows === 'upload' && told.status === 201)
     place.uploadId = String(told.headers['location']).split('/').at(-1) ?? '';
   const hasBody = method !== 'HEAD';
@@ -132,7 +170,8 @@ async function tryRoute(route: string, caller: CallerName, place: Place): Promis
     answered: describeAnswer(told, row.shows),
   };
   if (row.hasHead !== true) return [tried];
-  const head = await requests.ask('HEAD', target, by, { headers });
+  const by = world.credentialsOf(CALLERS[caller], place.links);
+  const head = await requests.ask('HEAD', targetOf(route, row, place), by);
   return [
     tried,
     { caller, what: `HEAD of ${route}`, expected: expected.slice(0, 3), answered: String(head.status) },
@@ -231,6 +270,58 @@ describe('by the policy', () => {
     expect(told(found.flat())).toEqual(none);
   });
 
+  test('a refusal tells no more of an entity than that it is refused', async () => {
+    const hidden = standing.filter(({ name }) => HIDDEN.some((state) => name.endsWith(`: ${state}`)));
+    const cells = hidden.flatMap(({ place }) =>
+      OUTSIDERS.flatMap((caller) => refusing(place, caller).map((route) => ({ place, caller, route }))),
+    );
+    const found = await inTurns(cells, ({ place, caller, route }) => slips(ask, place, caller, route));
+    const refusals = found.map(({ refusal }) => refusal);
+    const ofOneKind = Map.groupBy(
+      refusals,
+      ({ collection, stage, route, caller }) => `${collection}, ${stage}: ${route} by ${caller}`,
+    );
+    const unlike = [...ofOneKind]
+      .map(([what, alike]) => ({ what, answers: [...new Set(alike.map(({ whole }) => whole))] }))
+      .filter(({ answers }) => answers.length > 1);
+    counts['refusals'] = cells.length;
+    expect(told([...found.flatMap((one) => one.slips), ...unlike])).toEqual(none);
+  });
+
+  test('a list of what is hidden is the list of what never was', async () => {
+    const hidden = standing.filter(({ name }) => HIDDEN.some((state) => name.endsWith(`: ${state}`)));
+    const cells = hidden.flatMap(({ place }) => {
+      const { id, parentId, collection } = place;
+      const searches = ['/api/search', `/api/${collection}`, `/api/user/${collection}`].flatMap((path) => [
+        `${path}?q=id:"${id}"`,
+        `${path}?q="${parentId}"`,
+        `${path}?q=${Object.values(place.words)[0]}`,
+      ]);
+      return [...searches, ...resourceLists(place).map(({ target }) => target)].flatMap((target) =>
+        OUTSIDERS.map((caller) => ({ place, caller, target: encodeURI(target) })),
+      );
+    });
+    const found = await inTurns(cells, async ({ place, caller, target }) => {
+      const names = [place.id, place.parentId, ...Object.values(place.words)];
+      const unknown = names.reduce(
+        (path, name) => path.replace(name, name.includes('-') ? NEVER : NO_WORD.repeat(name.length)),
+        target,
+      );
+      const by = world.credentialsOf(CALLERS[caller], place.links);
+      const [one, other] = await Promise.all([target, unknown].map((path) => requests.ask('GET', path, by)));
+      if (one === undefined || other === undefined) throw new Error('there are two answers');
+      const all = [
+        ...names,
+        NEVER,
+        ...Object.values(place.words).map(({ length }) => NO_WORD.repeat(length)),
+      ];
+      const [whole, never] = [wholeAnswer(one, all), wholeAnswer(other, all)];
+      return whole === never ? [] : [{ target, caller, whole, never }];
+    });
+    counts['hidden lists'] = cells.length;
+    expect(told(found.flat())).toEqual(none);
+  });
+
   test('everybody is answered about the site and about themselves', async () => {
     const { place } = standing[0] as Standing;
     // The owner last: it may revoke what the others are to be refused.
@@ -287,6 +378,27 @@ describe('by the policy', () => {
       8,
     );
     expect(told(found.flat())).toEqual(none);
+  });
+
+  test('nothing that was answered, logged, told or kept gives a credential away, nor how the system is built', async () => {
+    const keyed = { 'idempotency-key': 'one token' };
+    const create = () =>
+      world.owner.call<{ token: string }>('POST', '/user/tokens', {
+        json: { name: 'keyed' },
+        headers: keyed,
+      });
+    const [first, second] = [await create(), await create()];
+    const tokens = [...allTokens(), first.body.token];
+    const { leaks, ...looked } = await leaksOf(system, tokens);
+    process.stdout.write(`looked through ${scan.seen} answers and ${JSON.stringify(looked)}\n`);
+    const personal = tokens.filter((token) => token.startsWith('kpat_'));
+    expect({
+      answered: scan.found.slice(0, MOST_TOLD),
+      leaks,
+      repeated: second.body.token,
+      digests: await digestsOf(system, personal),
+    }).toEqual({ answered: [], leaks: [], repeated: first.body.token, digests: personal.length });
+    expect(Math.min(scan.seen, ...Object.values(looked))).toBeGreaterThan(100);
   });
 
   test('enough was tried', () => {

@@ -22,9 +22,18 @@ export interface ManyRequests {
 }
 
 const TIMEOUT_MS = 120_000;
+const AT_ONCE = 16;
 
-export function manyRequests(baseUrl: string, connections = 16): ManyRequests {
-  const pool = new Pool(baseUrl, { connections, headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS });
+/** `see` is given every answer. */
+export function manyRequests(
+  baseUrl: string,
+  see: (method: string, target: string, told: Told) => void,
+): ManyRequests {
+  const pool = new Pool(baseUrl, {
+    connections: AT_ONCE,
+    headersTimeout: TIMEOUT_MS,
+    bodyTimeout: TIMEOUT_MS,
+  });
   return {
     async ask(method, target, { token, link } = {}, { json, bytes, raw, headers: further } = {}) {
       const path =
@@ -43,7 +52,10 @@ export function manyRequests(baseUrl: string, connections = 16): ManyRequests {
         },
         ...(content === undefined ? {} : { body: content }),
       });
-      return { status: statusCode, headers, text: Buffer.from(await body.arrayBuffer()).toString('latin1') };
+      const text = Buffer.from(await body.arrayBuffer()).toString('latin1');
+      const told = { status: statusCode, headers, text };
+      see(method, target, told);
+      return told;
     },
     close: () => pool.destroy(),
   };
@@ -53,7 +65,7 @@ export function manyRequests(baseUrl: string, connections = 16): ManyRequests {
 export async function inTurns<Item, Result>(
   items: readonly Item[],
   work: (item: Item) => Promise<Result>,
-  atOnce = 16,
+  atOnce = AT_ONCE,
 ): Promise<Result[]> {
   const results: Result[] = new Array(items.length);
   const waiting = items.entries();

@@ -42,7 +42,6 @@ export function searchesFor(place: Place): ListingCell[] {
       cell(`/api/${other}`, () => seen(false)),
       cell('/api/user/search', own),
       cell(`/api/user/${collection}`, own),
-      cell(`/api/user/${other}`, (caller) => (isUser(caller) ? seen(false) : NO_CREDENTIALS)),
     ];
   });
 }
