@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { startSystem, type TestSystem } from '@kr/testbed/system';
+import type { Entity } from '../e2e/story/answers.ts';
+import { packageDocument, recordDocument } from '../e2e/story/documents.ts';
+import { type HttpClient, httpClient } from '../e2e/story/http-client.ts';
+import { publish } from '../e2e/story/stories.ts';
+import { openSchemathesis } from './schemathesis/open-schemathesis.ts';
+
+const FOLDER = join(import.meta.dirname, 'schemathesis');
+/** How many requests are made up for each operation beside those that its description implies; 0 makes up none. */
+const EXAMPLES = Number(process.env['SCHEMATHESIS_EXAMPLES'] ?? 2);
+const PHASES = EXAMPLES > 10 ? 'examples,coverage,fuzzing,stateful' : 'examples,fuzzing';
+const EACH = EXAMPLES > 10 ? 40 : 4;
+
+const schemathesis = await openSchemathesis();
+let system: TestSystem;
+
+async function entities(owner: HttpClient): Promise<Record<string, Record<string, string[]>>> {
+  const made: Record<string, Record<string, string[]>> = {};
+  for (const [kind, document] of Object.entries({ records: recordDocument, packages: packageDocument })) {
+    const drafts: string[] = [];
+    const published: string[] = [];
+    for (let number = 0; number < EACH; number += 1) {
+      const json = document(`Rivers ${number}`);
+      drafts.push((await owner.sure<Entity>('POST', `/${kind}`, { json })).id);
+      published.push((await publish(owner, await owner.sure<Entity>('POST', `/${kind}`, { json }))).id);
+    }
+    made[kind] = { drafts, published };
+  }
+  return made;
+}
+
+/** Exit code and report of one run as one principal. */
+async function runAs(token: string | undefined, known: object, python: string) {
+  const args = ['-m', 'schemathesis.cli', '--config-file', join(FOLDER, 'schemathesis.toml'), 'run'];
+  const options = [
+    ...['--phases', PHASES, '--workers', '2', '--seed', '1', '--no-color'],
+    ...['--max-examples', String(Math.max(1, EXAMPLES)), '--request-timeout', '120'],
+    ...(token === undefined ? [] : ['--header', `Authorization: Bearer ${token}`]),
+  ];
+  const child = spawn(python, [...args, `${system.baseUrl}/api/openapi.json`, ...options], {
+    cwd: system.logDir,
+    env: {
+      PATH: process.env['PATH'],
+      PYTHONPATH: FOLDER,
+      PYTHONDONTWRITEBYTECODE: '1',
+      KR_ENTITIES: JSON.stringify(known),
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  return {
+    code,
+    said: out.slice(out.indexOf('= FAILURES =') - 40).slice(0, 20_000) + err,
+    generated: countIn(out),
+  };
+}
+
+function countIn(said: string): number {
+  return Number(/^ *([\d,]+) generated/m.exec(said)?.[1]?.replace(',', '') ?? 0);
+}
+
+if ('missing' in schemathesis) {
+  test.skip(`requests made up from the description (${schemathesis.missing})`, () => {});
+} else {
+  const { python } = schemathesis;
+
+  beforeAll(async () => {
+    system = await startSystem();
+  });
+  afterAll(() => system?.stop());
+
+  test('requests made up from the description are answered as it says, whoever sends them', async () => {
+    const owner = httpClient(system.baseUrl, system.token);
+    const stranger = (await system.createUser('stranger')).token;
+    let requests = 0;
+    for (const token of [system.token, stranger, undefined]) {
+      const { code, said, generated } = await runAs(token, await entities(owner), python);
+      requests += generated;
+      if (code !== 0) throw new Error(said);
+    }
+    process.stdout.write(`${requests} requests made up from the description\n`);
+    expect(requests).toBeGreaterThan(100);
+  }, 3_600_000);
+}
