@@ -1,4 +1,6 @@
-import type { Entity, LifecycleStore, Participant, StoredDocument } from '@kr/draft-lifecycle';
+import { randomUUID } from 'node:crypto';
+import type { AuditEntry } from '@kr/audit-trail';
+import type { Entity, LifecycleStore, Participant, StoredDocument, Told } from '@kr/draft-lifecycle';
 import type { OutboxEvent } from '@kr/event-bus';
 import type { Issue } from '@kr/service-error';
 import { type MemoryTx, type Reader, Table } from './memory-database.ts';
@@ -47,13 +49,20 @@ export class LifecycleTables {
   readonly drafts = new Table<DraftRow>('draft');
   readonly participants = new Table<ParticipantRow>('participant');
   readonly outbox = new Table<OutboxEvent>('outbox');
+  /** By the order of writing. */
+  readonly trail = new Table<AuditEntry>('audit_entry');
 }
 
 const BRIEF_MS = 2_000;
 
 /** The twin of `sqlLifecycleStore`: the contract tests of both are the same. */
 export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore<MemoryTx> {
-  const { versions, drafts, participants, outbox } = tables;
+  const { versions, drafts, participants, outbox, trail } = tables;
+
+  const write = (tx: MemoryTx, { events, entries }: Told): void => {
+    for (const event of events) tx.set(outbox, event.eventId, event);
+    for (const entry of entries) tx.set(trail, randomUUID(), entry);
+  };
 
   const lockVersions = async (tx: MemoryTx, ids: Iterable<string>): Promise<void> => {
     for (const id of [...new Set(ids)].sort()) await tx.lock(`version ${id}`);
@@ -198,7 +207,7 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore<Me
       await unlockDrafts(tx, publicationId);
     },
 
-    async showDraft(tx, publicationId, { id, document, revision }, event, at) {
+    async showDraft(tx, publicationId, { id, document, revision }, told, at) {
       await tx.step();
       await lockVersions(tx, [id]);
       const row = tx.get(versions, id);
@@ -206,7 +215,7 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore<Me
       const createdAt = row.createdAt ?? at;
       tx.set(versions, id, { ...row, document, revision, createdAt, updatedAt: at });
       if (tx.get(drafts, id)?.lockedBy === publicationId) tx.set(drafts, id, undefined);
-      tx.set(outbox, event.eventId, event);
+      write(tx, told);
     },
 
     unlockDrafts,
@@ -220,13 +229,13 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore<Me
       return revision;
     },
 
-    replaceUnchanged: (database, { id, revision }, { document, issues }, event, at) =>
+    replaceUnchanged: (database, { id, revision }, { document, issues }, told, at) =>
       database.$transaction(async (tx) => {
         await lockVersions(tx, [id]);
         const draft = tx.get(drafts, id);
         if (draft?.revision !== revision || draft.lockedBy !== null) return false;
         tx.set(drafts, id, { ...draft, document, issues, revision: revision + 1, updatedAt: at });
-        tx.set(outbox, event.eventId, event);
+        write(tx, told);
         return true;
       }),
 
@@ -243,10 +252,10 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore<Me
       });
     },
 
-    async appendEvents(tx, events) {
-      if (events.length === 0) return;
+    async tell(tx, told) {
+      if (told.events.length + told.entries.length === 0) return;
       await tx.step();
-      for (const event of events) tx.set(outbox, event.eventId, event);
+      write(tx, told);
     },
   };
 }
@@ -294,6 +303,7 @@ function unheardOf(publicationId: string): Participant {
     stagedIds: [],
     unchangedIds: [],
     issues: [],
+    actor: null,
   };
 }
 

@@ -66,11 +66,12 @@ export function memoryPublications(deps: MemoryPublicationsDeps): Publications {
   };
   const runningOf = (tx: MemoryTx, entityId: string): PublicationRow | undefined =>
     [...tx.all(publications)].find((one) => one.entityId === entityId && one.state === 'PREPARING');
-  const newRow = (id: string, requestedBy: string) => {
+  const newRow = (id: string, { requestedBy, actor }: Pick<Publication, 'requestedBy' | 'actor'>) => {
     const createdAt = deps.now();
     return {
       id,
       requestedBy,
+      actor,
       state: 'PREPARING',
       epoch: 1,
       createdAt,
@@ -108,7 +109,7 @@ export function memoryPublications(deps: MemoryPublicationsDeps): Publications {
         tx.set(drafts, packageId, { ...draft, lockedBy: id });
         const resourceIds = version.document === null ? (tx.get(resources, packageId) ?? []) : [];
         const publication = put(tx, {
-          ...newRow(id, wish.requestedBy),
+          ...newRow(id, wish),
           subject: 'package',
           entityId: packageId,
           packageParentId: version.parentId,
@@ -126,7 +127,7 @@ export function memoryPublications(deps: MemoryPublicationsDeps): Publications {
         const running = runningOf(tx, recordId);
         if (running !== undefined) return { kind: 'joined', publicationId: running.id };
         const publication = put(tx, {
-          ...newRow(deps.newId(), wish.requestedBy),
+          ...newRow(deps.newId(), wish),
           subject: 'record',
           entityId: recordId,
           packageParentId: null,
@@ -222,7 +223,7 @@ export function memoryPublications(deps: MemoryPublicationsDeps): Publications {
           for (const id of publicationIds) {
             if ((await locked(tx, id)) !== undefined) continue;
             put(tx, {
-              ...newRow(id, ''),
+              ...newRow(id, { requestedBy: '', actor: null }),
               subject: 'record',
               entityId: '',
               packageParentId: null,

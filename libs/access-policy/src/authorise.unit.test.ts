@@ -94,6 +94,7 @@ const EXPECTED: Record<Action, Record<Subject, string>> = {
   manage_links: always(MANAGE),
   see_parent_access: always(MANAGE),
   see_draft_state: always(CURATE),
+  read_audit_log: always(MANAGE),
 };
 
 const LETTERS: Record<string, string> = { forbidden: 'n', unauthenticated: 'u' };

@@ -75,6 +75,9 @@ const ON_ENTITY = {
   /** All five operations on access links, reading them included: a link shows its token. */
   manage_links: MANAGE,
 
+  /** What was done to the entity in all its versions, and by whom. */
+  read_audit_log: MANAGE,
+
   /** In bodies: `parent.access`. */
   see_parent_access: MANAGE,
   /** In bodies: `versions.is_latest_draft`. */
@@ -102,6 +105,7 @@ export const SCOPE_OF: Readonly<Record<Action, Scope | null>> = {
   read_draft_files: null,
   see_parent_access: null,
   see_draft_state: null,
+  read_audit_log: null,
 
   create: 'write',
   update_draft: 'write',

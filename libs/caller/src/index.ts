@@ -1,3 +1,4 @@
+export type { Actor } from './actor.ts';
 export { anonymous, type LinkGrant, type Principal, servicePrincipal } from './principal.ts';
 export { signPrincipal, verifyPrincipal } from './principal-token.ts';
 export { isScope, SCOPES, type Scope } from './scope.ts';

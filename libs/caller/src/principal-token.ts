@@ -27,11 +27,19 @@ export function signPrincipal(
   principal: Principal,
   { audience, key, now = () => new Date() }: PrincipalKey,
 ): string {
-  const { userId, isAdmin, scopes, grants, service, requestId } = principal;
+  const { userId, isAdmin, scopes, tokenId, grants, service, requestId } = principal;
   const envelope: Envelope = {
     audience,
     issuedAt: now().getTime(),
-    principal: { userId, isAdmin, scopes, grants, service, requestId },
+    principal: {
+      userId,
+      isAdmin,
+      scopes,
+      ...(tokenId !== undefined && { tokenId }),
+      grants,
+      service,
+      requestId,
+    },
   };
   return signToken(PURPOSE, envelope, key);
 }

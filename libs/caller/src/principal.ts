@@ -16,6 +16,8 @@ export interface Principal {
   isAdmin: boolean;
   /** Of a user: what the token at hand is good for besides reading. */
   scopes: readonly Scope[];
+  /** Of a user: the id of the personal access token at hand; missing when it was another credential. */
+  tokenId?: string;
   /** Of the access links the caller presented, those that hold now. */
   grants: readonly LinkGrant[];
   /** The name of a service that acts on its own behalf; null for people. */

@@ -1,3 +1,5 @@
+import { type AuditEntry, actorOf } from '@kr/audit-trail';
+import { servicePrincipal } from '@kr/caller';
 import { failpoint } from '@kr/failpoint';
 import { ServiceError } from '@kr/service-error';
 import type { Publication } from './entity-kind.ts';
@@ -47,7 +49,15 @@ async function show<Tx extends LifecycleSql>(
   const { publicationId, packageId } = participant;
   const publication: Publication = { id: publicationId, packageId, recordIds: [] };
   const published = await store.showStaged(tx, publicationId, now());
-  const events = published.map((entity) => kind.events.published(entity, publication));
-  await store.appendEvents(tx, events);
+  // The release before did not tell who asked.
+  const actor = participant.actor ?? actorOf(servicePrincipal('packages', publicationId));
+  const metadata = { publication: publicationId, ...(packageId !== '' && { package: packageId }) };
+  await store.tell(tx, {
+    events: published.map((entity) => kind.events.published(entity, publication)),
+    entries: published.map(({ id, parentId, revision }): AuditEntry => {
+      const action = `${kind.name}.publish` as const;
+      return { action, entityId: id, parentId, actor, metadata: { ...metadata, revision } };
+    }),
+  });
   await kind.hooks.published?.(tx, published, publication);
 }

@@ -12,7 +12,7 @@ import { notFound } from './missing-entity.ts';
 import { permit } from './permission.ts';
 import { formOf } from './read-entities.ts';
 
-const TICKET_LIFETIME_MS = 60_000;
+export const TICKET_LIFETIME_MS = 60_000;
 
 /** Where the work of an action is done, and whether it changes the draft. */
 const ELSEWHERE: Partial<Record<EntityAction, { audience: TicketAudience; isWrite: boolean }>> = {

@@ -1,4 +1,5 @@
-import { appendEvents } from '@kr/event-bus';
+import { type AuditAction, auditEntry } from '@kr/audit-trail';
+import type { Principal } from '@kr/caller';
 import { replaceDraft } from './draft-store.ts';
 import type { DraftFace, Entity } from './entity.ts';
 import { issuesOf } from './issue-rules.ts';
@@ -6,19 +7,34 @@ import type { LifecycleDeps } from './lifecycle-deps.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import type { StoredPids } from './pids-rules.ts';
 
+/** What becomes of the identifiers, and who wants it so. */
+export interface PidsChange {
+  action: Extract<AuditAction, `pid.${string}`>;
+  principal: Principal;
+  scheme: string;
+  /** The one that is reserved or discarded. */
+  identifier: string;
+  /** All that the draft has from then on. */
+  pids: StoredPids;
+}
+
 /** Gives a draft that is held other identifiers; what was wrong with the former ones is settled with it. */
 export async function changePids<Tx extends LifecycleSql>(
-  { kind, now }: Pick<LifecycleDeps<Tx>, 'kind' | 'now'>,
+  { kind, store, now }: Pick<LifecycleDeps<Tx>, 'kind' | 'store' | 'now'>,
   tx: Tx,
   entity: Entity,
   draft: DraftFace,
-  pids: StoredPids,
+  { action, principal, scheme, identifier, pids }: PidsChange,
 ): Promise<Entity> {
   const settled = new Set(issuesOf(draft.issues, 'pids'));
   const issues = draft.issues.filter((issue) => !settled.has(issue));
   const document = { ...draft.document, pids };
   const updatedAt = now();
   const revision = await replaceDraft(tx, entity.id, { document, issues }, updatedAt);
-  await appendEvents(tx, [kind.events.draftSaved({ id: entity.id, parentId: entity.parent.id, revision })]);
+  const saved = { id: entity.id, parentId: entity.parent.id, revision };
+  await store.tell(tx, {
+    events: [kind.events.draftSaved(saved)],
+    entries: [auditEntry(principal, action, saved, { scheme, identifier })],
+  });
   return { ...entity, draft: { ...draft, document, issues, revision, updatedAt } };
 }

@@ -1,11 +1,12 @@
 import { authorise } from '@kr/access-policy';
+import { auditEntry } from '@kr/audit-trail';
+import type { Principal } from '@kr/caller';
 import type { CreateDraftRequest__Output, CreateDraftResponse } from '@kr/contracts';
-import { appendEvents, type OutboxEvent } from '@kr/event-bus';
 import type { CallContext } from '@kr/rpc';
 import { type Issue, ServiceError } from '@kr/service-error';
 import { checkContent } from './check-content.ts';
 import { noteCreation } from './creation-store.ts';
-import { insertEntity, removeDraft } from './draft-store.ts';
+import { insertEntity, removeDraft, type Told } from './draft-store.ts';
 import type { Entity } from './entity.ts';
 import { entityDocument, type Known } from './entity-documents.ts';
 import { loadEntities } from './entity-store.ts';
@@ -36,7 +37,7 @@ export function createDraft<Tx extends LifecycleSql>(context: LifecycleContext<T
     const sent = requestBody(body);
     const now = context.now();
 
-    const draft = { ownerId, sent, now };
+    const draft = { principal, ownerId, sent, now };
     const { entity, known } =
       creationKey.length === 0
         ? await makeAtOnce(context, draft)
@@ -47,6 +48,7 @@ export function createDraft<Tx extends LifecycleSql>(context: LifecycleContext<T
 }
 
 interface NewDraft {
+  principal: Principal;
   ownerId: string;
   sent: JsonObject;
   now: Date;
@@ -61,7 +63,7 @@ async function makeAtOnce<Tx extends LifecycleSql>(
   context: LifecycleContext<Tx>,
   draft: NewDraft,
 ): Promise<Made> {
-  const made = await insertDraft(context, context.database, draft, (saved) => [saved]);
+  const made = await insertDraft(context, context.database, draft, toldOf(context, draft));
   context.nudge();
   return made;
 }
@@ -72,31 +74,41 @@ async function makeOnce<Tx extends LifecycleSql>(
   draft: NewDraft,
   key: Uint8Array,
 ): Promise<Made> {
-  const made = await insertDraft(context, tx, draft, () => []);
+  const made = await insertDraft(context, tx, draft, () => NOTHING);
   const { id, parent } = made.entity;
   const before = await noteCreation(tx, { key, entityId: id }, draft.now);
   if (before !== id) {
     await removeDraft(tx, { id, parentId: parent.id, revision: 1, isPublished: false, isParentGone: true });
     return { entity: await knownEntity(tx, before), known: {} };
   }
-  await appendEvents(tx, [context.kind.events.draftSaved({ id, parentId: parent.id, revision: 1 })]);
+  await context.store.tell(tx, toldOf(context, draft)({ id, parentId: parent.id }));
   return made;
 }
 
-/** Under ids that nobody has; `told` are the events that are written with it. */
+const NOTHING: Told = { events: [], entries: [] };
+
+/** What is told of a draft that was made. */
+function toldOf<Tx extends LifecycleSql>({ kind }: LifecycleContext<Tx>, { principal }: NewDraft) {
+  return ({ id, parentId }: { id: string; parentId: string }): Told => ({
+    events: [kind.events.draftSaved({ id, parentId, revision: 1 })],
+    entries: [auditEntry(principal, 'draft.create', { id, parentId })],
+  });
+}
+
+/** Under ids that nobody has; `told` is written with it. */
 async function insertDraft<Tx extends LifecycleSql>(
   { kind, newId, doiPrefix }: LifecycleContext<Tx>,
   sql: LifecycleSql,
   { ownerId, sent, now }: NewDraft,
-  told: (saved: OutboxEvent) => OutboxEvent[],
+  told: (made: { id: string; parentId: string }) => Told,
 ): Promise<Made> {
   for (;;) {
     const [id, parentId] = [newId(), newId()];
     const input = { kind: kind.name, id, doiPrefix, now, counts: NO_FILES, registered: {}, before: null };
     const { document, issues } = await checkContent(sql, sent, input);
-    const events = told(kind.events.draftSaved({ id, parentId, revision: 1 }));
-    if (!(await insertEntity(sql, { id, parentId, ownerId, document, issues }, events, now))) continue;
-    const entity = firstDraft({ id, parentId, ownerId, document, issues, now });
+    const draft = { id, parentId, ownerId, document, issues };
+    if (!(await insertEntity(sql, draft, told({ id, parentId }), now))) continue;
+    const entity = firstDraft({ ...draft, now });
     return { entity, known: { counts: new Map(), issues } };
   }
 }

@@ -1,5 +1,6 @@
+import { auditEntry } from '@kr/audit-trail';
+import type { Principal } from '@kr/caller';
 import type { CreateVersionRequest__Output, CreateVersionResponse } from '@kr/contracts';
-import { appendEvents } from '@kr/event-bus';
 import type { CallContext } from '@kr/rpc';
 import { nextVersionContent } from './content-rules.ts';
 import { insertVersion } from './draft-store.ts';
@@ -30,7 +31,7 @@ export function createVersion<Tx extends LifecycleSql>(context: LifecycleContext
     const found = await getEntity(context, id);
     assertRevision(ifRevision, publishedFace(found));
     permit(principal, 'new_version', found, publishedFace(found), context.now());
-    const entity = await transact(context, (tx) => openVersion(context, tx, found.parent.id));
+    const entity = await transact(context, (tx) => openVersion(context, tx, found.parent.id, principal));
     return { document: await entityDocument(context, { entity, form: 'draft' }, principal) };
   };
 }
@@ -39,8 +40,9 @@ async function openVersion<Tx extends LifecycleSql>(
   context: LifecycleContext<Tx>,
   tx: Tx,
   parentId: string,
+  principal: Principal,
 ): Promise<Entity> {
-  const { kind, newId } = context;
+  const { kind, newId, store } = context;
   await lockParent(tx, parentId);
   const open = await findOpenVersion(tx, parentId);
   if (open !== undefined) return open;
@@ -51,7 +53,17 @@ async function openVersion<Tx extends LifecycleSql>(
   const [id, versionIndex] = [await freeId(tx, newId), latest.lastIndex + 1];
   const now = context.now();
   await insertVersion(tx, { id, parentId, versionIndex, document }, now);
-  await appendEvents(tx, [kind.events.draftSaved({ id, parentId, revision: 1 })]);
+  await store.tell(tx, {
+    events: [kind.events.draftSaved({ id, parentId, revision: 1 })],
+    entries: [
+      auditEntry(
+        principal,
+        'draft.new_version',
+        { id, parentId },
+        { version: versionIndex, from: latest.id },
+      ),
+    ],
+  });
   return {
     ...latest,
     id,

@@ -1,5 +1,5 @@
+import { auditEntry } from '@kr/audit-trail';
 import type { DeleteDraftRequest__Output, DeleteDraftResponse } from '@kr/contracts';
-import { appendEvents } from '@kr/event-bus';
 import type { CallContext } from '@kr/rpc';
 import { changeDraft, draftForChange } from './change-draft.ts';
 import { removeDraft } from './draft-store.ts';
@@ -16,7 +16,7 @@ import type { LifecycleSql } from './lifecycle-sql.ts';
  *   - `conflict` (`draft_locked`): it is being published
  */
 export function deleteDraft<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
-  const { kind } = context;
+  const { kind, store } = context;
   return async (
     { id, ifRevision }: DeleteDraftRequest__Output,
     { principal }: CallContext,
@@ -33,7 +33,12 @@ export function deleteDraft<Tx extends LifecycleSql>(context: LifecycleContext<T
       };
       const packageIds = (await kind.hooks.draftDeleted?.(tx, gone)) ?? [];
       await removeDraft(tx, gone);
-      await appendEvents(tx, [kind.events.draftDeleted(gone, packageIds)]);
+      const { isPublished, revision } = gone;
+      const deleted = auditEntry(principal, 'draft.delete', gone, { revision, is_published: isPublished });
+      await store.tell(tx, {
+        events: [kind.events.draftDeleted(gone, packageIds)],
+        entries: [{ ...deleted, ownerId: entity.parent.ownerId }],
+      });
     });
     return {};
   };

@@ -39,7 +39,14 @@ export function discardPid<Tx extends LifecycleSql>(context: LifecycleContext<Tx
           ],
         });
       }
-      return changePids(context, tx, entity, draft, pids);
+      const { identifier } = discarded;
+      return changePids(context, tx, entity, draft, {
+        action: 'pid.discard',
+        principal,
+        scheme,
+        identifier,
+        pids,
+      });
     });
     return { document: await entityDocument(context, { entity, form: 'draft' }, principal) };
   };

@@ -1,3 +1,4 @@
+import { type AuditEntry, entryRows, insertEntries } from '@kr/audit-trail';
 import { eventRows, insertEvents, type OutboxEvent } from '@kr/event-bus';
 import type { Issue } from '@kr/service-error';
 import type { SavedDraft } from './entity-kind.ts';
@@ -15,6 +16,12 @@ export interface SeenDraft {
   revision: number;
 }
 
+/** What a change tells others, and what it leaves in the trail. */
+export interface Told {
+  events: readonly OutboxEvent[];
+  entries: readonly AuditEntry[];
+}
+
 export interface NewDraft {
   id: string;
   revision: number;
@@ -29,18 +36,19 @@ const INSERT_ENTITY = `
     insert into parent (id, owner_id, created_at) select $2, $3, $6::timestamptz from free
   ), v as (
     insert into version (id, parent_id, version_index) select $1, $2, 1 from free
-  ), told as (${insertEvents('$7', 'free')})
+  ), told as (${insertEvents('$7', 'free')}
+  ), audited as (${insertEntries('$8', 'free')})
   insert into draft (id, document, issues, revision, created_at, updated_at)
   select $1, $4::jsonb, $5::jsonb, 1, $6::timestamptz, $6::timestamptz from free`;
 
 /**
- * A new entity with its own parent, and events of it, in one statement that needs no transaction around it. False, and
+ * A new entity with its own parent, and what is told of it, in one statement that needs no transaction around it. False, and
  * nothing written, when one of the ids is taken.
  */
 export async function insertEntity(
   sql: LifecycleSql,
   { id, parentId, ownerId, document, issues }: Content & { id: string; parentId: string; ownerId: string },
-  events: readonly OutboxEvent[],
+  { events, entries }: Told,
   at: Date,
 ): Promise<boolean> {
   const written = await sql.$executeRawUnsafe(
@@ -52,6 +60,7 @@ export async function insertEntity(
     JSON.stringify(lasting(issues)),
     at.toISOString(),
     eventRows(events),
+    entryRows(entries),
   );
   return written === 1;
 }
@@ -102,14 +111,14 @@ const REPLACE_UNCHANGED = `
     update draft set document = $2::jsonb, issues = $3::jsonb, revision = revision + 1, updated_at = $4::timestamptz
     from held where draft.id = held.id and draft.revision = $5::bigint and draft.locked_by is null
     returning draft.id
-  )
+  ), audited as (${insertEntries('$7', 'saved')})
   ${insertEvents('$6', 'saved')}`;
 
 export async function replaceUnchanged(
   sql: LifecycleSql,
   { id, revision }: SeenDraft,
   { document, issues }: Content,
-  event: OutboxEvent,
+  { events, entries }: Told,
   at: Date,
 ): Promise<boolean> {
   const written = await sql.$executeRawUnsafe(
@@ -119,7 +128,8 @@ export async function replaceUnchanged(
     JSON.stringify(lasting(issues)),
     at.toISOString(),
     revision,
-    eventRows([event]),
+    eventRows(events),
+    entryRows(entries),
   );
   return written === 1;
 }

@@ -1,3 +1,4 @@
+import { auditEntry } from '@kr/audit-trail';
 import type { EditPublishedRequest__Output, EditPublishedResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
 import { editContent } from './content-rules.ts';
@@ -40,9 +41,11 @@ export function editPublished<Tx extends LifecycleSql>(context: LifecycleContext
             const document = editContent(publishedFace(entity).document);
             const revision = entity.nextDraftRevision;
             await store.insertDraft(tx, { id, revision, document }, now);
-            await store.appendEvents(tx, [
-              kind.events.draftSaved({ id, parentId: entity.parent.id, revision }),
-            ]);
+            const saved = { id, parentId: entity.parent.id, revision };
+            await store.tell(tx, {
+              events: [kind.events.draftSaved(saved)],
+              entries: [auditEntry(principal, 'draft.edit', saved, { revision })],
+            });
             const draft = { document, issues: [], revision, lockedBy: null, createdAt: now, updatedAt: now };
             return { ...entity, draft };
           });

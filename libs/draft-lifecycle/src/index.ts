@@ -1,6 +1,7 @@
 export { assertParentsUnlocked } from './assert-parents-unlocked.ts';
 export { changeDraft, type DraftChange, draftForChange } from './change-draft.ts';
 export { decidePublication } from './decide-publication.ts';
+export type { Told } from './draft-store.ts';
 export type { DraftFace, Entity, EntityRef, Face, Form, Parent } from './entity.ts';
 export type {
   DiscardedDraft,

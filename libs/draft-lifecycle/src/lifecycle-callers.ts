@@ -16,6 +16,7 @@ export const LIFECYCLE_CALLERS = {
     'DiscardPid',
     'Authorise',
     'ForgetFiles',
+    'ReadAuditLog',
   ],
   search: ['FetchForIndex', 'ListIds', 'AwaitEventsSent'],
 } as const satisfies Callers<Definitions['lifecycle']>;

@@ -1,3 +1,4 @@
+import { MIGRATIONS as AUDIT_TRAIL } from '@kr/audit-trail';
 import { type Principal, SCOPES, servicePrincipal } from '@kr/caller';
 import type { EntityDocument, PreparePublicationRequest__Output } from '@kr/contracts';
 import { MIGRATIONS as EVENT_BUS, newEvent } from '@kr/event-bus';
@@ -82,7 +83,7 @@ export type LifecycleFixture = Awaited<ReturnType<typeof lifecycleFixture>>;
 /** The lifecycle of records on a database of its own, with every other service played by a map. */
 export async function lifecycleFixture() {
   const database = await freshDatabase();
-  await migrate({ databaseUrl: database.url, sets: [EVENT_BUS, MIGRATIONS] });
+  await migrate({ databaseUrl: database.url, sets: [EVENT_BUS, AUDIT_TRAIL, MIGRATIONS] });
   const prisma = new PrismaClient({
     adapter: new PrismaPg({ connectionString: database.url, max: 8 }),
     log: [{ emit: 'event', level: 'query' }],
@@ -163,6 +164,7 @@ export async function lifecycleFixture() {
         ids,
         manifests: [],
         ifRevision: '0',
+        actor: null,
         ...more,
       };
       return preparePublication(context)(request, as(COORDINATOR));
@@ -175,6 +177,14 @@ export async function lifecycleFixture() {
       decisions.set(publicationId, 'committed');
       await context.publications.settle([publicationId]);
     },
+    /** What the trail has of an entity's parent, the oldest first. */
+    async trail(parentId: string): Promise<TrailRow[]> {
+      return prisma.$queryRawUnsafe(
+        `select action, entity_id, user_id, link_ids, service, metadata from audit_entry where parent_id = $1
+         order by position`,
+        parentId,
+      );
+    },
     async events(): Promise<{ subject: string; aggregate_id: string; revision: number }[]> {
       return prisma.$queryRawUnsafe(
         'select subject, aggregate_id, revision::int as revision from outbox order by id',
@@ -185,6 +195,15 @@ export async function lifecycleFixture() {
       await database.drop();
     },
   };
+}
+
+export interface TrailRow {
+  action: string;
+  entity_id: string;
+  user_id: string | null;
+  link_ids: string[];
+  service: string | null;
+  metadata: Record<string, unknown>;
 }
 
 const NO_KEY = Buffer.alloc(0);

@@ -1,5 +1,4 @@
-import type { OutboxEvent } from '@kr/event-bus';
-import type { Content, NewDraft, SeenDraft } from './draft-store.ts';
+import type { Content, NewDraft, SeenDraft, Told } from './draft-store.ts';
 import type { Entity, EntityRef } from './entity.ts';
 import type { PublishedEntity } from './entity-kind.ts';
 import type { LifecycleDatabase, LifecycleSql } from './lifecycle-sql.ts';
@@ -64,15 +63,15 @@ export interface LifecycleStore<Tx extends LifecycleSql> {
    * where nothing was known of it.
    */
   dropStaged(tx: Tx, publicationId: string, at: Date): Promise<void>;
-  /** Shows one draft that the publication has locked, of an entity that is locked, drops it and writes the event. */
-  showDraft(tx: Tx, publicationId: string, form: StagedForm, event: OutboxEvent, at: Date): Promise<void>;
+  /** Shows one draft that the publication has locked, of an entity that is locked, drops it and tells of it. */
+  showDraft(tx: Tx, publicationId: string, form: StagedForm, told: Told, at: Date): Promise<void>;
   /** Ends the hold of a publication on drafts. */
   unlockDrafts(tx: Tx, publicationId: string): Promise<void>;
 
   /** Replaces the content of a draft whose entity is locked; answers with its new change number. */
   replaceDraft(tx: Tx, id: string, content: Content, at: Date): Promise<number>;
   /**
-   * Replaces the content of a draft that is as the caller has seen it, and writes an event of it, all in a transaction
+   * Replaces the content of a draft that is as the caller has seen it, and tells of it, all in a transaction
    * of its own that waits for whoever changes the entity. False, and nothing written, when the draft is not that any
    * more, or when a publication holds it.
    */
@@ -80,13 +79,13 @@ export interface LifecycleStore<Tx extends LifecycleSql> {
     database: LifecycleDatabase<Tx>,
     seen: SeenDraft,
     content: Content,
-    event: OutboxEvent,
+    told: Told,
     at: Date,
   ): Promise<boolean>;
   /** The draft of a published entity that is locked. */
   insertDraft(tx: Tx, draft: NewDraft, at: Date): Promise<void>;
-  /** Writes events into the outbox, in the order given. */
-  appendEvents(tx: Tx, events: readonly OutboxEvent[]): Promise<void>;
+  /** Writes events into the outbox and entries into the trail, each in the order given. */
+  tell(tx: Tx, told: Told): Promise<void>;
 }
 
 /** As the entity is once nobody else is changing it; undefined if it is gone. */

@@ -16,6 +16,7 @@ import type { LifecycleSql } from './lifecycle-sql.ts';
 import { listIds } from './list-ids.ts';
 import { listVersions } from './list-versions.ts';
 import { createPublicationResolver } from './publication-resolver.ts';
+import { readAuditLog } from './read-audit-log.ts';
 import { readEntities } from './read-entities.ts';
 import { readLatest } from './read-latest.ts';
 import { reservePid } from './reserve-pid.ts';
@@ -43,6 +44,7 @@ export function lifecycleHandlers<Tx extends LifecycleSql>(context: LifecycleCon
     DiscardPid: discardPid(context),
     Authorise: authoriseAction(context),
     ForgetFiles: forgetFiles(context),
+    ReadAuditLog: readAuditLog(context),
     FetchForIndex: fetchForIndex(context),
     ListIds: listIds(context),
     FindIds: findIds(context),

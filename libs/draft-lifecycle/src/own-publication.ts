@@ -1,3 +1,5 @@
+import type { AuditEntry } from '@kr/audit-trail';
+import type { Actor } from '@kr/caller';
 import type { Issue } from '@kr/service-error';
 import type { PublishedEntity } from './entity-kind.ts';
 import { draftFace } from './lifecycle-context.ts';
@@ -47,7 +49,8 @@ export async function publishInTransaction<Tx extends LifecycleSql>(
     id,
     counts,
     recordIds,
-  }: OwnPublication & { counts: FileCounts; recordIds: readonly string[] },
+    actor,
+  }: OwnPublication & { counts: FileCounts; recordIds: readonly string[]; actor: Actor },
 ): Promise<PublishedEntity> {
   const { store } = deps;
   const entity = await loadLocked(store, tx, id);
@@ -57,8 +60,15 @@ export async function publishInTransaction<Tx extends LifecycleSql>(
   const form = stagedForm(deps, { ...entity, draft }, new Map([[id, counts]]));
   const published = { id, parentId: entity.parent.id, revision: form.revision };
   const publication = { id: publicationId, packageId: id, recordIds };
-  const event = deps.kind.events.published(published, publication);
-  await store.showDraft(tx, publicationId, form, event, deps.now());
+  const entry: AuditEntry = {
+    action: `${deps.kind.name}.publish`,
+    entityId: id,
+    parentId: published.parentId,
+    actor,
+    metadata: { publication: publicationId, revision: form.revision, records: recordIds.length },
+  };
+  const told = { events: [deps.kind.events.published(published, publication)], entries: [entry] };
+  await store.showDraft(tx, publicationId, form, told, deps.now());
   await deps.kind.hooks.published?.(tx, [published], publication);
   return published;
 }

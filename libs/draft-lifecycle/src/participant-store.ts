@@ -1,3 +1,4 @@
+import type { Actor } from '@kr/caller';
 import type { Issue } from '@kr/service-error';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import type { Fence, ParticipantState } from './participant-rules.ts';
@@ -9,6 +10,8 @@ export interface Participant extends Fence {
   stagedIds: readonly string[];
   unchangedIds: readonly string[];
   issues: readonly Issue[];
+  /** Who asked for it; null where nobody has told: before the vote, or in the release before. */
+  actor: Actor | null;
 }
 
 interface ParticipantRow {
@@ -19,6 +22,7 @@ interface ParticipantRow {
   staged_ids: string[];
   unchanged_ids: string[];
   issues: Issue[];
+  actor: Actor | null;
 }
 
 interface NoParticipantRow {
@@ -34,7 +38,7 @@ const HOLD_ENTITIES = `
   with held as (
     select id from version where id = any($2::text[]) or publication_id = $1 order by id for update
   )
-  select held_entities, state, epoch, package_id, package_parent_id, staged_ids, unchanged_ids, issues
+  select held_entities, state, epoch, package_id, package_parent_id, staged_ids, unchanged_ids, issues, actor
   from (select count(*) as held_entities from held) as every_one
   left join participant on publication_id = $1`;
 
@@ -61,6 +65,7 @@ export async function lockParticipant(
     stagedIds: row.staged_ids,
     unchangedIds: row.unchanged_ids,
     issues: row.issues,
+    actor: row.actor,
   };
 }
 

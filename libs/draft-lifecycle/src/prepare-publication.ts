@@ -1,3 +1,5 @@
+import { actorOf, fromActorMessage } from '@kr/audit-trail';
+import type { Actor } from '@kr/caller';
 import type { PreparePublicationRequest__Output, PreparePublicationResponse } from '@kr/contracts';
 import { failpoint } from '@kr/failpoint';
 import type { CallContext } from '@kr/rpc';
@@ -29,11 +31,12 @@ export function preparePublication<Tx extends LifecycleSql>(context: LifecycleCo
     { principal }: CallContext,
   ): Promise<PreparePublicationResponse> => {
     assertService(principal);
-    const vote = await voteInTransaction(context, request);
+    const actor = request.actor === null ? actorOf(principal) : fromActorMessage(request.actor);
+    const vote = await voteInTransaction(context, request, actor);
     if (!('blockedBy' in vote)) return answer(vote);
     // The other publication may be decided and only its news be late: then this one need not fail.
     const { isChanged } = await context.publications.settle([vote.blockedBy]);
-    const second = isChanged ? await voteInTransaction(context, request) : vote;
+    const second = isChanged ? await voteInTransaction(context, request, actor) : vote;
     return 'blockedBy' in second ? { isPrepared: false, blockedBy: second.blockedBy } : answer(second);
   };
 }
@@ -42,14 +45,16 @@ export function preparePublication<Tx extends LifecycleSql>(context: LifecycleCo
 function voteInTransaction<Tx extends LifecycleSql>(
   context: LifecycleContext<Tx>,
   request: PreparePublicationRequest__Output,
+  actor: Actor,
 ): Promise<Participant | { blockedBy: string }> {
-  return context.database.$transaction((tx) => voteOn(context, tx, request), { timeout: VOTE_MS });
+  return context.database.$transaction((tx) => voteOn(context, tx, request, actor), { timeout: VOTE_MS });
 }
 
 async function voteOn<Tx extends LifecycleSql>(
   context: LifecycleContext<Tx>,
   tx: Tx,
   request: PreparePublicationRequest__Output,
+  actor: Actor,
 ): Promise<Participant | { blockedBy: string }> {
   const { store } = context;
   const { publicationId, epoch, packageId, packageParentId, ids } = request;
@@ -73,6 +78,7 @@ async function voteOn<Tx extends LifecycleSql>(
     stagedIds: isPrepared ? plan.drafts.map(({ id }) => id) : [],
     unchangedIds: isPrepared ? plan.unchangedIds : [],
     issues,
+    actor,
   };
   const forms = isPrepared ? plan.drafts.map((draft) => stagedForm(context, draft, counts)) : [];
   await store.writeVote(tx, vote, forms, now);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { actorOf } from '@kr/audit-trail';
 import { decidePublication } from './decide-publication.ts';
 import {
   COORDINATOR,
@@ -22,6 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => life.close());
 
+const ACTOR = actorOf(OWNER);
 const NOT_REGISTERED = 'not_found: The persistent identifier is not registered.';
 const NOT_FOUND = 'not_found: Not found.';
 const LOCKED = { kind: 'conflict', code: 'draft_locked' };
@@ -328,7 +330,7 @@ describe('the coordinator’s own entity', () => {
     expect(await lock(id, 1, 'other')).toEqual([]);
     expect(await publishIssuesOf(context, prisma, id, counts)).toEqual([]);
     const published = await prisma.$transaction((tx) =>
-      publishInTransaction(context, tx, { publicationId: 'own', id, counts, recordIds: [] }),
+      publishInTransaction(context, tx, { publicationId: 'own', id, counts, recordIds: [], actor: ACTOR }),
     );
     expect(published).toMatchObject({ id, revision: 2 });
     expect(await life.read(id, 'published')).toMatchObject({ revision: 2 });
@@ -344,7 +346,13 @@ describe('the coordinator’s own entity', () => {
     expect(await life.read(id, 'draft')).toMatchObject({ json });
     await expect(
       prisma.$transaction((tx) =>
-        publishInTransaction(life.context, tx, { publicationId: 'own2', id, counts, recordIds: [] }),
+        publishInTransaction(life.context, tx, {
+          publicationId: 'own2',
+          id,
+          counts,
+          recordIds: [],
+          actor: ACTOR,
+        }),
       ),
     ).rejects.toMatchObject(LOCKED);
   });

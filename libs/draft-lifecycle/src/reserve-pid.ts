@@ -41,7 +41,13 @@ export function reservePid<Tx extends LifecycleSql>(context: LifecycleContext<Tx
           issues: [{ field: `pids.${scheme}`, messages: [`A PID already exists for type ${scheme}`] }],
         });
       }
-      return changePids(context, tx, entity, draft, { ...pids, [scheme]: pid });
+      return changePids(context, tx, entity, draft, {
+        action: 'pid.reserve',
+        principal,
+        scheme,
+        identifier: pid.identifier,
+        pids: { ...pids, [scheme]: pid },
+      });
     });
     return { document: await entityDocument(context, { entity, form: 'draft' }, principal) };
   };

@@ -1,4 +1,4 @@
-import { appendEvents } from '@kr/event-bus';
+import { appendAudited } from '@kr/audit-trail';
 import { insertDraft, replaceDraft, replaceUnchanged } from './draft-store.ts';
 import type { Entity } from './entity.ts';
 import { loadEntities, lockEntities } from './entity-store.ts';
@@ -25,7 +25,7 @@ export const sqlLifecycleStore: LifecycleStore<LifecycleSql> = {
   replaceDraft,
   replaceUnchanged,
   insertDraft,
-  appendEvents,
+  tell: (tx, { events, entries }) => appendAudited(tx, events, entries),
 };
 
 async function loadLocked(tx: LifecycleSql, ids: readonly string[]): Promise<Map<string, Entity>> {

@@ -1,4 +1,6 @@
-import { eventRows, insertEvents, type OutboxEvent } from '@kr/event-bus';
+import { entryRows, insertEntries } from '@kr/audit-trail';
+import { eventRows, insertEvents } from '@kr/event-bus';
+import type { Told } from './draft-store.ts';
 import type { PublishedEntity } from './entity-kind.ts';
 import { executeWithNext, type LifecycleSql } from './lifecycle-sql.ts';
 import type { Participant } from './participant-store.ts';
@@ -24,12 +26,13 @@ const VOTE = `
     from form where v.id = form.id
   )
   insert into participant
-    (publication_id, state, epoch, package_id, package_parent_id, staged_ids, unchanged_ids, issues, updated_at)
-  values ($1, $4, $5::int, $6, $7, $8::text[], $9::text[], $10::jsonb, $3::timestamptz)
+    (publication_id, state, epoch, package_id, package_parent_id, staged_ids, unchanged_ids, issues, actor,
+     updated_at)
+  values ($1, $4, $5::int, $6, $7, $8::text[], $9::text[], $10::jsonb, $11::jsonb, $3::timestamptz)
   on conflict (publication_id) do update
-    set (state, epoch, package_id, package_parent_id, staged_ids, unchanged_ids, issues, updated_at)
+    set (state, epoch, package_id, package_parent_id, staged_ids, unchanged_ids, issues, actor, updated_at)
       = (excluded.state, excluded.epoch, excluded.package_id, excluded.package_parent_id, excluded.staged_ids,
-         excluded.unchanged_ids, excluded.issues, excluded.updated_at)`;
+         excluded.unchanged_ids, excluded.issues, excluded.actor, excluded.updated_at)`;
 
 export async function writeVote(
   tx: LifecycleSql,
@@ -50,6 +53,7 @@ export async function writeVote(
     vote.stagedIds,
     vote.unchangedIds,
     JSON.stringify(vote.issues),
+    JSON.stringify(vote.actor),
   );
 }
 
@@ -119,14 +123,14 @@ const SHOW_DRAFT = `
     where id = $2 returning id
   ), dropped as (
     delete from draft where id = $2 and locked_by = $1
-  )
+  ), audited as (${insertEntries('$7', 'shown')})
   ${insertEvents('$6', 'shown')}`;
 
 export async function showDraft(
   tx: LifecycleSql,
   publicationId: string,
   { id, document, revision }: StagedForm,
-  event: OutboxEvent,
+  { events, entries }: Told,
   at: Date,
 ): Promise<void> {
   await executeWithNext(
@@ -137,7 +141,8 @@ export async function showDraft(
     JSON.stringify(document),
     revision,
     at.toISOString(),
-    eventRows([event]),
+    eventRows(events),
+    entryRows(entries),
   );
 }
 

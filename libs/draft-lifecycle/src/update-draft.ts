@@ -1,10 +1,12 @@
+import { auditEntry } from '@kr/audit-trail';
+import type { Principal } from '@kr/caller';
 import type { UpdateDraftRequest__Output, UpdateDraftResponse } from '@kr/contracts';
-import type { OutboxEvent } from '@kr/event-bus';
 import type { CallContext } from '@kr/rpc';
 import { changeDraft, type DraftChange, draftForChange } from './change-draft.ts';
 import { checkContent } from './check-content.ts';
 import type { DraftContent } from './content-rules.ts';
 import { draftCounts } from './draft-counts.ts';
+import type { Told } from './draft-store.ts';
 import type { DraftFace, Entity } from './entity.ts';
 import { entityDocument, type Known } from './entity-documents.ts';
 import { lasting } from './issue-rules.ts';
@@ -34,7 +36,7 @@ export function updateDraft<Tx extends LifecycleSql>(context: LifecycleContext<T
     const content = requestBody(body);
     // Only who meets another change waits for its turn.
     const saved =
-      (await saveUnchanged(context, { ...entity, draft }, content)) ??
+      (await saveUnchanged(context, { ...entity, draft }, content, principal)) ??
       (await saveInTurn(context, change, content));
     return {
       document: await entityDocument(
@@ -66,14 +68,15 @@ async function saveUnchanged<Tx extends LifecycleSql>(
   context: LifecycleContext<Tx>,
   entity: OpenDraft,
   body: JsonObject,
+  principal: Principal,
 ): Promise<Saved | undefined> {
   const { store, database, nudge } = context;
   const { id, draft } = entity;
   const sent = { body, counts: await draftCounts(context, [{ id, ...draft }]), now: context.now() };
   const content = await contentOf(context, database, entity, sent);
   const revision = draft.revision + 1;
-  const event = savedEvent(context, entity, revision);
-  if (!(await store.replaceUnchanged(database, { id, revision: draft.revision }, content, event, sent.now)))
+  const told = toldOf(context, entity, content, revision, principal);
+  if (!(await store.replaceUnchanged(database, { id, revision: draft.revision }, content, told, sent.now)))
     return undefined;
   nudge();
   return saved(entity, content, revision, sent);
@@ -89,7 +92,7 @@ async function saveInTurn<Tx extends LifecycleSql>(
     const current = { ...entity, draft };
     const content = await contentOf(context, tx, current, sent);
     const revision = await context.store.replaceDraft(tx, entity.id, content, sent.now);
-    await context.store.appendEvents(tx, [savedEvent(context, entity, revision)]);
+    await context.store.tell(tx, toldOf(context, current, content, revision, change.principal));
     return saved(current, content, revision, sent);
   });
 }
@@ -111,12 +114,20 @@ function contentOf<Tx extends LifecycleSql>(
   });
 }
 
-function savedEvent<Tx extends LifecycleSql>(
+function toldOf<Tx extends LifecycleSql>(
   { kind }: LifecycleContext<Tx>,
-  { id, parent }: Entity,
+  { id, parent, draft }: OpenDraft,
+  { document }: DraftContent,
   revision: number,
-): OutboxEvent {
-  return kind.events.draftSaved({ id, parentId: parent.id, revision });
+  principal: Principal,
+): Told {
+  const before = draft.document.files.enabled;
+  const { enabled } = document.files;
+  const metadata = { revision, ...(enabled !== before && { files_enabled: enabled }) };
+  return {
+    events: [kind.events.draftSaved({ id, parentId: parent.id, revision })],
+    entries: [auditEntry(principal, 'draft.update', { id, parentId: parent.id }, metadata)],
+  };
 }
 
 function saved(

@@ -2,6 +2,7 @@ import {
   type Attributes,
   type Context,
   context,
+  isSpanContextValid,
   propagation,
   SpanKind,
   SpanStatusCode,
@@ -15,6 +16,12 @@ export function traceHeaders(): Record<string, string> {
   const headers: Record<string, string> = {};
   propagation.inject(context.active(), headers);
   return headers;
+}
+
+/** The id of the trace that the active span belongs to (32 hex digits); undefined when nothing is traced. */
+export function currentTraceId(): string | undefined {
+  const spanContext = trace.getActiveSpan()?.spanContext();
+  return spanContext !== undefined && isSpanContextValid(spanContext) ? spanContext.traceId : undefined;
 }
 
 /** Does work that another process asked for, in a span that continues the trace of its headers. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { MIGRATIONS as AUDIT_TRAIL } from '@kr/audit-trail';
 import { type Definitions, definitions } from '@kr/contracts';
 import {
   FILE_DELETED_SUBJECTS,
@@ -24,6 +25,7 @@ import { associate } from './package-context/associate.ts';
 import { deleteDraft } from './package-context/delete-draft.ts';
 import { dissociate } from './package-context/dissociate.ts';
 import { listContextResources } from './package-context/list-context-resources.ts';
+import { readAuditLog } from './package-context/read-audit-log.ts';
 import { updateContext } from './package-context/update-context.ts';
 import { updateDraft } from './package-context/update-draft.ts';
 import { forgetPublications } from './publish/forget-publications.ts';
@@ -70,6 +72,7 @@ const PUBLICATIONS_CALLERS: Callers<Definitions['publications']> = {
   records: ['ResolvePublications'],
   files: ['ResolvePublications'],
 };
+const SCHEMA = [EVENT_BUS, AUDIT_TRAIL, LIFECYCLE, MIGRATIONS];
 /** What is not decided by then is left to the next process: the row says where to go on. */
 const PUBLISH_GRACE_MS = 2_000;
 
@@ -110,12 +113,13 @@ function lifecycleRpcs(context: PackagesContext): Handlers<Definitions['lifecycl
     ...handlers,
     UpdateDraft: updateDraft(context, handlers.UpdateDraft),
     DeleteDraft: deleteDraft(context, handlers.DeleteDraft),
+    ReadAuditLog: readAuditLog(context, handlers.ReadAuditLog),
   };
 }
 
 /** @throws Error when the migration fails or a port cannot be bound */
 export async function startPackagesService(config: PackagesConfig, logger: Logger): Promise<PackagesService> {
-  await migrate({ databaseUrl: config.databaseUrl, sets: [EVENT_BUS, LIFECYCLE, MIGRATIONS], logger });
+  await migrate({ databaseUrl: config.databaseUrl, sets: SCHEMA, logger });
   const vocabularies = useVocabularyFolder(config.vocabularyDir, (error) =>
     logger.error({ err: error }, 'vocabulary file ignored'),
   );

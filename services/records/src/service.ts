@@ -1,3 +1,4 @@
+import { MIGRATIONS as AUDIT_TRAIL } from '@kr/audit-trail';
 import { type Definitions, definitions } from '@kr/contracts';
 import {
   decidePublication,
@@ -29,6 +30,7 @@ import { deleteDraft } from './package-relations/delete-draft.ts';
 import { describeRecords } from './package-relations/describe-records.ts';
 import { dissociateRecords } from './package-relations/dissociate-records.ts';
 import { listManagedRecords } from './package-relations/list-managed-records.ts';
+import { readPackageTrail } from './package-relations/read-package-trail.ts';
 import { setPackageResources } from './package-relations/set-package-resources.ts';
 
 export interface RecordsService {
@@ -37,6 +39,8 @@ export interface RecordsService {
   /** Refuses new work, lets running work finish, closes connections. May be called twice. */
   stop(): Promise<void>;
 }
+
+const SCHEMA = [EVENT_BUS, AUDIT_TRAIL, LIFECYCLE, MIGRATIONS];
 
 /** RPC name -> the file that answers it. */
 function rpcs(context: RecordsContext): Handlers<Definitions['records']> {
@@ -49,6 +53,7 @@ function rpcs(context: RecordsContext): Handlers<Definitions['records']> {
     DescribeRecords: describeRecords(context),
     SetPackageResources: setPackageResources(context),
     ListManagedRecords: listManagedRecords(context),
+    ReadPackageTrail: readPackageTrail(context),
   };
 }
 
@@ -59,7 +64,7 @@ function lifecycleRpcs(context: RecordsContext): Handlers<Definitions['lifecycle
 
 /** @throws Error when the database is not there, a migration fails or a port cannot be bound */
 export async function startRecordsService(config: RecordsConfig, logger: Logger): Promise<RecordsService> {
-  await migrate({ databaseUrl: config.databaseUrl, sets: [EVENT_BUS, LIFECYCLE, MIGRATIONS], logger });
+  await migrate({ databaseUrl: config.databaseUrl, sets: SCHEMA, logger });
   const vocabularies = useVocabularyFolder(config.vocabularyDir, (error) =>
     logger.error({ err: error }, 'vocabulary file ignored'),
   );

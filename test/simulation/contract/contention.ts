@@ -41,6 +41,7 @@ export function holdDraft<Tx extends LifecycleSql>(
     epoch: 1,
     packageId: '',
     packageParentId: '',
+    actor: null,
   } as const;
   const form = { id, document: documentOf('record'), revision: 9 };
   return store.writeVote(tx, { ...vote, stagedIds: [id], unchangedIds: [], issues: [] }, [form], new Date(0));

@@ -1,3 +1,5 @@
+import { MIGRATIONS as AUDIT_TRAIL, type AuditEntry } from '@kr/audit-trail';
+import type { Actor } from '@kr/caller';
 import { openPool, quickDatabase, type Sql, statementNames } from '@kr/database';
 import {
   type Entity,
@@ -7,6 +9,7 @@ import {
   type LifecycleStore,
   type Participant,
   sqlLifecycleStore,
+  type Told,
 } from '@kr/draft-lifecycle';
 import { MIGRATIONS as EVENT_BUS, newEvent } from '@kr/event-bus';
 import { migrate } from '@kr/schema-migration';
@@ -32,7 +35,7 @@ const COMMANDS = [
   'insertDraft',
   'preparedBefore',
   'forgetEnded',
-  'appendEvents',
+  'tell',
 ] as const;
 
 interface Command {
@@ -50,6 +53,7 @@ interface LifecycleTwin<Tx extends LifecycleSql> {
   readonly database: LifecycleDatabase<Tx>;
   readonly store: LifecycleStore<Tx>;
   events(): Promise<readonly string[]>;
+  trail(): Promise<readonly string[]>;
 }
 
 export async function lifecycleTwins(): Promise<Twins> {
@@ -65,10 +69,11 @@ export async function lifecycleTwins(): Promise<Twins> {
     database: memory.connection,
     store: memoryLifecycleStore(tables),
     events: async () => [...tables.outbox.rows.values()].map(wordsOf),
+    trail: async () => [...tables.trail.rows.values()].map(entryWords),
   });
 
   const fresh = await freshDatabase();
-  await migrate({ databaseUrl: fresh.url, sets: [EVENT_BUS, LIFECYCLE] });
+  await migrate({ databaseUrl: fresh.url, sets: [EVENT_BUS, AUDIT_TRAIL, LIFECYCLE] });
   const pool = openPool(new URL(fresh.url));
   const sql = quickDatabase(pool, statementNames());
   await copyEntities(sql, tables);
@@ -80,6 +85,12 @@ export async function lifecycleTwins(): Promise<Twins> {
         'select subject, aggregate_id as "aggregateId", revision from outbox order by id',
       );
       return rows.map(wordsOf);
+    },
+    async trail() {
+      const rows = await sql.$queryRawUnsafe<Pick<AuditEntry, 'action' | 'entityId' | 'metadata'>[]>(
+        'select action, entity_id as "entityId", metadata from audit_entry order by position',
+      );
+      return rows.map(entryWords);
     },
   });
 
@@ -148,7 +159,7 @@ function commandBy(choose: Chance, at: Date): Command {
   };
 }
 
-function twin<Tx extends LifecycleSql>({ database, store, events }: LifecycleTwin<Tx>): Twin<Command> {
+function twin<Tx extends LifecycleSql>({ database, store, events, trail }: LifecycleTwin<Tx>): Twin<Command> {
   const act = async (tx: Tx, { name, publicationId, ids, id, number, at }: Command): Promise<unknown> => {
     const document = documentOf('record');
     switch (name) {
@@ -166,7 +177,7 @@ function twin<Tx extends LifecycleSql>({ database, store, events }: LifecycleTwi
         return store.dropStaged(tx, publicationId, at);
       case 'showDraft': {
         const form = { id, document, revision: number };
-        return store.showDraft(tx, publicationId, form, eventOf(id, number), at);
+        return store.showDraft(tx, publicationId, form, toldOf([id], number), at);
       }
       case 'unlockDrafts':
         return store.unlockDrafts(tx, publicationId);
@@ -179,7 +190,7 @@ function twin<Tx extends LifecycleSql>({ database, store, events }: LifecycleTwi
           database,
           { id, revision },
           { document, issues: [] },
-          eventOf(id, number),
+          toldOf([id], number),
           at,
         );
       }
@@ -192,11 +203,8 @@ function twin<Tx extends LifecycleSql>({ database, store, events }: LifecycleTwi
         return store.preparedBefore(database, new Date(at.getTime() - number * 1_000), 1 + (number % 3));
       case 'forgetEnded':
         return store.forgetEnded(database, new Date(at.getTime() - number * 1_000));
-      case 'appendEvents':
-        return store.appendEvents(
-          tx,
-          ids.map((one) => eventOf(one, number)),
-        );
+      case 'tell':
+        return store.tell(tx, toldOf(ids, number));
     }
   };
   return {
@@ -211,7 +219,12 @@ function twin<Tx extends LifecycleSql>({ database, store, events }: LifecycleTwi
       const participants = await database.$transaction((tx) =>
         all(PUBLICATIONS, (id) => store.lockParticipant(tx, id)),
       );
-      return { entities: IDS.map((id) => plain(entities.get(id))), participants, events: await events() };
+      return {
+        entities: IDS.map((id) => plain(entities.get(id))),
+        participants,
+        events: await events(),
+        trail: await trail(),
+      };
     },
   };
 }
@@ -240,8 +253,35 @@ function participantOf(publicationId: string, ids: readonly string[], number: nu
     packageParentId: '',
     stagedIds: ids,
     unchangedIds: [],
+    actor: number % 3 === 0 ? null : ACTOR,
     issues: number % 5 === 0 ? [{ field: 'metadata.title', messages: ['Missing.'], record: 'draft-1' }] : [],
   };
+}
+
+const ACTOR: Actor = {
+  userId: '1',
+  linkIds: [],
+  service: null,
+  tokenId: null,
+  requestId: 'r',
+  traceId: null,
+};
+
+function toldOf(ids: readonly string[], revision: number): Told {
+  return {
+    events: ids.map((id) => eventOf(id, revision)),
+    entries: ids.map((id) => ({
+      action: 'draft.update',
+      entityId: id,
+      parentId: `parent of ${id}`,
+      actor: ACTOR,
+      metadata: { revision },
+    })),
+  };
+}
+
+function entryWords({ action, entityId, metadata }: Pick<AuditEntry, 'action' | 'entityId' | 'metadata'>) {
+  return `${action} ${entityId} ${JSON.stringify(metadata)}`;
 }
 
 function eventOf(id: string, revision: number) {

@@ -1,4 +1,6 @@
 import { fileURLToPath } from 'node:url';
+import { MIGRATIONS as AUDIT_TRAIL } from '@kr/audit-trail';
+import type { Actor } from '@kr/caller';
 import type { Sql } from '@kr/database';
 import {
   MIGRATIONS as LIFECYCLE,
@@ -55,11 +57,21 @@ const COMMANDS = [
   'editPackage',
 ] as const;
 
+const ACTOR: Actor = {
+  userId: '1',
+  linkIds: [],
+  service: null,
+  tokenId: null,
+  requestId: 'r',
+  traceId: null,
+};
+
 interface Command {
   readonly name: (typeof COMMANDS)[number];
   readonly packageId: string;
   readonly resourceId: string;
   readonly requestedBy: string;
+  readonly actor: Actor;
   readonly ifRevision: number;
   /** One that was answered before, perhaps by an owner whose time is over. */
   readonly publication: Publication | undefined;
@@ -107,7 +119,7 @@ export async function publicationTwins(): Promise<Twins> {
   });
 
   const fresh = await freshDatabase();
-  await migrate({ databaseUrl: fresh.url, sets: [EVENT_BUS, LIFECYCLE, PACKAGES_MIGRATIONS] });
+  await migrate({ databaseUrl: fresh.url, sets: [EVENT_BUS, AUDIT_TRAIL, LIFECYCLE, PACKAGES_MIGRATIONS] });
   const { database, quick } = openDatabases(new URL(fresh.url));
   await copyEntities(quick, lifecycle);
   for (const packageId of PACKAGES) {
@@ -196,6 +208,7 @@ function commandBy(
     packageId: choose.oneOf(PACKAGES),
     resourceId: choose.oneOf(RESOURCES),
     requestedBy: choose.oneOf(['user:1', 'user:2']),
+    actor: ACTOR,
     ifRevision: choose.onceIn(5) ? 1 : 0,
     publication: isAboutOne ? choose.oneOf(recent) : undefined,
     newId,
@@ -303,7 +316,7 @@ function twin<Tx extends LifecycleSql>({
         entities: PACKAGES.map((id) => entities.get(id)),
       };
     },
-    beginHeld: () => publications.beginPackage(HELD, { requestedBy: 'user:1', ifRevision: 0 }),
+    beginHeld: () => publications.beginPackage(HELD, { requestedBy: 'user:1', actor: ACTOR, ifRevision: 0 }),
   };
 }
 

@@ -22,7 +22,7 @@ export function associate(context: PackagesContext) {
     const { parent } = await managedPackage(context, packageId, principal);
     checkIds(ids, 'records');
     await assertParentsUnlocked(context.lifecycle.database, [parent.id]);
-    const request = { packageParentId: parent.id, ids: [...new Set(ids)] };
+    const request = { packageParentId: parent.id, packageId, ids: [...new Set(ids)] };
     await context.records.associateRecords(request, principal);
     // Deleted meanwhile: its resources were let go before these came, and nobody could let go of them later.
     const isThere = await context.database.parent.findUnique({

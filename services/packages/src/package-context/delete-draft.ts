@@ -27,7 +27,7 @@ export function deleteDraft(context: PackagesContext, ofLifecycle: DeleteDraft):
       );
       const { parentId } = before.version;
       const rest = await database.version.findFirst({ where: { parentId }, select: { id: true } });
-      if (rest === null) await releaseManaged(context, parentId);
+      if (rest === null) await releaseManaged(context, parentId, before.id);
     } catch (cause) {
       observed.mirrorDelayed(before.id, cause);
     }
@@ -35,7 +35,11 @@ export function deleteDraft(context: PackagesContext, ofLifecycle: DeleteDraft):
   };
 }
 
-async function releaseManaged({ records, self }: PackagesContext, packageParentId: string): Promise<void> {
+async function releaseManaged(
+  { records, self }: PackagesContext,
+  packageParentId: string,
+  packageId: string,
+): Promise<void> {
   const { ids } = await records.listManagedRecords({ packageParentId }, self);
-  if (ids.length > 0) await records.dissociateRecords({ packageParentId, ids }, self);
+  if (ids.length > 0) await records.dissociateRecords({ packageParentId, packageId, ids }, self);
 }

@@ -27,7 +27,7 @@ export function dissociate(context: PackagesContext) {
     checkIds(ids, 'records');
     await assertParentsUnlocked(context.lifecycle.database, [parent.id]);
     const { leavingIds } = await context.records.dissociateRecords(
-      { packageParentId: parent.id, ids: [...new Set(ids)] },
+      { packageParentId: parent.id, packageId, ids: [...new Set(ids)] },
       principal,
     );
     if (leavingIds.length === 0) return {};

@@ -50,8 +50,8 @@ describe('the context of a package', () => {
       none: await failure(associate(id, [])),
     }).toEqual({
       associated: [
-        { packageParentId: parentId, ids: ['r1', 'r2'] },
-        { packageParentId: parentId, ids: ['r3'] },
+        { packageParentId: parentId, packageId: id, ids: ['r1', 'r2'] },
+        { packageParentId: parentId, packageId: id, ids: ['r3'] },
       ],
       parent: NOT_FOUND,
       stranger: FORBIDDEN,
@@ -69,7 +69,10 @@ describe('the context of a package', () => {
     expect({
       answer: await failure(service.packages.associate({ packageId: id, ids: ['r1'] }, OWNER)),
       dissociated: fixture.peers.dissociated,
-    }).toEqual({ answer: NOT_FOUND, dissociated: [{ packageParentId: parentId, ids: ['r1'] }] });
+    }).toEqual({
+      answer: NOT_FOUND,
+      dissociated: [{ packageParentId: parentId, packageId: id, ids: ['r1'] }],
+    });
   });
 
   test('lets resources go from its draft version too, and only from that', async () => {
@@ -86,8 +89,8 @@ describe('the context of a package', () => {
       ['r1', 'r2'],
       ['r2'],
       [
-        { packageParentId: parentId, ids: ['r1'] },
-        { packageParentId: parentId, ids: ['r1'] },
+        { packageParentId: parentId, packageId: id, ids: ['r1'] },
+        { packageParentId: parentId, packageId: id, ids: ['r1'] },
       ],
     ]);
   });
@@ -195,7 +198,7 @@ describe('deleting the draft of a package', () => {
     await service.lifecycle.deleteDraft({ id }, OWNER);
     expect({ mirrored: fixture.peers.mirrored, dissociated: fixture.peers.dissociated }).toEqual({
       mirrored: [{ packageId: id, revision: '3', ids: [] }],
-      dissociated: [{ packageParentId: parentId, ids: ['r1', 'r2'] }],
+      dissociated: [{ packageParentId: parentId, packageId: id, ids: ['r1', 'r2'] }],
     });
     expect(await fixture.database.packageResource.count({ where: { packageId: id } })).toBe(0);
   });

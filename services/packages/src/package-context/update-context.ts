@@ -1,8 +1,10 @@
+import { auditEntry } from '@kr/audit-trail';
 import type { UpdateContextRequest__Output, UpdateContextResponse } from '@kr/contracts';
 import { assertParentsUnlocked } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import type { PackagesContext } from '../context.ts';
+import { saveContext } from '../store/context-store.ts';
 import { managedPackage } from './managed-package.ts';
 
 const POLICIES = ['open', 'closed'];
@@ -28,11 +30,13 @@ export function updateContext(context: PackagesContext) {
       });
     }
     await assertParentsUnlocked(context.lifecycle.database, [parent.id]);
-    await context.database.packageContext.upsert({
-      where: { parentId: parent.id },
-      create: { parentId: parent.id, recordPolicy },
-      update: { recordPolicy },
-    });
+    const entry = auditEntry(
+      principal,
+      'context.update',
+      { id: packageId, parentId: parent.id },
+      { record_policy: recordPolicy },
+    );
+    await saveContext(context.lifecycle.database, { parentId: parent.id, recordPolicy }, entry);
     return {};
   };
 }

@@ -1,3 +1,4 @@
+import type { Actor } from '@kr/caller';
 import type { SqlDatabase } from '@kr/database';
 import { assertRevision } from '@kr/draft-lifecycle';
 import {
@@ -21,6 +22,7 @@ export type Begun =
 
 export interface PublishWish {
   readonly requestedBy: string;
+  readonly actor: Actor;
   /** The revision that the draft must have; 0 is any. */
   readonly ifRevision: number;
 }
@@ -57,6 +59,7 @@ export async function beginPackage(
     participants: participantsOf(resourceIds),
     snapshot: { package: { id: packageId, revision }, resources: resourceIds },
     requestedBy: wish.requestedBy,
+    actor: wish.actor,
   };
   const publication = await insertLocking(deps.database, opened, revision);
   // Undefined: somebody else was quicker, to change the draft or to publish it.
@@ -75,6 +78,7 @@ export async function beginRecord(deps: BeginDeps, recordId: string, wish: Publi
     participants: participantsOf([recordId]),
     snapshot: { resources: [recordId], ...(wish.ifRevision !== 0 && { ifRevision: wish.ifRevision }) },
     requestedBy: wish.requestedBy,
+    actor: wish.actor,
   });
   if (publication !== undefined) return { kind: 'opened', publication };
   const running = await runningPublication(deps.database, recordId);

@@ -1,3 +1,5 @@
+import { actorOf } from '@kr/audit-trail';
+import { servicePrincipal } from '@kr/caller';
 import {
   type Entity,
   type FileCounts,
@@ -49,12 +51,13 @@ export function packageVersion<T extends LifecycleSql>(
     check: ({ entityId }, manifests) =>
       publishIssuesOf(lifecycle, database, entityId, countsOf(entityId, manifests)),
 
-    async publish(tx, { id, entityId, publishedIds }, manifests) {
+    async publish(tx, { id, entityId, publishedIds, actor }, manifests) {
       await publishInTransaction(lifecycle, tx, {
         publicationId: id,
         id: entityId,
         counts: countsOf(entityId, manifests),
         recordIds: publishedIds.filter((published) => published !== entityId),
+        actor: actor ?? actorOf(servicePrincipal('packages', id)),
       });
     },
 

@@ -1,3 +1,4 @@
+import { toActorMessage } from '@kr/audit-trail';
 import { servicePrincipal } from '@kr/caller';
 import type { definitions } from '@kr/contracts';
 import type { Client } from '@kr/rpc';
@@ -41,7 +42,7 @@ export function participants(
     },
 
     async prepare(publication, manifests) {
-      const { id, epoch, subject, entityId, packageParentId, resourceIds } = publication;
+      const { id, epoch, subject, entityId, packageParentId, resourceIds, actor } = publication;
       const asked = new Set(resourceIds);
       const reply = await records.preparePublication(
         {
@@ -51,6 +52,7 @@ export function participants(
           packageParentId: packageParentId ?? '',
           ids: [...resourceIds],
           ifRevision: publication.ifRevision ?? 0,
+          actor: actor === null ? null : toActorMessage(actor),
           manifests: manifests.filter((manifest) => asked.has(manifest.entityId)).map(message),
         },
         principalOf(publication),

@@ -1,3 +1,4 @@
+import type { Actor } from '@kr/caller';
 import type { ErrorKind, Issue } from '@kr/service-error';
 
 export const PUBLICATION_STATES = ['PREPARING', 'COMMITTED', 'ABORTED', 'DONE', 'ABORT_DONE'] as const;
@@ -42,6 +43,8 @@ export interface Publication {
   readonly decidedAt: Date | null;
   readonly refusal: Refusal | null;
   readonly requestedBy: string;
+  /** The same in full, for the trail; null in rows of the release before. */
+  readonly actor: Actor | null;
   /** Of a resource alone: the revision that its draft must have, if one was demanded. */
   readonly ifRevision?: number;
 }

@@ -30,6 +30,7 @@ const aPackage: Publication = {
   decidedAt: null,
   refusal: null,
   requestedBy: 'user:1',
+  actor: null,
 };
 const alone: Publication = {
   ...aPackage,

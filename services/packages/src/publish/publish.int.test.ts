@@ -88,6 +88,14 @@ describe('publishing a package', () => {
           packageParentId: parentId,
           ids: ['r1', 'r2'],
           ifRevision: '0',
+          actor: {
+            userId: 'owner',
+            linkIds: [],
+            service: '',
+            tokenId: '',
+            requestId: 'q',
+            traceId: '',
+          },
           manifests: ['r1', 'r2'].map((entityId) => ({
             entityId,
             entries: 0,

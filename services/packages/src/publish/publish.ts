@@ -1,3 +1,4 @@
+import { actorOf } from '@kr/audit-trail';
 import type { Principal } from '@kr/caller';
 import type { PublishRequest__Output, PublishResponse } from '@kr/contracts';
 import { notFound } from '@kr/draft-lifecycle';
@@ -52,7 +53,8 @@ export function publish(deps: PublishDeps) {
     const requestedBy = callerKey(call.principal);
     const { absence, seen } = await deps.authorise[kind](id, call.principal);
     if (absence !== undefined) return repeated(deps, id, requestedBy, absence);
-    const begun = await deps.begin[kind](id, { requestedBy, ifRevision: Number(ifRevision) }, seen);
+    const wish = { requestedBy, actor: actorOf(call.principal), ifRevision: Number(ifRevision) };
+    const begun = await deps.begin[kind](id, wish, seen);
     if (begun.kind === 'absent') return repeated(deps, id, requestedBy, notFound());
 
     const { publicationId, answer } =

@@ -1,6 +1,7 @@
+import { type AuditEntry, appendAudited, auditEntry } from '@kr/audit-trail';
 import type { Principal } from '@kr/caller';
 import { changeDraft, type Entity } from '@kr/draft-lifecycle';
-import { appendEvents, newEvent } from '@kr/event-bus';
+import { newEvent } from '@kr/event-bus';
 import type { PackagesContext } from '../context.ts';
 import type { Tx } from '../store/prisma.ts';
 import { replaceResourceIds, resourceIdsOf } from '../store/resource-store.ts';
@@ -11,6 +12,8 @@ import { tellRecords, type VersionNews } from './tell-records.ts';
 export interface ResourceChange<Result> {
   readonly packageId: string;
   readonly principal: Principal;
+  /** The version whose resources these are, where they are taken over. */
+  readonly from?: string;
   /** The list as it shall be, and what to answer; called with the list as it is while nobody else can change it. */
   run(holder: Holder): { readonly ids: readonly string[]; readonly result: Result };
 }
@@ -26,7 +29,7 @@ export interface ResourceChange<Result> {
  */
 export async function changeResources<Result>(
   context: PackagesContext,
-  { packageId, principal, run }: ResourceChange<Result>,
+  { packageId, principal, from, run }: ResourceChange<Result>,
 ): Promise<Result> {
   const change = { id: packageId, action: 'manage_resources', principal } as const;
   const { result, news } = await changeDraft(context.lifecycle, change, async (tx, entity, draft) => {
@@ -39,11 +42,26 @@ export async function changeResources<Result>(
     await replaceResourceIds(tx, packageId, before, ids);
     const revision = await nextRevision(tx, packageId, context.now());
     const news: VersionNews = { id: packageId, parentId: entity.parent.id, revision, ids, ...restriction };
-    await appendEvents(tx, [eventOf(news)]);
+    const removed = before.filter((id) => !ids.includes(id));
+    const listed = { added, removed, ...(from !== undefined && { from }) };
+    await appendAudited(tx, [eventOf(news)], entriesOf(principal, news, listed));
     return { result, news };
   });
   if (news !== undefined) await tellRecords(context, news);
   return result;
+}
+
+function entriesOf(
+  principal: Principal,
+  { id, parentId }: VersionNews,
+  { added, removed, from }: { added: readonly string[]; removed: readonly string[]; from?: string },
+): AuditEntry[] {
+  const version = { id, parentId };
+  const taken = { records: added, ...(from !== undefined && { from }) };
+  return [
+    ...(added.length > 0 ? [auditEntry(principal, 'resources.add', version, taken)] : []),
+    ...(removed.length > 0 ? [auditEntry(principal, 'resources.remove', version, { records: removed })] : []),
+  ];
 }
 
 function holderOf({ parent, published }: Entity, resourceIds: readonly string[]): Holder {

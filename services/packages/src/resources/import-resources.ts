@@ -33,6 +33,7 @@ export function importResources(context: PackagesContext) {
     await changeResources(context, {
       packageId,
       principal,
+      from: previous.id,
       run: ({ isFrozen, resourceIds }) => {
         if (isFrozen) throw new ServiceError('invalid', CANNOT_BE_ADDED);
         return { ids: [...new Set([...resourceIds, ...imported])], result: undefined };

@@ -16,6 +16,7 @@ export interface NewPublication
     | 'resourceIds'
     | 'participants'
     | 'requestedBy'
+    | 'actor'
   > {
   /** What is to be published, as it stands now. */
   readonly snapshot: object;
@@ -25,12 +26,12 @@ export interface NewPublication
 const INSERT = `
   insert into publication
     (id, subject, entity_id, package_parent_id, state, epoch, lease_until, deadline, resource_ids, participants,
-     snapshot, requested_by, created_at)
+     snapshot, requested_by, actor, created_at)
   select $1::text::uuid, $2, $3, $4, 'PREPARING', 1, $5::timestamptz, $6::timestamptz, $7::text[], $8::text[],
-     $9::jsonb, $10, $11::timestamptz`;
+     $9::jsonb, $10, $11::jsonb, $12::timestamptz`;
 const INSERT_ALONE = `${INSERT} on conflict do nothing returning ${PUBLICATION_COLUMNS}`;
 const INSERT_WITH_LOCK = `
-  with ${lockUnchanged('$3', '$12', '$1')} ${INSERT} from locked returning ${PUBLICATION_COLUMNS}`;
+  with ${lockUnchanged('$3', '$13', '$1')} ${INSERT} from locked returning ${PUBLICATION_COLUMNS}`;
 
 /** Writes it, with this process as its owner; undefined, and nothing written, while its entity is being published. */
 export async function insertPublication(sql: Tx, one: NewPublication): Promise<Publication | undefined> {
@@ -63,6 +64,7 @@ function valuesOf(one: NewPublication): unknown[] {
     one.participants,
     JSON.stringify(one.snapshot),
     one.requestedBy,
+    JSON.stringify(one.actor),
     one.createdAt.toISOString(),
   ];
 }

@@ -9,7 +9,7 @@ export const PUBLICATION_COLUMNS = `
   id, subject, entity_id as "entityId", package_parent_id as "packageParentId", state, epoch,
   created_at as "createdAt", lease_until as "leaseUntil", deadline, resource_ids as "resourceIds",
   published_ids as "publishedIds", participants, applied, decided_at as "decidedAt", refusal,
-  requested_by as "requestedBy",
+  requested_by as "requestedBy", actor,
   (snapshot ->> 'ifRevision')::int as "ifRevision"`;
 
 export function publicationOf({ ifRevision, ...row }: PublicationRow): Publication {

@@ -117,6 +117,9 @@ export async function startScriptedPeers(logger: Logger): Promise<ScriptedPeers>
       lists.dissociated.push(request);
       return { leavingIds: await peers.say.dissociate(request.ids) };
     },
+    async ReadPackageTrail() {
+      return { trail: { entries: [], total: 0 } };
+    },
     async DescribeRecords({ ids }) {
       return { records: ids.flatMap((id) => records.get(id) ?? []) };
     },

@@ -1,3 +1,4 @@
+import { appendAudited } from '@kr/audit-trail';
 import type { AssociateRecordsRequest__Output, AssociateRecordsResponse } from '@kr/contracts';
 import {
   assertParentsUnlocked,
@@ -13,6 +14,7 @@ import type { RecordsContext } from '../context.ts';
 import { beginManagement } from '../store/management-store.ts';
 import { associationIssues } from './association-rules.ts';
 import { lockParents } from './lock-parents.ts';
+import { managementEntries, onePerParent } from './management-entries.ts';
 
 /**
  * RPC AssociateRecords: all or none. The caller's right on the package is the packages service's to check; here it is
@@ -27,7 +29,7 @@ import { lockParents } from './lock-parents.ts';
 export function associateRecords(context: Pick<RecordsContext, 'lifecycle'>) {
   const { lifecycle } = context;
   return async (
-    { packageParentId, ids }: AssociateRecordsRequest__Output,
+    { packageParentId, ids, packageId }: AssociateRecordsRequest__Output,
     { principal }: CallContext,
   ): Promise<AssociateRecordsResponse> => {
     const entities = await findEntities(lifecycle, ids);
@@ -50,11 +52,14 @@ export function associateRecords(context: Pick<RecordsContext, 'lifecycle'>) {
         throw new ServiceError('invalid', 'A validation error occurred.', { issues });
       }
       const joining = [...held.values()].filter(({ parent }) => parent.managedBy === null);
-      const parentIds = [...new Set(joining.map(({ parent }) => parent.id))];
+      const records = onePerParent(joining);
+      const parentIds = records.map(({ parentId }) => parentId);
       if (parentIds.length === 0) return;
       await assertParentsUnlocked(tx, parentIds);
       await beginManagement(tx, parentIds, packageParentId, now);
       await touchParents(lifecycle, tx, parentIds);
+      const named = { packageParentId, packageId };
+      await appendAudited(tx, [], managementEntries(principal, 'associate', named, records));
     });
     return {};
   };

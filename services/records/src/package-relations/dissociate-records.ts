@@ -1,3 +1,4 @@
+import { appendAudited } from '@kr/audit-trail';
 import type { DissociateRecordsRequest__Output, DissociateRecordsResponse } from '@kr/contracts';
 import { assertParentsUnlocked, findEntities, touchParents, transact, whyMissing } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
@@ -6,6 +7,7 @@ import type { RecordsContext } from '../context.ts';
 import { endManagement, versionsOf } from '../store/management-store.ts';
 import { isReadable } from './is-readable.ts';
 import { lockParents } from './lock-parents.ts';
+import { managementEntries, onePerParent } from './management-entries.ts';
 
 /**
  * RPC DissociateRecords: all or none. The right is that on the package, which its service has checked; a resource that
@@ -18,7 +20,7 @@ import { lockParents } from './lock-parents.ts';
  */
 export function dissociateRecords({ lifecycle }: Pick<RecordsContext, 'lifecycle'>) {
   return async (
-    { packageParentId, ids }: DissociateRecordsRequest__Output,
+    { packageParentId, ids, packageId }: DissociateRecordsRequest__Output,
     { principal }: CallContext,
   ): Promise<DissociateRecordsResponse> => {
     const entities = await findEntities(lifecycle, ids);
@@ -37,11 +39,14 @@ export function dissociateRecords({ lifecycle }: Pick<RecordsContext, 'lifecycle
     const released = await transact(lifecycle, async (tx) => {
       const held = await lockParents(tx, ids);
       const leaving = [...held.values()].filter(({ parent }) => parent.managedBy === packageParentId);
-      const parentIds = [...new Set(leaving.map(({ parent }) => parent.id))];
+      const records = onePerParent(leaving);
+      const parentIds = records.map(({ parentId }) => parentId);
       if (parentIds.length === 0) return [];
       await assertParentsUnlocked(tx, parentIds);
       await endManagement(tx, parentIds);
       await touchParents(lifecycle, tx, parentIds);
+      const named = { packageParentId, packageId };
+      await appendAudited(tx, [], managementEntries(principal, 'dissociate', named, records));
       return versionsOf(tx, parentIds);
     });
     // A draft that an earlier call let go may still be held, if that call was cut off.

@@ -23,9 +23,9 @@ beforeAll(async () => {
 afterAll(() => records.close());
 
 const associate = (packageParentId: string, ids: string[], principal = OWNER) =>
-  associateRecords(records.context)({ packageParentId, ids }, callOf(principal));
+  associateRecords(records.context)({ packageParentId, ids, packageId: 'named' }, callOf(principal));
 const dissociate = (packageParentId: string, ids: string[], principal = OWNER) =>
-  dissociateRecords(records.context)({ packageParentId, ids }, callOf(principal));
+  dissociateRecords(records.context)({ packageParentId, ids, packageId: 'named' }, callOf(principal));
 const managed = async (packageParentId: string) =>
   (await listManagedRecords(records.context)({ packageParentId })).ids ?? [];
 const tell = (packageId: string, revision: number, ids: string[]) =>

@@ -1,6 +1,9 @@
+import { appendAudited } from '@kr/audit-trail';
+import { servicePrincipal } from '@kr/caller';
 import { touchParents, transact } from '@kr/draft-lifecycle';
 import type { RecordsContext } from '../context.ts';
-import { endManagement } from '../store/management-store.ts';
+import { endManagement, lastVersionsOf } from '../store/management-store.ts';
+import { managementEntries } from './management-entries.ts';
 
 /** Lets all resources of a package that is gone stand by themselves. */
 export async function releaseManaged(
@@ -16,5 +19,12 @@ export async function releaseManaged(
     if (parentIds.length === 0) return;
     await endManagement(tx, parentIds);
     await touchParents(lifecycle, tx, parentIds);
+    const named = { packageParentId, packageId: '' };
+    const released = await lastVersionsOf(tx, parentIds);
+    await appendAudited(
+      tx,
+      [],
+      managementEntries(servicePrincipal('records'), 'dissociate', named, released),
+    );
   });
 }

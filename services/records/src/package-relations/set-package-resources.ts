@@ -40,7 +40,9 @@ export async function writePackageNews(
     const affected = await replacePackageRecords(tx, news, lifecycle.now());
     if (affected === undefined) return;
     await tellChanged(lifecycle, tx, affected);
-    if (news.restriction !== undefined) await takePackageAccess(lifecycle, tx, news.restriction);
+    if (news.restriction !== undefined) {
+      await takePackageAccess(lifecycle, tx, news.packageId, news.restriction);
+    }
   });
 }
 

@@ -1,5 +1,6 @@
+import { appendAudited, auditEntry } from '@kr/audit-trail';
+import { servicePrincipal } from '@kr/caller';
 import { assertUnlocked, type LifecycleContext } from '@kr/draft-lifecycle';
-import { appendEvents } from '@kr/event-bus';
 import type { Tx } from '../store/prisma.ts';
 import { lockParents } from './lock-parents.ts';
 
@@ -21,6 +22,7 @@ export interface PackageAccess {
 export async function takePackageAccess(
   { kind, now }: Pick<LifecycleContext<Tx>, 'kind' | 'now'>,
   tx: Tx,
+  packageId: string,
   { packageParentId, ids, access }: PackageAccess,
 ): Promise<void> {
   const held = [...(await lockParents(tx, ids)).values()].filter(
@@ -41,10 +43,13 @@ export async function takePackageAccess(
     JSON.stringify(access),
     now().toISOString(),
   );
-  await appendEvents(
+  const saved = rows.map(({ id, parent_id, revision }) => {
+    return { id, parentId: parent_id, revision: Number(revision) };
+  });
+  const packages = servicePrincipal('packages');
+  await appendAudited(
     tx,
-    rows.map(({ id, parent_id, revision }) =>
-      kind.events.draftSaved({ id, parentId: parent_id, revision: Number(revision) }),
-    ),
+    saved.map((draft) => kind.events.draftSaved(draft)),
+    saved.map((draft) => auditEntry(packages, 'draft.restrict', draft, { package: packageId })),
   );
 }

@@ -67,3 +67,15 @@ export async function managedBy(sql: LifecycleSql, packageParentId: string): Pro
 export function versionsOf(tx: Tx, parentIds: readonly string[]): Promise<{ id: string }[]> {
   return tx.$queryRawUnsafe('select id from version where parent_id = any($1::text[])', parentIds);
 }
+
+/** The newest version of each of these parents, drafts included. */
+export function lastVersionsOf(
+  tx: Tx,
+  parentIds: readonly string[],
+): Promise<{ id: string; parentId: string }[]> {
+  return tx.$queryRawUnsafe(
+    `select distinct on (parent_id) id, parent_id as "parentId" from version where parent_id = any($1::text[])
+     order by parent_id, version_index desc`,
+    parentIds,
+  );
+}

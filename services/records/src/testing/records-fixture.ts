@@ -1,3 +1,4 @@
+import { MIGRATIONS as AUDIT_TRAIL } from '@kr/audit-trail';
 import { type Principal, SCOPES, servicePrincipal } from '@kr/caller';
 import {
   decidePublication,
@@ -52,7 +53,7 @@ export type RecordsFixture = Awaited<ReturnType<typeof recordsFixture>>;
 /** The records service's own part on a database of its own; no other service is there. */
 export async function recordsFixture() {
   const fresh = await freshDatabase();
-  await migrate({ databaseUrl: fresh.url, sets: [EVENT_BUS, LIFECYCLE, MIGRATIONS] });
+  await migrate({ databaseUrl: fresh.url, sets: [EVENT_BUS, AUDIT_TRAIL, LIFECYCLE, MIGRATIONS] });
   const database = openDatabase(new URL(fresh.url));
   const logger = createLogger('records', { write: () => undefined });
   const packageIds = new Set<string>();
@@ -105,7 +106,7 @@ export async function recordsFixture() {
     async prepare(ids: string[], packageId = '', packageParentId = ''): Promise<() => Promise<void>> {
       const publicationId = newEntityId();
       const to = { packageId, packageParentId, ids };
-      const request = { publicationId, epoch: 1, ...to, manifests: [], ifRevision: '0' };
+      const request = { publicationId, epoch: 1, ...to, manifests: [], ifRevision: '0', actor: null };
       const vote = await preparePublication(lifecycle)(request, callOf(PACKAGES));
       if (vote.isPrepared !== true) throw new Error(JSON.stringify(vote));
       return async () =>

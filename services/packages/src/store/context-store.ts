@@ -1,0 +1,20 @@
+import { type AuditEntry, entryRows, insertEntries } from '@kr/audit-trail';
+import type { Tx } from './prisma.ts';
+
+const SAVE = `
+  with changed as (
+    insert into package_context as known (parent_id, record_policy) values ($1, $2)
+    on conflict (parent_id) do update set record_policy = excluded.record_policy
+      where known.record_policy <> excluded.record_policy
+    returning parent_id
+  )
+  ${insertEntries('$3', 'changed')}`;
+
+/** Saves the settings of a package, with the entry of it; neither when they are that already. */
+export async function saveContext(
+  sql: Tx,
+  { parentId, recordPolicy }: { parentId: string; recordPolicy: string },
+  entry: AuditEntry,
+): Promise<void> {
+  await sql.$executeRawUnsafe(SAVE, parentId, recordPolicy, entryRows([entry]));
+}
