@@ -6,8 +6,12 @@ import type { TokenMint } from './tokens/link-token.ts';
 export interface AccessLinksContext {
   readonly database: Database;
   readonly mint: TokenMint;
-  /** The ticket, if it lets its bearer manage links now. @throws ServiceError `unauthenticated`, `forbidden` */
-  openTicket(token: string): Ticket;
+  /**
+   * The ticket, if it lets its bearer do that now; unless told, manage links.
+   *
+   * @throws ServiceError `unauthenticated`, `forbidden`
+   */
+  openTicket(token: string, action?: 'manage_links' | 'read_audit_log'): Ticket;
   /** To call after a commit that wrote events. */
   nudgeRelay(): void;
   now(): Date;

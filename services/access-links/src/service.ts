@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { MIGRATIONS as AUDIT_TRAIL } from '@kr/audit-trail';
 import { verifyTicket } from '@kr/caller';
 import { definitions } from '@kr/contracts';
 import { connectBus, MIGRATIONS, startRelay } from '@kr/event-bus';
@@ -13,6 +14,7 @@ import { changeLink } from './links/change-link.ts';
 import { createLink } from './links/create-link.ts';
 import { listLinks } from './links/list-links.ts';
 import { readLink } from './links/read-link.ts';
+import { readLinkTrail } from './links/read-link-trail.ts';
 import { revokeLink } from './links/revoke-link.ts';
 import { openDatabase } from './store/prisma.ts';
 import { createTokenMint } from './tokens/link-token.ts';
@@ -38,6 +40,7 @@ function rpcs(context: AccessLinksContext): Handlers<typeof definitions.accessLi
     ReadLink: readLink(context),
     ChangeLink: changeLink(context),
     RevokeLink: revokeLink(context),
+    ReadLinkTrail: readLinkTrail(context),
     ResolveTokens: resolveTokens(context),
   };
 }
@@ -49,7 +52,7 @@ export async function startAccessLinksService(
 ): Promise<AccessLinksService> {
   const { databaseUrl, ticketKey } = config;
   const ownTables = { name: 'access_links', directory: join(import.meta.dirname, '..', 'migrations') };
-  await migrate({ databaseUrl, sets: [MIGRATIONS, ownTables], logger });
+  await migrate({ databaseUrl, sets: [MIGRATIONS, AUDIT_TRAIL, ownTables], logger });
 
   const database = openDatabase(databaseUrl);
   const bus = connectBus({ servers: config.natsUrl, name: 'access-links', logger });
@@ -57,8 +60,8 @@ export async function startAccessLinksService(
   const context: AccessLinksContext = {
     database,
     mint: createTokenMint(config.linkTokenKey, config.previousLinkTokenKeys),
-    openTicket: (ticket) =>
-      verifyTicket(ticket, { audience: 'access-links', key: ticketKey, action: 'manage_links', now }),
+    openTicket: (ticket, action = 'manage_links') =>
+      verifyTicket(ticket, { audience: 'access-links', key: ticketKey, action, now }),
     nudgeRelay: relay.nudge,
     now,
     newId: randomUUID,

@@ -5,6 +5,7 @@ const ALLOWED_BY = {
   read: ['read_files', 'read_draft_files', 'write_files', 'import_files'],
   write: ['write_files'],
   import: ['import_files'],
+  trail: ['read_audit_log'],
 } as const;
 
 export type FileAccess = keyof typeof ALLOWED_BY;

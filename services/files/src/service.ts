@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { MIGRATIONS as AUDIT_TRAIL } from '@kr/audit-trail';
 import { type Definitions, definitions } from '@kr/contracts';
 import { MIGRATIONS as EVENT_BUS_MIGRATIONS, startConsumer } from '@kr/event-bus';
 import { around } from '@kr/failpoint';
@@ -24,6 +25,7 @@ import { deleteEntries } from './entries/delete-entries.ts';
 import { importEntries } from './entries/import-entries.ts';
 import { listEntries } from './entries/list-entries.ts';
 import { readEntry } from './entries/read-entry.ts';
+import { readFileTrail } from './entries/read-file-trail.ts';
 import { startUploads } from './entries/start-uploads.ts';
 import { updateEntryMetadata } from './entries/update-entry-metadata.ts';
 import { readQuota } from './quota/read-quota.ts';
@@ -47,6 +49,7 @@ const MIGRATIONS = {
   name: 'files',
   directory: fileURLToPath(new URL('../migrations', import.meta.url)),
 };
+const SCHEMA = [EVENT_BUS_MIGRATIONS, AUDIT_TRAIL, MIGRATIONS];
 const CALLERS: Callers<Definitions['files']> = {
   gateway: [
     'ListEntries',
@@ -56,6 +59,7 @@ const CALLERS: Callers<Definitions['files']> = {
     'UpdateEntryMetadata',
     'DeleteEntries',
     'ImportEntries',
+    'ReadFileTrail',
   ],
   records: ['DescribeBuckets'],
   packages: ['DescribeBuckets', 'SealBuckets', 'DecideBuckets'],
@@ -78,6 +82,7 @@ function rpcs(context: FilesContext): Handlers<Definitions['files']> {
     UpdateEntryMetadata: updateEntryMetadata(context),
     DeleteEntries: deleteEntries(context),
     ImportEntries: importEntries(context),
+    ReadFileTrail: readFileTrail(context),
     DescribeBuckets: describeBuckets(context.publicationSeals),
     SealBuckets: around('files.seal', sealBuckets(publishing)),
     DecideBuckets: around('files.decide', decideBuckets(publishing)),
@@ -100,7 +105,7 @@ function operations(
 
 /** @throws Error when the migration fails, the storage folder cannot be used, or a port cannot be bound */
 export async function startFilesService(config: FilesConfig, logger: Logger): Promise<FilesService> {
-  await migrate({ databaseUrl: config.databaseUrl, sets: [EVENT_BUS_MIGRATIONS, MIGRATIONS], logger });
+  await migrate({ databaseUrl: config.databaseUrl, sets: SCHEMA, logger });
   const context = await openContext(config, logger);
   const { database, blobs, bus } = context;
   const host = config.grpcHost;

@@ -1,9 +1,11 @@
+import { appendAudited } from '@kr/audit-trail';
 import type { ChangeLinkRequest__Output, ChangeLinkResponse } from '@kr/contracts';
-import { appendEvents } from '@kr/event-bus';
+import type { CallContext } from '@kr/rpc';
 import type { AccessLinksContext } from '../context.ts';
 import type { Link } from '../link.ts';
 import { lockLink, saveLink } from '../store/link-store.ts';
 import { readLinkBody } from './link-body.ts';
+import { linkEntry } from './link-entry.ts';
 import { invalidLink, noSuchLink } from './link-errors.ts';
 import { linkEvent } from './link-event.ts';
 import { toLinkMessage } from './link-message.ts';
@@ -18,8 +20,12 @@ import { checkLinkChange } from './link-rules.ts';
  *   - `invalid`: the body; one issue for each field
  */
 export function changeLink(context: AccessLinksContext) {
-  return async ({ ticket, linkId, body }: ChangeLinkRequest__Output): Promise<ChangeLinkResponse> => {
-    const { parentId } = context.openTicket(ticket);
+  return async (
+    { ticket, linkId, body }: ChangeLinkRequest__Output,
+    { principal }: CallContext,
+  ): Promise<ChangeLinkResponse> => {
+    const opened = context.openTicket(ticket);
+    const { parentId } = opened;
     const changed = await context.database.$transaction(async (tx): Promise<Link> => {
       const link = await lockLink(tx, parentId, linkId);
       if (link === undefined) throw noSuchLink();
@@ -28,7 +34,7 @@ export function changeLink(context: AccessLinksContext) {
 
       const next: Link = { ...link, ...wish, revision: link.revision + 1n };
       await saveLink(tx, next);
-      await appendEvents(tx, [linkEvent('changed', next)]);
+      await appendAudited(tx, [linkEvent('changed', next)], [linkEntry('update', next, opened, principal)]);
       return next;
     });
     context.nudgeRelay();

@@ -1,9 +1,11 @@
+import { appendAudited } from '@kr/audit-trail';
 import type { CreateLinkRequest__Output, CreateLinkResponse } from '@kr/contracts';
-import { appendEvents } from '@kr/event-bus';
+import type { CallContext } from '@kr/rpc';
 import type { AccessLinksContext } from '../context.ts';
 import type { Link } from '../link.ts';
 import { insertLink } from '../store/link-store.ts';
 import { readLinkBody } from './link-body.ts';
+import { linkEntry } from './link-entry.ts';
 import { invalidLink } from './link-errors.ts';
 import { linkEvent } from './link-event.ts';
 import { toLinkMessage } from './link-message.ts';
@@ -17,8 +19,12 @@ import { checkNewLink } from './link-rules.ts';
  *   - `invalid`: the body; one issue for each field
  */
 export function createLink(context: AccessLinksContext) {
-  return async ({ ticket, body, creationKey }: CreateLinkRequest__Output): Promise<CreateLinkResponse> => {
-    const { parentId, userId } = context.openTicket(ticket);
+  return async (
+    { ticket, body, creationKey }: CreateLinkRequest__Output,
+    { principal }: CallContext,
+  ): Promise<CreateLinkResponse> => {
+    const opened = context.openTicket(ticket);
+    const { parentId, userId } = opened;
     const createdAt = context.now();
     const { wish, issues } = checkNewLink(readLinkBody(body), createdAt);
     if (issues.length > 0) throw invalidLink(issues);
@@ -35,7 +41,8 @@ export function createLink(context: AccessLinksContext) {
     const key = creationKey.length === 0 ? undefined : new Uint8Array(creationKey);
     const link = await context.database.$transaction(async (tx) => {
       const made = await insertLink(tx, wanted, { createdBy: userId, key });
-      if (made === wanted) await appendEvents(tx, [linkEvent('created', made)]);
+      if (made === wanted)
+        await appendAudited(tx, [linkEvent('created', made)], [linkEntry('create', made, opened, principal)]);
       return made;
     });
     context.nudgeRelay();

@@ -1,6 +1,7 @@
+import { appendAudited, auditEntry } from '@kr/audit-trail';
 import type { CommitUploadRequest__Output, CommitUploadResponse } from '@kr/contracts';
-import { appendEvents } from '@kr/event-bus';
 import { failpoint } from '@kr/failpoint';
+import type { CallContext } from '@kr/rpc';
 import { type ChangeBucketDeps, changeBucket } from '../buckets/change-bucket.ts';
 import type { FileEntry } from '../file-entry.ts';
 import { fileEntryMessage } from '../file-entry-message.ts';
@@ -18,8 +19,11 @@ import { entryEvent } from './entry-event.ts';
  *   - what `changeBucket` throws
  */
 export function commitUpload(deps: ChangeBucketDeps & { openTicket: OpenTicket }) {
-  return async ({ ticket, key }: CommitUploadRequest__Output): Promise<CommitUploadResponse> => {
-    const { entityId } = deps.openTicket(ticket, 'write');
+  return async (
+    { ticket, key }: CommitUploadRequest__Output,
+    { principal }: CallContext,
+  ): Promise<CommitUploadResponse> => {
+    const { entityId, parentId } = deps.openTicket(ticket, 'write');
     const entry = await changeBucket(deps, entityId, async (tx, bucket): Promise<FileEntry> => {
       const found = await findEntry(tx, entityId, key);
       if (found === undefined) throw noSuchFile(entityId, key);
@@ -30,7 +34,12 @@ export function commitUpload(deps: ChangeBucketDeps & { openTicket: OpenTicket }
         where: { entityId_key: { entityId, key } },
         data: { state: 'completed', metadata, updatedAt },
       });
-      if (!found.isCompleted) await appendEvents(tx, [entryEvent('completed', bucket, key)]);
+      if (!found.isCompleted) {
+        const { sizeBytes, md5 } = found.content;
+        const metadata = { key, size: sizeBytes, checksum: `md5:${md5}` };
+        const entry = auditEntry(principal, 'file.commit', { id: entityId, parentId }, metadata);
+        await appendAudited(tx, [entryEvent('completed', bucket, key)], [entry]);
+      }
       await failpoint('files.commit.inside');
       return { ...found, isCompleted: true, metadata, updatedAt };
     });

@@ -1,5 +1,6 @@
+import { appendAudited, auditEntry } from '@kr/audit-trail';
 import type { DeleteEntriesRequest__Output, DeleteEntriesResponse } from '@kr/contracts';
-import { appendEvents } from '@kr/event-bus';
+import type { CallContext } from '@kr/rpc';
 import { type ChangeBucketDeps, changeBucket } from '../buckets/change-bucket.ts';
 import { noSuchFile } from '../file-errors.ts';
 import type { OpenTicket } from '../open-ticket.ts';
@@ -13,8 +14,11 @@ import { entryEvent } from './entry-event.ts';
  *   - what `changeBucket` throws
  */
 export function deleteEntries(deps: ChangeBucketDeps & { openTicket: OpenTicket }) {
-  return async ({ ticket, keys }: DeleteEntriesRequest__Output): Promise<DeleteEntriesResponse> => {
-    const { entityId } = deps.openTicket(ticket, 'write');
+  return async (
+    { ticket, keys }: DeleteEntriesRequest__Output,
+    { principal }: CallContext,
+  ): Promise<DeleteEntriesResponse> => {
+    const { entityId, parentId } = deps.openTicket(ticket, 'write');
     const badKey = keys.find((key) => key.includes('\0'));
     if (badKey !== undefined) throw noSuchFile(entityId, badKey);
     const gone = await changeBucket(deps, entityId, async (tx, bucket) => {
@@ -24,9 +28,10 @@ export function deleteEntries(deps: ChangeBucketDeps & { openTicket: OpenTicket 
       const gone = new Set(deleted.map(({ key }) => key));
       const unknown = keys.find((key) => !gone.has(key));
       if (unknown !== undefined) throw noSuchFile(entityId, unknown);
-      await appendEvents(
+      await appendAudited(
         tx,
         [...gone].map((key) => entryEvent('deleted', bucket, key)),
+        [...gone].map((key) => auditEntry(principal, 'file.delete', { id: entityId, parentId }, { key })),
       );
       return gone;
     });

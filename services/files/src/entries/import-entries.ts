@@ -1,5 +1,6 @@
+import { appendAudited, auditEntry } from '@kr/audit-trail';
 import type { ImportEntriesRequest__Output, ImportEntriesResponse } from '@kr/contracts';
-import { appendEvents } from '@kr/event-bus';
+import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import { type ChangeBucketDeps, changeBucket } from '../buckets/change-bucket.ts';
 import { fileEntryMessage } from '../file-entry-message.ts';
@@ -17,8 +18,11 @@ import { entryEvent } from './entry-event.ts';
  *   - what `changeBucket` throws
  */
 export function importEntries(deps: ChangeBucketDeps & { openTicket: OpenTicket }) {
-  return async ({ ticket }: ImportEntriesRequest__Output): Promise<ImportEntriesResponse> => {
-    const { entityId, ownerId, sourceEntityId } = deps.openTicket(ticket, 'import');
+  return async (
+    { ticket }: ImportEntriesRequest__Output,
+    { principal }: CallContext,
+  ): Promise<ImportEntriesResponse> => {
+    const { entityId, parentId, ownerId, sourceEntityId } = deps.openTicket(ticket, 'import');
     if (sourceEntityId === null) throw new ServiceError('not_found', 'Not found.');
     const entries = await changeBucket(deps, entityId, async (tx, bucket) => {
       const isFilled = (await tx.entry.findFirst({ where: { entityId }, select: { key: true } })) !== null;
@@ -33,9 +37,13 @@ export function importEntries(deps: ChangeBucketDeps & { openTicket: OpenTicket 
         select ${entityId}, key, position, state, metadata, object_id, gen_random_uuid(), mimetype, ${at}, ${at}
         from entry where entity_id = ${sourceEntityId} and state = 'completed'`;
       const imported = await listEntries(tx, entityId);
-      await appendEvents(
+      const version = { id: entityId, parentId };
+      await appendAudited(
         tx,
         imported.map(({ key }) => entryEvent('completed', bucket, key)),
+        imported.map(({ key }) =>
+          auditEntry(principal, 'file.import', version, { key, from: sourceEntityId }),
+        ),
       );
       return imported;
     });

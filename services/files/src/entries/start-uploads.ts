@@ -1,4 +1,7 @@
+import { auditEntry, entryRows, insertEntries } from '@kr/audit-trail';
+import type { Principal, Ticket } from '@kr/caller';
 import type { NewEntry__Output, StartUploadsRequest__Output, StartUploadsResponse } from '@kr/contracts';
+import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import { type ChangeBucketDeps, changeBucket, checkChangeable } from '../buckets/change-bucket.ts';
 import { fileEntryMessage } from '../file-entry-message.ts';
@@ -28,15 +31,19 @@ interface Start {
  *   - what `changeBucket` throws
  */
 export function startUploads(deps: StartUploadsDeps) {
-  return async ({ ticket, entries }: StartUploadsRequest__Output): Promise<StartUploadsResponse> => {
-    const { entityId, ownerId } = deps.openTicket(ticket, 'write');
+  return async (
+    { ticket, entries }: StartUploadsRequest__Output,
+    { principal }: CallContext,
+  ): Promise<StartUploadsResponse> => {
+    const opened = deps.openTicket(ticket, 'write');
+    const { entityId } = opened;
     const starts = entries.map(checkedStart);
     if (starts.length === 0) {
       await checkChangeable(deps, entityId);
       return { entries: (await listEntries(deps.database, entityId)).map(fileEntryMessage) };
     }
     const all = await changeBucket(deps, entityId, async (tx) => {
-      await addEntries(tx, { entityId, ownerId: ownerId ?? null }, starts, deps);
+      await addEntries(tx, { ...opened, principal }, starts, deps);
       return listEntries(tx, entityId);
     });
     return { entries: all.map(fileEntryMessage) };
@@ -51,20 +58,31 @@ function checkedStart({ key, metadataJson }: NewEntry__Output, index: number): S
   return { key, metadata: entryMetadata(metadataJson, `${index}.metadata`) };
 }
 
+// What is told before it is done is undone with the transaction, if it may not be done.
+const LOOK_AND_TELL = `
+  with owned as (
+    update bucket set owner_id = $3
+    where entity_id = $1 and $3::text is not null and owner_id is distinct from $3
+  ), audited as (${insertEntries('$4', '(select) as always')})
+  select count(*)::int as count, coalesce(max(position), 0)::int as last,
+    coalesce(array_agg(key) filter (where key = any($2::text[])), '{}') as taken
+  from entry where entity_id = $1`;
+
 async function addEntries(
   tx: Tx,
-  { entityId, ownerId }: { entityId: string; ownerId: string | null },
+  { entityId, parentId, ownerId, principal }: Ticket & { principal: Principal },
   starts: readonly Start[],
   { maxFilesPerEntity, now }: StartUploadsDeps,
 ): Promise<void> {
   const keys = starts.map(({ key }) => key);
-  const [found] = await tx.$queryRaw<{ count: number; last: number; taken: string[] }[]>`
-    with owned as (
-      update bucket set owner_id = ${ownerId}
-      where entity_id = ${entityId} and ${ownerId}::text is not null and owner_id is distinct from ${ownerId})
-    select count(*)::int as count, coalesce(max(position), 0)::int as last,
-      coalesce(array_agg(key) filter (where key = any(${keys}::text[])), '{}') as taken
-    from entry where entity_id = ${entityId}`;
+  const entries = keys.map((key) => auditEntry(principal, 'file.init', { id: entityId, parentId }, { key }));
+  const [found] = await tx.$queryRawUnsafe<{ count: number; last: number; taken: string[] }[]>(
+    LOOK_AND_TELL,
+    entityId,
+    keys,
+    ownerId ?? null,
+    entryRows(entries),
+  );
   const { count, last, taken } = found ?? { count: 0, last: 0, taken: [] };
   const seen = new Set(taken);
   for (const key of keys) {

@@ -1,4 +1,6 @@
+import { auditEntry, entryRows, insertEntries } from '@kr/audit-trail';
 import type { UpdateEntryMetadataRequest__Output, UpdateEntryMetadataResponse } from '@kr/contracts';
+import type { CallContext } from '@kr/rpc';
 import { type ChangeBucketDeps, changeBucket } from '../buckets/change-bucket.ts';
 import type { FileEntry } from '../file-entry.ts';
 import { fileEntryMessage } from '../file-entry-message.ts';
@@ -6,6 +8,12 @@ import { noSuchFile } from '../file-errors.ts';
 import type { OpenTicket } from '../open-ticket.ts';
 import { findEntry } from '../store/entry-store.ts';
 import { entryMetadata } from './entry-metadata.ts';
+
+const UPDATE = `
+  with updated as (
+    update entry set metadata = $3, updated_at = $4::timestamptz where entity_id = $1 and key = $2 returning key
+  )
+  ${insertEntries('$5', 'updated')}`;
 
 /**
  * RPC UpdateEntryMetadata.
@@ -16,18 +24,25 @@ import { entryMetadata } from './entry-metadata.ts';
  *   - what `changeBucket` throws
  */
 export function updateEntryMetadata(deps: ChangeBucketDeps & { openTicket: OpenTicket }) {
-  return async ({
-    ticket,
-    key,
-    metadataJson,
-  }: UpdateEntryMetadataRequest__Output): Promise<UpdateEntryMetadataResponse> => {
-    const { entityId } = deps.openTicket(ticket, 'write');
+  return async (
+    { ticket, key, metadataJson }: UpdateEntryMetadataRequest__Output,
+    { principal }: CallContext,
+  ): Promise<UpdateEntryMetadataResponse> => {
+    const { entityId, parentId } = deps.openTicket(ticket, 'write');
     const metadata = entryMetadata(metadataJson, 'metadata') ?? '{}';
     const entry = await changeBucket(deps, entityId, async (tx): Promise<FileEntry> => {
       const found = await findEntry(tx, entityId, key);
       if (found === undefined) throw noSuchFile(entityId, key);
       const updatedAt = deps.now();
-      await tx.entry.update({ where: { entityId_key: { entityId, key } }, data: { metadata, updatedAt } });
+      const entry = auditEntry(principal, 'file.update', { id: entityId, parentId }, { key });
+      await tx.$executeRawUnsafe(
+        UPDATE,
+        entityId,
+        key,
+        metadata,
+        updatedAt.toISOString(),
+        entryRows([entry]),
+      );
       return { ...found, metadata, updatedAt };
     });
     return { entry: fileEntryMessage(entry) };

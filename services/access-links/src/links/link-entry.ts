@@ -1,0 +1,14 @@
+import { type AuditEntry, auditEntry } from '@kr/audit-trail';
+import type { Principal, Ticket } from '@kr/caller';
+import type { Link } from '../link.ts';
+
+/** What a trail has of a link that is made, changed or ended by the bearer of a ticket; never a token. */
+export function linkEntry(
+  verb: 'create' | 'update' | 'revoke',
+  { linkId, permission, expiresAt }: Link,
+  { entityId, parentId }: Ticket,
+  principal: Principal,
+): AuditEntry {
+  const metadata = { link: linkId, permission, expires_at: expiresAt?.toISOString() ?? null };
+  return auditEntry(principal, `link.${verb}`, { id: entityId, parentId }, metadata);
+}
