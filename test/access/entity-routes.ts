@@ -97,6 +97,8 @@ export const ENTITY_ROUTES: Readonly<Record<string, EntityRoute>> = {
   'OPTIONS /draft/files/{key}/tus': capabilities,
   'OPTIONS /draft/files/{key}/tus/{uploadId}': capabilities,
 
+  'GET /audit-log': { action: 'read_audit_log', form: 'either', effect: 'reads', answers: '200' },
+
   'GET /access/links': { ...links, effect: 'reads', answers: '200' },
   'GET /access/links/{linkId}': { ...links, effect: 'reads', answers: '200' },
   'POST /access/links': {

@@ -54,6 +54,7 @@ export function authenticate({ findTokenOwner, findProviderUser, resolveLink }: 
       userId: user?.userId ?? null,
       isAdmin: user?.isAdmin ?? false,
       scopes: user?.scopes ?? [],
+      ...(user?.tokenId !== undefined && { tokenId: user.tokenId }),
       grants,
       service: null,
       requestId,

@@ -3,6 +3,7 @@ import { createLink } from './access-links/create-link.ts';
 import { listLinks } from './access-links/list-links.ts';
 import { readLink } from './access-links/read-link.ts';
 import { revokeLink } from './access-links/revoke-link.ts';
+import { readAuditLog } from './audit-log/read-audit-log.ts';
 import type { Clients } from './clients.ts';
 import type { GatewayConfig } from './config.ts';
 import { createDraft } from './drafts/create-draft.ts';
@@ -165,6 +166,7 @@ function entityRoutes(kind: Kind, { clients, contentPlane, handOver, limits }: R
       readContent(ofPublished, contentPlane, handOver),
     ),
 
+    row('GET', `${one}/audit-log`, 'token', '-', 'json', readAuditLog(deps, limits)),
     row('GET', links, 'token', '-', 'json', listLinks(deps)),
     row('POST', links, 'token', 'json', 'json', createLink(deps)),
     row('GET', `${links}/:linkId`, 'token', '-', 'json', readLink(deps)),

@@ -16,6 +16,8 @@ export interface TokenOwner {
   /** Only where the token is good for that. */
   isAdmin: boolean;
   scopes: readonly Scope[];
+  /** Of a personal access token. */
+  tokenId?: string;
 }
 
 export type FindTokenOwner = (token: string) => Promise<TokenOwner>;
@@ -66,6 +68,7 @@ export function findTokenOwner(
       userId: String(row.user.id),
       isAdmin: row.user.isAdmin && row.scopes.includes('admin'),
       scopes: row.scopes,
+      tokenId: row.id,
     };
   };
 }
