@@ -11,7 +11,9 @@ const MOST_PARTS = 5;
 /** Ranges that may begin inside another one; more of them only make a server send the same bytes again. */
 const MOST_OVERLAPS = 1;
 
-const SPEC = /^(?:(\d+)-(\d*)|-(\d+))$/;
+const SPEC = /^[ \t]*(?:(\d+)-(\d*)|-(\d+))[ \t]*$/;
+// A list may have empty elements (RFC 9110, 5.6.1).
+const EMPTY = /^[ \t]*$/;
 
 type Spec = { first: number; last: number } | { suffix: number };
 
@@ -34,9 +36,8 @@ export function byteRanges(header: string | undefined, sizeBytes: number): Range
 /** Undefined for another unit, and where one of the ranges is malformed: then the header is to be ignored as a whole. */
 function rangeSpecs(header: string | undefined): Spec[] | undefined {
   const set = /^bytes=(.*)$/i.exec(header ?? '')?.[1];
-  // A list may have empty elements (RFC 9110, 5.6.1).
-  const elements = (set ?? '').split(',').map((element) => element.replace(/^[ \t]+|[ \t]+$/g, ''));
-  const specs = elements.filter((element) => element !== '').map(rangeSpec);
+  const elements = (set ?? '').split(',').filter((element) => !EMPTY.test(element));
+  const specs = elements.map(rangeSpec);
   return specs.length > 0 && specs.every((spec) => spec !== undefined) ? specs : undefined;
 }
 

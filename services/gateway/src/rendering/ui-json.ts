@@ -125,7 +125,7 @@ function accessDescription({ status, record, files }: Json, embargoDate = 'a lat
     : `${what} restricted to users with access.`;
 }
 
-const TAG = /<\/?[a-z][^>]*>/gi;
+const TAG = /<\/?[a-z][^<>]*>/gi;
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"' };
 
 /** The words of sanitised HTML. */

@@ -1,7 +1,7 @@
 import { ServiceError } from '@kr/service-error';
 import type { Box } from '../index/geometry-boxes.ts';
 
-const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?$/iu;
+const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,3})?$/iu;
 
 /**
  * Reads `longitude,latitude,longitude,latitude` of two opposite corners, west first. Latitudes come in either order;
