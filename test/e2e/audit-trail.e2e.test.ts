@@ -270,7 +270,6 @@ describe('the trail of a package', () => {
       { part: 'packages', at: 'publish.commit.inside' },
       { part: 'packages', at: 'publish.commit.after' },
       { part: 'records', at: 'records.apply.inside' },
-      { part: 'records', at: 'records.prepare.inside' },
     ] as const;
     for (const { part, at } of dying) {
       const { main, resources } = await packageOfResources(patient, `Dies at ${at}`, 2);

@@ -22,6 +22,7 @@ const principal: Principal = {
   scopes: SCOPES,
   grants: [{ linkId: 'l', parentId: 'p', permission: 'preview' }],
   service: null,
+  tokenId: 't-1',
   requestId: 'r-ü',
 };
 const ticket: Ticket = {

@@ -21,10 +21,11 @@ async function run(script: string, env: Record<string, string>): Promise<string>
 }
 
 const CONTINUE_A_TRACE = `
-  const { withRemoteTrace, traceHeaders, createLogger } = await import(${JSON.stringify(index)});
+  const { withRemoteTrace, traceHeaders, currentTraceId, createLogger } = await import(${JSON.stringify(index)});
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
   await withRemoteTrace({ traceparent }, 'a call', {}, async () => {
     console.log('headers ' + JSON.stringify(traceHeaders()));
+    console.log('trace ' + currentTraceId());
     createLogger('x').info('inside');
   });`;
 
@@ -32,6 +33,7 @@ describe('preload', () => {
   test('loads no SDK when nothing is exported, and work runs untraced', async () => {
     const output = await run(CONTINUE_A_TRACE, {});
     expect(output).toContain('headers {}\n');
+    expect(output).toContain('trace undefined\n');
     expect(output).not.toMatch(/loads|trace_id/);
   });
 
@@ -43,6 +45,7 @@ describe('preload', () => {
     });
     expect(output).toContain('loads @opentelemetry/sdk-node');
     expect(output).toMatch(/headers \{"traceparent":"00-0af7651916cd43dd8448eb211c80319c-[0-9a-f]{16}-01"/);
+    expect(output).toContain('trace 0af7651916cd43dd8448eb211c80319c\n');
     expect(output).toMatch(/"trace_id":"0af7651916cd43dd8448eb211c80319c"/);
     expect(output).toContain("name: 'a call'");
   });

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { anonymous, signTicket, type Ticket } from '@kr/caller';
+import { anonymous, type Principal, signTicket, type Ticket } from '@kr/caller';
 import { type AccessLink__Output, definitions, eventCodecs } from '@kr/contracts';
 import { type Client, createClient } from '@kr/rpc';
 import { createLogger } from '@kr/telemetry';
@@ -389,5 +389,47 @@ describe('access links', () => {
       status: 200,
       body: { status: 'ok', checks: { database: 'ok', bus: 'failed' } },
     });
+  });
+});
+
+describe('the trail of a parent', () => {
+  const author: Principal = { ...anonymous('q-2'), userId: '7', tokenId: 't-1' };
+  const ticketTo = (parentId: string, action: string) => ticketFor(parentId, { actions: [action] });
+  const trailOf = async (parentId: string) => {
+    const ticket = ticketTo(parentId, 'read_audit_log');
+    return (await client.readLinkTrail({ ticket, limit: 100 }, caller)).trail?.entries ?? [];
+  };
+
+  test('has each link that was made, changed and revoked, once and without its token', async () => {
+    const ticket = ticketFor('trail');
+    const creationKey = Buffer.alloc(32, 3);
+    const body = json({ permission: 'view', expires_at: '2030-01-01T00:00:00Z' });
+    const { link } = await client.createLink({ ticket, body, creationKey }, author);
+    await client.createLink({ ticket, body, creationKey }, author);
+    const linkId = link?.id ?? '';
+    await client.changeLink({ ticket, linkId, body: json({ permission: 'edit' }) }, author);
+    await failure(client.changeLink({ ticket, linkId, body: json({ permission: 'all' }) }, author));
+    await client.revokeLink({ ticket, linkId }, author);
+    await failure(client.revokeLink({ ticket, linkId }, author));
+    const trail = await trailOf('trail');
+    const told = trail.map(({ action, entityId, actor, metadataJson }) => {
+      return [action, entityId, actor?.userId, actor?.tokenId, JSON.parse(String(metadataJson))];
+    });
+    const by = ['entity', '7', 't-1'];
+    const of = (permission: string) => ({ link: linkId, permission, expires_at: '2030-01-01T00:00:00.000Z' });
+    expect(told).toEqual([
+      ['link.revoke', ...by, of('edit')],
+      ['link.update', ...by, of('edit')],
+      ['link.create', ...by, of('view')],
+    ]);
+    expect(JSON.stringify(told)).not.toContain(link?.token);
+  });
+
+  test('is read by a ticket for it alone, which is good for nothing else', async () => {
+    const forbidden = { kind: 'forbidden', message: 'Permission denied.', issues: [] };
+    const managing = ticketTo('trail', 'manage_links');
+    expect(await failure(client.readLinkTrail({ ticket: managing, limit: 1 }, caller))).toEqual(forbidden);
+    const reading = ticketTo('trail', 'read_audit_log');
+    expect(await failure(client.listLinks({ ticket: reading }, caller))).toEqual(forbidden);
   });
 });

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { anonymous, type Principal } from '@kr/caller';
+import { type FilesUnderTest, GATEWAY, refusalOf, startFilesUnderTest } from '../testing/files-under-test.ts';
+
+const EDITOR: Principal = { ...anonymous('q-1'), userId: '1', tokenId: 't-1' };
+
+let files: FilesUnderTest;
+beforeAll(async () => {
+  files = await startFilesUnderTest({ maxFilesPerEntity: 3 });
+});
+afterAll(() => files.stop());
+
+const writing = (entityId: string) => ({ ticket: files.ticket(entityId) });
+
+/** Of all entities: to the tickets of these tests they are versions of one. */
+async function trailOf(entityId: string) {
+  const ticket = files.ticket(entityId, ['read_audit_log']);
+  const { trail } = await files.client.readFileTrail({ ticket, limit: 10_000 }, GATEWAY);
+  return (trail?.entries ?? [])
+    .filter((entry) => entry.entityId === entityId)
+    .map(({ action, actor, metadataJson }) => {
+      return { action, userId: actor?.userId, metadata: JSON.parse(String(metadataJson)) };
+    })
+    .reverse();
+}
+
+test('has each file that was started, completed, changed and deleted, once', async () => {
+  const { client } = files;
+  const entityId = 'trail-00001';
+  await client.startUploads({ ...writing(entityId), entries: [{ key: 'a' }, { key: 'b' }] }, EDITOR);
+  await files.put(entityId, 'a', 'abc');
+  await client.commitUpload({ ...writing(entityId), key: 'a' }, EDITOR);
+  await client.commitUpload({ ...writing(entityId), key: 'a' }, EDITOR);
+  const metadataJson = Buffer.from('{"note":"x"}');
+  await client.updateEntryMetadata({ ...writing(entityId), key: 'a', metadataJson }, EDITOR);
+  await client.deleteEntries({ ...writing(entityId), keys: ['b'] }, EDITOR);
+  const byEditor = (action: string, metadata: object) => ({ action, userId: '1', metadata });
+  expect(await trailOf(entityId)).toEqual([
+    byEditor('file.init', { key: 'a' }),
+    byEditor('file.init', { key: 'b' }),
+    byEditor('file.commit', { key: 'a', size: 3, checksum: 'md5:900150983cd24fb0d6963f7d28e17f72' }),
+    byEditor('file.update', { key: 'a' }),
+    byEditor('file.delete', { key: 'b' }),
+  ]);
+
+  const next = 'trail-00002';
+  const ticket = files.ticket(next, ['import_files'], entityId);
+  await client.importEntries({ ticket }, EDITOR);
+  expect(await trailOf(next)).toEqual([byEditor('file.import', { key: 'a', from: entityId })]);
+});
+
+test('has nothing of what was refused', async () => {
+  const { client } = files;
+  const entityId = 'trail-00003';
+  const start = (...keys: string[]) =>
+    client.startUploads({ ...writing(entityId), entries: keys.map((key) => ({ key })) }, EDITOR);
+  await start('taken');
+  const refused = [
+    await refusalOf(start('new', 'taken')),
+    await refusalOf(start('one', 'two', 'three')),
+    await refusalOf(client.commitUpload({ ...writing(entityId), key: 'taken' }, EDITOR)),
+    await refusalOf(client.deleteEntries({ ...writing(entityId), keys: ['taken', 'unknown'] }, EDITOR)),
+    await refusalOf(client.updateEntryMetadata({ ...writing(entityId), key: 'unknown' }, EDITOR)),
+  ];
+  expect(refused.filter((outcome) => outcome === 'no refusal')).toEqual([]);
+  expect(await trailOf(entityId)).toEqual([{ action: 'file.init', userId: '1', metadata: { key: 'taken' } }]);
+});
+
+test.each(['write_files', 'read_files', 'manage_links'])('is not read by a ticket for %s', async (action) => {
+  const ticket = files.ticket('trail-00001', [action]);
+  expect(await refusalOf(files.client.readFileTrail({ ticket, limit: 1 }, GATEWAY))).toMatchObject({
+    kind: 'forbidden',
+  });
+  const readsTrail = files.ticket('trail-00001', ['read_audit_log']);
+  expect(await refusalOf(files.client.listEntries({ ticket: readsTrail }, GATEWAY))).toMatchObject({
+    kind: 'forbidden',
+  });
+});
