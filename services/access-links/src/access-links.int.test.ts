@@ -191,6 +191,30 @@ describe('access links', () => {
     expect(await make()).toEqual(third);
   });
 
+  test('are only so many of one entity, also when they are made at the same time', async () => {
+    await stop();
+    await start({ maxLinksPerEntity: 3 });
+    const key = Buffer.alloc(32, 5);
+    const first = await create('parent', { permission: 'view' }, key);
+    const others = await Promise.allSettled(
+      Array.from({ length: 8 }, () => create('parent', { permission: 'view' })),
+    );
+    const refused = others.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+    expect(refused.map(({ kind, code, message }) => ({ kind, code, message }))).toEqual(
+      Array(6).fill({
+        kind: 'invalid',
+        code: 'too_many_links',
+        message: 'An entity may have at most 3 access links; revoke one.',
+      }),
+    );
+    const listed = await list('parent');
+    expect([listed.length, (await events()).length]).toEqual([3, 3]);
+    expect((await create('parent', { permission: 'view' }, key)).id).toBe(first.id);
+    expect((await create('another', { permission: 'view' })).permission).toBe('view');
+    await client.revokeLink({ ticket: ticketFor('parent'), linkId: first.id }, caller);
+    expect((await create('parent', { permission: 'edit' })).permission).toBe('edit');
+  });
+
   test('tell of themselves, without their token', async () => {
     const { id, token } = await create('parent', { permission: 'view' });
     await change('parent', id, { permission: 'edit' });

@@ -15,6 +15,8 @@ export interface AccessLinksConfig {
   linkTokenKey: string;
   /** Keys that were `linkTokenKey` once: links made with one that is not named here open nothing any more. */
   previousLinkTokenKeys: readonly string[];
+  /** The most links of one entity, in all its versions, that were not revoked. */
+  maxLinksPerEntity: number;
 }
 
 /** Pure: tests pass a literal. @throws ConfigError naming every problem found */
@@ -31,6 +33,7 @@ export function readConfig(env: Environment): AccessLinksConfig {
     ticketKey: read.secret('ACCESS_LINKS_TICKET_KEY'),
     linkTokenKey: read.secret('LINK_TOKEN_KEY'),
     previousLinkTokenKeys: read.list('LINK_TOKEN_PREVIOUS_KEYS', []),
+    maxLinksPerEntity: read.integer('MAX_LINKS_PER_ENTITY', { fallback: 1_000, min: 1, max: 100_000 }),
   };
   read.done();
   return config;

@@ -27,6 +27,7 @@ describe('configuration', () => {
       ticketKey: secret('t'),
       linkTokenKey: secret('l'),
       previousLinkTokenKeys: [secret('a'), secret('b')],
+      maxLinksPerEntity: 1_000,
     });
   });
 

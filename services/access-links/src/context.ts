@@ -6,6 +6,7 @@ import type { TokenMint } from './tokens/link-token.ts';
 export interface AccessLinksContext {
   readonly database: Database;
   readonly mint: TokenMint;
+  readonly maxLinksPerEntity: number;
   /**
    * The ticket, if it lets its bearer do that now; unless told, manage links.
    *

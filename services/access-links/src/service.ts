@@ -60,6 +60,7 @@ export async function startAccessLinksService(
   const context: AccessLinksContext = {
     database,
     mint: createTokenMint(config.linkTokenKey, config.previousLinkTokenKeys),
+    maxLinksPerEntity: config.maxLinksPerEntity,
     openTicket: (ticket, action = 'manage_links') =>
       verifyTicket(ticket, { audience: 'access-links', key: ticketKey, action, now }),
     nudgeRelay: relay.nudge,

@@ -3,10 +3,10 @@ import type { CreateLinkRequest__Output, CreateLinkResponse } from '@kr/contract
 import type { CallContext } from '@kr/rpc';
 import type { AccessLinksContext } from '../context.ts';
 import type { Link } from '../link.ts';
-import { insertLink } from '../store/link-store.ts';
+import { countLinksOf, insertLink } from '../store/link-store.ts';
 import { readLinkBody } from './link-body.ts';
 import { linkEntry } from './link-entry.ts';
-import { invalidLink } from './link-errors.ts';
+import { invalidLink, tooManyLinks } from './link-errors.ts';
 import { linkEvent } from './link-event.ts';
 import { toLinkMessage } from './link-message.ts';
 import { checkNewLink } from './link-rules.ts';
@@ -17,6 +17,7 @@ import { checkNewLink } from './link-rules.ts';
  * @throws ServiceError
  *   - `unauthenticated`, `forbidden`: the ticket does not let its bearer manage links
  *   - `invalid`: the body; one issue for each field
+ *   - `invalid` (code `too_many_links`): the entity has so many that were not revoked
  */
 export function createLink(context: AccessLinksContext) {
   return async (
@@ -41,8 +42,10 @@ export function createLink(context: AccessLinksContext) {
     const key = creationKey.length === 0 ? undefined : new Uint8Array(creationKey);
     const link = await context.database.$transaction(async (tx) => {
       const made = await insertLink(tx, wanted, { createdBy: userId, key });
-      if (made === wanted)
-        await appendAudited(tx, [linkEvent('created', made)], [linkEntry('create', made, opened, principal)]);
+      if (made !== wanted) return made;
+      const most = context.maxLinksPerEntity;
+      if ((await countLinksOf(tx, parentId)) > most) throw tooManyLinks(most);
+      await appendAudited(tx, [linkEvent('created', made)], [linkEntry('create', made, opened, principal)]);
       return made;
     });
     context.nudgeRelay();

@@ -33,6 +33,12 @@ export async function insertLink(tx: Tx, link: Link, { createdBy, key }: Creatio
   return count === 1 ? link : toLink(await tx.accessLink.findUniqueOrThrow({ where: { creationKey: key } }));
 }
 
+/** How many links of a parent are not revoked; whoever makes another at the same time waits here, and counts these. */
+export async function countLinksOf(tx: Tx, parentId: string): Promise<number> {
+  await tx.$executeRaw`select pg_advisory_xact_lock(hashtextextended(${parentId}, 0))`;
+  return tx.accessLink.count({ where: { parentId, revokedAt: null } });
+}
+
 /** The links of a parent that are not revoked, oldest first. */
 export async function listLinksOf(database: Database, parentId: string): Promise<Link[]> {
   const rows = await database.accessLink.findMany({
