@@ -26,6 +26,7 @@ interface Shown {
  * 7. No acknowledged edit and no acknowledged file is lost, none is there twice, and what is published has them all.
  * 8. One event of each kind for each publication and entity, none for what stayed as it was.
  * 9. Whoever asks again learns the one truth.
+ * 10. The trail has each edit once, and each publication of each entity once, by whoever asked for it.
  */
 export class Checker {
   private readonly world: World;
@@ -181,6 +182,7 @@ export class Checker {
     this.checkEdits();
     this.checkFiles();
     this.checkEvents();
+    this.checkTrail();
   }
 
   checkAnswers(answers: readonly { id: string; isYes: boolean }[]): void {
@@ -290,6 +292,32 @@ export class Checker {
         const told = events.filter((event) => event.includes(`.published of ${id} at`)).length;
         const shown = (this.shown.get(id) ?? []).length;
         if (told !== shown) trace.violation(`${id} was shown ${shown} times and ${told} events tell of it`);
+      }
+    }
+  }
+
+  private checkTrail(): void {
+    const { tables, trace } = this.world;
+    for (const { outbox, trail, versions } of [tables.packages, tables.records]) {
+      const events = [...outbox.rows.values()];
+      for (const id of versions.rows.keys()) {
+        const entries = [...trail.rows.values()].filter(({ entityId }) => entityId === id);
+        const published = entries.filter(({ action }) => action.endsWith('.publish'));
+        const told = published.map(
+          ({ metadata, actor }) => `${metadata['publication']} by ${actor.requestId}`,
+        );
+        const shown = (this.shown.get(id) ?? []).map(({ publicationId }) => {
+          const row = tables.publications.publications.rows.get(publicationId);
+          return `${publicationId} by ${row?.actor?.requestId}`;
+        });
+        if (told.sort().join() !== shown.sort().join())
+          trace.violation(`${id} was shown by ${shown} and its trail tells of ${told}`);
+        const saved = events.filter(
+          ({ subject, aggregateId }) => aggregateId === id && subject.endsWith('.draft.saved'),
+        ).length;
+        const edits = entries.length - published.length;
+        if (edits !== saved)
+          trace.violation(`${id} was saved ${saved} times and its trail tells of ${edits}`);
       }
     }
   }

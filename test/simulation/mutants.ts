@@ -77,6 +77,14 @@ export const MUTANTS: readonly Variation[] = [
     }),
   },
   {
+    name: 'an edit leaves nothing in the trail',
+    editStore: (store) => ({
+      ...store,
+      replaceUnchanged: (database, seen, content, told, at) =>
+        store.replaceUnchanged(database, seen, content, { ...told, entries: [] }, at),
+    }),
+  },
+  {
     name: 'the commit comes before the vote',
     participants: (real) => ({
       ...real,
