@@ -8,7 +8,7 @@ import { openStream } from '../faults/republished-events.ts';
 import { describe as describeAnswer, describeListing } from './answers.ts';
 import { CALLER_NAMES, CALLERS, type CallerName, type LinkName } from './callers.ts';
 import { ENTITY_ROUTES, type EntityRoute, partsOf } from './entity-routes.ts';
-import { expectedAnswer, hasForm } from './expectation.ts';
+import { expectedAnswer, hasForm, may } from './expectation.ts';
 import { type AskRoute, NEVER, refusing, slips } from './hidden-entities.ts';
 import { inTurns, type ManyRequests, manyRequests } from './http.ts';
 import { type AnswerScan, answerScan, digestsOf, keysOf, leaksOf } from './leaks.ts';
@@ -319,6 +319,37 @@ describe('by the policy', () => {
       return whole === never ? [] : [{ target, caller, whole, never }];
     });
     counts['hidden lists'] = cells.length;
+    expect(told(found.flat())).toEqual(none);
+  });
+
+  test('what was discarded is as what never was, but for its trail', async () => {
+    const gone = await Promise.all(
+      COLLECTIONS.map(async (collection) => {
+        const state = STATES[collection]['unpublished draft'] as State;
+        const place = await world.build({ collection, state, links: ['preview'], hasUploads: true });
+        await world.owner.sure('DELETE', `/${collection}/${place.id}/draft`);
+        return place;
+      }),
+    );
+    const callers: readonly CallerName[] = [
+      ...OUTSIDERS,
+      'holder of a preview link',
+      'owner',
+      'administrator',
+    ];
+    const cells = gone.flatMap((place) =>
+      routesOf(place).flatMap(([route, row]) => callers.map((caller) => ({ place, route, row, caller }))),
+    );
+    const found = await inTurns(cells, async ({ place, route, row, caller }) => {
+      const names = [place.id, place.parentId, NEVER];
+      const answered = await ask(route, caller, place);
+      if (row.action === 'read_audit_log' && may(CALLERS[caller], 'read_audit_log', 'restricted'))
+        return answered.status === 200 ? [] : [{ route, caller, answered: answered.text }];
+      const unknown = await ask(route, caller, { ...place, id: NEVER, parentId: NEVER });
+      const [whole, never] = [wholeAnswer(answered, names), wholeAnswer(unknown, names)];
+      return whole === never ? [] : [{ route, caller, whole, never }];
+    });
+    counts['discarded'] = cells.length;
     expect(told(found.flat())).toEqual(none);
   });
 
