@@ -7,6 +7,7 @@ import { createClient } from '@kr/rpc';
 import type { Logger } from '@kr/telemetry';
 import type { BlobStore } from './blob/blob-store.ts';
 import { contentHashes, type NewContentHash } from './blob/content-hash.ts';
+import { knownStore } from './blob/known-store.ts';
 import { openBlobStore } from './blob/open-blob-store.ts';
 import { failingSeals } from './buckets/failing-seals.ts';
 import type { SealStore } from './buckets/seal-store.ts';
@@ -51,9 +52,14 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
   const newId = () => randomUUID();
   const { limits } = config;
   const newHash = contentHashes({ sha256: config.sha256 });
-  const blobs = await openBlobStore(config.store, { newHash, logger });
   const { database, quick } = openDatabases(config.databaseUrl);
   await database.$connect();
+  const blobs = knownStore(await openBlobStore(config.store, { newHash, logger }), {
+    database,
+    now,
+    newId,
+    logger,
+  });
   const publicationSeals = failingSeals(sqlSealStore<Sql>(quick));
   const bus = connectBus({ servers: config.natsUrl, name: 'files', logger });
   const relay: Relay = startRelay({

@@ -54,6 +54,6 @@ async function namedObjects(databases: Databases): Promise<Set<string>> {
 async function filesOnDisk({ filesDir }: TestSystem): Promise<{ path: string; name: string }[]> {
   const entries = await readdir(filesDir, { recursive: true, withFileTypes: true });
   return entries
-    .filter((entry) => entry.isFile())
+    .filter((entry) => entry.isFile() && entry.name !== 'store-id')
     .map(({ parentPath, name }) => ({ path: join(parentPath, name), name }));
 }

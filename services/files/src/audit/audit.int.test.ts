@@ -306,5 +306,10 @@ function describeInS3(server: TestS3): void {
 }
 
 test('every column of the new tables is in a model', async () => {
-  await Promise.all([database.audit.findMany(), database.quota.findMany(), database.storedObject.findMany()]);
+  await Promise.all([
+    database.audit.findMany(),
+    database.quota.findMany(),
+    database.storedObject.findMany(),
+    database.storeMark.findMany(),
+  ]);
 });

@@ -236,6 +236,21 @@ export function describeBlobStore(backend: string, makeStore: () => Promise<Blob
       await expect(appending).rejects.toThrow('UUID');
     });
 
+    test('has a mark once it is given one, and lists it nowhere', async () => {
+      const store = await makeStore();
+      expect(await store.readMark()).toBeUndefined();
+      for (const mark of ['one', 'another']) {
+        await store.writeMark(mark);
+        expect(await store.readMark()).toBe(mark);
+      }
+      const listed = [
+        store.list(),
+        store.listIncomplete(),
+        store.listUnfinished(new Date(Date.now() + 60_000)),
+      ];
+      expect(await Promise.all(listed.map(idsOf))).toEqual([[], [], []]);
+    });
+
     test('is ready when it is fresh', async () => {
       const store = await makeStore();
       await expect(store.check()).resolves.toBeUndefined();

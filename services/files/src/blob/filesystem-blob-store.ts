@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
@@ -56,6 +57,7 @@ export async function filesystemBlobStore(
   if (firstMade !== undefined) await syncFolder(files, dirname(firstMade));
   for (const part of [objects, unfinished, incomplete]) await files.mkdir(part, { recursive: true });
   await syncFolder(files, folder);
+  const markPlace = join(folder, 'store-id');
   /** Folders that would survive a power cut; at most 65,536. */
   const durable = new Set<string>();
   let brokenBy: unknown;
@@ -175,6 +177,30 @@ export async function filesystemBlobStore(
     }
   }
 
+  async function readMark(): Promise<string | undefined> {
+    const file = await files.open(markPlace, 'r').catch((error: unknown) => {
+      if (propertyOf(error, 'code') === 'ENOENT') return undefined;
+      throw error;
+    });
+    return file && closing(file, async () => (await file.readFile('utf8')).trim());
+  }
+
+  async function writeMark(mark: string): Promise<void> {
+    const temporary = join(unfinished, randomUUID());
+    assertSound();
+    try {
+      const file = await files.open(temporary, 'wx', 0o600);
+      await closing(file, async () => {
+        await file.writeFile(`${mark}\n`);
+        await file.sync();
+      });
+      await files.rename(temporary, markPlace);
+      await syncFolder(files, folder);
+    } catch (error) {
+      failed(error);
+    }
+  }
+
   async function* listUnfinished(before: Date): AsyncGenerator<UnfinishedWrite> {
     for await (const listed of listFiles(files, unfinished)) {
       if (listed.storedAt >= before) continue;
@@ -193,6 +219,9 @@ export async function filesystemBlobStore(
     remove: async (id) => files.rm(join(folderOf(id), id), { force: true }),
     list: () => listFiles(files, objects),
     listUnfinished,
+    markPlace,
+    readMark,
+    writeMark,
     check: async () => {
       assertSound();
       await files.access(unfinished, constants.W_OK);

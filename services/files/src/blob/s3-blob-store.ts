@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
+import { buffer, text } from 'node:stream/consumers';
 import { failpoint } from '@kr/failpoint';
 import type { Logger } from '@kr/telemetry';
 import type {
@@ -19,7 +19,7 @@ import { partSize } from './part-size.ts';
 import { type ListedUpload, type OpenUpload, type S3Bucket, statusOf } from './s3-bucket.ts';
 import { createdOnce } from './s3-created-once.ts';
 import { incompleteObjects } from './s3-incomplete-objects.ts';
-import { OBJECTS, objectKey, objectOfKey } from './s3-keys.ts';
+import { MARK, OBJECTS, objectKey, objectOfKey } from './s3-keys.ts';
 import { type SentParts, sentParts } from './s3-sent-parts.ts';
 import { MissingObject } from './store-errors.ts';
 
@@ -110,6 +110,15 @@ export function s3BlobStore({ bucket, newHash, logger }: S3BlobStoreDeps): BlobS
     };
   }
 
+  async function readMark(): Promise<string | undefined> {
+    try {
+      return (await text((await bucket.read(MARK)).body)).trim();
+    } catch (error) {
+      if (statusOf(error) === 404) return undefined;
+      throw error;
+    }
+  }
+
   async function* list(): AsyncGenerator<ListedBlob> {
     for await (const { key, sizeBytes, modifiedAt } of bucket.list(OBJECTS)) {
       const id = objectOfKey(key);
@@ -154,6 +163,9 @@ export function s3BlobStore({ bucket, newHash, logger }: S3BlobStoreDeps): BlobS
     remove: async (id) => bucket.remove(objectKey(id)),
     list,
     listUnfinished,
+    markPlace: `the object ${MARK} of the bucket`,
+    readMark,
+    writeMark: (mark) => bucket.put(MARK, Buffer.from(`${mark}\n`), {}),
     check: bucket.check,
   };
 }

@@ -1,6 +1,7 @@
 import { isUuid, uuid } from './uuid.ts';
 
 export const OBJECTS = 'objects/';
+export const MARK = 'store-id';
 
 export function objectKey(id: string): string {
   return OBJECTS + uuid(id);

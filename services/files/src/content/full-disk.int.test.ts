@@ -53,7 +53,8 @@ function describeOn(disk: string): void {
 
   const stored = async () => {
     const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-    return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+    const names = entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+    return names.filter((name) => name !== 'store-id');
   };
   const reservations = async () =>
     (await files.sql.query('select count(*)::int as n from reservation')).rows[0].n;

@@ -48,6 +48,7 @@ async function countUnreferenced(database: Database, before: Date): Promise<Swep
 
 async function removeUnreferenced({ database, blobs }: SweepDeps, before: Date): Promise<Swept> {
   const swept = { count: 0, bytes: 0 };
+  await blobs.check();
   for (;;) {
     const removed = await database.$queryRaw<{ id: string; size: bigint }[]>`
       delete from object where id in (

@@ -12,6 +12,7 @@ export async function sweepUploads(
 ): Promise<Swept> {
   if (isTrial) return countExpired(database, now());
   const swept = { count: 0, bytes: 0 };
+  await blobs.check();
   for (;;) {
     const expired = await deleteExpired(database, now());
     if (expired.length === 0) break;

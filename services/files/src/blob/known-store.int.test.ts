@@ -1,0 +1,287 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { definitions } from '@kr/contracts';
+import { createClient } from '@kr/rpc';
+import { createLogger } from '@kr/telemetry';
+import { auditor } from '../audit/auditor.ts';
+import { type Database, openDatabase } from '../store/prisma.ts';
+import { sweepObjects } from '../sweep/sweep-objects.ts';
+import { sweepOrphans } from '../sweep/sweep-orphans.ts';
+import {
+  type FilesUnderTest,
+  GATEWAY,
+  KEYS,
+  PATIENCE_MS,
+  STORE_DEPS,
+  startFilesUnderTest,
+} from '../testing/files-under-test.ts';
+import type { BlobStore, ListedBlob } from './blob-store.ts';
+import { filesystemBlobStore } from './filesystem-blob-store.ts';
+import { knownStore } from './known-store.ts';
+
+let files: FilesUnderTest;
+let database: Database;
+beforeAll(async () => {
+  files = await startFilesUnderTest();
+  database = openDatabase(files.config.databaseUrl);
+});
+afterAll(async () => {
+  await database.$disconnect();
+  await files.stop();
+});
+
+const isReady = async () => (await fetch(`http://127.0.0.1:${files.service.healthPort}/readyz`)).ok;
+const AWAY = { kind: 'unavailable', message: 'The storage of files cannot be reached.' };
+
+/** The disk is not mounted: in its place is an empty folder. */
+async function unmounted(work: () => Promise<void>): Promise<void> {
+  const aside = `${files.storageDir}.aside`;
+  await rename(files.storageDir, aside);
+  await mkdir(files.storageDir);
+  try {
+    await work();
+  } finally {
+    await rm(files.storageDir, { recursive: true });
+    await rename(aside, files.storageDir);
+  }
+}
+
+describe('a disk that is not mounted', () => {
+  const refused = async () => {
+    expect(await isReady()).toBe(false);
+    for (const answer of [
+      await files.get('mounted-001', 'a.txt'),
+      await files.put('mounted-001', 'b.txt', 'bytes'),
+    ])
+      expect([answer.status, JSON.parse(String(answer.body)).message]).toEqual([503, AWAY.message]);
+    const entries = await readdir(files.storageDir, { recursive: true, withFileTypes: true });
+    expect(entries.filter((entry) => entry.isFile())).toEqual([]);
+  };
+  beforeAll(async () => {
+    await files.upload('mounted-001', 'a.txt', 'here');
+    await files.start('mounted-001', 'b.txt');
+  });
+
+  test('when the service starts is no empty store, and is used once it is mounted', async () => {
+    await unmounted(async () => {
+      await files.restart();
+      await refused();
+    });
+    expect(await isReady()).toBe(true);
+    expect(String((await files.get('mounted-001', 'a.txt')).body)).toBe('here');
+    expect((await files.put('mounted-001', 'b.txt', 'bytes')).status).toBe(200);
+  });
+
+  test('any more is found out by whoever asks for a file, and used when it is back', async () => {
+    await unmounted(async () => {
+      expect((await files.get('mounted-001', 'a.txt')).status).toBe(503);
+      await refused();
+    });
+    expect(String((await files.get('mounted-001', 'a.txt')).body)).toBe('here');
+    expect(await isReady()).toBe(true);
+  });
+
+  test('has nothing missing for an audit', async () => {
+    const operations = createClient(definitions.filesOperations, {
+      address: `127.0.0.1:${files.service.grpcPort}`,
+      audience: 'files',
+      caller: 'operator',
+      key: KEYS.internal,
+      defaultTimeoutMs: PATIENCE_MS,
+    });
+    await unmounted(async () => {
+      await files.sql.query('delete from audit');
+      await files.sql.query(
+        "insert into audit (started_at, is_hurried) values (now() + interval '1 day', true)",
+      );
+      const reading = auditor({
+        database,
+        blobs: await storeOf(files.storageDir),
+        now: () => new Date(),
+        newId: randomUUID,
+        logger: STORE_DEPS.logger,
+        audit: { everyMs: 0, bytesPerSecond: 1_000_000_000 },
+      });
+      await expect(reading.work()).rejects.toMatchObject(AWAY);
+      expect((await operations.readAudit({}, GATEWAY)).damaged).toBe('0');
+    });
+    operations.close();
+  });
+});
+
+let said: string[] = [];
+const logger = createLogger('files', {
+  write: (line: string) => {
+    said.push(JSON.parse(line).storage_problem ?? JSON.parse(line).msg);
+  },
+});
+
+const now = () => new Date();
+
+async function storeOf(folder: string): Promise<BlobStore> {
+  return knownStore(await filesystemBlobStore(folder, STORE_DEPS), {
+    database,
+    now,
+    newId: randomUUID,
+    logger,
+  });
+}
+
+async function idsOf(listed: AsyncIterable<ListedBlob>): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const { id } of listed) ids.push(id);
+  return ids.sort();
+}
+
+/** Whatever the database knows of it. */
+const storedIn = async (folder: string) => idsOf((await filesystemBlobStore(folder, STORE_DEPS)).list());
+
+describe('a store', () => {
+  const folders: string[] = [];
+  let folder: string;
+  beforeEach(async () => {
+    for (const table of ['audit', 'entry', 'object', 'store_mark'])
+      await files.sql.query(`delete from ${table}`);
+    folder = await mkdtemp(join(tmpdir(), 'known-store-'));
+    folders.push(folder);
+    said = [];
+  });
+  afterAll(() => Promise.all(folders.map((path) => rm(path, { recursive: true }))));
+
+  const mark = async () => (await files.sql.query('select id::text, marked_at from store_mark')).rows[0];
+  const markFile = () => join(folder, 'store-id');
+  /** Bytes of an object that a row speaks of, or of one that none does. */
+  async function holds(content: string, { isNamed }: { isNamed: boolean }): Promise<string> {
+    const id = randomUUID();
+    const store = await filesystemBlobStore(folder, STORE_DEPS);
+    const { md5 } = await store.write(id, source(content), { maxBytes: 100 });
+    if (isNamed)
+      await files.sql.query('insert into object (id, size, md5, created_at) values ($1, $2, $3, now())', [
+        id,
+        content.length,
+        md5,
+      ]);
+    return id;
+  }
+  async function* source(content: string) {
+    yield Buffer.from(content);
+  }
+
+  test('that is new is marked before it is used, once, by all processes alike', async () => {
+    const stores = await Promise.all([storeOf(folder), storeOf(folder), storeOf(folder)]);
+    await Promise.all(stores.map((store) => store.write(randomUUID(), source('x'), { maxBytes: 1 })));
+    const { id, marked_at: markedAt } = await mark();
+    expect([await readFile(markFile(), 'utf8'), markedAt]).toEqual([`${id}\n`, expect.any(Date)]);
+    expect(said).toEqual([]);
+  });
+
+  test('whose marking was cut short by a crash is marked then', async () => {
+    await storeOf(folder).then((store) => store.check());
+    const { id } = await mark();
+    await files.sql.query('update store_mark set marked_at = null');
+    await storeOf(folder).then((store) => store.check());
+    await files.sql.query('update store_mark set marked_at = null');
+    await rm(markFile());
+    await storeOf(folder).then((store) => store.check());
+    expect([(await readFile(markFile(), 'utf8')).trim(), (await mark()).id]).toEqual([id, id]);
+  });
+
+  test('of before there were marks is known by one of its objects', async () => {
+    const id = await holds('from before', { isNamed: true });
+    const store = await storeOf(folder);
+    expect(await text((await store.open(id)).stream())).toBe('from before');
+    expect((await mark()).marked_at).toEqual(expect.any(Date));
+  });
+
+  test.each<{ name: string; prepare: () => Promise<unknown>; told: RegExp }>([
+    {
+      name: 'that has lost its mark',
+      prepare: async () => {
+        await storeOf(folder).then((store) => store.check());
+        await holds('bytes', { isNamed: false });
+        await rm(markFile());
+      },
+      told: /^The storage of files is not the one this database knows: .*store-id is missing\. Mount the disk/,
+    },
+    {
+      name: 'of another database',
+      prepare: async () => {
+        await holds('bytes', { isNamed: false });
+        await writeFile(markFile(), randomUUID());
+      },
+      told: /^The storage of files is that of another database: .*store-id is [0-9a-f-]{36}\. Give/,
+    },
+    {
+      name: 'without a mark and without any of the objects of the database',
+      prepare: async () => {
+        await holds('bytes', { isNamed: true });
+        await rm(join(folder, 'objects'), { recursive: true });
+        await holds('bytes', { isNamed: false });
+      },
+      told: /^The storage of files has nothing of what the database says of it\. Mount/,
+    },
+    {
+      name: 'without a mark, with objects, under a database that is new',
+      prepare: () => holds('bytes', { isNamed: false }),
+      told: /^The storage has files and the database knows of none\. Give/,
+    },
+  ])(
+    '$name is neither written, read, listed nor swept, says what to do, and may be taken',
+    async ({ prepare, told }) => {
+      await prepare();
+      const store = await storeOf(folder);
+      const ids = await storedIn(folder);
+      const [id = ''] = ids;
+      const deps = {
+        database,
+        blobs: store,
+        now: () => new Date(Date.now() + 86_400_000),
+        logger,
+        graceMs: 1,
+      };
+      const part = {
+        maxBytes: 9,
+        from: 0,
+        durableEvery: 9,
+        onDurable: async () => {},
+        beforeWrite: () => {},
+      };
+      for (const use of [
+        () => store.check(),
+        () => store.write(randomUUID(), source('x'), { maxBytes: 1 }),
+        () => store.append(randomUUID(), source('x'), part),
+        () => store.complete(randomUUID()),
+        () => store.open(id),
+        () => store.remove(id),
+        () => store.removeIncomplete(id),
+        () => idsOf(store.list()),
+        () => sweepOrphans(deps),
+      ])
+        await expect(use()).rejects.toMatchObject(AWAY);
+      expect(await storedIn(folder)).toEqual(ids);
+      expect(said).toEqual([expect.stringMatching(told)]);
+
+      const { id: wanted } = await mark();
+      expect(said[0]).toContain(`write ${wanted} into ${markFile()}.`);
+      await writeFile(markFile(), wanted);
+      await store.check();
+      expect(await text((await store.open(id)).stream())).toBe('bytes');
+      expect(said.at(-1)).toBe('the storage of files is the known one again');
+    },
+  );
+
+  test('that is away keeps the rows of what is to be swept', async () => {
+    await holds('bytes', { isNamed: true });
+    const store = await storeOf(folder);
+    await store.check();
+    await rm(markFile());
+    const deps = { database, blobs: store, now, logger, graceMs: -1_000 };
+    await expect(sweepObjects(deps)).rejects.toMatchObject(AWAY);
+    expect((await files.sql.query('select count(*)::int as n from object')).rows).toEqual([{ n: 1 }]);
+    expect(await storedIn(folder)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,125 @@
+import type { Logger } from '@kr/telemetry';
+import type { Database } from '../store/prisma.ts';
+import { newestObjects, ownMark, setMarked } from '../store/store-mark.ts';
+import type { BlobStore } from './blob-store.ts';
+import { MissingObject, storeAway } from './store-errors.ts';
+
+export interface KnownStoreDeps {
+  database: Database;
+  now: () => Date;
+  newId: () => string;
+  logger: Logger;
+}
+
+/** Of so many objects one at least is there in a store that a disaster has not emptied. */
+const ASKED_OBJECTS = 20;
+
+/**
+ * A store that is used only while it has the mark that the database knows, so that a disk that is not mounted, emptied
+ * or another's is not taken for a store in which all is missing and whatever there is is nobody's. The mark is looked
+ * at before the first use, at each check, before a listing and when an object is missing. A store that was never
+ * marked gets its mark when it and the database know the same objects, or neither any.
+ *
+ * @throws ServiceError `unavailable` from every operation while the store is not the one that is known
+ */
+export function knownStore(store: BlobStore, { database, now, newId, logger }: KnownStoreDeps): BlobStore {
+  let isKnown = false;
+  let looking: Promise<void> | undefined;
+  let told = '';
+
+  const look = (): Promise<void> => {
+    looking ??= lookNow().finally(() => {
+      looking = undefined;
+    });
+    return looking;
+  };
+  const lookNow = async (): Promise<void> => {
+    const own = await ownMark(database, newId);
+    const found = await store.readMark();
+    const problem = await problemOf(found, own);
+    isKnown = problem === undefined;
+    if (problem === undefined) {
+      if (told !== '') logger.info('the storage of files is the known one again');
+      told = '';
+      if (own.markedAt === null) await setMarked(database, now());
+      return;
+    }
+    const advice = `${problem} If these bytes belong to this database all the same, write ${own.id} into ${store.markPlace}.`;
+    if (told !== advice) logger.error({ storage_problem: advice }, 'the storage of files is not used');
+    told = advice;
+    throw storeAway(new Error(advice));
+  };
+
+  /** Undefined when the store is ours, with its mark then. */
+  const problemOf = async (
+    found: string | undefined,
+    own: { id: string; markedAt: Date | null },
+  ): Promise<string | undefined> => {
+    const place = store.markPlace;
+    if (found === own.id) return undefined;
+    if (found !== undefined)
+      return `The storage of files is that of another database: ${place} is ${found}. Give this service its own storage, or the database that belongs to it.`;
+    if (own.markedAt !== null)
+      return `The storage of files is not the one this database knows: ${place} is missing. Mount the disk, or bring the files back from a backup.`;
+    const objects = await newestObjects(database, ASKED_OBJECTS);
+    if (objects.length > 0 && !(await hasOneOf(objects)))
+      return 'The storage of files has nothing of what the database says of it. Mount the disk, or bring the files back from a backup.';
+    if (objects.length === 0 && (await hasAny()))
+      return 'The storage has files and the database knows of none. Give this service its own storage, or the database that belongs to it.';
+    await store.writeMark(own.id);
+    return undefined;
+  };
+
+  const hasOneOf = async (ids: readonly string[]): Promise<boolean> => {
+    for (const id of ids) {
+      try {
+        await (await store.open(id)).close();
+        return true;
+      } catch (error) {
+        if (!(error instanceof MissingObject)) throw error;
+      }
+    }
+    return false;
+  };
+  const hasAny = async (): Promise<boolean> => {
+    for await (const _found of store.list()) return true;
+    return false;
+  };
+
+  /** The operation, in a store that has been seen to be the known one. */
+  const known =
+    <Given extends unknown[], Outcome>(operation: (...given: Given) => Promise<Outcome>) =>
+    async (...given: Given): Promise<Outcome> => {
+      if (!isKnown) await look();
+      return operation(...given);
+    };
+  const knownNow = <Given extends unknown[], Item>(list: (...given: Given) => AsyncIterable<Item>) =>
+    async function* (...given: Given): AsyncGenerator<Item> {
+      await look();
+      yield* list(...given);
+    };
+
+  return {
+    ...store,
+    write: known(store.write),
+    append: known(store.append),
+    complete: known(store.complete),
+    removeIncomplete: known(store.removeIncomplete),
+    listIncomplete: knownNow(store.listIncomplete),
+    open: known(async (id) => {
+      try {
+        return await store.open(id);
+      } catch (error) {
+        if (error instanceof MissingObject) await look();
+        throw error;
+      }
+    }),
+    remove: known(store.remove),
+    list: knownNow(store.list),
+    listUnfinished: knownNow(store.listUnfinished),
+    check: async () => {
+      await look();
+      await store.check();
+    },
+  };
+}
