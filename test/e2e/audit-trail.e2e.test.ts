@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { dirname } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
 import pg from 'pg';
+import { run } from '../../clients/kr/src/run.ts';
+import { createTerminal } from '../../clients/kr/src/terminal/terminal.ts';
 import type { AccessLink, Entity, Failed, Listing } from './story/answers.ts';
 import { packageDocument, recordDocument } from './story/documents.ts';
 import { type HttpClient, httpClient } from './story/http-client.ts';
@@ -208,6 +211,37 @@ describe('the trail of a resource', () => {
       [{ field: 'size', messages: ['Page size cannot be greater than 100.'] }],
     ]);
   });
+});
+
+/** What `kr audit-log` prints. */
+async function kr(id: string): Promise<{ code: number; out: string; err: string }> {
+  const said = { out: '', err: '' };
+  const into = (name: keyof typeof said) => ({
+    write: (text: string) => {
+      said[name] += text;
+    },
+  });
+  const code = await run(['audit-log', id, '--base-url', system.baseUrl, '--token', system.token], {
+    terminal: createTerminal(into('out'), into('err')),
+    env: {},
+    cwd: dirname(system.logDir),
+  });
+  return { code, ...said };
+}
+
+test.each([
+  ['records', recordDocument],
+  ['packages', packageDocument],
+] as const)('kr prints that of %s, also of deleted ones', async (kind, document) => {
+  const draft = await author.sure<Entity>('POST', `/${kind}`, { json: document('Printed') });
+  await author.sure('DELETE', link(draft, 'self'));
+  const { code, out, err } = await kr(draft.id);
+  expect({ code, err, lines: out.trim().split('\n').length }).toEqual({
+    code: 0,
+    err: '2 of 2 found\n',
+    lines: 3,
+  });
+  expect(out).toMatch(new RegExp(`draft\\.delete +${draft.id} +user ${authorId} +\\{`));
 });
 
 describe('the trail of a package', () => {

@@ -4,6 +4,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { createApiClient } from './api/api-client.ts';
 import type { EntityKind } from './api/entity.ts';
 import { auditFiles } from './commands/audit-files.ts';
+import { type AuditLogOptions, auditLog } from './commands/audit-log.ts';
 import { collectFiles } from './commands/collect-files.ts';
 import type { CommandContext, ConnectTo } from './commands/context.ts';
 import { createUser } from './commands/create-user.ts';
@@ -113,6 +114,14 @@ export function createProgram({ terminal, env, cwd, signal }: ProgramSurrounding
     .option('--json', 'print the whole document', false)
     .action((id: string, options: ConnectionOptions & { draft: boolean; json: boolean }) =>
       get(contextOf(options), id, options),
+    );
+
+  add(program, 'audit-log <id>', 'Show who did what to your resource or package, also when it is deleted.')
+    .option('--size <n>', 'entries on a page, 1 to 100', wholeNumber(1, 100), 25)
+    .option('--page <n>', 'which page, from 1', wholeNumber(1, 10_000), 1)
+    .option('--json', 'print the whole answer', false)
+    .action((id: string, options: ConnectionOptions & AuditLogOptions) =>
+      auditLog(contextOf(options), id, options),
     );
 
   add(program, 'search [query]', 'Find published resources and packages.')
