@@ -153,6 +153,18 @@ describe('the trail of an entity', () => {
   });
 });
 
+test('a publication that was prepared by the release before, which did not tell who asked, is that of the packages service', async () => {
+  const draft = await life.create();
+  await life.prepare([draft.id], 'of old', { actor: null });
+  await life.prisma.$executeRawUnsafe("update participant set actor = null where publication_id = 'of old'");
+  await decidePublication(life.context)({ publicationId: 'of old', isCommitted: true }, callOf(COORDINATOR));
+  expect((await life.trail(draft.parentId)).at(-1)).toMatchObject({
+    action: 'record.publish',
+    user_id: null,
+    service: 'packages',
+  });
+});
+
 describe('who may read it', () => {
   test('its owner and operators, with tickets for what other services keep', async () => {
     const draft = await life.create();
