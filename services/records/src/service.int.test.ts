@@ -48,7 +48,10 @@ describe('the records service', () => {
       }),
     ) as [Client<Definitions['lifecycle']>, Client<Definitions['lifecycle']>];
     const { document } = await life.createDraft({ body: Buffer.from(JSON.stringify(GOOD_BODY)) }, OWNER);
-    const { ids } = await fromPackages.findIds({ ids: [document?.id ?? '', 'unknown'] }, servicePrincipal('test'));
+    const { ids } = await fromPackages.findIds(
+      { ids: [document?.id ?? '', 'unknown'] },
+      servicePrincipal('test'),
+    );
     expect(ids).toEqual([document?.id]);
 
     const heard: ReceivedEvent[] = [];
