@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
+import { LRUCache } from 'lru-cache';
 import proxyAddr from 'proxy-addr';
 
 /** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
@@ -12,8 +13,16 @@ const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+)|\[([^\]]+)\])(?::\d+)?$/;
  */
 export function clientAddressOf(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
   const isTrusted = proxyAddr.compile([...trustedProxies]);
-  return (request) =>
-    networkOf(proxyAddr(request, isTrusted)) ?? networkOf(request.socket.remoteAddress ?? '') ?? '';
+  // The same few ask again and again, and to read an address takes longer than all else that is done with it.
+  const known = new LRUCache<string, string>({ max: 1_000 });
+  return (request) => {
+    const peer = request.socket.remoteAddress ?? '';
+    const said = trustedProxies.length === 0 ? peer : proxyAddr(request, isTrusted);
+    const network = known.get(said) ?? networkOf(said);
+    if (network === undefined) return networkOf(peer) ?? '';
+    known.set(said, network);
+    return network;
+  };
 }
 
 /** Undefined: that is no address. */
