@@ -118,21 +118,19 @@ export async function filesystemBlobStore(
     }
   }
 
+  /** The folder is durable before anything is in it: else a power cut could keep the move and lose the folder. */
   async function moveDurably(from: string, to: string): Promise<void> {
-    await files.mkdir(dirname(to), { recursive: true });
+    const inner = dirname(to);
+    await files.mkdir(inner, { recursive: true });
+    if (!durable.has(inner)) {
+      // Whoever made the folder may not have come as far as this.
+      await syncFolder(files, dirname(inner));
+      await syncFolder(files, objects);
+      durable.add(inner);
+    }
     await files.rename(from, to);
     await failpoint('files.rename.after');
-    await syncFoldersOf(to);
-  }
-
-  async function syncFoldersOf(path: string): Promise<void> {
-    const inner = dirname(path);
     await syncFolder(files, inner);
-    if (durable.has(inner)) return;
-    // Whoever made the folder may not have come as far as this.
-    await syncFolder(files, dirname(inner));
-    await syncFolder(files, objects);
-    durable.add(inner);
   }
 
   async function append(
@@ -160,9 +158,9 @@ export async function filesystemBlobStore(
     try {
       await moveDurably(incompleteOf(id), target).catch(async (error) => {
         if (propertyOf(error, 'code') !== 'ENOENT') throw error;
-        // Moved before; whoever did may have died before the folders were durable.
+        // Moved before; whoever did may have died before that was durable.
         await files.access(target);
-        await syncFoldersOf(target);
+        await syncFolder(files, dirname(target));
       });
     } catch (error) {
       failed(error);

@@ -1,0 +1,212 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { STORE_DEPS } from '../testing/files-under-test.ts';
+import { type DiskState, stateAt, tryPowerCuts } from '../testing/power-cuts.ts';
+import { type RecordedDisk, type Recording, recordedDisk } from '../testing/recorded-disk.ts';
+import type { BlobStore } from './blob-store.ts';
+import { filesystemBlobStore } from './filesystem-blob-store.ts';
+
+const folders: string[] = [];
+async function freshFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'power-cut-'));
+  folders.push(folder);
+  return folder;
+}
+afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true }))));
+
+async function* chunks(...parts: string[]) {
+  for (const part of parts) yield Buffer.from(part);
+}
+
+async function* broken(...parts: string[]) {
+  yield* chunks(...parts);
+  throw new Error('the line broke');
+}
+
+const ROOMY = { maxBytes: 1_000, beforeWrite: () => {} };
+
+/** Whoever uses a store, with what they are told as it is told them. */
+class Users {
+  readonly disk: RecordedDisk;
+  readonly #root: string;
+
+  constructor(root: string) {
+    this.#root = root;
+    this.disk = recordedDisk(root);
+  }
+
+  store(): Promise<BlobStore> {
+    return filesystemBlobStore(this.#root, { ...STORE_DEPS, files: this.disk.files });
+  }
+
+  #objectOf(id: string): string {
+    return join(this.#root, 'objects', id.slice(0, 2), id.slice(2, 4), id);
+  }
+
+  /** The object is told of as stored. */
+  #stored(id: string, content: string): () => void {
+    return this.disk.promise({
+      name: `object ${content}`,
+      paths: [this.#objectOf(id)],
+      isIntact: (bytes) => String(bytes) === content,
+    });
+  }
+
+  async put(store: BlobStore, content: string, id: string = randomUUID()): Promise<() => void> {
+    await store.write(id, chunks(...content.split(/(?=-)/)), { maxBytes: 1_000 });
+    return this.#stored(id, content);
+  }
+
+  /** Tells how far an upload has come each time that is said to be durable. */
+  async append(store: BlobStore, id: string, from: string, source: AsyncIterable<Uint8Array>, whole: string) {
+    const told = (total: number) =>
+      this.disk.promise({
+        name: `the first ${total} bytes of ${whole}`,
+        paths: [join(this.#root, 'incomplete', id), this.#objectOf(id)],
+        isIntact: (bytes) => String(bytes).startsWith(whole.slice(0, total)),
+      });
+    const { totalBytes } = await store.append(id, source, {
+      ...ROOMY,
+      from: from.length,
+      durableEvery: 4,
+      onDurable: async (total) => void told(total),
+    });
+    told(totalBytes);
+    return totalBytes;
+  }
+
+  async resumable(store: BlobStore, id: string = randomUUID()): Promise<void> {
+    await this.append(store, id, '', chunks('abc', 'def'), 'abcdefghijkl');
+    await this.append(store, id, 'abcdef', chunks('ghijkl'), 'abcdefghijkl');
+    await this.complete(store, id);
+  }
+
+  async complete(store: BlobStore, id: string): Promise<void> {
+    await store.complete(id);
+    this.#stored(id, 'abcdefghijkl');
+  }
+}
+
+/** What leaving out one sync after the other breaks: the places of those without which nothing is. */
+function idleSyncs(root: string, recording: Recording): string[] {
+  const idle = recording.syncs.filter((left) => {
+    const syncs = recording.syncs.filter((sync) => sync !== left);
+    const { changes, promised, moments } = recording;
+    return tryPowerCuts(root, { changes, promised, moments, syncs }).broken.length === 0;
+  });
+  return idle.map(({ of }) => (typeof of === 'string' ? relative(root, of) : `file ${of}`));
+}
+
+describe('a power cut', () => {
+  test('at any moment of uploads of all kinds, by two processes at once, takes nothing that was told of', async () => {
+    const root = await freshFolder();
+    const users = new Users(root);
+    const [one, other] = await Promise.all([users.store(), users.store()]);
+    const replaced = await users.put(one, 'replaced-later');
+    const neighbours = ['0b6b0a55-8b77-4a0b-a7a8-000000000001', '0b6b0a55-8b77-4a0b-a7a8-000000000002'];
+    await Promise.all([
+      users.put(one, 'first-in-its-folder', neighbours[0]),
+      users.put(other, 'second-in-its-folder', neighbours[1]),
+      users.put(one, ''),
+      users.resumable(other),
+    ]);
+    await expect(one.write(randomUUID(), broken('lost'), { maxBytes: 9 })).rejects.toThrow('broke');
+    const id = randomUUID();
+    // Nobody is told of these, as when the process dies before: they are cut off first.
+    await one.append(id, chunks('other bytes'), {
+      ...ROOMY,
+      from: 0,
+      durableEvery: 4,
+      onDurable: async () => {},
+    });
+    await users.append(other, id, '', broken('abcde', 'f'), 'abcdefghijkl');
+    await users.append(one, id, 'abcdef', chunks('gh', 'ij', 'kl'), 'abcdefghijkl');
+    await Promise.allSettled([users.complete(one, id), users.complete(other, id)]);
+    replaced();
+    await one.writeMark('the mark');
+    users.disk.promise({
+      name: 'the mark',
+      paths: [one.markPlace],
+      isIntact: (bytes) => String(bytes) === 'the mark\n',
+    });
+
+    const { states, broken: found } = tryPowerCuts(root, users.disk);
+    expect(found).toEqual([]);
+    expect(states).toBeGreaterThan(300);
+  });
+
+  test.each<{ name: string; idle: string[]; use: (users: Users) => Promise<unknown> }>([
+    {
+      name: 'an upload at once',
+      idle: [],
+      use: async (users) => users.put(await users.store(), 'in-two-chunks'),
+    },
+    { name: 'a resumable upload', idle: [], use: async (users) => users.resumable(await users.store()) },
+    {
+      name: 'the mark of the store',
+      // That of the folders for objects, when the store is opened: the mark lies in none of them.
+      idle: [''],
+      use: async (users) => {
+        const store = await users.store();
+        await store.writeMark('the mark');
+        const isIntact = (bytes: Buffer) => String(bytes) === 'the mark\n';
+        users.disk.promise({ name: 'the mark', paths: [store.markPlace], isIntact });
+      },
+    },
+  ])('would take from $name if any one of its syncs were left out', async ({ use, idle }) => {
+    const root = await freshFolder();
+    const users = new Users(root);
+    await use(users);
+    expect(tryPowerCuts(root, users.disk).broken).toEqual([]);
+    expect(users.disk.syncs.length).toBeGreaterThan(1);
+    expect(idleSyncs(root, users.disk)).toEqual(idle);
+  });
+
+  test('at any moment of a resumable upload leaves what the next process goes on from', async () => {
+    const root = await freshFolder();
+    const users = new Users(root);
+    const id = randomUUID();
+    await users.resumable(await users.store(), id);
+    const { disk } = users;
+    const seen = new Set<string>();
+    for (let moment = 1; moment <= disk.moments; moment += 1) {
+      for (const fate of ['lost', 'kept'] as const) {
+        const state = stateAt(root, disk, moment, fate);
+        const known = disk.promised.filter(({ since }) => since <= moment).length;
+        const name = JSON.stringify([known, [...state].map(([path, bytes]) => [path, String(bytes)])]);
+        if (seen.has(name)) continue;
+        seen.add(name);
+        expect(await goneOn(root, state, id, toldBy(disk, moment))).toBe('abcdefghijkl');
+      }
+    }
+    expect(seen.size).toBeGreaterThan(10);
+  });
+});
+
+/** How many bytes somebody was told of. */
+function toldBy({ promised }: Recording, moment: number): number {
+  const told = promised
+    .filter(({ since }) => since <= moment)
+    .map(({ name }) => /the first (\d+)/.exec(name)?.[1] ?? '12');
+  return Math.max(0, ...told.map(Number));
+}
+
+/** What the upload is when a process that finds this disk has brought it to its end. */
+async function goneOn(root: string, state: DiskState, id: string, from: number): Promise<string> {
+  const folder = await freshFolder();
+  for (const [path, bytes] of state) {
+    const found = join(folder, relative(root, path));
+    await mkdir(bytes === undefined ? found : dirname(found), { recursive: true });
+    if (bytes !== undefined) await writeFile(found, bytes);
+  }
+  const store = await filesystemBlobStore(folder, STORE_DEPS);
+  const whole = 'abcdefghijkl';
+  const options = { ...ROOMY, from, durableEvery: 100, onDurable: async () => {} };
+  if (from < whole.length) await store.append(id, chunks(whole.slice(from)), options);
+  await store.complete(id);
+  return text((await store.open(id)).stream());
+}

@@ -1,0 +1,146 @@
+import { dirname } from 'node:path';
+import { foldersAbove, type Promised, type RecordedChange, type Recording } from './recorded-disk.ts';
+
+/** What a power cut may leave of a change that no sync has covered: nothing, all, or of bytes some. */
+type Fate = 'lost' | 'kept' | 'half' | 'only its length';
+
+/** Files by their paths, and `undefined` for folders. */
+export type DiskState = Map<string, Buffer | undefined>;
+
+/** A promise that some state breaks. */
+export interface Broken {
+  name: string;
+  moment: number;
+  left: string;
+}
+
+/**
+ * Tries, at every moment and for everything promised by then, all states that a power cut may leave. What survives of
+ * one object hangs on the changes of its own bytes, of its names and of the folders above them alone; of these, all
+ * combinations are tried. Nothing is taken as ordered: a name in a folder is sure once that folder was synced after it,
+ * bytes are sure once their file was, a move is whole or not there at all, and bytes that are not sure may be there in
+ * part or as zeros.
+ */
+export function tryPowerCuts(root: string, recording: Recording): { states: number; broken: Broken[] } {
+  const broken: Broken[] = [];
+  let states = 0;
+  for (let moment = 1; moment <= recording.moments; moment += 1) {
+    for (const promised of recording.promised) {
+      if (moment < promised.since || moment >= promised.until) continue;
+      for (const state of statesAt(root, recording, moment, promised)) {
+        states += 1;
+        if (promised.paths.some((path) => isIntact(state.get(path), promised))) continue;
+        const left = promised.paths
+          .map((path) => state.get(path)?.toString('latin1') ?? 'nothing')
+          .join(' and ');
+        broken.push({ name: promised.name, moment, left });
+        break;
+      }
+    }
+  }
+  return { states, broken };
+}
+
+/** The two ends of what a cut may leave of everything: nothing of what is not sure, and all of it. */
+export function stateAt(
+  root: string,
+  recording: Recording,
+  moment: number,
+  fate: 'lost' | 'kept',
+): DiskState {
+  const begun = recording.changes.filter((change) => change.begun <= moment);
+  return diskAfter(
+    root,
+    begun.map((change) => [change, isSure(recording, change, moment) ? 'kept' : fate]),
+  );
+}
+
+function isIntact(bytes: Buffer | undefined, promised: Promised): boolean {
+  return bytes !== undefined && promised.isIntact(bytes);
+}
+
+function* statesAt(
+  root: string,
+  recording: Recording,
+  moment: number,
+  { paths }: Promised,
+): Generator<DiskState> {
+  const begun = recording.changes.filter((change) => change.begun <= moment);
+  const names = new Set([...paths, ...paths.flatMap((path) => foldersAbove(root, path))]);
+  const ofNames = begun.filter((change) => namesOf(change).some((name) => names.has(name)));
+  const files = new Set(ofNames.flatMap((change) => ('file' in change ? [change.file] : [])));
+  const own = begun.filter(
+    (change) =>
+      ofNames.includes(change) ||
+      (namesOf(change).length === 0 && 'file' in change && files.has(change.file)),
+  );
+  const fates = own.map((change): Fate[] => (isSure(recording, change, moment) ? ['kept'] : fatesOf(change)));
+  for (const chosen of combinations(fates)) {
+    yield diskAfter(
+      root,
+      own.map((change, index) => [change, chosen[index] ?? 'kept']),
+    );
+  }
+}
+
+function fatesOf({ kind }: RecordedChange): Fate[] {
+  return kind === 'bytes' ? ['lost', 'kept', 'half', 'only its length'] : ['lost', 'kept'];
+}
+
+function namesOf(change: RecordedChange): string[] {
+  if (change.kind === 'move') return [change.from, change.to];
+  return 'path' in change ? [change.path] : [];
+}
+
+function isSure({ syncs }: Recording, change: RecordedChange, moment: number): boolean {
+  const place = placeOf(change);
+  return syncs.some(({ of, begun, done }) => of === place && begun > change.done && done <= moment);
+}
+
+/** What has to be synced for the change to be sure. */
+function placeOf(change: RecordedChange): string | number {
+  if (change.kind === 'move') return dirname(change.to);
+  return 'path' in change ? dirname(change.path) : change.file;
+}
+
+function* combinations<Item>([first, ...rest]: readonly (readonly Item[])[]): Generator<Item[]> {
+  if (first === undefined) {
+    yield [];
+    return;
+  }
+  for (const others of combinations(rest)) for (const item of first) yield [item, ...others];
+}
+
+function diskAfter(root: string, changes: readonly (readonly [RecordedChange, Fate])[]): DiskState {
+  const names = new Map<string, number>();
+  const bytes = new Map<number, Buffer>();
+  const folders = new Set<number>();
+  for (const [change, fate] of changes) {
+    if (fate === 'lost') continue;
+    if (change.kind === 'link') {
+      names.set(change.path, change.file);
+      if (change.isFolder) folders.add(change.file);
+    } else if (change.kind === 'unlink') names.delete(change.path);
+    else if (change.kind === 'move') {
+      names.delete(change.from);
+      names.set(change.to, change.file);
+    } else bytes.set(change.file, changed(bytes.get(change.file) ?? Buffer.alloc(0), change, fate));
+  }
+  const isReached = (path: string) => foldersAbove(root, path).every((folder) => names.has(folder));
+  return new Map(
+    [...names]
+      .filter(([path]) => isReached(path))
+      .map(([path, file]) => [path, folders.has(file) ? undefined : (bytes.get(file) ?? Buffer.alloc(0))]),
+  );
+}
+
+function changed(before: Buffer, change: RecordedChange & { kind: 'bytes' | 'size' }, fate: Fate): Buffer {
+  const kept = fate === 'half' ? 0.5 : 1;
+  const [at, bytes] = change.kind === 'bytes' ? [change.at, change.bytes] : [change.bytes, Buffer.alloc(0)];
+  const part = bytes.subarray(0, Math.ceil(bytes.length * kept));
+  const size = change.kind === 'size' ? at : Math.max(before.length, at + part.length);
+  const after = Buffer.alloc(size);
+  before.copy(after, 0, 0, size);
+  if (fate !== 'only its length') part.copy(after, at);
+  return after;
+}
