@@ -146,11 +146,19 @@ describe.each(KINDS)('a body of $collection', (kind) => {
       await owner.call('PUT', link(draft, 'self'), { json: { ...document('Claims'), pids } });
       refused.push((await owner.call('POST', link(draft, 'publish'))).status);
     }
-    await owner.sure('PUT', link(draft, 'self'), { json: { ...document('Claims'), pids: {} } });
-    const { pids } = await publish(owner, draft);
-    expect({ refused, pids }).toEqual({
+    const own = { doi: { identifier: `10.1234/${draft.id}`, provider: 'external' } };
+    const pids = { ...own, oai: { identifier: 'oai:elsewhere:x', provider: 'oai' } };
+    await owner.sure('PUT', link(draft, 'self'), { json: { ...document('Claims'), pids } });
+    const published = await publish(owner, draft);
+    expect({ refused, pids: published.pids }).toEqual({
       refused: [400, 400],
-      pids: { oai: { provider: 'oai', identifier: expect.stringMatching(new RegExp(`:${draft.id}$`)) } },
+      pids: {
+        ...own,
+        oai: {
+          provider: 'oai',
+          identifier: expect.stringMatching(new RegExp(`^oai:(?!elsewhere).*:${draft.id}$`)),
+        },
+      },
     });
   });
 
