@@ -270,6 +270,24 @@ describe('by the policy', () => {
     expect(told(found.flat())).toEqual(none);
   });
 
+  test('a link that does not hold is no credential in the header either, and nobody is let pass with one', async () => {
+    const { place } = standing.find(({ name }) => name === 'records: published, public') as Standing;
+    const cells = routesOf(place).flatMap(([route, row]) =>
+      (['expired', 'revoked'] as const).map((link) => ({ route, row, link })),
+    );
+    const found = await inTurns(cells, async ({ route, row, link }) => {
+      const headers = { ...row.sends?.(place).headers, authorization: `AccessLink ${place.links[link]}` };
+      const sent = { ...row.sends?.(place), headers };
+      const { method } = partsOf(route);
+      const answered = await requests.ask(method, targetOf(route, row, place), {}, sent);
+      const wanted = '401 The access link is unknown, revoked or expired.';
+      const said = describeAnswer(answered);
+      return said === (method === 'HEAD' ? '401' : wanted) ? [] : [{ route, link, said }];
+    });
+    counts['links in headers'] = cells.length;
+    expect(told(found.flat())).toEqual(none);
+  });
+
   test('a refusal tells no more of an entity than that it is refused', async () => {
     const hidden = standing.filter(({ name }) => HIDDEN.some((state) => name.endsWith(`: ${state}`)));
     const cells = hidden.flatMap(({ place }) =>

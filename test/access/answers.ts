@@ -6,7 +6,10 @@ import type { Told } from './http.ts';
 export function describe({ status, text }: Told, shows?: EntityRoute['shows']): string {
   if (status >= 400) return `${status}${whyOf(text)}`;
   if (shows === 'entity') return `${status}${partsOf(JSON.parse(text))}`;
-  if (shows === 'versions') return `${status} of ${(JSON.parse(text) as Listing).hits.total}`;
+  if (shows === 'versions') {
+    const { hits } = JSON.parse(text) as Listing;
+    return `${status} of ${hits.total}${hits.hits.map(partsOf).join(',')}`;
+  }
   return String(status);
 }
 
@@ -36,6 +39,7 @@ export function describeListing({ status, text }: Told, id: string): string {
   );
   const ids = hits.hits.map((hit) => hit.id);
   if (hits.total === 0 && ids.length === 0 && !counted) return `${status} hidden`;
-  if (hits.total === 1 && ids[0] === id) return `${status} shown`;
+  const [hit] = hits.hits;
+  if (hits.total === 1 && hit?.id === id) return `${status} shown${partsOf(hit)}`;
   return `${status} ${hits.total} of ${ids.join(', ')}${counted ? ', counted' : ''}`;
 }

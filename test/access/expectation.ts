@@ -72,7 +72,8 @@ export function expectedAnswer(route: EntityRoute, caller: Caller, place: Place)
   if (route.alsoOnLoose !== undefined && !may(caller, route.alsoOnLoose, 'restricted', false))
     return `${DENIED}: records.0.id`;
   const answer = answerOf(route, state);
-  if (route.shows === 'versions') return `${answer} of ${state.stage === 'draft' ? 0 : 1}`;
+  if (route.shows === 'versions')
+    return state.stage === 'draft' ? `${answer} of 0` : `${answer} of 1${shownTo(caller, access)}`;
   return route.shows === 'entity' ? `${answer}${shownTo(caller, access)}` : answer;
 }
 
@@ -101,7 +102,7 @@ function accessOf({ form }: EntityRoute, state: State): Access {
 }
 
 /** What of an entity is not for everybody who may read it. */
-function shownTo(caller: Caller, access: Access): string {
+export function shownTo(caller: Caller, access: Access): string {
   return [
     ...(may(caller, 'see_parent_access', access) ? [' with its owners'] : []),
     ...(may(caller, 'see_draft_state', access) ? [' with its drafts'] : []),

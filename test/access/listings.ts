@@ -1,6 +1,7 @@
 import { type Caller, hasCredentials } from './callers.ts';
-import { hasForm, judge, may, NO_CREDENTIALS } from './expectation.ts';
+import { hasForm, judge, may, NO_CREDENTIALS, shownTo } from './expectation.ts';
 import type { Place } from './places.ts';
+import type { Access } from './states.ts';
 
 /** A listing in which an entity may be found, or a resource of it. */
 export interface ListingCell {
@@ -11,7 +12,10 @@ export interface ListingCell {
   expected: (caller: Caller) => string;
 }
 
-const seen = (isShown: boolean): string => (isShown ? '200 shown' : '200 hidden');
+const HIDDEN = '200 hidden';
+
+const seen = (isShown: boolean, caller: Caller, access: Access): string =>
+  isShown ? `200 shown${shownTo(caller, access)}` : HIDDEN;
 
 /** A link adds what it opens to a user's own, but makes no user. */
 const isUser = (caller: Caller): boolean => judge(caller, 'list_own', undefined) === 'may';
@@ -28,18 +32,19 @@ export function searchesFor(place: Place): ListingCell[] {
       expected,
     });
     const isLive = form === 'published';
-    const published = (caller: Caller) => seen(isLive && may(caller, 'read', state.published));
+    const published = (caller: Caller) =>
+      seen(isLive && may(caller, 'read', state.published), caller, state.published);
     // Of what is edited one's own listing has the draft.
     const isListed = form === 'draft' || !hasForm(state, 'draft');
     const own = (caller: Caller) => {
       if (!isUser(caller)) return NO_CREDENTIALS;
       const mayReadDraft = may({ ...caller, isAdmin: false }, 'read_draft', state.draft);
-      return seen(isListed && mayReadDraft);
+      return seen(isListed && mayReadDraft, caller, state.draft);
     };
     return [
       cell('/api/search', published),
       cell(`/api/${collection}`, published),
-      cell(`/api/${other}`, () => seen(false)),
+      cell(`/api/${other}`, () => HIDDEN),
       cell('/api/user/search', own),
       cell(`/api/user/${collection}`, own),
     ];
@@ -54,14 +59,15 @@ export function resourceLists({ id, parentId, partId, state, collection }: Place
     isPublished ? may(caller, 'read', state.published) : may(caller, 'read_draft', state.draft);
   const ofDraft = (caller: Caller) => {
     if (!hasCredentials(caller)) return NO_CREDENTIALS;
-    return seen(judge(caller, 'list_draft_resources', state.draft) === 'may' && mayReadPart(caller));
+    const isListed = judge(caller, 'list_draft_resources', state.draft) === 'may';
+    return seen(isListed && mayReadPart(caller), caller, state.draft);
   };
   return [
     {
       documented: 'GET /api/packages/{id}/resources',
       target: `/api/packages/${id}/resources`,
       id: partId,
-      expected: (caller) => seen(isPublished && mayReadPart(caller)),
+      expected: (caller) => seen(isPublished && mayReadPart(caller), caller, state.published),
     },
     {
       documented: 'GET /api/packages/{id}/draft/resources',

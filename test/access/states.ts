@@ -23,16 +23,10 @@ const BOTH: Readonly<Record<string, State>> = {
   'published, restricted': alike('published', 'restricted'),
   'published, files restricted': alike('published', 'restricted files'),
   'published, embargoed': alike('published', 'embargoed'),
-  'published, files embargoed': alike('published', 'embargoed files'),
   'published, public, with a restricted draft beside it': {
     stage: 'edited',
     published: 'public',
     draft: 'restricted',
-  },
-  'published, restricted, with a public draft beside it': {
-    stage: 'edited',
-    published: 'restricted',
-    draft: 'public',
   },
   'draft of the next version': alike('version', 'public'),
 };
@@ -43,13 +37,23 @@ export const PLAIN: ReadonlySet<State | undefined> = new Set([
   BOTH['published, public'],
 ]);
 
+/** What differs by the lifecycle alone, which both have in common. */
+const FURTHER: Readonly<Record<string, State>> = {
+  'published, files embargoed': alike('published', 'embargoed files'),
+  'published, restricted, with a public draft beside it': {
+    stage: 'edited',
+    published: 'restricted',
+    draft: 'public',
+  },
+};
+
 const MANAGED: Readonly<Record<string, State>> = {
   'unpublished draft in a package': { ...alike('draft', 'restricted'), isManaged: true },
   'published in a package, restricted': { ...alike('published', 'restricted'), isManaged: true },
 };
 
 export const STATES: Readonly<Record<Collection, Readonly<Record<string, State>>>> = {
-  records: { ...BOTH, ...MANAGED },
+  records: { ...BOTH, ...FURTHER, ...MANAGED },
   packages: BOTH,
 };
 
