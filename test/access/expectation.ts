@@ -15,7 +15,7 @@ const HAS: Readonly<Record<'published' | 'draft', readonly Stage[]>> = {
 export const hasForm = ({ stage }: State, form: 'published' | 'draft'): boolean => HAS[form].includes(stage);
 
 export const NO_CREDENTIALS = '401 Authentication required.';
-export const DENIED = '403 Permission denied.';
+const DENIED = '403 Permission denied.';
 
 /** The judgement on an action: on an entity of the owner's with this access, to which the caller's link belongs, or on none. */
 export function judge(caller: Caller, action: Action, access: Access | undefined, isLinked = true): Verdict {

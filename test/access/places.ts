@@ -37,7 +37,7 @@ export interface PlaceWish {
 
 /** Committed, started, and uploaded to in turns. */
 export const KEYS = { committed: 'a.txt', started: 'new.txt', uploaded: 'big.txt' } as const;
-export const CONTENT = Buffer.from('what the file says');
+const CONTENT = Buffer.from('what the file says');
 export const UPLOAD_LENGTH = 3;
 const NO_UPLOAD = '00000000-0000-4000-8000-000000000000';
 /** How long a link holds that is to be presented when it has expired. */
