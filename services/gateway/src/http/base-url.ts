@@ -8,7 +8,8 @@ interface BaseUrlOptions {
   trustedProxies: readonly string[];
 }
 
-const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
+/** A name or an address, perhaps with a port. */
+export const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 
 /**
  * What the links of an answer start with: the configured URL; else what the nearest client of a trusted proxy asked

@@ -1,11 +1,12 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type GatewayUnderTest, startGateway } from '../gateway-fixture.ts';
+import { aDocument, type GatewayUnderTest, startGateway } from '../gateway-fixture.ts';
 
 let gateway: GatewayUnderTest;
 let token: string;
 beforeAll(async () => {
-  gateway = await startGateway();
+  // Otherwise a host that is none would be noticed for the links' sake.
+  gateway = await startGateway({ PUBLIC_BASE_URL: 'https://hub.example.org' });
   ({ token } = await gateway.createUser('ada'));
 });
 afterAll(() => gateway.stop());
@@ -138,6 +139,16 @@ describe('a request', () => {
 
   test('that is malformed after a good one leaves that its answer', async () => {
     expect(statuses(await send(`${GET}\r\n${GET}X-One : 1\r\n\r\n${NEXT}`))).toEqual([200, 400]);
+  });
+
+  test('with two hosts is not answered from what is kept either', async () => {
+    gateway.script.records.ReadEntities = async ({ refs }) => ({
+      results: refs.map((ref) => ({ ref, document: aDocument({ form: 'FORM_PUBLISHED' }) })),
+    });
+    const path = '/api/records/e7vvn-90a62';
+    expect([(await gateway.fetch(path)).status, (await gateway.fetch(path)).status]).toEqual([200, 200]);
+    const read = `GET ${path} HTTP/1.1\r\nHost: h\r\nHost: other\r\n\r\n`;
+    expect(statuses(await send(read + NEXT))).toEqual([400]);
   });
 
   test('that is malformed is told why, under the headers of every answer', async () => {

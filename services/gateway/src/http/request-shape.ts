@@ -1,13 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import type { HttpLimits } from '../config.ts';
+import { HOST } from './base-url.ts';
 import { HttpProblem } from './http-problem.ts';
 
 const CLOSE = { connection: 'close' };
 
 /**
- * Refuses requests whose target or headers are beyond the limits, or say of two hosts that they are meant, before anything
- * looks at them; and ends their connection.
+ * Refuses requests whose target or headers are beyond the limits, or that name no host, before anything looks at
+ * them; and ends their connection.
  */
 export function requestShape(limits: Pick<HttpLimits, 'urlMaxBytes' | 'headerMaxCount'>): RequestHandler {
   return (request, _response, next) => {
@@ -17,13 +18,13 @@ export function requestShape(limits: Pick<HttpLimits, 'urlMaxBytes' | 'headerMax
     if (request.rawHeaders.length / 2 > limits.headerMaxCount) {
       throw new HttpProblem(431, `The request has more than ${limits.headerMaxCount} headers.`, CLOSE);
     }
-    if (hasTwoHosts(request))
-      throw new HttpProblem(400, "The request has more than one 'Host' header.", CLOSE);
+    if (isForNobody(request)) throw new HttpProblem(400, "Invalid 'Host' header.", CLOSE);
     next();
   };
 }
 
-/** Duplicates are joined by the server, see `service.ts`. */
-export function hasTwoHosts({ headers }: IncomingMessage): boolean {
-  return headers.host?.includes(',') === true;
+/** Whether nobody can say which host a request is for: it names something else, or is of a version without hosts. */
+export function isForNobody({ headers: { host }, httpVersionMajor }: IncomingMessage): boolean {
+  // Of two headers the server makes one with a comma, see `service.ts`.
+  return httpVersionMajor < 1 || (host !== undefined && !HOST.test(host));
 }

@@ -7,7 +7,7 @@ import type { CrossOrigin } from '../http/cross-origin.ts';
 import { type Rendered, sendRendered } from '../http/rendered.ts';
 import { giveId } from '../http/request-id.ts';
 import { logWhenClosed } from '../http/request-log.ts';
-import { hasTwoHosts } from '../http/request-shape.ts';
+import { isForNobody } from '../http/request-shape.ts';
 import { setSecurityHeaders } from '../http/security-headers.ts';
 import type { RateLimits } from '../rate-limits/rate-limits.ts';
 import { isEntityPath } from './entity-path.ts';
@@ -76,6 +76,6 @@ function isPlainRead(request: IncomingMessage): boolean {
     headers['content-length'] === undefined &&
     headers['transfer-encoding'] === undefined &&
     rawHeaders.length <= 2 * MOST_HEADERS &&
-    !hasTwoHosts(request)
+    !isForNobody(request)
   );
 }
