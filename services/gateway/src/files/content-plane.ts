@@ -74,8 +74,13 @@ export function openContentPlane(baseUrl: URL): ContentPlane {
         const { statusCode = 502, headers: answered } = incoming;
         resolve({ status: statusCode, headers: relayed(answered), body: incoming });
       });
-      if (body === undefined) outgoing.end();
-      else pipeline(body, outgoing, () => {});
+      if (body === undefined) {
+        outgoing.end();
+        return;
+      }
+      // What is refused by its head alone, as a length that is too great, is refused before any byte comes.
+      outgoing.flushHeaders();
+      pipeline(body, outgoing, () => {});
     });
 
   return { request: (asked) => send(asked), close: () => agent.destroy() };
