@@ -3,25 +3,33 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type PartName, type RunningStack, SERVICES, startStack } from '@kr/local-stack';
+import { byteClient } from './bytes/byte-client.ts';
+import { byteMeasurementsCalled, measureBytes } from './bytes/measure-bytes.ts';
+import { writeByteReport } from './bytes/report-bytes.ts';
 import { processTree } from './cpu-time.ts';
 import { jsonClient } from './json-client.ts';
 import { type Comparison, compare } from './paired-rounds.ts';
 import { writeReport } from './report.ts';
 import { SCENARIOS } from './scenarios/index.ts';
 
-const HELP = `Measures our endpoints in turn with a bare Express server that sends the same payload.
+const HELP = `Measures our endpoints in turn with a bare Express server that sends the same payload, and how we move bytes in turn
+with what moves the same without us.
 
   npm run bench -- [options]
 
   --rounds N      counted pairs of each scenario (default 5)
   --seconds N     length of a round (default 4)
-  --only TEXT     only scenarios whose name contains TEXT
-  --out DIR       where latest.json and latest.md go (default bench/results)
+  --only TEXT     only what has TEXT in its name; all that is about bytes has "bytes: "
+  --file-mib N    size of the files that are moved (default 128)
+  --transfer-mib N  size of each of the eight transfers whose memory is measured (default 256)
+  --out DIR       where the results go, latest.* and bytes.*, as JSON and Markdown (default bench/results)
   --help          this text
 
 The system is started for it on free loopback ports, with fsync on, and removed afterwards. Linux only: processor time
-is read from /proc.
+is read from /proc. The bytes take about 15 GiB of the disk meanwhile.
 `;
+
+const MIB = 1_048_576;
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
@@ -29,6 +37,8 @@ async function main(): Promise<void> {
       rounds: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '4' },
       only: { type: 'string', default: '' },
+      'file-mib': { type: 'string', default: '128' },
+      'transfer-mib': { type: 'string', default: '256' },
       out: { type: 'string', default: 'bench/results' },
       help: { type: 'boolean', default: false },
     },
@@ -38,7 +48,9 @@ async function main(): Promise<void> {
     return;
   }
   const scenarios = SCENARIOS.map((make) => make()).filter(({ name }) => name.includes(values.only));
-  if (scenarios.length === 0) throw new Error(`no scenario is called anything like "${values.only}"`);
+  const ofBytes = byteMeasurementsCalled(values.only);
+  if (scenarios.length + ofBytes.length === 0)
+    throw new Error(`no scenario is called anything like "${values.only}"`);
   const dataDir = await mkdtemp(join(tmpdir(), 'kr-bench-'));
   const stack = await startStack({
     dataDir,
@@ -70,8 +82,28 @@ async function main(): Promise<void> {
         }),
       );
     }
+    if (comparisons.length > 0) process.stdout.write(`${writeReport(values.out, comparisons, new Date())}\n`);
+    if (ofBytes.length > 0) {
+      const bytes = byteClient(stack.baseUrl, token);
+      const fileBytes = Math.ceil(positive('--file-mib', values['file-mib']) * MIB);
+      const measured = await measureBytes(
+        {
+          bytes,
+          repository,
+          folder: dataDir,
+          pids: () => servicePids(stack),
+          rounds: positive('--rounds', values.rounds),
+          seconds: positive('--seconds', values.seconds),
+          fileBytes,
+          transferBytes: Math.ceil(positive('--transfer-mib', values['transfer-mib']) * MIB),
+          say,
+        },
+        ofBytes,
+      );
+      bytes.close();
+      process.stdout.write(`${writeByteReport(values.out, { ...measured, fileBytes }, new Date())}\n`);
+    }
     await Promise.all([repository.close(), visitor.close()]);
-    process.stdout.write(`${writeReport(values.out, comparisons, new Date())}\n`);
   } finally {
     await stack.stop();
     await rm(dataDir, { recursive: true, force: true });
@@ -84,6 +116,11 @@ function pidsOf(stack: RunningStack): number[] {
     const pid = stack.pid(part);
     return pid === undefined ? [] : processTree(pid);
   });
+}
+
+function servicePids(stack: RunningStack): Record<string, number> {
+  const pids = SERVICES.map((service) => [service, stack.pid(service)] as const);
+  return Object.fromEntries(pids.filter((pair): pair is [(typeof pair)[0], number] => pair[1] !== undefined));
 }
 
 function positive(option: string, text: string): number {

@@ -6,16 +6,11 @@ import type { Comparison } from './paired-rounds.ts';
 
 /** Writes `latest.json` with every round and `latest.md` with the medians; returns the Markdown. */
 export function writeReport(folder: string, comparisons: readonly Comparison[], measuredAt: Date): string {
-  const machine = {
-    processors: cpus().length,
-    model: cpus()[0]?.model ?? 'unknown',
-    memoryGiB: Math.round(totalmem() / 2 ** 30),
-    node: process.version,
-  };
+  const machine = measuredMachine();
   const markdown = [
     '# Measurements',
     '',
-    `${measuredAt.toISOString().slice(0, 10)}, ${machine.processors} × ${machine.model}, ${machine.memoryGiB} GiB, Node ${machine.node}.`,
+    `${measuredAt.toISOString().slice(0, 10)}, ${machine.text}.`,
     'Each scenario runs in turn with a bare Express server that sends the same payload on the same Node; medians over the',
     'rounds. The load generator shares the processors, so compare the ratios, first of all processor time.',
     '',
@@ -27,10 +22,22 @@ export function writeReport(folder: string, comparisons: readonly Comparison[], 
   mkdirSync(folder, { recursive: true });
   writeFileSync(
     join(folder, 'latest.json'),
-    `${JSON.stringify({ measuredAt, machine, comparisons }, null, 2)}\n`,
+    `${JSON.stringify({ measuredAt, machine: machine.facts, comparisons }, null, 2)}\n`,
   );
   writeFileSync(join(folder, 'latest.md'), markdown);
   return markdown;
+}
+
+/** What was measured on. */
+export function measuredMachine() {
+  const facts = {
+    processors: cpus().length,
+    model: cpus()[0]?.model ?? 'unknown',
+    memoryGiB: Math.round(totalmem() / 2 ** 30),
+    node: process.version,
+  };
+  const text = `${facts.processors} × ${facts.model}, ${facts.memoryGiB} GiB, Node ${facts.node}`;
+  return { facts, text };
 }
 
 function row({ scenario, concurrency, ours, ratios }: Comparison): string {
