@@ -41,7 +41,7 @@ const CONTENT = Buffer.from('what the file says');
 export const UPLOAD_LENGTH = 3;
 const NO_UPLOAD = '00000000-0000-4000-8000-000000000000';
 /** How long a link holds that is to be presented when it has expired. */
-const SHORT_LIFE_MS = 15_000;
+const SHORT_LIFE_MS = 10_000;
 
 let wordCount = 0;
 /** A word that no title has had. */
