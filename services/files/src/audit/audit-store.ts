@@ -102,18 +102,18 @@ export async function nextObjects(db: Database, id: bigint, limit: number): Prom
 }
 
 /**
- * Records what was found of objects that follow each other, and how far the audit has come by that. Objects that have
- * gone since are not counted.
+ * Records what was found of objects that follow each other, and how far the audit has come by that. Gives those that are
+ * damaged; objects that have gone since are neither counted nor among them.
  */
 export async function saveFindings(
   db: Database,
   { id, leaseHolder }: { id: bigint; leaseHolder: string },
   findings: readonly Finding[],
   at: Date,
-): Promise<void> {
+): Promise<{ id: string; damage: Damage }[]> {
   const ids = findings.map((finding) => finding.id);
   const damages = findings.map(({ damage }) => damage ?? '');
-  await db.$executeRaw`
+  return db.$queryRaw<{ id: string; damage: Damage }[]>`
     with found as (
       select id, nullif(damage, '') as damage from unnest(${ids}::uuid[], ${damages}::text[]) as finding (id, damage)
     ), marked as (
@@ -121,11 +121,13 @@ export async function saveFindings(
         damaged_at = case when found.damage is null then null else coalesce(o.damaged_at, ${at}) end,
         verified_at = case when found.damage is null then ${at} else o.verified_at end
       from found where o.id = found.id
-      returning o.size, o.damage
+      returning o.id, o.size, o.damage
     ), counted as (
       select count(*) as objects, coalesce(sum(size), 0) as bytes, count(damage) as damaged from marked
+    ), moved as (
+      update audit set position = ${ids.at(-1)}::uuid, objects = audit.objects + counted.objects,
+        bytes = audit.bytes + counted.bytes, damaged = audit.damaged + counted.damaged
+      from counted where audit.id = ${id}::bigint and lease_holder = ${leaseHolder}::uuid
     )
-    update audit set position = ${ids.at(-1)}::uuid, objects = audit.objects + counted.objects,
-      bytes = audit.bytes + counted.bytes, damaged = audit.damaged + counted.damaged
-    from counted where audit.id = ${id}::bigint and lease_holder = ${leaseHolder}::uuid`;
+    select id, damage from marked where damage is not null`;
 }

@@ -1,5 +1,5 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { appendFile, mkdir, open, rename, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { definitions, type ReadAuditResponse__Output } from '@kr/contracts';
@@ -167,6 +167,34 @@ describe('an audit', () => {
     expect([latest?.finishedAt, damaged]).toEqual(['', '0']);
     expect((await audited()).damaged).toBe('0');
     await forget([id]);
+  });
+
+  test('says nothing of an object that was swept while it was read, and all of one that is gone', async () => {
+    const [swept = '', gone = ''] = await stored(2);
+    await rm(pathOf(gone));
+    const store = await openBlobStore(files.config.store, STORE_DEPS);
+    const said: { objectId: string; damage: string }[] = [];
+    const reading = auditor({
+      database,
+      blobs: {
+        ...store,
+        open: async (id) => {
+          if (id === swept) {
+            await forget([swept]);
+            await store.remove(swept);
+          }
+          return store.open(id);
+        },
+      },
+      now: () => new Date(),
+      newId: randomUUID,
+      logger: createLogger('files', { write: (line: string) => said.push(JSON.parse(line)) }),
+      audit: { everyMs: 0, bytesPerSecond: FAST },
+    });
+    await files.sql.query('insert into audit (started_at, is_hurried) values (now(), true)');
+    await reading.work();
+    expect(said).toMatchObject([{ objectId: gone, damage: 'missing' }]);
+    expect((await operations.readAudit({}, GATEWAY)).damaged).toBe('1');
   });
 
   test('goes on where it was when its process ends, and reads nothing twice', async () => {

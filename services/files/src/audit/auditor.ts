@@ -78,7 +78,11 @@ export function auditor(deps: AuditorDeps): Auditor {
     let findings: Finding[] = [];
     let savedAt = elapsed();
     const save = async () => {
-      if (findings.length > 0) await saveFindings(database, { id: held.id, leaseHolder }, findings, now());
+      if (findings.length > 0) {
+        const damaged = await saveFindings(database, { id: held.id, leaseHolder }, findings, now());
+        for (const { id, damage } of damaged)
+          logger.error({ objectId: id, damage }, 'a stored object is not what it was');
+      }
       findings = [];
       savedAt = elapsed();
     };
@@ -88,8 +92,6 @@ export function auditor(deps: AuditorDeps): Auditor {
         for (const object of objects) {
           signal.throwIfAborted();
           const damage = await readObject(deps, object, pace, signal);
-          if (damage !== null)
-            logger.error({ objectId: object.id, damage }, 'a stored object is not what it was');
           findings.push({ id: object.id, damage });
           if (elapsed() - savedAt > SAVE_EVERY_MS) await save();
         }

@@ -1,3 +1,5 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { servicePrincipal } from '@kr/caller';
@@ -181,6 +183,39 @@ describe('a seal', () => {
     ).toMatchObject({ kind: 'forbidden' });
   });
 });
+
+test('a publication of a thousand files writes, moves and copies no byte of them', async () => {
+  const entityId = 'thousand-01';
+  const keys = Array.from({ length: 1_000 }, (_, index) => `file ${index}`);
+  await files.start(entityId, ...keys);
+  for (const key of keys.slice(0, 10)) {
+    await files.put(entityId, key, `content of ${key}`);
+    await files.client.commitUpload({ ticket: files.ticket(entityId), key }, GATEWAY);
+  }
+  // The others have the same objects, as files of several versions do.
+  await files.sql.query(
+    `update entry e set state = 'completed', object_id = o.object_id, version_id = o.version_id, mimetype = o.mimetype
+     from entry o where e.entity_id = $1 and o.entity_id = $1 and e.state = 'pending'
+       and o.key = 'file ' || right(e.key, 1)`,
+    [entityId],
+  );
+  const before = await bytesOnDisk();
+  await seal('x-thousand', [entityId]);
+  await decide('x-thousand', true, [entityId]);
+  expect(await bytesOnDisk()).toEqual(before);
+  expect((await files.list(entityId)).filter(({ isCompleted }) => isCompleted)).toHaveLength(1_000);
+  expect(String((await files.get(entityId, 'file 999')).body)).toBe('content of file 9');
+});
+
+/** What is told of each stored file that any writing would change. */
+async function bytesOnDisk(): Promise<string[]> {
+  const entries = await readdir(files.storageDir, { recursive: true, withFileTypes: true });
+  const stored = entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name));
+  const stats = await Promise.all(stored.sort().map(async (path) => ({ path, ...(await stat(path)) })));
+  return stats.map(({ path, ino, size, mtimeMs, ctimeMs }) => [path, ino, size, mtimeMs, ctimeMs].join(' '));
+}
 
 describe('a decision', () => {
   test('may be heard again and again', async () => {

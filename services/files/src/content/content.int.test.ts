@@ -131,7 +131,10 @@ describe('an upload', () => {
 
   test.each([
     ['GARBAGE\r\n\r\n', '400'],
-    ['PUT /content/a/b HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n', '400'],
+    ...['-1', '+5', '0x10', '1e3', '5, 5', '5 5', '', '18446744073709551616', '5\r\ncontent-length: 6'].map(
+      (length) =>
+        [`PUT /content/a/b HTTP/1.1\r\nhost: x\r\ncontent-length: ${length}\r\n\r\n`, '400'] as const,
+    ),
     [
       'PUT /content/a/b HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n',
       '400',
