@@ -65,7 +65,7 @@ const TEXTS = PUMPS.flatMap((pump) => {
   return [`${pumped}\u0000`, `\u0000${pumped}\u0000`];
 });
 /** Who needs this long goes over a text more often than once: linear ones take milliseconds. */
-const TOO_LONG_MS = 5_000;
+const TOO_LONG_MS = 20_000;
 
 interface Expression {
   file: string;

@@ -6,6 +6,8 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const REQUIREMENTS = join(import.meta.dirname, 'requirements.txt');
+/** Of a slow line; then there is none. */
+const MOST_MS = 240_000;
 const VERSION = '4.32.5';
 const HOME = resolve(import.meta.dirname, '../../../.toolchain', `schemathesis-${VERSION}`);
 const PYTHON = join(HOME, 'bin', 'python');
@@ -16,7 +18,9 @@ export async function openSchemathesis(): Promise<{ python: string } | { missing
   try {
     await mkdir(resolve(HOME, '..'), { recursive: true });
     await run('python3', ['-m', 'venv', `${HOME}.new`]);
-    await run(join(`${HOME}.new`, 'bin', 'python'), ['-m', 'pip', 'install', '--quiet', '-r', REQUIREMENTS]);
+    await run(join(`${HOME}.new`, 'bin', 'python'), ['-m', 'pip', 'install', '--quiet', '-r', REQUIREMENTS], {
+      timeout: MOST_MS,
+    });
     // So that half an installation is never found. The scripts in it name the folder it was made in, so none is used.
     await rename(`${HOME}.new`, HOME);
     return { python: PYTHON };
