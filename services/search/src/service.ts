@@ -11,8 +11,8 @@ import pg from 'pg';
 import type { SearchConfig } from './config.ts';
 import { applyEvents } from './consume/apply-events.ts';
 import { awaitWrites } from './consume/await-writes.ts';
+import { fillIndex } from './consume/fill-index.ts';
 import { INDEXED_SUBJECTS } from './consume/plan-fetches.ts';
-import { rebuildIndex } from './consume/rebuild-index.ts';
 import { refreshEmbargoes } from './consume/refresh-embargoes.ts';
 import { describeIndex } from './describe-index.ts';
 import { postgresEngine } from './engine/postgres/postgres-engine.ts';
@@ -84,7 +84,7 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
 
   const stopping = new AbortController();
   const upkeep = Promise.all([
-    fillEmptyIndex(engine, source, logger, stopping.signal),
+    fillIndex(engine, source, logger, stopping.signal),
     keepUp(engine, source, logger, stopping.signal, now),
   ]);
 
@@ -145,27 +145,6 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
       return stopped;
     },
   };
-}
-
-/** An index without any document is new, or was lost with what had filled it. */
-async function fillEmptyIndex(
-  engine: SearchEngine,
-  source: EntitySource,
-  logger: Logger,
-  signal: AbortSignal,
-): Promise<void> {
-  for (let failures = 0; !signal.aborted; failures += 1) {
-    try {
-      if (failures === 0 && (await engine.count()) > 0) return;
-      const entities = await rebuildIndex(engine, source, signal);
-      if (entities > 0) logger.info({ entities }, 'index filled');
-      return;
-    } catch (error) {
-      // The services may start later than this one, or be away for a while.
-      if (failures === 0) logger.info({ err: error }, 'index cannot be filled yet, trying on');
-      await sleep(Math.min(500 * 2 ** failures, 10_000), signal);
-    }
-  }
 }
 
 async function keepUp(

@@ -121,6 +121,10 @@ export interface SearchEngine {
   withPassedEmbargo(now: Date, limit: number): Promise<{ id: string; kind: EntityKind }[]>;
   /** Forgets marks that were written before an instant. */
   sweepTombstones(writtenBefore: Date): Promise<void>;
+  /** Whether everything there was has been written since the index was made, or made anew. */
+  isFilled(): Promise<boolean>;
+  /** From now on it is kept up by what happens alone. */
+  markFilled(): Promise<void>;
   /** Live documents. */
   count(): Promise<number>;
 }

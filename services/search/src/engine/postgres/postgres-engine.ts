@@ -63,6 +63,13 @@ export function postgresEngine({
     sweepTombstones: async (writtenBefore) => {
       await writers.query('DELETE FROM index_document WHERE deleted_at < $1', [writtenBefore]);
     },
+    isFilled: async () => {
+      const { rows } = await writers.query<{ filled_at: Date | null }>('SELECT filled_at FROM index_state');
+      return rows[0]?.filled_at instanceof Date;
+    },
+    markFilled: async () => {
+      await writers.query('UPDATE index_state SET filled_at = now()');
+    },
     count: async () => {
       const { rows } = await writers.query<{ count: string }>(
         'SELECT count(*) FROM index_document WHERE deleted_at IS NULL',
