@@ -1,3 +1,4 @@
+import { ServiceError } from '@kr/service-error';
 import type { Request, RequestHandler, Response } from 'express';
 import { type Authenticate, requireCredentials } from '../caller.ts';
 import { askedUpload } from '../files/tus-requests.ts';
@@ -43,8 +44,9 @@ export function serveRoute(route: Route, deps: ServeRouteDeps): RequestHandler {
     const principal = await deps
       .authenticate({ authorization, query }, idOf(response), signal)
       .catch((thrown: unknown) => {
-        // Trying credentials is no way around the limit of those who have none.
-        deps.rateLimits.count(request, response, { userId: null, method: 'GET' });
+        // Trying credentials is no way around the limit of those who have none. What cannot be told is no try.
+        if (ServiceError.from(thrown).kind === 'unauthenticated')
+          deps.rateLimits.count(request, response, { userId: null, method: 'GET' });
         throw thrown;
       });
     const { method } = request;

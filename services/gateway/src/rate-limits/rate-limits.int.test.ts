@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { ServiceError } from '@kr/service-error';
 import { aDocument, type GatewayUnderTest, startGateway } from '../gateway-fixture.ts';
 import { KEPT_MS } from '../public-answers/public-answers.ts';
 
@@ -119,6 +120,17 @@ describe('a rate limit', () => {
     { name: 'HEAD', path: ENTITY, init: { method: 'HEAD' }, times: 50 },
   ])('lets $name through $times times of 20', async ({ path, init, times }) => {
     expect(await timesAnswered(path, init)).toBe(times);
+  });
+
+  test('counts nothing, and hides nothing, when it cannot be told whether credentials are good', async () => {
+    gateway.script.accessLinks.ResolveTokens = async () => {
+      throw new ServiceError('unavailable', 'The links are away.');
+    };
+    const link = { headers: { authorization: 'AccessLink x' } };
+    expect((await ask('/api/ping', link)).told.remaining).toBeNull();
+    await timesAnswered('/api/ping');
+    expect((await ask('/api/ping', link)).status).toBe(503);
+    expect((await ask('/api/ping', { token: 'x' })).status).toBe(429);
   });
 
   test('counts a publish as ten', async () => {
