@@ -368,7 +368,10 @@ describe('access links', () => {
     const permissions = ['view', 'preview', 'edit', 'view', 'preview', 'edit', 'view', 'edit'];
     await Promise.all(permissions.map((permission) => change('parent', id, { permission })));
     const told = await events();
-    expect(told.map(({ revision }) => Number(revision))).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    // A change to what it is already is told to nobody.
+    expect(told.length).toBeGreaterThanOrEqual(3);
+    expect(told.map(({ revision }) => Number(revision))).toEqual(told.map((_, index) => index + 1));
+    expect(told.filter(({ permission }, index) => permission === told[index - 1]?.permission)).toEqual([]);
     expect((await list('parent'))[0]?.permission).toBe(told.at(-1)?.permission);
   });
 
@@ -431,7 +434,12 @@ describe('the trail of a parent', () => {
     const { link } = await client.createLink({ ticket, body, creationKey }, author);
     await client.createLink({ ticket, body, creationKey }, author);
     const linkId = link?.id ?? '';
-    await client.changeLink({ ticket, linkId, body: json({ permission: 'edit' }) }, author);
+    const edit = { ticket, linkId, body: json({ permission: 'edit' }) };
+    const { link: changed } = await client.changeLink(edit, author);
+    expect((await client.changeLink(edit, author)).link).toEqual(changed);
+    const nearer = { ...edit, body: json({ permission: 'edit', expires_at: '2029-01-01T00:00:00Z' }) };
+    await client.changeLink(nearer, author);
+    await client.changeLink(nearer, author);
     await failure(client.changeLink({ ticket, linkId, body: json({ permission: 'all' }) }, author));
     await client.revokeLink({ ticket, linkId }, author);
     await failure(client.revokeLink({ ticket, linkId }, author));
@@ -440,9 +448,12 @@ describe('the trail of a parent', () => {
       return [action, entityId, actor?.userId, actor?.tokenId, JSON.parse(String(metadataJson))];
     });
     const by = ['entity', '7', 't-1'];
-    const of = (permission: string) => ({ link: linkId, permission, expires_at: '2030-01-01T00:00:00.000Z' });
+    const of = (permission: string, year = 2030) => {
+      return { link: linkId, permission, expires_at: `${year}-01-01T00:00:00.000Z` };
+    };
     expect(told).toEqual([
-      ['link.revoke', ...by, of('edit')],
+      ['link.revoke', ...by, of('edit', 2029)],
+      ['link.update', ...by, of('edit', 2029)],
       ['link.update', ...by, of('edit')],
       ['link.create', ...by, of('view')],
     ]);

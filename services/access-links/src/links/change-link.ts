@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { appendAudited } from '@kr/audit-trail';
 import type { ChangeLinkRequest__Output, ChangeLinkResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
@@ -12,7 +13,7 @@ import { toLinkMessage } from './link-message.ts';
 import { checkLinkChange } from './link-rules.ts';
 
 /**
- * RPC ChangeLink: another permission, a nearer expiry, the same token.
+ * RPC ChangeLink: another permission, a nearer expiry, the same token. What it has already is no change.
  *
  * @throws ServiceError
  *   - `unauthenticated`, `forbidden`: as CreateLink
@@ -31,6 +32,7 @@ export function changeLink(context: AccessLinksContext) {
       if (link === undefined) throw noSuchLink();
       const { wish, issues } = checkLinkChange(readLinkBody(body), link, context.now());
       if (issues.length > 0) throw invalidLink(issues);
+      if (isDeepStrictEqual({ ...link, ...wish }, link)) return link;
 
       const next: Link = { ...link, ...wish, revision: link.revision + 1n };
       await saveLink(tx, next);

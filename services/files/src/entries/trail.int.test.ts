@@ -32,7 +32,9 @@ test('has each file that was started, completed, changed and deleted, once', asy
   await client.commitUpload({ ...writing(entityId), key: 'a' }, EDITOR);
   await client.commitUpload({ ...writing(entityId), key: 'a' }, EDITOR);
   const metadataJson = Buffer.from('{"note":"x"}');
-  await client.updateEntryMetadata({ ...writing(entityId), key: 'a', metadataJson }, EDITOR);
+  const change = () => client.updateEntryMetadata({ ...writing(entityId), key: 'a', metadataJson }, EDITOR);
+  const { entry: changed } = await change();
+  expect((await change()).entry).toEqual(changed);
   await client.deleteEntries({ ...writing(entityId), keys: ['b'] }, EDITOR);
   const byEditor = (action: string, metadata: object) => ({ action, userId: '1', metadata });
   expect(await trailOf(entityId)).toEqual([

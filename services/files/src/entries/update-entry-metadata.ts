@@ -16,7 +16,7 @@ const UPDATE = `
   ${insertEntries('$5', 'updated')}`;
 
 /**
- * RPC UpdateEntryMetadata.
+ * RPC UpdateEntryMetadata. What is said already changes nothing and leaves no trail.
  *
  * @throws ServiceError
  *   - `not_found`: no such file
@@ -33,6 +33,7 @@ export function updateEntryMetadata(deps: ChangeBucketDeps & { openTicket: OpenT
     const entry = await changeBucket(deps, entityId, async (tx): Promise<FileEntry> => {
       const found = await findEntry(tx, entityId, key);
       if (found === undefined) throw noSuchFile(entityId, key);
+      if (found.metadata === metadata) return found;
       const updatedAt = deps.now();
       const entry = auditEntry(principal, 'file.update', { id: entityId, parentId }, { key });
       await tx.$executeRawUnsafe(
