@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, symlink, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { freePort } from '@kr/local-stack/backends';
@@ -165,6 +165,20 @@ describe('kr admin files audit', () => {
     expect((await kr('files', 'audit', '--now')).code).toBe(0);
   });
 
+  test('tells what the store cannot read at all, also as a metric', async () => {
+    const path = pathOf(await objectOf(published, '8.bin'));
+    await rename(path, `${path}.aside`);
+    // A link to itself: the system refuses to open it.
+    await symlink(path, path);
+    expect((await kr('files', 'audit', '--now')).code).toBe(1);
+    const report = await told<Report>('files', 'audit');
+    expect(report.damaged_objects).toMatchObject([{ damage: 'unreadable', files: [{ key: '8.bin' }] }]);
+    await until(async () => (await metric('files_objects_unreadable')) === 1);
+    await rename(`${path}.aside`, path);
+    expect((await kr('files', 'audit', '--now')).code).toBe(0);
+    await until(async () => (await metric('files_objects_unreadable')) === 0);
+  });
+
   test('goes on in the background where it was when the service was killed', async () => {
     expect((await kr('files', 'audit', '--start')).code).toBe(0);
     const begun = await until(async () => {
@@ -236,6 +250,19 @@ describe('kr admin files collect', () => {
     ]);
     await everythingIsThere();
     expect((await kr('files', 'collect', '--help')).out).toContain('SWEEP_GRACE_MS');
+  });
+
+  test('is done by the service itself when it starts, which tells by a metric how much it was', async () => {
+    const id = randomUUID();
+    await mkdir(dirname(pathOf(id)), { recursive: true });
+    await writeFile(pathOf(id), 'orphaned');
+    const yesterday = new Date(Date.now() - DAY_MS);
+    await utimes(pathOf(id), yesterday, yesterday);
+    await system.relaunch('files', METRICS());
+    await until(async () => !(await storedIds()).includes(id));
+    // What another test left may be old enough by now.
+    await until(async () => ((await metric('files_orphans')) ?? 0) >= 1);
+    await everythingIsThere();
   });
 
   test('takes nothing that a published version has, when drafts that had it too are deleted', async () => {
