@@ -163,6 +163,20 @@ describe.each(['EIO', 'ENOSPC'])('%s of the file system', (code) => {
     });
     expect(failed).toEqual(expect.arrayContaining(['mkdir', 'rename', 'open', 'sync', 'close']));
   });
+
+  test('at any call of a marking leaves nothing but the mark, and a sound store marks again', async () => {
+    const failed = await atEachCall(code, async ({ store, sound, folder }, failedCall) => {
+      const [outcome] = await Promise.allSettled([store.writeMark('ours')]);
+      const name = failedCall();
+      expect([name, outcome.status]).toEqual([name, name === undefined ? 'fulfilled' : 'rejected']);
+      expect([name, (await filesIn(folder)).filter((file) => file !== 'store-id')]).toEqual([name, []]);
+      if (name === undefined) return;
+      await trustsNoMore(store, code === 'EIO' && isSync(name), () => store.writeMark('ours'));
+      await sound.writeMark('ours');
+      expect(await sound.readMark()).toBe('ours');
+    });
+    expect(failed).toEqual(expect.arrayContaining(['open', 'writeFile', 'sync', 'close', 'rename']));
+  });
 });
 
 test('a write of a file system that fails for good is told as what went wrong first, and swept later', async () => {

@@ -195,6 +195,7 @@ export async function filesystemBlobStore(
       await files.rename(temporary, markPlace);
       await syncFolder(files, folder);
     } catch (error) {
+      await discard(temporary);
       failed(error);
     }
   }

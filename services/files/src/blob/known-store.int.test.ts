@@ -11,6 +11,7 @@ import { auditor } from '../audit/auditor.ts';
 import { type Database, openDatabase } from '../store/prisma.ts';
 import { sweepObjects } from '../sweep/sweep-objects.ts';
 import { sweepOrphans } from '../sweep/sweep-orphans.ts';
+import { failingFiles } from '../testing/failing-files.ts';
 import {
   type FilesUnderTest,
   GATEWAY,
@@ -20,6 +21,7 @@ import {
   startFilesUnderTest,
 } from '../testing/files-under-test.ts';
 import type { BlobStore, ListedBlob } from './blob-store.ts';
+import type { FileOperations } from './file-operations.ts';
 import { filesystemBlobStore } from './filesystem-blob-store.ts';
 import { knownStore } from './known-store.ts';
 
@@ -122,8 +124,8 @@ const logger = createLogger('files', {
 
 const now = () => new Date();
 
-async function storeOf(folder: string): Promise<BlobStore> {
-  return knownStore(await filesystemBlobStore(folder, STORE_DEPS), {
+async function storeOf(folder: string, files?: FileOperations): Promise<BlobStore> {
+  return knownStore(await filesystemBlobStore(folder, { ...STORE_DEPS, ...(files && { files }) }), {
     database,
     now,
     newId: randomUUID,
@@ -167,6 +169,12 @@ describe('a store', () => {
       ]);
     return id;
   }
+  async function read(store: BlobStore, id: string): Promise<string> {
+    const blob = await store.open(id);
+    const bytes = await blob.slice({ start: 0, end: 99 });
+    await blob.close();
+    return String(bytes);
+  }
   async function* source(content: string) {
     yield Buffer.from(content);
   }
@@ -196,6 +204,87 @@ describe('a store', () => {
     expect(await text((await store.open(id)).stream())).toBe('from before');
     expect((await mark()).marked_at).toEqual(expect.any(Date));
   });
+
+  test.each(['ENOSPC', 'EROFS', 'EIO'])(
+    'of before there were marks is used while it cannot be marked (%s), and marked once it can be',
+    async (code) => {
+      const id = await holds('from before', { isNamed: true });
+      let isMarkable = false;
+      const broken = failingFiles(({ name }) => (!isMarkable && name === 'writeFile' ? code : undefined));
+      const store = await storeOf(folder, broken);
+      for (let round = 0; round < 3; round += 1) {
+        expect(await read(store, id)).toBe('from before');
+        await store.check();
+      }
+      expect([(await mark()).marked_at, await readdir(join(folder, 'tmp'))]).toEqual([null, []]);
+      expect(said).toEqual(['the storage of files cannot be marked, trying on']);
+      isMarkable = true;
+      await store.check();
+      const { id: wanted, marked_at: markedAt } = await mark();
+      expect([await readFile(markFile(), 'utf8'), markedAt]).toEqual([`${wanted}\n`, expect.any(Date)]);
+    },
+  );
+
+  test('of before there were marks is known also when its newest object cannot be read', async () => {
+    const id = await holds('old', { isNamed: true });
+    await holds('new', { isNamed: true });
+    let isOpen = false;
+    let opened = 0;
+    const broken = failingFiles(({ name }) => {
+      // Of the mark, of which there is none, and then of the newest object.
+      if (name === 'open' && isOpen) opened += 1;
+      return name === 'open' && opened === 2 ? 'EIO' : undefined;
+    });
+    const store = await storeOf(folder, broken);
+    isOpen = true;
+    expect(await read(store, id)).toBe('old');
+    expect((await mark()).marked_at).toEqual(expect.any(Date));
+  });
+
+  test('that is known but not marked yet is not used when it is away', async () => {
+    const id = await holds('from before', { isNamed: true });
+    const store = await storeOf(
+      folder,
+      failingFiles(({ name }) => (name === 'rename' ? 'ENOSPC' : undefined)),
+    );
+    await store.check();
+    await rm(join(folder, 'objects'), { recursive: true });
+    await expect(store.open(id)).rejects.toMatchObject(AWAY);
+    await expect(store.write(randomUUID(), source('x'), { maxBytes: 1 })).rejects.toMatchObject(AWAY);
+  });
+
+  test('whose mark was not seen to be durable is marked again before that is relied on', async () => {
+    await storeOf(folder).then((store) => store.check());
+    await files.sql.query('update store_mark set marked_at = null');
+    const written: string[] = [];
+    const watched = failingFiles(({ name }) => {
+      if (name === 'rename' || name === 'sync') written.push(name);
+      return undefined;
+    });
+    const store = await storeOf(folder, watched);
+    written.length = 0;
+    await store.check();
+    expect(written).toEqual(['sync', 'rename', 'sync']);
+    expect((await mark()).marked_at).toEqual(expect.any(Date));
+  });
+
+  test.each(['EIO', 'EACCES', 'ESTALE'])(
+    'that gives an error (%s) is away, and says which once',
+    async (code) => {
+      const id = await holds('bytes', { isNamed: true });
+      let isBroken = false;
+      const broken = failingFiles(({ name }) => (isBroken && name === 'open' ? code : undefined));
+      const store = await storeOf(folder, broken);
+      isBroken = true;
+      for (let round = 0; round < 2; round += 1) {
+        await expect(store.open(id)).rejects.toMatchObject(AWAY);
+        await expect(store.check()).rejects.toMatchObject(AWAY);
+      }
+      expect(said).toEqual([`The storage of files cannot be read: ${code}: open`]);
+      isBroken = false;
+      expect(await read(store, id)).toBe('bytes');
+    },
+  );
 
   test.each<{ name: string; prepare: () => Promise<unknown>; told: RegExp }>([
     {

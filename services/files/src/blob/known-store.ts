@@ -1,3 +1,4 @@
+import type { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import type { Database } from '../store/prisma.ts';
 import { newestObjects, ownMark, setMarked } from '../store/store-mark.ts';
@@ -18,12 +19,14 @@ const ASKED_OBJECTS = 20;
  * A store that is used only while it has the mark that the database knows, so that a disk that is not mounted, emptied
  * or another's is not taken for a store in which all is missing and whatever there is is nobody's. The mark is looked
  * at before the first use, at each check, before a listing and when an object is missing. A store that was never
- * marked gets its mark when it and the database know the same objects, or neither any.
+ * marked gets its mark when it and the database know the same objects, or neither any; where that fails, it is used all
+ * the same, and the next look tries again.
  *
  * @throws ServiceError `unavailable` from every operation while the store is not the one that is known
  */
 export function knownStore(store: BlobStore, { database, now, newId, logger }: KnownStoreDeps): BlobStore {
   let isKnown = false;
+  let isMarkable = true;
   let looking: Promise<void> | undefined;
   let told = '';
 
@@ -35,22 +38,43 @@ export function knownStore(store: BlobStore, { database, now, newId, logger }: K
   };
   const lookNow = async (): Promise<void> => {
     const own = await ownMark(database, newId);
-    const found = await store.readMark();
-    const problem = await problemOf(found, own);
+    const problem = await problemOf(await store.readMark().catch(unreadable), own);
     isKnown = problem === undefined;
-    if (problem === undefined) {
-      if (told !== '') logger.info('the storage of files is the known one again');
-      told = '';
-      if (own.markedAt === null) await setMarked(database, now());
-      return;
-    }
-    const advice = `${problem} If these bytes belong to this database all the same, write ${own.id} into ${store.markPlace}.`;
-    if (told !== advice) logger.error({ storage_problem: advice }, 'the storage of files is not used');
-    told = advice;
-    throw storeAway(new Error(advice));
+    if (problem !== undefined)
+      throw unused(
+        `${problem} If these bytes belong to this database all the same, write ${own.id} into ${store.markPlace}.`,
+      );
+    if (told !== '') logger.info('the storage of files is the known one again');
+    told = '';
+    if (own.markedAt === null) await mark(own.id);
   };
 
-  /** Undefined when the store is ours, with its mark then. */
+  /** A store that is known by what is in it is used also while it cannot be marked: its disk may be full. */
+  const mark = async (id: string): Promise<void> => {
+    try {
+      // Also where it is there: whoever wrote it may have died before it was durable.
+      await store.writeMark(id);
+    } catch (err) {
+      if (isMarkable) logger.warn({ err }, 'the storage of files cannot be marked, trying on');
+      isMarkable = false;
+      return;
+    }
+    isMarkable = true;
+    await setMarked(database, now());
+  };
+
+  /** Says it once, as long as it stays so. */
+  const unused = (problem: string, cause?: unknown): ServiceError => {
+    if (told !== problem) logger.error({ storage_problem: problem }, 'the storage of files is not used');
+    told = problem;
+    return storeAway(new Error(problem, { cause }));
+  };
+  const unreadable = (error: unknown): never => {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw unused(`The storage of files cannot be read: ${reason}`, error);
+  };
+
+  /** Undefined when the store is ours. */
   const problemOf = async (
     found: string | undefined,
     own: { id: string; markedAt: Date | null },
@@ -66,20 +90,21 @@ export function knownStore(store: BlobStore, { database, now, newId, logger }: K
       return 'The storage of files has nothing of what the database says of it. Mount the disk, or bring the files back from a backup.';
     if (objects.length === 0 && (await hasAny()))
       return 'The storage has files and the database knows of none. Give this service its own storage, or the database that belongs to it.';
-    await store.writeMark(own.id);
     return undefined;
   };
 
+  /** Also where some cannot be read. */
   const hasOneOf = async (ids: readonly string[]): Promise<boolean> => {
+    let failure: unknown;
     for (const id of ids) {
       try {
         await (await store.open(id)).close();
         return true;
       } catch (error) {
-        if (!(error instanceof MissingObject)) throw error;
+        if (!(error instanceof MissingObject)) failure = error;
       }
     }
-    return false;
+    return failure === undefined ? false : unreadable(failure);
   };
   const hasAny = async (): Promise<boolean> => {
     for await (const _found of store.list()) return true;

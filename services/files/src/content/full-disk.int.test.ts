@@ -153,6 +153,24 @@ function describeOn(disk: string): void {
     await goesOn(bytes, () => patch(path, 0, bytes, checksum), 204);
   });
 
+  test('that was never marked serves what it has, and is marked when there is space', async () => {
+    await files.upload(entityId, 'old.txt', 'from before');
+    await rm(join(folder, 'store-id'));
+    await files.sql.query('update store_mark set marked_at = null');
+    await expect(writeFile(`${filler}-too`, Buffer.alloc(DISK_BYTES))).rejects.toThrow('ENOSPC');
+    await files.restart();
+    const found = await files.get(entityId, 'old.txt');
+    expect([found.status, String(found.body), await isReady()]).toEqual([200, 'from before', true]);
+    expect(await readdir(join(folder, 'tmp'))).toEqual([]);
+    expect(await readdir(folder)).not.toContain('store-id');
+    await rm(`${filler}-too`);
+    expect([await isReady(), await readdir(folder)]).toEqual([true, expect.arrayContaining(['store-id'])]);
+    await files.client.deleteEntries({ ticket: files.ticket(entityId), keys: [] }, GATEWAY);
+    await rm(join(folder, 'objects'), { recursive: true });
+    await files.sql.query('delete from object');
+    await files.restart();
+  });
+
   test('keeps nobody from taking an upload back, which makes room', async () => {
     const path = await create(20 * MIB);
     expect((await patch(path, 0, randomBytes(20 * MIB))).status).toBe(507);
