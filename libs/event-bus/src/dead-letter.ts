@@ -16,7 +16,10 @@ export async function keepDeadLetter(
   reason: string,
 ): Promise<void> {
   const headers = Object.fromEntries(
-    (message.headers?.keys() ?? []).map((name) => [name, message.headers?.get(name)]),
+    (message.headers?.keys() ?? []).map((name) => [
+      storable(name),
+      storable(message.headers?.get(name) ?? ''),
+    ]),
   );
   await database.$executeRawUnsafe(
     INSERT,
@@ -26,6 +29,11 @@ export async function keepDeadLetter(
     Buffer.from(message.data).toString('base64'),
     JSON.stringify(headers),
     message.info.deliveryCount,
-    reason.slice(0, 2_000),
+    storable(reason.slice(0, 2_000)),
   );
+}
+
+/** Postgres has no null characters in texts. */
+function storable(text: string): string {
+  return text.replaceAll('\0', '\ufffd');
 }

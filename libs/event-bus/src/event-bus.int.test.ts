@@ -2,7 +2,15 @@ import { createServer, connect as dial, type Server, type Socket } from 'node:ne
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { migrate } from '@kr/schema-migration';
 import { createLogger } from '@kr/telemetry';
-import { type FreshDatabase, freshDatabase, startNats, type TestNats, until } from '@kr/testbed';
+import {
+  type FreshDatabase,
+  freshDatabase,
+  oneOf,
+  seededRandom,
+  startNats,
+  type TestNats,
+  until,
+} from '@kr/testbed';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { headers } from '@nats-io/nats-core';
 import { Pool, type PoolClient } from 'pg';
@@ -354,6 +362,33 @@ describe('consumer', () => {
     ]);
   });
 
+  test('keeps what is hostile, whatever it is made of, and goes on', async () => {
+    relayFor('records');
+    const done: string[] = [];
+    const consumer = consumerFor(
+      'c',
+      [SAVED],
+      async (events) => {
+        done.push(...events.map(nameOf));
+        // As any handler would: what is no id is nowhere to be found.
+        for (const { payload } of events) await pool.query('select $1::text', [payload.id]);
+      },
+      { retryDelaysMs: [] },
+    );
+    const random = seededRandom(7);
+    const connection = await bus.whenUp();
+    await ensureStream(connection);
+    const good = saved('a', 1);
+    const hostile = Array.from({ length: HOSTILE }, () => mutated(Buffer.from(good.payload), random));
+    for (const { data, envelope } of hostile) connection.publish(SAVED, data, { headers: envelope });
+    await connection.flush();
+    await write(good);
+    await until(async () => done.includes('a@1') && (await consumer.pending()) === 0);
+
+    const kept = await deadLetters();
+    expect(kept.length).toBeGreaterThan(HOSTILE / 10);
+  });
+
   test('waits without blaming an event while what the handler needs is away', async () => {
     relayFor('records');
     let calls = 0;
@@ -656,6 +691,37 @@ describe('inbox', () => {
     ]).toEqual([[a], [b], [a], []]);
   });
 });
+
+const HOSTILE = 1_000;
+const HOSTILE_TEXTS = [
+  '',
+  '\u0000',
+  'x\u0000y',
+  '\ufffd',
+  "'; drop table outbox",
+  'x'.repeat(10_000),
+  '-1',
+  '1e999',
+  'NaN',
+];
+
+/** An event as it may be, with some bytes of its payload or one of its headers changed. */
+function mutated(payload: Buffer, random: () => number) {
+  const below = (limit: number) => Math.floor(random() * limit);
+  const envelope = headers();
+  envelope.set('ce-id', `hostile-${below(1e9)}`);
+  envelope.set('ce-subject', 'hostile');
+  envelope.set('ce-revision', '1');
+  envelope.set('ce-time', '2026-01-01T00:00:00Z');
+  const data = Buffer.from(payload);
+  if (random() < 0.5) {
+    const name = oneOf(random, ['ce-id', 'ce-subject', 'ce-revision', 'ce-time', 'traceparent', 'other']);
+    envelope.set(name, oneOf(random, HOSTILE_TEXTS));
+    return { data, envelope };
+  }
+  for (let changes = 1 + below(4); changes > 0; changes -= 1) data[below(data.length)] = below(256);
+  return { data: data.subarray(0, random() < 0.3 ? below(data.length) : data.length), envelope };
+}
 
 const INSERT_BY_HAND = 'insert into outbox (event_id, aggregate_id, revision, subject, payload, headers)';
 const INSERT_BY_HAND_SENT =

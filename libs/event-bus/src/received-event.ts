@@ -17,9 +17,13 @@ export type ReceivedEvent<Subject extends EventSubject = EventSubject> = {
   };
 }[Subject];
 
+/** What a database keeps and finds again. */
+const ID = /^[^\0]{1,200}$/;
+
 /** The name a message goes by in the inbox and among the dead letters; one without an id is named by its position. */
 export function eventIdOf(message: JsMsg): string {
-  return message.headers?.get('ce-id') || `seq-${message.info.streamSequence}`;
+  const id = message.headers?.get('ce-id') ?? '';
+  return ID.test(id) ? id : `seq-${message.info.streamSequence}`;
 }
 
 /** @throws Error when the payload or a header is not what it must be: no repeat will mend that */
@@ -31,7 +35,7 @@ export function decodeEvent<Subject extends EventSubject>(
   const codec: Pick<MessageCodec<never, EventPayload<Subject>>, 'decode'> = eventCodecs[subject];
   const revision = Number(header('ce-revision'));
   const time = new Date(header('ce-time'));
-  if (header('ce-id') === '') throw new Error('no ce-id');
+  if (!ID.test(header('ce-id'))) throw new Error('no ce-id, or one that is none');
   if (!Number.isSafeInteger(revision)) throw new Error('ce-revision is no whole number');
   if (Number.isNaN(time.getTime())) throw new Error('ce-time is no instant');
   const event: ReceivedEvent<EventSubject> = {
