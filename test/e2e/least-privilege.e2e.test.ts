@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { servicePrincipal } from '@kr/caller';
 import { type Definitions, definitions } from '@kr/contracts';
@@ -7,6 +9,10 @@ import { ServiceError } from '@kr/service-error';
 import { createLogger } from '@kr/telemetry';
 import { until } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
+import type { Entity } from './story/answers.ts';
+import { packageDocument, recordDocument } from './story/documents.ts';
+import { httpClient } from './story/http-client.ts';
+import { link, publish } from './story/stories.ts';
 
 const SERVICES = ['gateway', 'records', 'packages', 'files', 'access-links', 'search'] as const;
 type Service = (typeof SERVICES)[number];
@@ -226,3 +232,59 @@ test('nobody comes onto the bus without a name and its password', async () => {
     expect({ user, isLetIn }).toEqual({ user, isLetIn: false });
   }
 });
+
+test('nothing that users send makes a service call elsewhere', async () => {
+  let calls = 0;
+  const elsewhere = createServer((socket) => {
+    calls += 1;
+    socket.destroy();
+  }).listen(0, '127.0.0.1');
+  await once(elsewhere, 'listening');
+  const url = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/x`;
+  try {
+    const owner = httpClient(system.baseUrl, system.token);
+    const metadata = {
+      publisher: url,
+      description: `<img src="${url}"><a href="${url}">there</a>`,
+      creators: [
+        {
+          person_or_org: { type: 'organizational', name: url },
+          affiliations: [{ name: url }],
+        },
+      ],
+      identifiers: [{ identifier: url, scheme: 'url' }],
+      related_identifiers: [{ identifier: url, scheme: 'url', relation_type: { id: 'cites' } }],
+      rights: [{ title: { en: url }, link: url }],
+      subjects: [{ subject: url }],
+      references: [{ reference: url }],
+      version: url,
+    };
+    const all = { 'x-forwarded-host': url, forwarded: `host=${url}`, referer: url, origin: url };
+    for (const kind of ['records', 'packages'] as const) {
+      const document = kind === 'records' ? recordDocument : packageDocument;
+      const draft = await owner.sure<Entity>('POST', `/${kind}`, {
+        json: document(url, { metadata }),
+        headers: all,
+      });
+      await owner.sure('POST', link(draft, 'access_links'), { json: { permission: 'view' }, headers: all });
+      await publish(owner, draft);
+      await owner.call('POST', `/${kind}`, {
+        json: everyTextIs(url, document(url, { metadata })),
+        headers: all,
+      });
+      await owner.call('GET', `/${kind}?q=${encodeURIComponent(`"${url}"`)}&bbox=${encodeURIComponent(url)}`);
+    }
+    expect(calls).toBe(0);
+    await fetch(url).catch(() => undefined);
+    expect(calls).toBe(1);
+  } finally {
+    elsewhere.close();
+  }
+});
+
+function everyTextIs(text: string, value: unknown): unknown {
+  if (typeof value === 'string') return text;
+  if (Array.isArray(value)) return value.map((item) => everyTextIs(text, item));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, everyTextIs(text, item)]));
+}
