@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { until } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
+import pg from 'pg';
 import type { AccessLink, Entity } from './story/answers.ts';
 import { packageDocument, recordDocument } from './story/documents.ts';
 import { type Answer, type HttpClient, httpClient } from './story/http-client.ts';
@@ -18,12 +19,17 @@ const SECRET = randomBytes(3_000);
 let system: TestSystem;
 let author: HttpClient;
 let anonymous: HttpClient;
+let linkRows: pg.Pool;
 beforeAll(async () => {
   system = await startSystem();
+  linkRows = new pg.Pool({ connectionString: system.databaseUrls['access-links'], max: 1 });
   author = httpClient(system.baseUrl, system.token);
   anonymous = httpClient(system.baseUrl);
 });
-afterAll(() => system?.stop());
+afterAll(async () => {
+  await linkRows?.end();
+  await system?.stop();
+});
 
 /** The ways to ask for an archive; of all but the last a holder gets bytes, or what they are. */
 const WAYS: { way: string; method?: string; headers: (etag: string) => Record<string, string> }[] = [
@@ -89,7 +95,10 @@ async function share(entity: Entity, permission: string, more: object = {}): Pro
 
 /** Links that were good once: that they are no more is seen at the entity, not at its archive. */
 async function endedLinks(entity: Entity): Promise<{ expired: AccessLink; revoked: AccessLink }> {
-  const expired = await share(entity, 'edit', { expires_at: new Date(Date.now() + 1_500).toISOString() });
+  const expired = await share(entity, 'edit', { expires_at: '2199-01-01T00:00:00' });
+  await linkRows.query("update access_link set expires_at = now() - interval '1 second' where id = $1", [
+    expired.id,
+  ]);
   const revoked = await share(entity, 'edit');
   await author.sure('DELETE', `${link(entity, 'access_links')}/${revoked.id}`);
   for (const ended of [expired, revoked])
