@@ -146,7 +146,7 @@ describe('a store', () => {
   const folders: string[] = [];
   let folder: string;
   beforeEach(async () => {
-    for (const table of ['audit', 'entry', 'object', 'store_mark'])
+    for (const table of ['audit', 'entry', 'object', 'reservation', 'store_mark'])
       await files.sql.query(`delete from ${table}`);
     folder = await mkdtemp(join(tmpdir(), 'known-store-'));
     folders.push(folder);
@@ -204,6 +204,41 @@ describe('a store', () => {
     expect(await text((await store.open(id)).stream())).toBe('from before');
     expect((await mark()).marked_at).toEqual(expect.any(Date));
   });
+
+  /** Room that was promised to an upload at once. */
+  const promised = (id: string, ends: string) =>
+    files.sql.query('insert into reservation (id, entity_id, bytes, expires_at) values ($1, $2, 5, $3)', [
+      id,
+      'promised',
+      ends,
+    ]);
+
+  test.each<{ name: string; prepare: (id: string) => Promise<unknown> }>([
+    { name: 'at once', prepare: (id) => promised(id, '2199-01-01') },
+    { name: 'at once, whose time is over,', prepare: (id) => promised(id, '2026-01-01') },
+    {
+      name: 'in parts',
+      prepare: async (id) => {
+        const [entry] = await files.start(`killed-${id}`, 'a.txt');
+        await files.sql.query(
+          `insert into upload (id, entity_id, key, metadata, created_at, expires_at)
+           values ($1, $2, $3, '', now(), now())`,
+          [id, `killed-${id}`, entry?.key],
+        );
+      },
+    },
+  ])(
+    'of before there were marks is known by what an upload $name has left that was killed before it counted',
+    async ({ prepare }) => {
+      await holds('of nobody', { isNamed: false });
+      const id = await holds('left', { isNamed: false });
+      await prepare(id);
+      const store = await storeOf(folder);
+      await store.check();
+      expect((await mark()).marked_at).toEqual(expect.any(Date));
+      expect([await read(store, id), said]).toEqual(['left', []]);
+    },
+  );
 
   test.each(['ENOSPC', 'EROFS', 'EIO'])(
     'of before there were marks is used while it cannot be marked (%s), and marked once it can be',
@@ -316,6 +351,15 @@ describe('a store', () => {
     {
       name: 'without a mark, with objects, under a database that is new',
       prepare: () => holds('bytes', { isNamed: false }),
+      told: /^The storage has files and the database knows of none\. Give/,
+    },
+    {
+      name: 'without a mark, with objects, under a database that knows of uploads, but of none of these',
+      prepare: async () => {
+        await promised(randomUUID(), '2199-01-01');
+        await holds('bytes', { isNamed: false });
+        await holds('bytes', { isNamed: false });
+      },
       told: /^The storage has files and the database knows of none\. Give/,
     },
   ])(

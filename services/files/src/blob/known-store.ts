@@ -2,6 +2,7 @@ import type { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import type { Database } from '../store/prisma.ts';
 import { newestObjects, ownMark, setMarked } from '../store/store-mark.ts';
+import { unnamed } from '../sweep/named-bytes.ts';
 import type { BlobStore } from './blob-store.ts';
 import { MissingObject, storeAway } from './store-errors.ts';
 
@@ -14,12 +15,17 @@ export interface KnownStoreDeps {
 
 /** Of so many objects one at least is there in a store that a disaster has not emptied. */
 const ASKED_OBJECTS = 20;
+/** More than uploads are under way at a time, and few enough to be looked up at once. */
+const LISTED_OBJECTS = 500;
+/** Uploads count by their rows, however long their time has been over. */
+const EVER = new Date(0);
 
 /**
  * A store that is used only while it has the mark that the database knows, so that a disk that is not mounted, emptied
  * or another's is not taken for a store in which all is missing and whatever there is is nobody's. The mark is looked
  * at before the first use, at each check, before a listing and when an object is missing. A store that was never
- * marked gets its mark when it and the database know the same objects, or neither any; where that fails, it is used all
+ * marked gets its mark when one of the newest objects of the database is in it, or, under a database that knows of none,
+ * when it is empty or has what an upload of this database was about to store. Where marking fails, the store is used all
  * the same, and the next look tries again.
  *
  * @throws ServiceError `unavailable` from every operation while the store is not the one that is known
@@ -88,7 +94,7 @@ export function knownStore(store: BlobStore, { database, now, newId, logger }: K
     const objects = await newestObjects(database, ASKED_OBJECTS);
     if (objects.length > 0 && !(await hasOneOf(objects)))
       return 'The storage of files has nothing of what the database says of it. Mount the disk, or bring the files back from a backup.';
-    if (objects.length === 0 && (await hasAny()))
+    if (objects.length === 0 && !(await isEmptyOrOfUploads()))
       return 'The storage has files and the database knows of none. Give this service its own storage, or the database that belongs to it.';
     return undefined;
   };
@@ -106,9 +112,17 @@ export function knownStore(store: BlobStore, { database, now, newId, logger }: K
     }
     return failure === undefined ? false : unreadable(failure);
   };
-  const hasAny = async (): Promise<boolean> => {
-    for await (const _found of store.list()) return true;
-    return false;
+  /** A crash leaves bytes of uploads that do not count yet: rows name them, as no other database's do. */
+  const isEmptyOrOfUploads = async (): Promise<boolean> => {
+    const ids = await listed(LISTED_OBJECTS).catch(unreadable);
+    if (ids.length === 0) return true;
+    const nobodys = await unnamed(database, ids, { namedIn: 'objects and uploads', before: EVER });
+    return nobodys.size < ids.length;
+  };
+  const listed = async (limit: number): Promise<string[]> => {
+    const ids: string[] = [];
+    for await (const { id } of store.list()) if (ids.push(id) === limit) break;
+    return ids;
   };
 
   /** The operation, in a store that has been seen to be the known one. */
