@@ -1,4 +1,4 @@
-import { type Principal, servicePrincipal } from '@kr/caller';
+import { servicePrincipal } from '@kr/caller';
 import { definitions } from '@kr/contracts';
 import {
   type FileCounts,
@@ -25,8 +25,6 @@ export interface PackagesContext {
   readonly recordsLifecycle: Client<typeof definitions.lifecycle>;
   readonly files: Client<typeof definitions.files>;
   readonly bus: BusConnection;
-  /** For what this service does by itself. */
-  readonly self: Principal;
   readonly observed: Observations;
   readonly logger: Logger;
   now(): Date;
@@ -38,7 +36,6 @@ export interface PackagesContext {
 
 export function openContext(config: PackagesConfig, logger: Logger): PackagesContext {
   const now = () => new Date();
-  const self = servicePrincipal('packages');
   const { database, quick } = openDatabases(config.databaseUrl);
   const bus = connectBus({ servers: config.natsUrl, name: 'packages', logger });
   const relay = startRelay({
@@ -73,10 +70,12 @@ export function openContext(config: PackagesConfig, logger: Logger): PackagesCon
       doiPrefix: config.doiPrefix,
       oaiPrefix: config.oaiPrefix,
       ticketKeys: config.ticketKeys,
-      describeBuckets: bucketCounts(files, self),
+      describeBuckets: bucketCounts(files),
       resolvePublications: neverDecidedElsewhere,
       findElsewhere: async (ids) => {
-        const found = await recordsLifecycle.findIds({ ids: [...ids] }, self).catch(() => ({ ids: [] }));
+        const found = await recordsLifecycle
+          .findIds({ ids: [...ids] }, servicePrincipal('packages'))
+          .catch(() => ({ ids: [] }));
         return new Set(found.ids);
       },
       nudge: () => relay.nudge(),
@@ -87,7 +86,6 @@ export function openContext(config: PackagesConfig, logger: Logger): PackagesCon
     recordsLifecycle,
     files,
     bus,
-    self,
     observed: observations(logger, now),
     logger,
     now,
@@ -108,9 +106,12 @@ export function openContext(config: PackagesConfig, logger: Logger): PackagesCon
 const neverDecidedElsewhere: LifecycleDeps['resolvePublications'] = async (ids) =>
   new Map(ids.map((id) => [id, 'undecided']));
 
-function bucketCounts(files: PackagesContext['files'], self: Principal): LifecycleDeps['describeBuckets'] {
+function bucketCounts(files: PackagesContext['files']): LifecycleDeps['describeBuckets'] {
   return async (entityIds) => {
-    const { buckets } = await files.describeBuckets({ entityIds: [...entityIds] }, self);
+    const { buckets } = await files.describeBuckets(
+      { entityIds: [...entityIds] },
+      servicePrincipal('packages'),
+    );
     return new Map(
       buckets.map(({ entityId, entries, pending, totalBytes, keys }): [string, FileCounts] => [
         entityId,

@@ -1,4 +1,3 @@
-import { type Principal, servicePrincipal } from '@kr/caller';
 import { definitions } from '@kr/contracts';
 import { type LifecycleContext, lifecycleContext, newEntityId, sqlLifecycleStore } from '@kr/draft-lifecycle';
 import { type BusConnection, connectBus, type Relay, startRelay } from '@kr/event-bus';
@@ -21,7 +20,7 @@ export interface RecordsContext {
   /** Which of these ids belong to packages or their parents; what fails counts as an error here. */
   findPackageIds(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Takes resources that are gone out of the package drafts that hold them. Throws when that takes longer than 2 s. */
-  forgetInPackages(ids: readonly string[]): Promise<void>;
+  forgetInPackages(ids: readonly string[], requestId: string): Promise<void>;
 }
 
 /** The context with what has to be closed behind it. */
@@ -29,9 +28,6 @@ export interface OpenContext extends RecordsContext {
   readonly bus: BusConnection;
   close(): Promise<void>;
 }
-
-/** For what this service does by itself. */
-const SELF: Principal = servicePrincipal('records');
 
 /** Opens the database and the connections to the other services; none of them has to be there yet. */
 export function openContext(config: RecordsConfig, logger: Logger): OpenContext {
@@ -58,7 +54,7 @@ export function openContext(config: RecordsConfig, logger: Logger): OpenContext 
   const publications = createClient(definitions.publications, toPackages);
   const packageLife = createClient(definitions.lifecycle, toPackages);
   const packages = createClient(definitions.packages, toPackages);
-  const findPackageIds = packageIds(packageLife, SELF);
+  const findPackageIds = packageIds(packageLife);
 
   const lifecycle = lifecycleContext<Tx>({
     kind: recordKind,
@@ -69,7 +65,7 @@ export function openContext(config: RecordsConfig, logger: Logger): OpenContext 
     doiPrefix: config.doiPrefix,
     oaiPrefix: config.oaiPrefix,
     ticketKeys: config.ticketKeys,
-    describeBuckets: bucketCounts(files, SELF),
+    describeBuckets: bucketCounts(files),
     resolvePublications: around('records.resolve', publicationDecisions(publications, 'records')),
     // Only the wording of a "not found" hangs on it.
     findElsewhere: (ids) => findPackageIds(ids).catch(() => new Set<string>()),
@@ -82,7 +78,7 @@ export function openContext(config: RecordsConfig, logger: Logger): OpenContext 
     lifecycle,
     logger,
     findPackageIds,
-    forgetInPackages: forgetInPackages(packages, SELF),
+    forgetInPackages: forgetInPackages(packages),
     bus,
     async close() {
       await relay.stop();

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { readTrail } from '@kr/audit-trail';
 import { appendEvents, connectBus, MIGRATIONS, newEvent, startRelay } from '@kr/event-bus';
 import { migrate } from '@kr/schema-migration';
 import { createLogger } from '@kr/telemetry';
@@ -22,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => fixture.stop());
 
 test('a resource that is gone leaves the drafts that hold it; one with a published form stays', async () => {
-  const { id } = await aPackageWith(fixture, service, ['kept', 'edited', 'gone']);
+  const { id, parentId } = await aPackageWith(fixture, service, ['kept', 'edited', 'gone']);
   const logger = createLogger('records');
   const records = await freshDatabase();
   await migrate({ databaseUrl: records.url, sets: [MIGRATIONS] });
@@ -36,11 +37,16 @@ test('a resource that is gone leaves the drafts that hold it; one with a publish
       { id: record, parentId: `parent-${record}`, revision: 1, isPublished, packageIds: [] },
       { aggregateId: record, revision: 1 },
     );
-  await appendEvents(database, [deleted('edited', true), deleted('gone', false)]);
+  const event = deleted('gone', false);
+  await appendEvents(database, [deleted('edited', true), event]);
   relay.nudge();
   const held = async () => (await service.packages.listResources({ packageId: id }, OWNER)).ids;
   await until(async () => (await held()).length === 2);
   expect(await held()).toEqual(['kept', 'edited']);
+  const { entries } = await readTrail(fixture.database, parentId, 1);
+  expect(entries).toMatchObject([
+    { action: 'resources.remove', actor: { service: 'packages', requestId: event.eventId } },
+  ]);
 
   await relay.stop();
   await bus.close();

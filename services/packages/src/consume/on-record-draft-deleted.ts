@@ -1,3 +1,4 @@
+import { servicePrincipal } from '@kr/caller';
 import type { ReceivedEvent } from '@kr/event-bus';
 import type { PackagesContext } from '../context.ts';
 import { leaveDrafts } from '../resources/forget-records.ts';
@@ -9,9 +10,8 @@ import { leaveDrafts } from '../resources/forget-records.ts';
  */
 export function onRecordDraftDeleted(context: PackagesContext) {
   return async (events: readonly ReceivedEvent<'knowledge.records.draft.deleted'>[]): Promise<void> => {
-    await leaveDrafts(
-      context,
-      events.filter(({ payload }) => !payload.isPublished).map(({ payload }) => payload.id),
-    );
+    for (const { id, payload } of events) {
+      if (!payload.isPublished) await leaveDrafts(context, [payload.id], servicePrincipal('packages', id));
+    }
   };
 }

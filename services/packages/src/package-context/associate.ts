@@ -1,3 +1,4 @@
+import { servicePrincipal } from '@kr/caller';
 import type { AssociateRequest__Output, AssociateResponse } from '@kr/contracts';
 import { assertParentsUnlocked, notFound } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
@@ -30,7 +31,7 @@ export function associate(context: PackagesContext) {
       select: { id: true },
     });
     if (isThere === null) {
-      await context.records.dissociateRecords(request, context.self);
+      await context.records.dissociateRecords(request, servicePrincipal('packages', principal.requestId));
       throw notFound();
     }
     return {};

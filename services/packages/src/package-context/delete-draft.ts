@@ -1,3 +1,4 @@
+import { type Principal, servicePrincipal } from '@kr/caller';
 import type { DeleteDraftRequest__Output, DeleteDraftResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
 import type { PackagesContext } from '../context.ts';
@@ -12,7 +13,7 @@ type DeleteDraft = (request: DeleteDraftRequest__Output, call: CallContext) => P
  * @throws ServiceError as the lifecycle's
  */
 export function deleteDraft(context: PackagesContext, ofLifecycle: DeleteDraft): DeleteDraft {
-  const { database, records, self, observed } = context;
+  const { database, records, observed } = context;
   return async (request, call) => {
     const before = await database.draft.findUnique({
       where: { id: request.id },
@@ -20,6 +21,7 @@ export function deleteDraft(context: PackagesContext, ofLifecycle: DeleteDraft):
     });
     const reply = await ofLifecycle(request, call);
     if (before === null || before.version.visible) return reply;
+    const self = servicePrincipal('packages', call.principal.requestId);
     try {
       await records.setPackageResources(
         { packageId: before.id, revision: Number(before.revision) + 1, ids: [] },
@@ -27,7 +29,8 @@ export function deleteDraft(context: PackagesContext, ofLifecycle: DeleteDraft):
       );
       const { parentId } = before.version;
       const rest = await database.version.findFirst({ where: { parentId }, select: { id: true } });
-      if (rest === null) await releaseManaged(context, parentId, before.id);
+      if (rest === null)
+        await releaseManaged(records, { packageParentId: parentId, packageId: before.id }, self);
     } catch (cause) {
       observed.mirrorDelayed(before.id, cause);
     }
@@ -36,9 +39,9 @@ export function deleteDraft(context: PackagesContext, ofLifecycle: DeleteDraft):
 }
 
 async function releaseManaged(
-  { records, self }: PackagesContext,
-  packageParentId: string,
-  packageId: string,
+  records: PackagesContext['records'],
+  { packageParentId, packageId }: { packageParentId: string; packageId: string },
+  self: Principal,
 ): Promise<void> {
   const { ids } = await records.listManagedRecords({ packageParentId }, self);
   if (ids.length > 0) await records.dissociateRecords({ packageParentId, packageId, ids }, self);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { servicePrincipal } from '@kr/caller';
 import { ServiceError } from '@kr/service-error';
 import { until } from '@kr/testbed';
 import {
@@ -66,12 +67,15 @@ describe('the context of a package', () => {
   test('keeps nothing when the package goes while resources come', async () => {
     const { id, parentId } = await aPackage(service);
     fixture.peers.say.associate = async () => void (await service.lifecycle.deleteDraft({ id }, OWNER));
+    const request = { ...OWNER, requestId: 'too late' };
     expect({
-      answer: await failure(service.packages.associate({ packageId: id, ids: ['r1'] }, OWNER)),
+      answer: await failure(service.packages.associate({ packageId: id, ids: ['r1'] }, request)),
       dissociated: fixture.peers.dissociated,
+      by: fixture.peers.toldBy.at(-1),
     }).toEqual({
       answer: NOT_FOUND,
       dissociated: [{ packageParentId: parentId, packageId: id, ids: ['r1'] }],
+      by: servicePrincipal('packages', 'too late'),
     });
   });
 
@@ -187,6 +191,11 @@ describe('a package that becomes restricted', () => {
       .slice(1)
       .map(({ revision }) => revision);
     expect(new Set(revisions).size).toBe(1);
+    const saved = await fixture.database.$queryRawUnsafe<{ id: string }[]>(
+      `select event_id::text as id from outbox where subject = 'knowledge.packages.draft.saved' and aggregate_id = $1`,
+      id,
+    );
+    expect(saved.map((event) => event.id)).toContain(fixture.peers.toldBy.at(-1)?.requestId);
   });
 });
 
@@ -195,11 +204,13 @@ describe('deleting the draft of a package', () => {
     const { id, parentId } = await aPackageWith(fixture, service, ['r1', 'r2']);
     fixture.peers.records.set('other', managedDraft('other', 'elsewhere'));
     fixture.peers.mirrored.length = 0;
-    await service.lifecycle.deleteDraft({ id }, OWNER);
+    fixture.peers.toldBy.length = 0;
+    await service.lifecycle.deleteDraft({ id }, { ...OWNER, requestId: 'the deletion' });
     expect({ mirrored: fixture.peers.mirrored, dissociated: fixture.peers.dissociated }).toEqual({
       mirrored: [{ packageId: id, revision: '3', ids: [] }],
       dissociated: [{ packageParentId: parentId, packageId: id, ids: ['r1', 'r2'] }],
     });
+    expect(fixture.peers.toldBy).toEqual(Array(2).fill(servicePrincipal('packages', 'the deletion')));
     expect(await fixture.database.packageResource.count({ where: { packageId: id } })).toBe(0);
   });
 

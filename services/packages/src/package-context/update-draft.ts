@@ -16,7 +16,9 @@ type UpdateDraft = (request: UpdateDraftRequest__Output, call: CallContext) => P
 export function updateDraft(context: PackagesContext, ofLifecycle: UpdateDraft): UpdateDraft {
   return async (request, call) => {
     const reply = await ofLifecycle(request, call);
-    for (const news of await restrictedVersions(context, [request.id])) await tellRecords(context, news);
+    for (const news of await restrictedVersions(context, [request.id])) {
+      await tellRecords(context, news, call.principal.requestId);
+    }
     return reply;
   };
 }

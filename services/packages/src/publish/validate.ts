@@ -1,4 +1,4 @@
-import type { Principal } from '@kr/caller';
+import { type Principal, servicePrincipal } from '@kr/caller';
 import type { EntityProblems, ValidateRequest__Output, ValidateResponse } from '@kr/contracts';
 import { getEntity, NO_FILES, notFound, permit, publishIssuesOf } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
@@ -28,7 +28,7 @@ export function validate(context: PackagesContext) {
   };
 }
 
-function validatePackage({ lifecycle, database, records, self, now }: PackagesContext) {
+function validatePackage({ lifecycle, database, records, now }: PackagesContext) {
   return async (id: string, principal: Principal): Promise<Issue[]> => {
     const entity = await getEntity(lifecycle, id);
     const { draft, parent } = entity;
@@ -43,6 +43,7 @@ function validatePackage({ lifecycle, database, records, self, now }: PackagesCo
     };
     const ofResources = async () => {
       if (ids.length === 0) return [];
+      const self = servicePrincipal('packages', principal.requestId);
       const publicationId = draft.lockedBy ?? '';
       const reply = await records.validateRecords({ packageParentId: parent.id, ids, publicationId }, self);
       return reply.issues;
@@ -53,9 +54,10 @@ function validatePackage({ lifecycle, database, records, self, now }: PackagesCo
 }
 
 /** The records service knows the resource and decides for itself. */
-function validateRecord({ recordsLifecycle, records, self }: PackagesContext) {
+function validateRecord({ recordsLifecycle, records }: PackagesContext) {
   return async (id: string, principal: Principal): Promise<Issue[]> => {
     await recordsLifecycle.authorise({ id, form: 'FORM_DRAFT', action: 'read_draft' }, principal);
+    const self = servicePrincipal('packages', principal.requestId);
     return (await records.validateRecords({ ids: [id] }, self)).issues;
   };
 }

@@ -47,7 +47,7 @@ export async function changeResources<Result>(
     await appendAudited(tx, [eventOf(news)], entriesOf(principal, news, listed));
     return { result, news };
   });
-  if (news !== undefined) await tellRecords(context, news);
+  if (news !== undefined) await tellRecords(context, news, principal.requestId);
   return result;
 }
 

@@ -1,3 +1,4 @@
+import { type Principal, servicePrincipal } from '@kr/caller';
 import type { ForgetRecordsRequest__Output, ForgetRecordsResponse } from '@kr/contracts';
 import { assertService } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
@@ -19,7 +20,7 @@ export function forgetRecords(context: PackagesContext) {
     { principal }: CallContext,
   ): Promise<ForgetRecordsResponse> => {
     assertService(principal);
-    await leaveDrafts(context, ids);
+    await leaveDrafts(context, ids, servicePrincipal('packages', principal.requestId));
     return {};
   };
 }
@@ -29,13 +30,17 @@ export function forgetRecords(context: PackagesContext) {
  *
  * @throws ServiceError `conflict` when one of the packages was being published for longer than 3 s
  */
-export async function leaveDrafts(context: PackagesContext, gone: readonly string[]): Promise<void> {
+export async function leaveDrafts(
+  context: PackagesContext,
+  gone: readonly string[],
+  principal: Principal,
+): Promise<void> {
   if (gone.length === 0) return;
   for (const { packageId } of await draftsHolding(context.database, gone)) {
     await unlessGone(() =>
       changeUnlockedResources(context, {
         packageId,
-        principal: context.self,
+        principal,
         run: ({ resourceIds }) => ({
           ids: resourceIds.filter((id) => !gone.includes(id)),
           result: undefined,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { readTrail } from '@kr/audit-trail';
 import { servicePrincipal } from '@kr/caller';
 import { newEntityId } from '@kr/draft-lifecycle';
 import { ServiceError } from '@kr/service-error';
@@ -187,6 +188,20 @@ describe('resources that are gone', () => {
     );
     expect(await failure(forget(['kept'], OWNER))).toEqual(FORBIDDEN);
     expect(await held(one.id)).toEqual(['kept']);
+  });
+
+  test('leave it with an entry that names the request because of which they went', async () => {
+    const { id, parentId } = await aPackageWith(fixture, service, ['gone']);
+    await forget(['gone'], servicePrincipal('records', 'the deletion'));
+    const { entries } = await readTrail(fixture.database, parentId, 1);
+    expect(entries).toMatchObject([
+      {
+        action: 'resources.remove',
+        entityId: id,
+        actor: { service: 'packages', userId: '', requestId: 'the deletion' },
+      },
+    ]);
+    expect(fixture.peers.toldBy.at(-1)).toEqual(servicePrincipal('packages', 'the deletion'));
   });
 
   test('leave a draft that is being published when its publication has ended', async () => {

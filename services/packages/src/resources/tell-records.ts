@@ -1,3 +1,4 @@
+import { servicePrincipal } from '@kr/caller';
 import { ServiceError } from '@kr/service-error';
 import type { PackagesContext } from '../context.ts';
 import type { Restriction } from './package-access.ts';
@@ -18,13 +19,14 @@ export interface VersionNews extends Restriction {
  *   them now would show them
  */
 export async function tellRecords(
-  { records, self, observed }: Pick<PackagesContext, 'records' | 'self' | 'observed'>,
+  { records, observed }: Pick<PackagesContext, 'records' | 'observed'>,
   { id, parentId, revision, ids, restrictedIds, accessJson }: VersionNews,
+  requestId: string,
 ): Promise<void> {
   try {
     await records.setPackageResources(
       { packageId: id, packageParentId: parentId, revision, ids: [...ids], restrictedIds, accessJson },
-      self,
+      servicePrincipal('packages', requestId),
     );
   } catch (cause) {
     observed.mirrorDelayed(id, cause);

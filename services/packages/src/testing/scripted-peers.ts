@@ -1,3 +1,4 @@
+import type { Principal } from '@kr/caller';
 import type {
   DecideBucketsRequest__Output,
   DecidePublicationRequest__Output,
@@ -30,6 +31,8 @@ export interface ScriptedPeers {
   readonly restricted: { packageParentId: string; ids: string[]; access: unknown }[];
   readonly associated: { packageParentId: string; ids: string[] }[];
   readonly dissociated: { packageParentId: string; ids: string[] }[];
+  /** Who told of relations of resources, and because of what. */
+  readonly toldBy: Principal[];
   /** Records by id, as they are described. */
   readonly records: Map<string, RecordDescription>;
   /** What the services do beside noting the call; tests replace them. */
@@ -77,6 +80,7 @@ export async function startScriptedPeers(logger: Logger): Promise<ScriptedPeers>
     restricted: [] as ScriptedPeers['restricted'][number][],
     associated: [] as { packageParentId: string; ids: string[] }[],
     dissociated: [] as { packageParentId: string; ids: string[] }[],
+    toldBy: [] as Principal[],
   };
   const records = new Map<string, RecordDescription>();
   const entries = new Map<string, number>();
@@ -113,7 +117,8 @@ export async function startScriptedPeers(logger: Logger): Promise<ScriptedPeers>
       lists.associated.push(request);
       return {};
     },
-    async DissociateRecords(request) {
+    async DissociateRecords(request, { principal }) {
+      lists.toldBy.push(principal);
       lists.dissociated.push(request);
       return { leavingIds: await peers.say.dissociate(request.ids) };
     },
@@ -123,7 +128,9 @@ export async function startScriptedPeers(logger: Logger): Promise<ScriptedPeers>
     async DescribeRecords({ ids }) {
       return { records: ids.flatMap((id) => records.get(id) ?? []) };
     },
-    async SetPackageResources({ packageId, revision, ids, packageParentId, restrictedIds, accessJson }) {
+    async SetPackageResources(request, { principal }) {
+      const { packageId, revision, ids, packageParentId, restrictedIds, accessJson } = request;
+      lists.toldBy.push(principal);
       await peers.say.mirror(packageId);
       lists.mirrored.push({ packageId, revision, ids });
       if (restrictedIds.length > 0) {

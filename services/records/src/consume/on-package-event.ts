@@ -37,17 +37,24 @@ async function follow(context: RecordsContext, event: PackageEvent): Promise<voi
     case 'knowledge.packages.resources.changed': {
       const { id, parentId, revision, recordIds, restrictedIds, accessJson } = event.payload;
       const restriction = restrictionOf(parentId, restrictedIds, accessJson);
-      return writePackageNews(context, { packageId: id, revision, recordIds, restriction });
+      return writePackageNews(context, {
+        packageId: id,
+        revision,
+        recordIds,
+        requestId: event.id,
+        restriction,
+      });
     }
     case 'knowledge.packages.package.published':
       return showPackage(context, event.payload.id);
     case 'knowledge.packages.draft.deleted': {
       const { id, parentId, revision, isPublished } = event.payload;
       if (isPublished) return;
-      await writePackageNews(context, { packageId: id, revision, recordIds: [] });
+      await writePackageNews(context, { packageId: id, revision, recordIds: [], requestId: event.id });
       // Another version may be left; the packages service knows.
       const known = await context.findPackageIds([parentId]);
-      if (!known.has(parentId)) await releaseManaged(context, parentId);
+      if (known.has(parentId)) return;
+      await releaseManaged(context, { packageParentId: parentId, packageId: id }, event.id);
     }
   }
 }

@@ -33,7 +33,11 @@ test('a resource that goes leaves the packages that hold it, in one call before 
   await hold('p2', [id]);
   await expect(discard(id, STRANGER)).rejects.toMatchObject({ kind: 'forbidden' });
   expect(records.forgotten).toEqual([]);
-  expect([await discard(id), records.forgotten, await exists(id)]).toEqual([{}, [[id]], false]);
+  expect([await discard(id), records.forgotten, await exists(id)]).toEqual([
+    {},
+    [{ ids: [id], requestId: OWNER.requestId }],
+    false,
+  ]);
 });
 
 test('a resource that no package holds needs no call', async () => {

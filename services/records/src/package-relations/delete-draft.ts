@@ -23,7 +23,7 @@ export function deleteDraft(
     if ((before?.related?.draft ?? []).length === 0) return reply;
     try {
       const left = await loadEntities(database, [id]);
-      if (!left.has(id)) await forgetInPackages([id]);
+      if (!left.has(id)) await forgetInPackages([id], call.principal.requestId);
     } catch (cause) {
       logger.warn({ err: cause, id }, 'its packages are told later');
     }

@@ -4,7 +4,7 @@ import type { Principal } from '@kr/caller';
 /** The package whose context resources enter or leave. */
 export interface NamedPackage {
   packageParentId: string;
-  /** The version that was named; empty where none was. */
+  /** The version that was named, or was the last. */
   packageId: string;
 }
 
@@ -15,13 +15,12 @@ export function managementEntries(
   { packageParentId, packageId }: NamedPackage,
   records: readonly { id: string; parentId: string }[],
 ): AuditEntry[] {
-  const id = packageId === '' ? packageParentId : packageId;
   return [
-    ...records.map((record) => auditEntry(principal, `record.${verb}`, record, { package: id })),
+    ...records.map((record) => auditEntry(principal, `record.${verb}`, record, { package: packageId })),
     auditEntry(
       principal,
       `context.${verb}`,
-      { id, parentId: packageParentId },
+      { id: packageId, parentId: packageParentId },
       { records: records.map((record) => record.id) },
     ),
   ];

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { readTrail } from '@kr/audit-trail';
 import type { EventSubject } from '@kr/contracts';
 import { onPackageEvent } from '../consume/on-package-event.ts';
 import type { RecordsContext } from '../context.ts';
@@ -257,7 +258,7 @@ describe('the mirror of package versions', () => {
           restrictedIds: ids,
           accessJson: Buffer.from(JSON.stringify(access)),
         },
-        callOf(PACKAGES),
+        callOf({ ...PACKAGES, requestId: `change ${revision}` }),
       );
     const before = await records.entity(managedDraft);
     await restrict(1);
@@ -269,6 +270,14 @@ describe('the mirror of package versions', () => {
       'public',
     ]);
     expect(after[0]?.draft?.revision).toBe((before.draft?.revision ?? 0) + 1);
+    const { entries } = await readTrail(records.context.lifecycle.database, before.parent.id, 1);
+    expect(entries).toMatchObject([
+      {
+        action: 'draft.restrict',
+        entityId: managedDraft,
+        actor: { service: 'packages', requestId: 'change 1' },
+      },
+    ]);
   });
 
   test('changes nothing of a published resource until the package is published, and then only the relation', async () => {
@@ -299,6 +308,15 @@ describe('the mirror of package versions', () => {
     records.packageIds.delete('c9');
     await follow('knowledge.packages.draft.deleted', gone);
     expect(await management(id)).toEqual({});
+
+    const version = await records.entity(id);
+    const told = async (parentId: string) =>
+      (await readTrail(records.context.lifecycle.database, parentId, 1)).entries;
+    const byEvent = { service: 'records', userId: '', requestId: 'e' };
+    expect([await told('c9'), await told(version.parent.id)]).toMatchObject([
+      [{ action: 'context.dissociate', entityId: 'p4', actor: byEvent }],
+      [{ action: 'record.dissociate', entityId: id, actor: byEvent }],
+    ]);
   });
 
   test('is told of by the event of a discarded resource draft', async () => {

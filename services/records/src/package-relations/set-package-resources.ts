@@ -11,6 +11,8 @@ export interface PackageNews {
   packageId: string;
   revision: string | number;
   recordIds: readonly string[];
+  /** The call or the event that brings them. */
+  requestId: string;
   /** Those that take the package's access; none where it is not restricted. */
   restriction?: PackageAccess | undefined;
 }
@@ -24,7 +26,8 @@ export function setPackageResources(context: Pick<RecordsContext, 'lifecycle'>) 
     assertService(principal);
     const { packageId, revision, ids, packageParentId, restrictedIds, accessJson } = request;
     const restriction = restrictionOf(packageParentId, restrictedIds, accessJson);
-    await writePackageNews(context, { packageId, revision, recordIds: ids, restriction });
+    const { requestId } = principal;
+    await writePackageNews(context, { packageId, revision, recordIds: ids, requestId, restriction });
     return {};
   };
 }
@@ -41,7 +44,7 @@ export async function writePackageNews(
     if (affected === undefined) return;
     await tellChanged(lifecycle, tx, affected);
     if (news.restriction !== undefined) {
-      await takePackageAccess(lifecycle, tx, news.packageId, news.restriction);
+      await takePackageAccess(lifecycle, tx, news, news.restriction);
     }
   });
 }

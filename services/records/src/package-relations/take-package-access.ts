@@ -22,7 +22,7 @@ export interface PackageAccess {
 export async function takePackageAccess(
   { kind, now }: Pick<LifecycleContext<Tx>, 'kind' | 'now'>,
   tx: Tx,
-  packageId: string,
+  { packageId, requestId }: { packageId: string; requestId: string },
   { packageParentId, ids, access }: PackageAccess,
 ): Promise<void> {
   const held = [...(await lockParents(tx, ids)).values()].filter(
@@ -46,7 +46,7 @@ export async function takePackageAccess(
   const saved = rows.map(({ id, parent_id, revision }) => {
     return { id, parentId: parent_id, revision: Number(revision) };
   });
-  const packages = servicePrincipal('packages');
+  const packages = servicePrincipal('packages', requestId);
   await appendAudited(
     tx,
     saved.map((draft) => kind.events.draftSaved(draft)),

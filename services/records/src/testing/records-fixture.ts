@@ -74,9 +74,13 @@ export async function recordsFixture() {
     nudge: () => undefined,
     logger,
   });
-  const forgotten: string[][] = [];
-  const packages = { forget: async (ids: readonly string[]): Promise<void> => void forgotten.push([...ids]) };
-  const forgetInPackages = (ids: readonly string[]) => packages.forget(ids);
+  const forgotten: { ids: string[]; requestId: string }[] = [];
+  const packages = {
+    forget: async (ids: readonly string[], requestId: string): Promise<void> => {
+      forgotten.push({ ids: [...ids], requestId });
+    },
+  };
+  const forgetInPackages = (ids: readonly string[], requestId: string) => packages.forget(ids, requestId);
   const context: RecordsContext = { database, lifecycle, logger, findPackageIds, forgetInPackages };
   const ofLifecycle = lifecycleHandlers(lifecycle);
   const handlers = { ...ofLifecycle, DeleteDraft: deleteDraft(context, ofLifecycle.DeleteDraft) };
