@@ -4,7 +4,7 @@ import { isJwtShaped } from './identity/find-provider-user.ts';
 import { type FindTokenOwner, invalidToken } from './identity/find-token-owner.ts';
 import type { ResolveLink } from './identity/resolve-link.ts';
 
-interface Credentials {
+export interface Credentials {
   authorization: string | undefined;
   query: URLSearchParams;
 }
@@ -16,11 +16,17 @@ interface CallerDeps {
   resolveLink: ResolveLink;
 }
 
+export interface Caller {
+  principal: Principal;
+  /** Whether a `token` parameter adds nothing because it is none. */
+  hasUselessToken: boolean;
+}
+
 export type Authenticate = (
   credentials: Credentials,
   requestId: string,
   signal: AbortSignal,
-) => Promise<Principal>;
+) => Promise<Caller>;
 
 /**
  * The principal behind a request's credentials: a personal access token in the header or as `access_token`, or an
@@ -46,11 +52,13 @@ export function authenticate({ findTokenOwner, findProviderUser, resolveLink }: 
       grants.push(grant);
     }
     const linkToken = query.get('token');
+    let hasUselessToken = false;
     if (linkToken !== null && linkToken !== '') {
       const grant = await resolveLink(linkToken, requestId, signal);
+      hasUselessToken = grant === undefined;
       if (grant !== undefined) grants.push(grant);
     }
-    return {
+    const principal = {
       userId: user?.userId ?? null,
       isAdmin: user?.isAdmin ?? false,
       scopes: user?.scopes ?? [],
@@ -59,14 +67,18 @@ export function authenticate({ findTokenOwner, findProviderUser, resolveLink }: 
       service: null,
       requestId,
     };
+    return { principal, hasUselessToken };
   };
 }
 
+/** Whether anybody is known by a request's credentials, or anything opened. */
+export function hasCredentials({ userId, grants }: Principal): boolean {
+  return userId !== null || grants.length > 0;
+}
+
 /** @throws ServiceError `unauthenticated`: nobody is known by these credentials */
-export function requireCredentials({ userId, grants }: Principal): void {
-  if (userId === null && grants.length === 0) {
-    throw new ServiceError('unauthenticated', 'Authentication required.');
-  }
+export function requireCredentials(principal: Principal): void {
+  if (!hasCredentials(principal)) throw new ServiceError('unauthenticated', 'Authentication required.');
 }
 
 function parseHeader(

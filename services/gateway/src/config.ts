@@ -59,10 +59,12 @@ export interface RateLimitConfig {
   anonymousPerMinute: number;
   /** Requests a minute of each user; 0: any number. */
   userPerMinute: number;
+  /** Requests a minute with credentials that are worth nothing, of each address (IPv6: network); 0: any number. */
+  failedCredentialsPerMinute: number;
   /** For how many minutes what is not asked may be saved, to be asked at once. */
   burstMinutes: number;
   /** As how many requests these count. */
-  weights: { search: number; publish: number };
+  weights: { search: number; publish: number; auditLog: number };
 }
 
 export interface HandOverConfig {
@@ -189,10 +191,15 @@ function readRateLimit(read: EnvReader): RateLimitConfig {
   return {
     anonymousPerMinute: read.integer('RATE_LIMIT_ANONYMOUS', { fallback: 500, ...perMinute }),
     userPerMinute: read.integer('RATE_LIMIT_USER', { fallback: 1_000, ...perMinute }),
+    failedCredentialsPerMinute: read.integer('RATE_LIMIT_FAILED_CREDENTIALS', {
+      fallback: 60,
+      ...perMinute,
+    }),
     burstMinutes: read.integer('RATE_LIMIT_BURST_MINUTES', { fallback: 2, min: 1, max: 60 }),
     weights: {
       search: read.integer('RATE_LIMIT_SEARCH_WEIGHT', { fallback: 5, ...weight }),
       publish: read.integer('RATE_LIMIT_PUBLISH_WEIGHT', { fallback: 10, ...weight }),
+      auditLog: read.integer('RATE_LIMIT_AUDIT_LOG_WEIGHT', { fallback: 5, ...weight }),
     },
   };
 }

@@ -19,8 +19,9 @@ test('limits the rate of requests where nothing is said', () => {
   expect(readConfig(ENOUGH).rateLimit).toEqual({
     anonymousPerMinute: 500,
     userPerMinute: 1_000,
+    failedCredentialsPerMinute: 60,
     burstMinutes: 2,
-    weights: { search: 5, publish: 10 },
+    weights: { search: 5, publish: 10, auditLog: 5 },
   });
 });
 

@@ -84,6 +84,7 @@ export async function startGateway(env: Record<string, string> = {}): Promise<Ga
     SEALING_KEY: KEY,
     RATE_LIMIT_ANONYMOUS: '0',
     RATE_LIMIT_USER: '0',
+    RATE_LIMIT_FAILED_CREDENTIALS: '0',
     FILES_CONTENT_URL: `http://127.0.0.1:${(content.address() as AddressInfo).port}`,
     ...Object.fromEntries(
       Object.entries(servers).flatMap(([name, { port }]) => [

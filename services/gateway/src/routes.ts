@@ -69,7 +69,7 @@ export interface RoutesDeps {
 
 /**
  * Every route of the public interface: method, path, whether it is open or always needs a token, the body it takes,
- * what it gives, the file that answers it, and what makes it weigh more than others. Earlier rows win.
+ * what it gives, the file that answers it, and what it weighs if not as much as any. Earlier rows win.
  */
 export function routes(deps: RoutesDeps): readonly Route[] {
   const { clients, users, ownTokens, limits } = deps;
@@ -166,7 +166,7 @@ function entityRoutes(kind: Kind, { clients, contentPlane, handOver, limits }: R
       readContent(ofPublished, contentPlane, handOver),
     ),
 
-    row('GET', `${one}/audit-log`, 'token', '-', 'json', readAuditLog(deps, limits)),
+    row('GET', `${one}/audit-log`, 'token', '-', 'json', readAuditLog(deps, limits), 'auditLog'),
     row('GET', links, 'token', '-', 'json', listLinks(deps)),
     row('POST', links, 'token', 'json', 'json', createLink(deps)),
     row('GET', `${links}/:linkId`, 'token', '-', 'json', readLink(deps)),
@@ -182,8 +182,8 @@ function uploadRoutes(ofDraft: FilesDeps, plane: ContentPlane, all: string): Rou
     row('OPTIONS', all, 'open', '-', 'any', uploadCapabilities(plane)),
     row('POST', all, 'token', 'chunk', 'any', createUpload(ofDraft, plane)),
     row('OPTIONS', one, 'open', '-', 'any', uploadCapabilities(plane)),
-    row('HEAD', one, 'token', '-', 'any', readUpload(ofDraft, plane)),
-    row('PATCH', one, 'token', 'chunk', 'any', continueUpload('PATCH', ofDraft, plane)),
+    row('HEAD', one, 'token', '-', 'any', readUpload(ofDraft, plane), 'nothing'),
+    row('PATCH', one, 'token', 'chunk', 'any', continueUpload('PATCH', ofDraft, plane), 'nothing'),
     row('DELETE', one, 'token', '-', 'any', continueUpload('DELETE', ofDraft, plane)),
   ];
 }

@@ -15,7 +15,11 @@ import { openProxiedEdges, type ProxiedEdge, type ProxiedEdges } from './faults/
 import { openPostgres } from './postgres.ts';
 import { newRunFolder } from './run-folder.ts';
 
-const NO_RATE_LIMITS = { RATE_LIMIT_ANONYMOUS: '0', RATE_LIMIT_USER: '0' };
+const NO_RATE_LIMITS = {
+  RATE_LIMIT_ANONYMOUS: '0',
+  RATE_LIMIT_USER: '0',
+  RATE_LIMIT_FAILED_CREDENTIALS: '0',
+};
 
 export interface SystemOptions {
   /** What the services log to their files; `warn` unless told. */

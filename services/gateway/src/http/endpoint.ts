@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Principal } from '@kr/caller';
+import type { Weight } from '../rate-limits/weight.ts';
 
 /** One request as endpoints see it: who calls and what for, everything common already checked. */
 export interface Call {
@@ -84,8 +85,8 @@ export interface Route {
   takes: 'json' | 'bytes' | 'chunk' | '-';
   /** Which representations may be asked for; see `accept.ts`. */
   gives: 'entity' | 'json' | 'any';
-  /** What makes a request more than one of the caller's allowance (`RATE_LIMIT_…_WEIGHT`). */
-  weight?: 'search' | 'publish' | undefined;
+  /** As how much of the caller's allowance a request counts, `HEAD` too; undefined: as any, see `weightOf`. */
+  weight?: Weight | undefined;
   endpoint: Endpoint;
 }
 

@@ -1,12 +1,12 @@
-import { ServiceError } from '@kr/service-error';
 import type { Request, RequestHandler, Response } from 'express';
-import { type Authenticate, requireCredentials } from '../caller.ts';
+import { type Authenticate, hasCredentials, requireCredentials } from '../caller.ts';
 import { askedUpload } from '../files/tus-requests.ts';
 import type { AnswerOnce } from '../idempotency/answer-once.ts';
 import { creationKey, keyedRequest } from '../idempotency/idempotency-key.ts';
 import { isEntityPath } from '../public-answers/entity-path.ts';
 import type { PublicAnswers } from '../public-answers/public-answers.ts';
 import type { RateLimits } from '../rate-limits/rate-limits.ts';
+import { weightOf } from '../rate-limits/weight.ts';
 import { chooseMediaType } from './accept.ts';
 import { setCaching } from './caching.ts';
 import { assertDemanded } from './conditional.ts';
@@ -41,16 +41,13 @@ export function serveRoute(route: Route, deps: ServeRouteDeps): RequestHandler {
     const baseUrl = deps.baseUrlOf(request);
 
     const { authorization } = request.headers;
-    const principal = await deps
-      .authenticate({ authorization, query }, idOf(response), signal)
-      .catch((thrown: unknown) => {
-        // Trying credentials is no way around the limit of those who have none. What cannot be told is no try.
-        if (ServiceError.from(thrown).kind === 'unauthenticated')
-          deps.rateLimits.count(request, response, { userId: null, method: 'GET' });
-        throw thrown;
-      });
+    const credentials = { authorization, query };
+    const { principal } = await deps.rateLimits.tryCredentials({ request, response, credentials }, () =>
+      deps.authenticate(credentials, idOf(response), signal),
+    );
     const { method } = request;
-    deps.rateLimits.count(request, response, { userId: principal.userId, method, weight: route.weight });
+    const weight = weightOf(route, { method, isKnown: hasCredentials(principal) });
+    deps.rateLimits.count(request, response, { userId: principal.userId, weight });
     if (route.auth === 'token') requireCredentials(principal);
     setCaching(response, { hasUser: principal.userId !== null, hasLink: principal.grants.length > 0 });
 

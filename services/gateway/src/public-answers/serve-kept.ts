@@ -43,7 +43,8 @@ export function serveKept(
       const mediaType = mediaTypes.get(accept) ?? chooseMediaType(accept, 'entity');
       mediaTypes.set(accept, mediaType);
       const kept = answers.find({ path: url, mediaType, baseUrl: baseUrlOf(request) });
-      if (kept !== undefined) rateLimits.count(request, response, { userId: null, method: request.method });
+      const weight = request.method === 'HEAD' ? 'nothing' : 'one';
+      if (kept !== undefined) rateLimits.count(request, response, { userId: null, weight });
       return kept;
     } catch {
       // Refusals are worded by the application.

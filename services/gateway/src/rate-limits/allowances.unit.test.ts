@@ -1,13 +1,17 @@
 import { beforeEach, expect, test } from '@jest/globals';
-import { openAllowances, type Spend } from './allowances.ts';
+import { type Allowances, openAllowances } from './allowances.ts';
 
 let elapsedMs: number;
 beforeEach(() => {
   elapsedMs = 5;
 });
 
-function open(perMinute: number, minutes: number): Spend {
+function openAll(perMinute: number, minutes: number): Allowances {
   return openAllowances({ perMinute, minutes }, () => elapsedMs);
+}
+
+function open(perMinute: number, minutes: number): Allowances['spend'] {
+  return openAll(perMinute, minutes).spend;
 }
 
 test('may be spent at once, to the last unit and no further', () => {
@@ -24,15 +28,36 @@ test('says what is left, and when all of it is there again', () => {
   ]);
 });
 
-test('that does not suffice is left as it is, and suffices after the time it says', () => {
+test('of which nothing is left is left as it is, and is there after the time it says', () => {
   const spend = open(60, 1);
-  spend('ada', 55);
-  const refused = { isAllowed: false, remaining: 5, waitMs: 5_000, fullMs: 55_000 };
-  expect([spend('ada', 10), spend('ada', 10)]).toEqual([refused, refused]);
-  elapsedMs += 4_999;
-  expect(spend('ada', 10)).toMatchObject({ isAllowed: false, waitMs: 1 });
+  spend('ada', 60);
+  const refused = { isAllowed: false, remaining: 0, waitMs: 1_000, fullMs: 60_000 };
+  expect([spend('ada', 10), spend('ada', 1)]).toEqual([refused, refused]);
+  elapsedMs += 999;
+  expect(spend('ada', 1)).toMatchObject({ isAllowed: false, waitMs: 1 });
   elapsedMs += 1;
-  expect(spend('ada', 10)).toEqual({ isAllowed: true, remaining: 0, waitMs: 0, fullMs: 60_000 });
+  expect(spend('ada', 1)).toEqual({ isAllowed: true, remaining: 0, waitMs: 0, fullMs: 60_000 });
+});
+
+test('of which little is left is owed once, and saved before anything else is spent', () => {
+  const spend = open(60, 1);
+  spend('ada', 59);
+  expect(spend('ada', 10)).toEqual({ isAllowed: true, remaining: 0, waitMs: 0, fullMs: 69_000 });
+  expect(spend('ada', 1)).toEqual({ isAllowed: false, remaining: 0, waitMs: 10_000, fullMs: 69_000 });
+});
+
+test('is spent on what weighs much when it says so, also beside others who take all that comes', () => {
+  const spend = open(60, 1);
+  spend('ada', 60);
+  const { waitMs } = spend('ada', 10);
+  elapsedMs += waitMs;
+  expect([spend('ada', 10).isAllowed, spend('ada', 1).isAllowed]).toEqual([true, false]);
+});
+
+test('is charged for what was done already, however much that is', () => {
+  const { spend, charge } = openAll(60, 1);
+  for (let times = 0; times < 70; times += 1) charge('ada', 1);
+  expect(spend('ada', 0)).toEqual({ isAllowed: false, remaining: 0, waitMs: 11_000, fullMs: 70_000 });
 });
 
 test('fills up evenly, and never above its size', () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ServiceError } from '@kr/service-error';
+import { until } from '@kr/testbed';
 import { aDocument, type GatewayUnderTest, startGateway } from '../gateway-fixture.ts';
 import { KEPT_MS } from '../public-answers/public-answers.ts';
 
@@ -14,6 +15,7 @@ beforeAll(async () => {
   gateway = await startGateway({
     RATE_LIMIT_ANONYMOUS: '10',
     RATE_LIMIT_USER: '20',
+    RATE_LIMIT_FAILED_CREDENTIALS: '3',
     TRUSTED_PROXIES: 'loopback',
   });
   ada = (await gateway.createUser('ada')).token;
@@ -109,15 +111,24 @@ describe('a rate limit', () => {
     { name: 'a search of records', path: '/api/records', times: 4 },
     { name: 'a search that shows only its headers', path: '/api/search', init: { method: 'HEAD' }, times: 4 },
     { name: 'a request that needs credentials', path: '/api/user', times: 20 },
-    { name: 'a request with credentials that are none', path: '/api/ping', init: { token: 'x' }, times: 20 },
+    { name: 'a request with credentials that are none', path: '/api/ping', init: { token: 'x' }, times: 6 },
+    { name: 'a request with an empty token', path: '/api/ping?access_token=', times: 6 },
     {
       name: 'a try of credentials by HEAD',
       path: '/api/ping',
       init: { token: 'x', method: 'HEAD' },
-      times: 20,
+      times: 6,
     },
     { name: 'OPTIONS', path: '/api/records', init: { method: 'OPTIONS' }, times: 50 },
-    { name: 'HEAD', path: ENTITY, init: { method: 'HEAD' }, times: 50 },
+    { name: 'HEAD of an entity', path: ENTITY, init: { method: 'HEAD' }, times: 50 },
+    {
+      name: 'HEAD of a file',
+      path: `${ENTITY}/files/a.txt/content`,
+      init: { method: 'HEAD' },
+      times: 50,
+    },
+    { name: 'HEAD of a list of versions', path: `${ENTITY}/versions`, init: { method: 'HEAD' }, times: 20 },
+    { name: 'HEAD of an archive', path: `${ENTITY}/files-archive`, init: { method: 'HEAD' }, times: 20 },
   ])('lets $name through $times times of 20', async ({ path, init, times }) => {
     expect(await timesAnswered(path, init)).toBe(times);
   });
@@ -130,7 +141,17 @@ describe('a rate limit', () => {
     expect((await ask('/api/ping', link)).told.remaining).toBeNull();
     await timesAnswered('/api/ping');
     expect((await ask('/api/ping', link)).status).toBe(503);
-    expect((await ask('/api/ping', { token: 'x' })).status).toBe(429);
+  });
+
+  test.each(['PATCH', 'HEAD'])('counts no %s of an upload under way', async (method) => {
+    const upload = `${ENTITY}/draft/files/a.txt/tus/1`;
+    expect(await timesAnswered(upload, { token: ada, method })).toBe(50);
+    expect((await ask('/api/user', { token: ada })).told.remaining).toBe('39');
+    expect(await timesAnswered(upload, { method })).toBe(20);
+  });
+
+  test.each(['GET', 'HEAD'])('counts %s of an audit log as five', async (method) => {
+    expect(await timesAnswered(`${ENTITY}/audit-log`, { token: ada, method })).toBe(8);
   });
 
   test('counts a publish as ten', async () => {
@@ -161,5 +182,85 @@ describe('a rate limit', () => {
     await using free = await startGateway({ RATE_LIMIT_ANONYMOUS: '0', RATE_LIMIT_USER: '20' });
     const { headers } = await free.fetch('/api/ping');
     expect([...headers.keys()].filter((name) => name.includes('ratelimit'))).toEqual([]);
+  });
+});
+
+describe('the limit of credentials that are worth nothing', () => {
+  /** How often the script was asked what a link opens. */
+  let asked: number;
+  const RIGHT = 'right';
+  beforeEach(() => {
+    asked = 0;
+    gateway.script.accessLinks.ResolveTokens = async ({ tokens }) => {
+      asked += 1;
+      const isRight = tokens[0]?.startsWith(RIGHT);
+      return { grants: isRight ? [{ linkId: 'l', parentId: 'p', permission: 'view' }] : [] };
+    };
+  });
+
+  const asLink = (token: string, address = '198.51.100.1'): Init => ({
+    headers: { authorization: `AccessLink ${token}`, 'x-forwarded-for': address },
+  });
+
+  test('is told of in the refusal, of which no further one is looked at', async () => {
+    expect(await timesAnswered('/api/ping', asLink('wrong'))).toBe(6);
+    expect(asked).toBe(6);
+    const refused = await ask('/api/ping', asLink('wrong'));
+    expect([refused.status, refused.body, refused.told]).toEqual([
+      429,
+      expect.objectContaining({
+        message:
+          'Rate limit exceeded: 3 requests a minute with credentials that are worth nothing from one address (RATE_LIMIT_FAILED_CREDENTIALS).',
+      }),
+      {
+        policy: '"failed-credentials";q=6;w=120',
+        left: '"failed-credentials";r=0;t=20',
+        limit: '6',
+        remaining: '0',
+        retryAfter: '20',
+      },
+    ]);
+    expect((await ask('/api/ping', asLink('right-guess'))).status).toBe(429);
+    expect((await ask('/api/ping', { ...from('198.51.100.1'), token: 'x' })).status).toBe(429);
+    expect(asked).toBe(6);
+    expect((await ask('/api/ping', asLink('wrong', '198.51.100.2'))).status).toBe(401);
+    gateway.later(20_000);
+    expect(await timesAnswered('/api/ping', asLink('wrong'))).toBe(1);
+  });
+
+  test('holds for a token parameter that adds nothing', async () => {
+    expect(await timesAnswered('/api/ping?token=wrong', from('198.51.100.1'))).toBe(6);
+    expect(asked).toBe(6);
+  });
+
+  test('is not of those who come without credentials, nor for those who showed good ones before', async () => {
+    const { token: cyd } = await gateway.createUser('cyd');
+    const [link, user] = [asLink(RIGHT), { ...from('198.51.100.1'), token: ada }];
+    expect([(await ask('/api/ping', link)).status, (await ask('/api/user', user)).status]).toEqual([
+      200, 200,
+    ]);
+    expect(await timesAnswered('/api/ping', asLink('wrong'))).toBe(6);
+    expect((await ask('/api/ping', from('198.51.100.1'))).status).toBe(200);
+    expect([(await ask('/api/ping', link)).status, (await ask('/api/user', user)).status]).toEqual([
+      200, 200,
+    ]);
+    expect((await ask('/api/user', { ...user, token: cyd })).status).toBe(429);
+  });
+
+  test('holds for those again that were good and are no more', async () => {
+    await ask('/api/ping', asLink('right-once'));
+    gateway.script.accessLinks.ResolveTokens = async () => ({ grants: [] });
+    await until(async () => (await ask('/api/ping', asLink('right-once'))).status === 401);
+    expect(await timesAnswered('/api/ping', asLink('wrong'))).toBe(5);
+    expect((await ask('/api/ping', asLink('right-once'))).status).toBe(429);
+  });
+
+  test('is of all that were tried, also of those tried at the same time', async () => {
+    await Promise.all(Array.from({ length: 12 }, (_, index) => ask('/api/ping', asLink(`wrong${index}`))));
+    const tried = asked;
+    gateway.later(20_000 * (tried - 6));
+    expect((await ask('/api/ping', asLink('wrong'))).status).toBe(429);
+    gateway.later(20_000);
+    expect((await ask('/api/ping', asLink('wrong'))).status).toBe(401);
   });
 });

@@ -1,25 +1,26 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ServiceError } from '@kr/service-error';
+import type { IncomingMessage } from 'node:http';
 import type { RateLimitConfig } from '../config.ts';
-import type { Route } from '../http/endpoint.ts';
-import { openAllowances, type Spending } from './allowances.ts';
+import { credentialTries, type TryCredentials } from './credential-tries.ts';
+import { type HeaderSink, openLimit } from './limit.ts';
+import type { Weight } from './weight.ts';
 
 /** Whom a request counts for, and as how much. */
 export interface Counted {
   /** Null: nobody is known, so it counts for the address. */
   userId: string | null;
-  /** As the routes see it; `OPTIONS` and most of `HEAD` count for nothing. */
-  method: string | undefined;
-  weight?: Route['weight'];
+  weight: Weight;
 }
 
 export interface RateLimits {
   /**
    * Counts a request for its caller and tells in headers what is left.
    *
-   * @throws ServiceError `rate_limited`: nothing is left for such a request
+   * @throws ServiceError `rate_limited`: nothing is left
    */
-  count(request: IncomingMessage, response: ServerResponse, counted: Counted): void;
+  count(request: IncomingMessage, response: HeaderSink, counted: Counted): void;
+  /** Whether the request that is answered so was counted, as much or as little as it weighs. */
+  isCounted(response: HeaderSink): boolean;
+  tryCredentials: TryCredentials;
 }
 
 export interface RateLimitsDeps {
@@ -30,74 +31,41 @@ export interface RateLimitsDeps {
   now: () => Date;
 }
 
-interface Limit {
-  /** As headers name it. */
-  policy: string;
-  /** As people are told of it. */
-  who: string;
-  variable: string;
-  perMinute: number;
-}
-
 /** How much a caller may ask for: users by who they are, all others by where they come from. */
 export function rateLimits({ config, clientAddressOf, elapsed, now }: RateLimitsDeps): RateLimits {
-  const { burstMinutes } = config;
-  const open = (limit: Limit) =>
-    limit.perMinute === 0
-      ? undefined
-      : { ...limit, spend: openAllowances({ perMinute: limit.perMinute, minutes: burstMinutes }, elapsed) };
-  const users = open({
+  const clocks = { burstMinutes: config.burstMinutes, elapsed, now };
+  const users = openLimit({
     policy: 'user',
-    who: 'of one user',
+    what: 'requests a minute of one user',
     variable: 'RATE_LIMIT_USER',
     perMinute: config.userPerMinute,
+    ...clocks,
   });
-  const anonymous = open({
+  const anonymous = openLimit({
     policy: 'anonymous',
-    who: 'without credentials of a user from one address',
+    what: 'requests a minute without credentials of a user from one address',
     variable: 'RATE_LIMIT_ANONYMOUS',
     perMinute: config.anonymousPerMinute,
+    ...clocks,
   });
+  const failures = openLimit({
+    policy: 'failed-credentials',
+    what: 'requests a minute with credentials that are worth nothing from one address',
+    variable: 'RATE_LIMIT_FAILED_CREDENTIALS',
+    perMinute: config.failedCredentialsPerMinute,
+    ...clocks,
+  });
+  const amounts = { nothing: 0, one: 1, ...config.weights } satisfies Record<Weight, number>;
+  const counted = new WeakSet<HeaderSink>();
 
   return {
-    count(request, response, { userId, ...asked }) {
-      const limit = userId === null ? anonymous : users;
-      const amount = amountOf(asked, config);
-      if (limit === undefined || amount === 0) return;
-      const spending = limit.spend(userId ?? clientAddressOf(request), amount);
-      tell(response, { ...limit, spending, burstMinutes, now: now() });
-      if (!spending.isAllowed) throw exceeded(limit, spending);
+    count(request, response, { userId, weight }) {
+      counted.add(response);
+      if (amounts[weight] === 0) return;
+      if (userId === null) anonymous?.spend(clientAddressOf(request), amounts[weight], response);
+      else users?.spend(userId, amounts[weight], response);
     },
+    isCounted: (response) => counted.has(response),
+    tryCredentials: credentialTries({ limit: failures, clientAddressOf, elapsed }),
   };
-}
-
-function amountOf({ method, weight }: Omit<Counted, 'userId'>, { weights }: RateLimitConfig): number {
-  if (method === 'OPTIONS') return 0;
-  // What searches is no small question, whether its answer is looked at or not.
-  if (method === 'HEAD' && weight !== 'search') return 0;
-  return weight === undefined ? 1 : weights[weight];
-}
-
-/** In the words of the IETF's draft (RateLimit header fields for HTTP), and in those of the original's clients. */
-function tell(
-  response: ServerResponse,
-  told: Limit & { spending: Spending; burstMinutes: number; now: Date },
-): void {
-  const { policy, perMinute, spending, burstMinutes, now } = told;
-  const { isAllowed, remaining, waitMs, fullMs } = spending;
-  const atOnce = perMinute * burstMinutes;
-  const untilMs = isAllowed ? fullMs : waitMs;
-  response.setHeader('ratelimit-policy', `"${policy}";q=${atOnce};w=${60 * burstMinutes}`);
-  response.setHeader('ratelimit', `"${policy}";r=${remaining};t=${Math.ceil(untilMs / 1_000)}`);
-  response.setHeader('x-ratelimit-limit', atOnce);
-  response.setHeader('x-ratelimit-remaining', remaining);
-  response.setHeader('x-ratelimit-reset', Math.ceil((now.getTime() + untilMs) / 1_000));
-}
-
-function exceeded({ perMinute, who, variable }: Limit, { waitMs }: Spending): ServiceError {
-  return new ServiceError(
-    'rate_limited',
-    `Rate limit exceeded: ${perMinute} requests a minute ${who} (${variable}).`,
-    { code: 'rate_limit_exceeded', retryAfterMs: waitMs },
-  );
 }

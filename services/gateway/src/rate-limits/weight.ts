@@ -1,0 +1,18 @@
+import type { Route } from '../http/endpoint.ts';
+
+/** As how much of a caller's allowance a request counts; all but the first two are set by `RATE_LIMIT_…_WEIGHT`. */
+export type Weight = 'nothing' | 'one' | 'search' | 'publish' | 'auditLog';
+
+/** Entities and the content of files: what clients look at without reading it, and what costs little. */
+const CHEAP_TO_HEAD = /^\/api\/(?:records|packages)\/:id(?:\/draft|\/versions\/latest|.*\/content)?$/;
+
+/** What a request weighs, by the route that answers it, if it does for such a caller. */
+export function weightOf(
+  { path, auth, weight }: Pick<Route, 'path' | 'auth' | 'weight'>,
+  { method, isKnown }: { method: string; isKnown: boolean },
+): Weight {
+  if (method === 'OPTIONS') return 'nothing';
+  if (auth === 'token' && !isKnown) return 'one';
+  if (weight !== undefined) return weight;
+  return method === 'HEAD' && CHEAP_TO_HEAD.test(path) ? 'nothing' : 'one';
+}
