@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { link, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -102,5 +102,20 @@ describe('backends', () => {
         part.pid !== undefined && part.pid !== before && (await program.isReady(Object.create(null))),
     );
     expect(part.pid).not.toBe(before);
+  });
+
+  test('passwords for NATS are at no moment in a file that others may read', async () => {
+    const dataDir = join(folder, 'nats');
+    const [written, old] = [join(dataDir, 'nats.conf'), join(folder, 'nats.conf of an earlier release')];
+    await mkdir(dataDir);
+    await writeFile(written, 'listen: "127.0.0.1:1"', { mode: 0o644 });
+    // What is written into the file, and not beside it, shows here too.
+    await link(written, old);
+    const users = [{ user: 'records', password: 'secret' }];
+    const options = { dataDir, logFile: join(folder, 'nats.log'), toolchainDir, durability: 'safe' } as const;
+    await prepareNats({ ...options, port: 1, users });
+    expect(await readFile(written, 'utf8')).toContain('"secret"');
+    expect((await stat(written)).mode & 0o777).toBe(0o600);
+    expect(await readFile(old, 'utf8')).toBe('listen: "127.0.0.1:1"');
   });
 });

@@ -1,7 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { writePrivateFile } from '../private-file.ts';
 import { spawnAttached, stopProcess } from './attached-process.ts';
 import { freePort } from './free-port.ts';
 import { endLeftover } from './leftover.ts';
@@ -55,9 +56,7 @@ export async function prepareNats(options: NatsOptions & { port: number }): Prom
   const program = await findNatsServer(options.toolchainDir, options.onProgress);
   const configFile = join(options.dataDir, 'nats.conf');
   await mkdir(options.dataDir, { recursive: true });
-  await writeFile(configFile, configuration(options, options.port, program.version), { mode: 0o600 });
-  // The mode above is only that of a new file.
-  await chmod(configFile, 0o600);
+  await writePrivateFile(configFile, configuration(options, options.port, program.version));
   return {
     name: 'NATS',
     logFile: options.logFile,

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { readJson, writePrivateJson } from '../private-file.ts';
 import type { CreatedUser, OperatorDoor } from '../stack/create-user.ts';
-import { readJson, writePrivateJson } from '../stack/private-file.ts';
 import type { RunningStack } from '../stack/start-stack.ts';
 
 /** Content of `credentials.json`: how a client on this machine reaches the system. */

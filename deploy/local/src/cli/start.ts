@@ -1,7 +1,7 @@
 import { relative, resolve } from 'node:path';
 import { portProblem } from '../backends/free-port.ts';
+import { readJson } from '../private-file.ts';
 import { dataFolder } from '../stack/data-folder.ts';
-import { readJson } from '../stack/private-file.ts';
 import { AlreadyRunning } from '../stack/process-list.ts';
 import { type RunningStack, startStack } from '../stack/start-stack.ts';
 import { ensureFirstUser } from './first-user.ts';

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { endProcess } from '../backends/leftover.ts';
 import { processIdentity } from '../backends/process-table.ts';
-import { readJson } from './private-file.ts';
+import { readJson } from '../private-file.ts';
 
 interface ListedProcess {
   pid: number;

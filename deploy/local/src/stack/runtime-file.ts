@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import { writePrivateJson } from './private-file.ts';
+import { writePrivateJson } from '../private-file.ts';
 
 /** `runtime.json`: how operators and tools of this machine reach the running system. */
 export interface RuntimeFile {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readJson, writePrivateJson } from './private-file.ts';
+import { readJson, writePrivateJson } from '../private-file.ts';
 import { SERVICES, type ServiceName } from './service-names.ts';
 
 /** Who has credentials of its own: every service, and the operator of the machine. */
@@ -18,19 +18,25 @@ export interface Secrets {
   busPasswords: Record<Caller, string>;
 }
 
+/** What may be in a data folder, which may be of an earlier release. */
+type KeptSecrets = Partial<Secrets> & {
+  /** By service, what all its callers knew. The gateway sealed with its own. */
+  internalKeys?: Partial<Record<ServiceName, string>>;
+};
+
 /** Reads the secrets of a data folder, and makes those that are not there yet. */
 export async function loadSecrets(file: string): Promise<Secrets> {
-  const kept = await readJson<Partial<Secrets>>(file);
+  const { internalKeys, ...kept } = (await readJson<KeptSecrets>(file)) ?? {};
   const secrets: Secrets = {
     postgresPassword: newSecret(),
     filesTicketKey: newSecret(),
     accessLinksTicketKey: newSecret(),
     linkTokenKey: newSecret(),
-    sealingKey: newSecret(),
+    sealingKey: internalKeys?.gateway ?? newSecret(),
     ...kept,
-    callerKeys: eachService((callee) => ({ ...oneForEachCaller(), ...kept?.callerKeys?.[callee] })),
-    databasePasswords: { ...eachService(newSecret), ...kept?.databasePasswords },
-    busPasswords: { ...oneForEachCaller(), ...kept?.busPasswords },
+    callerKeys: eachService((callee) => ({ ...oneForEachCaller(), ...kept.callerKeys?.[callee] })),
+    databasePasswords: { ...eachService(newSecret), ...kept.databasePasswords },
+    busPasswords: { ...oneForEachCaller(), ...kept.busPasswords },
   };
   await writePrivateJson(file, secrets);
   return secrets;
