@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import parseForwarded from 'forwarded-parse';
 import proxyAddr from 'proxy-addr';
+import { forwardedElements } from './forwarded.ts';
 import { HttpProblem } from './http-problem.ts';
 
 interface BaseUrlOptions {
@@ -40,25 +40,13 @@ interface Asked {
   host?: string | undefined;
 }
 
-function forwarded({ headers }: IncomingMessage): Asked {
-  const standard = headers['forwarded'];
-  if (standard !== undefined) {
-    const [nearestToClient] = elements(standard);
-    return { scheme: nearestToClient?.['proto'], host: nearestToClient?.['host'] };
-  }
+function forwarded(request: IncomingMessage): Asked {
+  const elements = forwardedElements(request);
+  if (elements !== undefined) return { scheme: elements[0]?.['proto'], host: elements[0]?.['host'] };
   return {
-    scheme: firstOf(headers['x-forwarded-proto']),
-    host: firstOf(headers['x-forwarded-host']),
+    scheme: firstOf(request.headers['x-forwarded-proto']),
+    host: firstOf(request.headers['x-forwarded-host']),
   };
-}
-
-function elements(header: string | string[]): Record<string, string | undefined>[] {
-  try {
-    return parseForwarded(String(header));
-  } catch {
-    // Malformed: as if it were absent.
-    return [];
-  }
 }
 
 function firstOf(header: string | string[] | undefined): string | undefined {

@@ -2,33 +2,60 @@ import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import proxyAddr from 'proxy-addr';
+import { forwardedElements } from './forwarded.ts';
 
 /** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+)|\[([^\]]+)\])(?::\d+)?$/;
 
 /**
  * The address that a request comes from: of the connection, or where that is a trusted proxy, what it says in
- * `X-Forwarded-For`, and so on. Of an IPv6 address the network (its first 64 bits), for whoever has one address of it
- * usually has all.
+ * `Forwarded` or `X-Forwarded-For`, and so on. Of an IPv6 address the network (its first 64 bits), for whoever has one
+ * address of it usually has all.
  */
 export function clientAddressOf(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
   const isTrusted = proxyAddr.compile([...trustedProxies]);
   // The same few ask again and again, and to read an address takes longer than all else that is done with it.
   const known = new LRUCache<string, string>({ max: 1_000 });
+
+  function clientOf(request: IncomingMessage, peer: string): string {
+    if (trustedProxies.length === 0 || !isTrusted(peer, 0)) return peer;
+    const named = new Set(chainsIn(request).map((chain) => farthest(chain.reverse().map(bare)) ?? peer));
+    // A proxy passes on the header that it does not write: of two that contradict each other one is made up.
+    const [client = peer] = named;
+    return named.size > 1 ? peer : client;
+  }
+
+  function farthest(hops: readonly string[]): string | undefined {
+    return hops.find((address, index) => !isTrusted(address, index + 1)) ?? hops.at(-1);
+  }
+
   return (request) => {
     const peer = request.socket.remoteAddress ?? '';
-    const said = trustedProxies.length === 0 ? peer : proxyAddr(request, isTrusted);
-    const network = known.get(said) ?? networkOf(said);
+    const client = clientOf(request, peer);
+    const network = known.get(client) ?? networkOf(client);
     if (network === undefined) return networkOf(peer) ?? '';
-    known.set(said, network);
+    known.set(client, network);
     return network;
   };
 }
 
+/** For whom each proxy says that it asks, the nearest to the client first; by each header that there is. */
+function chainsIn(request: IncomingMessage): string[][] {
+  const elements = forwardedElements(request);
+  const header = request.headers['x-forwarded-for'];
+  return [
+    ...(elements === undefined ? [] : [elements.map((element) => element['for'] ?? '')]),
+    ...(header === undefined ? [] : [String(header).split(',')]),
+  ];
+}
+
+function bare(text: string): string {
+  const [, v4, v6] = WITH_PORT.exec(text.trim()) ?? [];
+  return v4 ?? v6 ?? text.trim();
+}
+
 /** Undefined: that is no address. */
-function networkOf(text: string): string | undefined {
-  const [, v4, v6] = WITH_PORT.exec(text) ?? [];
-  const address = v4 ?? v6 ?? text;
+function networkOf(address: string): string | undefined {
   if (!ipaddr.isValid(address)) return undefined;
   const parsed = ipaddr.process(address);
   if (parsed instanceof ipaddr.IPv4) return parsed.toString();
