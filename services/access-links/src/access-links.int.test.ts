@@ -215,6 +215,20 @@ describe('access links', () => {
     expect((await create('parent', { permission: 'edit' })).permission).toBe('edit');
   });
 
+  test('that have expired make room for others', async () => {
+    await stop();
+    await start({ maxLinksPerEntity: 2 });
+    const expires = new Date(now.getTime() + 60_000).toISOString();
+    for (let times = 0; times < 2; times += 1) {
+      await create('parent', { permission: 'view', expires_at: expires });
+    }
+    await expect(create('parent', { permission: 'view' })).rejects.toMatchObject({ code: 'too_many_links' });
+    now = new Date(now.getTime() + 60_000);
+    expect((await create('parent', { permission: 'edit' })).permission).toBe('edit');
+    expect((await create('parent', { permission: 'edit' })).permission).toBe('edit');
+    await expect(create('parent', { permission: 'view' })).rejects.toMatchObject({ code: 'too_many_links' });
+  });
+
   test('tell of themselves, without their token', async () => {
     const { id, token } = await create('parent', { permission: 'view' });
     await change('parent', id, { permission: 'edit' });

@@ -3,7 +3,7 @@ import type { CreateLinkRequest__Output, CreateLinkResponse } from '@kr/contract
 import type { CallContext } from '@kr/rpc';
 import type { AccessLinksContext } from '../context.ts';
 import type { Link } from '../link.ts';
-import { countLinksOf, insertLink } from '../store/link-store.ts';
+import { countOpeningLinksOf, insertLink } from '../store/link-store.ts';
 import { readLinkBody } from './link-body.ts';
 import { linkEntry } from './link-entry.ts';
 import { invalidLink, tooManyLinks } from './link-errors.ts';
@@ -17,7 +17,7 @@ import { checkNewLink } from './link-rules.ts';
  * @throws ServiceError
  *   - `unauthenticated`, `forbidden`: the ticket does not let its bearer manage links
  *   - `invalid`: the body; one issue for each field
- *   - `invalid` (code `too_many_links`): the entity has so many that were not revoked
+ *   - `invalid` (code `too_many_links`): the entity has so many that still open something
  */
 export function createLink(context: AccessLinksContext) {
   return async (
@@ -44,7 +44,7 @@ export function createLink(context: AccessLinksContext) {
       const made = await insertLink(tx, wanted, { createdBy: userId, key });
       if (made !== wanted) return made;
       const most = context.maxLinksPerEntity;
-      if ((await countLinksOf(tx, parentId)) > most) throw tooManyLinks(most);
+      if ((await countOpeningLinksOf(tx, parentId, createdAt)) > most) throw tooManyLinks(most);
       await appendAudited(tx, [linkEvent('created', made)], [linkEntry('create', made, opened, principal)]);
       return made;
     });

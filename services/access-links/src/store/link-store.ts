@@ -12,31 +12,36 @@ export interface Creation {
 }
 
 /**
- * Writes a new link, unless this creation has made one before that was not revoked.
+ * Writes a new link, unless this creation has made one before that was not revoked. Whoever makes another of the same
+ * parent waits here until the transaction ends.
  *
  * @returns the link that the creation made first: the same one, when it is not repeated
  */
 export async function insertLink(tx: Tx, link: Link, { createdBy, key }: Creation): Promise<Link> {
-  const { linkId, ...rest } = link;
-  const data = { id: linkId, createdBy, ...rest };
-  if (key === undefined) {
-    await tx.accessLink.create({ data });
-    return link;
-  }
-  const longAgo = new Date(link.createdAt.getTime() - CREATION_KNOWN_MS);
-  const isOver = { OR: [{ createdAt: { lte: longAgo } }, { revokedAt: { not: null } }] };
-  await tx.accessLink.updateMany({ where: { creationKey: key, ...isOver }, data: { creationKey: null } });
-  const { count } = await tx.accessLink.createMany({
-    data: { ...data, creationKey: key },
-    skipDuplicates: true,
-  });
-  return count === 1 ? link : toLink(await tx.accessLink.findUniqueOrThrow({ where: { creationKey: key } }));
+  if (key !== undefined) await forgetOver(tx, key, link.createdAt);
+  const { linkId, parentId, permission, createdAt, expiresAt, nonce, keyId, revision } = link;
+  // The lock is taken on the way, as a statement of its own would be one more to wait for.
+  const count = await tx.$executeRaw`
+    insert into access_link
+      (id, parent_id, permission, expires_at, nonce, key_id, created_by, created_at, revision, creation_key)
+    select ${linkId}::uuid, ${parentId}, ${permission}, ${expiresAt}::timestamptz, ${nonce}, ${keyId}, ${createdBy},
+      ${createdAt}::timestamptz, ${revision}::bigint, ${key ?? null}::bytea
+    from (select pg_advisory_xact_lock(hashtextextended(${parentId}, 0))) as locked
+    on conflict (creation_key) do nothing`;
+  if (count === 1 || key === undefined) return link;
+  return toLink(await tx.accessLink.findUniqueOrThrow({ where: { creationKey: key } }));
 }
 
-/** How many links of a parent are not revoked; whoever makes another at the same time waits here, and counts these. */
-export async function countLinksOf(tx: Tx, parentId: string): Promise<number> {
-  await tx.$executeRaw`select pg_advisory_xact_lock(hashtextextended(${parentId}, 0))`;
-  return tx.accessLink.count({ where: { parentId, revokedAt: null } });
+async function forgetOver(tx: Tx, key: Uint8Array<ArrayBuffer>, now: Date): Promise<void> {
+  const longAgo = new Date(now.getTime() - CREATION_KNOWN_MS);
+  const isOver = { OR: [{ createdAt: { lte: longAgo } }, { revokedAt: { not: null } }] };
+  await tx.accessLink.updateMany({ where: { creationKey: key, ...isOver }, data: { creationKey: null } });
+}
+
+/** How many links of a parent still open something. It is sure as long as the transaction that has inserted one lasts. */
+export function countOpeningLinksOf(tx: Tx, parentId: string, now: Date): Promise<number> {
+  const lasts = { OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] };
+  return tx.accessLink.count({ where: { parentId, revokedAt: null, ...lasts } });
 }
 
 /** The links of a parent that are not revoked, oldest first. */
