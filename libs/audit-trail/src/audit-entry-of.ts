@@ -2,12 +2,19 @@ import type { Principal } from '@kr/caller';
 import { actorOf } from './actor-of.ts';
 import type { AuditAction, AuditEntry } from './audit-entry.ts';
 
+/** A version, the parent of its entity and, if it is managed by a package, the parent of that. */
+interface AuditedVersion {
+  id: string;
+  parentId: string;
+  managedBy?: string | null | undefined;
+}
+
 /** What the caller does to a version of an entity at this moment. */
 export function auditEntry(
   principal: Principal,
   action: AuditAction,
-  { id, parentId }: { id: string; parentId: string },
+  { id, parentId, managedBy = null }: AuditedVersion,
   metadata: AuditEntry['metadata'] = {},
 ): AuditEntry {
-  return { action, entityId: id, parentId, actor: actorOf(principal), metadata };
+  return { action, entityId: id, parentId, actor: actorOf(principal, [parentId, managedBy]), metadata };
 }

@@ -67,6 +67,20 @@ describe('an entry', () => {
     expect(new Set(entries.map(({ id }) => id)).size).toBe(2);
   });
 
+  test('names the links to the entity and to the package that manages it, and no other', async () => {
+    const grant = (linkId: string, parentId: string) => ({ linkId, parentId, permission: 'edit' as const });
+    const holder = {
+      ...anonymous('q-3'),
+      grants: [grant('l-own', 'linked'), grant('l-package', 'its package'), grant('l-other', 'other')],
+    };
+    const entries = [
+      auditEntry(holder, 'draft.update', { id: 'one', parentId: 'linked' }),
+      auditEntry(holder, 'draft.update', { id: 'one', parentId: 'linked', managedBy: 'its package' }),
+      auditEntry(holder, 'draft.update', { id: 'one', parentId: 'nobody', managedBy: null }),
+    ];
+    expect(entries.map(({ actor }) => actor.linkIds)).toEqual([['l-own'], ['l-own', 'l-package'], []]);
+  });
+
   test('goes in one statement with the events of its change, and is gone with its transaction', async () => {
     const event = newEvent(
       'knowledge.records.draft.saved',

@@ -2,7 +2,7 @@
 export interface Actor {
   /** Null for whoever only held an access link, and for a service. */
   userId: string | null;
-  /** Of the access links the caller presented, those that held. */
+  /** Of the access links the caller presented, those to what was acted on that held. */
   linkIds: readonly string[];
   /** The name of a service that acted on its own behalf. */
   service: string | null;

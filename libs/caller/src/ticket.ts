@@ -12,6 +12,8 @@ export interface Ticket {
   sourceEntityId: string | null;
   /** Whose entity it is, whoever calls; missing in tickets of earlier releases. */
   ownerId?: string;
+  /** The parent of the package that manages it, null where none does; missing in tickets of earlier releases. */
+  managedBy?: string | null;
   /** Null when the caller is anonymous. */
   userId: string | null;
   /** Milliseconds since the epoch. */

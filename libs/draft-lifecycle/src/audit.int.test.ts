@@ -22,7 +22,10 @@ afterAll(() => life.close());
 const LINK = { linkId: 'link-1', permission: 'edit' } as const;
 const holderOf = ({ parentId }: Pick<Shown, 'parentId'>): Principal => ({
   ...NOBODY,
-  grants: [{ ...LINK, parentId }],
+  grants: [
+    { ...LINK, parentId },
+    { linkId: 'link-2', parentId: 'of another entity', permission: 'edit' as const },
+  ],
 });
 
 const actionsOf = async ({ parentId }: Pick<Shown, 'parentId'>) =>

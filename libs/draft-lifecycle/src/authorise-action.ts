@@ -62,6 +62,7 @@ export function authoriseAction<Tx extends LifecycleSql>(context: LifecycleConte
               actions: [...new Set([request.action, action, ...(isReading(action) ? ['read_files'] : [])])],
               sourceEntityId,
               ownerId: entity.parent.ownerId,
+              managedBy: entity.parent.managedBy,
               userId: principal.userId,
               expiresAt: now.getTime() + TICKET_LIFETIME_MS,
             },

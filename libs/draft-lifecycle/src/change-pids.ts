@@ -34,7 +34,9 @@ export async function changePids<Tx extends LifecycleSql>(
   const saved = { id: entity.id, parentId: entity.parent.id, revision };
   await store.tell(tx, {
     events: [kind.events.draftSaved(saved)],
-    entries: [auditEntry(principal, action, saved, { scheme, identifier })],
+    entries: [
+      auditEntry(principal, action, { ...saved, managedBy: entity.parent.managedBy }, { scheme, identifier }),
+    ],
   });
   return { ...entity, draft: { ...draft, document, issues, revision, updatedAt } };
 }

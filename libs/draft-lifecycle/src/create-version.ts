@@ -59,7 +59,7 @@ async function openVersion<Tx extends LifecycleSql>(
       auditEntry(
         principal,
         'draft.new_version',
-        { id, parentId },
+        { id, parentId, managedBy: latest.parent.managedBy },
         { version: versionIndex, from: latest.id },
       ),
     ],

@@ -34,7 +34,12 @@ export function deleteDraft<Tx extends LifecycleSql>(context: LifecycleContext<T
       const packageIds = (await kind.hooks.draftDeleted?.(tx, gone)) ?? [];
       await removeDraft(tx, gone);
       const { isPublished, revision } = gone;
-      const deleted = auditEntry(principal, 'draft.delete', gone, { revision, is_published: isPublished });
+      const deleted = auditEntry(
+        principal,
+        'draft.delete',
+        { ...gone, managedBy: entity.parent.managedBy },
+        { revision, is_published: isPublished },
+      );
       await store.tell(tx, {
         events: [kind.events.draftDeleted(gone, packageIds)],
         entries: [{ ...deleted, ownerId: entity.parent.ownerId }],

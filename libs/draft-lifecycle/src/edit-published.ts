@@ -44,7 +44,14 @@ export function editPublished<Tx extends LifecycleSql>(context: LifecycleContext
             const saved = { id, parentId: entity.parent.id, revision };
             await store.tell(tx, {
               events: [kind.events.draftSaved(saved)],
-              entries: [auditEntry(principal, 'draft.edit', saved, { revision })],
+              entries: [
+                auditEntry(
+                  principal,
+                  'draft.edit',
+                  { ...saved, managedBy: entity.parent.managedBy },
+                  { revision },
+                ),
+              ],
             });
             const draft = { document, issues: [], revision, lockedBy: null, createdAt: now, updatedAt: now };
             return { ...entity, draft };

@@ -126,7 +126,14 @@ function toldOf<Tx extends LifecycleSql>(
   const metadata = { revision, ...(enabled !== before && { files_enabled: enabled }) };
   return {
     events: [kind.events.draftSaved({ id, parentId: parent.id, revision })],
-    entries: [auditEntry(principal, 'draft.update', { id, parentId: parent.id }, metadata)],
+    entries: [
+      auditEntry(
+        principal,
+        'draft.update',
+        { id, parentId: parent.id, managedBy: parent.managedBy },
+        metadata,
+      ),
+    ],
   };
 }
 

@@ -6,9 +6,9 @@ import type { Link } from '../link.ts';
 export function linkEntry(
   verb: 'create' | 'update' | 'revoke',
   { linkId, permission, expiresAt }: Link,
-  { entityId, parentId }: Ticket,
+  { entityId, parentId, managedBy }: Ticket,
   principal: Principal,
 ): AuditEntry {
   const metadata = { link: linkId, permission, expires_at: expiresAt?.toISOString() ?? null };
-  return auditEntry(principal, `link.${verb}`, { id: entityId, parentId }, metadata);
+  return auditEntry(principal, `link.${verb}`, { id: entityId, parentId, managedBy }, metadata);
 }

@@ -23,7 +23,7 @@ export function commitUpload(deps: ChangeBucketDeps & { openTicket: OpenTicket }
     { ticket, key }: CommitUploadRequest__Output,
     { principal }: CallContext,
   ): Promise<CommitUploadResponse> => {
-    const { entityId, parentId } = deps.openTicket(ticket, 'write');
+    const { entityId, parentId, managedBy } = deps.openTicket(ticket, 'write');
     const entry = await changeBucket(deps, entityId, async (tx, bucket): Promise<FileEntry> => {
       const found = await findEntry(tx, entityId, key);
       if (found === undefined) throw noSuchFile(entityId, key);
@@ -37,7 +37,7 @@ export function commitUpload(deps: ChangeBucketDeps & { openTicket: OpenTicket }
       if (!found.isCompleted) {
         const { sizeBytes, md5 } = found.content;
         const metadata = { key, size: sizeBytes, checksum: `md5:${md5}` };
-        const entry = auditEntry(principal, 'file.commit', { id: entityId, parentId }, metadata);
+        const entry = auditEntry(principal, 'file.commit', { id: entityId, parentId, managedBy }, metadata);
         await appendAudited(tx, [entryEvent('completed', bucket, key)], [entry]);
       }
       await failpoint('files.commit.inside');

@@ -18,7 +18,7 @@ export function deleteEntries(deps: ChangeBucketDeps & { openTicket: OpenTicket 
     { ticket, keys }: DeleteEntriesRequest__Output,
     { principal }: CallContext,
   ): Promise<DeleteEntriesResponse> => {
-    const { entityId, parentId } = deps.openTicket(ticket, 'write');
+    const { entityId, parentId, managedBy } = deps.openTicket(ticket, 'write');
     const badKey = keys.find((key) => key.includes('\0'));
     if (badKey !== undefined) throw noSuchFile(entityId, badKey);
     const gone = await changeBucket(deps, entityId, async (tx, bucket) => {
@@ -31,7 +31,9 @@ export function deleteEntries(deps: ChangeBucketDeps & { openTicket: OpenTicket 
       await appendAudited(
         tx,
         [...gone].map((key) => entryEvent('deleted', bucket, key)),
-        [...gone].map((key) => auditEntry(principal, 'file.delete', { id: entityId, parentId }, { key })),
+        [...gone].map((key) =>
+          auditEntry(principal, 'file.delete', { id: entityId, parentId, managedBy }, { key }),
+        ),
       );
       return gone;
     });

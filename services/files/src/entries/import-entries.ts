@@ -22,7 +22,7 @@ export function importEntries(deps: ChangeBucketDeps & { openTicket: OpenTicket 
     { ticket }: ImportEntriesRequest__Output,
     { principal }: CallContext,
   ): Promise<ImportEntriesResponse> => {
-    const { entityId, parentId, ownerId, sourceEntityId } = deps.openTicket(ticket, 'import');
+    const { entityId, parentId, managedBy, ownerId, sourceEntityId } = deps.openTicket(ticket, 'import');
     if (sourceEntityId === null) throw new ServiceError('not_found', 'Not found.');
     const entries = await changeBucket(deps, entityId, async (tx, bucket) => {
       const isFilled = (await tx.entry.findFirst({ where: { entityId }, select: { key: true } })) !== null;
@@ -37,7 +37,7 @@ export function importEntries(deps: ChangeBucketDeps & { openTicket: OpenTicket 
         select ${entityId}, key, position, state, metadata, object_id, gen_random_uuid(), mimetype, ${at}, ${at}
         from entry where entity_id = ${sourceEntityId} and state = 'completed'`;
       const imported = await listEntries(tx, entityId);
-      const version = { id: entityId, parentId };
+      const version = { id: entityId, parentId, managedBy };
       await appendAudited(
         tx,
         imported.map(({ key }) => entryEvent('completed', bucket, key)),

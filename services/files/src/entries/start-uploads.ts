@@ -70,12 +70,14 @@ const LOOK_AND_TELL = `
 
 async function addEntries(
   tx: Tx,
-  { entityId, parentId, ownerId, principal }: Ticket & { principal: Principal },
+  { entityId, parentId, managedBy, ownerId, principal }: Ticket & { principal: Principal },
   starts: readonly Start[],
   { maxFilesPerEntity, now }: StartUploadsDeps,
 ): Promise<void> {
   const keys = starts.map(({ key }) => key);
-  const entries = keys.map((key) => auditEntry(principal, 'file.init', { id: entityId, parentId }, { key }));
+  const entries = keys.map((key) =>
+    auditEntry(principal, 'file.init', { id: entityId, parentId, managedBy }, { key }),
+  );
   const [found] = await tx.$queryRawUnsafe<{ count: number; last: number; taken: string[] }[]>(
     LOOK_AND_TELL,
     entityId,

@@ -28,14 +28,14 @@ export function updateEntryMetadata(deps: ChangeBucketDeps & { openTicket: OpenT
     { ticket, key, metadataJson }: UpdateEntryMetadataRequest__Output,
     { principal }: CallContext,
   ): Promise<UpdateEntryMetadataResponse> => {
-    const { entityId, parentId } = deps.openTicket(ticket, 'write');
+    const { entityId, parentId, managedBy } = deps.openTicket(ticket, 'write');
     const metadata = entryMetadata(metadataJson, 'metadata') ?? '{}';
     const entry = await changeBucket(deps, entityId, async (tx): Promise<FileEntry> => {
       const found = await findEntry(tx, entityId, key);
       if (found === undefined) throw noSuchFile(entityId, key);
       if (found.metadata === metadata) return found;
       const updatedAt = deps.now();
-      const entry = auditEntry(principal, 'file.update', { id: entityId, parentId }, { key });
+      const entry = auditEntry(principal, 'file.update', { id: entityId, parentId, managedBy }, { key });
       await tx.$executeRawUnsafe(
         UPDATE,
         entityId,

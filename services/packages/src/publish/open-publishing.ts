@@ -79,18 +79,25 @@ function authorisePackage({ lifecycle, now }: PackagesContext): PublishDeps['aut
     const face = entity.draft ?? entity.published;
     if (face === null) return { absence: notFound() };
     permit(principal, 'publish', entity, face, now());
-    return entity.draft === null ? { absence: notFound() } : { seen: seenPackage(entity) };
+    return entity.draft === null
+      ? { absence: notFound() }
+      : { seen: seenPackage(entity), parentIds: [entity.parent.id] };
   };
 }
 
 /** The records service knows the resource and decides for itself. */
-function authoriseRecord({ recordsLifecycle }: PackagesContext): PublishDeps['authorise']['record'] {
+function authoriseRecord({ recordsLifecycle, records }: PackagesContext): PublishDeps['authorise']['record'] {
   const authorise = (id: string, form: 'FORM_DRAFT' | 'FORM_PUBLISHED', principal: Principal) =>
     recordsLifecycle.authorise({ id, form, action: 'publish' }, principal);
+  const parentsOf = async (id: string, principal: Principal) => {
+    if (principal.grants.length === 0) return [];
+    const described = await records.describeRecords({ ids: [id] }, principal);
+    return described.records.flatMap(({ parentId, managedBy }) => [parentId, managedBy]);
+  };
   return async (id, principal) => {
     try {
       await authorise(id, 'FORM_DRAFT', principal);
-      return {};
+      return { parentIds: await parentsOf(id, principal) };
     } catch (absence) {
       if (!isOneOf(absence, ['not_found'])) throw absence;
       // Whoever may not publish it is told the same whether they have once done so or not.

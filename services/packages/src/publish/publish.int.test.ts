@@ -6,6 +6,7 @@ import {
   aPackage,
   aPackageWith,
   FILES,
+  managedDraft,
   OWNER,
   type PackagesFixture,
   packagesFixture,
@@ -114,6 +115,22 @@ describe('publishing a package', () => {
       { subject: 'knowledge.packages.draft.saved' },
       { subject: 'knowledge.packages.resources.changed' },
       { subject: 'knowledge.packages.package.published' },
+    ]);
+  });
+
+  test('is done in the name of the links to it and to its package, and of no other', async () => {
+    const grant = (linkId: string, parent: string) => {
+      return { linkId, parentId: parent, permission: 'edit' as const };
+    };
+    const { id, parentId } = await aPackageWith(fixture, first, ['r1']);
+    const grants = [grant('of it', 'parent-r2'), grant('of its package', parentId), grant('other', 'p-3')];
+    const holder = { ...OWNER, grants };
+    fixture.peers.records.set('r2', managedDraft('r2', parentId));
+    await first.publications.publish({ subject: 'SUBJECT_RECORD', id: 'r2' }, holder);
+    await first.publications.publish({ subject: 'SUBJECT_PACKAGE', id }, holder);
+    expect(fixture.peers.prepared.map(({ ids, actor }) => [ids, actor?.linkIds])).toEqual([
+      [['r2'], ['of it', 'of its package']],
+      [['r1'], ['of its package']],
     ]);
   });
 

@@ -30,6 +30,8 @@ export interface Authority {
   readonly absence?: ServiceError;
   /** What was looked at, where it is kept here. */
   readonly seen?: SeenPackage | undefined;
+  /** Whose links the caller may have come by; needed of nobody without one. */
+  readonly parentIds?: readonly string[];
 }
 
 /**
@@ -51,9 +53,9 @@ export function publish(deps: PublishDeps) {
   ): Promise<PublishResponse> => {
     const kind = subjectOf(subject);
     const requestedBy = callerKey(call.principal);
-    const { absence, seen } = await deps.authorise[kind](id, call.principal);
+    const { absence, seen, parentIds } = await deps.authorise[kind](id, call.principal);
     if (absence !== undefined) return repeated(deps, id, requestedBy, absence);
-    const wish = { requestedBy, actor: actorOf(call.principal), ifRevision: Number(ifRevision) };
+    const wish = { requestedBy, actor: actorOf(call.principal, parentIds), ifRevision: Number(ifRevision) };
     const begun = await deps.begin[kind](id, wish, seen);
     if (begun.kind === 'absent') return repeated(deps, id, requestedBy, notFound());
 

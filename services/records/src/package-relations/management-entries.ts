@@ -16,7 +16,10 @@ export function managementEntries(
   records: readonly { id: string; parentId: string }[],
 ): AuditEntry[] {
   return [
-    ...records.map((record) => auditEntry(principal, `record.${verb}`, record, { package: packageId })),
+    ...records.map((record) => {
+      const managed = { ...record, managedBy: packageParentId };
+      return auditEntry(principal, `record.${verb}`, managed, { package: packageId });
+    }),
     auditEntry(
       principal,
       `context.${verb}`,
