@@ -15,6 +15,7 @@ import { requestShape } from './http/request-shape.ts';
 import { securityHeaders } from './http/security-headers.ts';
 import type { AnswerOnce } from './idempotency/answer-once.ts';
 import type { PublicAnswers } from './public-answers/public-answers.ts';
+import { countRefusals } from './rate-limits/count-refusals.ts';
 import type { RateLimits } from './rate-limits/rate-limits.ts';
 
 export interface AppDeps {
@@ -70,6 +71,7 @@ export function buildApp({
   app.use(() => {
     throw unknownUrl();
   });
+  app.use(countRefusals(rateLimits));
   app.use(errorResponse(logger));
   return app;
 }

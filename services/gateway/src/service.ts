@@ -18,7 +18,7 @@ import { handOverTo } from './files/hand-over.ts';
 import { baseUrlOf } from './http/base-url.ts';
 import { clientAddressOf } from './http/client-address.ts';
 import { crossOrigin } from './http/cross-origin.ts';
-import { refuseMalformedRequests } from './http/malformed-requests.ts';
+import { type MalformedRequestsDeps, refuseMalformedRequests } from './http/malformed-requests.ts';
 import { answerOnce } from './idempotency/answer-once.ts';
 import { keyStore } from './idempotency/key-store.ts';
 import { bodySeal } from './idempotency/sealed-body.ts';
@@ -174,7 +174,7 @@ function followChanges(
 function listen(
   listener: RequestListener,
   { httpHost, httpPort, limits }: GatewayConfig,
-  { logger, newId }: { logger: Logger; newId: () => string },
+  deps: Omit<MalformedRequestsDeps, 'limits'>,
 ): Promise<HttpServer> {
   const server = createServer(
     {
@@ -186,7 +186,7 @@ function listen(
     listener,
   );
   applyLimits(server, limits);
-  refuseMalformedRequests(server, { limits, logger, newId });
+  refuseMalformedRequests(server, { ...deps, limits });
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(httpPort, httpHost, () => resolve(server));

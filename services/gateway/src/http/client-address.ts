@@ -4,6 +4,9 @@ import { LRUCache } from 'lru-cache';
 import proxyAddr from 'proxy-addr';
 import { forwardedElements } from './forwarded.ts';
 
+/** Of a request, or of what was to become one, what tells where it comes from. */
+export type Origin = Pick<IncomingMessage, 'headers' | 'socket'>;
+
 /** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+)|\[([^\]]+)\])(?::\d+)?$/;
 
@@ -12,12 +15,12 @@ const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+)|\[([^\]]+)\])(?::\d+)?$/;
  * `Forwarded` or `X-Forwarded-For`, and so on. Of an IPv6 address the network (its first 64 bits), for whoever has one
  * address of it usually has all.
  */
-export function clientAddressOf(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
+export function clientAddressOf(trustedProxies: readonly string[]): (request: Origin) => string {
   const isTrusted = proxyAddr.compile([...trustedProxies]);
   // The same few ask again and again, and to read an address takes longer than all else that is done with it.
   const known = new LRUCache<string, string>({ max: 1_000 });
 
-  function clientOf(request: IncomingMessage, peer: string): string {
+  function clientOf(request: Origin, peer: string): string {
     if (trustedProxies.length === 0 || !isTrusted(peer, 0)) return peer;
     const named = new Set(chainsIn(request).map((chain) => farthest(chain.reverse().map(bare)) ?? peer));
     // A proxy passes on the header that it does not write: of two that contradict each other one is made up.
@@ -40,7 +43,7 @@ export function clientAddressOf(trustedProxies: readonly string[]): (request: In
 }
 
 /** For whom each proxy says that it asks, the nearest to the client first; by each header that there is. */
-function chainsIn(request: IncomingMessage): string[][] {
+function chainsIn(request: Origin): string[][] {
   const elements = forwardedElements(request);
   const header = request.headers['x-forwarded-for'];
   return [

@@ -1,6 +1,6 @@
-import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { aDocument, type GatewayUnderTest, startGateway } from '../gateway-fixture.ts';
+import { exchange } from '../raw-exchange-fixture.ts';
 
 let gateway: GatewayUnderTest;
 let token: string;
@@ -11,20 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.stop());
 
-/** Everything that comes back until the other side ends the connection. */
-function send(bytes: string): Promise<string> {
-  const { hostname, port } = new URL(gateway.baseUrl);
-  return new Promise((resolve, reject) => {
-    const socket = connect(Number(port), hostname);
-    const chunks: Buffer[] = [];
-    socket.on('data', (chunk: Buffer) => chunks.push(chunk));
-    socket.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') reject(error);
-    });
-    socket.on('close', () => resolve(Buffer.concat(chunks).toString('latin1')));
-    socket.write(bytes, 'latin1');
-  });
-}
+const send = (bytes: string): Promise<string> => exchange(gateway.baseUrl, bytes);
 
 const statuses = (text: string): number[] =>
   [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));

@@ -1,13 +1,18 @@
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from '@kr/telemetry';
 import type { HttpLimits } from '../config.ts';
+import type { RateLimits } from '../rate-limits/rate-limits.ts';
+import type { Origin } from './client-address.ts';
+import { errorAnswer } from './error-response.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 
 export interface MalformedRequestsDeps {
   limits: Pick<HttpLimits, 'headerMaxBytes'>;
   logger: Logger;
   newId: () => string;
+  rateLimits: Pick<RateLimits, 'count'>;
 }
 
 /** What Node says of bytes that its parser does not take. */
@@ -18,7 +23,8 @@ interface ParseError extends Error {
 
 interface Refusal {
   status: number;
-  message: string;
+  body: object;
+  headers: ReadonlyMap<string, string | number>;
 }
 
 interface Exchange {
@@ -32,16 +38,32 @@ interface Exchange {
  */
 export function refuseMalformedRequests(
   server: Server,
-  { limits, logger, newId }: MalformedRequestsDeps,
+  { limits, logger, newId, rateLimits }: MalformedRequestsDeps,
 ): void {
   const latest = new WeakMap<Duplex, Exchange>();
   server.on('request', (request, response) => latest.set(request.socket, { request, response }));
 
+  /** It counts for its address as any other request does. */
+  const counted = (error: ParseError, origin: Origin): Refusal => {
+    const headers = new Map<string, string | number>();
+    const sink = { setHeader: (name: string, value: string | number) => headers.set(name, value) };
+    try {
+      rateLimits.count(origin, sink, { userId: null, weight: 'one' });
+      return { ...refusalOf(error, limits), headers };
+    } catch (thrown) {
+      const answer = errorAnswer(thrown);
+      return { ...answer, headers: new Map([...headers, ...Object.entries(answer.headers)]) };
+    }
+  };
+
   const refuse = (error: ParseError, socket: Duplex): void => {
-    const { status, message } = refusalOf(error, limits);
+    // A server of HTTP hears of no other sockets.
+    const refusal = counted(error, { socket: socket as Socket, headers: {} });
     const requestId = newId();
-    logger.info({ request_id: requestId, status, reason: error.code }, 'malformed request');
-    socket.end(written({ status, message }, requestId), () => socket.destroy());
+    const { status } = refusal;
+    // Whoever wants to can make as many of them as the line bears.
+    logger.debug({ request_id: requestId, status, reason: error.code }, 'malformed request');
+    socket.end(written(refusal, requestId), () => socket.destroy());
   };
 
   const seen = new WeakSet<Duplex>();
@@ -60,35 +82,38 @@ export function refuseMalformedRequests(
   });
 }
 
-function refusalOf(
+function refusalOf(error: ParseError, limits: MalformedRequestsDeps['limits']): Omit<Refusal, 'headers'> {
+  const [status, message] = reasonOf(error, limits);
+  return { status, body: { status, message } };
+}
+
+function reasonOf(
   { code, reason }: ParseError,
   { headerMaxBytes }: MalformedRequestsDeps['limits'],
-): Refusal {
+): [status: number, message: string] {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return {
-        status: 431,
-        message: `The request line and headers are longer than ${headerMaxBytes} bytes.`,
-      };
+      return [431, `The request line and headers are longer than ${headerMaxBytes} bytes.`];
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return { status: 413, message: 'The extensions of a chunk are too long.' };
+      return [413, 'The extensions of a chunk are too long.'];
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return { status: 408, message: 'The request did not arrive in time.' };
+      return [408, 'The request did not arrive in time.'];
     default:
-      return { status: 400, message: `The request is not valid HTTP${reason ? `: ${reason}` : ''}.` };
+      return [400, `The request is not valid HTTP${reason ? `: ${reason}` : ''}.`];
   }
 }
 
-function written({ status, message }: Refusal, requestId: string): string {
-  const body = JSON.stringify({ status, message });
-  const headers = [
+function written({ status, body, headers }: Refusal, requestId: string): string {
+  const text = JSON.stringify(body);
+  const all = [
     ['connection', 'close'],
     ['content-type', 'application/json'],
-    ['content-length', Buffer.byteLength(body)],
+    ['content-length', Buffer.byteLength(text)],
     ['date', new Date().toUTCString()],
     ['x-request-id', requestId],
+    ...headers,
     ...SECURITY_HEADERS,
   ];
-  const head = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${body}`;
+  const head = all.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${text}`;
 }

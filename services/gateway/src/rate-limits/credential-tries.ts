@@ -1,15 +1,15 @@
 import { hash } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '@kr/service-error';
 import { LRUCache } from 'lru-cache';
 import type { Caller, Credentials } from '../caller.ts';
+import type { Origin } from '../http/client-address.ts';
 import type { HeaderSink, Limit } from './limit.ts';
 
 /** Who showed good credentials is not held up by failures of others for so long, in milliseconds. */
 const KNOWN_MS = 3_600_000;
 
 export interface Try {
-  request: IncomingMessage;
+  request: Origin;
   response: HeaderSink;
   credentials: Credentials;
 }
@@ -25,7 +25,7 @@ export type TryCredentials = (tried: Try, lookUp: () => Promise<Caller>) => Prom
 
 export interface CredentialTriesDeps {
   limit: Limit | undefined;
-  clientAddressOf: (request: IncomingMessage) => string;
+  clientAddressOf: (request: Origin) => string;
   /** Milliseconds on a clock that never goes back. */
   elapsed: () => number;
 }

@@ -1,9 +1,10 @@
-import type { ServerResponse } from 'node:http';
 import { ServiceError } from '@kr/service-error';
 import { openAllowances, type Spending } from './allowances.ts';
 
 /** Where headers go. */
-export type HeaderSink = Pick<ServerResponse, 'setHeader'>;
+export interface HeaderSink {
+  setHeader(name: string, value: string | number): unknown;
+}
 
 export interface LimitOptions {
   /** As headers name it. */

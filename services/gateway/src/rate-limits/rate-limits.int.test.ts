@@ -3,6 +3,7 @@ import { ServiceError } from '@kr/service-error';
 import { until } from '@kr/testbed';
 import { aDocument, type GatewayUnderTest, startGateway } from '../gateway-fixture.ts';
 import { KEPT_MS } from '../public-answers/public-answers.ts';
+import { exchange } from '../raw-exchange-fixture.ts';
 
 const MINUTE_MS = 60_000;
 const ENTITY = '/api/records/e7vvn-90a62';
@@ -119,6 +120,12 @@ describe('a rate limit', () => {
       init: { token: 'x', method: 'HEAD' },
       times: 6,
     },
+    { name: 'a path that is none', path: '/api/nowhere', times: 20 },
+    { name: 'a path that is none, by OPTIONS', path: '/nowhere', init: { method: 'OPTIONS' }, times: 20 },
+    { name: 'a path that is no UTF-8', path: '/api/records/%ff', times: 20 },
+    { name: 'a path with control characters', path: '/api/records/%00', times: 20 },
+    { name: 'a method that a path lacks', path: '/api/ping', init: { method: 'DELETE' }, times: 20 },
+    { name: 'a target that is too long', path: `/${'x'.repeat(8_192)}`, times: 20 },
     { name: 'OPTIONS', path: '/api/records', init: { method: 'OPTIONS' }, times: 50 },
     { name: 'HEAD of an entity', path: ENTITY, init: { method: 'HEAD' }, times: 50 },
     {
@@ -152,6 +159,18 @@ describe('a rate limit', () => {
 
   test.each(['GET', 'HEAD'])('counts %s of an audit log as five', async (method) => {
     expect(await timesAnswered(`${ENTITY}/audit-log`, { token: ada, method })).toBe(8);
+  });
+
+  test('counts what is no HTTP at all', async () => {
+    await using strict = await startGateway({ RATE_LIMIT_ANONYMOUS: '10' });
+    const statuses: string[] = [];
+    for (let times = 0; times < 21; times += 1) {
+      const answer = await exchange(strict.baseUrl, 'GET / HTTP/9.9\r\n\r\n');
+      statuses.push(answer.slice(9, 12));
+      if (times === 20) expect(answer.toLowerCase()).toContain('\r\nretry-after: 6\r\n');
+    }
+    expect(statuses).toEqual([...Array(20).fill('400'), '429']);
+    expect((await strict.fetch('/api/ping')).status).toBe(429);
   });
 
   test('counts a publish as ten', async () => {

@@ -1,5 +1,5 @@
-import type { IncomingMessage } from 'node:http';
 import type { RateLimitConfig } from '../config.ts';
+import type { Origin } from '../http/client-address.ts';
 import { credentialTries, type TryCredentials } from './credential-tries.ts';
 import { type HeaderSink, openLimit } from './limit.ts';
 import type { Weight } from './weight.ts';
@@ -17,7 +17,7 @@ export interface RateLimits {
    *
    * @throws ServiceError `rate_limited`: nothing is left
    */
-  count(request: IncomingMessage, response: HeaderSink, counted: Counted): void;
+  count(request: Origin, response: HeaderSink, counted: Counted): void;
   /** Whether the request that is answered so was counted, as much or as little as it weighs. */
   isCounted(response: HeaderSink): boolean;
   tryCredentials: TryCredentials;
@@ -25,7 +25,7 @@ export interface RateLimits {
 
 export interface RateLimitsDeps {
   config: RateLimitConfig;
-  clientAddressOf: (request: IncomingMessage) => string;
+  clientAddressOf: (request: Origin) => string;
   /** Milliseconds on a clock that never goes back. */
   elapsed: () => number;
   now: () => Date;
