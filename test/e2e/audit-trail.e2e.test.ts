@@ -298,6 +298,24 @@ describe('the trail of a package', () => {
     ]);
   });
 
+  test('is named in that of a resource by the link of the package that was used', async () => {
+    const { main, resources } = await packageOfResources(author, 'Shared', 1);
+    const [resource] = resources as [Entity];
+    const shared = await share(main, 'edit');
+    const withLink = { headers: { authorization: `AccessLink ${shared.token}` } };
+    const self = `/records/${resource.id}/draft`;
+    await anonymous.sure('PUT', self, {
+      json: recordDocument('By link', { withFiles: true }),
+      ...withLink,
+    });
+    await anonymous.sure('POST', `${self}/files`, { json: [{ key: 'a' }], ...withLink });
+    const byLink = (await trailOf('records', resource)).filter(({ user }) => user === null);
+    expect(byLink.map(({ action, access_links }) => [action, access_links])).toEqual([
+      ['file.init', [{ id: shared.id }]],
+      ['draft.update', [{ id: shared.id }]],
+    ]);
+  });
+
   test('says who asked for a publication though its services die on the way, and says it once', async () => {
     const patient = insistentClient(author);
     const dying = [

@@ -51,6 +51,31 @@ test('has each file that was started, completed, changed and deleted, once', asy
   expect(await trailOf(next)).toEqual([byEditor('file.import', { key: 'a', from: entityId })]);
 });
 
+test('names the links to the entity and to the package that manages it, and no other', async () => {
+  const grant = (linkId: string, parentId: string) => ({ linkId, parentId, permission: 'edit' as const });
+  const holder: Principal = {
+    ...anonymous('q-2'),
+    grants: [grant('l-1', 'parent'), grant('l-2', 'parent of the package'), grant('l-3', 'other')],
+  };
+  const { client } = files;
+  const [from, entityId] = ['trail-00004', 'trail-00005'];
+  await client.startUploads({ ...writing(from), entries: [{ key: 'a' }] }, holder);
+  await files.put(from, 'a', 'abc');
+  await client.commitUpload({ ...writing(from), key: 'a' }, holder);
+  await client.importEntries({ ticket: files.ticket(entityId, ['import_files'], from) }, holder);
+  const metadataJson = Buffer.from('{"note":"x"}');
+  await client.updateEntryMetadata({ ...writing(entityId), key: 'a', metadataJson }, holder);
+  await client.deleteEntries({ ...writing(entityId), keys: ['a'] }, holder);
+  const ticket = files.ticket(entityId, ['read_audit_log']);
+  const { trail } = await client.readFileTrail({ ticket, limit: 5 }, GATEWAY);
+  expect(trail?.entries.map(({ action, actor }) => [action, actor?.linkIds])).toEqual(
+    ['file.delete', 'file.update', 'file.import', 'file.commit', 'file.init'].map((action) => [
+      action,
+      ['l-1', 'l-2'],
+    ]),
+  );
+});
+
 test('has nothing of what was refused', async () => {
   const { client } = files;
   const entityId = 'trail-00003';

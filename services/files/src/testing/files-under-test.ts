@@ -145,6 +145,7 @@ export async function startFilesUnderTest(
       audience: 'files',
       entityId,
       parentId: 'parent',
+      managedBy: 'parent of the package',
       form: 'draft',
       actions,
       sourceEntityId,
