@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Principal } from '@kr/caller';
-import type { Weight } from '../rate-limits/weight.ts';
 
 /** One request as endpoints see it: who calls and what for, everything common already checked. */
 export interface Call {
@@ -74,6 +73,9 @@ export interface StreamReply {
 export type Endpoint = (call: Call) => Promise<Reply>;
 
 export type Method = 'OPTIONS' | 'HEAD' | 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** As how much of a caller's allowance a request counts; all but the first two are set by `RATE_LIMIT_…_WEIGHT`. */
+export type Weight = 'nothing' | 'one' | 'search' | 'publish' | 'auditLog';
 
 export interface Route {
   method: Method;

@@ -1,8 +1,8 @@
 import type { RateLimitConfig } from '../config.ts';
 import type { Origin } from '../http/client-address.ts';
+import type { Weight } from '../http/endpoint.ts';
 import { credentialTries, type TryCredentials } from './credential-tries.ts';
 import { type HeaderSink, openLimit } from './limit.ts';
-import type { Weight } from './weight.ts';
 
 /** Whom a request counts for, and as how much. */
 export interface Counted {

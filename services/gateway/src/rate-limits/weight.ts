@@ -1,7 +1,4 @@
-import type { Route } from '../http/endpoint.ts';
-
-/** As how much of a caller's allowance a request counts; all but the first two are set by `RATE_LIMIT_…_WEIGHT`. */
-export type Weight = 'nothing' | 'one' | 'search' | 'publish' | 'auditLog';
+import type { Route, Weight } from '../http/endpoint.ts';
 
 /** Entities and the content of files: what clients look at without reading it, and what costs little. */
 const CHEAP_TO_HEAD = /^\/api\/(?:records|packages)\/:id(?:\/draft|\/versions\/latest|.*\/content)?$/;
