@@ -199,6 +199,29 @@ describe('an audit', () => {
     expect((await operations.readAudit({}, GATEWAY)).damaged).toBe('1');
   });
 
+  test('that is told to be finished is told with all that it found', async () => {
+    await stored(1);
+    const finishing = await files.sql.connect();
+    await finishing.query('begin');
+    await finishing.query('lock table audit in access exclusive mode');
+    const reading = operations.readAudit({}, GATEWAY);
+    await until(async () => {
+      const { rows } = await files.sql.query(
+        `select count(*)::int as n from pg_locks where not granted and relation = 'audit'::regclass
+         and database = (select oid from pg_database where datname = current_database())`,
+      );
+      return rows[0].n >= 2;
+    });
+    await finishing.query("update object set damage = 'missing', damaged_at = now()");
+    await finishing.query(
+      'insert into audit (started_at, finished_at, is_hurried) values (now(), now(), false)',
+    );
+    await finishing.query('commit');
+    finishing.release();
+    const { finished, damaged, damagedObjects } = await reading;
+    expect([finished === null, damaged, damagedObjects.length]).toEqual([false, '1', 1]);
+  });
+
   test('goes on where it was when its process ends, and reads nothing twice', async () => {
     const ids = await stored(40);
     const { rows } = await files.sql.query('select count(*)::int as n from object');

@@ -18,9 +18,12 @@ const MOST_FILES = 20;
 export function readAudit({ database }: { database: Database }) {
   return async (_request: unknown, { principal }: CallContext): Promise<ReadAuditResponse> => {
     requireOperator(principal);
-    const [latest, finished, all, counts, damaged] = await Promise.all([
+    const [latest, finished] = await Promise.all([
       findAudit(database, { isFinished: false }),
       findAudit(database, { isFinished: true }),
+    ]);
+    // Only now: who hears that an audit is finished must hear of all that it found.
+    const [all, counts, damaged] = await Promise.all([
       reportObjects(database),
       countDamaged(database),
       listDamaged(database, { limit: MOST_DAMAGED, filesLimit: MOST_FILES }),
