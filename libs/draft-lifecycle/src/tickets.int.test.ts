@@ -47,6 +47,7 @@ describe('a ticket', () => {
       audience: 'files',
       entityId: draft,
       parentId: parent.parentId,
+      managedBy: null,
       form: 'draft',
       actions: ['write_files'],
       sourceEntityId: null,
