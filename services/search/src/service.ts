@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { servicePrincipal } from '@kr/caller';
 import { definitions } from '@kr/contracts';
 import { connectBus, MIGRATIONS, startConsumer } from '@kr/event-bus';
@@ -12,6 +11,7 @@ import type { SearchConfig } from './config.ts';
 import { applyEvents } from './consume/apply-events.ts';
 import { awaitWrites } from './consume/await-writes.ts';
 import { fillIndex } from './consume/fill-index.ts';
+import { pauseUnlessStopped } from './consume/pause-unless-stopped.ts';
 import { INDEXED_SUBJECTS } from './consume/plan-fetches.ts';
 import { refreshEmbargoes } from './consume/refresh-embargoes.ts';
 import { describeIndex } from './describe-index.ts';
@@ -33,6 +33,8 @@ export interface SearchService {
 /** A batch costs as much as some ten documents; searches may be that much behind. */
 const BATCH_EVERY_MS = 250;
 const UPKEEP_INTERVAL_MS = 60_000;
+/** For events of a whole filling that are on their way; it is asked again after it. */
+const ARRIVAL_TIMEOUT_MS = 30_000;
 /** Longer than the stream keeps events: nothing older than a forgotten mark can still come. */
 const TOMBSTONE_LIFE_MS = 30 * 86_400_000;
 
@@ -82,12 +84,6 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
     return Number(rows[0]?.count ?? 0);
   };
 
-  const stopping = new AbortController();
-  const upkeep = Promise.all([
-    fillIndex(engine, source, logger, stopping.signal),
-    keepUp(engine, source, logger, stopping.signal, now),
-  ]);
-
   const sentBy = (client: typeof records) => async (timeoutMs: number) => {
     const wait = { timeoutMs: Math.max(1, Math.round(timeoutMs)) };
     return (await client.awaitEventsSent({}, servicePrincipal('search'), wait)).areSent;
@@ -99,6 +95,18 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
     timeoutMs: config.ownWritesWaitMs,
     logger,
   });
+
+  const stopping = new AbortController();
+  const hasArrived = async () => {
+    const areSent = await Promise.all(
+      [records, packages].map((client) => sentBy(client)(ARRIVAL_TIMEOUT_MS)),
+    );
+    return areSent.every(Boolean) && consumer.whenCaughtUp({ timeoutMs: ARRIVAL_TIMEOUT_MS });
+  };
+  const upkeep = Promise.all([
+    fillIndex({ engine, source, hasArrived, logger, signal: stopping.signal }),
+    keepUp(engine, source, logger, stopping.signal, now),
+  ]);
 
   const paging = { maxPageSize: config.maxPageSize, window: config.window };
   const server = await serve({
@@ -161,10 +169,6 @@ async function keepUp(
     } catch (error) {
       logger.warn({ err: error }, 'upkeep of the index failed, trying later');
     }
-    await sleep(UPKEEP_INTERVAL_MS, signal);
+    await pauseUnlessStopped(UPKEEP_INTERVAL_MS, signal);
   }
-}
-
-async function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
-  await pause(milliseconds, undefined, { signal }).catch(() => undefined);
 }

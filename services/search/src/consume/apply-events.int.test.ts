@@ -12,6 +12,7 @@ import type { EntitySource } from '../sources/entity-source.ts';
 import { applyEvents } from './apply-events.ts';
 import type { IndexedEvent } from './plan-fetches.ts';
 import { rebuildIndex } from './rebuild-index.ts';
+import { refreshEmbargoes } from './refresh-embargoes.ts';
 
 /** Records and packages in memory; `fetch` answers with what they are at the time. */
 function aWorld() {
@@ -114,6 +115,22 @@ describe('applyEvents', () => {
     expect(await found()).toEqual(['p', 'r1', 'r2']);
   });
 
+  test('a package whose resources the index has been told of otherwise appears with them too', async () => {
+    for (const id of ['r1', 'p']) world.put({ id, kind: id === 'p' ? 'package' : 'record', revision: 2 });
+    // One whose draft had an embargo that has passed.
+    world.put({ id: 'r2', form: 'draft', embargoUntil: '2026-01-01' });
+    await engine.write({ entities: await world.source.fetch('record', ['r2']) });
+    world.remove('r2', 'draft');
+    world.put({ id: 'r2', revision: 2 });
+    await refreshEmbargoes(engine, world.source, new Date('2026-06-01T00:00:00Z'));
+    await engine.write({ unannounced: await world.source.fetch('record', ['r1']) });
+    expect(await published()).toEqual([]);
+
+    const event = anEvent('knowledge.packages.package.published', { id: 'p', recordIds: ['r1', 'r2'] });
+    await applyEvents(engine, world.source, [event]);
+    expect(await published()).toEqual(['p', 'r1', 'r2']);
+  });
+
   test('a publication whose resources cannot be fetched yet is tried again', async () => {
     world.put({ id: 'p', kind: 'package' });
     const event = anEvent('knowledge.packages.package.published', { id: 'p', recordIds: ['r1'] });
@@ -178,7 +195,7 @@ describe('applyEvents', () => {
         const rest = steps.map(([event]) => event).reverse();
         await applyEvents(engine, world.source, rest.slice(0, 2));
         await applyEvents(engine, world.source, [...rest, ...happened]);
-        await engine.write({ entities: stale, tombstones: [] });
+        await engine.write({ entities: stale });
         expect(await found()).toEqual(['a*']);
         expect(await published()).toEqual(['a']);
         expect(idsOf(await engine.search(aSearch({ ...EVERYTHING, q: 'three' })))).toEqual(['a*']);
@@ -192,6 +209,8 @@ describe('applyEvents', () => {
     world.put({ id: 'a', form: 'draft' });
     world.put({ id: 'p', kind: 'package' });
     expect(await rebuildIndex(engine, world.source, new AbortController().signal)).toBe(6);
+    expect(await published()).toEqual([]);
+    await engine.markFilled();
     expect(await published()).toEqual(['a', 'b', 'c', 'd', 'e', 'p']);
     expect(await engine.count()).toBe(7);
   });

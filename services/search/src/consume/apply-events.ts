@@ -21,8 +21,7 @@ export async function applyEvents(
 ): Promise<void> {
   const plans = await withKinds(engine, planFetches(events));
   if (plans.length === 0) return;
-  const [fetched, unknown] = await Promise.all([fetchAll(source, plans), unknownPublished(engine, plans)]);
-  await engine.write(changesOf(plans, fetched, unknown));
+  await engine.write(changesOf(plans, await fetchAll(source, plans)));
 }
 
 type KnownPlan = FetchPlan & { kind: EntityKind };
@@ -51,17 +50,12 @@ async function fetchAll(
   return Map.groupBy(fetched.flat(), ({ id }) => id);
 }
 
-async function unknownPublished(engine: SearchEngine, plans: readonly KnownPlan[]): Promise<Set<string>> {
-  const ids = plans.filter(({ published }) => published === 'known').map(({ id }) => id);
-  return new Set(ids.length === 0 ? [] : await engine.missing(ids, 'published'));
-}
-
 function changesOf(
   plans: readonly KnownPlan[],
   fetched: ReadonlyMap<string, readonly IndexedEntity[]>,
-  unknownIds: ReadonlySet<string>,
 ): IndexChanges {
   const entities: IndexedEntity[] = [];
+  const unannounced: IndexedEntity[] = [];
   const tombstones: Tombstone[] = [];
   for (const { id, kind, published, draftGone } of plans) {
     const forms = fetched.get(id) ?? [];
@@ -74,9 +68,8 @@ function changesOf(
       tombstones.push({ id, form: 'draft', kind, parentId, revision });
     }
     if (published === 'required' && !publishedForm) throw new Error(`${kind} ${id} is not published`);
-    if (publishedForm && (published === 'required' || (published === 'known' && !unknownIds.has(id)))) {
-      entities.push(publishedForm);
-    }
+    if (publishedForm && published === 'required') entities.push(publishedForm);
+    if (publishedForm && published === 'known') unannounced.push(publishedForm);
   }
-  return { entities, tombstones };
+  return { entities, unannounced, tombstones };
 }

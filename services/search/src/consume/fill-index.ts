@@ -1,28 +1,44 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '@kr/telemetry';
 import type { SearchEngine } from '../engine/search-engine.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
+import { pauseUnlessStopped } from './pause-unless-stopped.ts';
 import { rebuildIndex } from './rebuild-index.ts';
 
-/** Fills an index that never was to its end, however much events have brought; tries until it is or shall stop. */
-export async function fillIndex(
-  engine: SearchEngine,
-  source: EntitySource,
-  logger: Logger,
-  signal: AbortSignal,
-): Promise<void> {
+export interface FillIndexDeps {
+  engine: SearchEngine;
+  source: EntitySource;
+  /** Whether the index has taken in every event of what was committed before the call. */
+  hasArrived: () => Promise<boolean>;
+  logger: Logger;
+  signal: AbortSignal;
+}
+
+/**
+ * Fills an index that never was to its end, however much events have brought; tries until it is or shall stop. What it
+ * brings appears at once, and only after the events of all that was published meanwhile: a page may have been read
+ * before a publication and the next one after it.
+ */
+export async function fillIndex({
+  engine,
+  source,
+  hasArrived,
+  logger,
+  signal,
+}: FillIndexDeps): Promise<void> {
+  let entities: number | undefined;
   for (let failures = 0; !signal.aborted; failures += 1) {
     try {
       if (await engine.isFilled()) return;
-      const entities = await rebuildIndex(engine, source, signal);
+      entities ??= await rebuildIndex(engine, source, signal);
       if (signal.aborted) return;
+      if (!(await hasArrived())) throw new Error('events of what was published meanwhile are on their way');
       await engine.markFilled();
       logger.info({ entities }, 'index filled');
       return;
     } catch (error) {
       // The services may start later than this one, or be away for a while.
       if (failures === 0) logger.info({ err: error }, 'index cannot be filled yet, trying on');
-      await pause(Math.min(500 * 2 ** failures, 10_000), undefined, { signal }).catch(() => undefined);
+      await pauseUnlessStopped(Math.min(500 * 2 ** failures, 10_000), signal);
     }
   }
 }

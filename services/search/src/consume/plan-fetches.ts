@@ -24,8 +24,8 @@ export interface FetchPlan {
   /** Null: events of files do not say; the index may know. */
   kind: EntityKind | null;
   /**
-   * `required`: it was published, so there must be a published form. `known`: that form is brought up to date if it
-   * is indexed; making it appear is left to the event of its publication, which brings all that belongs together.
+   * `required`: it was published, so there must be a published form, and it appears. `known`: that form is brought up to
+   * date; making it appear is left to the event of its publication, which brings all that belongs together.
    */
   published: 'required' | 'known' | 'untouched';
   /** The mark to leave if the entity has no draft; null when no event said that the draft went. */

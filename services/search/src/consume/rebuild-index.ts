@@ -19,7 +19,7 @@ export async function rebuildIndex(
       const ids = await source.list(kind, afterId);
       const last = ids.at(-1);
       if (last === undefined) break;
-      await engine.write({ entities: await source.fetch(kind, ids), tombstones: [] });
+      await engine.write({ unannounced: await source.fetch(kind, ids) });
       count += ids.length;
       afterId = last;
     }

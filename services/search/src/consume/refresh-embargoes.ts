@@ -11,6 +11,6 @@ export async function refreshEmbargoes(engine: SearchEngine, source: EntitySourc
   const passed = await engine.withPassedEmbargo(now, BATCH);
   for (const kind of ['record', 'package'] as const) {
     const ids = passed.filter((entity) => entity.kind === kind).map(({ id }) => id);
-    if (ids.length > 0) await engine.write({ entities: await source.fetch(kind, ids), tombstones: [] });
+    if (ids.length > 0) await engine.write({ unannounced: await source.fetch(kind, ids) });
   }
 }

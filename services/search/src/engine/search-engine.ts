@@ -40,9 +40,15 @@ export interface Tombstone {
   revision: string;
 }
 
+/** What is to become visible at once. */
 export interface IndexChanges {
-  entities: readonly IndexedEntity[];
-  tombstones: readonly Tombstone[];
+  entities?: readonly IndexedEntity[];
+  /**
+   * Published forms that may belong to a publication of which the rest is not here yet: whoever is new among them is
+   * kept back from all searches but those that name its id, until it comes among `entities`. Drafts are as any other.
+   */
+  unannounced?: readonly IndexedEntity[];
+  tombstones?: readonly Tombstone[];
 }
 
 /** Who searches. Applied beside the user's query, so nothing in a query can widen it. */
@@ -113,8 +119,6 @@ export interface SearchEngine {
   search(search: EngineSearch): Promise<EngineAnswer>;
   /** All changes or none become visible, at once. Older states of a form change nothing; may be repeated. */
   write(changes: IndexChanges): Promise<void>;
-  /** Of the given ids, those without a live document in the form. */
-  missing(ids: readonly string[], form: EntityForm): Promise<string[]>;
   /** The kind of each id that the index knows. */
   kindsOf(ids: readonly string[]): Promise<ReadonlyMap<string, EntityKind>>;
   /** Ids of documents whose embargo has passed since they were written. */
@@ -123,8 +127,8 @@ export interface SearchEngine {
   sweepTombstones(writtenBefore: Date): Promise<void>;
   /** Whether everything there was has been written since the index was made, or made anew. */
   isFilled(): Promise<boolean>;
-  /** From now on it is kept up by what happens alone. */
+  /** From now on it is kept up by what happens alone; nothing is kept back any more. */
   markFilled(): Promise<void>;
-  /** Live documents. */
+  /** Live documents, with those kept back. */
   count(): Promise<number>;
 }

@@ -41,7 +41,7 @@ export async function search(
   }
   if (answer.missing.length > 0) {
     // Who has just written what the index has not heard of yet finds it all the same.
-    await engine.write({ entities: await source.fetch('record', answer.missing), tombstones: [] });
+    await engine.write({ unannounced: await source.fetch('record', answer.missing) });
     answer = await engine.search(asked);
   }
 

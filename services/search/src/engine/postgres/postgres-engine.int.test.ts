@@ -37,7 +37,7 @@ describe('a search that takes too long', () => {
   test('answers that it is unavailable', async () => {
     const { engine, pool, stop } = await makeEngine(100);
     try {
-      await engine.write({ entities: [anEntity({ id: 'a' })], tombstones: [] });
+      await engine.write({ entities: [anEntity({ id: 'a' })] });
       const client = await pool.connect();
       try {
         await client.query('BEGIN');
@@ -110,7 +110,7 @@ describe('any query', () => {
   test('is answered or refused as invalid', async () => {
     const { engine, stop } = await makeEngine(10_000);
     try {
-      await engine.write({ entities: [anEntity({ id: 'a', title: 'flood' })], tombstones: [] });
+      await engine.write({ entities: [anEntity({ id: 'a', title: 'flood' })] });
       await fc.assert(
         fc.asyncProperty(texts, async (q) => {
           try {

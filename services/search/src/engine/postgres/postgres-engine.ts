@@ -10,7 +10,7 @@ import type {
   SearchEngine,
 } from '../search-engine.ts';
 import { searchSql } from './search-sql.ts';
-import { writeChanges } from './write-changes.ts';
+import { announceAll, writeChanges } from './write-changes.ts';
 
 export interface PostgresEngineOptions {
   databaseUrl: string;
@@ -44,7 +44,6 @@ export function postgresEngine({
   return {
     search: (search) => runSearch(readers, search),
     write: (changes) => writeChanges(writers, changes),
-    missing: (ids, form) => missing(writers, ids, form),
     kindsOf: async (ids) => {
       const { rows } = await writers.query<{ id: string; kind: EntityKind }>(
         'SELECT DISTINCT id, kind FROM index_document WHERE id = ANY ($1::text[])',
@@ -67,9 +66,7 @@ export function postgresEngine({
       const { rows } = await writers.query<{ filled_at: Date | null }>('SELECT filled_at FROM index_state');
       return rows[0]?.filled_at instanceof Date;
     },
-    markFilled: async () => {
-      await writers.query('UPDATE index_state SET filled_at = now()');
-    },
+    markFilled: () => announceAll(writers),
     count: async () => {
       const { rows } = await writers.query<{ count: string }>(
         'SELECT count(*) FROM index_document WHERE deleted_at IS NULL',
@@ -119,16 +116,4 @@ function searchFailure(cause: unknown): unknown {
     retryAfterMs: 1_000,
     cause,
   });
-}
-
-async function missing(pool: pg.Pool, ids: readonly string[], form: EntityForm): Promise<string[]> {
-  const { rows } = await pool.query<{ id: string }>(
-    `SELECT wanted.id FROM unnest($1::text[]) AS wanted (id)
-     WHERE NOT EXISTS (
-       SELECT FROM index_document d
-       WHERE d.id = wanted.id AND d.deleted_at IS NULL AND d.form = $2
-     )`,
-    [[...new Set(ids)], form],
-  );
-  return rows.map(({ id }) => id);
 }

@@ -83,7 +83,9 @@ function missingIds({ onlyIds, publishedIds, forms }: Scope, parameters: Paramet
 
 function scopeConditions(scope: Scope, viewer: Viewer, now: Date, parameters: Parameters): string[] {
   const conditions = [`d.kind = ANY (${parameters.add([...scope.kinds])}::text[])`];
-  if (scope.onlyIds !== null) conditions.push(`d.id = ANY (${parameters.add([...scope.onlyIds])}::text[])`);
+  conditions.push(
+    scope.onlyIds === null ? 'd.is_announced' : `d.id = ANY (${parameters.add([...scope.onlyIds])}::text[])`,
+  );
   switch (scope.forms) {
     case 'published':
       conditions.push(`d.form = 'published'`, mayRead(viewer, now, parameters));

@@ -9,18 +9,43 @@ import { termsVector } from './terms-vector.ts';
 const WRITER_LOCK = 7_160_051;
 
 /** Writes all changes in one transaction; what is older than the index stays out. */
-export async function writeChanges(pool: pg.Pool, { entities, tombstones }: IndexChanges): Promise<void> {
-  if (entities.length + tombstones.length === 0) return;
-  const rows = JSON.stringify(entities.map(entityRow));
+export async function writeChanges(
+  pool: pg.Pool,
+  { entities = [], unannounced = [], tombstones = [] }: IndexChanges,
+): Promise<void> {
+  const written = [...entities, ...unannounced];
+  const parentIds = [...new Set([...written, ...tombstones].map(({ parentId }) => parentId))];
+  if (parentIds.length === 0) return;
+  const rows = JSON.stringify(written.map(entityRow));
   const marks = JSON.stringify(tombstones.map(tombstoneRow));
-  const parentIds = [...new Set([...entities, ...tombstones].map(({ parentId }) => parentId))];
+  const announcedIds = entities.filter(({ form }) => form === 'published').map(({ id }) => id);
 
+  await inTurn(pool, async (client) => {
+    if (tombstones.length > 0) await client.query({ name: 'bury', text: BURY, values: [marks] });
+    if (written.length > 0) await client.query({ name: 'upsert', text: UPSERT, values: [rows] });
+    if (announcedIds.length > 0) {
+      await client.query({ name: 'announce', text: ANNOUNCE, values: [announcedIds] });
+    }
+    await client.query({ name: 'derive', text: DERIVE, values: [parentIds] });
+  });
+}
+
+/** Ends the filling of the index: what was kept back appears at once. */
+export async function announceAll(pool: pg.Pool): Promise<void> {
+  await inTurn(pool, async (client) => {
+    const { rows } = await client.query<{ parent_id: string }>(
+      'UPDATE index_document SET is_announced = true WHERE NOT is_announced RETURNING parent_id',
+    );
+    await client.query(DERIVE, [[...new Set(rows.map(({ parent_id }) => parent_id))]]);
+    await client.query('UPDATE index_state SET filled_at = now()');
+  });
+}
+
+async function inTurn(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<void>): Promise<void> {
   const client = await pool.connect();
   try {
     await client.query(`BEGIN; SELECT pg_advisory_xact_lock(${WRITER_LOCK})`);
-    if (tombstones.length > 0) await client.query({ name: 'bury', text: BURY, values: [marks] });
-    if (entities.length > 0) await client.query({ name: 'upsert', text: UPSERT, values: [rows] });
-    await client.query({ name: 'derive', text: DERIVE, values: [parentIds] });
+    await work(client);
     await client.query('COMMIT');
     client.release();
   } catch (error) {
@@ -77,10 +102,10 @@ const UPSERT = `
   ), written AS (
     INSERT INTO index_document AS d (
       id, form, kind, parent_id, managed_by, owner_id, record_access, embargo_until, version_index, created_at,
-      updated_at, revision, publication_from, publication_to, terms, facets
+      updated_at, revision, publication_from, publication_to, terms, facets, is_announced
     )
     SELECT id, form, kind, parent_id, managed_by, owner_id, record_access, embargo_until, version_index, created_at,
-      updated_at, revision, publication_from, publication_to, terms::tsvector, facets
+      updated_at, revision, publication_from, publication_to, terms::tsvector, facets, form = 'draft'
     FROM incoming
     ON CONFLICT (id, form) DO UPDATE SET
       kind = excluded.kind, parent_id = excluded.parent_id, managed_by = excluded.managed_by,
@@ -96,6 +121,11 @@ const UPSERT = `
   INSERT INTO index_box (id, form, bounds)
   SELECT i.id, i.form, bounds::box
   FROM incoming i JOIN written w USING (id, form), unnest(i.boxes) AS bounds`;
+
+/** Apart from the upsert: who is announced may be in the index already in a newer state than comes with the news. */
+const ANNOUNCE = `
+  UPDATE index_document SET is_announced = true
+  WHERE id = ANY ($1::text[]) AND form = 'published' AND NOT is_announced`;
 
 /** A mark for a form never seen is kept too: the copy it guards against may be on its way. */
 const BURY = `
@@ -125,8 +155,8 @@ const DERIVE = `
   SET is_latest = s.is_latest, is_latest_draft = s.is_latest_draft, has_draft = s.has_draft
   FROM (
     SELECT id, form,
-      form = 'published' AND version_index
-        = max(version_index) FILTER (WHERE form = 'published') OVER (PARTITION BY parent_id) AS is_latest,
+      coalesce(form = 'published' AND version_index = max(version_index)
+        FILTER (WHERE form = 'published' AND is_announced) OVER (PARTITION BY parent_id), false) AS is_latest,
       version_index = max(version_index) OVER (PARTITION BY parent_id) AS is_latest_draft,
       bool_or(form = 'draft') OVER (PARTITION BY id) AS has_draft
     FROM index_document

@@ -21,11 +21,11 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
 
     const fill = async (...documents: EntityTraits[]) => {
       await tested.clear();
-      await tested.engine.write({ entities: documents.map(anEntity), tombstones: [] });
+      await tested.engine.write({ entities: documents.map(anEntity) });
     };
     const write = (...documents: EntityTraits[]) =>
-      tested.engine.write({ entities: documents.map(anEntity), tombstones: [] });
-    const bury = (...tombstones: Tombstone[]) => tested.engine.write({ entities: [], tombstones });
+      tested.engine.write({ entities: documents.map(anEntity) });
+    const bury = (...tombstones: Tombstone[]) => tested.engine.write({ tombstones });
     const find = async (traits: SearchTraits) => idsOf(await tested.engine.search(aSearch(traits)));
 
     describe('queries', () => {
@@ -634,6 +634,46 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         expect(await find(drafts)).toEqual(['b*']);
       });
 
+      const hold = (...documents: EntityTraits[]) =>
+        tested.engine.write({ unannounced: documents.map(anEntity) });
+
+      test('what is not announced is found by those alone who name it', async () => {
+        await fill();
+        await hold(
+          { id: 'a', createdAt: 1 },
+          { id: 'b', createdAt: 2 },
+          { id: 'c', createdAt: 3, form: 'draft' },
+        );
+        expect(await find({})).toEqual([]);
+        expect(await find({ q: 'id:a' })).toEqual([]);
+        expect(await find(drafts)).toEqual(['c*']);
+        const { total, facets } = await tested.engine.search(aSearch({ facets: ['category'] }));
+        expect({ total, facets }).toEqual({ total: 0, facets: {} });
+        expect(await find({ scope: { onlyIds: ['b'] } })).toEqual(['b']);
+        await write({ id: 'b', createdAt: 2 });
+        expect(await find({})).toEqual(['b']);
+        await tested.engine.markFilled();
+        expect(await find({})).toEqual(['a', 'b']);
+      });
+
+      test('what is announced stays so, whatever state of it comes next', async () => {
+        await fill({ id: 'a', revision: 1, title: 'first' });
+        await hold({ id: 'a', revision: 2, title: 'second' });
+        expect(await find({ q: 'second' })).toEqual(['a']);
+        await hold({ id: 'b', revision: 5, title: 'fifth' });
+        await write({ id: 'b', revision: 4, title: 'fourth' });
+        expect(await find({ q: 'fifth' })).toEqual(['b']);
+        expect(await find({ q: 'fourth' })).toEqual([]);
+      });
+
+      test('a version that is not announced leaves its elder the newest', async () => {
+        await fill({ id: 'v1', parentId: 'p', versionIndex: 1, createdAt: 1 });
+        await hold({ id: 'v2', parentId: 'p', versionIndex: 2, createdAt: 2 });
+        expect(await find({ scope: { latestOnly: true } })).toEqual(['v1']);
+        await tested.engine.markFilled();
+        expect(await find({ scope: { latestOnly: true } })).toEqual(['v2']);
+      });
+
       test('siblings learn which version is the newest', async () => {
         await fill({ id: 'v1', parentId: 'p', versionIndex: 1, createdAt: 1 });
         expect(await find({ scope: { latestOnly: true } })).toEqual(['v1']);
@@ -662,7 +702,6 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
       test('tells which ids it lacks and which kinds it knows', async () => {
         await fill({ id: 'a' }, { id: 'b', form: 'draft' }, { id: 'c', kind: 'package' });
         await bury(mark('d', 5));
-        expect((await tested.engine.missing(['a', 'b', 'x'], 'published')).toSorted()).toEqual(['b', 'x']);
         const missing = async (scope: Partial<Scope>) => {
           const answer = await tested.engine.search(
             aSearch({ scope: { onlyIds: ['a', 'b', 'x', 'd'], ...scope } }),
