@@ -1,4 +1,4 @@
-import type { Principal } from '@kr/caller';
+import type { Principal, Ticket } from '@kr/caller';
 import { actorOf } from './actor-of.ts';
 import type { AuditAction, AuditEntry } from './audit-entry.ts';
 
@@ -17,4 +17,14 @@ export function auditEntry(
   metadata: AuditEntry['metadata'] = {},
 ): AuditEntry {
   return { action, entityId: id, parentId, actor: actorOf(principal, [parentId, managedBy]), metadata };
+}
+
+/** What the caller does at this moment, by a ticket, to the version that it is for. */
+export function ticketEntry(
+  principal: Principal,
+  action: AuditAction,
+  { entityId: id, parentId, managedBy }: Pick<Ticket, 'entityId' | 'parentId' | 'managedBy'>,
+  metadata: AuditEntry['metadata'],
+): AuditEntry {
+  return auditEntry(principal, action, { id, parentId, managedBy }, metadata);
 }

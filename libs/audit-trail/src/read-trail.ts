@@ -1,4 +1,5 @@
 import type { AuditTrail } from '@kr/contracts';
+import { toActorMessage } from './actor-message.ts';
 
 /** What reads a database: a Prisma client, or `quickDatabase` of `@kr/database`. */
 export interface SqlReader {
@@ -49,14 +50,14 @@ function entryMessage(row: EntryRow): NonNullable<AuditTrail['entries']>[number]
     createdAt: { seconds: Math.floor(ms / 1_000), nanos: (ms % 1_000) * 1_000_000 },
     action: row.action,
     entityId: row.entity_id,
-    actor: {
-      userId: row.user_id ?? '',
+    actor: toActorMessage({
+      userId: row.user_id,
       linkIds: row.link_ids,
-      service: row.service ?? '',
-      tokenId: row.token_id ?? '',
+      service: row.service,
+      tokenId: row.token_id,
       requestId: row.request_id,
-      traceId: row.trace_id ?? '',
-    },
+      traceId: row.trace_id,
+    }),
     metadataJson: Buffer.from(JSON.stringify(row.metadata)),
   };
 }

@@ -1,4 +1,4 @@
-import { type AuditEntry, auditEntry } from '@kr/audit-trail';
+import { type AuditEntry, ticketEntry } from '@kr/audit-trail';
 import type { Principal, Ticket } from '@kr/caller';
 import type { Link } from '../link.ts';
 
@@ -6,9 +6,9 @@ import type { Link } from '../link.ts';
 export function linkEntry(
   verb: 'create' | 'update' | 'revoke',
   { linkId, permission, expiresAt }: Link,
-  { entityId, parentId, managedBy }: Ticket,
+  opened: Ticket,
   principal: Principal,
 ): AuditEntry {
   const metadata = { link: linkId, permission, expires_at: expiresAt?.toISOString() ?? null };
-  return auditEntry(principal, `link.${verb}`, { id: entityId, parentId, managedBy }, metadata);
+  return ticketEntry(principal, `link.${verb}`, opened, metadata);
 }

@@ -1,4 +1,4 @@
-import { appendAudited, auditEntry } from '@kr/audit-trail';
+import { appendAudited, ticketEntry } from '@kr/audit-trail';
 import type { CommitUploadRequest__Output, CommitUploadResponse } from '@kr/contracts';
 import { failpoint } from '@kr/failpoint';
 import type { CallContext } from '@kr/rpc';
@@ -23,7 +23,8 @@ export function commitUpload(deps: ChangeBucketDeps & { openTicket: OpenTicket }
     { ticket, key }: CommitUploadRequest__Output,
     { principal }: CallContext,
   ): Promise<CommitUploadResponse> => {
-    const { entityId, parentId, managedBy } = deps.openTicket(ticket, 'write');
+    const opened = deps.openTicket(ticket, 'write');
+    const { entityId } = opened;
     const entry = await changeBucket(deps, entityId, async (tx, bucket): Promise<FileEntry> => {
       const found = await findEntry(tx, entityId, key);
       if (found === undefined) throw noSuchFile(entityId, key);
@@ -37,7 +38,7 @@ export function commitUpload(deps: ChangeBucketDeps & { openTicket: OpenTicket }
       if (!found.isCompleted) {
         const { sizeBytes, md5 } = found.content;
         const metadata = { key, size: sizeBytes, checksum: `md5:${md5}` };
-        const entry = auditEntry(principal, 'file.commit', { id: entityId, parentId, managedBy }, metadata);
+        const entry = ticketEntry(principal, 'file.commit', opened, metadata);
         await appendAudited(tx, [entryEvent('completed', bucket, key)], [entry]);
       }
       await failpoint('files.commit.inside');

@@ -1,4 +1,4 @@
-import { appendAudited, auditEntry } from '@kr/audit-trail';
+import { appendAudited, ticketEntry } from '@kr/audit-trail';
 import type { DeleteEntriesRequest__Output, DeleteEntriesResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
 import { type ChangeBucketDeps, changeBucket } from '../buckets/change-bucket.ts';
@@ -18,7 +18,8 @@ export function deleteEntries(deps: ChangeBucketDeps & { openTicket: OpenTicket 
     { ticket, keys }: DeleteEntriesRequest__Output,
     { principal }: CallContext,
   ): Promise<DeleteEntriesResponse> => {
-    const { entityId, parentId, managedBy } = deps.openTicket(ticket, 'write');
+    const opened = deps.openTicket(ticket, 'write');
+    const { entityId } = opened;
     const badKey = keys.find((key) => key.includes('\0'));
     if (badKey !== undefined) throw noSuchFile(entityId, badKey);
     const gone = await changeBucket(deps, entityId, async (tx, bucket) => {
@@ -31,9 +32,7 @@ export function deleteEntries(deps: ChangeBucketDeps & { openTicket: OpenTicket 
       await appendAudited(
         tx,
         [...gone].map((key) => entryEvent('deleted', bucket, key)),
-        [...gone].map((key) =>
-          auditEntry(principal, 'file.delete', { id: entityId, parentId, managedBy }, { key }),
-        ),
+        [...gone].map((key) => ticketEntry(principal, 'file.delete', opened, { key })),
       );
       return gone;
     });

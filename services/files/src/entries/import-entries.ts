@@ -1,4 +1,4 @@
-import { appendAudited, auditEntry } from '@kr/audit-trail';
+import { appendAudited, ticketEntry } from '@kr/audit-trail';
 import type { ImportEntriesRequest__Output, ImportEntriesResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
@@ -22,7 +22,8 @@ export function importEntries(deps: ChangeBucketDeps & { openTicket: OpenTicket 
     { ticket }: ImportEntriesRequest__Output,
     { principal }: CallContext,
   ): Promise<ImportEntriesResponse> => {
-    const { entityId, parentId, managedBy, ownerId, sourceEntityId } = deps.openTicket(ticket, 'import');
+    const opened = deps.openTicket(ticket, 'import');
+    const { entityId, ownerId, sourceEntityId } = opened;
     if (sourceEntityId === null) throw new ServiceError('not_found', 'Not found.');
     const entries = await changeBucket(deps, entityId, async (tx, bucket) => {
       const isFilled = (await tx.entry.findFirst({ where: { entityId }, select: { key: true } })) !== null;
@@ -37,12 +38,11 @@ export function importEntries(deps: ChangeBucketDeps & { openTicket: OpenTicket 
         select ${entityId}, key, position, state, metadata, object_id, gen_random_uuid(), mimetype, ${at}, ${at}
         from entry where entity_id = ${sourceEntityId} and state = 'completed'`;
       const imported = await listEntries(tx, entityId);
-      const version = { id: entityId, parentId, managedBy };
       await appendAudited(
         tx,
         imported.map(({ key }) => entryEvent('completed', bucket, key)),
         imported.map(({ key }) =>
-          auditEntry(principal, 'file.import', version, { key, from: sourceEntityId }),
+          ticketEntry(principal, 'file.import', opened, { key, from: sourceEntityId }),
         ),
       );
       return imported;

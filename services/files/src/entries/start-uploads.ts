@@ -1,4 +1,4 @@
-import { auditEntry, entryRows, insertEntries } from '@kr/audit-trail';
+import { entryRows, insertEntries, ticketEntry } from '@kr/audit-trail';
 import type { Principal, Ticket } from '@kr/caller';
 import type { NewEntry__Output, StartUploadsRequest__Output, StartUploadsResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
@@ -43,7 +43,7 @@ export function startUploads(deps: StartUploadsDeps) {
       return { entries: (await listEntries(deps.database, entityId)).map(fileEntryMessage) };
     }
     const all = await changeBucket(deps, entityId, async (tx) => {
-      await addEntries(tx, { ...opened, principal }, starts, deps);
+      await addEntries(tx, opened, principal, starts, deps);
       return listEntries(tx, entityId);
     });
     return { entries: all.map(fileEntryMessage) };
@@ -70,14 +70,14 @@ const LOOK_AND_TELL = `
 
 async function addEntries(
   tx: Tx,
-  { entityId, parentId, managedBy, ownerId, principal }: Ticket & { principal: Principal },
+  opened: Ticket,
+  principal: Principal,
   starts: readonly Start[],
   { maxFilesPerEntity, now }: StartUploadsDeps,
 ): Promise<void> {
   const keys = starts.map(({ key }) => key);
-  const entries = keys.map((key) =>
-    auditEntry(principal, 'file.init', { id: entityId, parentId, managedBy }, { key }),
-  );
+  const { entityId, ownerId } = opened;
+  const entries = keys.map((key) => ticketEntry(principal, 'file.init', opened, { key }));
   const [found] = await tx.$queryRawUnsafe<{ count: number; last: number; taken: string[] }[]>(
     LOOK_AND_TELL,
     entityId,

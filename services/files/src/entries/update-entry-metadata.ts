@@ -1,4 +1,4 @@
-import { auditEntry, entryRows, insertEntries } from '@kr/audit-trail';
+import { entryRows, insertEntries, ticketEntry } from '@kr/audit-trail';
 import type { UpdateEntryMetadataRequest__Output, UpdateEntryMetadataResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
 import { type ChangeBucketDeps, changeBucket } from '../buckets/change-bucket.ts';
@@ -28,14 +28,15 @@ export function updateEntryMetadata(deps: ChangeBucketDeps & { openTicket: OpenT
     { ticket, key, metadataJson }: UpdateEntryMetadataRequest__Output,
     { principal }: CallContext,
   ): Promise<UpdateEntryMetadataResponse> => {
-    const { entityId, parentId, managedBy } = deps.openTicket(ticket, 'write');
+    const opened = deps.openTicket(ticket, 'write');
+    const { entityId } = opened;
     const metadata = entryMetadata(metadataJson, 'metadata') ?? '{}';
     const entry = await changeBucket(deps, entityId, async (tx): Promise<FileEntry> => {
       const found = await findEntry(tx, entityId, key);
       if (found === undefined) throw noSuchFile(entityId, key);
       if (found.metadata === metadata) return found;
       const updatedAt = deps.now();
-      const entry = auditEntry(principal, 'file.update', { id: entityId, parentId, managedBy }, { key });
+      const entry = ticketEntry(principal, 'file.update', opened, { key });
       await tx.$executeRawUnsafe(
         UPDATE,
         entityId,
