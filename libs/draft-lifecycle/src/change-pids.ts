@@ -1,7 +1,8 @@
-import { type AuditAction, auditEntry } from '@kr/audit-trail';
+import type { AuditAction } from '@kr/audit-trail';
 import type { Principal } from '@kr/caller';
 import { replaceDraft } from './draft-store.ts';
 import type { DraftFace, Entity } from './entity.ts';
+import { entityEntry } from './entity-entry.ts';
 import { issuesOf } from './issue-rules.ts';
 import type { LifecycleDeps } from './lifecycle-deps.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
@@ -31,12 +32,9 @@ export async function changePids<Tx extends LifecycleSql>(
   const document = { ...draft.document, pids };
   const updatedAt = now();
   const revision = await replaceDraft(tx, entity.id, { document, issues }, updatedAt);
-  const saved = { id: entity.id, parentId: entity.parent.id, revision };
   await store.tell(tx, {
-    events: [kind.events.draftSaved(saved)],
-    entries: [
-      auditEntry(principal, action, { ...saved, managedBy: entity.parent.managedBy }, { scheme, identifier }),
-    ],
+    events: [kind.events.draftSaved({ id: entity.id, parentId: entity.parent.id, revision })],
+    entries: [entityEntry(principal, action, entity, { scheme, identifier })],
   });
   return { ...entity, draft: { ...draft, document, issues, revision, updatedAt } };
 }

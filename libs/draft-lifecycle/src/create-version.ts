@@ -1,4 +1,3 @@
-import { auditEntry } from '@kr/audit-trail';
 import type { Principal } from '@kr/caller';
 import type { CreateVersionRequest__Output, CreateVersionResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
@@ -6,6 +5,7 @@ import { nextVersionContent } from './content-rules.ts';
 import { insertVersion } from './draft-store.ts';
 import type { Entity } from './entity.ts';
 import { entityDocument } from './entity-documents.ts';
+import { entityEntry } from './entity-entry.ts';
 import { findOpenVersion, loadEntities, loadVersions, lockParent } from './entity-store.ts';
 import { assertRevision, getEntity, type LifecycleContext, publishedFace } from './lifecycle-context.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
@@ -56,10 +56,10 @@ async function openVersion<Tx extends LifecycleSql>(
   await store.tell(tx, {
     events: [kind.events.draftSaved({ id, parentId, revision: 1 })],
     entries: [
-      auditEntry(
+      entityEntry(
         principal,
         'draft.new_version',
-        { id, parentId, managedBy: latest.parent.managedBy },
+        { id, parent: latest.parent },
         { version: versionIndex, from: latest.id },
       ),
     ],

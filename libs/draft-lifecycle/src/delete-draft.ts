@@ -1,8 +1,8 @@
-import { auditEntry } from '@kr/audit-trail';
 import type { DeleteDraftRequest__Output, DeleteDraftResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
 import { changeDraft, draftForChange } from './change-draft.ts';
 import { removeDraft } from './draft-store.ts';
+import { entityEntry } from './entity-entry.ts';
 import type { LifecycleContext } from './lifecycle-context.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 
@@ -34,12 +34,8 @@ export function deleteDraft<Tx extends LifecycleSql>(context: LifecycleContext<T
       const packageIds = (await kind.hooks.draftDeleted?.(tx, gone)) ?? [];
       await removeDraft(tx, gone);
       const { isPublished, revision } = gone;
-      const deleted = auditEntry(
-        principal,
-        'draft.delete',
-        { ...gone, managedBy: entity.parent.managedBy },
-        { revision, is_published: isPublished },
-      );
+      const metadata = { revision, is_published: isPublished };
+      const deleted = entityEntry(principal, 'draft.delete', entity, metadata);
       await store.tell(tx, {
         events: [kind.events.draftDeleted(gone, packageIds)],
         entries: [{ ...deleted, ownerId: entity.parent.ownerId }],

@@ -42,8 +42,8 @@ const INSERT_ENTITY = `
   select $1, $4::jsonb, $5::jsonb, 1, $6::timestamptz, $6::timestamptz from free`;
 
 /**
- * A new entity with its own parent, and what is told of it, in one statement that needs no transaction around it. False, and
- * nothing written, when one of the ids is taken.
+ * A new entity with its own parent, and what is told of it, in one statement that needs no transaction around it. False,
+ * and nothing written, when one of the ids is taken.
  */
 export async function insertEntity(
   sql: LifecycleSql,

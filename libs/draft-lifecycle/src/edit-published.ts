@@ -1,8 +1,8 @@
-import { auditEntry } from '@kr/audit-trail';
 import type { EditPublishedRequest__Output, EditPublishedResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
 import { editContent } from './content-rules.ts';
 import { entityDocument } from './entity-documents.ts';
+import { entityEntry } from './entity-entry.ts';
 import { assertRevision, getEntity, type LifecycleContext, publishedFace } from './lifecycle-context.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import { loadLocked } from './lifecycle-store.ts';
@@ -41,17 +41,9 @@ export function editPublished<Tx extends LifecycleSql>(context: LifecycleContext
             const document = editContent(publishedFace(entity).document);
             const revision = entity.nextDraftRevision;
             await store.insertDraft(tx, { id, revision, document }, now);
-            const saved = { id, parentId: entity.parent.id, revision };
             await store.tell(tx, {
-              events: [kind.events.draftSaved(saved)],
-              entries: [
-                auditEntry(
-                  principal,
-                  'draft.edit',
-                  { ...saved, managedBy: entity.parent.managedBy },
-                  { revision },
-                ),
-              ],
+              events: [kind.events.draftSaved({ id, parentId: entity.parent.id, revision })],
+              entries: [entityEntry(principal, 'draft.edit', entity, { revision })],
             });
             const draft = { document, issues: [], revision, lockedBy: null, createdAt: now, updatedAt: now };
             return { ...entity, draft };

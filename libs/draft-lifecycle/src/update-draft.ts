@@ -1,4 +1,3 @@
-import { auditEntry } from '@kr/audit-trail';
 import type { Principal } from '@kr/caller';
 import type { UpdateDraftRequest__Output, UpdateDraftResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
@@ -9,6 +8,7 @@ import { draftCounts } from './draft-counts.ts';
 import type { Told } from './draft-store.ts';
 import type { DraftFace, Entity } from './entity.ts';
 import { entityDocument, type Known } from './entity-documents.ts';
+import { entityEntry } from './entity-entry.ts';
 import { lasting } from './issue-rules.ts';
 import type { JsonObject } from './json-object.ts';
 import type { LifecycleContext } from './lifecycle-context.ts';
@@ -116,24 +116,18 @@ function contentOf<Tx extends LifecycleSql>(
 
 function toldOf<Tx extends LifecycleSql>(
   { kind }: LifecycleContext<Tx>,
-  { id, parent, draft }: OpenDraft,
+  entity: OpenDraft,
   { document }: DraftContent,
   revision: number,
   principal: Principal,
 ): Told {
+  const { id, parent, draft } = entity;
   const before = draft.document.files.enabled;
   const { enabled } = document.files;
   const metadata = { revision, ...(enabled !== before && { files_enabled: enabled }) };
   return {
     events: [kind.events.draftSaved({ id, parentId: parent.id, revision })],
-    entries: [
-      auditEntry(
-        principal,
-        'draft.update',
-        { id, parentId: parent.id, managedBy: parent.managedBy },
-        metadata,
-      ),
-    ],
+    entries: [entityEntry(principal, 'draft.update', entity, metadata)],
   };
 }
 
