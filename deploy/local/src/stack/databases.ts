@@ -1,5 +1,5 @@
 import { Client, escapeIdentifier, escapeLiteral } from 'pg';
-import { SERVICES, type ServiceName } from './service-names.ts';
+import { eachService, SERVICES, type ServiceName } from './service-names.ts';
 
 /**
  * Makes one database for each service, owned by a role of its own that may enter no other.
@@ -22,11 +22,7 @@ export async function ensureDatabases(
   } finally {
     await client.end();
   }
-  const urls = SERVICES.map((service) => [
-    service,
-    urlOf(adminUrl, databaseName(prefix, service), passwords[service]),
-  ]);
-  return Object.fromEntries(urls) as Record<ServiceName, string>;
+  return eachService((service) => urlOf(adminUrl, databaseName(prefix, service), passwords[service]));
 }
 
 /** Removes what {@link ensureDatabases} made. */

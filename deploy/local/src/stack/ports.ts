@@ -1,5 +1,5 @@
 import { freePorts } from '../backends/free-port.ts';
-import { SERVICES, type ServiceName } from './service-names.ts';
+import { eachService, SERVICES, type ServiceName } from './service-names.ts';
 
 export interface ServicePorts {
   grpc: number;
@@ -24,9 +24,6 @@ export async function choosePorts(httpPort: number): Promise<StackPorts> {
     postgres: take(),
     nats: take(),
     content: take(),
-    services: Object.fromEntries(SERVICES.map((name) => [name, { grpc: take(), health: take() }])) as Record<
-      ServiceName,
-      ServicePorts
-    >,
+    services: eachService(() => ({ grpc: take(), health: take() })),
   };
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readJson, writePrivateJson } from '../private-file.ts';
-import { SERVICES, type ServiceName } from './service-names.ts';
+import { eachService, type ServiceName } from './service-names.ts';
 
 /** Who has credentials of its own: every service, and the operator of the machine. */
 export type Caller = ServiceName | 'operator';
@@ -44,11 +44,6 @@ export async function loadSecrets(file: string): Promise<Secrets> {
 
 function oneForEachCaller(): Record<Caller, string> {
   return { operator: newSecret(), ...eachService(newSecret) };
-}
-
-function eachService<Value>(make: (name: ServiceName) => Value): Record<ServiceName, Value> {
-  const pairs = SERVICES.map((name) => [name, make(name)] as const);
-  return Object.fromEntries(pairs) as Record<ServiceName, Value>;
 }
 
 function newSecret(): string {

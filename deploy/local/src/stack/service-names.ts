@@ -2,3 +2,9 @@
 export const SERVICES = ['gateway', 'records', 'packages', 'files', 'access-links', 'search'] as const;
 
 export type ServiceName = (typeof SERVICES)[number];
+
+/** What is made of each service, by its name. */
+export function eachService<Value>(make: (name: ServiceName) => Value): Record<ServiceName, Value> {
+  const pairs = SERVICES.map((name) => [name, make(name)] as const);
+  return Object.fromEntries(pairs) as Record<ServiceName, Value>;
+}

@@ -7,7 +7,7 @@ import { ensureDatabases } from './databases.ts';
 import type { Parts } from './parts.ts';
 import type { StackPorts } from './ports.ts';
 import type { Caller, Secrets } from './secrets.ts';
-import { SERVICES, type ServiceName } from './service-names.ts';
+import { eachService, type ServiceName } from './service-names.ts';
 import type { StackOptions } from './stack-options.ts';
 
 export interface Backends {
@@ -35,7 +35,7 @@ export async function startBackends(given: Given): Promise<Backends> {
   const urlFor = (user: Caller) => natsUrl(ports.nats, { user, password: secrets.busPasswords[user] });
   return {
     natsUrl: urlFor('operator'),
-    natsUrls: Object.fromEntries(SERVICES.map((name) => [name, urlFor(name)])) as Backends['natsUrls'],
+    natsUrls: eachService(urlFor),
     databaseUrls: await ensureDatabases(adminUrl, prefix, secrets.databasePasswords),
   };
 }
