@@ -16,25 +16,23 @@ export interface Clients {
 
 /** Connections are made with the first call, so services may start in any order. */
 export function openClients({ services }: Pick<GatewayConfig, 'services'>): Clients & { close(): void } {
-  const { records, packages, files, accessLinks, search } = services;
+  const caller = 'gateway';
+  const records = { ...services.records, audience: 'records', caller };
+  const packages = { ...services.packages, audience: 'packages', caller };
   const clients: Clients = {
     lifecycle: {
-      record: createClient(definitions.lifecycle, { ...records, audience: 'records', caller: 'gateway' }),
-      package: createClient(definitions.lifecycle, { ...packages, audience: 'packages', caller: 'gateway' }),
+      record: createClient(definitions.lifecycle, records),
+      package: createClient(definitions.lifecycle, packages),
     },
-    packages: createClient(definitions.packages, { ...packages, audience: 'packages', caller: 'gateway' }),
-    publications: createClient(definitions.publications, {
-      ...packages,
-      audience: 'packages',
-      caller: 'gateway',
-    }),
-    files: createClient(definitions.files, { ...files, audience: 'files', caller: 'gateway' }),
+    packages: createClient(definitions.packages, packages),
+    publications: createClient(definitions.publications, packages),
+    files: createClient(definitions.files, { ...services.files, audience: 'files', caller }),
     accessLinks: createClient(definitions.accessLinks, {
-      ...accessLinks,
+      ...services.accessLinks,
       audience: 'access-links',
-      caller: 'gateway',
+      caller,
     }),
-    search: createClient(definitions.search, { ...search, audience: 'search', caller: 'gateway' }),
+    search: createClient(definitions.search, { ...services.search, audience: 'search', caller }),
   };
   const { lifecycle, ...others } = clients;
   const all = [...Object.values(lifecycle), ...Object.values(others)];

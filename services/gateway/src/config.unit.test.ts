@@ -1,22 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { readConfig } from './config.ts';
-
-const KEY = 'a key of at least thirty-two characters';
-const ENOUGH = {
-  DATABASE_URL: 'postgres://localhost/none',
-  FILES_CONTENT_URL: 'http://localhost',
-  CALLER_KEYS: `operator=${KEY}`,
-  SEALING_KEY: KEY,
-  ...Object.fromEntries(
-    ['RECORDS', 'PACKAGES', 'FILES', 'ACCESS_LINKS', 'SEARCH'].flatMap((name) => [
-      [`${name}_ADDRESS`, 'localhost:1'],
-      [`${name}_KEY`, KEY],
-    ]),
-  ),
-};
+import { LEAST_ENVIRONMENT } from './least-environment-fixture.ts';
 
 test('limits the rate of requests where nothing is said', () => {
-  expect(readConfig(ENOUGH).rateLimit).toEqual({
+  expect(readConfig(LEAST_ENVIRONMENT).rateLimit).toEqual({
     anonymousPerMinute: 500,
     userPerMinute: 1_000,
     failedCredentialsPerMinute: 60,
@@ -48,5 +35,5 @@ test.each([
     problem: 'must be origins such as https://portal.example.org, or * alone',
   })),
 ])('refuses $name', ({ env, problem }) => {
-  expect(() => readConfig({ ...ENOUGH, ...env })).toThrow(problem);
+  expect(() => readConfig({ ...LEAST_ENVIRONMENT, ...env })).toThrow(problem);
 });

@@ -7,9 +7,8 @@ import { readConfig } from './config.ts';
 import { handOverTo } from './files/hand-over.ts';
 import { openDatabase } from './identity/prisma.ts';
 import { tokenStore } from './identity/token-store.ts';
+import { LEAST_ENVIRONMENT } from './least-environment-fixture.ts';
 import { routes } from './routes.ts';
-
-const KEY = 'a key of at least thirty-two characters';
 
 interface Operation {
   operationId: string;
@@ -33,18 +32,7 @@ const operations = Object.entries(description.paths).flatMap(([path, methods]) =
 
 /** The table as it is, with clients that are never asked. */
 function table() {
-  const config = readConfig({
-    DATABASE_URL: 'postgres://localhost/none',
-    FILES_CONTENT_URL: 'http://localhost',
-    CALLER_KEYS: `operator=${KEY}`,
-    SEALING_KEY: KEY,
-    ...Object.fromEntries(
-      ['RECORDS', 'PACKAGES', 'FILES', 'ACCESS_LINKS', 'SEARCH'].flatMap((name) => [
-        [`${name}_ADDRESS`, 'localhost:1'],
-        [`${name}_KEY`, KEY],
-      ]),
-    ),
-  });
+  const config = readConfig(LEAST_ENVIRONMENT);
   const clients = openClients(config);
   const rows = routes({
     clients,

@@ -2,21 +2,9 @@ import { Readable } from 'node:stream';
 import { describe, expect, test } from '@jest/globals';
 import { readConfig } from '../config.ts';
 import type { Call } from '../http/endpoint.ts';
+import { LEAST_ENVIRONMENT } from '../least-environment-fixture.ts';
 import { handOverTo } from './hand-over.ts';
 
-const KEY = 'a key of at least thirty-two characters';
-const LEAST = {
-  DATABASE_URL: 'postgresql://127.0.0.1/gateway',
-  CALLER_KEYS: `operator=${KEY}`,
-  SEALING_KEY: KEY,
-  FILES_CONTENT_URL: 'http://127.0.0.1:1',
-  ...Object.fromEntries(
-    ['RECORDS', 'PACKAGES', 'FILES', 'ACCESS_LINKS', 'SEARCH'].flatMap((name) => [
-      [`${name}_ADDRESS`, '127.0.0.1:1'],
-      [`${name}_KEY`, KEY],
-    ]),
-  ),
-};
 const ON = { FILES_HAND_OVER: 'x-accel-redirect', TRUSTED_PROXIES: '10.0.0.0/8' };
 
 describe('files for front proxies', () => {
@@ -30,7 +18,7 @@ describe('files for front proxies', () => {
     ],
     ['in an unknown way', { ...ON, FILES_HAND_OVER: 'x-sendfile' }, /none of off, x-accel-redirect/],
   ])('%s are a mistake', (_name, env, problem) => {
-    expect(() => readConfig({ ...LEAST, ...env })).toThrow(problem);
+    expect(() => readConfig({ ...LEAST_ENVIRONMENT, ...env })).toThrow(problem);
   });
 
   const proxied = { 'x-hand-over': 'x-accel-redirect' };
@@ -43,13 +31,15 @@ describe('files for front proxies', () => {
     [undefined, proxied, {}, false],
     ['10.1.2.3', proxied, { FILES_HAND_OVER: 'off' }, false],
   ])('are offered to %p with %j, configured by %j: %p', (peer, headers, changed, isOffered) => {
-    const handOver = handOverTo(readConfig({ ...LEAST, ...ON, ...changed }));
+    const handOver = handOverTo(readConfig({ ...LEAST_ENVIRONMENT, ...ON, ...changed }));
     const call = { peer, headers } as unknown as Call;
     expect(handOver.offered(call)).toEqual(isOffered ? { 'kr-hand-over': 'path' } : {});
   });
 
   test('are named by their place only where the files service has named one', () => {
-    const { headers } = handOverTo(readConfig({ ...LEAST, ...ON, FILES_HAND_OVER_LOCATION: '/there/' }));
+    const { headers } = handOverTo(
+      readConfig({ ...LEAST_ENVIRONMENT, ...ON, FILES_HAND_OVER_LOCATION: '/there/' }),
+    );
     const answer = { status: 200, body: Readable.from([]) };
     expect(headers({ ...answer, headers: { etag: '"a"', 'kr-stored-path': 'objects/ab/cd/id' } })).toEqual({
       etag: '"a"',

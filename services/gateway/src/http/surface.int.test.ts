@@ -1,9 +1,9 @@
-import { connect } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { toErrorDetail } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import { aDocument, type GatewayUnderTest, startGateway } from '../gateway-fixture.ts';
 import { KEPT_MS } from '../public-answers/public-answers.ts';
+import { exchange } from '../raw-exchange-fixture.ts';
 
 let gateway: GatewayUnderTest;
 let token: string;
@@ -193,14 +193,11 @@ describe('bodies', () => {
   });
 
   test('that do not come are not waited for', async () => {
-    const { hostname, port } = new URL(gateway.baseUrl);
-    const socket = connect(Number(port), hostname);
-    socket.write(
+    const answer = await exchange(
+      gateway.baseUrl,
       `POST /api/records HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ${token}\r\nContent-Length: 10\r\n\r\n{`,
     );
-    const chunks: Buffer[] = [];
-    for await (const chunk of socket) chunks.push(chunk as Buffer);
-    expect(Buffer.concat(chunks).toString().split('\r\n')[0]).toBe('HTTP/1.1 408 Request Timeout');
+    expect(answer.split('\r\n')[0]).toBe('HTTP/1.1 408 Request Timeout');
   });
 });
 

@@ -1,0 +1,15 @@
+const KEY = 'a key of at least thirty-two characters';
+
+/** All that a gateway must be told. Nothing listens where this leads. */
+export const LEAST_ENVIRONMENT = {
+  DATABASE_URL: 'postgres://localhost/none',
+  FILES_CONTENT_URL: 'http://localhost',
+  CALLER_KEYS: `operator=${KEY}`,
+  SEALING_KEY: KEY,
+  ...Object.fromEntries(
+    ['RECORDS', 'PACKAGES', 'FILES', 'ACCESS_LINKS', 'SEARCH'].flatMap((name) => [
+      [`${name}_ADDRESS`, 'localhost:1'],
+      [`${name}_KEY`, KEY],
+    ]),
+  ),
+};
