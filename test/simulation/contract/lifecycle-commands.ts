@@ -1,5 +1,4 @@
 import { MIGRATIONS as AUDIT_TRAIL, type AuditEntry } from '@kr/audit-trail';
-import type { Actor } from '@kr/caller';
 import { openPool, quickDatabase, type Sql, statementNames } from '@kr/database';
 import {
   type Entity,
@@ -17,6 +16,7 @@ import { freshDatabase } from '@kr/testbed';
 import type { Chance } from '../chance.ts';
 import { addDraft, addPublished, documentOf } from '../documents.ts';
 import { LifecycleTables, memoryLifecycleStore } from '../memory-lifecycle-store.ts';
+import { ACTOR } from './actor.ts';
 import { contention, holdDraft } from './contention.ts';
 import { calmMemory, resultOf, type Twin, type Twins } from './twins.ts';
 
@@ -257,15 +257,6 @@ function participantOf(publicationId: string, ids: readonly string[], number: nu
     issues: number % 5 === 0 ? [{ field: 'metadata.title', messages: ['Missing.'], record: 'draft-1' }] : [],
   };
 }
-
-const ACTOR: Actor = {
-  userId: '1',
-  linkIds: [],
-  service: null,
-  tokenId: null,
-  requestId: 'r',
-  traceId: null,
-};
 
 function toldOf(ids: readonly string[], revision: number): Told {
   return {

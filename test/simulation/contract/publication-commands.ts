@@ -24,6 +24,7 @@ import { addDraft, documentOf } from '../documents.ts';
 import { LifecycleTables, memoryLifecycleStore } from '../memory-lifecycle-store.ts';
 import { memoryPublications, type Publications, PublicationTables } from '../memory-publications.ts';
 import { simulated } from '../simulated-kind.ts';
+import { ACTOR } from './actor.ts';
 import { contention, holdDraft } from './contention.ts';
 import { copyEntities } from './lifecycle-commands.ts';
 import { calmMemory, resultOf, type Twin, type Twins } from './twins.ts';
@@ -56,15 +57,6 @@ const COMMANDS = [
   'findRepeat',
   'editPackage',
 ] as const;
-
-const ACTOR: Actor = {
-  userId: '1',
-  linkIds: [],
-  service: null,
-  tokenId: null,
-  requestId: 'r',
-  traceId: null,
-};
 
 interface Command {
   readonly name: (typeof COMMANDS)[number];
