@@ -53,8 +53,8 @@ const LARGEST_MESSAGE_BYTES = 64 * 1024 * 1024;
 
 /**
  * Serves gRPC, with the standard health service (grpc.health.v1) beside. Each call must have a deadline and carry a
- * principal signed for this server by a caller who may call that RPC, else its handler is not run. What a handler throws becomes the status of the
- * call; only what is not a ServiceError on purpose is logged as an error.
+ * principal signed for this server by a caller who may call that RPC, else its handler is not run. What a handler throws
+ * becomes the status of the call; only what is not a ServiceError on purpose is logged as an error.
  *
  * @throws Error when the port cannot be bound
  */
