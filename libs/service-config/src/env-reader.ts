@@ -1,13 +1,28 @@
 import { ConfigError } from './config-error.ts';
+import { type VariableReading, watcherOf } from './describe-variables.ts';
+import type { Environment } from './environment.ts';
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+/** What is said of each variable. */
+export interface AboutVariable<Value> {
+  /** What it is for, as a phrase for operators, with units. */
+  doc: string;
+  /** Without one the variable has to be set. */
+  fallback?: Value;
+  /** Whether whoever knows the value can do harm: a password is part of it, say. */
+  isSecret?: true;
+}
 
-export interface IntegerOptions {
-  fallback?: number;
+export interface AboutInteger extends AboutVariable<number> {
   /** Inclusive. */
   min: number;
   /** Inclusive. */
   max: number;
+}
+
+interface AboutRead<Value> extends AboutVariable<Value> {
+  kind: VariableReading['kind'];
+  values?: readonly string[];
+  range?: { min: number; max: number };
 }
 
 const SHORTEST_SECRET = 32;
@@ -25,30 +40,34 @@ export class EnvReader {
     this.#env = env;
   }
 
-  string(name: string, fallback?: string): string {
-    return this.#read(name, fallback, '', (text) => text);
+  string(name: string, about: AboutVariable<string>): string {
+    return this.#read(name, { ...about, kind: 'text' }, '', (text) => text);
   }
 
   /** A whole decimal number within the bounds; the fallback is not checked against them. */
-  integer(name: string, { fallback, min, max }: IntegerOptions): number {
-    return this.#read(name, fallback, min, (text) => {
+  integer(name: string, { min, max, ...about }: AboutInteger): number {
+    return this.#read(name, { ...about, kind: 'whole number', range: { min, max } }, min, (text) => {
       const value = /^-?\d+$/.test(text) ? Number(text) : Number.NaN;
       return value >= min && value <= max ? value : this.#bad(`is not a whole number from ${min} to ${max}`);
     });
   }
 
   /** `true` or `1`, `false` or `0`. */
-  boolean(name: string, fallback?: boolean): boolean {
-    return this.#read(name, fallback, false, (text) => {
+  boolean(name: string, about: AboutVariable<boolean>): boolean {
+    return this.#read(name, { ...about, kind: 'true or false' }, false, (text) => {
       if (text === 'true' || text === '1') return true;
       if (text === 'false' || text === '0') return false;
       return this.#bad('is neither true nor false');
     });
   }
 
-  url(name: string, fallback?: string): URL {
-    const placeholder = new URL('invalid:');
-    return this.#read(name, fallback === undefined ? undefined : new URL(fallback), placeholder, (text) =>
+  url(name: string, { fallback, ...about }: AboutVariable<string>): URL {
+    const described = {
+      ...about,
+      kind: 'URL' as const,
+      ...(fallback === undefined ? {} : { fallback: new URL(fallback) }),
+    };
+    return this.#read(name, described, new URL('invalid:'), (text) =>
       URL.canParse(text) ? new URL(text) : this.#bad('is not a URL'),
     );
   }
@@ -56,19 +75,19 @@ export class EnvReader {
   choice<const Value extends string>(
     name: string,
     values: readonly [Value, ...Value[]],
-    fallback?: Value,
+    about: AboutVariable<Value>,
   ): Value {
     return this.#read(
       name,
-      fallback,
+      { ...about, kind: 'choice', values },
       values[0],
       (text) => values.find((value) => value === text) ?? this.#bad(`is none of ${values.join(', ')}`),
     );
   }
 
   /** Values parted by commas, spaces around them dropped, empty ones left out. */
-  list(name: string, fallback?: readonly string[]): readonly string[] {
-    return this.#read(name, fallback, [], (text) =>
+  list(name: string, about: AboutVariable<readonly string[]>): readonly string[] {
+    return this.#read(name, { ...about, kind: 'list' }, [], (text) =>
       text
         .split(',')
         .map((item) => item.trim())
@@ -77,15 +96,15 @@ export class EnvReader {
   }
 
   /** A secret of at least 32 characters; it has no fallback, and its value is never part of a message. */
-  secret(name: string): string {
-    return this.#read(name, undefined, '', (text) =>
+  secret(name: string, { doc }: { doc: string }): string {
+    return this.#read(name, { doc, isSecret: true, kind: 'secret' }, '', (text) =>
       text.length >= SHORTEST_SECRET ? text : this.#bad(`is shorter than ${SHORTEST_SECRET} characters`),
     );
   }
 
   /** Secrets by the name before each: `gateway=…,packages=…`. As with `secret`, no value is part of a message. */
-  namedSecrets(name: string): ReadonlyMap<string, string> {
-    return this.#read(name, undefined, new Map(), (text) => {
+  namedSecrets(name: string, { doc }: { doc: string }): ReadonlyMap<string, string> {
+    return this.#read(name, { doc, isSecret: true, kind: 'named secrets' }, new Map(), (text) => {
       const pairs = text.split(',').map((pair) => pair.trim().split(/=(.*)/s, 2) as [string, string?]);
       const isWrong = ([key, secret = '']: [string, string?]) =>
         key === '' || secret.length < SHORTEST_SECRET;
@@ -97,20 +116,31 @@ export class EnvReader {
     });
   }
 
+  /** What is read when any of the variables is set; undefined when none is. */
+  whenSet<Value>(names: readonly [string, ...string[]], read: () => Value): Value | undefined {
+    watcherOf(this.#env)?.switched(names);
+    return names.some((name) => this.#isSet(name)) ? read() : undefined;
+  }
+
   /** @throws ConfigError naming every problem found so far */
   done(): void {
     if (this.#problems.length > 0) throw new ConfigError(this.#problems);
   }
 
+  #isSet(name: string): boolean {
+    return (this.#env[name] ?? '') !== '';
+  }
+
   #read<Value>(
     name: string,
-    fallback: Value | undefined,
+    about: AboutRead<Value>,
     placeholder: Value,
     parse: (text: string) => Value | Bad,
   ): Value {
+    watcherOf(this.#env)?.read({ name, ...about });
     const text = this.#env[name];
     if (text === undefined || text === '') {
-      if (fallback !== undefined) return fallback;
+      if (about.fallback !== undefined) return about.fallback;
       this.#problems.push(`${name} is not set`);
       return placeholder;
     }

@@ -2,6 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { ConfigError, type Environment, EnvReader } from './index.ts';
 
 const SECRET = 'x'.repeat(32);
+const IT = { doc: 'what it is for' };
+const or = <Value>(fallback: Value) => ({ ...IT, fallback });
 
 function problemsOf(env: Environment, use: (read: EnvReader) => unknown): readonly string[] {
   const read = new EnvReader(env);
@@ -29,15 +31,15 @@ describe('environment reader', () => {
       KEY: SECRET,
     });
     const values = {
-      name: read.string('NAME'),
-      port: read.integer('PORT', { min: 0, max: 65_535 }),
-      deep: read.integer('DEEP', { min: -3, max: -3 }),
-      on: read.boolean('ON'),
-      off: read.boolean('OFF', true),
-      databaseUrl: read.url('DATABASE_URL').href,
-      format: read.choice('FORMAT', ['pretty', 'json']),
-      hosts: read.list('HOSTS'),
-      key: read.secret('KEY'),
+      name: read.string('NAME', IT),
+      port: read.integer('PORT', { ...IT, min: 0, max: 65_535 }),
+      deep: read.integer('DEEP', { ...IT, min: -3, max: -3 }),
+      on: read.boolean('ON', IT),
+      off: read.boolean('OFF', or(true)),
+      databaseUrl: read.url('DATABASE_URL', IT).href,
+      format: read.choice('FORMAT', ['pretty', 'json'], IT),
+      hosts: read.list('HOSTS', IT),
+      key: read.secret('KEY', IT),
     };
     read.done();
     expect(values).toEqual({
@@ -56,16 +58,27 @@ describe('environment reader', () => {
   test('falls back where a variable is unset or empty', () => {
     const read = new EnvReader({ NAME: '', PORT: '' });
     const values = [
-      read.string('NAME', 'records'),
-      read.string('ABSENT', ''),
-      read.integer('PORT', { fallback: 7, min: 0, max: 9 }),
-      read.boolean('ON', false),
-      read.url('URL', 'nats://h:1').href,
-      read.choice('FORMAT', ['pretty', 'json'], 'json'),
-      read.list('HOSTS', []),
+      read.string('NAME', or('records')),
+      read.string('ABSENT', or('')),
+      read.integer('PORT', { ...IT, fallback: 7, min: 0, max: 9 }),
+      read.boolean('ON', or(false)),
+      read.url('URL', or('nats://h:1')).href,
+      read.choice('FORMAT', ['pretty', 'json'], or('json')),
+      read.list('HOSTS', or([])),
     ];
     read.done();
     expect(values).toEqual(['records', '', 7, false, 'nats://h:1', 'json', []]);
+  });
+
+  test('reads what is told of only where one of its variables is set', () => {
+    const tryTo = (env: Environment) => {
+      const read = new EnvReader(env);
+      const user = read.whenSet(['NAME', 'PASSWORD'], () => read.string('NAME', IT));
+      read.done();
+      return user;
+    };
+    expect([tryTo({}), tryTo({ NAME: '' }), tryTo({ NAME: 'me' })]).toEqual([undefined, undefined, 'me']);
+    expect(() => tryTo({ PASSWORD: 'p' })).toThrow('NAME is not set');
   });
 
   test('reports everything that is wrong in one go', () => {
@@ -79,16 +92,16 @@ describe('environment reader', () => {
       KEY: 'short',
     };
     const problems = problemsOf(env, (read) => {
-      read.string('NAME');
-      read.integer('PORT', { min: 0, max: 65_535 });
-      read.integer('SIZE', { fallback: 1, min: 0, max: 9 });
-      read.integer('WAIT', { fallback: 1, min: 0, max: 99 });
-      read.boolean('ON', true);
-      read.url('URL', 'nats://h:1');
-      read.choice('FORMAT', ['pretty', 'json'], 'json');
-      read.list('HOSTS');
-      read.secret('KEY');
-      read.secret('OTHER_KEY');
+      read.string('NAME', IT);
+      read.integer('PORT', { ...IT, min: 0, max: 65_535 });
+      read.integer('SIZE', { ...IT, fallback: 1, min: 0, max: 9 });
+      read.integer('WAIT', { ...IT, fallback: 1, min: 0, max: 99 });
+      read.boolean('ON', or(true));
+      read.url('URL', or('nats://h:1'));
+      read.choice('FORMAT', ['pretty', 'json'], or('json'));
+      read.list('HOSTS', IT);
+      read.secret('KEY', IT);
+      read.secret('OTHER_KEY', IT);
     });
     expect(problems).toEqual([
       'NAME is not set',
@@ -106,7 +119,7 @@ describe('environment reader', () => {
 
   test('reads secrets by the names before them', () => {
     const read = new EnvReader({ KEYS: `gateway=${SECRET}, search=${SECRET}=` });
-    const keys = read.namedSecrets('KEYS');
+    const keys = read.namedSecrets('KEYS', IT);
     read.done();
     expect([...keys]).toEqual([
       ['gateway', SECRET],
@@ -121,12 +134,12 @@ describe('environment reader', () => {
     `=${SECRET}`,
     `gateway=${SECRET},gateway=${SECRET}`,
   ])('takes no secrets from %p', (KEYS) => {
-    expect(problemsOf({ KEYS }, (read) => read.namedSecrets('KEYS'))).toHaveLength(1);
+    expect(problemsOf({ KEYS }, (read) => read.namedSecrets('KEYS', IT))).toHaveLength(1);
   });
 
   test('never shows a secret', () => {
-    expect(problemsOf({ KEY: 'hunter2' }, (read) => read.secret('KEY')).join()).not.toContain('hunter2');
+    expect(problemsOf({ KEY: 'hunter2' }, (read) => read.secret('KEY', IT)).join()).not.toContain('hunter2');
     const KEYS = 'gateway=hunter2,hunter3';
-    expect(problemsOf({ KEYS }, (read) => read.namedSecrets('KEYS')).join()).not.toMatch(/hunter/);
+    expect(problemsOf({ KEYS }, (read) => read.namedSecrets('KEYS', IT)).join()).not.toMatch(/hunter/);
   });
 });

@@ -1,2 +1,16 @@
 export { ConfigError } from './config-error.ts';
-export { type Environment, EnvReader, type IntegerOptions } from './env-reader.ts';
+export { describeVariables, type Variable } from './describe-variables.ts';
+export { type AboutInteger, type AboutVariable, EnvReader } from './env-reader.ts';
+export type { Environment } from './environment.ts';
+export {
+  readCallerKeys,
+  readDatabaseUrl,
+  readListening,
+  readNatsUrl,
+  readPeerAddress,
+  readPeerKey,
+  readPort,
+  readPrefixes,
+  readTicketKey,
+  readVocabularyDir,
+} from './service-variables.ts';

@@ -1,4 +1,12 @@
-import { type Environment, EnvReader } from '@kr/service-config';
+import {
+  type Environment,
+  EnvReader,
+  readCallerKeys,
+  readDatabaseUrl,
+  readListening,
+  readNatsUrl,
+  readTicketKey,
+} from '@kr/service-config';
 
 export interface AccessLinksConfig {
   databaseUrl: URL;
@@ -22,18 +30,26 @@ export interface AccessLinksConfig {
 /** Pure: tests pass a literal. @throws ConfigError naming every problem found */
 export function readConfig(env: Environment): AccessLinksConfig {
   const read = new EnvReader(env);
-  const port = { fallback: 0, min: 0, max: 65_535 };
   const config: AccessLinksConfig = {
-    databaseUrl: read.url('DATABASE_URL'),
-    natsUrl: read.url('NATS_URL'),
-    grpcHost: read.string('GRPC_HOST', '127.0.0.1'),
-    grpcPort: read.integer('GRPC_PORT', port),
-    healthPort: read.integer('HEALTH_PORT', port),
-    callerKeys: read.namedSecrets('CALLER_KEYS'),
-    ticketKey: read.secret('ACCESS_LINKS_TICKET_KEY'),
-    linkTokenKey: read.secret('LINK_TOKEN_KEY'),
-    previousLinkTokenKeys: read.list('LINK_TOKEN_PREVIOUS_KEYS', []),
-    maxLinksPerEntity: read.integer('MAX_LINKS_PER_ENTITY', { fallback: 1_000, min: 1, max: 100_000 }),
+    databaseUrl: readDatabaseUrl(read),
+    natsUrl: readNatsUrl(read),
+    ...readListening(read),
+    callerKeys: readCallerKeys(read),
+    ticketKey: readTicketKey(read, 'ACCESS_LINKS'),
+    linkTokenKey: read.secret('LINK_TOKEN_KEY', {
+      doc: 'What the tokens of links are derived from; whoever has it and the database can open every link',
+    }),
+    previousLinkTokenKeys: read.list('LINK_TOKEN_PREVIOUS_KEYS', {
+      doc: 'What `LINK_TOKEN_KEY` was before, parted by commas; links made with one that is not named open nothing',
+      fallback: [],
+      isSecret: true,
+    }),
+    maxLinksPerEntity: read.integer('MAX_LINKS_PER_ENTITY', {
+      doc: 'The most links of one entity, in all its versions, that were not revoked',
+      fallback: 1_000,
+      min: 1,
+      max: 100_000,
+    }),
   };
   read.done();
   return config;

@@ -1,5 +1,17 @@
-import { type Environment, EnvReader } from '@kr/service-config';
+import {
+  type Environment,
+  EnvReader,
+  readCallerKeys,
+  readDatabaseUrl,
+  readListening,
+  readNatsUrl,
+  readPeerAddress,
+  readPeerKey,
+  readPort,
+  readTicketKey,
+} from '@kr/service-config';
 import type { StoreSettings } from './blob/open-blob-store.ts';
+import type { S3Settings } from './blob/s3-bucket.ts';
 
 export interface FilesConfig {
   databaseUrl: URL;
@@ -54,54 +66,84 @@ export const MOST_BYTES = 1_000_000_000_000_000;
 /** Pure: tests pass a literal. @throws ConfigError naming every problem found */
 export function readConfig(env: Environment): FilesConfig {
   const read = new EnvReader(env);
-  const port = { fallback: 0, min: 0, max: 65_535 };
   const config: FilesConfig = {
-    databaseUrl: read.url('DATABASE_URL'),
-    natsUrl: read.url('NATS_URL'),
-    grpcHost: read.string('GRPC_HOST', '127.0.0.1'),
-    grpcPort: read.integer('GRPC_PORT', port),
-    contentPort: read.integer('CONTENT_PORT', port),
-    healthPort: read.integer('HEALTH_PORT', port),
-    callerKeys: read.namedSecrets('CALLER_KEYS'),
-    ticketKey: read.secret('FILES_TICKET_KEY'),
-    packagesAddress: read.string('PACKAGES_ADDRESS'),
-    packagesKey: read.secret('PACKAGES_KEY'),
-    store: readStore(read, env),
-    sha256: read.choice('FILES_SHA256', ['on', 'off'], 'on') === 'on',
+    databaseUrl: readDatabaseUrl(read),
+    natsUrl: readNatsUrl(read),
+    ...readListening(read),
+    contentPort: readPort(read, 'CONTENT_PORT', {
+      doc: 'The port that bytes of files are taken and given at',
+      fallback: 0,
+    }),
+    callerKeys: readCallerKeys(read),
+    ticketKey: readTicketKey(read, 'FILES'),
+    packagesAddress: readPeerAddress(read, 'PACKAGES'),
+    packagesKey: readPeerKey(read, 'PACKAGES'),
+    store: readStore(read),
+    sha256:
+      read.choice('FILES_SHA256', ['on', 'off'], {
+        doc: 'Whether the sha256 of files is computed beside their md5',
+        fallback: 'on',
+      }) === 'on',
     limits: {
-      maxFilesPerEntity: read.integer('MAX_FILES_PER_ENTITY', { fallback: 1_000, min: 1, max: 100_000 }),
+      maxFilesPerEntity: read.integer('MAX_FILES_PER_ENTITY', {
+        doc: 'The most files of one draft or published entity',
+        fallback: 1_000,
+        min: 1,
+        max: 100_000,
+      }),
       maxFileBytes: read.integer('MAX_FILE_BYTES', {
+        doc: 'The most bytes of one file',
         fallback: 10_000_000_000,
         min: 1,
         max: 5_000_000_000_000,
       }),
       maxBytesPerEntity: read.integer('MAX_BYTES_PER_ENTITY', {
+        doc: 'The most bytes of all files of one draft or published entity',
         fallback: 100_000_000_000,
         min: 1,
         max: MOST_BYTES,
       }),
       maxBytesPerUser: read.integer('MAX_BYTES_PER_USER', {
+        doc: 'The most bytes of what all entities of one user refer to, each object once',
         fallback: 1_000_000_000_000,
         min: 1,
         max: MOST_BYTES,
       }),
-      idleMs: read.integer('CONTENT_IDLE_MS', { fallback: 60_000, min: 100, max: 600_000 }),
+      idleMs: read.integer('CONTENT_IDLE_MS', {
+        doc: 'Milliseconds over which a transfer must make progress',
+        fallback: 60_000,
+        min: 100,
+        max: 600_000,
+      }),
       minUploadBytesPerSecond: read.integer('MIN_UPLOAD_BYTES_PER_SECOND', {
+        doc: 'Bytes a second that an upload must bring on average over `CONTENT_IDLE_MS`',
         fallback: 16_384,
         min: 0,
         max: 1_000_000_000,
       }),
     },
-    sweepGraceMs: read.integer('SWEEP_GRACE_MS', { fallback: 86_400_000, min: 60_000, max: 31_536_000_000 }),
+    sweepGraceMs: read.integer('SWEEP_GRACE_MS', {
+      doc: 'Milliseconds that bytes without a reference are kept; far longer than a transaction may take',
+      fallback: 86_400_000,
+      min: 60_000,
+      max: 31_536_000_000,
+    }),
     audit: {
-      everyMs: read.integer('AUDIT_EVERY_MS', { fallback: 2_592_000_000, min: 0, max: 31_536_000_000 }),
+      everyMs: read.integer('AUDIT_EVERY_MS', {
+        doc: 'Milliseconds from the beginning of one audit of stored bytes to that of the next; 0: none begins by itself',
+        fallback: 2_592_000_000,
+        min: 0,
+        max: 31_536_000_000,
+      }),
       bytesPerSecond: read.integer('AUDIT_BYTES_PER_SECOND', {
+        doc: 'How many bytes a second an audit reads at most, unless somebody waits for it',
         fallback: 20_000_000,
         min: 65_536,
         max: 10_000_000_000,
       }),
     },
     uploadExpiryMs: read.integer('UPLOAD_EXPIRY_MS', {
+      doc: 'Milliseconds after its latest bytes at which a resumable upload that is not finished is given up',
       fallback: 604_800_000,
       min: 1_000,
       max: 31_536_000_000,
@@ -111,24 +153,46 @@ export function readConfig(env: Environment): FilesConfig {
   return config;
 }
 
-function readStore(read: EnvReader, env: Environment): StoreSettings {
-  const kind = read.choice('FILES_STORE', ['filesystem', 's3'], 'filesystem');
-  if (kind === 'filesystem') return { kind, folder: read.string('STORAGE_DIR') };
-  const isSet = (name: string) => (env[name] ?? '') !== '';
-  const hasEndpoint = isSet('S3_ENDPOINT');
-  const hasCredentials = isSet('S3_ACCESS_KEY_ID') || isSet('S3_SECRET_ACCESS_KEY');
+function readStore(read: EnvReader): StoreSettings {
+  const kind = read.choice('FILES_STORE', ['filesystem', 's3'], {
+    doc: 'Where the bytes of files are kept',
+    fallback: 'filesystem',
+  });
+  if (kind === 'filesystem') {
+    const doc = 'The folder of the bytes, all of it on one file system';
+    return { kind, folder: read.string('STORAGE_DIR', { doc }) };
+  }
+  const endpoint = read.whenSet(['S3_ENDPOINT'], () =>
+    read.url('S3_ENDPOINT', { doc: 'The object store; else that of Amazon in the region' }),
+  );
   return {
     kind,
-    endpoint: hasEndpoint ? read.url('S3_ENDPOINT') : undefined,
-    region: read.string('S3_REGION', 'us-east-1'),
-    bucket: read.string('S3_BUCKET'),
-    isPathStyle: read.boolean('S3_PATH_STYLE', hasEndpoint),
-    credentials: hasCredentials
-      ? {
-          accessKeyId: read.string('S3_ACCESS_KEY_ID'),
-          secretAccessKey: read.string('S3_SECRET_ACCESS_KEY'),
-        }
-      : undefined,
-    idleMs: read.integer('S3_IDLE_MS', { fallback: 60_000, min: 100, max: 600_000 }),
+    endpoint,
+    region: read.string('S3_REGION', { doc: 'The region of the bucket', fallback: 'us-east-1' }),
+    bucket: read.string('S3_BUCKET', { doc: 'The bucket of the bytes, of nobody else' }),
+    isPathStyle: read.boolean('S3_PATH_STYLE', {
+      doc: 'Whether the bucket stands in the path rather than in the host; true where `S3_ENDPOINT` is set',
+      fallback: endpoint !== undefined,
+    }),
+    credentials: readS3Credentials(read),
+    idleMs: read.integer('S3_IDLE_MS', {
+      doc: 'Milliseconds a request to the object store may make no progress',
+      fallback: 60_000,
+      min: 100,
+      max: 600_000,
+    }),
   };
+}
+
+/** Undefined: what the surroundings know, such as the role of the machine. */
+function readS3Credentials(read: EnvReader): S3Settings['credentials'] {
+  return read.whenSet(['S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'], () => ({
+    accessKeyId: read.string('S3_ACCESS_KEY_ID', {
+      doc: 'Who the service is to the object store; else what the AWS SDK finds in its surroundings',
+    }),
+    secretAccessKey: read.string('S3_SECRET_ACCESS_KEY', {
+      doc: 'The secret of `S3_ACCESS_KEY_ID`',
+      isSecret: true,
+    }),
+  }));
 }

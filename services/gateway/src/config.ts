@@ -1,4 +1,16 @@
-import { ConfigError, type Environment, EnvReader } from '@kr/service-config';
+import {
+  ConfigError,
+  type Environment,
+  EnvReader,
+  readCallerKeys,
+  readDatabaseUrl,
+  readListening,
+  readNatsUrl,
+  readPeerAddress,
+  readPeerKey,
+  readPort,
+  readVocabularyDir,
+} from '@kr/service-config';
 import proxyAddr from 'proxy-addr';
 
 export interface ServiceAddress {
@@ -110,27 +122,39 @@ export interface GatewayConfig {
 /** @throws ConfigError naming every problem found */
 export function readConfig(env: Environment): GatewayConfig {
   const read = new EnvReader(env);
-  const port = { min: 0, max: 65_535 };
   const peer = (name: string): ServiceAddress => ({
-    address: read.string(`${name}_ADDRESS`),
-    key: read.secret(`${name}_KEY`),
+    address: readPeerAddress(read, name),
+    key: readPeerKey(read, name),
   });
-  const httpHost = read.string('HTTP_HOST', '127.0.0.1');
-  const grpcHost = read.string('GRPC_HOST', '127.0.0.1');
+  const listening = readListening(read);
   const config: GatewayConfig = {
-    httpHost,
-    httpPort: read.integer('HTTP_PORT', { fallback: 8080, ...port }),
-    grpcHost,
-    grpcPort: read.integer('GRPC_PORT', { fallback: 0, ...port }),
-    healthHost: read.string('HEALTH_HOST', grpcHost),
-    healthPort: read.integer('HEALTH_PORT', { fallback: 0, ...port }),
-    publicBaseUrl: env['PUBLIC_BASE_URL'] ? read.url('PUBLIC_BASE_URL') : undefined,
-    trustedProxies: read.list('TRUSTED_PROXIES', []),
-    corsAllowedOrigins: read.list('CORS_ALLOWED_ORIGINS', []),
-    databaseUrl: read.url('DATABASE_URL'),
-    natsUrl: env['NATS_URL'] ? read.url('NATS_URL') : undefined,
-    callerKeys: read.namedSecrets('CALLER_KEYS'),
-    sealingKey: read.secret('SEALING_KEY'),
+    httpHost: read.string('HTTP_HOST', {
+      doc: 'The address that the public port is opened on',
+      fallback: '127.0.0.1',
+    }),
+    httpPort: readPort(read, 'HTTP_PORT', { doc: 'The port of the public API', fallback: 8080 }),
+    ...listening,
+    healthHost: read.string('HEALTH_HOST', {
+      doc: 'The address that the health port is opened on; `GRPC_HOST` unless given',
+      fallback: listening.grpcHost,
+    }),
+    publicBaseUrl: read.whenSet(['PUBLIC_BASE_URL'], () =>
+      read.url('PUBLIC_BASE_URL', { doc: 'What links start with; else the host that each request names' }),
+    ),
+    trustedProxies: read.list('TRUSTED_PROXIES', {
+      doc: 'Addresses, ranges or `loopback` whose forwarding headers are believed',
+      fallback: [],
+    }),
+    corsAllowedOrigins: read.list('CORS_ALLOWED_ORIGINS', {
+      doc: 'Origins whose pages may read answers in a browser; `*` alone: all',
+      fallback: [],
+    }),
+    databaseUrl: readDatabaseUrl(read),
+    natsUrl: read.whenSet(['NATS_URL'], () => readNatsUrl(read)),
+    callerKeys: readCallerKeys(read),
+    sealingKey: read.secret('SEALING_KEY', {
+      doc: 'Encrypts the answers that are kept for repeated requests',
+    }),
     services: {
       records: peer('RECORDS'),
       packages: peer('PACKAGES'),
@@ -138,22 +162,77 @@ export function readConfig(env: Environment): GatewayConfig {
       accessLinks: peer('ACCESS_LINKS'),
       search: peer('SEARCH'),
     },
-    oidc: env['OIDC_ISSUER'] ? readOidc(env, read) : undefined,
-    vocabularyDir: read.string('VOCABULARY_DIR', ''),
-    filesContentUrl: read.url('FILES_CONTENT_URL'),
+    oidc: read.whenSet(['OIDC_ISSUER'], () => readOidc(read)),
+    vocabularyDir: readVocabularyDir(read),
+    filesContentUrl: read.url('FILES_CONTENT_URL', { doc: 'Where the files service takes and gives bytes' }),
     handOver: readHandOver(read),
     limits: {
-      bodyMaxBytes: read.integer('BODY_MAX_BYTES', { fallback: 1_048_576, min: 1_024, max: 104_857_600 }),
-      bodyTimeoutMs: read.integer('BODY_TIMEOUT_MS', { fallback: 30_000, min: 100, max: 600_000 }),
-      headerMaxBytes: read.integer('HEADER_MAX_BYTES', { fallback: 16_384, min: 4_096, max: 65_536 }),
-      headerMaxCount: read.integer('HEADER_MAX_COUNT', { fallback: 100, min: 20, max: 1_000 }),
-      urlMaxBytes: read.integer('URL_MAX_BYTES', { fallback: 8_192, min: 1_024, max: 65_536 }),
-      headersTimeoutMs: read.integer('HEADERS_TIMEOUT_MS', { fallback: 10_000, min: 100, max: 600_000 }),
-      idleTimeoutMs: read.integer('IDLE_TIMEOUT_MS', { fallback: 120_000, min: 1_000, max: 3_600_000 }),
-      maxConnections: read.integer('MAX_CONNECTIONS', { fallback: 10_000, min: 1, max: 1_000_000 }),
-      tokensPerUser: read.integer('TOKENS_PER_USER', { fallback: 100, min: 1, max: 10_000 }),
-      tokenLifetimeDays: read.integer('TOKEN_LIFETIME_DAYS', { fallback: 90, min: 1, max: 3_650 }),
-      pageMaxSize: read.integer('PAGE_MAX_SIZE', { fallback: 1_000, min: 1, max: 10_000 }),
+      bodyMaxBytes: read.integer('BODY_MAX_BYTES', {
+        doc: 'The largest JSON body, in bytes',
+        fallback: 1_048_576,
+        min: 1_024,
+        max: 104_857_600,
+      }),
+      bodyTimeoutMs: read.integer('BODY_TIMEOUT_MS', {
+        doc: 'Milliseconds a JSON body may take to arrive',
+        fallback: 30_000,
+        min: 100,
+        max: 600_000,
+      }),
+      headerMaxBytes: read.integer('HEADER_MAX_BYTES', {
+        doc: 'The largest request line and headers together, in bytes',
+        fallback: 16_384,
+        min: 4_096,
+        max: 65_536,
+      }),
+      headerMaxCount: read.integer('HEADER_MAX_COUNT', {
+        doc: 'The most header lines',
+        fallback: 100,
+        min: 20,
+        max: 1_000,
+      }),
+      urlMaxBytes: read.integer('URL_MAX_BYTES', {
+        doc: 'The longest request target, in bytes',
+        fallback: 8_192,
+        min: 1_024,
+        max: 65_536,
+      }),
+      headersTimeoutMs: read.integer('HEADERS_TIMEOUT_MS', {
+        doc: 'Milliseconds that headers may take to arrive',
+        fallback: 10_000,
+        min: 100,
+        max: 600_000,
+      }),
+      idleTimeoutMs: read.integer('IDLE_TIMEOUT_MS', {
+        doc: 'Milliseconds a connection may be silent in the middle of a request',
+        fallback: 120_000,
+        min: 1_000,
+        max: 3_600_000,
+      }),
+      maxConnections: read.integer('MAX_CONNECTIONS', {
+        doc: 'The most connections at once',
+        fallback: 10_000,
+        min: 1,
+        max: 1_000_000,
+      }),
+      tokensPerUser: read.integer('TOKENS_PER_USER', {
+        doc: 'The most tokens of one user that were not revoked',
+        fallback: 100,
+        min: 1,
+        max: 10_000,
+      }),
+      tokenLifetimeDays: read.integer('TOKEN_LIFETIME_DAYS', {
+        doc: 'Days that a token holds whose maker does not say',
+        fallback: 90,
+        min: 1,
+        max: 3_650,
+      }),
+      pageMaxSize: read.integer('PAGE_MAX_SIZE', {
+        doc: 'The largest page of a listing',
+        fallback: 1_000,
+        min: 1,
+        max: 10_000,
+      }),
     },
     rateLimit: readRateLimit(read),
   };
@@ -167,21 +246,38 @@ export function readConfig(env: Environment): GatewayConfig {
 
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 
-function readOidc(env: Environment, read: EnvReader): OidcConfig {
-  read.url('OIDC_ISSUER');
-  const algorithms = read.list('OIDC_ALGORITHMS', ['RS256', 'PS256', 'ES256', 'EdDSA']);
+function readOidc(read: EnvReader): OidcConfig {
+  const issuer = {
+    doc: 'The OpenID Connect provider whose access tokens are believed, exactly as they name it',
+  };
+  read.url('OIDC_ISSUER', issuer);
+  const algorithms = read.list('OIDC_ALGORITHMS', {
+    doc: `Signature algorithms of its tokens, of ${ALGORITHMS.join(', ')}`,
+    fallback: ['RS256', 'PS256', 'ES256', 'EdDSA'],
+  });
   const unknown = algorithms.filter((name) => !ALGORITHMS.includes(name));
   if (unknown.length > 0) {
     throw new ConfigError([`OIDC_ALGORITHMS: ${unknown.join(', ')}: must be of ${ALGORITHMS.join(', ')}`]);
   }
   return {
-    issuer: read.string('OIDC_ISSUER'),
-    audience: read.string('OIDC_AUDIENCE'),
-    jwksUrl: env['OIDC_JWKS_URL'] ? read.url('OIDC_JWKS_URL') : undefined,
+    issuer: read.string('OIDC_ISSUER', issuer),
+    audience: read.string('OIDC_AUDIENCE', {
+      doc: 'What its tokens for this service name as their audience',
+    }),
+    jwksUrl: read.whenSet(['OIDC_JWKS_URL'], () =>
+      read.url('OIDC_JWKS_URL', { doc: 'Its keys; else where its metadata say' }),
+    ),
     algorithms,
-    nameClaim: read.string('OIDC_NAME_CLAIM', 'preferred_username'),
-    rolesClaim: read.string('OIDC_ROLES_CLAIM', 'roles'),
-    adminRole: env['OIDC_ADMIN_ROLE'] || undefined,
+    nameClaim: read.string('OIDC_NAME_CLAIM', {
+      doc: 'The claim that new users are called by',
+      fallback: 'preferred_username',
+    }),
+    rolesClaim: read.string('OIDC_ROLES_CLAIM', { doc: "The claim with a user's roles", fallback: 'roles' }),
+    adminRole: read.whenSet(['OIDC_ADMIN_ROLE'], () =>
+      read.string('OIDC_ADMIN_ROLE', {
+        doc: 'The role of those who operate the system; else only whom an operator made one',
+      }),
+    ),
   };
 }
 
@@ -189,17 +285,43 @@ function readRateLimit(read: EnvReader): RateLimitConfig {
   const perMinute = { min: 0, max: 1_000_000 };
   const weight = { min: 1, max: 1_000 };
   return {
-    anonymousPerMinute: read.integer('RATE_LIMIT_ANONYMOUS', { fallback: 500, ...perMinute }),
-    userPerMinute: read.integer('RATE_LIMIT_USER', { fallback: 1_000, ...perMinute }),
+    anonymousPerMinute: read.integer('RATE_LIMIT_ANONYMOUS', {
+      doc: 'Requests a minute that no user is known of, of each address (IPv6: network); 0: any number',
+      fallback: 500,
+      ...perMinute,
+    }),
+    userPerMinute: read.integer('RATE_LIMIT_USER', {
+      doc: 'Requests a minute of each user; 0: any number',
+      fallback: 1_000,
+      ...perMinute,
+    }),
     failedCredentialsPerMinute: read.integer('RATE_LIMIT_FAILED_CREDENTIALS', {
+      doc: 'Requests a minute with credentials that are worth nothing, of each address (IPv6: network); 0: any number',
       fallback: 60,
       ...perMinute,
     }),
-    burstMinutes: read.integer('RATE_LIMIT_BURST_MINUTES', { fallback: 2, min: 1, max: 60 }),
+    burstMinutes: read.integer('RATE_LIMIT_BURST_MINUTES', {
+      doc: 'For how many minutes what is not asked is saved, to be asked at once',
+      fallback: 2,
+      min: 1,
+      max: 60,
+    }),
     weights: {
-      search: read.integer('RATE_LIMIT_SEARCH_WEIGHT', { fallback: 5, ...weight }),
-      publish: read.integer('RATE_LIMIT_PUBLISH_WEIGHT', { fallback: 10, ...weight }),
-      auditLog: read.integer('RATE_LIMIT_AUDIT_LOG_WEIGHT', { fallback: 5, ...weight }),
+      search: read.integer('RATE_LIMIT_SEARCH_WEIGHT', {
+        doc: 'As how many requests a search counts',
+        fallback: 5,
+        ...weight,
+      }),
+      publish: read.integer('RATE_LIMIT_PUBLISH_WEIGHT', {
+        doc: 'As how many requests a publish counts',
+        fallback: 10,
+        ...weight,
+      }),
+      auditLog: read.integer('RATE_LIMIT_AUDIT_LOG_WEIGHT', {
+        doc: 'As how many requests a look at an audit log counts',
+        fallback: 5,
+        ...weight,
+      }),
     },
   };
 }
@@ -221,8 +343,17 @@ function checkRateLimit({ anonymousPerMinute, userPerMinute, burstMinutes, weigh
 }
 
 function readHandOver(read: EnvReader): HandOverConfig | undefined {
-  if (read.choice('FILES_HAND_OVER', ['off', 'x-accel-redirect'], 'off') === 'off') return undefined;
-  return { location: read.string('FILES_HAND_OVER_LOCATION', '/stored-files/') };
+  const way = read.choice('FILES_HAND_OVER', ['off', 'x-accel-redirect'], {
+    doc: 'How trusted proxies are given files to send by themselves',
+    fallback: 'off',
+  });
+  if (way === 'off') return undefined;
+  return {
+    location: read.string('FILES_HAND_OVER_LOCATION', {
+      doc: "The proxy's internal location of the folder of stored bytes, with a slash at both ends",
+      fallback: '/stored-files/',
+    }),
+  };
 }
 
 function checkHandOver({ handOver, trustedProxies }: GatewayConfig): void {

@@ -1,4 +1,16 @@
-import { type Environment, EnvReader } from '@kr/service-config';
+import {
+  type Environment,
+  EnvReader,
+  readCallerKeys,
+  readDatabaseUrl,
+  readListening,
+  readNatsUrl,
+  readPeerAddress,
+  readPeerKey,
+  readPrefixes,
+  readTicketKey,
+  readVocabularyDir,
+} from '@kr/service-config';
 
 export interface PackagesConfig {
   databaseUrl: URL;
@@ -37,32 +49,58 @@ export interface PackagesConfig {
 /** Pure: tests pass a literal. @throws ConfigError naming every problem found */
 export function readConfig(env: Environment): PackagesConfig {
   const read = new EnvReader(env);
-  const port = { fallback: 0, min: 0, max: 65_535 };
   const config: PackagesConfig = {
-    databaseUrl: read.url('DATABASE_URL'),
-    natsUrl: read.url('NATS_URL'),
-    grpcHost: read.string('GRPC_HOST', '127.0.0.1'),
-    grpcPort: read.integer('GRPC_PORT', port),
-    healthPort: read.integer('HEALTH_PORT', port),
-    callerKeys: read.namedSecrets('CALLER_KEYS'),
-    recordsAddress: read.string('RECORDS_ADDRESS'),
-    recordsKey: read.secret('RECORDS_KEY'),
-    filesAddress: read.string('FILES_ADDRESS'),
-    filesKey: read.secret('FILES_KEY'),
+    databaseUrl: readDatabaseUrl(read),
+    natsUrl: readNatsUrl(read),
+    ...readListening(read),
+    callerKeys: readCallerKeys(read),
+    recordsAddress: readPeerAddress(read, 'RECORDS'),
+    recordsKey: readPeerKey(read, 'RECORDS'),
+    filesAddress: readPeerAddress(read, 'FILES'),
+    filesKey: readPeerKey(read, 'FILES'),
     ticketKeys: {
-      files: read.secret('FILES_TICKET_KEY'),
-      'access-links': read.secret('ACCESS_LINKS_TICKET_KEY'),
+      files: readTicketKey(read, 'FILES'),
+      'access-links': readTicketKey(read, 'ACCESS_LINKS'),
     },
-    doiPrefix: read.string('DOI_PREFIX', '10.5072'),
-    oaiPrefix: read.string('OAI_PREFIX', 'localhost'),
-    vocabularyDir: read.string('VOCABULARY_DIR', ''),
+    ...readPrefixes(read),
+    vocabularyDir: readVocabularyDir(read),
     publish: {
-      leaseMs: read.integer('PUBLISH_LEASE_MS', { fallback: 10_000, min: 500, max: 600_000 }),
-      deadlineMs: read.integer('PUBLISH_DEADLINE_MS', { fallback: 30_000, min: 1_000, max: 3_600_000 }),
-      blockedMs: read.integer('PUBLISH_BLOCKED_MS', { fallback: 1_000, min: 0, max: 60_000 }),
-      reachMs: read.integer('PUBLISH_REACH_MS', { fallback: 5_000, min: 0, max: 60_000 }),
-      retryMs: read.integer('PUBLISH_RETRY_MS', { fallback: 100, min: 1, max: 10_000 }),
-      scanEveryMs: read.integer('PUBLISH_SCAN_MS', { fallback: 1_000, min: 50, max: 60_000 }),
+      leaseMs: read.integer('PUBLISH_LEASE_MS', {
+        doc: 'Milliseconds an owner of a publication may be silent before another takes over',
+        fallback: 10_000,
+        min: 500,
+        max: 600_000,
+      }),
+      deadlineMs: read.integer('PUBLISH_DEADLINE_MS', {
+        doc: 'Milliseconds a publication may stay undecided; then it is aborted',
+        fallback: 30_000,
+        min: 1_000,
+        max: 3_600_000,
+      }),
+      blockedMs: read.integer('PUBLISH_BLOCKED_MS', {
+        doc: 'Milliseconds to wait for another publication that holds one of the drafts',
+        fallback: 1_000,
+        min: 0,
+        max: 60_000,
+      }),
+      reachMs: read.integer('PUBLISH_REACH_MS', {
+        doc: 'Milliseconds to keep trying to reach the other services before a publication is given up',
+        fallback: 5_000,
+        min: 0,
+        max: 60_000,
+      }),
+      retryMs: read.integer('PUBLISH_RETRY_MS', {
+        doc: 'Milliseconds before a step of a publication is repeated',
+        fallback: 100,
+        min: 1,
+        max: 10_000,
+      }),
+      scanEveryMs: read.integer('PUBLISH_SCAN_MS', {
+        doc: 'Milliseconds between two looks for publications without an owner',
+        fallback: 1_000,
+        min: 50,
+        max: 60_000,
+      }),
     },
   };
   read.done();

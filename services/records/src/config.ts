@@ -1,4 +1,16 @@
-import { type Environment, EnvReader } from '@kr/service-config';
+import {
+  type Environment,
+  EnvReader,
+  readCallerKeys,
+  readDatabaseUrl,
+  readListening,
+  readNatsUrl,
+  readPeerAddress,
+  readPeerKey,
+  readPrefixes,
+  readTicketKey,
+  readVocabularyDir,
+} from '@kr/service-config';
 
 export interface RecordsConfig {
   databaseUrl: URL;
@@ -27,26 +39,27 @@ export interface RecordsConfig {
 /** Pure: tests pass a literal. @throws ConfigError naming every problem found */
 export function readConfig(env: Environment): RecordsConfig {
   const read = new EnvReader(env);
-  const port = { fallback: 0, min: 0, max: 65_535 };
   const config: RecordsConfig = {
-    databaseUrl: read.url('DATABASE_URL'),
-    natsUrl: read.url('NATS_URL'),
-    grpcHost: read.string('GRPC_HOST', '127.0.0.1'),
-    grpcPort: read.integer('GRPC_PORT', port),
-    healthPort: read.integer('HEALTH_PORT', port),
-    callerKeys: read.namedSecrets('CALLER_KEYS'),
-    packagesAddress: read.string('PACKAGES_ADDRESS'),
-    packagesKey: read.secret('PACKAGES_KEY'),
-    filesAddress: read.string('FILES_ADDRESS'),
-    filesKey: read.secret('FILES_KEY'),
+    databaseUrl: readDatabaseUrl(read),
+    natsUrl: readNatsUrl(read),
+    ...readListening(read),
+    callerKeys: readCallerKeys(read),
+    packagesAddress: readPeerAddress(read, 'PACKAGES'),
+    packagesKey: readPeerKey(read, 'PACKAGES'),
+    filesAddress: readPeerAddress(read, 'FILES'),
+    filesKey: readPeerKey(read, 'FILES'),
     ticketKeys: {
-      files: read.secret('FILES_TICKET_KEY'),
-      'access-links': read.secret('ACCESS_LINKS_TICKET_KEY'),
+      files: readTicketKey(read, 'FILES'),
+      'access-links': readTicketKey(read, 'ACCESS_LINKS'),
     },
-    doiPrefix: read.string('DOI_PREFIX', '10.5072'),
-    oaiPrefix: read.string('OAI_PREFIX', 'localhost'),
-    vocabularyDir: read.string('VOCABULARY_DIR', ''),
-    janitorEveryMs: read.integer('PUBLISH_SCAN_MS', { fallback: 2_000, min: 50, max: 60_000 }),
+    ...readPrefixes(read),
+    vocabularyDir: readVocabularyDir(read),
+    janitorEveryMs: read.integer('PUBLISH_SCAN_MS', {
+      doc: 'Milliseconds between two looks for publications whose decision has not come',
+      fallback: 2_000,
+      min: 50,
+      max: 60_000,
+    }),
   };
   read.done();
   return config;

@@ -1,4 +1,13 @@
-import { type Environment, EnvReader } from '@kr/service-config';
+import {
+  type Environment,
+  EnvReader,
+  readCallerKeys,
+  readDatabaseUrl,
+  readListening,
+  readPeerAddress,
+  readPeerKey,
+  readVocabularyDir,
+} from '@kr/service-config';
 
 export interface ServiceAddress {
   /** `host:port`. */
@@ -36,28 +45,57 @@ export interface SearchConfig {
 /** @throws ConfigError naming every problem found */
 export function readConfig(env: Environment): SearchConfig {
   const read = new EnvReader(env);
-  const port = { fallback: 0, min: 0, max: 65_535 };
   const peer = (name: string): ServiceAddress => ({
-    address: read.string(`${name}_ADDRESS`),
-    key: read.secret(`${name}_KEY`),
+    address: readPeerAddress(read, name),
+    key: readPeerKey(read, name),
   });
-  const grpcHost = read.string('GRPC_HOST', '127.0.0.1');
+  const listening = readListening(read);
   const config: SearchConfig = {
-    grpcHost,
-    grpcPort: read.integer('GRPC_PORT', port),
-    healthHost: read.string('HEALTH_HOST', grpcHost),
-    healthPort: read.integer('HEALTH_PORT', port),
-    databaseUrl: read.url('DATABASE_URL'),
-    natsUrls: read.list('NATS_URL', ['nats://127.0.0.1:4222']),
-    callerKeys: read.namedSecrets('CALLER_KEYS'),
+    ...listening,
+    healthHost: read.string('HEALTH_HOST', {
+      doc: 'The address that the health port is opened on; `GRPC_HOST` unless given',
+      fallback: listening.grpcHost,
+    }),
+    databaseUrl: readDatabaseUrl(read),
+    natsUrls: read.list('NATS_URL', {
+      doc: "Servers of NATS with JetStream, with the service's user and password",
+      fallback: ['nats://127.0.0.1:4222'],
+      isSecret: true,
+    }),
+    callerKeys: readCallerKeys(read),
     records: peer('RECORDS'),
     packages: peer('PACKAGES'),
-    searchTimeoutMs: read.integer('SEARCH_TIMEOUT_MS', { fallback: 2_000, min: 10, max: 60_000 }),
-    searchConnections: read.integer('SEARCH_CONNECTIONS', { fallback: 4, min: 1, max: 100 }),
-    ownWritesWaitMs: read.integer('OWN_WRITES_WAIT_MS', { fallback: 3_000, min: 0, max: 30_000 }),
-    maxPageSize: read.integer('PAGE_MAX_SIZE', { fallback: 1_000, min: 1, max: 10_000 }),
-    window: read.integer('SEARCH_WINDOW', { fallback: 10_000, min: 10, max: 1_000_000 }),
-    vocabularyDir: read.string('VOCABULARY_DIR', ''),
+    searchTimeoutMs: read.integer('SEARCH_TIMEOUT_MS', {
+      doc: 'Milliseconds a search may take in the database; then the caller is told to come back',
+      fallback: 2_000,
+      min: 10,
+      max: 60_000,
+    }),
+    searchConnections: read.integer('SEARCH_CONNECTIONS', {
+      doc: 'Searches that run in the database at once; more wait',
+      fallback: 4,
+      min: 1,
+      max: 100,
+    }),
+    ownWritesWaitMs: read.integer('OWN_WRITES_WAIT_MS', {
+      doc: 'The most milliseconds that a listing of what the caller may have just written waits for the index',
+      fallback: 3_000,
+      min: 0,
+      max: 30_000,
+    }),
+    maxPageSize: read.integer('PAGE_MAX_SIZE', {
+      doc: 'The largest page of hits',
+      fallback: 1_000,
+      min: 1,
+      max: 10_000,
+    }),
+    window: read.integer('SEARCH_WINDOW', {
+      doc: 'How many hits can be paged through',
+      fallback: 10_000,
+      min: 10,
+      max: 1_000_000,
+    }),
+    vocabularyDir: readVocabularyDir(read),
   };
   read.done();
   return config;

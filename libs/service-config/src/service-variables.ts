@@ -1,0 +1,83 @@
+import type { EnvReader } from './env-reader.ts';
+
+/** What every service is told in the same words. */
+
+export function readDatabaseUrl(read: EnvReader): URL {
+  return read.url('DATABASE_URL', {
+    doc: "The service's own Postgres database, with user and password; a direct connection or a pool by session",
+    isSecret: true,
+  });
+}
+
+export function readNatsUrl(read: EnvReader): URL {
+  return read.url('NATS_URL', {
+    doc: "NATS with JetStream, with the service's user and password",
+    isSecret: true,
+  });
+}
+
+/** Port 0 takes a free one. */
+export function readListening(read: EnvReader): { grpcHost: string; grpcPort: number; healthPort: number } {
+  return {
+    grpcHost: read.string('GRPC_HOST', {
+      doc: 'The address that internal ports are opened on',
+      fallback: '127.0.0.1',
+    }),
+    grpcPort: readPort(read, 'GRPC_PORT', { doc: 'The port of the gRPC server', fallback: 0 }),
+    healthPort: readPort(read, 'HEALTH_PORT', { doc: 'The port of `/livez` and `/readyz`', fallback: 0 }),
+  };
+}
+
+export function readPort(
+  read: EnvReader,
+  name: string,
+  { doc, fallback }: { doc: string; fallback: number },
+): number {
+  return read.integer(name, { doc: `${doc}; 0 takes a free one`, fallback, min: 0, max: 65_535 });
+}
+
+export function readCallerKeys(read: EnvReader): ReadonlyMap<string, string> {
+  return read.namedSecrets('CALLER_KEYS', {
+    doc: 'What each caller of this service signs principals with: `gateway=…,operator=…`',
+  });
+}
+
+/** `host:port`. */
+export function readPeerAddress(read: EnvReader, peer: string): string {
+  return read.string(`${peer}_ADDRESS`, {
+    doc: `The \`host:port\` of the gRPC server of ${serviceOf(peer)}`,
+  });
+}
+
+export function readPeerKey(read: EnvReader, peer: string): string {
+  return read.secret(`${peer}_KEY`, { doc: `What principals for ${serviceOf(peer)} are signed with` });
+}
+
+export function readTicketKey(read: EnvReader, peer: 'FILES' | 'ACCESS_LINKS'): string {
+  return read.secret(`${peer}_TICKET_KEY`, {
+    doc: `Signs and verifies the tickets by which ${serviceOf(peer)} knows what a caller may do`,
+  });
+}
+
+/** The folder of the operator's additions to vocabularies; empty: none. */
+export function readVocabularyDir(read: EnvReader): string {
+  return read.string('VOCABULARY_DIR', {
+    doc: 'The folder with the additions to vocabularies, the same for every service; empty: none',
+    fallback: '',
+  });
+}
+
+/** What identifiers that are given out here are made of. */
+export function readPrefixes(read: EnvReader): { doiPrefix: string; oaiPrefix: string } {
+  return {
+    doiPrefix: read.string('DOI_PREFIX', { doc: 'What DOIs given out here begin with', fallback: '10.5072' }),
+    oaiPrefix: read.string('OAI_PREFIX', {
+      doc: 'The middle part of OAI identifiers',
+      fallback: 'localhost',
+    }),
+  };
+}
+
+function serviceOf(peer: string): string {
+  return `the ${peer.toLowerCase().replaceAll('_', '-')} service`;
+}
