@@ -25,6 +25,8 @@ export interface IndexedEntity {
   publicationTo: string | null;
   /** Facet name → the values of the entity; a nested facet's values are `type` and `type::subtype`. */
   facets: Readonly<Record<string, readonly string[]>>;
+  /** Values that are suggested, each once. */
+  suggestions: Readonly<Record<SuggestionType, readonly string[]>>;
   boxes: readonly Box[];
   /** The public JSON without `links`. */
   document: Readonly<Record<string, unknown>>;
@@ -85,6 +87,11 @@ export interface EngineSearch {
   sort: Sort;
   offset: number;
   limit: number;
+  /**
+   * Only hits that this sort, which is not `bestmatch`, puts behind this place; null begins with the first. The total
+   * and the facets count all of them.
+   */
+  after: Place | null;
   /** Names of the facets to count. */
   facets: readonly string[];
   /** Facet name → chosen values, alternatives within a facet; narrows hits and total, not the counts. */
@@ -92,15 +99,23 @@ export interface EngineSearch {
   now: Date;
 }
 
+/** Where a sort puts a document: what it compares, and the id and form that decide between equals. */
+export interface Place {
+  id: string;
+  form: EntityForm;
+  /** ISO 8601 in UTC with microseconds. */
+  createdAt: string;
+  updatedAt: string;
+  versionIndex: number;
+}
+
 export interface FacetCount {
   value: string;
   count: number;
 }
 
-export interface EngineHit {
+export interface EngineHit extends Place {
   kind: EntityKind;
-  id: string;
-  form: EntityForm;
 }
 
 export interface EngineAnswer {
@@ -112,11 +127,37 @@ export interface EngineAnswer {
   missing: readonly string[];
 }
 
+/** What is suggested while somebody types. */
+export const SUGGESTION_TYPES = ['title', 'creator', 'subject'] as const;
+export type SuggestionType = (typeof SUGGESTION_TYPES)[number];
+
+export interface EngineSuggest {
+  viewer: Viewer;
+  kinds: readonly EntityKind[];
+  type: SuggestionType;
+  /** Folded words, at least one: each begins a word of a suggested value. */
+  prefixes: readonly string[];
+  limit: number;
+  now: Date;
+}
+
+export interface Suggestion {
+  value: string;
+  /** Documents that have it. */
+  count: number;
+}
+
 /** Where documents are kept and found. Every engine passes `search-engine.contract.ts`. */
 export interface SearchEngine {
   /** @throws ServiceError `unavailable` with code `search_timeout` when it takes too long; `invalid` for a query
    * whose values do not fit their fields */
   search(search: EngineSearch): Promise<EngineAnswer>;
+  /**
+   * Values of the newest published versions that the viewer may read, those of most documents first, ties by value.
+   *
+   * @throws ServiceError `unavailable` with code `search_timeout` when it takes too long
+   */
+  suggest(suggest: EngineSuggest): Promise<readonly Suggestion[]>;
   /** All changes or none become visible, at once. Older states of a form change nothing; may be repeated. */
   write(changes: IndexChanges): Promise<void>;
   /** The kind of each id that the index knows. */

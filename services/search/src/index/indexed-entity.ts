@@ -4,6 +4,7 @@ import type { EntityForm, EntityKind, IndexedEntity } from '../engine/search-eng
 import { at } from './document-fields.ts';
 import { facetValues } from './facet-values.ts';
 import { geometryBoxes } from './geometry-boxes.ts';
+import { suggestedValues } from './suggested-values.ts';
 
 /** What the entity's service tells about one form of it, as the index keeps it. */
 export function indexedEntity(message: IndexDocument__Output, kind: EntityKind): IndexedEntity {
@@ -26,6 +27,7 @@ export function indexedEntity(message: IndexDocument__Output, kind: EntityKind):
     publicationFrom: bounds?.first ?? null,
     publicationTo: bounds?.last ?? null,
     facets: facetValues(document),
+    suggestions: suggestedValues(document),
     boxes: geometryBoxes(geometries(document)),
     document,
   };

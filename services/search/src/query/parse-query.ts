@@ -11,7 +11,8 @@ import {
 
 /**
  * Parses the query-string syntax that Lucene and Elasticsearch share: words, "phrases", `field:value`,
- * `field:(a b)`, `+must -not`, AND, OR, NOT, `&& || !`, wildcards, `_exists_:field`, ranges, `^boost`, `\` escapes.
+ * `field:(a b)`, `+must -not`, AND, OR, NOT, `&& || !`, wildcards, `similar~`,
+ * `_exists_:field`, ranges, `^boost`, `\` escapes.
  * Clauses without an operator between them are alternatives. As there, AND makes both its sides necessary and OR
  * makes nothing necessary, so `a AND b OR c` means `+a +b c`.
  *
@@ -39,6 +40,7 @@ class Parser {
   #at = 0;
   #clauses = 0;
   #wildcards = 0;
+  #fuzzies = 0;
 
   constructor(tokens: readonly Token[], length: number, limits: QueryLimits) {
     this.#tokens = tokens;
@@ -170,7 +172,7 @@ class Parser {
 
   #phrase(token: Token & { type: 'phrase' }, field: string | null): QueryNode {
     const tilde = this.#take('tilde');
-    const slop = tilde === undefined ? 0 : tilde.type === 'tilde' ? tilde.value : null;
+    const slop = tilde === undefined ? 0 : tilde.value;
     if (tilde && (slop === null || !Number.isInteger(slop))) {
       throw syntaxError('"~" after a phrase needs a whole number', tilde.position);
     }
@@ -206,7 +208,7 @@ class Parser {
   #word(token: Token & { type: 'word' }, field: string | null): QueryNode {
     const { parts, position } = token;
     const tilde = this.#take('tilde');
-    if (tilde) throw syntaxError('Fuzzy search is not supported: unescaped "~"', tilde.position);
+    if (tilde) return this.#fuzzy(token, tilde, field);
     const boost = this.#boost();
     if (isStar(parts)) {
       const node: QueryNode = field === null ? { type: 'all' } : { type: 'exists', field, position };
@@ -229,9 +231,35 @@ class Parser {
     return this.#counted(token, { type: 'wildcard', field, parts, boost, position });
   }
 
+  #fuzzy(token: Token & { type: 'word' }, tilde: Token & { type: 'tilde' }, field: string | null): QueryNode {
+    const text = literalOf(token.parts);
+    if (text === null) {
+      throw syntaxError('A word has either wildcards or "~": escape one of them', tilde.position);
+    }
+    const { value: distance } = tilde;
+    if (distance !== null && distance !== 0 && distance !== 1 && distance !== 2) {
+      throw syntaxError(
+        '"~" after a word takes the number of characters that may differ, at most 2',
+        tilde.position,
+      );
+    }
+    this.#fuzzies += 1;
+    if (this.#fuzzies > this.#limits.maxFuzzy) {
+      throw tooComplex(`More than ${this.#limits.maxFuzzy} words with "~"`, token.position);
+    }
+    const { position } = token;
+    return this.#counted(token, {
+      type: 'fuzzy',
+      field,
+      text,
+      distance,
+      boost: this.#boost(),
+      position,
+    });
+  }
+
   #boost(): number {
-    const token = this.#take('boost');
-    return token?.type === 'boost' ? (token.value ?? 1) : 1;
+    return this.#take('boost')?.value ?? 1;
   }
 
   #counted(token: Token, node: QueryNode): QueryNode {
@@ -253,11 +281,11 @@ class Parser {
     return token;
   }
 
-  #take(...types: readonly Token['type'][]): Token | undefined {
+  #take<Type extends Token['type']>(...types: readonly Type[]): (Token & { type: Type }) | undefined {
     const token = this.#tokens[this.#at];
-    if (!token || !types.includes(token.type)) return undefined;
+    if (!token || !types.some((type) => type === token.type)) return undefined;
     this.#at += 1;
-    return token;
+    return token as Token & { type: Type };
   }
 
   #unexpected(token: Token) {
@@ -282,6 +310,7 @@ function boosted(node: QueryNode, factor: number): QueryNode {
     case 'term':
     case 'phrase':
     case 'wildcard':
+    case 'fuzzy':
       return { ...node, boost: node.boost * factor };
     case 'bool':
       return {

@@ -18,6 +18,8 @@ function show(node: QueryNode | null): string {
       return `${at}"${node.text}"${node.slop > 0 ? `~${node.slop}` : ''}${boost}`;
     case 'wildcard':
       return `${at}${node.parts.map((part) => ('literal' in part ? part.literal : part.any === 'many' ? '*' : '?')).join('')}${boost}`;
+    case 'fuzzy':
+      return `${at}${node.text}~${node.distance ?? ''}${boost}`;
     case 'exists':
       return `exists(${node.field})`;
     case 'range':
@@ -80,6 +82,8 @@ describe('parseQuery', () => {
     ['metadata.title:(zebra OR lion) dog', '((metadata.title:zebra metadata.title:lion) dog)'],
     ['a:(b c:d)', '(a:b c:d)'],
     ['"flood risk"~2', '"flood risk"~2'],
+    ['flod~ a:risc~1^2 (maps~0)^3', '(flod~ a:risc~1^2 maps~0^3)'],
+    ['flo\\*d~ a\\~', '(flo*d~ a~)'],
     ['flo*', 'flo*'],
     ['metadata.title:flo?d*', 'metadata.title:flo?d*'],
     ['*', '*'],
@@ -131,7 +135,9 @@ describe('parseQuery', () => {
     ['a:[1 TO 2', 'The range is not closed at position 3.'],
     ['[1 TO 2]', 'A range needs a field at position 1.'],
     ['/a.*b/', 'Regular expressions are not supported: unescaped "/" at position 1.'],
-    ['a~', 'Fuzzy search is not supported: unescaped "~" at position 2.'],
+    ['a~3', '"~" after a word takes the number of characters that may differ, at most 2 at position 2.'],
+    ['a~0.5', '"~" after a word takes the number of characters that may differ, at most 2 at position 2.'],
+    ['word*~', 'A word has either wildcards or "~": escape one of them at position 6.'],
     ['a^', '"^" needs a number at position 2.'],
     ['a\\', 'Nothing follows the escape at position 2.'],
     ['versions.index:>', 'Nothing to compare with follows ">" at position 16.'],
@@ -155,6 +161,7 @@ describe('parseQuery', () => {
     ['too many wildcards', 'abc* '.repeat(6), 'More than 5 words with wildcards at position 26.'],
     ['a leading wildcard', '*bc', 'A wildcard needs at least 3 characters before it at position 1.'],
     ['an early wildcard', 'x ab*', 'A wildcard needs at least 3 characters before it at position 3.'],
+    ['too many words with "~"', 'a~ b~ c~ d~', 'More than 3 words with "~" at position 10.'],
     ['too much slop', '"a b"~11', 'Words may be at most 10 places apart at position 6.'],
   ])('calls %s too complex', (_, text, message) => {
     expect(refusal(text)).toEqual({

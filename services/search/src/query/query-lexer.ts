@@ -17,7 +17,8 @@ export type Token =
     }
   | { type: 'comparison'; operator: '>' | '>=' | '<' | '<='; position: number; end: number }
   | { type: 'and' | 'or' | 'not' | 'plus' | 'minus' | '(' | ')' | ':'; position: number; end: number }
-  | { type: 'boost' | 'tilde'; value: number | null; position: number; end: number };
+  | { type: 'boost'; value: number | null; position: number; end: number }
+  | { type: 'tilde'; value: number | null; position: number; end: number };
 
 const SPACE = /\s/u;
 /** Characters that end a word unless escaped. A slash inside one is literal, so DOIs and paths need no quotes. */

@@ -1,5 +1,13 @@
 /** A parsed query. Positions are offsets into the text, from 0; fields are index paths, `null` for all of them. */
-export type QueryNode = AllNode | TermNode | PhraseNode | WildcardNode | ExistsNode | RangeNode | BoolNode;
+export type QueryNode =
+  | AllNode
+  | TermNode
+  | PhraseNode
+  | FuzzyNode
+  | WildcardNode
+  | ExistsNode
+  | RangeNode
+  | BoolNode;
 
 /** Matches every document. */
 export interface AllNode {
@@ -21,6 +29,17 @@ export interface PhraseNode {
   field: string | null;
   text: string;
   slop: number;
+  boost: number;
+  position: number;
+}
+
+/** A word and those that are like it, as `index/similar-words.ts` says. */
+export interface FuzzyNode {
+  type: 'fuzzy';
+  field: string | null;
+  text: string;
+  /** The most characters that may differ; null leaves that to the length of the word. */
+  distance: 0 | 1 | 2 | null;
   boost: number;
   position: number;
 }
@@ -77,9 +96,13 @@ export interface QueryLimits {
   maxClauses: number;
   /** Parentheses within parentheses. */
   maxDepth: number;
+  /** Words with wildcards. */
   maxWildcards: number;
   /** Literal characters that must stand before the first wildcard of a word. */
   minWildcardPrefix: number;
+  /** Words with `~`. */
+  maxFuzzy: number;
+  /** Places that words of a phrase may be moved. */
   maxSlop: number;
 }
 
@@ -89,5 +112,6 @@ export const QUERY_LIMITS: QueryLimits = {
   maxDepth: 10,
   maxWildcards: 5,
   minWildcardPrefix: 3,
+  maxFuzzy: 3,
   maxSlop: 10,
 };

@@ -50,6 +50,7 @@ export function readSearch(
     sort: readSort(request.sort, listing, query !== null),
     offset: (page - 1) * size,
     limit: size,
+    after: null,
     facets: listing.facets,
     selected: readSelection(request, listing),
     now,

@@ -52,6 +52,7 @@ describe('readSearch', () => {
       boxes: null,
       sort: 'newest',
       offset: 0,
+      after: null,
       limit: 10,
       facets: [
         'category',

@@ -5,6 +5,7 @@ import { partialInstant } from '../../query/partial-instant.ts';
 import { syntaxError, tooComplex } from '../../query/query-error.ts';
 import type {
   BoolNode,
+  FuzzyNode,
   PhraseNode,
   QueryNode,
   RangeBound,
@@ -14,6 +15,7 @@ import type {
 } from '../../query/query-tree.ts';
 import { allFieldsLexeme, existsLexeme, fieldLexeme, fitsIndex, quoteLexeme } from './lexemes.ts';
 import { Parameters, storableText } from './parameters.ts';
+import type { SimilarWords } from './similar-words.ts';
 
 export interface CompiledQuery {
   /** A condition on the columns of `index_document`, aliased `d`. */
@@ -26,11 +28,12 @@ export interface CompiledQuery {
  * Compiles a query to SQL; values go into `parameters` only. What can be said in one tsquery is, so that one index
  * scan answers it.
  *
+ * @param similar what the words with `~` in the query mean, of `similarWords`
  * @throws ServiceError `invalid` when a value does not fit its field
  */
-export function compileSql(query: QueryNode, parameters: Parameters): CompiledQuery {
+export function compileSql(query: QueryNode, parameters: Parameters, similar: SimilarWords): CompiledQuery {
   const leaves: RankLeaf[] = [];
-  const fragment = compileNode(query, { parameters, leaves, ranks: true });
+  const fragment = compileNode(query, { parameters, leaves, ranks: true, similar });
   return { where: asSql(fragment ?? NOTHING, parameters), rank: () => rankSql(leaves, parameters) };
 }
 
@@ -49,6 +52,7 @@ interface Compilation {
   leaves: RankLeaf[];
   /** Whether matches of this part speak for the document. */
   ranks: boolean;
+  similar: SimilarWords;
 }
 
 /** Null: the part says nothing (a phrase of punctuation), and the query goes on without it. */
@@ -64,6 +68,8 @@ function compileNode(node: QueryNode, at: Compilation): Fragment | null {
       return compileRange(node, at.parameters);
     case 'wildcard':
       return compileWildcard(node, at);
+    case 'fuzzy':
+      return compileFuzzy(node, at);
     case 'term':
     case 'phrase': {
       const slop = node.type === 'phrase' ? node.slop : 0;
@@ -154,6 +160,14 @@ function compileWildcard(node: WildcardNode, at: Compilation): Fragment | null {
       `(d.terms @@ ${parameters.add(found)}::tsquery` +
       ` AND EXISTS (SELECT FROM unnest(d.terms) AS t WHERE t.lexeme LIKE ${parameters.add(pattern)}))`,
   };
+}
+
+function compileFuzzy(node: FuzzyNode, at: Compilation): Fragment | null {
+  const words = at.similar.get(node);
+  if (words === undefined) return null;
+  const lexemes = words.map((word) => lexemeOf(node.field, word)).filter(fitsIndex);
+  if (lexemes.length === 0) return NOTHING;
+  return ranked(`(${lexemes.map(quoteLexeme).join(' | ')})`, node.boost, at);
 }
 
 function compileRange({ field, lower, upper }: RangeNode, parameters: Parameters): Fragment {

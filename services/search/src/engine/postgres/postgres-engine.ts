@@ -10,6 +10,8 @@ import type {
   SearchEngine,
 } from '../search-engine.ts';
 import { searchSql } from './search-sql.ts';
+import { similarWords } from './similar-words.ts';
+import { runSuggest } from './suggest.ts';
 import { announceAll, writeChanges } from './write-changes.ts';
 
 export interface PostgresEngineOptions {
@@ -42,7 +44,8 @@ export function postgresEngine({
   for (const pool of [readers, writers]) pool.on('error', () => {});
 
   return {
-    search: (search) => runSearch(readers, search),
+    search: (search) => runSearch(readers, search).catch(fail),
+    suggest: (suggest) => runSuggest(readers, suggest).catch(fail),
     write: (changes) => writeChanges(writers, changes),
     kindsOf: async (ids) => {
       const { rows } = await writers.query<{ id: string; kind: EntityKind }>(
@@ -80,17 +83,22 @@ export function postgresEngine({
 }
 
 interface SearchRow {
-  hits: [kind: EntityKind, id: string, form: EntityForm][];
+  hits: [
+    kind: EntityKind,
+    id: string,
+    form: EntityForm,
+    createdAt: string,
+    updatedAt: string,
+    versionIndex: number,
+  ][];
   total: string;
   facets: [facet: string, value: string, count: number][];
   missing: string[];
 }
 
 async function runSearch(pool: pg.Pool, search: EngineSearch): Promise<EngineAnswer> {
-  const { text, values } = searchSql(search);
-  const { rows } = await pool.query<SearchRow>(text, [...values]).catch((cause: unknown) => {
-    throw searchFailure(cause);
-  });
+  const { text, values } = searchSql(search, await similarWords(pool, search.query));
+  const { rows } = await pool.query<SearchRow>(text, [...values]);
   const [row] = rows;
   if (!row) throw new Error('a search statement answers one row');
   const facets: Record<string, FacetCount[]> = {};
@@ -99,19 +107,29 @@ async function runSearch(pool: pg.Pool, search: EngineSearch): Promise<EngineAns
     facets[facet].push({ value, count });
   }
   return {
-    hits: row.hits.map(([kind, id, form]): EngineHit => ({ kind, id, form })),
+    hits: row.hits.map(
+      ([kind, id, form, createdAt, updatedAt, versionIndex]): EngineHit => ({
+        kind,
+        id,
+        form,
+        createdAt,
+        updatedAt,
+        versionIndex,
+      }),
+    ),
     total: Number(row.total),
     facets,
     missing: row.missing,
   };
 }
 
-function searchFailure(cause: unknown): unknown {
+/** @throws ServiceError when a search took too long, what it was given when it failed for another reason */
+function fail(cause: unknown): never {
   const isCanceled = cause instanceof pg.DatabaseError && cause.code === QUERY_CANCELED;
   const isBusy =
     cause instanceof Error && cause.message.startsWith('timeout exceeded when trying to connect');
-  if (!isCanceled && !isBusy) return cause;
-  return new ServiceError('unavailable', 'The search took too long.', {
+  if (!isCanceled && !isBusy) throw cause;
+  throw new ServiceError('unavailable', 'The search took too long.', {
     code: 'search_timeout',
     retryAfterMs: 1_000,
     cause,

@@ -1,6 +1,7 @@
-import type { EngineSearch, Scope, Sort, Viewer } from '../search-engine.ts';
+import type { EngineSearch, Place, Scope, Sort, Viewer } from '../search-engine.ts';
 import { compileSql } from './compile-sql.ts';
 import { Parameters } from './parameters.ts';
+import type { SimilarWords } from './similar-words.ts';
 
 export interface SearchStatement {
   text: string;
@@ -11,21 +12,28 @@ export interface SearchStatement {
 const MOST_RANKED = 20_000;
 const BUCKETS = 10;
 
+const instantText = (column: string) =>
+  `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+const PLACED = `d.kind, d.id, d.form, ${instantText('d.created_at')} AS created,
+  ${instantText('d.updated_at')} AS updated, d.version_index`;
+
+const TIES = 'd.id COLLATE "C", d.form';
 const ORDER: Readonly<Record<Exclude<Sort, 'bestmatch'>, string>> = {
-  newest: 'd.created_at DESC, d.id',
-  oldest: 'd.created_at, d.id',
-  version: 'd.version_index DESC, d.created_at DESC, d.id',
-  'updated-desc': 'd.updated_at DESC, d.id',
-  'updated-asc': 'd.updated_at, d.id',
+  newest: `d.created_at DESC, ${TIES}`,
+  oldest: `d.created_at, ${TIES}`,
+  version: `d.version_index DESC, d.created_at DESC, ${TIES}`,
+  'updated-desc': `d.updated_at DESC, ${TIES}`,
+  'updated-asc': `d.updated_at, ${TIES}`,
 };
 
 /**
- * One statement, so one snapshot, for the hits, the total and the facets. It answers one row: `hits` (an array of
- * kind, id and form), `total`, `facets` (an array of facet, value and count), and `missing` (an array of ids).
+ * One statement, so one snapshot, for the hits, the total and the facets. It answers one row: `hits` (an array of kind,
+ * id, form, creation, update and version), `total`, `facets` (an array of facet, value and count), and `missing` (an
+ * array of ids).
  */
-export function searchSql(search: EngineSearch): SearchStatement {
+export function searchSql(search: EngineSearch, similar: SimilarWords): SearchStatement {
   const parameters = new Parameters();
-  const compiled = search.query === null ? null : compileSql(search.query, parameters);
+  const compiled = search.query === null ? null : compileSql(search.query, parameters, similar);
   const visible = [
     'd.deleted_at IS NULL',
     ...scopeConditions(search.scope, search.viewer, search.now, parameters),
@@ -36,14 +44,16 @@ export function searchSql(search: EngineSearch): SearchStatement {
   const limit = `LIMIT ${parameters.add(search.limit)} OFFSET ${parameters.add(search.offset)}`;
   // A parameter that the statement does not use is an error, so the rank is compiled only where it counts.
   const rank = search.sort === 'bestmatch' ? (compiled?.rank() ?? null) : null;
+  const sort = search.sort === 'bestmatch' ? 'newest' : search.sort;
   const page =
     rank !== null
-      ? `SELECT d.kind, d.id, d.form
+      ? `SELECT ${PLACED}
          FROM (SELECT * FROM selected d ORDER BY ${ORDER.newest} LIMIT ${MOST_RANKED}) s
          JOIN index_document d USING (id, form)
-         ORDER BY ${rank} DESC, ${ORDER.newest}, d.form ${limit}`
-      : `SELECT d.kind, d.id, d.form FROM selected d
-         ORDER BY ${ORDER[search.sort === 'bestmatch' ? 'newest' : search.sort]}, d.form ${limit}`;
+         ORDER BY ${rank} DESC, ${ORDER.newest} ${limit}`
+      : `SELECT ${PLACED} FROM selected d
+         WHERE ${search.after === null ? 'true' : behind(search.after, sort, parameters)}
+         ORDER BY ${ORDER[sort]} ${limit}`;
   const text = `
     WITH visible AS MATERIALIZED (
       SELECT d.id, d.form, d.kind, d.created_at, d.updated_at, d.version_index, d.facets
@@ -61,12 +71,40 @@ export function searchSql(search: EngineSearch): SearchStatement {
       WHERE split_part(facet, '::', 1) = ANY (${parameters.add([...search.facets])}::text[])
     )
     SELECT
-      (SELECT coalesce(json_agg(json_build_array(kind, id, form)), '[]') FROM page) AS hits,
+      (SELECT coalesce(json_agg(json_build_array(kind, id, form, created, updated, version_index)), '[]')
+       FROM page) AS hits,
       (SELECT count(*) FROM selected) AS total,
       (SELECT coalesce(json_agg(json_build_array(facet, value, count) ORDER BY facet, place), '[]')
        FROM counted WHERE place <= ${BUCKETS}) AS facets,
       ${missingIds(search.scope, parameters)} AS missing`;
   return { text, values: parameters.values };
+}
+
+/** What comes after a place in the order of a sort. */
+function behind(place: Place, sort: Exclude<Sort, 'bestmatch'>, parameters: Parameters): string {
+  const id = parameters.add(place.id);
+  const form = parameters.add(place.form);
+  const ties = `(${TIES}) > (${id}, ${form})`;
+  const instant = (text: string) => `${parameters.add(text)}::timestamptz`;
+  const beyond = (column: string, isDescending: boolean, value: string, equal: string) =>
+    `(${column} ${isDescending ? '<' : '>'} ${value} OR (${column} = ${value} AND ${equal}))`;
+  switch (sort) {
+    case 'newest':
+    case 'oldest':
+      return beyond('d.created_at', sort === 'newest', instant(place.createdAt), ties);
+    case 'updated-desc':
+    case 'updated-asc':
+      return beyond('d.updated_at', sort === 'updated-desc', instant(place.updatedAt), ties);
+    case 'version': {
+      const version = `${parameters.add(place.versionIndex)}::integer`;
+      return beyond(
+        'd.version_index',
+        true,
+        version,
+        beyond('d.created_at', true, instant(place.createdAt), ties),
+      );
+    }
+  }
 }
 
 function missingIds({ onlyIds, publishedIds, forms }: Scope, parameters: Parameters): string {
@@ -81,7 +119,7 @@ function missingIds({ onlyIds, publishedIds, forms }: Scope, parameters: Paramet
     ))`;
 }
 
-function scopeConditions(scope: Scope, viewer: Viewer, now: Date, parameters: Parameters): string[] {
+export function scopeConditions(scope: Scope, viewer: Viewer, now: Date, parameters: Parameters): string[] {
   const conditions = [`d.kind = ANY (${parameters.add([...scope.kinds])}::text[])`];
   conditions.push(
     scope.onlyIds === null ? 'd.is_announced' : `d.id = ANY (${parameters.add([...scope.onlyIds])}::text[])`,

@@ -22,14 +22,18 @@ const MOST_WORDS = 10_000;
 /** What one lexeme takes beside its text and positions. */
 const LEXEME_BYTES = 8;
 
-/**
- * The `terms` of a document as a tsvector literal. A document too large for one keeps its first fields, which
- * are the ones that matter most.
- */
-export function termsVector(document: Readonly<Record<string, unknown>>): string {
+export interface DocumentTerms {
+  /** A tsvector literal. */
+  vector: string;
+  /** The words in it, whatever field they are of. */
+  words: ReadonlySet<string>;
+}
+
+/** The `terms` of a document. One too large for a tsvector keeps its first fields, which are those that matter most. */
+export function documentTerms(document: Readonly<Record<string, unknown>>): DocumentTerms {
   const vector = new Vector();
   for (const field of documentFields(document)) addField(vector, field);
-  return vector.toString();
+  return { vector: vector.toString(), words: vector.words };
 }
 
 function addField(vector: Vector, { field, value }: FieldValue): void {
@@ -97,6 +101,7 @@ interface WordSpace {
 }
 
 class Vector {
+  readonly words = new Set<string>();
   readonly #positions = new Map<string, string[]>();
   readonly #next = new Map<string, number>();
   #bytes = 0;
@@ -111,19 +116,22 @@ class Vector {
     for (const [offset, token] of tokens.entries()) {
       for (const [index, { lexemeOf }] of spaces.entries()) {
         const position = Math.min((starts[index] ?? 1) + offset, LAST_POSITION);
-        this.#addPosition(lexemeOf(token), `${position}${weight ?? 'D'}`);
+        if (this.#addPosition(lexemeOf(token), `${position}${weight ?? 'D'}`)) this.words.add(token);
       }
     }
     for (const [index, { name }] of spaces.entries())
       this.#next.set(name, (starts[index] ?? 1) + tokens.length + GAP);
   }
 
-  #addPosition(lexeme: string, position: string): void {
+  /** Whether the vector has the lexeme now. */
+  #addPosition(lexeme: string, position: string): boolean {
     const positions = this.#positions.get(lexeme) ?? this.#open(lexeme);
-    if (positions === undefined || positions.length >= MOST_POSITIONS || positions.at(-1) === position)
-      return;
-    positions.push(position);
-    this.#bytes += 2;
+    if (positions === undefined) return false;
+    if (positions.length < MOST_POSITIONS && positions.at(-1) !== position) {
+      positions.push(position);
+      this.#bytes += 2;
+    }
+    return true;
   }
 
   #open(lexeme: string): string[] | undefined {

@@ -1,9 +1,10 @@
 import type pg from 'pg';
-import type { IndexChanges, IndexedEntity, Tombstone } from '../search-engine.ts';
+import { type IndexChanges, type IndexedEntity, SUGGESTION_TYPES, type Tombstone } from '../search-engine.ts';
 import { sqlDate } from './compile-sql.ts';
 import { storableText } from './parameters.ts';
 import { facetEntry } from './search-sql.ts';
-import { termsVector } from './terms-vector.ts';
+import { suggestionEntry } from './suggest.ts';
+import { documentTerms } from './terms-vector.ts';
 
 /** Any number, the same for all writers: they take turns, so what they derive from each other's rows holds. */
 const WRITER_LOCK = 7_160_051;
@@ -16,13 +17,16 @@ export async function writeChanges(
   const written = [...entities, ...unannounced];
   const parentIds = [...new Set([...written, ...tombstones].map(({ parentId }) => parentId))];
   if (parentIds.length === 0) return;
-  const rows = JSON.stringify(written.map(entityRow));
+  const { rows, words } = entityRows(written);
   const marks = JSON.stringify(tombstones.map(tombstoneRow));
   const announcedIds = entities.filter(({ form }) => form === 'published').map(({ id }) => id);
 
   await inTurn(pool, async (client) => {
     if (tombstones.length > 0) await client.query({ name: 'bury', text: BURY, values: [marks] });
-    if (written.length > 0) await client.query({ name: 'upsert', text: UPSERT, values: [rows] });
+    if (written.length > 0) {
+      await client.query({ name: 'upsert', text: UPSERT, values: [rows] });
+      await client.query({ name: 'words', text: WORDS, values: [words] });
+    }
     if (announcedIds.length > 0) {
       await client.query({ name: 'announce', text: ANNOUNCE, values: [announcedIds] });
     }
@@ -55,7 +59,17 @@ async function inTurn(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<vo
   }
 }
 
-function entityRow(entity: IndexedEntity) {
+function entityRows(entities: readonly IndexedEntity[]): { rows: string; words: string[] } {
+  const words = new Set<string>();
+  const rows = entities.map((entity) => {
+    const terms = documentTerms(entity.document);
+    for (const word of terms.words) words.add(word);
+    return entityRow(entity, terms.vector);
+  });
+  return { rows: JSON.stringify(rows), words: [...words] };
+}
+
+function entityRow(entity: IndexedEntity, terms: string) {
   return {
     id: entity.id,
     form: entity.form,
@@ -71,9 +85,12 @@ function entityRow(entity: IndexedEntity) {
     revision: entity.revision,
     publication_from: entity.publicationFrom === null ? null : sqlDate(entity.publicationFrom),
     publication_to: entity.publicationTo === null ? null : sqlDate(entity.publicationTo),
-    terms: termsVector(entity.document),
+    terms,
     facets: Object.entries(entity.facets).flatMap(([facet, values]) =>
       values.map((value) => storableText(facetEntry(facet, value))),
+    ),
+    suggestions: SUGGESTION_TYPES.flatMap((type) =>
+      entity.suggestions[type].map((value) => suggestionEntry(type, value)),
     ),
     boxes: entity.boxes.map(({ west, south, east, north }) => `((${east},${north}),(${west},${south}))`),
   };
@@ -97,22 +114,24 @@ const UPSERT = `
     SELECT * FROM jsonb_to_recordset($1::jsonb) AS x (
       id text, form text, kind text, parent_id text, managed_by text, owner_id text, record_access text,
       embargo_until timestamptz, version_index integer, created_at timestamptz, updated_at timestamptz, revision bigint,
-      publication_from date, publication_to date, terms text, facets text[], boxes text[]
+      publication_from date, publication_to date, terms text, facets text[], suggestions text[], boxes text[]
     )
   ), written AS (
     INSERT INTO index_document AS d (
       id, form, kind, parent_id, managed_by, owner_id, record_access, embargo_until, version_index, created_at,
-      updated_at, revision, publication_from, publication_to, terms, facets, is_announced
+      updated_at, revision, publication_from, publication_to, terms, facets, suggestions, is_announced
     )
     SELECT id, form, kind, parent_id, managed_by, owner_id, record_access, embargo_until, version_index, created_at,
-      updated_at, revision, publication_from, publication_to, terms::tsvector, facets, form = 'draft'
+      updated_at, revision, publication_from, publication_to, terms::tsvector, facets, suggestions,
+      form = 'draft'
     FROM incoming
     ON CONFLICT (id, form) DO UPDATE SET
       kind = excluded.kind, parent_id = excluded.parent_id, managed_by = excluded.managed_by,
       owner_id = excluded.owner_id, record_access = excluded.record_access, embargo_until = excluded.embargo_until,
       version_index = excluded.version_index, created_at = excluded.created_at, updated_at = excluded.updated_at,
       revision = excluded.revision, deleted_at = NULL, publication_from = excluded.publication_from,
-      publication_to = excluded.publication_to, terms = excluded.terms, facets = excluded.facets
+      publication_to = excluded.publication_to, terms = excluded.terms, facets = excluded.facets,
+      suggestions = excluded.suggestions
     WHERE excluded.revision > d.revision OR (excluded.revision = d.revision AND d.deleted_at IS NULL)
     RETURNING id, form
   ), cleared AS (
@@ -121,6 +140,9 @@ const UPSERT = `
   INSERT INTO index_box (id, form, bounds)
   SELECT i.id, i.form, bounds::box
   FROM incoming i JOIN written w USING (id, form), unnest(i.boxes) AS bounds`;
+
+/** Words stay when their documents go: one that no document has finds nothing. */
+const WORDS = 'INSERT INTO index_word SELECT unnest($1::text[]) ON CONFLICT DO NOTHING';
 
 /** Apart from the upsert: who is announced may be in the index already in a newer state than comes with the news. */
 const ANNOUNCE = `
@@ -143,6 +165,7 @@ const BURY = `
     ON CONFLICT (id, form) DO UPDATE SET
       revision = excluded.revision, deleted_at = excluded.deleted_at,
       embargo_until = NULL, publication_from = NULL, publication_to = NULL, terms = '', facets = '{}',
+      suggestions = '{}',
       is_latest = false, is_latest_draft = false, has_draft = false
     WHERE excluded.revision >= d.revision
     RETURNING id, form

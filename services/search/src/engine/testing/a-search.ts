@@ -1,6 +1,7 @@
+import { textTokens } from '../../index/text-tokens.ts';
 import { parseBoundingBox } from '../../query/bounding-box.ts';
 import { parseQuery } from '../../query/parse-query.ts';
-import type { EngineAnswer, EngineSearch, Viewer } from '../search-engine.ts';
+import type { EngineAnswer, EngineSearch, EngineSuggest, Viewer } from '../search-engine.ts';
 
 const STRANGER: Viewer = { seesAll: false, userId: null, viewParentIds: [], previewParentIds: [] };
 
@@ -28,8 +29,27 @@ export function aSearch({ q = '', bbox = '', viewer, scope, ...rest }: SearchTra
     sort: 'oldest',
     offset: 0,
     limit: 100,
+    after: null,
     facets: [],
     selected: {},
+    now: new Date('2026-01-01T00:00:00Z'),
+    ...rest,
+  };
+}
+
+export interface SuggestTraits extends Partial<Omit<EngineSuggest, 'viewer' | 'prefixes'>> {
+  q: string;
+  viewer?: Partial<Viewer>;
+}
+
+/** What is suggested to a stranger for a title, but for the traits given. */
+export function aSuggest({ q, viewer, ...rest }: SuggestTraits): EngineSuggest {
+  return {
+    viewer: { ...STRANGER, ...viewer },
+    kinds: ['record', 'package'],
+    type: 'title',
+    prefixes: textTokens(q),
+    limit: 10,
     now: new Date('2026-01-01T00:00:00Z'),
     ...rest,
   };

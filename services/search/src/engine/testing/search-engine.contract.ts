@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Scope, SearchEngine, Tombstone } from '../search-engine.ts';
-import { aSearch, idsOf, type SearchTraits } from './a-search.ts';
+import type { EngineHit, Scope, SearchEngine, Sort, Tombstone } from '../search-engine.ts';
+import { aSearch, aSuggest, idsOf, type SearchTraits, type SuggestTraits } from './a-search.ts';
 import { anEntity, type EntityTraits } from './an-entity.ts';
 
 export interface TestedEngine {
@@ -27,6 +27,8 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
       tested.engine.write({ entities: documents.map(anEntity) });
     const bury = (...tombstones: Tombstone[]) => tested.engine.write({ tombstones });
     const find = async (traits: SearchTraits) => idsOf(await tested.engine.search(aSearch(traits)));
+    const suggested = async (traits: SuggestTraits) =>
+      (await tested.engine.suggest(aSuggest(traits))).map(({ value, count }) => `${count} ${value}`);
 
     describe('queries', () => {
       beforeAll(() =>
@@ -114,6 +116,24 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         ['metadata.title:"flood risk"', [FLOOD]],
         ['metadata.title:(zebra house)', [ZEBRA, HOUSE]],
         ['metadata.title:mig*', [ZEBRA]],
+        ['flod~', [FLOOD, HOUSE]],
+        ['flood~', ALL],
+        ['flood~0', [FLOOD, HOUSE]],
+        ['FLÖDS~', [ZEBRA]],
+        ['flods~2', ALL],
+        ['zebar~1', []],
+        ['zebar~2', [ZEBRA]],
+        ['migratoin~', [ZEBRA]],
+        ['blood~2', []],
+        ['ris~', [FLOOD, HOUSE]],
+        ['ri~2', []],
+        ['of~2', [ZEBRA, FLOOD, HOUSE]],
+        ['metadata.title:flods~2', [FLOOD, HOUSE]],
+        ['metadata.title:(flods~2 AND NOT risc~)', []],
+        ['metadata.rights.description.en:distributes~', [ZEBRA]],
+        ['NOT flods~', [FLOOD, HOUSE]],
+        ['zebra .~', [ZEBRA]],
+        ['.~', []],
         ['metadata.title.keyword:"Flood risk"', [FLOOD]],
         ['metadata.title.keyword:"flood risk"', []],
         ['metadata.title:zebra AND metadata.resource_type.id:image-photo', [ZEBRA]],
@@ -190,6 +210,9 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         'created:2020-02-30',
         'versions.index:one',
         'metadata.publication_date:[a TO b]',
+        'id:zebra-00001~',
+        'metadata.version:v12~',
+        'GEO-BON~',
       ])('%j is refused for its value', async (q) => {
         await expect(find({ q })).rejects.toMatchObject({
           kind: 'invalid',
@@ -309,6 +332,37 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
       });
     });
 
+    describe('pages', () => {
+      test.each<[sort: Sort]>([['newest'], ['oldest'], ['version'], ['updated-desc'], ['updated-asc']])(
+        'by %s go from hit to hit, each once, whatever comes between',
+        async (sort) => {
+          const many = Array.from({ length: 9 }, (_, index) => ({
+            id: `d${index}`,
+            createdAt: index % 3,
+            updatedAt: index % 4,
+            versionIndex: 1 + (index % 2),
+          }));
+          await fill(...many, { id: 'd4', form: 'draft', createdAt: 1, versionIndex: 1 });
+          const traits: SearchTraits = { viewer: { userId: 'owner' }, scope: { forms: 'published' }, sort };
+          const whole = await find(traits);
+          const seen: EngineHit[] = [];
+          let written = 0;
+          while (true) {
+            const { hits, total } = await tested.engine.search(
+              aSearch({ ...traits, limit: 2, after: seen.at(-1) ?? null }),
+            );
+            expect(total).toBe(many.length + written);
+            if (hits.length === 0) break;
+            seen.push(...hits);
+            written += 1;
+            await write({ id: `a${written}`, createdAt: 0, updatedAt: 99, versionIndex: 9 });
+          }
+          expect(seen.map(({ id }) => id).filter((id) => id.startsWith('d'))).toEqual(whole);
+          expect(new Set(seen.map(({ id }) => id)).size).toBe(seen.length);
+        },
+      );
+    });
+
     describe('access', () => {
       const CORPUS: EntityTraits[] = [
         { id: 'open-1', createdAt: 1, title: 'soil water', metadata: { subjects: [{ subject: 'soil' }] } },
@@ -343,6 +397,17 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         { q: 'NOT soil' },
         { q: '-nosuch OR access.record:restricted' },
         { q: 'metadata.subjects.subject:secret' },
+        { q: 'secrets~ OR soli~2' },
+        {
+          limit: 1,
+          after: {
+            id: 'open-1',
+            form: 'published',
+            createdAt: '1970-01-01T00:00:01.000000Z',
+            updatedAt: '1970-01-01T00:00:01.000000Z',
+            versionIndex: 1,
+          },
+        },
         { bbox: '0,60,20,40' },
         { selected: { subject: ['secret', 'soil'] } },
         { scope: { onlyIds: ['open-1', 'secret-open-1', 'draft-open-1'] } },
@@ -351,16 +416,23 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
       ];
 
       test('a stranger is answered as if nothing restricted were there', async () => {
-        const answers = () =>
+        const suggestions = () =>
           Promise.all(
-            QUERIES.map(async (traits) => {
+            ['s', 'soil', 'secret', 'soil water'].flatMap((q) =>
+              (['title', 'subject', 'creator'] as const).map((type) => suggested({ q, type })),
+            ),
+          );
+        const answers = () =>
+          Promise.all([
+            suggestions(),
+            ...QUERIES.map(async (traits) => {
               // What is missing is told to the service alone, which fetches it for whoever asks.
               const { missing: _, ...answer } = await tested.engine.search(
                 aSearch({ ...traits, facets: FACETS }),
               );
               return answer;
             }),
-          );
+          ]);
         await fill(...CORPUS);
         const without = await answers();
         await write(...TWINS, ...DRAFTS);
@@ -490,6 +562,73 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
             .sort()
             .slice(0, 10),
         );
+      });
+    });
+
+    describe('suggestions', () => {
+      const person = (name: string) => ({ person_or_org: { type: 'organizational', name } });
+      beforeAll(() =>
+        fill(
+          {
+            id: 'a',
+            title: 'Flood risk',
+            metadata: {
+              creators: [person('Floodland, Ann'), person('Römer, Bea')],
+              subjects: [{ subject: 'Floods' }, { subject: 'flood plains' }, { subject: 'Floods' }, {}, null],
+            },
+          },
+          {
+            id: 'b',
+            title: 'Maps of flood risk in a flooded plain',
+            metadata: { subjects: [{ subject: 'Floods' }], creators: [person('Römer, Bea')] },
+          },
+          {
+            id: 'c',
+            kind: 'package',
+            title: ' Flood risk ',
+            metadata: { subjects: [{ subject: "l'eau\n\nflottante" }] },
+          },
+          { id: 'd', title: `Flood ${'x'.repeat(500)}` },
+          { id: 'e', parentId: 'p', versionIndex: 1, title: 'Flood of 2019' },
+          {
+            id: 'f',
+            parentId: 'p',
+            versionIndex: 2,
+            title: 'Flood of 2020',
+            metadata: { creators: 'nobody' },
+          },
+          { id: 'g', access: 'restricted', ownerId: 'ann', title: 'Flood secrets' },
+          { id: 'h', form: 'draft', ownerId: 'ann', title: 'Flood drafts' },
+        ),
+      );
+
+      test.each<[traits: SuggestTraits, found: string[]]>([
+        [{ q: 'flood' }, ['2 Flood risk', '1 Flood of 2020', '1 Maps of flood risk in a flooded plain']],
+        [{ q: 'FLÖ', limit: 2 }, ['2 Flood risk', '1 Flood of 2020']],
+        [{ q: 'ri flo' }, ['2 Flood risk', '1 Maps of flood risk in a flooded plain']],
+        [{ q: 'flood', kinds: ['package'] }, ['1 Flood risk']],
+        [
+          { q: 'flood', viewer: { userId: 'ann' } },
+          ['2 Flood risk', '1 Flood of 2020', '1 Flood secrets', '1 Maps of flood risk in a flooded plain'],
+        ],
+        [{ q: 'lood' }, []],
+        [{ q: 'flood x' }, []],
+        [{ q: 'flood secrets' }, []],
+        [{ q: 'flood', type: 'subject' }, ['2 Floods', '1 flood plains']],
+        [{ q: 'pla', type: 'subject' }, ['1 flood plains']],
+        [{ q: "flot l'eau", type: 'subject' }, ["1 l'eau\n\nflottante"]],
+        [{ q: 'rom', type: 'creator' }, ['2 Römer, Bea']],
+        [{ q: 'ann', type: 'creator' }, ['1 Floodland, Ann']],
+        [{ q: 'ann romer', type: 'creator' }, []],
+        [{ q: '_%' }, []],
+        [{ q: `flood ${'y'.repeat(3_000)}` }, []],
+      ])('of %j are %j', async (traits, found) => {
+        expect(await suggested(traits)).toEqual(found);
+      });
+
+      test('follow the document', async () => {
+        await write({ id: 'f', parentId: 'p', versionIndex: 2, revision: 2, title: 'Drought of 2020' });
+        expect(await suggested({ q: '2020' })).toEqual(['1 Drought of 2020']);
       });
     });
 

@@ -1,0 +1,35 @@
+import type pg from 'pg';
+import { MOST_SIMILAR, type SimilarTo, similarTo } from '../../index/similar-words.ts';
+import type { FuzzyNode, QueryNode } from '../../query/query-tree.ts';
+
+/** The words that each `~` of a query stands for; without those of which the text has no word. */
+export type SimilarWords = ReadonlyMap<FuzzyNode, readonly string[]>;
+
+/** @throws ServiceError `invalid` as `similarTo` says */
+export async function similarWords(pool: pg.Pool, query: QueryNode | null): Promise<SimilarWords> {
+  const found = new Map<FuzzyNode, readonly string[]>();
+  for (const node of query === null ? [] : fuzzyNodes(query)) {
+    const wanted = similarTo(node);
+    if (wanted === null) continue;
+    found.set(node, wanted.distance === 0 ? [wanted.word] : await wordsLike(pool, wanted));
+  }
+  return found;
+}
+
+function fuzzyNodes(node: QueryNode): FuzzyNode[] {
+  if (node.type === 'fuzzy') return [node];
+  if (node.type !== 'bool') return [];
+  return [...node.must, ...node.should, ...node.mustNot].flatMap(fuzzyNodes);
+}
+
+async function wordsLike(pool: pg.Pool, { word, distance }: SimilarTo): Promise<string[]> {
+  const { rows } = await pool.query<{ word: string }>(WORDS_LIKE, [word, distance, MOST_SIMILAR]);
+  return rows.map((row) => row.word);
+}
+
+const WORDS_LIKE = `
+  SELECT word FROM (
+    SELECT word, levenshtein_less_equal(word, $1, $2) AS distance FROM index_word
+    WHERE word ^@ left($1, 1) AND char_length(word) BETWEEN char_length($1) - $2 AND char_length($1) + $2
+  ) AS near
+  WHERE distance <= $2 ORDER BY distance, word LIMIT $3`;
