@@ -4,7 +4,7 @@ import type { EnvReader } from './env-reader.ts';
 
 export function readDatabaseUrl(read: EnvReader): URL {
   return read.url('DATABASE_URL', {
-    doc: "The service's own Postgres database, with user and password; a direct connection or a pool by session",
+    doc: "The service's own Postgres database, with user and password; a direct connection, as sessions hold locks",
     isSecret: true,
   });
 }

@@ -1,11 +1,13 @@
 import { trace } from '@opentelemetry/api';
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 import { environment } from './environment.ts';
+import { readLogSettings } from './log-settings.ts';
 
 export type { Logger } from 'pino';
 
+const settings = readLogSettings(environment, { isTerminal: process.stdout.isTTY === true });
 // A service in production never needs it, and a logger is wanted at once.
-const pretty = isPretty() ? (await import('pino-pretty')).default : undefined;
+const pretty = settings.isPretty ? (await import('pino-pretty')).default : undefined;
 
 const SECRETS = ['authorization', 'cookie', 'token', 'password', 'secret'];
 
@@ -17,7 +19,7 @@ const SECRETS = ['authorization', 'cookie', 'token', 'password', 'secret'];
 export function createLogger(service: string, destination: DestinationStream = defaultDestination()): Logger {
   return pino(
     {
-      level: environment['LOG_LEVEL'] || 'info',
+      level: settings.level,
       base: { service },
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (level) => ({ level }) },
@@ -35,9 +37,4 @@ function traceIds(): Record<string, string> {
 
 function defaultDestination(): DestinationStream {
   return pretty?.({ ignore: 'pid,hostname', sync: true }) ?? pino.destination({ dest: 1, sync: true });
-}
-
-function isPretty(): boolean {
-  const format = environment['LOG_FORMAT'];
-  return format === 'pretty' || (format === undefined && process.stdout.isTTY === true);
 }

@@ -23,7 +23,7 @@ export interface AccessLinksConfig {
   linkTokenKey: string;
   /** Keys that were `linkTokenKey` once: links made with one that is not named here open nothing any more. */
   previousLinkTokenKeys: readonly string[];
-  /** The most links of one entity, in all its versions, that were not revoked. */
+  /** The most links of one entity, in all its versions, that are neither revoked nor expired. */
   maxLinksPerEntity: number;
 }
 
@@ -45,7 +45,7 @@ export function readConfig(env: Environment): AccessLinksConfig {
       isSecret: true,
     }),
     maxLinksPerEntity: read.integer('MAX_LINKS_PER_ENTITY', {
-      doc: 'The most links of one entity, in all its versions, that were not revoked',
+      doc: 'The most links of one entity, in all its versions, that are neither revoked nor expired',
       fallback: 1_000,
       min: 1,
       max: 100_000,

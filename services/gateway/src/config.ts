@@ -142,14 +142,15 @@ export function readConfig(env: Environment): GatewayConfig {
       read.url('PUBLIC_BASE_URL', { doc: 'What links start with; else the host that each request names' }),
     ),
     trustedProxies: read.list('TRUSTED_PROXIES', {
-      doc: 'Addresses, ranges or `loopback` whose forwarding headers are believed',
+      doc: 'Addresses, ranges or `loopback` whose `Forwarded` or `X-Forwarded-…` headers are believed; such a proxy sets one kind and drops the other',
       fallback: [],
     }),
     corsAllowedOrigins: read.list('CORS_ALLOWED_ORIGINS', {
-      doc: 'Origins whose pages may read answers in a browser; `*` alone: all',
+      doc: 'Origins whose pages may read answers in a browser, such as `https://portal.example.org`; `*` alone: all',
       fallback: [],
     }),
     databaseUrl: readDatabaseUrl(read),
+    // Without it changes made elsewhere show a second later.
     natsUrl: read.whenSet(['NATS_URL'], () => readNatsUrl(read)),
     callerKeys: readCallerKeys(read),
     sealingKey: read.secret('SEALING_KEY', {
@@ -344,7 +345,7 @@ function checkRateLimit({ anonymousPerMinute, userPerMinute, burstMinutes, weigh
 
 function readHandOver(read: EnvReader): HandOverConfig | undefined {
   const way = read.choice('FILES_HAND_OVER', ['off', 'x-accel-redirect'], {
-    doc: 'How trusted proxies are given files to send by themselves',
+    doc: 'How trusted proxies are given files to send by themselves ([files.md](files.md))',
     fallback: 'off',
   });
   if (way === 'off') return undefined;

@@ -1,0 +1,29 @@
+import { SERVICES, type ServiceName } from '@kr/local-stack';
+import { describeVariables, type Environment, type Variable } from '@kr/service-config';
+import { readLogSettings } from '@kr/telemetry';
+import { readConfig as readAccessLinks } from '../../../services/access-links/src/config.ts';
+import { readConfig as readFiles } from '../../../services/files/src/config.ts';
+import { readConfig as readGateway } from '../../../services/gateway/src/config.ts';
+import { readConfig as readPackages } from '../../../services/packages/src/config.ts';
+import { readConfig as readRecords } from '../../../services/records/src/config.ts';
+import { readConfig as readSearch } from '../../../services/search/src/config.ts';
+
+/** How each service reads its environment. They throw ConfigError. */
+export const CONFIGURATIONS: Record<ServiceName, (env: Environment) => unknown> = {
+  gateway: readGateway,
+  records: readRecords,
+  packages: readPackages,
+  files: readFiles,
+  'access-links': readAccessLinks,
+  search: readSearch,
+};
+
+/** What each service reads from its environment, in the order in which it does. */
+export function serviceVariables(): ReadonlyMap<ServiceName, readonly Variable[]> {
+  return new Map(SERVICES.map((name) => [name, describeVariables(CONFIGURATIONS[name])]));
+}
+
+/** What every process reads before its configuration. */
+export function logVariables(): readonly Variable[] {
+  return describeVariables((env) => readLogSettings(env));
+}
