@@ -147,8 +147,28 @@ export interface Suggestion {
   count: number;
 }
 
-/** Where documents are kept and found. Every engine passes `search-engine.contract.ts`. */
+/** One form that the index holds otherwise than its service. */
+export interface IndexDifference {
+  id: string;
+  form: EntityForm;
+  kind: EntityKind;
+  parentId: string;
+  /** `missing`: it is there and not found; `stale`: it is found by something else than it is; `ghost`: found, but not there. */
+  problem: 'missing' | 'stale' | 'ghost';
+  /** The change number that the index has for it, be it of a mark; null if it knows nothing of it. */
+  revision: string | null;
+}
+
+/**
+ * Where documents are kept and found. Every engine passes `search-engine.contract.ts`.
+ *
+ * An index can be built anew beside the live one. Meanwhile searches see the live one alone, and what is written by
+ * `write` and `mend` goes into both, under the same rules. There is one build at a time; who asks for it takes care that
+ * nobody else does. It outlives the process.
+ */
 export interface SearchEngine {
+  /** For operators: `postgres`, say. */
+  readonly name: string;
   /** @throws ServiceError `unavailable` with code `search_timeout` when it takes too long; `invalid` for a query
    * whose values do not fit their fields */
   search(search: EngineSearch): Promise<EngineAnswer>;
@@ -172,4 +192,31 @@ export interface SearchEngine {
   markFilled(): Promise<void>;
   /** Live documents, with those kept back. */
   count(): Promise<number>;
+  /** Begins a build that holds nothing but the marks of the live index, in place of one that was not finished. */
+  beginBuild(): Promise<void>;
+  /** Writes into the build only. @throws Error when there is none */
+  build(entities: readonly IndexedEntity[]): Promise<void>;
+  /**
+   * Makes the build the live index, for all searches at one moment, none of which fails for it, and removes the former
+   * one. Published forms that were kept back in that one still are. May be repeated after a failure.
+   *
+   * @throws Error when there is no build, or `isTransient` when it was not possible at this moment
+   */
+  finishBuild(): Promise<void>;
+  /** Ids with a live document of that kind after a position (exclusive, empty: from the start), in an order that lasts. */
+  listIds(kind: EntityKind, afterId: string, limit: number): Promise<string[]>;
+  /**
+   * What of these ids would be otherwise in the live index, had just `entities` been written. Whole contents are
+   * compared, not change numbers alone; a published form that is kept back is missing.
+   */
+  compare(
+    kind: EntityKind,
+    ids: readonly string[],
+    entities: readonly IndexedEntity[],
+  ): Promise<IndexDifference[]>;
+  /**
+   * Makes forms that differ what `entities` say, and ghosts marks, whatever their change numbers are, all at once. Those
+   * that have another change number by now than they had when they were compared are left alone.
+   */
+  mend(differences: readonly IndexDifference[], entities: readonly IndexedEntity[]): Promise<void>;
 }

@@ -60,6 +60,34 @@ describe('a search that takes too long', () => {
   });
 });
 
+describe('an index that was built anew', () => {
+  const SHAPE = `
+    SELECT format('%s %s %s', c.relname, c.reloptions, pg_get_indexdef(c.oid)) AS part
+    FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relname LIKE 'index\\_%'
+    UNION ALL
+    SELECT format('%s %s %s %s', conrelid::regclass, conname, convalidated, pg_get_constraintdef(oid))
+    FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+    UNION ALL
+    SELECT format('%s %s %s %s %s %s', attrelid::regclass, attname, atttypid::regtype, attnotnull, attstorage,
+      pg_get_expr(adbin, adrelid))
+    FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+    WHERE attrelid = ANY ('{index_document,index_box,index_word}'::regclass[]) AND attnum > 0 AND NOT attisdropped
+    ORDER BY part`;
+
+  test('has the shape that the migrations gave it, under the same names', async () => {
+    const { engine, pool, stop } = await makeEngine(10_000);
+    try {
+      const before = (await pool.query(SHAPE)).rows;
+      await engine.beginBuild();
+      await engine.finishBuild();
+      expect((await pool.query(SHAPE)).rows).toEqual(before);
+      expect(before.length).toBeGreaterThan(30);
+    } finally {
+      await stop();
+    }
+  });
+});
+
 describe('any query', () => {
   const scraps = fc.constantFrom(
     ...[

@@ -9,10 +9,12 @@ import type {
   FacetCount,
   SearchEngine,
 } from '../search-engine.ts';
+import { beginBuild, finishBuild } from './build-index.ts';
+import { compareIndex } from './compare-index.ts';
 import { searchSql } from './search-sql.ts';
 import { similarWords } from './similar-words.ts';
 import { runSuggest } from './suggest.ts';
-import { announceAll, writeChanges } from './write-changes.ts';
+import { announceAll, mendDifferences, writeBuild, writeChanges } from './write-changes.ts';
 
 export interface PostgresEngineOptions {
   databaseUrl: string;
@@ -44,6 +46,7 @@ export function postgresEngine({
   for (const pool of [readers, writers]) pool.on('error', () => {});
 
   return {
+    name: 'postgres',
     search: (search) => runSearch(readers, search).catch(fail),
     suggest: (suggest) => runSuggest(readers, suggest).catch(fail),
     write: (changes) => writeChanges(writers, changes),
@@ -76,6 +79,19 @@ export function postgresEngine({
       );
       return Number(rows[0]?.count ?? 0);
     },
+    beginBuild: () => beginBuild(writers),
+    build: (entities) => writeBuild(writers, entities),
+    finishBuild: () => finishBuild(writers),
+    listIds: async (kind, afterId, limit) => {
+      const { rows } = await writers.query<{ id: string }>(
+        `SELECT DISTINCT id FROM index_document
+         WHERE id > $1 AND kind = $2 AND deleted_at IS NULL ORDER BY id LIMIT $3`,
+        [afterId, kind, limit],
+      );
+      return rows.map(({ id }) => id);
+    },
+    compare: (kind, ids, entities) => compareIndex(writers, kind, ids, entities),
+    mend: (differences, entities) => mendDifferences(writers, differences, entities),
     stop: async () => {
       await Promise.all([readers.end(), writers.end()]);
     },

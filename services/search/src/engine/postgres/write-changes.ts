@@ -1,5 +1,11 @@
 import type pg from 'pg';
-import { type IndexChanges, type IndexedEntity, SUGGESTION_TYPES, type Tombstone } from '../search-engine.ts';
+import {
+  type IndexChanges,
+  type IndexDifference,
+  type IndexedEntity,
+  SUGGESTION_TYPES,
+  type Tombstone,
+} from '../search-engine.ts';
 import { sqlDate } from './compile-sql.ts';
 import { storableText } from './parameters.ts';
 import { facetEntry } from './search-sql.ts';
@@ -9,19 +15,61 @@ import { documentTerms } from './terms-vector.ts';
 /** Any number, the same for all writers: they take turns, so what they derive from each other's rows holds. */
 const WRITER_LOCK = 7_160_051;
 
+/** Where an index is built beside the live one, with tables of the same names. */
+export const BUILD_SCHEMA = 'index_build';
+const INTO_BUILD = `SET LOCAL search_path = ${BUILD_SCHEMA}, public`;
+
 /** Writes all changes in one transaction; what is older than the index stays out. */
-export async function writeChanges(
+export async function writeChanges(pool: pg.Pool, changes: IndexChanges): Promise<void> {
+  if (!Object.values(changes).some((some) => some?.length > 0)) return;
+  const writing = changeStatements(changes);
+  await inTurn(pool, (client) => intoAll(client, () => writing(client)));
+}
+
+/** Writes into the index that is being built. @throws Error when there is none */
+export async function writeBuild(pool: pg.Pool, entities: readonly IndexedEntity[]): Promise<void> {
+  const writing = changeStatements({ entities });
+  await inTurn(pool, async (client) => {
+    if (!(await isBuilding(client))) throw new Error('no index is being built');
+    await client.query(INTO_BUILD);
+    await writing(client);
+  });
+}
+
+/** Writes what differs anew, past the guard of change numbers, as long as it is what was seen. */
+export async function mendDifferences(
   pool: pg.Pool,
-  { entities = [], unannounced = [], tombstones = [] }: IndexChanges,
+  differences: readonly IndexDifference[],
+  entities: readonly IndexedEntity[],
 ): Promise<void> {
+  const seen = differences.filter(({ problem, revision }) => problem !== 'ghost' && revision !== null);
+  const tombstones = differences.flatMap(({ problem, revision, ...form }) =>
+    problem === 'ghost' && revision !== null ? [{ ...form, revision }] : [],
+  );
+  const differing = new Set(differences.map(({ id, form }) => `${form} ${id}`));
+  const writing = changeStatements({
+    entities: entities.filter(({ id, form }) => differing.has(`${form} ${id}`)),
+    tombstones,
+  });
+  await inTurn(pool, (client) =>
+    intoAll(client, async () => {
+      const { rows } = await client.query<{ parent_id: string }>(FORGET, [
+        JSON.stringify(seen.map(({ id, form, revision }) => ({ id, form, revision }))),
+      ]);
+      await writing(client);
+      await client.query(DERIVE, [rows.map(({ parent_id }) => parent_id)]);
+    }),
+  );
+}
+
+function changeStatements({ entities = [], unannounced = [], tombstones = [] }: IndexChanges) {
   const written = [...entities, ...unannounced];
   const parentIds = [...new Set([...written, ...tombstones].map(({ parentId }) => parentId))];
-  if (parentIds.length === 0) return;
   const { rows, words } = entityRows(written);
   const marks = JSON.stringify(tombstones.map(tombstoneRow));
   const announcedIds = entities.filter(({ form }) => form === 'published').map(({ id }) => id);
 
-  await inTurn(pool, async (client) => {
+  return async (client: pg.PoolClient): Promise<void> => {
     if (tombstones.length > 0) await client.query({ name: 'bury', text: BURY, values: [marks] });
     if (written.length > 0) {
       await client.query({ name: 'upsert', text: UPSERT, values: [rows] });
@@ -31,7 +79,23 @@ export async function writeChanges(
       await client.query({ name: 'announce', text: ANNOUNCE, values: [announcedIds] });
     }
     await client.query({ name: 'derive', text: DERIVE, values: [parentIds] });
+  };
+}
+
+/** The same statements for the live index, and for the one that is being built if there is any. */
+async function intoAll(client: pg.PoolClient, write: () => Promise<void>): Promise<void> {
+  await write();
+  if (!(await isBuilding(client))) return;
+  await client.query(INTO_BUILD);
+  await write();
+}
+
+async function isBuilding(client: pg.PoolClient): Promise<boolean> {
+  const { rows } = await client.query<{ is_building: boolean }>({
+    name: 'is-building',
+    text: `SELECT to_regclass('${BUILD_SCHEMA}.index_document') IS NOT NULL AS is_building`,
   });
+  return rows[0]?.is_building === true;
 }
 
 /** Ends the filling of the index: what was kept back appears at once. */
@@ -45,7 +109,8 @@ export async function announceAll(pool: pg.Pool): Promise<void> {
   });
 }
 
-async function inTurn(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<void>): Promise<void> {
+/** In a transaction of the one writer at a time. */
+export async function inTurn(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<void>): Promise<void> {
   const client = await pool.connect();
   try {
     await client.query(`BEGIN; SELECT pg_advisory_xact_lock(${WRITER_LOCK})`);
@@ -59,7 +124,8 @@ async function inTurn(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<vo
   }
 }
 
-function entityRows(entities: readonly IndexedEntity[]): { rows: string; words: string[] } {
+/** Entities as the parameter of `INCOMING`, and the words of their texts. */
+export function entityRows(entities: readonly IndexedEntity[]): { rows: string; words: string[] } {
   const words = new Set<string>();
   const rows = entities.map((entity) => {
     const terms = documentTerms(entity.document);
@@ -106,32 +172,46 @@ function tombstoneRow(tombstone: Tombstone) {
   };
 }
 
+/** What the index keeps of a form, beside its id. */
+const COLUMNS = {
+  kind: 'text',
+  parent_id: 'text',
+  managed_by: 'text',
+  owner_id: 'text',
+  record_access: 'text',
+  embargo_until: 'timestamptz',
+  version_index: 'integer',
+  created_at: 'timestamptz',
+  updated_at: 'timestamptz',
+  revision: 'bigint',
+  publication_from: 'date',
+  publication_to: 'date',
+  terms: 'tsvector',
+  facets: 'text[]',
+  suggestions: 'text[]',
+} as const;
+const NAMES = Object.keys(COLUMNS);
+
+/** The columns of one form, as a row to compare. */
+export const contentOf = (alias: string): string => `(${NAMES.map((name) => `${alias}.${name}`).join(', ')})`;
+
+/** What `entityRows` has made of entities. */
+export const INCOMING = `
+  SELECT * FROM jsonb_to_recordset($1::jsonb) AS x (
+    id text, form text, boxes text[], ${Object.entries(COLUMNS)
+      .map(([name, type]) => `${name} ${type}`)
+      .join(', ')}
+  )`;
+
 /**
  * A row gives way to later revisions, a live one also to its own: what is beside the content may have changed.
  */
 const UPSERT = `
-  WITH incoming AS (
-    SELECT * FROM jsonb_to_recordset($1::jsonb) AS x (
-      id text, form text, kind text, parent_id text, managed_by text, owner_id text, record_access text,
-      embargo_until timestamptz, version_index integer, created_at timestamptz, updated_at timestamptz, revision bigint,
-      publication_from date, publication_to date, terms text, facets text[], suggestions text[], boxes text[]
-    )
-  ), written AS (
-    INSERT INTO index_document AS d (
-      id, form, kind, parent_id, managed_by, owner_id, record_access, embargo_until, version_index, created_at,
-      updated_at, revision, publication_from, publication_to, terms, facets, suggestions, is_announced
-    )
-    SELECT id, form, kind, parent_id, managed_by, owner_id, record_access, embargo_until, version_index, created_at,
-      updated_at, revision, publication_from, publication_to, terms::tsvector, facets, suggestions,
-      form = 'draft'
-    FROM incoming
+  WITH incoming AS (${INCOMING}), written AS (
+    INSERT INTO index_document AS d (id, form, ${NAMES.join(', ')}, is_announced)
+    SELECT id, form, ${NAMES.join(', ')}, form = 'draft' FROM incoming
     ON CONFLICT (id, form) DO UPDATE SET
-      kind = excluded.kind, parent_id = excluded.parent_id, managed_by = excluded.managed_by,
-      owner_id = excluded.owner_id, record_access = excluded.record_access, embargo_until = excluded.embargo_until,
-      version_index = excluded.version_index, created_at = excluded.created_at, updated_at = excluded.updated_at,
-      revision = excluded.revision, deleted_at = NULL, publication_from = excluded.publication_from,
-      publication_to = excluded.publication_to, terms = excluded.terms, facets = excluded.facets,
-      suggestions = excluded.suggestions
+      ${NAMES.map((name) => `${name} = excluded.${name}`).join(', ')}, deleted_at = NULL
     WHERE excluded.revision > d.revision OR (excluded.revision = d.revision AND d.deleted_at IS NULL)
     RETURNING id, form
   ), cleared AS (
@@ -143,6 +223,13 @@ const UPSERT = `
 
 /** Words stay when their documents go: one that no document has finds nothing. */
 const WORDS = 'INSERT INTO index_word SELECT unnest($1::text[]) ON CONFLICT DO NOTHING';
+
+/** Rows, live or marks, that are still what was seen of them. */
+const FORGET = `
+  DELETE FROM index_document d
+  USING jsonb_to_recordset($1::jsonb) AS seen (id text, form text, revision bigint)
+  WHERE d.id = seen.id AND d.form = seen.form AND d.revision = seen.revision
+  RETURNING d.parent_id`;
 
 /** Apart from the upsert: who is announced may be in the index already in a newer state than comes with the news. */
 const ANNOUNCE = `
@@ -173,7 +260,7 @@ const BURY = `
   DELETE FROM index_box b USING buried w WHERE b.id = w.id AND b.form = w.form`;
 
 /** Publishing one version changes what its siblings are, and an open draft what its published form is. */
-const DERIVE = `
+export const DERIVE = `
   UPDATE index_document d
   SET is_latest = s.is_latest, is_latest_draft = s.is_latest_draft, has_draft = s.has_draft
   FROM (

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { EngineHit, Scope, SearchEngine, Sort, Tombstone } from '../search-engine.ts';
 import { aSearch, aSuggest, idsOf, type SearchTraits, type SuggestTraits } from './a-search.ts';
 import { anEntity, type EntityTraits } from './an-entity.ts';
+import { describeBuilds } from './builds.contract.ts';
 
 export interface TestedEngine {
   engine: SearchEngine;
@@ -860,5 +861,7 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         expect(await tested.engine.count()).toBe(3);
       });
     });
+
+    describeBuilds(() => tested);
   });
 }

@@ -1,0 +1,229 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { isTransient } from '@kr/service-error';
+import type { IndexDifference, Tombstone } from '../search-engine.ts';
+import { aSearch, idsOf, type SearchTraits } from './a-search.ts';
+import { anEntity, type EntityTraits } from './an-entity.ts';
+import type { TestedEngine } from './search-engine.contract.ts';
+
+const DRAFTS: SearchTraits = { viewer: { seesAll: true }, scope: { forms: 'either' } };
+const mark = (id: string, revision: number): Tombstone => ({
+  id,
+  form: 'draft',
+  kind: 'record',
+  parentId: `parent-of-${id}`,
+  revision: String(revision),
+});
+
+/** What every engine must do while an index is built beside the live one. */
+export function describeBuilds(tested: () => TestedEngine): void {
+  const engine = () => tested().engine;
+  const write = (...documents: EntityTraits[]) => engine().write({ entities: documents.map(anEntity) });
+  const build = (...documents: EntityTraits[]) => engine().build(documents.map(anEntity));
+  const find = async (traits: SearchTraits = {}) => idsOf(await engine().search(aSearch(traits))).sort();
+
+  describe('a build', () => {
+    beforeEach(() => tested().clear());
+
+    test('is not seen until it is finished, then alone', async () => {
+      await write({ id: 'a' }, { id: 'b' });
+      await engine().beginBuild();
+      await build({ id: 'b' }, { id: 'c' });
+      expect(await find()).toEqual(['a', 'b']);
+      expect(await engine().count()).toBe(2);
+      await engine().finishBuild();
+      expect(await find()).toEqual(['b', 'c']);
+      expect(await engine().count()).toBe(2);
+      await write({ id: 'd' });
+      expect(await find()).toEqual(['b', 'c', 'd']);
+    });
+
+    test('takes part in what happens, and nothing that is older replaces it', async () => {
+      await write({ id: 'a', revision: 1, title: 'first' }, { id: 'b', form: 'draft', revision: 1 });
+      await engine().beginBuild();
+      await write({ id: 'a', revision: 3, title: 'third' });
+      await engine().write({ tombstones: [mark('b', 2)] });
+      await build({ id: 'a', revision: 2, title: 'second' }, { id: 'b', form: 'draft', revision: 1 });
+      expect(await find({ q: 'third' })).toEqual(['a']);
+      await engine().finishBuild();
+      expect(await find(DRAFTS)).toEqual(['a']);
+      expect(await find({ q: 'third' })).toEqual(['a']);
+    });
+
+    test('keeps out what was deleted before it began', async () => {
+      await write({ id: 'a', form: 'draft', revision: 1 });
+      await engine().write({ tombstones: [mark('a', 2)] });
+      await engine().beginBuild();
+      await write({ id: 'a', form: 'draft', revision: 1 });
+      await engine().finishBuild();
+      await write({ id: 'a', form: 'draft', revision: 1 });
+      expect(await find(DRAFTS)).toEqual([]);
+    });
+
+    test('keeps back what was, and shows all else with its versions in order', async () => {
+      const v1 = { id: 'v1', parentId: 'p', versionIndex: 1 };
+      const v2 = { id: 'v2', parentId: 'p', versionIndex: 2 };
+      await write(v1);
+      await engine().write({ unannounced: [anEntity(v2)] });
+      await engine().beginBuild();
+      await build(v1, v2, { id: 'c' });
+      await engine().finishBuild();
+      expect(await find({ scope: { latestOnly: true } })).toEqual(['c', 'v1']);
+      await write(v2);
+      expect(await find({ scope: { latestOnly: true } })).toEqual(['c', 'v2']);
+    });
+
+    test('is begun anew in place of one that was left', async () => {
+      await engine().beginBuild();
+      await build({ id: 'a' });
+      await engine().beginBuild();
+      await build({ id: 'b' });
+      await engine().finishBuild();
+      expect(await find()).toEqual(['b']);
+      await expect(build({ id: 'c' })).rejects.toThrow();
+      await expect(engine().finishBuild()).rejects.toThrow();
+      expect(await find()).toEqual(['b']);
+    });
+
+    test('takes the place of the live index while it is searched and written, and nobody notices', async () => {
+      await write({ id: 'always' });
+      const found: string[][] = [];
+      for (let round = 0; round < 3; round += 1) {
+        let isOver = false;
+        const searching = (async () => {
+          while (!isOver) found.push(await find({ q: 'id:always' }));
+        })();
+        await engine().beginBuild();
+        await build({ id: 'always' });
+        const writing = Promise.all(Array.from({ length: 10 }, (_, n) => write({ id: `new-${round}-${n}` })));
+        for (let isFinished = false; !isFinished; ) {
+          isFinished = await engine()
+            .finishBuild()
+            .then(() => true)
+            .catch((error: unknown) => {
+              if (isTransient(error)) return false;
+              throw error;
+            });
+        }
+        await writing;
+        isOver = true;
+        await searching;
+        expect(await engine().count()).toBe(11);
+      }
+      expect(found.filter(([id]) => id !== 'always')).toEqual([]);
+    });
+  });
+
+  describe('comparing', () => {
+    beforeEach(() => tested().clear());
+
+    const differ = (kind: 'record' | 'package', ids: string[], ...documents: EntityTraits[]) =>
+      engine().compare(kind, ids, documents.map(anEntity));
+    const short = (differences: IndexDifference[]) =>
+      differences.map(({ id, form, problem, revision }) => [id, form, problem, revision]).sort();
+
+    test('lists the ids of one kind, page by page', async () => {
+      await write(
+        { id: 'a' },
+        { id: 'b', form: 'draft' },
+        { id: 'c' },
+        { id: 'c', form: 'draft' },
+        { id: 'p', kind: 'package' },
+      );
+      await engine().write({ tombstones: [mark('d', 1)] });
+      const first = await engine().listIds('record', '', 2);
+      const next = await engine().listIds('record', first.at(-1) ?? '', 2);
+      expect([...first, ...next].sort()).toEqual(['a', 'b', 'c']);
+      expect(await engine().listIds('record', next.at(-1) ?? '', 2)).toEqual([]);
+      expect(await engine().listIds('package', '', 2)).toEqual(['p']);
+    });
+
+    const SQUARE = { type: 'Point', coordinates: [10, 50] };
+    const same: EntityTraits = {
+      id: 'same',
+      title: 'Zebra crossing',
+      geometry: SQUARE,
+      metadata: { publication_date: '2020', subjects: [{ subject: 'Zebras' }] },
+    };
+
+    test('finds nothing where all is as it should be', async () => {
+      await write(same, { ...same, form: 'draft', revision: 2 }, { id: 'p', kind: 'package' });
+      expect(
+        await differ('record', ['same', 'nosuch'], same, { ...same, form: 'draft', revision: 2 }),
+      ).toEqual([]);
+      expect(await differ('package', ['p'], { id: 'p', kind: 'package' })).toEqual([]);
+    });
+
+    test.each<[string, Partial<EntityTraits>]>([
+      ['an older state', { revision: 2 }],
+      ['another text of the same state', { title: 'Zebra' }],
+      ['another owner', { ownerId: 'somebody' }],
+      ['another access', { access: 'restricted' }],
+      ['another place', { geometry: { type: 'Point', coordinates: [10, 51] } }],
+      ['another instant', { updatedAt: 1_700_000_001 }],
+      ['another parent', { parentId: 'other' }],
+    ])('finds %s', async (_name, change) => {
+      await write(same);
+      expect(short(await differ('record', ['same'], { ...same, ...change }))).toEqual([
+        ['same', 'published', 'stale', '1'],
+      ]);
+    });
+
+    test('finds what is missing, kept back, and what should not be there', async () => {
+      await write({ id: 'ghost' }, { id: 'half' }, { id: 'half', form: 'draft', revision: 4 });
+      await engine().write({ unannounced: [anEntity({ id: 'held' })], tombstones: [mark('gone', 7)] });
+      const there = [{ id: 'half' }, { id: 'held' }, { id: 'new' }, { id: 'gone', form: 'draft' as const }];
+      const ids = ['ghost', 'half', 'held', 'new', 'gone', 'nowhere'];
+      expect(short(await differ('record', ids, ...there))).toEqual([
+        ['ghost', 'published', 'ghost', '1'],
+        ['gone', 'draft', 'missing', '7'],
+        ['half', 'draft', 'ghost', '4'],
+        ['held', 'published', 'missing', '1'],
+        ['new', 'published', 'missing', null],
+      ]);
+      const others = await differ('package', ids);
+      expect(others).toEqual([]);
+    });
+
+    test('mends what differs, whatever change numbers it has, and nothing else', async () => {
+      await write(
+        { id: 'stale', revision: 9, title: 'wrong', parentId: 'wrong' },
+        { id: 'ghost', revision: 9 },
+        { id: 'right', revision: 1, title: 'right' },
+      );
+      await engine().write({ unannounced: [anEntity({ id: 'held' })], tombstones: [mark('gone', 7)] });
+      const there: EntityTraits[] = [
+        { id: 'stale', revision: 3, title: 'mended' },
+        { id: 'right', revision: 1, title: 'right' },
+        { id: 'held' },
+        { id: 'gone', form: 'draft', revision: 2 },
+      ];
+      const ids = [...there.map(({ id }) => id), 'ghost'];
+      const differences = await differ('record', ids, ...there);
+      await engine().mend(differences, there.map(anEntity));
+      expect(await differ('record', ids, ...there)).toEqual([]);
+      expect(await find(DRAFTS)).toEqual(['gone*', 'held', 'right', 'stale']);
+      expect(await find({ q: 'mended', scope: { latestOnly: true } })).toEqual(['stale']);
+      await write({ id: 'ghost', revision: 8 });
+      expect(await find({ q: 'id:ghost' })).toEqual([]);
+    });
+
+    test('does not mend what has changed since it was compared', async () => {
+      await write({ id: 'a', revision: 1, title: 'one' }, { id: 'b', revision: 1 });
+      const differences = await differ('record', ['a', 'b'], { id: 'a', revision: 2, title: 'two' });
+      await write({ id: 'a', revision: 3, title: 'three' }, { id: 'b', revision: 2 });
+      await engine().mend(differences, [anEntity({ id: 'a', revision: 2, title: 'two' })]);
+      expect(await find({ q: 'three' })).toEqual(['a']);
+      expect(await find()).toEqual(['a', 'b']);
+    });
+
+    test('mends the build too', async () => {
+      await write({ id: 'ghost', revision: 9 }, { id: 'stale', revision: 9, title: 'wrong' });
+      await engine().beginBuild();
+      await build({ id: 'ghost', revision: 9 }, { id: 'stale', revision: 9, title: 'wrong' });
+      const there = { id: 'stale', revision: 3, title: 'mended' };
+      await engine().mend(await differ('record', ['ghost', 'stale'], there), [anEntity(there)]);
+      await engine().finishBuild();
+      expect(await differ('record', ['ghost', 'stale'], there)).toEqual([]);
+    });
+  });
+}
