@@ -60,7 +60,7 @@ async function runAs(token: string | undefined, known: object, python: string) {
   const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
   return {
     code,
-    said: out.slice(out.indexOf('= FAILURES =') - 40).slice(0, 20_000) + err,
+    said: out.slice(Math.max(0, out.search(/^=+ (ERRORS|FAILURES) =+$/mu))).slice(0, 20_000) + err,
     generated: countIn(out),
   };
 }
