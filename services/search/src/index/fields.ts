@@ -23,7 +23,9 @@ const KEYWORD_TWINS: ReadonlySet<string> = new Set([
 ]);
 
 export function fieldType(field: string): FieldType {
-  return VALUE_FIELDS[field] ?? metadataField(field)?.type ?? 'keyword';
+  const type = VALUE_FIELDS[field] ?? metadataField(field)?.type ?? 'keyword';
+  // Of all dates in the metadata only the publication date is compared by its days.
+  return type === 'date' && !field.startsWith('metadata.publication_date') ? 'keyword' : type;
 }
 
 /** A text by language is found under `*`: `metadata.rights.title.en`. */

@@ -1,3 +1,4 @@
+import { fieldPath } from './field-paths.ts';
 import { syntaxError, tooComplex } from './query-error.ts';
 import { type Token, tokenizeQuery } from './query-lexer.ts';
 import {
@@ -88,7 +89,7 @@ class Parser {
 
   #fieldClause(name: Token & { type: 'word' }, depth: number): QueryNode {
     const colon = this.#next();
-    const field = this.#fieldName(name);
+    const written = this.#fieldName(name);
     const token = this.#peek();
     if (token === undefined || (token.type === 'word' && this.#tokens[this.#at + 1]?.type === ':')) {
       const second = token === undefined ? undefined : this.#tokens[this.#at + 1];
@@ -97,49 +98,42 @@ class Parser {
         : syntaxError('Nothing follows ":"', colon.position);
     }
     this.#at += 1;
-    if (field === '_exists_') return this.#existsClause(token);
-    if (field === '*') {
-      if (token.type === 'word' && isStar(token.parts)) return this.#counted(token, { type: 'all' });
-      return this.#value(token, null, depth);
-    }
+    if (written === '_exists_') return this.#existsClause(token);
+    if (written === '*') return this.#value(token, null, depth);
+    const field = fieldPath(written);
     if (token.type === 'comparison') return this.#comparison(token, field);
     return this.#value(token, field, depth);
   }
 
   #fieldName(name: Token & { type: 'word' }): string {
+    const literal = literalOf(name.parts);
+    if (literal !== null) return literal;
     if (isStar(name.parts)) return '*';
-    return name.parts
-      .map((part) => ('literal' in part ? part.literal : part.any === 'many' ? '*' : '?'))
-      .join('');
+    throw syntaxError('The name of a field takes no wildcards', name.position);
   }
 
   #existsClause(token: Token): QueryNode {
-    const field =
-      token.type === 'word' ? this.#fieldName(token) : token.type === 'phrase' ? token.text : null;
-    if (field === null) throw this.#unexpected(token);
-    return this.#counted(token, { type: 'exists', field, position: token.position });
+    const { position } = token;
+    const name = token.type === 'word' ? this.#fieldName(token) : token.type === 'phrase' ? token.text : null;
+    if (name === null) throw this.#unexpected(token);
+    this.#boost();
+    return this.#counted(
+      token,
+      name === '*' ? { type: 'all' } : { type: 'exists', field: fieldPath(name), position },
+    );
   }
 
   #comparison(token: Token & { type: 'comparison' }, field: string): QueryNode {
-    const value = this.#peek();
-    const text =
-      value?.type === 'phrase' ? value.text : value?.type === 'word' ? literalOf(value.parts) : null;
-    if (value === undefined || text === null) {
-      throw syntaxError(`Nothing to compare with follows "${token.operator}"`, token.position);
-    }
-    this.#at += 1;
-    const bound: RangeBound = {
-      value: text,
-      isInclusive: token.operator.endsWith('='),
-      position: value.position,
-    };
-    const isLower = token.operator.startsWith('>');
+    const { operator, value, valuePosition, position } = token;
+    const bound: RangeBound = { value, isInclusive: operator.endsWith('='), position: valuePosition };
+    const isLower = operator.startsWith('>');
+    this.#boost();
     return this.#counted(token, {
       type: 'range',
       field,
       lower: isLower ? bound : null,
       upper: isLower ? null : bound,
-      position: token.position,
+      position,
     });
   }
 
@@ -211,8 +205,7 @@ class Parser {
     if (tilde) return this.#fuzzy(token, tilde, field);
     const boost = this.#boost();
     if (isStar(parts)) {
-      const node: QueryNode = field === null ? { type: 'all' } : { type: 'exists', field, position };
-      return this.#counted(token, node);
+      return this.#counted(token, field === null ? { type: 'all' } : { type: 'exists', field, position });
     }
     const text = literalOf(parts);
     if (text !== null) return this.#counted(token, { type: 'term', field, text, boost, position });

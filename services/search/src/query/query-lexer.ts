@@ -15,7 +15,14 @@ export type Token =
       position: number;
       end: number;
     }
-  | { type: 'comparison'; operator: '>' | '>=' | '<' | '<='; position: number; end: number }
+  | {
+      type: 'comparison';
+      operator: '>' | '>=' | '<' | '<=';
+      value: string;
+      valuePosition: number;
+      position: number;
+      end: number;
+    }
   | { type: 'and' | 'or' | 'not' | 'plus' | 'minus' | '(' | ')' | ':'; position: number; end: number }
   | { type: 'boost'; value: number | null; position: number; end: number }
   | { type: 'tilde'; value: number | null; position: number; end: number };
@@ -23,6 +30,8 @@ export type Token =
 const SPACE = /\s/u;
 /** Characters that end a word unless escaped. A slash inside one is literal, so DOIs and paths need no quotes. */
 const ENDS_WORD = /[\s()[\]{}"^~:]/u;
+const ENDS_BOUND = /[\s\]}]/u;
+const ENDS_COMPARED = /[\s()^]/u;
 const WEB_ADDRESS = /^https?:\/\/[^\s()[\]{}"^~*?]+/iu;
 const NUMBER_AFTER_SIGN = /^\d+(?:\.\d+)?/u;
 
@@ -77,10 +86,7 @@ function readToken(text: string, at: number, before: Token | undefined): Token {
       throw syntaxError(`Unexpected "${here}"`, at);
     case '>':
     case '<':
-      if (before?.type === ':') {
-        const operator = next === '=' ? (`${here}=` as const) : here;
-        return { type: 'comparison', operator, position: at, end: at + operator.length };
-      }
+      if (before?.type === ':') return readComparison(text, at, next === '=' ? `${here}=` : here);
       break;
     default:
   }
@@ -131,7 +137,7 @@ const KEYWORDS: Partial<Record<string, 'and' | 'or' | 'not'>> = Object.assign(Ob
   NOT: 'not',
 });
 
-function readPhrase(text: string, start: number): Token {
+function readPhrase(text: string, start: number): Token & { type: 'phrase' } {
   let phrase = '';
   let at = start + 1;
   while (at < text.length) {
@@ -158,8 +164,8 @@ function readRange(text: string, start: number, opens: '[' | '{'): Token {
   if (closes !== ']' && closes !== '}') throw syntaxError('The range is not closed', start);
   return {
     type: 'range',
-    lower: lower.value,
-    upper: upper.value,
+    lower: lower.text,
+    upper: upper.text,
     opens,
     closes,
     lowerPosition: lower.position,
@@ -169,30 +175,60 @@ function readRange(text: string, start: number, opens: '[' | '{'): Token {
   };
 }
 
-function readBound(
+/** What stands on one side of a range. */
+function readBound(text: string, from: number, rangeStart: number): Value {
+  const bound = readValue(text, from, ENDS_BOUND);
+  if (bound !== null) return bound;
+  const at = skipSpace(text, from);
+  throw at >= text.length
+    ? syntaxError('The range is not closed', rangeStart)
+    : syntaxError('A range needs two values', at);
+}
+
+function readComparison(
   text: string,
-  from: number,
-  rangeStart: number,
-): { value: string; position: number; end: number } {
-  let at = from;
-  while (at < text.length && SPACE.test(text.charAt(at))) at += 1;
-  const position = at;
-  if (text.charAt(at) === '"') {
-    const quoted = readPhrase(text, at);
-    return { value: quoted.type === 'phrase' ? quoted.text : '', position, end: quoted.end };
+  start: number,
+  operator: (Token & { type: 'comparison' })['operator'],
+): Token {
+  const value = readValue(text, start + operator.length, ENDS_COMPARED);
+  if (value === null) throw syntaxError(`Nothing to compare with follows "${operator}"`, start);
+  return {
+    type: 'comparison',
+    operator,
+    value: value.text,
+    valuePosition: value.position,
+    position: start,
+    end: value.end,
+  };
+}
+
+interface Value {
+  text: string;
+  position: number;
+  end: number;
+}
+
+/** A value in quotation marks, or up to a character that ends it; times have colons, which need no escape here. */
+function readValue(text: string, from: number, ends: RegExp): Value | null {
+  const position = skipSpace(text, from);
+  if (text.charAt(position) === '"') {
+    const quoted = readPhrase(text, position);
+    return { text: quoted.text, position, end: quoted.end };
   }
   let value = '';
-  while (at < text.length && !/[\s\]}]/u.test(text.charAt(at))) {
+  let at = position;
+  while (at < text.length && !ends.test(text.charAt(at))) {
     if (text.charAt(at) === '\\' && at + 1 < text.length) at += 1;
     value += text.charAt(at);
     at += 1;
   }
-  if (value === '')
-    throw syntaxError(
-      at >= text.length ? 'The range is not closed' : 'A range needs two values',
-      at >= text.length ? rangeStart : at,
-    );
-  return { value, position, end: at };
+  return at === position ? null : { text: value, position, end: at };
+}
+
+function skipSpace(text: string, from: number): number {
+  let at = from;
+  while (at < text.length && SPACE.test(text.charAt(at))) at += 1;
+  return at;
 }
 
 function readNumber(text: string, start: number, type: 'boost' | 'tilde'): Token {

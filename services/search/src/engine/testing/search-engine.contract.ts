@@ -49,6 +49,7 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
               ],
               subjects: [{ subject: 'Earth science' }, { subject: 'wild life' }],
               identifiers: [{ identifier: '10.1234/abc-Def', scheme: 'doi' }],
+              dates: [{ date: '2015-03-01', type: { id: 'collected' } }],
               languages: [{ id: 'eng', title: { en: 'English' } }],
               rights: [{ id: 'cc-by-4.0', description: { en: 'permits to distribute' }, icon: 'cc-by-icon' }],
             },
@@ -177,6 +178,12 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         ['versions.index:>=1', ALL],
         ['versions.index:{1 TO *]', [FLOOD]],
         ['metadata.publication_date:2019', [ZEBRA]],
+        ['metadata.dates.date:[2015 TO 2016]', [ZEBRA]],
+        ['metadata.dates.date:[2019 TO 2020]', []],
+        ['title:zebra AND creators:carberry AND keywords:earth', [ZEBRA]],
+        ['doi:"10.5072/zebra-00001"', [ZEBRA]],
+        ['resource_type:dataset publisher:geo', [ZEBRA, FLOOD]],
+        ['_exists_:creators', [ZEBRA]],
         ['metadata.publication_date:[2019 TO 2020]', [ZEBRA, FLOOD]],
         ['metadata.publication_date:[2019-06 TO 2019-07]', [ZEBRA]],
         ['metadata.publication_date:>2020', [FLOOD]],
@@ -214,6 +221,7 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         'id:zebra-00001~',
         'metadata.version:v12~',
         'GEO-BON~',
+        '"three words apart"~1',
       ])('%j is refused for its value', async (q) => {
         await expect(find({ q })).rejects.toMatchObject({
           kind: 'invalid',
