@@ -29,8 +29,13 @@ export async function keepDeadLetter(
     Buffer.from(message.data).toString('base64'),
     JSON.stringify(headers),
     message.info.deliveryCount,
-    storable(reason.slice(0, 2_000)),
+    reason,
   );
+}
+
+/** What is kept of a failure. */
+export function reasonOf(error: unknown): string {
+  return storable((error instanceof Error ? error.message : String(error)).slice(0, 2_000));
 }
 
 /** Postgres has no null characters in texts. */

@@ -22,12 +22,14 @@ import {
   claimEvents,
   connectBus,
   ensureStream,
+  listDeadLetters,
   MIGRATIONS,
   newEvent,
   type OutboxEvent,
   type ReceivedEvent,
   type Relay,
   type RelayOptions,
+  replayDeadLetters,
   type SqlExecutor,
   type SqlQuerier,
   STREAM,
@@ -335,6 +337,90 @@ describe('consumer', () => {
         payload: Buffer.from(bad.payload),
       },
     ]);
+  });
+
+  test('hands over dead letters as new ones, when asked, while others pass', async () => {
+    relayFor('records');
+    const done: string[] = [];
+    const broken = new Set(['bad', 'worse']);
+    let isAway = false;
+    const handleBatch = async (events: ReceivedEvent<typeof SAVED>[]) => {
+      if (isAway) throw Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
+      if (events.some(({ aggregateId }) => broken.has(aggregateId)))
+        throw new Error(`cannot\0 be ${done.length}`);
+      done.push(...events.map(nameOf));
+    };
+    const consumer = consumerFor('c', [SAVED], handleBatch, { retryDelaysMs: [] });
+    await write(saved('bad', 1), saved('worse', 1), saved('a', 1));
+    await until(async () => (await deadLetters()).length === 2);
+    (await bus.whenUp()).publish(SAVED, Buffer.from('naked'));
+    await until(async () => (await deadLetters()).length === 3 && (await consumer.pending()) === 0);
+    const letters = () => listDeadLetters(querier(), 'c', { limit: 10 });
+    const database = { ...executor(pool), ...querier() };
+    const replay = (ids: string[] | 'all', durable = 'c') =>
+      replayDeadLetters({ durable, subjects: [SAVED], handleBatch, database }, ids);
+    // Nothing is blamed on an event while what the handler needs is away, and no consumer gets another's.
+    isAway = true;
+    await expect(replay('all')).rejects.toThrow('refused');
+    isAway = false;
+    expect(await replay('all', 'other')).toEqual({ replayed: 0, failed: [], unknown: [] });
+    const three = await letters();
+    expect(three.map(({ deliveries }) => deliveries)).toEqual([1, 1, 1]);
+
+    broken.delete('bad');
+    const [report] = await Promise.all([replay('all'), write(saved('b', 1))]);
+    await until(async () => done.includes('b@1'));
+    expect({
+      replayed: report.replayed,
+      failed: report.failed.map(({ deliveries }) => deliveries),
+      unknown: report.unknown,
+    }).toEqual({
+      replayed: 1,
+      failed: [2, 2],
+      unknown: [],
+    });
+    expect(done.toSorted()).toEqual(['a@1', 'b@1', 'bad@1']);
+    expect((await letters()).map(({ id }) => id)).toEqual(report.failed.map(({ id }) => id));
+
+    broken.clear();
+    const poison = report.failed.find(({ eventId }) => !eventId.startsWith('seq-'));
+    expect(await replay([poison?.id ?? '', '999', 'x'])).toEqual({
+      replayed: 1,
+      failed: [],
+      unknown: ['999', 'x'],
+    });
+    expect((await letters()).map(({ reason }) => reason)).toEqual(['no ce-id, or one that is none']);
+  });
+
+  test('knows how much there is to do, and since when', async () => {
+    relayFor('records');
+    let isHeld = true;
+    const consumer = consumerFor(
+      'c',
+      [SAVED, CHANGED],
+      async () => {
+        await until(() => !isHeld);
+      },
+      { maxBatch: 1 },
+    );
+    await until(() =>
+      consumer.oldestPending().then(
+        () => true,
+        () => false,
+      ),
+    );
+    expect(await consumer.oldestPending()).toBeUndefined();
+    const before = Date.now();
+    await write(deleted('x', 1), saved('a', 1));
+    await until(async () => (await unpublished()) === 0);
+    const middle = Date.now();
+    await write(saved('b', 1));
+    await until(async () => (await consumer.pending()) === 2);
+    const oldest = (await consumer.oldestPending())?.getTime() ?? 0;
+    expect([oldest >= before - 5, oldest <= middle + 5]).toEqual([true, true]);
+    isHeld = false;
+    await until(async () => (await consumer.pending()) === 0);
+    expect(await consumer.oldestPending()).toBeUndefined();
   });
 
   test('keeps at once what it cannot read', async () => {

@@ -8,5 +8,12 @@ export type { Wait } from './news.ts';
 export { HAS_UNSENT } from './outbox-sent.ts';
 export { type OverhearOptions, overhearEvents } from './overhear-events.ts';
 export type { ReceivedEvent } from './received-event.ts';
+export {
+  type DeadLetter,
+  listDeadLetters,
+  type ReplayOptions,
+  type ReplayReport,
+  replayDeadLetters,
+} from './replay-dead-letters.ts';
 export { type Consumer, type ConsumerOptions, startConsumer } from './start-consumer.ts';
 export { type Relay, type RelayOptions, startRelay } from './start-relay.ts';

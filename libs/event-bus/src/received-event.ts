@@ -26,12 +26,22 @@ export function eventIdOf(message: JsMsg): string {
   return ID.test(id) ? id : `seq-${message.info.streamSequence}`;
 }
 
+/** An event as it came, or as it was kept. */
+export interface EncodedEvent {
+  data: Uint8Array;
+  /** Empty where there is none of that name. */
+  header: (name: string) => string;
+}
+
+export function encodedIn(message: JsMsg): EncodedEvent {
+  return { data: message.data, header: (name) => message.headers?.get(name) ?? '' };
+}
+
 /** @throws Error when the payload or a header is not what it must be: no repeat will mend that */
 export function decodeEvent<Subject extends EventSubject>(
   subject: Subject,
-  message: JsMsg,
+  { data, header }: EncodedEvent,
 ): ReceivedEvent<Subject> {
-  const header = (name: string) => message.headers?.get(name) ?? '';
   const codec: Pick<MessageCodec<never, EventPayload<Subject>>, 'decode'> = eventCodecs[subject];
   const revision = Number(header('ce-revision'));
   const time = new Date(header('ce-time'));
@@ -41,18 +51,16 @@ export function decodeEvent<Subject extends EventSubject>(
   const event: ReceivedEvent<EventSubject> = {
     id: header('ce-id'),
     subject,
-    payload: codec.decode(message.data),
+    payload: codec.decode(data),
     aggregateId: header('ce-subject'),
     revision,
     time,
-    traceHeaders: traceHeadersOf(message),
+    traceHeaders: traceHeadersOf(header),
   } as ReceivedEvent<EventSubject>;
   return event as ReceivedEvent<Subject>;
 }
 
-function traceHeadersOf(message: JsMsg): Record<string, string> {
-  const found = ['traceparent', 'tracestate'].map(
-    (name) => [name, message.headers?.get(name) ?? ''] as const,
-  );
+function traceHeadersOf(header: EncodedEvent['header']): Record<string, string> {
+  const found = ['traceparent', 'tracestate'].map((name) => [name, header(name)] as const);
   return Object.fromEntries(found.filter(([, value]) => value !== ''));
 }

@@ -1,18 +1,19 @@
 import { type EventSubject, isEventSubject } from '@kr/contracts';
 import { isTransient } from '@kr/service-error';
 import { type Logger, withRemoteTrace } from '@kr/telemetry';
-import { type Consumer as JetStreamConsumer, type JsMsg, jetstreamManager } from '@nats-io/jetstream';
+import type { Consumer as JetStreamConsumer, JsMsg } from '@nats-io/jetstream';
 import type { SqlExecutor } from './append-events.ts';
 import { createBell } from './bell.ts';
 import type { BusConnection } from './bus-connection.ts';
 import { caughtUp, createHoldings, endIfCaughtUp, type Holdings, streamEnd } from './consumer-progress.ts';
-import { keepDeadLetter } from './dead-letter.ts';
+import { keepDeadLetter, reasonOf } from './dead-letter.ts';
 import { ACK_WAIT_MS, ensureConsumer, MAX_ACK_PENDING } from './ensure-consumer.ts';
-import { ensureStream, STREAM } from './ensure-stream.ts';
+import { ensureStream } from './ensure-stream.ts';
 import type { Wait } from './news.ts';
 import { createPacer, type Pacer } from './pacer.ts';
 import { backOffMs, pause } from './pause.ts';
-import { decodeEvent, eventIdOf, type ReceivedEvent } from './received-event.ts';
+import { countPending, oldestPending } from './pending-events.ts';
+import { decodeEvent, encodedIn, eventIdOf, type ReceivedEvent } from './received-event.ts';
 
 export interface ConsumerOptions<Subject extends EventSubject> {
   connection: BusConnection;
@@ -41,6 +42,12 @@ export interface ConsumerOptions<Subject extends EventSubject> {
 export interface Consumer {
   /** How many events of its subjects it has not done yet. @throws Error while the bus cannot be reached */
   pending(): Promise<number>;
+  /**
+   * When the oldest of those events came into the stream; undefined when there is none.
+   *
+   * @throws Error while the bus cannot be reached
+   */
+  oldestPending(): Promise<Date | undefined>;
   /**
    * Whether everything that the stream holds at the moment of the call is done within the time, by this or another
    * process under the same name; answers as soon as it is. What failed and waits for its next try is left out.
@@ -92,12 +99,8 @@ export function startConsumer<Subject extends EventSubject>(options: ConsumerOpt
   const running = keepConsuming();
 
   return {
-    pending: async () => {
-      const bus = await connection.whenUp(AbortSignal.timeout(2_000));
-      const { consumers } = await jetstreamManager(bus);
-      const info = await consumers.info(STREAM, durable);
-      return info.num_pending + info.num_ack_pending;
-    },
+    pending: () => countPending(progress),
+    oldestPending: () => oldestPending(progress),
     whenCaughtUp: ({ timeoutMs, signal = stopping.signal }) => {
       const calm = pacer.hurry();
       return caughtUp(progress, { timeoutMs, signal }).finally(calm);
@@ -186,7 +189,7 @@ async function settle<Subject extends EventSubject>(
       continue;
     }
     try {
-      const delivery = { message, event: decodeEvent(subject, message) };
+      const delivery = { message, event: decodeEvent(subject, encodedIn(message)) };
       (message.info.deliveryCount > 1 ? repeated : fresh).push(delivery);
     } catch (error) {
       await giveUp(message, error, options);
@@ -270,9 +273,8 @@ async function giveUp<Subject extends EventSubject>(
   error: unknown,
   { durable, logger, database, retryDelaysMs = RETRY_DELAYS_MS }: Work<Subject>,
 ): Promise<void> {
-  const reason = error instanceof Error ? error.message : String(error);
   try {
-    await keepDeadLetter(database, durable, message, reason);
+    await keepDeadLetter(database, durable, message, reasonOf(error));
     logger.error(
       { err: error, durable, event: eventIdOf(message), subject: message.subject },
       'event is a dead letter',
