@@ -1,20 +1,80 @@
-import { writeFile } from 'node:fs/promises';
+import { access, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { loadSecrets } from '@kr/local-stack';
+import { busAuthorization } from './bus-authorization.ts';
+import { writeComposeFolder } from './compose-folder.ts';
 import { configurationPage } from './configuration-page.ts';
+import { databaseScript } from './database-script.ts';
+import { kubernetesSecrets } from './kubernetes-secrets.ts';
+import { writeOperatorFolder } from './operator-folder.ts';
 import { logVariables, serviceVariables } from './service-variables.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
+const USAGE = `What deployments are made of: npm run deploy -- COMMAND
 
-const COMMANDS: Record<string, () => Promise<void>> = {
-  async configuration() {
+  configuration                 writes docs/configuration.md from what the services read
+  compose [FOLDER]              makes the secrets of compose.yaml (default: deploy/secrets)
+  secrets FILE                  makes the secrets of a cluster in FILE, which stays with you; repeated, it keeps them
+  kubernetes FILE               prints the Secrets of the chart, for kubectl apply -f -
+      --postgres URL            the server without user (default: postgres://postgres:5432)
+      --nats URL                the server without user (default: nats://nats:4222)
+  nats FILE                     prints the users of NATS and their rights, for the server's configuration
+  databases FILE                prints the databases and roles, for psql as a superuser
+  operator FILE FOLDER          makes FOLDER, for kr admin … --data-dir FOLDER
+      --base-url URL            the public address (default: http://127.0.0.1:8080)
+      --gateway, --packages, --files HOST:PORT
+                                where their gRPC ports are reached (default: 127.0.0.1:50051, :50052, :50053)
+`;
+
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: {
+    postgres: { type: 'string', default: 'postgres://postgres:5432' },
+    nats: { type: 'string', default: 'nats://nats:4222' },
+    'base-url': { type: 'string', default: 'http://127.0.0.1:8080' },
+    gateway: { type: 'string', default: '127.0.0.1:50051' },
+    packages: { type: 'string', default: '127.0.0.1:50052' },
+    files: { type: 'string', default: '127.0.0.1:50053' },
+  },
+});
+const [name = '', first, second] = positionals;
+
+const COMMANDS: Record<string, () => Promise<unknown>> = {
+  configuration: async () => {
     const page = configurationPage({ services: serviceVariables(), ofEveryProcess: logVariables() });
     await writeFile(resolve(ROOT, 'docs/configuration.md'), page);
   },
+  compose: () => writeComposeFolder(first ?? resolve(ROOT, 'deploy/secrets')),
+  secrets: () => loadSecrets(named(first, 'FILE')),
+  kubernetes: async () => print(`${JSON.stringify(kubernetesSecrets(await made(), values), undefined, 2)}\n`),
+  nats: async () => print(busAuthorization(await made())),
+  databases: async () => print(databaseScript(await made())),
+  operator: async () => {
+    const { 'base-url': baseUrl, gateway, packages, files } = values;
+    const reached = { baseUrl, addresses: { gateway, packages, files } };
+    await writeOperatorFolder(named(second, 'FOLDER'), await made(), reached);
+  },
 };
 
-const [name = ''] = process.argv.slice(2);
 const command = COMMANDS[name];
 if (command === undefined) {
-  console.error(`There is no "${name}". There are: ${Object.keys(COMMANDS).join(', ')}.`);
+  process.stderr.write(USAGE);
   process.exitCode = 2;
 } else await command();
+
+/** The secrets that were made before: what is printed now must be what is in use. */
+async function made() {
+  const file = named(first, 'FILE');
+  await access(file);
+  return loadSecrets(file);
+}
+
+function named(argument: string | undefined, what: string): string {
+  if (argument === undefined) throw new Error(`${name} needs ${what}.\n\n${USAGE}`);
+  return argument;
+}
+
+function print(text: string): void {
+  process.stdout.write(text);
+}

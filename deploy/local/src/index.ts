@@ -1,7 +1,11 @@
+export { writePrivateFile, writePrivateJson } from './private-file.ts';
+export { busUsers } from './stack/bus-users.ts';
 export type { CreatedUser, OperatorDoor } from './stack/create-user.ts';
-export { dropDatabases } from './stack/databases.ts';
+export { databaseStatements, databaseUrl, dropDatabases } from './stack/databases.ts';
 export type { PartName } from './stack/parts.ts';
 export { AlreadyRunning } from './stack/process-list.ts';
-export { SERVICES, type ServiceName } from './stack/service-names.ts';
+export { type Caller, loadSecrets, type Secrets } from './stack/secrets.ts';
+export { CALLS, serviceKeys } from './stack/service-environment.ts';
+export { eachService, SERVICES, type ServiceName } from './stack/service-names.ts';
 export type { ServiceVariables, StackOptions } from './stack/stack-options.ts';
 export { type RunningStack, startStack } from './stack/start-stack.ts';

@@ -22,7 +22,7 @@ export async function ensureDatabases(
   } finally {
     await client.end();
   }
-  return eachService((service) => urlOf(adminUrl, databaseName(prefix, service), passwords[service]));
+  return eachService((service) => databaseUrl(adminUrl, prefix, service, passwords[service]));
 }
 
 /** Removes what {@link ensureDatabases} made. */
@@ -41,20 +41,33 @@ export async function dropDatabases(adminUrl: string, prefix: string): Promise<v
 }
 
 async function createDatabase(client: Client, name: string, password: string): Promise<void> {
-  const identifier = escapeIdentifier(name);
   const known = await client.query('SELECT 1 FROM pg_roles WHERE rolname = $1', [name]);
   const verb = known.rowCount === 0 ? 'CREATE' : 'ALTER';
-  await client.query(`${verb} ROLE ${identifier} LOGIN PASSWORD ${escapeLiteral(password)}`);
-  await client.query(`CREATE DATABASE ${identifier} OWNER ${identifier} TEMPLATE template0`);
-  await client.query(`REVOKE CONNECT ON DATABASE ${identifier} FROM PUBLIC`);
+  for (const statement of statementsFor(name, password, verb)) await client.query(statement);
+}
+
+/** What makes a service's database, and the role that owns it and may enter no other. */
+export function databaseStatements(prefix: string, service: ServiceName, password: string): string[] {
+  return statementsFor(databaseName(prefix, service), password, 'CREATE');
+}
+
+function statementsFor(name: string, password: string, verb: 'CREATE' | 'ALTER'): string[] {
+  const identifier = escapeIdentifier(name);
+  return [
+    `${verb} ROLE ${identifier} LOGIN PASSWORD ${escapeLiteral(password)}`,
+    `CREATE DATABASE ${identifier} OWNER ${identifier} TEMPLATE template0`,
+    `REVOKE CONNECT ON DATABASE ${identifier} FROM PUBLIC`,
+  ];
 }
 
 function databaseName(prefix: string, service: ServiceName): string {
   return `${prefix}_${service.replaceAll('-', '_')}`;
 }
 
-function urlOf(adminUrl: string, name: string, password: string): string {
-  const url = new URL(adminUrl);
+/** Of the service's own database on the server of a URL. */
+export function databaseUrl(server: string, prefix: string, service: ServiceName, password: string): string {
+  const name = databaseName(prefix, service);
+  const url = new URL(server);
   url.username = name;
   url.password = password;
   url.pathname = `/${name}`;

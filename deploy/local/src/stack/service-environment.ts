@@ -18,7 +18,7 @@ export interface Surroundings {
 type Variables = Record<string, string | undefined>;
 
 /** Whom each service calls; it gets their addresses and keys, and no others. */
-const CALLS: Record<ServiceName, readonly ServiceName[]> = {
+export const CALLS: Record<ServiceName, readonly ServiceName[]> = {
   gateway: ['records', 'packages', 'files', 'access-links', 'search'],
   records: ['packages', 'files'],
   packages: ['records', 'files'],
@@ -42,10 +42,25 @@ export function serviceEnvironment(service: ServiceName, given: Surroundings): V
     GRPC_HOST: '127.0.0.1',
     GRPC_PORT: String(ports.services[service].grpc),
     HEALTH_PORT: String(ports.services[service].health),
-    CALLER_KEYS: callerKeys(service, secrets),
     VOCABULARY_DIR: given.vocabularyDir,
-    ...Object.assign({}, ...CALLS[service].map((callee) => addressAndKey(service, callee, given))),
+    ...Object.fromEntries(
+      CALLS[service].map((callee) => [`${prefixOf(callee)}_ADDRESS`, addressOf(callee, given)]),
+    ),
+    ...serviceKeys(service, secrets),
     ...own(service, given),
+  };
+}
+
+/** What a service and those that it speaks to know, and nobody else; passwords of backends apart. */
+export function serviceKeys(service: ServiceName, secrets: Secrets): Readonly<Record<string, string>> {
+  const keysOfCallees = CALLS[service].map((callee) => [
+    `${prefixOf(callee)}_KEY`,
+    secrets.callerKeys[callee][service],
+  ]);
+  return {
+    CALLER_KEYS: callerKeys(service, secrets),
+    ...Object.fromEntries(keysOfCallees),
+    ...ownKeys(service, secrets),
   };
 }
 
@@ -55,42 +70,36 @@ function callerKeys(callee: ServiceName, secrets: Secrets): string {
   return callers.map((caller) => `${caller}=${secrets.callerKeys[callee][caller]}`).join(',');
 }
 
-function addressAndKey(
-  caller: ServiceName,
-  callee: ServiceName,
-  { ports, secrets }: Surroundings,
-): Variables {
-  const prefix = callee.toUpperCase().replaceAll('-', '_');
-  return {
-    [`${prefix}_ADDRESS`]: `127.0.0.1:${ports.services[callee].grpc}`,
-    [`${prefix}_KEY`]: secrets.callerKeys[callee][caller],
-  };
+function prefixOf(service: ServiceName): string {
+  return service.toUpperCase().replaceAll('-', '_');
 }
 
-function own(service: ServiceName, { ports, secrets, filesDir }: Surroundings): Variables {
-  const tickets = {
-    FILES_TICKET_KEY: secrets.filesTicketKey,
-    ACCESS_LINKS_TICKET_KEY: secrets.accessLinksTicketKey,
-  };
-  const variables: Record<ServiceName, Variables> = {
-    gateway: {
-      HTTP_HOST: '127.0.0.1',
-      HTTP_PORT: String(ports.http),
-      SEALING_KEY: secrets.sealingKey,
-      FILES_CONTENT_URL: `http://127.0.0.1:${ports.content}`,
-    },
-    records: tickets,
-    packages: tickets,
-    files: {
-      FILES_TICKET_KEY: secrets.filesTicketKey,
-      CONTENT_PORT: String(ports.content),
-      STORAGE_DIR: filesDir,
-    },
-    'access-links': {
-      ACCESS_LINKS_TICKET_KEY: secrets.accessLinksTicketKey,
-      LINK_TOKEN_KEY: secrets.linkTokenKey,
-    },
+function addressOf(service: ServiceName, { ports }: Surroundings): string {
+  return `127.0.0.1:${ports.services[service].grpc}`;
+}
+
+function ownKeys(service: ServiceName, secrets: Secrets): Record<string, string> {
+  const filesTicket = { FILES_TICKET_KEY: secrets.filesTicketKey };
+  const linksTicket = { ACCESS_LINKS_TICKET_KEY: secrets.accessLinksTicketKey };
+  const keys: Record<ServiceName, Record<string, string>> = {
+    gateway: { SEALING_KEY: secrets.sealingKey },
+    records: { ...filesTicket, ...linksTicket },
+    packages: { ...filesTicket, ...linksTicket },
+    files: filesTicket,
+    'access-links': { ...linksTicket, LINK_TOKEN_KEY: secrets.linkTokenKey },
     search: {},
   };
-  return variables[service];
+  return keys[service];
+}
+
+function own(service: ServiceName, { ports, filesDir }: Surroundings): Variables {
+  if (service === 'gateway') {
+    return {
+      HTTP_HOST: '127.0.0.1',
+      HTTP_PORT: String(ports.http),
+      FILES_CONTENT_URL: `http://127.0.0.1:${ports.content}`,
+    };
+  }
+  if (service === 'files') return { CONTENT_PORT: String(ports.content), STORAGE_DIR: filesDir };
+  return {};
 }

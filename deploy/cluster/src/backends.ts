@@ -1,0 +1,13 @@
+/** Where the servers are that the services rely on. No user or password is in these addresses. */
+export interface Backends {
+  /** `postgres://host:port`; its query, such as `?sslmode=verify-full`, goes into every service's URL. */
+  postgres: string;
+  /** `nats://host:port` or `tls://…`. */
+  nats: string;
+}
+
+/** What the names of databases and their roles begin with. */
+export const DATABASE_PREFIX = 'kr';
+
+/** The object store's bucket, where a deployment brings a store along. */
+export const BUCKET = 'knowledge';

