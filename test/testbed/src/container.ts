@@ -52,3 +52,18 @@ export async function startS3Container(access: {
     stop: () => container.stop().then(() => undefined),
   };
 }
+
+/** Starts Elasticsearch in a container, which testcontainers removes when this process has ended. */
+export async function startElasticsearchContainer(): Promise<{ url: string }> {
+  const container = await new GenericContainer('docker.elastic.co/elasticsearch/elasticsearch:9.5.3')
+    .withEnvironment({
+      'discovery.type': 'single-node',
+      'xpack.security.enabled': 'false',
+      ES_JAVA_OPTS: '-Xms512m -Xmx512m',
+    })
+    .withExposedPorts(9200)
+    .withWaitStrategy(Wait.forHttp('/', 9200))
+    .withStartupTimeout(300_000)
+    .start();
+  return { url: `http://${container.getHost()}:${container.getMappedPort(9200)}` };
+}

@@ -1,3 +1,8 @@
+export {
+  type MissingElasticsearch,
+  openElasticsearch,
+  type TestElasticsearch,
+} from './elasticsearch/open-elasticsearch.ts';
 export type { Cut, Direction, Fault } from './faults/fault.ts';
 export { type FaultLog, openFaultLog } from './faults/fault-log.ts';
 export { FaultProxy, type FaultProxyOptions, type Watcher } from './faults/fault-proxy.ts';

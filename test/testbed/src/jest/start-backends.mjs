@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { openPostgres } from '../postgres.ts';
+import { newRunFolder } from '../run-folder.ts';
 
 const PREPARE_S3 = fileURLToPath(new URL('../s3/prepare-s3-server.ts', import.meta.url));
 
@@ -9,6 +10,8 @@ export default async function startBackends(globalConfig) {
   const postgres = await openPostgres(process.env.TEST_DATABASE_URL);
   process.env.TEST_DATABASE_URL = postgres.url;
   globalThis.stopTestPostgres = postgres.stop;
+  // The first test that needs an Elasticsearch starts it there, for all.
+  process.env.TEST_ELASTICSEARCH_FOLDER = await newRunFolder('elasticsearch');
   if (isWholeRun(globalConfig)) globalThis.preparedS3 ??= prepareS3();
 }
 

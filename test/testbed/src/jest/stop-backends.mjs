@@ -1,4 +1,8 @@
+import { stopElasticsearch } from '../elasticsearch/stop-elasticsearch.ts';
+
 export default async function stopBackends() {
   globalThis.preparedS3?.kill('SIGTERM');
+  const folder = process.env.TEST_ELASTICSEARCH_FOLDER;
+  if (folder !== undefined) await stopElasticsearch(folder);
   await globalThis.stopTestPostgres?.();
 }

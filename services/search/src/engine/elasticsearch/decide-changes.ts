@@ -1,0 +1,214 @@
+import type { IndexChanges, IndexDifference, IndexedEntity, Tombstone } from '../search-engine.ts';
+import {
+  documentId,
+  type StoredContent,
+  type StoredFlags,
+  type StoredMark,
+  storedContent,
+  storedMark,
+} from './stored-document.ts';
+
+/** Where a document stood when it was read: it may be replaced as long as it still stands there. */
+export interface Standing {
+  seqNo: number;
+  primaryTerm: number;
+}
+
+/** What decides about a document without its content. */
+export interface Head
+  extends Pick<StoredContent, 'id' | 'form' | 'kind' | 'parentId' | 'revision'>,
+    StoredFlags {
+  versionIndex: number;
+  /** Null for a document that is not in the index. */
+  standing: Standing | null;
+}
+
+export type Heads = ReadonlyMap<string, Head>;
+
+/** What is to be done with one document. */
+export interface Operation {
+  documentId: string;
+  standing: Standing | null;
+  /** The whole of it is written, its flags alone are, or it is removed. */
+  change: { whole: StoredContent | StoredMark } | 'flags' | 'remove';
+  /** What it has afterwards. */
+  flags: StoredFlags;
+}
+
+/**
+ * What changes do to the documents of their ids and parents, which are all in `heads`: what is older stays out, a mark
+ * keeps what it buried out, and what siblings are follows from what there is then.
+ */
+export function decideChanges(
+  heads: Heads,
+  { entities = [], unannounced = [], tombstones = [] }: IndexChanges,
+  now: Date,
+): Operation[] {
+  const after = new Map(heads);
+  const wholes = new Map<string, StoredContent | StoredMark>();
+  for (const tombstone of tombstones) bury(after, wholes, tombstone, now);
+  for (const entity of [...entities, ...unannounced]) replace(after, wholes, entity);
+  for (const { id, form } of entities) {
+    const key = documentId({ id, form });
+    const head = after.get(key);
+    if (head) after.set(key, { ...head, isAnnounced: true });
+  }
+  const parentIds = new Set([...entities, ...unannounced, ...tombstones].map(({ parentId }) => parentId));
+  return operations(heads, derive(after, parentIds), wholes);
+}
+
+/** Shows what was kept back. */
+export function decideAnnouncement(heads: Heads): Operation[] {
+  const after = new Map([...heads].map(([key, head]) => [key, { ...head, isAnnounced: true }]));
+  return operations(
+    heads,
+    derive(after, new Set([...after.values()].map(({ parentId }) => parentId))),
+    new Map(),
+  );
+}
+
+/** Keeps back what another index keeps back. */
+export function decideKeptBack(heads: Heads, keptBack: ReadonlySet<string>): Operation[] {
+  const after = new Map(
+    [...heads].map(([key, head]) => [key, keptBack.has(key) ? { ...head, isAnnounced: false } : head]),
+  );
+  return operations(
+    heads,
+    derive(after, new Set([...after.values()].map(({ parentId }) => parentId))),
+    new Map(),
+  );
+}
+
+/** As `SearchEngine.mend`: what is still as it was seen is forgotten, then the rules are those of all changes. */
+export function decideMending(
+  heads: Heads,
+  differences: readonly IndexDifference[],
+  entities: readonly IndexedEntity[],
+  now: Date,
+): Operation[] {
+  const differing = new Set(differences.map(documentId));
+  const tombstones = differences.flatMap(({ problem, revision, ...form }) =>
+    problem === 'ghost' && revision !== null ? [{ ...form, revision }] : [],
+  );
+  const forgotten = new Map<string, Head>();
+  for (const difference of differences) {
+    const head = heads.get(documentId(difference));
+    if (head && difference.problem !== 'ghost' && head.revision === difference.revision) {
+      forgotten.set(documentId(difference), head);
+    }
+  }
+  const left = new Map([...heads].filter(([key]) => !forgotten.has(key)));
+  const changes = { entities: entities.filter((entity) => differing.has(documentId(entity))), tombstones };
+  const decided = decideChanges(left, changes, now).map((operation) => ({
+    ...operation,
+    standing: forgotten.get(operation.documentId)?.standing ?? operation.standing,
+  }));
+  const rewritten = new Set(decided.map((operation) => operation.documentId));
+  const removed = [...forgotten].filter(([key]) => !rewritten.has(key));
+  return [
+    ...decided,
+    ...removed.map(
+      ([key, head]): Operation => ({
+        documentId: key,
+        standing: head.standing,
+        change: 'remove',
+        flags: head,
+      }),
+    ),
+  ];
+}
+
+type Wholes = Map<string, StoredContent | StoredMark>;
+
+/** A mark for a form never seen is kept too: the copy it guards against may be on its way. */
+function bury(heads: Map<string, Head>, wholes: Wholes, tombstone: Tombstone, now: Date): void {
+  const key = documentId(tombstone);
+  const head = heads.get(key);
+  if (head && BigInt(tombstone.revision) < BigInt(head.revision)) return;
+  const { kind, parentId } = head ?? tombstone;
+  wholes.set(key, storedMark({ ...tombstone, kind, parentId }, now));
+  heads.set(key, {
+    id: tombstone.id,
+    form: tombstone.form,
+    kind,
+    parentId,
+    revision: tombstone.revision,
+    versionIndex: 0,
+    isLive: false,
+    isAnnounced: head?.isAnnounced ?? true,
+    isLatest: false,
+    isLatestDraft: false,
+    hasDraft: false,
+    standing: head?.standing ?? null,
+  });
+}
+
+/** A document gives way to later revisions, a live one also to its own: what is beside the content may have changed. */
+function replace(heads: Map<string, Head>, wholes: Wholes, entity: IndexedEntity): void {
+  const key = documentId(entity);
+  const head = heads.get(key);
+  if (head) {
+    const [given, kept] = [BigInt(entity.revision), BigInt(head.revision)];
+    if (given < kept || (given === kept && !head.isLive)) return;
+  }
+  const { id, form, kind, parentId, revision, versionIndex } = entity;
+  wholes.set(key, storedContent(entity));
+  heads.set(key, {
+    id,
+    form,
+    kind,
+    parentId,
+    revision,
+    versionIndex,
+    isLive: true,
+    isAnnounced: head?.isAnnounced ?? form === 'draft',
+    isLatest: false,
+    isLatestDraft: false,
+    hasDraft: false,
+    standing: head?.standing ?? null,
+  });
+}
+
+/** Publishing one version changes what its siblings are, and an open draft what its published form is. */
+function derive(heads: Heads, parentIds: ReadonlySet<string>): Heads {
+  const live = [...heads.values()].filter(({ isLive, parentId }) => isLive && parentIds.has(parentId));
+  const derived = new Map(heads);
+  for (const siblings of Map.groupBy(live, ({ parentId }) => parentId).values()) {
+    const newest = (of: readonly Head[]) => Math.max(...of.map(({ versionIndex }) => versionIndex));
+    const newestShown = newest(
+      siblings.filter(({ form, isAnnounced }) => form === 'published' && isAnnounced),
+    );
+    const newestOfAll = newest(siblings);
+    const drafts = new Set(siblings.filter(({ form }) => form === 'draft').map(({ id }) => id));
+    for (const head of siblings) {
+      derived.set(documentId(head), {
+        ...head,
+        isLatest: head.form === 'published' && head.versionIndex === newestShown,
+        isLatestDraft: head.versionIndex === newestOfAll,
+        hasDraft: drafts.has(head.id),
+      });
+    }
+  }
+  return derived;
+}
+
+function operations(
+  before: Heads,
+  after: Heads,
+  wholes: ReadonlyMap<string, StoredContent | StoredMark>,
+): Operation[] {
+  return [...after].flatMap(([key, head]): Operation[] => {
+    const whole = wholes.get(key);
+    const flags = flagsOf(head);
+    if (whole) return [{ documentId: key, standing: head.standing, change: { whole }, flags }];
+    const former = before.get(key);
+    const isSame = former !== undefined && FLAGS.every((flag) => former[flag] === head[flag]);
+    return isSame ? [] : [{ documentId: key, standing: head.standing, change: 'flags', flags }];
+  });
+}
+
+export const FLAGS = ['isLive', 'isAnnounced', 'isLatest', 'isLatestDraft', 'hasDraft'] as const;
+
+function flagsOf({ isLive, isAnnounced, isLatest, isLatestDraft, hasDraft }: Head): StoredFlags {
+  return { isLive, isAnnounced, isLatest, isLatestDraft, hasDraft };
+}

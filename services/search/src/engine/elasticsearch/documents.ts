@@ -1,0 +1,144 @@
+import type { Client, estypes } from '@elastic/elasticsearch';
+import { ServiceError } from '@kr/service-error';
+import type { Query } from './compile-query.ts';
+import { FLAGS, type Head, type Operation } from './decide-changes.ts';
+import { documentId } from './stored-document.ts';
+
+export const LIVE = { term: { isLive: true } } satisfies Query;
+
+/** Hits of one request; more are asked for page by page. */
+const PAGE = 1_000;
+
+/** Of the bodies of one bulk request. */
+const BULK_BYTES = 20_000_000;
+
+export interface WantedDocuments {
+  query: Query;
+  fields: readonly string[] | 'all';
+}
+
+/** All documents of a query as they were at the last refresh, by id and form, in pages. */
+export async function* documentPages<Source>(
+  client: Client,
+  index: string,
+  { query, fields }: WantedDocuments,
+): AsyncGenerator<estypes.SearchHit<Source>[]> {
+  let after: estypes.SortResults | undefined;
+  do {
+    const { hits } = await client.search<Source>({
+      index,
+      query: { constant_score: { filter: query } },
+      size: PAGE,
+      sort: [{ id: 'asc' }, { form: 'asc' }],
+      seq_no_primary_term: true,
+      _source: fields === 'all' ? true : [...fields],
+      allow_partial_search_results: false,
+      ...(after === undefined ? {} : { search_after: after }),
+    });
+    yield hits.hits;
+    after = hits.hits.length < PAGE ? undefined : hits.hits.at(-1)?.sort;
+  } while (after !== undefined);
+}
+
+const HEAD_FIELDS = ['id', 'form', 'kind', 'parentId', 'revision', 'versionIndex', ...FLAGS] as const;
+
+export async function readHeads(client: Client, index: string, query: Query): Promise<Map<string, Head>> {
+  const heads = new Map<string, Head>();
+  for await (const page of documentPages<Omit<Head, 'standing'>>(client, index, {
+    query,
+    fields: HEAD_FIELDS,
+  })) {
+    for (const head of page.flatMap(headOf)) heads.set(documentId(head), head);
+  }
+  return heads;
+}
+
+/** Marks have no version. */
+function headOf({ _source, _seq_no, _primary_term }: estypes.SearchHit<Omit<Head, 'standing'>>): Head[] {
+  if (_source === undefined || _seq_no === undefined || _primary_term === undefined) return [];
+  return [
+    {
+      ..._source,
+      versionIndex: _source.versionIndex ?? 0,
+      standing: { seqNo: _seq_no, primaryTerm: _primary_term },
+    },
+  ];
+}
+
+/**
+ * Carries operations out; nothing of it is seen before a refresh.
+ *
+ * @returns false when a document has changed since it was read, or there was too much to do: what is left of the
+ *   operations has to be decided anew
+ */
+export async function carryOut(
+  client: Client,
+  index: string,
+  operations: readonly Operation[],
+): Promise<boolean> {
+  let isDone = true;
+  for (const body of bulkBodies(operations)) {
+    const { items } = await client.bulk<string>({ index, operations: body });
+    for (const item of items) {
+      const { error, status } = Object.values(item)[0] ?? {};
+      if (!error) continue;
+      if (status !== 404 && status !== 409 && status !== 429)
+        throw new Error(`a document was refused: ${JSON.stringify(error)}`);
+      isDone = false;
+    }
+  }
+  return isDone;
+}
+
+function* bulkBodies(operations: readonly Operation[]): Generator<string[]> {
+  let lines: string[] = [];
+  let bytes = 0;
+  for (const operation of operations) {
+    const further = bulkLines(operation);
+    lines.push(...further);
+    bytes += further.reduce((sum, line) => sum + line.length, 0);
+    if (bytes < BULK_BYTES) continue;
+    yield lines;
+    lines = [];
+    bytes = 0;
+  }
+  if (lines.length > 0) yield lines;
+}
+
+function bulkLines({ documentId: _id, standing, change, flags }: Operation): string[] {
+  const at = standing === null ? {} : { if_seq_no: standing.seqNo, if_primary_term: standing.primaryTerm };
+  const lines =
+    change === 'remove'
+      ? [{ delete: { _id, ...at } }]
+      : change === 'flags'
+        ? [{ update: { _id, ...at } }, { doc: flags }]
+        : [
+            standing === null ? { create: { _id } } : { index: { _id, ...at } },
+            { ...change.whole, ...flags },
+          ];
+  return lines.map((line) => JSON.stringify(line));
+}
+
+const MOST_ATTEMPTS = 10;
+
+/**
+ * Reads, decides and writes until nothing came between.
+ *
+ * @throws ServiceError `unavailable` when something always does
+ */
+export async function writeDecided(
+  client: Client,
+  index: string,
+  about: Query,
+  decide: (heads: Map<string, Head>) => Operation[],
+): Promise<void> {
+  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
+    // What a writer that failed has left unseen counts too.
+    await client.indices.refresh({ index });
+    const operations = decide(await readHeads(client, index, about));
+    if (await carryOut(client, index, operations)) return;
+  }
+  throw new ServiceError('unavailable', 'The index is being changed by somebody else.', {
+    retryAfterMs: 1_000,
+  });
+}

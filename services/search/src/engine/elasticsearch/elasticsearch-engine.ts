@@ -1,0 +1,222 @@
+import { randomUUID } from 'node:crypto';
+import { Client, type estypes } from '@elastic/elasticsearch';
+import pg from 'pg';
+import { inTurn } from '../postgres/write-changes.ts';
+import type { EntityKind, SearchEngine } from '../search-engine.ts';
+import { compareDocuments } from './compare-documents.ts';
+import type { Query } from './compile-query.ts';
+import { decideChanges, decideMending } from './decide-changes.ts';
+import { documentPages, LIVE, writeDecided } from './documents.ts';
+import { engineFailure, isPassingResponse, searchTimeout } from './engine-failure.ts';
+import { type IndexSize, LAYOUT } from './index-layout.ts';
+import { microsOf } from './instants.ts';
+import { createIndex, exchange, indexBehind, indexNames, readMeta, writeMeta } from './live-index.ts';
+import { readAnswer, type SearchResponse, searchRequest } from './search-request.ts';
+import { readSuggestions, type SuggestResponse, suggestRequest } from './suggest-request.ts';
+import { announceAll, copyMarks, keepBackAsIn, removeMarks } from './upkeep.ts';
+
+export type ElasticsearchLogin = { username: string; password: string } | { apiKey: string };
+
+export interface ElasticsearchEngineOptions {
+  url: URL;
+  /** Null where nobody is asked who they are. */
+  login: ElasticsearchLogin | null;
+  /** What the names of its indexes begin with. */
+  indexPrefix: string;
+  size: IndexSize;
+  /** Milliseconds one search may take. */
+  searchTimeoutMs: number;
+  /** Connections for searches; writes have two of their own. */
+  maxConnections: number;
+  /** A Postgres whose lock the writers of one index take turns by. */
+  databaseUrl: string;
+}
+
+/** Writes may be large, and wait for the disk. */
+const WRITE_TIMEOUT_MS = 60_000;
+
+/**
+ * Full-text search in Elasticsearch. The words of documents and queries are made here, so that it finds what the other
+ * engines find; Elasticsearch compares them and counts.
+ *
+ * @throws Error when Elasticsearch cannot be reached
+ */
+export async function openElasticsearchEngine({
+  url,
+  login,
+  indexPrefix,
+  size,
+  searchTimeoutMs,
+  maxConnections,
+  databaseUrl,
+}: ElasticsearchEngineOptions): Promise<SearchEngine & { stop(): Promise<void> }> {
+  const access = { node: url.href, ...(login === null ? {} : { auth: login }) };
+  const reader = new Client({ ...access, maxRetries: 1, agent: { connections: maxConnections } });
+  const writer = new Client({
+    ...access,
+    maxRetries: 1,
+    agent: { connections: 2 },
+    requestTimeout: WRITE_TIMEOUT_MS,
+  });
+  const turns = new pg.Pool({ connectionString: databaseUrl, max: 2 });
+  // A connection that breaks while idle is replaced by the pool; without a listener it would end the process.
+  turns.on('error', () => {});
+  const names = indexNames(indexPrefix);
+
+  const inOrder = async (work: () => Promise<void>) => {
+    await inTurn(turns, work).catch((cause: unknown) => {
+      throw engineFailure(cause);
+    });
+  };
+  /** Searches of one process go to one copy of the index, so that none sees less than the one before. */
+  const preference = randomUUID();
+  const search = async <Response>(request: estypes.SearchRequest): Promise<Response> => {
+    const given = { index: names.live, preference, allow_partial_search_results: false };
+    const asked = { ...request, ...given, timeout: `${searchTimeoutMs}ms` };
+    const limits = { signal: AbortSignal.timeout(searchTimeoutMs), requestTimeout: searchTimeoutMs };
+    const response = await reader
+      .search(asked, limits)
+      .catch((cause: unknown) => {
+        // The index may have been exchanged while it was being searched.
+        if (isPassingResponse(cause)) return reader.search(asked, limits);
+        throw cause;
+      })
+      .catch((cause: unknown) => {
+        throw engineFailure(cause);
+      });
+    if (response.timed_out) throw searchTimeout();
+    return response as Response;
+  };
+  const asking = async <Answer>(question: () => Promise<Answer>): Promise<Answer> =>
+    question().catch((cause: unknown) => {
+      throw engineFailure(cause);
+    });
+
+  /** The one that is being built, if there is one, and then the live one. */
+  const theIndexes = async () => {
+    const build = await indexBehind(writer, names.build);
+    return build === undefined ? [names.live] : [build, names.live];
+  };
+  const writeAll = async (about: Query, decide: Parameters<typeof writeDecided>[3]) => {
+    for (const index of await theIndexes()) {
+      await writeDecided(writer, index, about, decide);
+      // Now all of it is seen, at once.
+      await writer.indices.refresh({ index });
+    }
+  };
+  const theBuild = async () => {
+    const build = await indexBehind(writer, names.build);
+    if (build === undefined) throw new Error('no index is being built');
+    return build;
+  };
+
+  await inOrder(async () => {
+    const live = await indexBehind(writer, names.live);
+    if (live === undefined || (await readMeta(writer, live)).layout !== LAYOUT) {
+      await createIndex(writer, names, 'live', size);
+    }
+  });
+
+  return {
+    name: 'elasticsearch',
+    search: async (asked) => readAnswer(asked, await search<SearchResponse>(searchRequest(asked))),
+    suggest: async (asked) => readSuggestions(await search<SuggestResponse>(suggestRequest(asked))),
+    write: async (changes) => {
+      const { entities = [], unannounced = [], tombstones = [] } = changes;
+      const forms = [...entities, ...unannounced, ...tombstones];
+      if (forms.length === 0) return;
+      await inOrder(() => writeAll(aboutForms(forms), (heads) => decideChanges(heads, changes, new Date())));
+    },
+    kindsOf: (ids) =>
+      asking(async () => {
+        const kinds = new Map<string, EntityKind>();
+        const about = { query: { terms: { id: [...ids] } }, fields: ['id', 'kind'] };
+        for await (const page of documentPages<{ id: string; kind: EntityKind }>(writer, names.live, about)) {
+          for (const { _source } of page) if (_source !== undefined) kinds.set(_source.id, _source.kind);
+        }
+        return kinds;
+      }),
+    withPassedEmbargo: (now, limit) =>
+      asking(async () => {
+        const { hits } = await writer.search<{ id: string; kind: EntityKind }>({
+          index: names.live,
+          query: {
+            bool: { filter: [LIVE, { range: { embargoUntil: { lte: microsOf(now.toISOString()) } } }] },
+          },
+          collapse: { field: 'id' },
+          sort: [{ id: 'asc' }],
+          size: limit,
+          _source: ['id', 'kind'],
+        });
+        return hits.hits.flatMap(({ _source }) => (_source === undefined ? [] : [_source]));
+      }),
+    sweepTombstones: (writtenBefore) =>
+      inOrder(async () => {
+        for (const index of await theIndexes()) await removeMarks(writer, index, writtenBefore);
+      }),
+    isFilled: () => asking(async () => (await readMeta(writer, names.live)).isFilled),
+    markFilled: () =>
+      inOrder(async () => {
+        await announceAll(writer, names.live);
+        await writeMeta(writer, names.live, { layout: LAYOUT, isFilled: true });
+      }),
+    count: () => asking(async () => (await writer.count({ index: names.live, query: LIVE })).count),
+    beginBuild: () =>
+      inOrder(async () => {
+        await createIndex(writer, names, 'build', size);
+        await writer.indices.refresh({ index: names.live });
+        await copyMarks(writer, names.live, names.build);
+      }),
+    build: (entities) =>
+      inOrder(async () =>
+        writeDecided(writer, await theBuild(), aboutForms(entities), (heads) =>
+          decideChanges(heads, { entities }, new Date()),
+        ),
+      ),
+    finishBuild: () =>
+      inOrder(async () => {
+        const build = await theBuild();
+        await keepBackAsIn(writer, names.live, build);
+        await writer.indices.refresh({ index: build });
+        await writeMeta(writer, build, await readMeta(writer, names.live));
+        await exchange(writer, names);
+      }),
+    listIds: (kind, afterId, limit) =>
+      asking(async () => {
+        const { hits } = await writer.search<{ id: string }>({
+          index: names.live,
+          query: { bool: { filter: [LIVE, { term: { kind } }, { range: { id: { gt: afterId } } }] } },
+          collapse: { field: 'id' },
+          sort: [{ id: 'asc' }],
+          size: limit,
+          _source: ['id'],
+        });
+        return hits.hits.flatMap(({ _source }) => (_source === undefined ? [] : [_source.id]));
+      }),
+    compare: (kind, ids, entities) =>
+      asking(() => compareDocuments(writer, names.live, { kind, ids, entities })),
+    mend: (differences, entities) =>
+      inOrder(() =>
+        writeAll(aboutForms([...differences, ...entities]), (heads) =>
+          decideMending(heads, differences, entities, new Date()),
+        ),
+      ),
+    stop: async () => {
+      await Promise.all([reader.close(), writer.close(), turns.end()]);
+    },
+  };
+}
+
+/** The documents of these forms, and their siblings. */
+function aboutForms(forms: readonly { id: string; parentId: string }[]): Query {
+  const distinct = (values: readonly string[]) => [...new Set(values)];
+  return {
+    bool: {
+      should: [
+        { terms: { id: distinct(forms.map(({ id }) => id)) } },
+        { terms: { parentId: distinct(forms.map(({ parentId }) => parentId)) } },
+      ],
+      minimum_should_match: 1,
+    },
+  };
+}

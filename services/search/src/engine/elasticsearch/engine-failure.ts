@@ -1,0 +1,35 @@
+import { errors } from '@elastic/elasticsearch';
+import { ServiceError } from '@kr/service-error';
+
+/** HTTP statuses that say "not at this moment": no index, too much to do. What fails on its side may work later too. */
+const PASSING = new Set([404, 408, 429]);
+
+const RETRY_AFTER_MS = 1_000;
+
+/** What a request to Elasticsearch has failed for, as callers are told of it. */
+export function engineFailure(cause: unknown): unknown {
+  if (cause instanceof errors.TimeoutError || cause instanceof errors.RequestAbortedError)
+    return searchTimeout(cause);
+  const isPassing = isPassingResponse(cause);
+  const isAway = cause instanceof errors.ConnectionError || cause instanceof errors.NoLivingConnectionsError;
+  if (!isPassing && !isAway) return cause;
+  return new ServiceError('unavailable', 'The search engine does not answer at the moment.', {
+    retryAfterMs: RETRY_AFTER_MS,
+    cause,
+  });
+}
+
+/** Whether Elasticsearch has answered that it cannot do it now. */
+export function isPassingResponse(cause: unknown): boolean {
+  if (!(cause instanceof errors.ResponseError)) return false;
+  const status = cause.statusCode ?? 500;
+  return PASSING.has(status) || status >= 500;
+}
+
+export function searchTimeout(cause?: unknown): ServiceError {
+  return new ServiceError('unavailable', 'The search took too long.', {
+    code: 'search_timeout',
+    retryAfterMs: RETRY_AFTER_MS,
+    cause,
+  });
+}

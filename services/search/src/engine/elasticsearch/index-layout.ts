@@ -1,0 +1,67 @@
+import type { estypes } from '@elastic/elasticsearch';
+
+/** Counted up with every change of the mappings or of what is written: an index of another layout is made anew. */
+export const LAYOUT = 1;
+
+const words: estypes.MappingProperty = { type: 'text', analyzer: 'whitespace' };
+const keyword: estypes.MappingProperty = { type: 'keyword', norms: false };
+/** Never sorted or counted by. */
+const looked: estypes.MappingProperty = { type: 'keyword', norms: false, doc_values: false };
+const flag: estypes.MappingProperty = { type: 'boolean', doc_values: false };
+/** Microseconds since 1970, for `date_nanos` ends in 2262. */
+const instant: estypes.MappingProperty = { type: 'long' };
+const degrees: estypes.MappingProperty = { type: 'double', doc_values: false };
+
+export const MAPPINGS: estypes.MappingTypeMapping = {
+  dynamic: 'strict',
+  dynamic_templates: [{ facets: { path_match: 'facets.*', mapping: { type: 'keyword', norms: false } } }],
+  properties: {
+    id: keyword,
+    form: keyword,
+    kind: looked,
+    parentId: looked,
+    managedBy: looked,
+    ownerId: looked,
+    recordAccess: looked,
+    embargoUntil: instant,
+    versionIndex: { type: 'long' },
+    createdAt: instant,
+    updatedAt: instant,
+    revision: { type: 'keyword', index: false, doc_values: false },
+    publicationFrom: { type: 'integer', doc_values: false },
+    publicationTo: { type: 'integer', doc_values: false },
+    isLive: flag,
+    isAnnounced: flag,
+    isLatest: flag,
+    isLatestDraft: flag,
+    hasDraft: flag,
+    buriedAt: { type: 'date' },
+    // The words of all fields together, by how much they weigh.
+    words: { properties: { a: words, b: words, c: words, d: words } },
+    fieldWords: { ...words, norms: false },
+    exact: looked,
+    facets: { type: 'object', dynamic: true },
+    boxes: { type: 'nested', properties: { west: degrees, south: degrees, east: degrees, north: degrees } },
+    suggestions: {
+      type: 'nested',
+      properties: { type: looked, words: { ...words, norms: false }, value: keyword },
+    },
+  },
+};
+
+export interface IndexSize {
+  replicas: number;
+}
+
+/**
+ * One primary shard: what was written appears when a shard is refreshed, and several would do that one after the other.
+ * Nothing is refreshed but by the writer, when all of a batch is there.
+ */
+export function indexSettings({ replicas }: IndexSize): estypes.IndicesIndexSettings {
+  return {
+    number_of_shards: 1,
+    number_of_replicas: replicas,
+    refresh_interval: '-1',
+    max_result_window: 1_000_000,
+  };
+}

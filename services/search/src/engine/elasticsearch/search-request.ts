@@ -1,0 +1,202 @@
+import type { estypes } from '@elastic/elasticsearch';
+import { storableText } from '../postgres/parameters.ts';
+import type {
+  EngineAnswer,
+  EngineHit,
+  EngineSearch,
+  FacetCount,
+  Place,
+  Scope,
+  Sort,
+} from '../search-engine.ts';
+import { compileQuery, type Query } from './compile-query.ts';
+import { instantOf, microsOf } from './instants.ts';
+import { scopeFilters } from './scope-filter.ts';
+import { innerFacet, isInner, NESTED_FACET, type StoredContent } from './stored-document.ts';
+
+const BUCKETS = 10;
+/** More inner values than any vocabulary has; each outer value shows ten of them. */
+const MOST_INNER = 10_000;
+
+type FieldSort = Exclude<Sort, 'bestmatch'>;
+type PlaceField = 'createdAt' | 'updatedAt' | 'versionIndex';
+
+const ORDER: Readonly<Record<FieldSort, readonly (readonly [PlaceField, estypes.SortOrder])[]>> = {
+  newest: [['createdAt', 'desc']],
+  oldest: [['createdAt', 'asc']],
+  version: [
+    ['versionIndex', 'desc'],
+    ['createdAt', 'desc'],
+  ],
+  'updated-desc': [['updatedAt', 'desc']],
+  'updated-asc': [['updatedAt', 'asc']],
+};
+
+/** One request, so one state of the index, for the hits, the total, the facets and what is missing. */
+export function searchRequest(search: EngineSearch): estypes.SearchRequest {
+  const { query, sort, after, selected } = search;
+  const order = ORDER[sort === 'bestmatch' ? 'newest' : sort];
+  return {
+    query: {
+      bool: {
+        filter: [...scopeFilters(search.scope, search.viewer, search.now), ...boxFilters(search.boxes)],
+        ...(query === null ? {} : { must: [compileQuery(query)] }),
+      },
+    },
+    post_filter: { bool: { filter: selectionFilters(selected) } },
+    sort: [
+      ...(sort === 'bestmatch' && query !== null ? [{ _score: { order: 'desc' as const } }] : []),
+      ...order.map(([field, direction]) => ({ [field]: direction })),
+      { id: 'asc' as const },
+      { form: 'asc' as const },
+    ],
+    ...(after === null ? { from: search.offset } : { search_after: placeValues(after, order) }),
+    size: search.limit,
+    track_total_hits: true,
+    _source: ['kind', 'id', 'form', 'createdAt', 'updatedAt', 'versionIndex'],
+    aggs: { ...facetCounts(search.facets), ...presence(search.scope) },
+  };
+}
+
+function placeValues(place: Place, order: (typeof ORDER)[FieldSort]): estypes.SortResults {
+  const values = order.map(([field]) => (field === 'versionIndex' ? place[field] : microsOf(place[field])));
+  return [...values, place.id, place.form];
+}
+
+function boxFilters(boxes: EngineSearch['boxes']): Query[] {
+  if (boxes === null) return [];
+  const overlaps = boxes.map(({ west, south, east, north }) => ({
+    bool: {
+      filter: [
+        { range: { 'boxes.west': { lte: east } } },
+        { range: { 'boxes.east': { gte: west } } },
+        { range: { 'boxes.south': { lte: north } } },
+        { range: { 'boxes.north': { gte: south } } },
+      ],
+    },
+  }));
+  return [
+    {
+      nested: {
+        path: 'boxes',
+        score_mode: 'none',
+        query: { bool: { should: overlaps, minimum_should_match: 1 } },
+      },
+    },
+  ];
+}
+
+/** A chosen outer value of a nested facet gives way to chosen inner values of its own. */
+function selectionFilters(selected: EngineSearch['selected']): Query[] {
+  return Object.entries(selected).map(([facet, values]) => {
+    const outerWithInner = new Set(
+      values.flatMap((value) => (value.includes('::') ? [value.split('::', 1)[0]] : [])),
+    );
+    const chosen = values.filter((value) => !outerWithInner.has(value));
+    const inner = chosen.filter((value) => isInner(facet, value)).map(storableText);
+    const outer = chosen.filter((value) => !isInner(facet, value)).map(storableText);
+    return {
+      bool: {
+        should: [
+          { terms: { [`facets.${facet}`]: outer } },
+          { terms: { [`facets.${innerFacet(facet)}`]: inner } },
+        ],
+        minimum_should_match: 1,
+      },
+    };
+  });
+}
+
+type Aggregations = Record<string, estypes.AggregationsAggregationContainer>;
+
+function facetCounts(facets: readonly string[]): Aggregations {
+  const count = (facet: string, size: number) => ({
+    terms: {
+      field: `facets.${facet}`,
+      size,
+      order: [{ _count: 'desc' as const }, { _key: 'asc' as const }],
+    },
+  });
+  return Object.fromEntries(
+    facets.flatMap((facet) => [
+      [facet, count(facet, BUCKETS)],
+      ...(facet === NESTED_FACET ? [[innerFacet(facet), count(innerFacet(facet), MOST_INNER)]] : []),
+    ]),
+  );
+}
+
+/** Which of the ids that the scope is restricted to are there, whatever else is asked: any form, the published one. */
+function presence({ onlyIds }: Scope): Aggregations {
+  if (onlyIds === null || onlyIds.length === 0) return {};
+  const ids = { ids: { terms: { field: 'id', size: onlyIds.length } } };
+  const live: Query[] = [{ term: { isLive: true } }, { terms: { id: [...onlyIds] } }];
+  return {
+    [PRESENT]: {
+      global: {},
+      aggs: {
+        any: { filter: { bool: { filter: live } }, aggs: ids },
+        published: { filter: { bool: { filter: [...live, { term: { form: 'published' } }] } }, aggs: ids },
+      },
+    },
+  };
+}
+
+/** No facet has this name. */
+const PRESENT = 'present ids';
+
+/** The fields of a hit that are asked for. */
+type HitSource = Pick<StoredContent, 'kind' | 'id' | 'form' | PlaceField>;
+
+interface Buckets {
+  buckets: { key: string; doc_count: number }[];
+}
+
+interface AnswerAggregations {
+  [PRESENT]?: Record<'any' | 'published', { ids: Buckets }>;
+  [facet: string]: unknown;
+}
+
+export type SearchResponse = estypes.SearchResponse<HitSource, AnswerAggregations>;
+
+export function readAnswer(
+  { scope, facets }: EngineSearch,
+  { hits, aggregations = {} }: SearchResponse,
+): EngineAnswer {
+  return {
+    hits: hits.hits.flatMap(({ _source }) => (_source === undefined ? [] : [readHit(_source)])),
+    total: typeof hits.total === 'number' ? hits.total : (hits.total?.value ?? 0),
+    facets: readFacets(facets, aggregations),
+    missing: readMissing(scope, aggregations[PRESENT]),
+  };
+}
+
+function readHit({ kind, id, form, createdAt, updatedAt, versionIndex }: HitSource): EngineHit {
+  return { kind, id, form, createdAt: instantOf(createdAt), updatedAt: instantOf(updatedAt), versionIndex };
+}
+
+function readFacets(facets: readonly string[], aggregations: AnswerAggregations): EngineAnswer['facets'] {
+  const counted: Record<string, FacetCount[]> = {};
+  const add = (name: string, value: string, count: number) => {
+    counted[name] ??= [];
+    if (counted[name].length < BUCKETS) counted[name].push({ value, count });
+  };
+  const bucketsOf = (name: string) => (aggregations[name] as Buckets | undefined)?.buckets ?? [];
+  for (const facet of facets) {
+    for (const { key, doc_count } of bucketsOf(facet)) add(facet, key, doc_count);
+    for (const { key, doc_count } of bucketsOf(innerFacet(facet))) {
+      const separator = key.indexOf('::');
+      add(`${facet}::${key.slice(0, separator)}`, key.slice(separator + 2), doc_count);
+    }
+  }
+  return counted;
+}
+
+function readMissing(
+  { onlyIds, publishedIds, forms }: Scope,
+  present: AnswerAggregations[typeof PRESENT],
+): string[] {
+  const idsOf = (which: 'any' | 'published') => new Set(present?.[which].ids.buckets.map(({ key }) => key));
+  const [any, published] = [idsOf('any'), idsOf('published')];
+  const needsPublished = (id: string) => forms === 'published' || publishedIds.includes(id);
+  return (onlyIds ?? []).filter((id) => !(needsPublished(id) ? published : any).has(id));
+}

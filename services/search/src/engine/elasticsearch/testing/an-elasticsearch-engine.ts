@@ -1,0 +1,40 @@
+import { Client } from '@elastic/elasticsearch';
+import { freshDatabase, type TestElasticsearch } from '@kr/testbed';
+import type { TestedEngine } from '../../testing/search-engine.contract.ts';
+import { type ElasticsearchEngineOptions, openElasticsearchEngine } from '../elasticsearch-engine.ts';
+
+/** An engine with indexes of its own, which are removed when it stops. */
+export async function anElasticsearchEngine(
+  elasticsearch: TestElasticsearch,
+  options: Partial<ElasticsearchEngineOptions> = {},
+): Promise<TestedEngine> {
+  const database = await freshDatabase();
+  const indexPrefix = elasticsearch.freshPrefix();
+  const client = new Client({ node: elasticsearch.url });
+  const engine = await openElasticsearchEngine({
+    url: new URL(elasticsearch.url),
+    login: null,
+    indexPrefix,
+    size: { replicas: 0 },
+    // No test is about how long a search takes on a busy machine.
+    searchTimeoutMs: 60_000,
+    maxConnections: 2,
+    databaseUrl: database.url,
+    ...options,
+  });
+  const index = `${indexPrefix}-live`;
+  return {
+    engine,
+    clear: async () => {
+      const { hits } = await client.search({ index, size: 10_000, _source: false });
+      const operations = hits.hits.map(({ _id }) => ({ delete: { _id } }));
+      if (operations.length > 0) await client.bulk({ index, operations, refresh: true });
+    },
+    stop: async () => {
+      await engine.stop();
+      await client.indices.delete({ index: `${indexPrefix}-*` });
+      await client.close();
+      await database.drop();
+    },
+  };
+}
