@@ -37,6 +37,7 @@ export const SITE_ROUTES: Readonly<Record<string, SiteRoute>> = {
     target: '/api/vocabularies/resourcetypes/dataset',
     expected: always('200'),
   },
+  'GET /api/search/suggest': { target: '/api/search/suggest?q=a', expected: always('200') },
   'GET /api/user': { expected: ({ user }) => (user === undefined ? NO_CREDENTIALS : '200') },
   'GET /api/user/tokens': { expected: created('200', 'manage_tokens') },
   'POST /api/user/tokens': {

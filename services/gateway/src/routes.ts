@@ -52,6 +52,7 @@ import { listPackageResources } from './resources/list-package-resources.ts';
 import { removeResources } from './resources/remove-resources.ts';
 import { searchOwn } from './search/search-own.ts';
 import { searchPublished } from './search/search-published.ts';
+import { suggest } from './search/suggest.ts';
 import { openapiJson, openapiYaml } from './site/openapi.ts';
 import { ping } from './site/ping.ts';
 import { welcome } from './site/welcome.ts';
@@ -96,6 +97,7 @@ export function routes(deps: RoutesDeps): readonly Route[] {
     ),
     row('GET', '/api/user/search', 'token', '-', 'entity', searchOwn(clients, both, limits), 'search'),
     row('GET', '/api/search', 'open', '-', 'entity', searchPublished(clients, both, limits), 'search'),
+    row('GET', '/api/search/suggest', 'open', '-', 'json', suggest(clients, limits), 'search'),
 
     row('GET', '/api/vocabularies/:type', 'open', '-', 'json', listTerms(limits)),
     row('GET', '/api/vocabularies/:type/:id', 'open', '-', 'json', readTerm()),

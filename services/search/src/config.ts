@@ -8,6 +8,7 @@ import {
   readPeerKey,
   readVocabularyDir,
 } from '@kr/service-config';
+import { QUERY_LIMITS, type QueryLimits } from './query/query-tree.ts';
 
 export interface ServiceAddress {
   /** `host:port`. */
@@ -38,6 +39,9 @@ export interface SearchConfig {
   maxPageSize: number;
   /** How many hits can be paged through. */
   window: number;
+  /** The most suggestions for what somebody types. */
+  maxSuggestions: number;
+  queryLimits: QueryLimits;
   /** Folder with the operator's additions to vocabularies; empty: none. */
   vocabularyDir: string;
 }
@@ -95,8 +99,49 @@ export function readConfig(env: Environment): SearchConfig {
       min: 10,
       max: 1_000_000,
     }),
+    maxSuggestions: read.integer('SUGGEST_MAX_SIZE', {
+      doc: 'The most suggestions that may be asked for',
+      fallback: 50,
+      min: 1,
+      max: 1_000,
+    }),
+    queryLimits: readQueryLimits(read),
     vocabularyDir: readVocabularyDir(read),
   };
   read.done();
   return config;
+}
+
+function readQueryLimits(read: EnvReader): QueryLimits {
+  const limit = (name: string, key: keyof QueryLimits, doc: string, max: number) =>
+    read.integer(name, { doc, fallback: QUERY_LIMITS[key], min: 0, max });
+  return {
+    maxLength: limit('QUERY_MAX_LENGTH', 'maxLength', 'The most characters of a query `q`', 10_000),
+    maxClauses: limit(
+      'QUERY_MAX_CLAUSES',
+      'maxClauses',
+      'The most words, phrases, ranges and the like of a query',
+      1_000,
+    ),
+    maxDepth: limit('QUERY_MAX_DEPTH', 'maxDepth', 'The most parentheses within each other', 100),
+    maxWildcards: limit(
+      'QUERY_MAX_WILDCARDS',
+      'maxWildcards',
+      'The most words with `*` or `?` in a query',
+      100,
+    ),
+    minWildcardPrefix: limit(
+      'QUERY_MIN_WILDCARD_PREFIX',
+      'minWildcardPrefix',
+      'The fewest characters before the first `*` or `?` of a word',
+      20,
+    ),
+    maxFuzzy: limit('QUERY_MAX_FUZZY', 'maxFuzzy', 'The most words with `~` in a query', 100),
+    maxSlop: limit(
+      'QUERY_MAX_SLOP',
+      'maxSlop',
+      'The most places that two words of a phrase with `~` may be apart',
+      100,
+    ),
+  };
 }

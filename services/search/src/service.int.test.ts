@@ -20,6 +20,7 @@ import { createLogger } from '@kr/telemetry';
 import { freshDatabase, startNats, until } from '@kr/testbed';
 import pg from 'pg';
 import { anIndexDocument, type EntityTraits } from './engine/testing/an-entity.ts';
+import { QUERY_LIMITS } from './query/query-tree.ts';
 import { startSearchService } from './service.ts';
 
 const key = () => randomBytes(24).toString('hex');
@@ -111,6 +112,8 @@ describe('the search service', () => {
         ownWritesWaitMs: 30_000,
         maxPageSize: 1_000,
         window: 10_000,
+        maxSuggestions: 50,
+        queryLimits: QUERY_LIMITS,
         vocabularyDir: '',
       },
       logger,
@@ -191,6 +194,7 @@ describe('the search service', () => {
     expect(answer).toEqual({
       hits: [{ kind: 'record', id: 'old-record', isDraft: false }],
       total: '2',
+      nextCursor: '',
       sortBy: 'oldest',
       effectiveFilters: [{ name: 'resource_type', values: ['image'] }],
       unasked: [],

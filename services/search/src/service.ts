@@ -20,6 +20,7 @@ import type { SearchEngine } from './engine/search-engine.ts';
 import { SEARCH_MIGRATIONS } from './migrations.ts';
 import { confirmSearch } from './search/confirm-search.ts';
 import { search } from './search/search.ts';
+import { suggest } from './search/suggest.ts';
 import type { EntitySource } from './sources/entity-source.ts';
 import { lifecycleSource } from './sources/lifecycle-source.ts';
 
@@ -108,18 +109,22 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
     keepUp(engine, source, logger, stopping.signal, now),
   ]);
 
-  const paging = { maxPageSize: config.maxPageSize, window: config.window };
+  const { maxPageSize, window, queryLimits, maxSuggestions } = config;
+  const limits = { maxPageSize, window, query: queryLimits };
+  const suggestLimits = { maxSuggestions, maxLength: queryLimits.maxLength };
   const server = await serve({
     services: [
       {
         definition: definitions.search,
         handlers: {
           Search: (request, { principal }) =>
-            search({ engine, source, paging, now, awaitWrites: written }, request, principal),
+            search({ engine, source, limits, now, awaitWrites: written }, request, principal),
+          Suggest: (request, { principal }) =>
+            suggest({ engine, limits: suggestLimits, now }, request, principal),
           ConfirmSearch: confirmSearch({ consumer, timeoutMs: config.ownWritesWaitMs, logger }),
           DescribeIndex: () => describeIndex({ engine, consumer, countDeadLetters }),
         },
-        callers: { gateway: ['Search', 'ConfirmSearch'], operator: ['DescribeIndex'] },
+        callers: { gateway: ['Search', 'Suggest', 'ConfirmSearch'], operator: ['DescribeIndex'] },
       },
     ],
     host: config.grpcHost,

@@ -231,6 +231,12 @@ export const INTENDED: Readonly<Record<string, Difference>> = {
       'errors: nothing → ["size: Page size cannot be greater than 1000."]',
     ],
   },
+  'packages/134': {
+    topic: 'pages beyond the first 10,000 hits',
+    differs: [
+      'errors: nothing → [{"field":"page","messages":["Only the first 10000 hits can be reached by pages; cursor=* goes through all of them."]}]',
+    ],
+  },
   'packages/137': {
     topic: "`expires_at` of a published entity in one's own listing",
     differs: ['hits.hits.1.expires_at: "2026-11-21T06:51:52.237139+00:00" → nothing'],
@@ -372,6 +378,12 @@ export const INTENDED: Readonly<Record<string, Difference>> = {
       'status: 200 → 400',
       'message: nothing → "A validation error occurred."',
       'errors: nothing → ["size: Page size cannot be greater than 1000."]',
+    ],
+  },
+  'records/166': {
+    topic: 'pages beyond the first 10,000 hits',
+    differs: [
+      'errors: nothing → [{"field":"page","messages":["Only the first 10000 hits can be reached by pages; cursor=* goes through all of them."]}]',
     ],
   },
 };

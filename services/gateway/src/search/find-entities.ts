@@ -4,7 +4,7 @@ import type { Clients } from '../clients.ts';
 import { type Call, type JsonReply, json } from '../http/endpoint.ts';
 import { KINDS, type Kind } from '../kind.ts';
 import { entityJson, type Json } from '../rendering/entity-json.ts';
-import { pageLinks } from './page-links.ts';
+import { cursorLinks, pageLinks } from './page-links.ts';
 import type { SearchQuery } from './search-query.ts';
 
 /** What a listing searches, beside what its caller asks for, and what is known of news for it. */
@@ -27,7 +27,7 @@ export function newsOf(
 /**
  * One page of a listing: the search service names the hits, their services render them as their own routes would.
  *
- * @throws ServiceError `invalid`: a query, sort or box that the search service refuses
+ * @throws ServiceError `invalid`: a query, sort, cursor or box that the search service refuses
  */
 export async function findEntities(
   clients: Clients,
@@ -35,8 +35,8 @@ export async function findEntities(
   query: SearchQuery,
   call: Call,
 ): Promise<JsonReply> {
-  const { size, page, q, bbox, sort, allVersions, filters } = query;
-  const request = { mayLeaveUnasked: true, ...scope, size, page, q, bbox, sort, allVersions, filters };
+  const { size, page, cursor, q, bbox, allVersions } = query;
+  const request = { mayLeaveUnasked: true, ...scope, ...query };
   const { found, rendered } =
     (await upToDate(await findPage(clients, request, call), clients, call)) ??
     (await findPage(clients, { ...request, mayLeaveUnasked: false }, call));
@@ -50,11 +50,15 @@ export async function findEntities(
       values.map((value): [string, string] => [name, value]),
     ),
   ];
+  const url = `${call.baseUrl}${call.path}`;
   return json(200, {
     hits: { hits: rendered, total },
     aggregations: found.aggregationsJson.length === 0 ? {} : JSON.parse(found.aggregationsJson.toString()),
     sortBy: found.sortBy,
-    links: pageLinks(`${call.baseUrl}${call.path}`, { size, page, total, parameters }),
+    links:
+      cursor === ''
+        ? pageLinks(url, { size, page, total, parameters })
+        : cursorLinks(url, { cursor, nextCursor: found.nextCursor, size, parameters }),
   });
 }
 

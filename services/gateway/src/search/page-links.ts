@@ -1,10 +1,12 @@
 import type { Links } from '../rendering/links.ts';
 import { type Page, WINDOW } from './read-page.ts';
 
+/** Everything beside page, cursor and size that shaped a listing; names may repeat. */
+type Parameters = readonly (readonly [name: string, value: string])[];
+
 interface ShownPage extends Page {
   total: number;
-  /** Everything beside page and size that shaped the listing; names may repeat. */
-  parameters: readonly (readonly [name: string, value: string])[];
+  parameters: Parameters;
 }
 
 /** The links of a listing to itself and its neighbours, with the parameters that took effect, sorted by name. */
@@ -19,7 +21,22 @@ export function pageLinks(url: string, { page, size, total, parameters }: ShownP
   };
 }
 
-function queryString(parameters: readonly (readonly [string, string])[]): string {
+interface ShownByCursor {
+  cursor: string;
+  /** Empty behind the last hit. */
+  nextCursor: string;
+  size: number;
+  parameters: Parameters;
+}
+
+/** The links of a listing that is gone through by cursor: there is no way back. */
+export function cursorLinks(url: string, { cursor, nextCursor, size, parameters }: ShownByCursor): Links {
+  const at = (place: string) =>
+    `${url}?${queryString([...parameters, ['cursor', place], ['size', `${size}`]])}`;
+  return { self: at(cursor), ...(nextCursor === '' ? {} : { next: at(nextCursor) }) };
+}
+
+function queryString(parameters: Parameters): string {
   return parameters
     .toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
     .map(([name, value]) => `${encoded(name)}=${encoded(value)}`)

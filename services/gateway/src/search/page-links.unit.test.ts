@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { pageLinks } from './page-links.ts';
+import { cursorLinks, pageLinks } from './page-links.ts';
 
 const URL = 'http://h/api/search';
 const parameters: [string, string][] = [['sort', 'newest']];
@@ -54,6 +54,16 @@ describe('links of a listing', () => {
     ];
     expect(pageLinks(URL, { page: 1, size: 1, total: 0, parameters: given })).toEqual({
       self: `${URL}?bbox=9%2C51%2C13%2C40&page=1&q=title%3A%28a%20b%29%20%22%C3%BC%22&size=1&subject=b%26c&subject=a`,
+    });
+  });
+
+  test('a cursor links forward as long as there is more', () => {
+    expect(cursorLinks(URL, { cursor: '*', nextCursor: 'a_b-c', size: 2, parameters })).toEqual({
+      self: `${URL}?cursor=%2A&size=2&sort=newest`,
+      next: `${URL}?cursor=a_b-c&size=2&sort=newest`,
+    });
+    expect(cursorLinks(URL, { cursor: 'a', nextCursor: '', size: 2, parameters })).toEqual({
+      self: `${URL}?cursor=a&size=2&sort=newest`,
     });
   });
 });

@@ -12,6 +12,7 @@ export interface Page {
 }
 
 const DEFAULT_SIZE = 10;
+const WRONG_QUERY = 'Invalid querystring parameters.';
 
 /** No listing is paged further than this many hits in. */
 export const WINDOW = 10_000;
@@ -19,9 +20,10 @@ export const WINDOW = 10_000;
 /**
  * The page that a listing's query asks for.
  *
+ * @param further how to reach what lies beyond the window, as a sentence goes on after a semicolon; empty when nothing does
  * @throws ServiceError `invalid`: not whole numbers from 1, a page too large, or one beyond the window
  */
-export function readPage(query: URLSearchParams, { pageMaxSize }: PageLimits): Page {
+export function readPage(query: URLSearchParams, { pageMaxSize }: PageLimits, further = ''): Page {
   const issues: Issue[] = [];
   const size = readNumber(query, 'size', DEFAULT_SIZE, issues);
   const page = readNumber(query, 'page', 1, issues);
@@ -29,12 +31,20 @@ export function readPage(query: URLSearchParams, { pageMaxSize }: PageLimits): P
     issues.push({ field: 'size', messages: [`Page size cannot be greater than ${pageMaxSize}.`] });
   }
   if (issues.length > 0) throw new ServiceError('invalid', 'A validation error occurred.', { issues });
-  if (page * size > WINDOW) throw invalidQuery();
+  if (page * size > WINDOW) throw tooFar(further);
   return { size, page };
 }
 
+function tooFar(further: string): ServiceError {
+  const reach = `Only the first ${WINDOW} hits can be reached by pages`;
+  return new ServiceError('invalid', WRONG_QUERY, {
+    issues: [{ field: 'page', messages: [further === '' ? `${reach}.` : `${reach}; ${further}.`] }],
+    code: 'page_too_far',
+  });
+}
+
 export function invalidQuery(): ServiceError {
-  return new ServiceError('invalid', 'Invalid querystring parameters.');
+  return new ServiceError('invalid', WRONG_QUERY);
 }
 
 function readNumber(query: URLSearchParams, field: string, fallback: number, issues: Issue[]): number {

@@ -7,6 +7,8 @@ export interface SearchQuery extends Page {
   /** Empty: everything. */
   q: string;
   bbox: string;
+  /** In place of a page; empty: none. */
+  cursor: string;
   /** Empty: the listing's default. */
   sort: string;
   allVersions: boolean;
@@ -21,6 +23,7 @@ const OWN_PARAMETERS = new Set([
   'sort',
   'size',
   'page',
+  'cursor',
   'allversions',
   'expand',
   'prettyprint',
@@ -34,15 +37,17 @@ const FALSE = /^(?:0|f|false|n|no|off)$/i;
 
 /** @throws ServiceError `invalid`: a value that its parameter cannot have */
 export function readSearchQuery(query: URLSearchParams, limits: PageLimits): SearchQuery {
-  // No suggester exists; and what is not text cannot be looked for.
-  if (query.has('suggest') || [...query].some(([name, value]) => !isText(name) || !isText(value))) {
-    throw invalidQuery();
-  }
-  const page = readPage(query, limits);
+  // Suggestions have a route of their own.
+  if (query.has('suggest')) throw invalidQuery();
+  assertText(query);
+  const cursor = query.get('cursor') ?? '';
+  if (cursor !== '' && query.has('page')) throw refused('page', 'A cursor takes the place of the page.');
+  const page = readPage(query, limits, 'cursor=* goes through all of them');
   const sort = query.get('sort');
   if (sort === '') throw refused('_schema', "Invalid sort option ''.");
   return {
     ...page,
+    cursor,
     q: query.get('q') ?? '',
     bbox: query.get('bbox') ?? '',
     sort: sort ?? '',
@@ -63,6 +68,11 @@ function facetFilters(query: URLSearchParams): FacetFilter[] {
   return names
     .slice(0, MOST_FILTERS)
     .map((name) => ({ name, values: query.getAll(name).slice(0, MOST_FILTERS) }));
+}
+
+/** @throws ServiceError `invalid`: what is not text cannot be looked for */
+export function assertText(query: URLSearchParams): void {
+  if ([...query].some(([name, value]) => !isText(name) || !isText(value))) throw invalidQuery();
 }
 
 function isText(value: string): boolean {

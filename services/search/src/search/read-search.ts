@@ -1,16 +1,29 @@
 import type { Principal } from '@kr/caller';
 import type { SearchRequest__Output } from '@kr/contracts';
 import { ServiceError } from '@kr/service-error';
-import type { EngineSearch, EntityKind, Sort, Viewer } from '../engine/search-engine.ts';
+import type { EngineSearch, EntityKind, Sort } from '../engine/search-engine.ts';
 import { parseBoundingBox } from '../query/bounding-box.ts';
 import { parseQuery } from '../query/parse-query.ts';
+import type { QueryLimits } from '../query/query-tree.ts';
+import { type CursorSort, invalidCursor, readCursor } from './cursor.ts';
 import { findListing, type ListingSettings } from './listings.ts';
+import { refusedField } from './refused-field.ts';
+import { viewerOf } from './viewer.ts';
 
-export interface SearchPaging {
+export interface SearchLimits {
   /** The largest page that may be asked for. */
   maxPageSize: number;
-  /** How many hits can be paged through. */
+  /** How many hits can be reached by pages. */
   window: number;
+  query: QueryLimits;
+}
+
+/** What a request asks for, read. */
+export interface ReadSearch {
+  listing: ListingSettings;
+  search: EngineSearch;
+  /** The order that a cursor of this search follows; null when pages are asked for. */
+  cursorSort: CursorSort | null;
 }
 
 const DEFAULT_SIZE = 10;
@@ -19,23 +32,24 @@ const KINDS: readonly EntityKind[] = ['record', 'package'];
 /**
  * Reads what a request asks of the engine.
  *
- * @throws ServiceError `invalid` for a page, query, sort or box that cannot be; `unauthenticated` for a personal
+ * @throws ServiceError `invalid` for a page, cursor, query, sort or box that cannot be; `unauthenticated` for a personal
  *   listing without any credential
  */
 export function readSearch(
   request: SearchRequest__Output,
   principal: Principal,
-  paging: SearchPaging,
+  limits: SearchLimits,
   now: Date,
-): { listing: ListingSettings; search: EngineSearch } {
+): ReadSearch {
   const listing = findListing(request.listing);
   if (listing === undefined) throw new ServiceError('invalid', 'Unknown listing.');
   if (listing.needsCredential && principal.userId === null && principal.grants.length === 0) {
     throw new ServiceError('unauthenticated', 'Authentication required.');
   }
-  const { size, page } = readPaging(request, paging);
+  const { size, page } = readPaging(request, limits);
   const boxes = parseBoundingBox(request.bbox);
-  const query = parseQuery(request.q);
+  const query = parseQuery(request.q, limits.query);
+  const cursorSort = request.cursor === '' ? null : readCursorSort(request.sort, listing);
   const search: EngineSearch = {
     viewer: viewerOf(principal),
     scope: {
@@ -47,29 +61,39 @@ export function readSearch(
     },
     query,
     boxes,
-    sort: readSort(request.sort, listing, query !== null),
+    sort: cursorSort ?? readSort(request.sort, listing, query !== null),
     offset: (page - 1) * size,
     limit: size,
-    after: null,
+    after: cursorSort === null ? null : readCursor(request.cursor, cursorSort),
     facets: listing.facets,
     selected: readSelection(request, listing),
     now,
   };
-  return { listing, search };
+  return { listing, search, cursorSort };
 }
 
 /** Zero is what an unset number reads as, so it takes the default. */
 function readPaging(
-  { size, page }: SearchRequest__Output,
-  { maxPageSize, window }: SearchPaging,
+  { size, page, cursor }: SearchRequest__Output,
+  { maxPageSize, window }: SearchLimits,
 ): { size: number; page: number } {
   const asked = { size: size === 0 ? DEFAULT_SIZE : size, page: page === 0 ? 1 : page };
   for (const field of ['size', 'page'] as const) {
-    if (asked[field] < 1) throw refused(field, 'Must be greater than or equal to 1.');
+    if (asked[field] < 1) throw refusedField(field, 'Must be greater than or equal to 1.');
   }
-  if (asked.size > maxPageSize) throw refused('size', `Page size cannot be greater than ${maxPageSize}.`);
-  if (asked.page * asked.size > window) throw new ServiceError('invalid', 'Invalid querystring parameters.');
+  if (asked.size > maxPageSize)
+    throw refusedField('size', `Page size cannot be greater than ${maxPageSize}.`);
+  if (cursor !== '' && asked.page > 1) throw refusedField('page', 'A cursor takes the place of the page.');
+  if (asked.page * asked.size > window) throw tooFar(window);
   return asked;
+}
+
+function tooFar(window: number): ServiceError {
+  const message = `Only the first ${window} hits can be reached by pages; cursor=* goes through all of them.`;
+  return new ServiceError('invalid', 'Invalid querystring parameters.', {
+    issues: [{ field: 'page', messages: [message] }],
+    code: 'page_too_far',
+  });
 }
 
 function readKinds({ kinds }: SearchRequest__Output, { takesIds }: ListingSettings): EntityKind[] {
@@ -80,8 +104,20 @@ function readKinds({ kinds }: SearchRequest__Output, { takesIds }: ListingSettin
 function readSort(sort: string, { sorts, defaultSort }: ListingSettings, hasQuery: boolean): Sort {
   if (sort === '') return hasQuery ? 'bestmatch' : defaultSort;
   const known = sorts.find((option) => option === sort);
-  if (known === undefined) throw refused('_schema', `Invalid sort option '${sort}'.`);
+  if (known === undefined) throw refusedSort(sort);
   return known === 'bestmatch' && !hasQuery ? defaultSort : known;
+}
+
+/** The newest come first unless told: what is written meanwhile does not move what was there. */
+function readCursorSort(sort: string, { sorts }: ListingSettings): CursorSort {
+  const known = sorts.find((option) => option === (sort === '' ? 'newest' : sort));
+  if (known === undefined) throw refusedSort(sort);
+  if (known === 'bestmatch') throw invalidCursor('A cursor follows any order but bestmatch.');
+  return known;
+}
+
+function refusedSort(sort: string): ServiceError {
+  return refusedField('_schema', `Invalid sort option '${sort}'.`);
 }
 
 /** Parameters that are no facet of the listing have no effect. */
@@ -97,24 +133,4 @@ function readSelection(
     selected[known] = [...new Set([...(selected[known] ?? []), ...chosen])];
   }
   return selected;
-}
-
-function viewerOf({ userId, isAdmin, service, grants }: Principal): Viewer {
-  const parentsOf = (permissions: readonly string[]) => [
-    ...new Set(
-      grants.filter(({ permission }) => permissions.includes(permission)).map(({ parentId }) => parentId),
-    ),
-  ];
-  return {
-    seesAll: isAdmin || service !== null,
-    userId,
-    viewParentIds: parentsOf(['view', 'preview', 'edit']),
-    previewParentIds: parentsOf(['preview', 'edit']),
-  };
-}
-
-function refused(field: string, message: string): ServiceError {
-  return new ServiceError('invalid', 'A validation error occurred.', {
-    issues: [{ field, messages: [message] }],
-  });
 }

@@ -2,9 +2,10 @@ import { describe, expect, test } from '@jest/globals';
 import { anonymous, type Principal, servicePrincipal } from '@kr/caller';
 import type { SearchRequest__Output } from '@kr/contracts';
 import { ServiceError } from '@kr/service-error';
+import { QUERY_LIMITS } from '../query/query-tree.ts';
 import { readSearch } from './read-search.ts';
 
-const PAGING = { maxPageSize: 1_000, window: 10_000 };
+const LIMITS = { maxPageSize: 1_000, window: 10_000, query: QUERY_LIMITS };
 const NOW = new Date('2026-01-01T00:00:00Z');
 const NOBODY = anonymous('request');
 const ANN: Principal = { ...NOBODY, userId: 'ann' };
@@ -19,6 +20,7 @@ const REQUEST: SearchRequest__Output = {
   page: 1,
   allVersions: false,
   filters: [],
+  cursor: '',
   onlyIds: [],
   publishedIds: [],
   sentBy: [],
@@ -26,7 +28,7 @@ const REQUEST: SearchRequest__Output = {
 };
 
 const read = (request: Partial<SearchRequest__Output>, principal: Principal = NOBODY) =>
-  readSearch({ ...REQUEST, ...request }, principal, PAGING, NOW).search;
+  readSearch({ ...REQUEST, ...request }, principal, LIMITS, NOW).search;
 
 function refusal(request: Partial<SearchRequest__Output>, principal?: Principal): unknown {
   try {
@@ -96,6 +98,9 @@ describe('readSearch', () => {
     [{ listing: 'LISTING_USER' }, 'updated-desc'],
     [{ listing: 'LISTING_USER', sort: 'bestmatch' }, 'updated-desc'],
     [{ listing: 'LISTING_USER', sort: 'updated-asc' }, 'updated-asc'],
+    [{ cursor: '*', q: 'x' }, 'newest'],
+    [{ listing: 'LISTING_USER', cursor: '*' }, 'newest'],
+    [{ listing: 'LISTING_USER', cursor: '*', sort: 'updated-asc' }, 'updated-asc'],
   ])('%j is sorted by %s', (request, sort) => {
     expect(read(request, ANN).sort).toBe(sort);
   });
@@ -116,7 +121,47 @@ describe('readSearch', () => {
         { field: 'size', messages: ['Page size cannot be greater than 1000.'] },
       ],
     ],
-    [{ size: 100, page: 101 }, ['Invalid querystring parameters.']],
+    [
+      { size: 100, page: 101 },
+      [
+        'Invalid querystring parameters.',
+        {
+          field: 'page',
+          messages: ['Only the first 10000 hits can be reached by pages; cursor=* goes through all of them.'],
+        },
+      ],
+    ],
+    [
+      { cursor: '*', page: 2 },
+      [
+        'A validation error occurred.',
+        { field: 'page', messages: ['A cursor takes the place of the page.'] },
+      ],
+    ],
+    [
+      { cursor: '*', q: 'x', sort: 'bestmatch' },
+      [
+        'A validation error occurred.',
+        { field: 'cursor', messages: ['A cursor follows any order but bestmatch.'] },
+      ],
+    ],
+    [
+      { cursor: '*', sort: 'updated-asc' },
+      [
+        'A validation error occurred.',
+        { field: '_schema', messages: ["Invalid sort option 'updated-asc'."] },
+      ],
+    ],
+    [
+      { cursor: 'Kg' },
+      [
+        'A validation error occurred.',
+        {
+          field: 'cursor',
+          messages: ['Not a cursor: begin with *, and go on with the link to the next page.'],
+        },
+      ],
+    ],
     [{ bbox: '1,2,3' }, ['Invalid querystring parameters.']],
     [
       { q: '(' },

@@ -4,12 +4,13 @@ import type { Unproven, WantedWrites } from '../consume/await-writes.ts';
 import type { SearchEngine } from '../engine/search-engine.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
 import { aggregations } from './aggregations.ts';
-import { readSearch, type SearchPaging } from './read-search.ts';
+import { writeCursor } from './cursor.ts';
+import { readSearch, type SearchLimits } from './read-search.ts';
 
 export interface SearchDeps {
   engine: SearchEngine;
   source: EntitySource;
-  paging: SearchPaging;
+  limits: SearchLimits;
   now: () => Date;
   /** As `awaitWrites` of consume/await-writes.ts. */
   awaitWrites: (wanted: WantedWrites) => Promise<Unproven | undefined>;
@@ -22,13 +23,15 @@ export interface SearchDeps {
  *   search takes too long, or when a resource that is not indexed yet cannot be fetched
  */
 export async function search(
-  { engine, source, paging, now, awaitWrites }: SearchDeps,
+  { engine, source, limits, now, awaitWrites }: SearchDeps,
   request: SearchRequest__Output,
   principal: Principal,
 ): Promise<SearchResponse> {
   const hasWritten = mayHaveWritten(principal);
   const known = hasWritten ? request : { ...request, publishedIds: [] };
-  const { listing, search: asked } = readSearch(known, principal, paging, now());
+  const { listing, search: read, cursorSort } = readSearch(known, principal, limits, now());
+  // One more tells whether there is a next page.
+  const asked = cursorSort === null ? read : { ...read, limit: read.limit + 1 };
   const { changedBy, missingFrom } = listing;
   const of = hasWritten ? changedBy(asked.scope.kinds) : [];
   const { sentBy, mayLeaveUnasked } = request;
@@ -45,8 +48,10 @@ export async function search(
     answer = await engine.search(asked);
   }
 
+  const hits = answer.hits.slice(0, read.limit);
+  const last = answer.hits.length > read.limit ? hits.at(-1) : undefined;
   return {
-    hits: answer.hits.map(({ kind, id, form }) => ({ kind, id, isDraft: form === 'draft' })),
+    hits: hits.map(({ kind, id, form }) => ({ kind, id, isDraft: form === 'draft' })),
     total: answer.total,
     aggregationsJson: Buffer.from(
       JSON.stringify(aggregations(listing.facets, answer.facets, asked.selected)),
@@ -54,6 +59,7 @@ export async function search(
     sortBy: asked.sort,
     effectiveFilters: Object.entries(asked.selected).map(([name, values]) => ({ name, values: [...values] })),
     unasked: [...(unproven?.unasked ?? [])],
+    nextCursor: cursorSort !== null && last !== undefined ? writeCursor(cursorSort, last) : '',
     streamEnd: unproven?.streamEnd ?? 0,
   };
 }

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { textTokens } from '../../index/text-tokens.ts';
 import type { EngineSuggest, Suggestion, SuggestionType } from '../search-engine.ts';
-import { fieldLexeme, fitsIndex, quoteLexeme } from './lexemes.ts';
+import { fieldLexeme, quoteLexeme } from './lexemes.ts';
 import { Parameters, storableText } from './parameters.ts';
 import { scopeConditions } from './search-sql.ts';
 
@@ -26,7 +26,7 @@ export async function runSuggest(pool: pg.Pool, suggest: EngineSuggest): Promise
 
 function suggestSql({ viewer, kinds, type, prefixes, limit, now }: EngineSuggest) {
   const parameters = new Parameters();
-  const lexemes = prefixes.map((prefix) => fieldLexeme(FIELDS[type], prefix)).filter(fitsIndex);
+  const lexemes = prefixes.map((prefix) => fieldLexeme(FIELDS[type], prefix));
   const scope = { forms: 'published', kinds, latestOnly: true, onlyIds: null, publishedIds: [] } as const;
   const conditions = [
     'd.deleted_at IS NULL',

@@ -1,0 +1,52 @@
+import type { Principal } from '@kr/caller';
+import type { SuggestRequest__Output, SuggestResponse } from '@kr/contracts';
+import { type SearchEngine, SUGGESTION_TYPES, type SuggestionType } from '../engine/search-engine.ts';
+import { textTokens } from '../index/text-tokens.ts';
+import { refusedField } from './refused-field.ts';
+import { viewerOf } from './viewer.ts';
+
+export interface SuggestDeps {
+  engine: Pick<SearchEngine, 'suggest'>;
+  limits: { maxSuggestions: number; maxLength: number };
+  now: () => Date;
+}
+
+const DEFAULT_SIZE = 10;
+/** More words than this narrow nothing down. */
+const MOST_WORDS = 10;
+
+/**
+ * SearchService.Suggest.
+ *
+ * @throws ServiceError `invalid` for an unknown type, a size or a text that is too large; `unavailable`
+ *   (`search_timeout`) when it takes too long
+ */
+export async function suggest(
+  { engine, limits, now }: SuggestDeps,
+  { q, type, size }: SuggestRequest__Output,
+  principal: Principal,
+): Promise<SuggestResponse> {
+  const { maxSuggestions, maxLength } = limits;
+  const limit = size === 0 ? Math.min(DEFAULT_SIZE, maxSuggestions) : size;
+  if (limit < 1) throw refusedField('size', 'Must be greater than or equal to 1.');
+  if (limit > maxSuggestions) throw refusedField('size', `Must be less than or equal to ${maxSuggestions}.`);
+  if (q.length > maxLength) throw refusedField('q', `Longer than ${maxLength} characters.`);
+  const known = readType(type);
+  const prefixes = [...new Set(textTokens(q))].slice(0, MOST_WORDS);
+  if (prefixes.length === 0) return { suggestions: [] };
+  const suggestions = await engine.suggest({
+    viewer: viewerOf(principal),
+    kinds: ['record', 'package'],
+    type: known,
+    prefixes,
+    limit,
+    now: now(),
+  });
+  return { suggestions: [...suggestions] };
+}
+
+function readType(type: string): SuggestionType {
+  const known = SUGGESTION_TYPES.find((name) => name === type);
+  if (known === undefined) throw refusedField('type', `Must be one of: ${SUGGESTION_TYPES.join(', ')}.`);
+  return known;
+}
