@@ -114,7 +114,7 @@ export function readConfig(env: Environment): SearchConfig {
 
 function readQueryLimits(read: EnvReader): QueryLimits {
   const limit = (name: string, key: keyof QueryLimits, doc: string, max: number) =>
-    read.integer(name, { doc, fallback: QUERY_LIMITS[key], min: 0, max });
+    read.integer(name, { doc, fallback: QUERY_LIMITS[key], min: 1, max });
   return {
     maxLength: limit('QUERY_MAX_LENGTH', 'maxLength', 'The most characters of a query `q`', 10_000),
     maxClauses: limit(

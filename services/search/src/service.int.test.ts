@@ -19,7 +19,8 @@ import { migrate } from '@kr/schema-migration';
 import { createLogger } from '@kr/telemetry';
 import { freshDatabase, startNats, until } from '@kr/testbed';
 import pg from 'pg';
-import { anIndexDocument, type EntityTraits } from './engine/testing/an-entity.ts';
+import { postgresEngine } from './engine/postgres/postgres-engine.ts';
+import { anEntity, anIndexDocument, type EntityTraits } from './engine/testing/an-entity.ts';
 import { QUERY_LIMITS } from './query/query-tree.ts';
 import { startSearchService } from './service.ts';
 
@@ -70,6 +71,8 @@ describe('the search service', () => {
   let search: ReturnType<typeof createClient<typeof definitions.search>>;
   let relay: Relay;
   let outbox: pg.Pool;
+  /** Writes past the service, into the same database. */
+  let index: ReturnType<typeof postgresEngine>;
   let say: (...events: OutboxEvent[]) => Promise<void>;
 
   beforeAll(async () => {
@@ -119,6 +122,8 @@ describe('the search service', () => {
       logger,
     );
     stops.unshift(service.stop);
+    index = postgresEngine({ databaseUrl: database.url, searchTimeoutMs: 60_000, maxConnections: 1 });
+    stops.unshift(index.stop);
     const address = `127.0.0.1:${service.grpcPort}`;
     const as = (caller: string) => {
       const client = createClient(definitions.search, {
@@ -203,6 +208,93 @@ describe('the search service', () => {
     expect(JSON.parse(aggregationsJson.toString())).toMatchObject({
       resource_type: { buckets: [{ key: 'image', doc_count: 2, is_selected: true }], label: 'Resource Type' },
       subject: { buckets: [], label: 'Subjects' },
+    });
+  });
+
+  describe('a cursor', () => {
+    const MANY = Array.from({ length: 320 }, (_, at) => `many-${String(at).padStart(3, '0')}`);
+    const ofMany = (id: string, at: number, change: Partial<EntityTraits> = {}) =>
+      anEntity({
+        id,
+        title: 'manifold',
+        createdAt: 10_000 + (at % 40),
+        versionIndex: 1 + (at % 3),
+        ...change,
+      });
+    const page = (cursor: string, sort: string) =>
+      search.search(
+        { listing: 'LISTING_PUBLISHED', q: 'manifold', allVersions: true, size: 7, sort, cursor },
+        anonymous('request'),
+      );
+
+    test.each(['', 'oldest', 'version'])(
+      'passes each of hundreds once by the order %j, while others come, change and go',
+      async (sort) => {
+        await index.write({ entities: MANY.map((id, at) => ofMany(id, at)) });
+        const seen: string[] = [];
+        let [cursor, round] = ['*', 0];
+        while (cursor !== '') {
+          round += 1;
+          const id = MANY[(round * 17) % MANY.length] ?? '';
+          const [found] = await Promise.all([
+            page(cursor, sort),
+            index.write({
+              entities: [
+                ofMany(`newer-${sort}${round}`, round, { createdAt: 99_999 }),
+                ofMany(`older-${sort}${round}`, round, { createdAt: 1 }),
+                ofMany(`amid-${sort}${round}`, round),
+                ofMany(id, MANY.indexOf(id), { title: 'manifold and changed', revision: 1 + round }),
+              ],
+              tombstones: [
+                {
+                  id: `amid-${sort}${round - 1}`,
+                  form: 'published',
+                  kind: 'record',
+                  parentId: 'p',
+                  revision: '9',
+                },
+              ],
+            }),
+          ]);
+          seen.push(...found.hits.map((hit) => hit.id));
+          cursor = round < 1_000 ? found.nextCursor : '';
+        }
+        expect(seen.filter((id) => id.startsWith('many-')).sort()).toEqual(MANY);
+        expect(new Set(seen).size).toBe(seen.length);
+      },
+    );
+
+    test('ends with the last hit, also where that fills the page', async () => {
+      const last = async (size: number) =>
+        (await search.search({ listing: 'LISTING_PUBLISHED', q: 'id:many-001', size, cursor: '*' }, ANN))
+          .nextCursor;
+      expect([await last(1), await last(2)]).toEqual(['', '']);
+    });
+  });
+
+  describe('suggestions', () => {
+    const suggest = async (wanted: { q: string; type?: string; size?: number }) =>
+      (await search.suggest({ type: 'title', ...wanted }, anonymous('request'))).suggestions;
+
+    test('are those of what the caller may read', async () => {
+      expect(await suggest({ q: 'pre fre' })).toEqual([{ value: 'fresh from the press', count: '1' }]);
+      expect(await suggest({ q: 'a fresh pack' })).toEqual([]);
+      const ofAnn = await search.suggest({ type: 'title', q: 'a fresh pack' }, ANN);
+      expect(ofAnn.suggestions).toEqual([{ value: 'a fresh package', count: '1' }]);
+      expect(await suggest({ q: ' . ' })).toEqual([]);
+    });
+
+    test.each<[field: string, message: string, wanted: Parameters<typeof suggest>[0]]>([
+      ['type', 'Must be one of: title, creator, subject.', { q: 'a', type: 'keyword' }],
+      ['type', 'Must be one of: title, creator, subject.', { q: 'a', type: '' }],
+      ['size', 'Must be less than or equal to 50.', { q: 'a', size: 51 }],
+      ['size', 'Must be greater than or equal to 1.', { q: 'a', size: -1 }],
+      ['q', 'Longer than 1024 characters.', { q: 'a'.repeat(1_025) }],
+    ])('with a wrong %s are refused: %s', async (field, message, wanted) => {
+      await expect(suggest(wanted)).rejects.toMatchObject({
+        kind: 'invalid',
+        issues: [{ field, messages: [message] }],
+      });
     });
   });
 
