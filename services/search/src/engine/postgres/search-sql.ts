@@ -140,7 +140,7 @@ export function scopeConditions(scope: Scope, viewer: Viewer, now: Date, paramet
       const draft = mayReadDraft(viewer, parameters);
       conditions.push(
         `CASE d.form WHEN 'draft' THEN ${draft}` +
-          ` ELSE ${mayRead(viewer, now, parameters)} AND NOT (d.has_draft AND ${draft}) END`,
+          ` ELSE ${mayRead(viewer, now, parameters)} AND NOT (d.has_draft AND coalesce(${draft}, false)) END`,
       );
       if (scope.latestOnly) conditions.push('d.is_latest_draft');
       break;

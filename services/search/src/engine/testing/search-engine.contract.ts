@@ -322,6 +322,11 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         ],
         ['either form, to a stranger', { scope: { forms: 'either' } }, ['v1', 'v2', 'pkg']],
         [
+          'either form, to who has a preview link of something else',
+          { viewer: { previewParentIds: ['its package'] }, scope: { forms: 'either' } },
+          ['v1', 'v2', 'pkg', 'held*'],
+        ],
+        [
           'either form, to ann',
           { viewer: { userId: 'ann' }, scope: { forms: 'either' } },
           ['v1', 'v2*', 'v3*', 'pkg'],
