@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { type FreshDatabase, freshDatabase, until } from '@kr/testbed';
+import { isTransient } from '@kr/service-error';
+import { FaultProxy, type FreshDatabase, freshDatabase, until } from '@kr/testbed';
 import { Client, Pool } from 'pg';
 import {
   executeWithNext,
@@ -292,6 +293,41 @@ describe('an opened pool', () => {
     await opened.end();
     await pool.end();
   });
+});
+
+describe('a statement on an opened pool', () => {
+  test('that gets no connection, because others have them all, fails as something transient', async () => {
+    const opened = openPool(new URL(database.url), { connectionMs: 100, statementMs: 60_000, lockMs: 1_000 });
+    const others = await Promise.all(Array.from({ length: 10 }, () => opened.connect()));
+    const failure: unknown = await opened.query('select 1').catch((error: unknown) => error);
+    expect(isTransient(failure)).toBe(true);
+    for (const other of others) other.release();
+    await opened.end();
+    await pool.end();
+  });
+
+  test.each(['reset', 'stop'] as const)(
+    'whose connection is lost by a %s fails as something transient',
+    async (way) => {
+      const proxy = await FaultProxy.start(new URL(database.url).host);
+      const opened = openPool(new URL(proxy.urlThrough(database.url)));
+      const asked = opened.query('select pg_sleep(60)').catch((error: unknown) => error);
+      await until(async () => {
+        const { rows } = await pool.query<{ n: number }>(
+          `select count(*)::int as n from pg_stat_activity where query like 'select pg_sleep(60)%' and state = 'active'`,
+        );
+        return rows[0]?.n === 1;
+      });
+      await proxy[way]();
+      expect(isTransient(await asked)).toBe(true);
+      await opened.end();
+      await pool.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity where query = 'select pg_sleep(60)'`,
+      );
+      await proxy.stop();
+      await pool.end();
+    },
+  );
 });
 
 describe('statement names', () => {

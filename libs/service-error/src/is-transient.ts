@@ -17,6 +17,9 @@ const TRANSIENT_CODES = new Set([
   'P2028',
   'P2034',
 ]);
+/** What the client of Postgres (pg, pg-pool) says of a connection that it has lost or could not get, without a code. */
+const TRANSIENT_TEXTS =
+  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/;
 /** Ours, and those of Prisma's database adapters. */
 const TRANSIENT_KINDS = new Set([
   'unavailable',
@@ -34,8 +37,9 @@ const TRANSIENT_KINDS = new Set([
  */
 export function isTransient(thrown: unknown): boolean {
   for (let error = thrown, depth = 0; typeof error === 'object' && error !== null && depth < 8; depth += 1) {
-    const { kind, code, originalCode } = error as Record<string, unknown>;
+    const { kind, code, originalCode, message } = error as Record<string, unknown>;
     if (typeof kind === 'string' && TRANSIENT_KINDS.has(kind)) return true;
+    if (code === undefined && typeof message === 'string' && TRANSIENT_TEXTS.test(message)) return true;
     for (const word of [code, originalCode]) {
       if (typeof word === 'string' && (TRANSIENT_CODES.has(word) || TRANSIENT_SQLSTATE.test(word)))
         return true;
