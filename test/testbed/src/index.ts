@@ -9,6 +9,7 @@ export { FaultProxy, type FaultProxyOptions, type Watcher } from './faults/fault
 export { oneOf, seededRandom } from './faults/seeded-random.ts';
 export { makeTrouble, type Trouble, troublesOf } from './faults/troubles.ts';
 export { type FreshDatabase, freshDatabase } from './fresh-database.ts';
+export { findGoProgram } from './go-program.ts';
 export { startNats, type TestNats } from './nats.ts';
 export { type MissingS3, openS3, type S3Access, type TestBucket, type TestS3 } from './s3/open-s3.ts';
 export { until } from './until.ts';

@@ -12,6 +12,8 @@ const LONGEST = [
   'atomic-visibility',
   'rest-document',
   'validate',
+  // Builds Helm, the first time.
+  'chart',
 ];
 /** Their server may have to be built first, which goes on while the others run. */
 const NEED_S3 = ['files-in-s3', 's3-blob-store', 'sweep-beside-uploads', 'audit'];

@@ -1,0 +1,210 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { CALLS, loadSecrets, SERVICES, type ServiceName } from '@kr/local-stack';
+import { parseAllDocuments, stringify } from 'yaml';
+import { kubernetesSecrets } from './kubernetes-secrets.ts';
+import { CONFIGURATIONS } from './service-variables.ts';
+import { openHelm } from './testing/open-helm.ts';
+import { openKubernetesSchemas } from './testing/open-kubernetes-schemas.ts';
+import type { Container, PolicyRule, Resource } from './testing/resource.ts';
+import { isTold } from './told-variables-fixture.ts';
+
+const CHART = resolve(import.meta.dirname, '../../helm/knowledge-repository');
+const VALUES: Record<string, readonly string[]> = {
+  'values.yaml': [],
+  'values.dev.yaml': ['-f', join(CHART, 'values.dev.yaml')],
+  'values.everything.yaml': ['-f', join(import.meta.dirname, 'testing/values.everything.yaml')],
+};
+
+const helm = await openHelm();
+const schemas = await openKubernetesSchemas();
+
+if ('missing' in helm) test.skip(`the chart (${helm.missing})`, () => {});
+else {
+  describe.each(Object.entries(VALUES))('the chart with %s', (name, values) => {
+    let folder: string;
+    let resources: Resource[];
+    /** By name, the Secrets that our own command makes. */
+    let secrets: Map<string, Readonly<Record<string, string>>>;
+
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'kr-chart-'));
+      const rendered = await helm.template(CHART, values);
+      resources = parseAllDocuments(rendered).flatMap((document) => document.toJS() ?? []);
+      const backends = { postgres: 'postgres://postgres:5432', nats: 'nats://nats:4222' };
+      const { items } = kubernetesSecrets(await loadSecrets(join(folder, 'secrets.json')), backends);
+      secrets = new Map(items.map(({ metadata, stringData }) => [metadata.name, stringData]));
+    });
+    afterAll(() => rm(folder, { recursive: true, force: true }));
+
+    const of = (kind: string) => resources.filter((resource) => resource.kind === kind);
+    const one = (kind: string, called: string): Resource => {
+      const found = of(kind).find(({ metadata }) => metadata.name === called);
+      if (found === undefined) throw new Error(`there is no ${kind} ${called}`);
+      return found;
+    };
+    const containerOf = (service: ServiceName): Container => {
+      const [container] = one('Deployment', `repository-${service}`).spec.template?.spec.containers ?? [];
+      if (container === undefined) throw new Error(`${service} has no container`);
+      return container;
+    };
+
+    /** With values from the Secrets; what is optional there and missing is left out, as the cluster does. */
+    const environmentOf = (service: ServiceName): Record<string, string> => {
+      const pairs = containerOf(service).env.flatMap(({ name, value, valueFrom }) => {
+        if (valueFrom === undefined) return [[name, value ?? '']];
+        const { name: secret, key, optional = false } = valueFrom.secretKeyRef;
+        const found = secrets.get(secret)?.[key];
+        if (found === undefined && !optional) throw new Error(`Secret ${secret} has no ${key}`);
+        return found === undefined ? [] : [[name, found]];
+      });
+      return Object.fromEntries(pairs);
+    };
+
+    test('passes the lint', () => helm.lint(CHART, values));
+
+    test.each(SERVICES)('tells %s all that it reads, nothing else, and secrets by reference', (service) => {
+      expect(() => CONFIGURATIONS[service](environmentOf(service))).not.toThrow();
+      const wrong = containerOf(service).env.filter(({ name, valueFrom }) => {
+        const told = isTold(service, name);
+        return told === undefined || (told === 'secret' && valueFrom === undefined);
+      });
+      expect(wrong).toEqual([]);
+    });
+
+    test('says where the services that are called listen', () => {
+      for (const service of SERVICES) {
+        const addresses = Object.entries(environmentOf(service)).filter(([key]) => key.endsWith('_ADDRESS'));
+        const expected = CALLS[service].map((callee) => `repository-${callee}:50051`);
+        expect(addresses.map(([, address]) => address).sort()).toEqual(expected.sort());
+        for (const callee of CALLS[service]) {
+          expect(one('Service', `repository-${callee}`).spec.ports).toContainEqual(
+            expect.objectContaining({ port: 50_051, targetPort: 'grpc' }),
+          );
+        }
+      }
+      const content = new URL(environmentOf('gateway')['FILES_CONTENT_URL'] ?? '');
+      expect(one('Service', content.hostname).spec).toMatchObject({
+        selector: { 'app.kubernetes.io/name': 'files' },
+        ports: [{ port: Number(content.port), targetPort: 'content' }],
+      });
+    });
+
+    test('opens the ports that it names', () => {
+      const variables = {
+        grpc: 'GRPC_PORT',
+        health: 'HEALTH_PORT',
+        http: 'HTTP_PORT',
+        content: 'CONTENT_PORT',
+      };
+      for (const service of SERVICES) {
+        const { ports, readinessProbe, livenessProbe, startupProbe } = containerOf(service);
+        const told = { ...variables, metrics: 'OTEL_EXPORTER_PROMETHEUS_PORT' };
+        const environment = environmentOf(service);
+        const opened = Object.entries(told).flatMap(([port, variable]) =>
+          environment[variable] === undefined
+            ? []
+            : [{ name: port, containerPort: Number(environment[variable]) }],
+        );
+        expect(ports).toEqual(expect.arrayContaining(opened));
+        expect(ports).toHaveLength(opened.length);
+        expect([startupProbe, livenessProbe, readinessProbe].map(({ httpGet }) => httpGet)).toEqual([
+          { path: '/livez', port: 'health' },
+          { path: '/livez', port: 'health' },
+          { path: '/readyz', port: 'health' },
+        ]);
+      }
+    });
+
+    test('lets services reach whom they call, and nobody else', () => {
+      const peersOn = (rules: readonly PolicyRule[], port: string) =>
+        rules
+          .filter(({ ports }) => ports.some((one) => one.port === port))
+          .flatMap(({ from, to }) => from ?? to ?? [])
+          .map(({ podSelector }) => podSelector?.matchLabels['app.kubernetes.io/name'])
+          .sort();
+      for (const service of SERVICES) {
+        const { ingress = [], egress = [], policyTypes } = one('NetworkPolicy', `repository-${service}`).spec;
+        const callers = SERVICES.filter((caller) => CALLS[caller].includes(service));
+        expect(policyTypes).toEqual(['Ingress', 'Egress']);
+        expect(peersOn(ingress, 'grpc')).toEqual(callers.sort());
+        expect(peersOn(egress, 'grpc')).toEqual([...CALLS[service]].sort());
+        expect(peersOn(ingress, 'content')).toEqual(service === 'files' ? ['gateway'] : []);
+        expect(peersOn(egress, 'content')).toEqual(service === 'gateway' ? ['files'] : []);
+        const isOpen = ({ ports }: PolicyRule) => ports === undefined || ports.length === 0;
+        expect([...ingress, ...egress].filter(isOpen)).toEqual([]);
+      }
+    });
+
+    test('gives pods no rights', () => {
+      for (const workload of [...of('Deployment'), ...of('StatefulSet')]) {
+        const pod = workload.spec.template?.spec;
+        expect(pod).toMatchObject({
+          automountServiceAccountToken: false,
+          securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+        });
+        for (const { securityContext, resources: room } of pod?.containers ?? []) {
+          expect(securityContext).toEqual({
+            allowPrivilegeEscalation: false,
+            readOnlyRootFilesystem: true,
+            capabilities: { drop: ['ALL'] },
+          });
+          expect(room).toMatchObject({ requests: expect.anything(), limits: { memory: expect.anything() } });
+        }
+      }
+    });
+
+    test('has no secret in it', () => {
+      expect(of('Secret')).toEqual([]);
+      const rendered = JSON.stringify(resources);
+      for (const content of secrets.values())
+        for (const secret of Object.values(content)) expect(rendered).not.toContain(secret);
+    });
+
+    test('brings along the servers that the Secrets name, if any', () => {
+      const servers = of('StatefulSet').map(({ metadata }) => metadata.name);
+      expect(servers).toEqual(name === 'values.dev.yaml' ? ['nats', 'postgres'] : []);
+      const { DATABASE_URL = '', NATS_URL = '' } = environmentOf('records');
+      const ports = new Map(
+        of('Service').map(({ metadata, spec }) => [metadata.name, spec.ports?.[0]?.port]),
+      );
+      for (const url of servers.length > 0 ? [DATABASE_URL, NATS_URL].map((text) => new URL(text)) : [])
+        expect(ports.get(url.hostname)).toBe(Number(url.port));
+    });
+
+    test('watches ports that services have', () => {
+      for (const monitor of of('ServiceMonitor')) {
+        for (const { port } of monitor.spec.endpoints ?? []) {
+          const serving = of('Service').filter(({ spec }) => spec.ports?.some((one) => one.name === port));
+          expect(serving).toHaveLength(SERVICES.length);
+        }
+      }
+    });
+
+    if ('missing' in schemas) test.skip(`is what Kubernetes takes (${schemas.missing})`, () => {});
+    else {
+      test('is what Kubernetes takes', async () => {
+        const ofKubernetes = resources.filter(({ kind }) => kind !== 'ServiceMonitor');
+        const file = join(folder, `${name}.rendered.yaml`);
+        await writeFile(file, ofKubernetes.map((resource) => stringify(resource)).join('---\n'));
+        await schemas.check(file);
+      });
+    }
+  });
+
+  test.each([
+    ['a secret as a variable', ['--set', 'services.gateway.env.SEALING_KEY=x'], 'SEALING_KEY'],
+    ['a password in an address', ['--set', 'env.DATABASE_URL=postgres://a:b@c/d'], 'DATABASE_URL'],
+    ['a value that there is none of', ['--set', 'services.records.replica=2'], 'replica'],
+    [
+      'a folder of files without a claim',
+      ['--set', 'files.store=filesystem'],
+      'files.existingClaim is needed',
+    ],
+    ['a store that there is none of', ['--set', 'files.store=tape'], 'files/store|files.store'],
+  ])('refuses %s', async (_, values, reason) => {
+    await expect(helm.template(CHART, values)).rejects.toThrow(new RegExp(reason));
+  });
+}

@@ -1,0 +1,106 @@
+{{- /*
+A Deployment. Takes (dict "root" $ "name" SERVICE "calls" (list CALLEES) "secrets" (list VARIABLES) "optionalSecrets"
+(list VARIABLES) "env" (dict VARIABLE VALUE) "ports" (dict NAME PORT) "volumes" (list VOLUMES) "mounts" (list MOUNTS)).
+*/ -}}
+{{- define "service.deployment" -}}
+{{- $values := .root.Values }}
+{{- $own := index $values.services .name }}
+{{- $secret := printf "%s-%s" $values.secretPrefix .name }}
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{ include "service.fullname" . }}
+  labels: {{- include "service.labels" . | nindent 4 }}
+spec:
+  {{- if not $own.autoscaling.enabled }}
+  replicas: {{ $own.replicas }}
+  {{- end }}
+  revisionHistoryLimit: 3
+  selector:
+    matchLabels: {{- include "service.selector" . | nindent 6 }}
+  strategy:
+    type: RollingUpdate
+    # The first pod of a release migrates the database while those of the last serve.
+    rollingUpdate: { maxSurge: 1, maxUnavailable: 0 }
+  template:
+    metadata:
+      labels: {{- include "service.labels" . | nindent 8 }}
+      {{- with $own.podAnnotations }}
+      annotations: {{- toYaml . | nindent 8 }}
+      {{- end }}
+    spec:
+      {{- with $own.serviceAccount }}
+      serviceAccountName: {{ . }}
+      {{- end }}
+      automountServiceAccountToken: false
+      enableServiceLinks: false
+      securityContext: {{- include "service.security" . | nindent 8 }}
+      terminationGracePeriodSeconds: 30
+      {{- with $values.image.pullSecrets }}
+      imagePullSecrets: {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $values.nodeSelector }}
+      nodeSelector: {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $values.tolerations }}
+      tolerations: {{- toYaml . | nindent 8 }}
+      {{- end }}
+      topologySpreadConstraints:
+        {{- range list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
+        - topologyKey: {{ . }}
+          maxSkew: 1
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector:
+            matchLabels: {{- include "service.selector" $ | nindent 14 }}
+        {{- end }}
+      containers:
+        - name: {{ .name }}
+          image: {{ printf "%s/%s:%s" $values.image.registry .name (default .root.Chart.AppVersion $values.image.tag) | quote }}
+          imagePullPolicy: {{ $values.image.pullPolicy }}
+          securityContext: {{- include "service.containerSecurity" . | nindent 12 }}
+          env:
+            {{- range $name, $value := mergeOverwrite (dict) .env (default (dict) $values.env) (default (dict) $own.env) }}
+            - { name: {{ $name }}, value: {{ $value | toString | quote }} }
+            {{- end }}
+            {{- range .secrets }}
+            - name: {{ . }}
+              valueFrom: { secretKeyRef: { name: {{ $secret }}, key: {{ . }} } }
+            {{- end }}
+            {{- range .optionalSecrets }}
+            - name: {{ . }}
+              valueFrom: { secretKeyRef: { name: {{ $secret }}, key: {{ . }}, optional: true } }
+            {{- end }}
+          ports:
+            {{- range $name, $port := .ports }}
+            - { name: {{ $name }}, containerPort: {{ $port }} }
+            {{- end }}
+          startupProbe:
+            httpGet: { path: /livez, port: health }
+            periodSeconds: 5
+            failureThreshold: {{ div $values.startupSeconds 5 }}
+          livenessProbe:
+            httpGet: { path: /livez, port: health }
+            periodSeconds: 10
+            timeoutSeconds: 5
+            failureThreshold: 6
+          readinessProbe:
+            httpGet: { path: /readyz, port: health }
+            periodSeconds: 5
+            timeoutSeconds: 5
+            failureThreshold: 2
+          lifecycle:
+            # Until nobody sends anything any more.
+            preStop: { sleep: { seconds: 5 } }
+          resources: {{- toYaml $own.resources | nindent 12 }}
+          volumeMounts:
+            - { name: tmp, mountPath: /tmp }
+            {{- with .mounts }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
+      volumes:
+        - name: tmp
+          emptyDir: { sizeLimit: 64Mi }
+        {{- with .volumes }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+{{- end }}

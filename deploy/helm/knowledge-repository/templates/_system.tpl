@@ -1,0 +1,141 @@
+{{- /* Whom each service calls. A test compares it with the code. */ -}}
+{{- define "system.calls" -}}
+gateway: [records, packages, files, access-links, search]
+records: [packages, files]
+packages: [records, files]
+files: [packages]
+access-links: []
+search: [records, packages]
+{{- end }}
+
+{{- define "system.ports" -}}
+{{- $ports := dict "grpc" 50051 "health" 8081 }}
+{{- if eq .name "gateway" }}{{ $_ := set $ports "http" 8080 }}{{ end }}
+{{- if eq .name "files" }}{{ $_ := set $ports "content" 8082 }}{{ end }}
+{{- if .root.Values.metrics.enabled }}{{ $_ := set $ports "metrics" 9464 }}{{ end }}
+{{- toYaml $ports }}
+{{- end }}
+
+{{- /* The variables of a service that are no secrets. */ -}}
+{{- define "system.env" -}}
+{{- $root := .root }}
+{{- $values := .root.Values }}
+NODE_OPTIONS: --max-old-space-size=384
+GRPC_HOST: 0.0.0.0
+GRPC_PORT: "50051"
+HEALTH_PORT: "8081"
+{{- range .calls }}
+{{ include "service.prefix" (dict "name" .) }}_ADDRESS: {{ include "service.fullname" (dict "root" $root "name" .) }}:50051
+{{- end }}
+{{- if $values.metrics.enabled }}
+OTEL_METRICS_EXPORTER: prometheus
+OTEL_EXPORTER_PROMETHEUS_HOST: 0.0.0.0
+OTEL_EXPORTER_PROMETHEUS_PORT: "9464"
+OTEL_TRACES_EXPORTER: none
+OTEL_LOGS_EXPORTER: none
+{{- end }}
+{{- if and $values.vocabulariesConfigMap (has .name (list "gateway" "records" "packages" "search")) }}
+VOCABULARY_DIR: /vocabularies
+{{- end }}
+{{- if eq .name "gateway" }}
+HTTP_HOST: 0.0.0.0
+HTTP_PORT: "8080"
+PUBLIC_BASE_URL: {{ $values.publicUrl | quote }}
+TRUSTED_PROXIES: {{ join "," $values.trustedProxies | quote }}
+FILES_CONTENT_URL: http://{{ include "service.fullname" (dict "root" $root "name" "files") }}-content:8082
+{{- end }}
+{{- if eq .name "files" }}
+CONTENT_PORT: "8082"
+FILES_STORE: {{ $values.files.store }}
+{{- if eq $values.files.store "s3" }}
+{{- with $values.files.s3.endpoint }}
+S3_ENDPOINT: {{ . | quote }}
+{{- end }}
+S3_REGION: {{ $values.files.s3.region | quote }}
+S3_BUCKET: {{ required "files.s3.bucket is needed with files.store s3" $values.files.s3.bucket | quote }}
+{{- else }}
+STORAGE_DIR: /files
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* Names of secret variables of a service, all of them keys of its Secret. */ -}}
+{{- define "system.secrets" -}}
+{{- $names := list "DATABASE_URL" "NATS_URL" "CALLER_KEYS" }}
+{{- range .calls }}{{ $names = append $names (printf "%s_KEY" (include "service.prefix" (dict "name" .))) }}{{ end }}
+{{- $own := dict
+  "gateway" (list "SEALING_KEY")
+  "records" (list "FILES_TICKET_KEY" "ACCESS_LINKS_TICKET_KEY")
+  "packages" (list "FILES_TICKET_KEY" "ACCESS_LINKS_TICKET_KEY")
+  "files" (list "FILES_TICKET_KEY")
+  "access-links" (list "ACCESS_LINKS_TICKET_KEY" "LINK_TOKEN_KEY") }}
+{{- concat $names (default list (index $own .name)) | toYaml }}
+{{- end }}
+
+{{- define "system.optionalSecrets" -}}
+{{- $names := list }}
+{{- if and (eq .name "files") (eq .root.Values.files.store "s3") }}{{ $names = list "S3_ACCESS_KEY_ID" "S3_SECRET_ACCESS_KEY" }}{{ end }}
+{{- if eq .name "access-links" }}{{ $names = list "LINK_TOKEN_PREVIOUS_KEYS" }}{{ end }}
+{{- toYaml $names }}
+{{- end }}
+
+{{- define "system.volumes" -}}
+{{- $volumes := list }}
+{{- $mounts := list }}
+{{- $values := .root.Values }}
+{{- if and $values.vocabulariesConfigMap (has .name (list "gateway" "records" "packages" "search")) }}
+{{- $volumes = append $volumes (dict "name" "vocabularies" "configMap" (dict "name" $values.vocabulariesConfigMap)) }}
+{{- $mounts = append $mounts (dict "name" "vocabularies" "mountPath" "/vocabularies" "readOnly" true) }}
+{{- end }}
+{{- if and (eq .name "files") (eq $values.files.store "filesystem") }}
+{{- $claim := ternary (printf "%s-files" .root.Release.Name) $values.files.existingClaim (and $values.dev.enabled (not $values.files.existingClaim)) }}
+{{- $claim = required "files.existingClaim is needed with files.store filesystem" $claim }}
+{{- $volumes = append $volumes (dict "name" "files" "persistentVolumeClaim" (dict "claimName" $claim)) }}
+{{- $mounts = append $mounts (dict "name" "files" "mountPath" "/files") }}
+{{- end }}
+{{- dict "volumes" $volumes "mounts" $mounts | toYaml }}
+{{- end }}
+
+{{- /* Peers of a rule; none are left out, so that the rule is about the port alone. */ -}}
+{{- define "system.rule" -}}
+{{- $rule := dict "ports" (list (dict "port" .port "protocol" "TCP")) }}
+{{- if .peers }}{{ $_ := set $rule .side .peers }}{{ end }}
+{{- toYaml (list $rule) }}
+{{- end }}
+
+{{- define "system.ingress" -}}
+{{- $values := .root.Values }}
+{{- $rules := list }}
+{{- if eq .name "gateway" }}
+{{- $rules = concat $rules (include "system.rule" (dict "side" "from" "port" "http" "peers" $values.network.ingressPeers) | fromYamlArray) }}
+{{- end }}
+{{- if eq .name "files" }}
+{{- $gateway := dict "podSelector" (dict "matchLabels" (include "service.selector" (dict "root" .root "name" "gateway") | fromYaml)) }}
+{{- $rules = concat $rules (include "system.rule" (dict "side" "from" "port" "content" "peers" (list $gateway)) | fromYamlArray) }}
+{{- end }}
+{{- if $values.metrics.enabled }}
+{{- $rules = concat $rules (include "system.rule" (dict "side" "from" "port" "metrics" "peers" $values.network.metricsPeers) | fromYamlArray) }}
+{{- end }}
+{{- toYaml $rules }}
+{{- end }}
+
+{{- define "system.egress" -}}
+{{- $values := .root.Values }}
+{{- $own := index $values.services .name }}
+{{- $rules := list }}
+{{- if eq .name "gateway" }}
+{{- $files := dict "podSelector" (dict "matchLabels" (include "service.selector" (dict "root" .root "name" "files") | fromYaml)) }}
+{{- $rules = concat $rules (include "system.rule" (dict "side" "to" "port" "content" "peers" (list $files)) | fromYamlArray) }}
+{{- end }}
+{{- range $name := list "postgres" "nats" }}
+{{- $server := index $values.network $name }}
+{{- $bundled := list (dict "podSelector" (dict "matchLabels" (include "service.selector" (dict "root" $.root "name" $name) | fromYaml))) }}
+{{- $peers := ternary $bundled $server.peers $values.dev.enabled }}
+{{- $rules = concat $rules (include "system.rule" (dict "side" "to" "port" $server.port "peers" $peers) | fromYamlArray) }}
+{{- end }}
+{{- if and (eq .name "files") (eq $values.files.store "s3") }}
+{{- $store := $values.network.objectStore }}
+{{- $rules = concat $rules (include "system.rule" (dict "side" "to" "port" $store.port "peers" $store.peers) | fromYamlArray) }}
+{{- end }}
+{{- concat $rules (default list $values.network.furtherEgress) (default list $own.furtherEgress) | toYaml }}
+{{- end }}

@@ -1,0 +1,135 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, open, readFile, rename, rm } from 'node:fs/promises';
+import { constants, setPriority } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { until } from '@kr/local-stack/backends';
+import { TOOLCHAIN_DIR } from './run-folder.ts';
+
+const run = promisify(execFile);
+
+/** A program that is built from the module proxy where it is not installed. */
+export interface GoProgram {
+  /** What it is called by. */
+  name: string;
+  /** The package that it is built from, without version. */
+  source: string;
+  version: string;
+  /** What makes it end at once, with 0. */
+  probe: readonly string[];
+  /** Beside those that make it small. */
+  flags?: readonly string[];
+  /** What a build may take, in milliseconds. */
+  buildMs: number;
+}
+
+export interface FindOptions {
+  /** Where what was built is kept, and built. */
+  folder?: string;
+  /** Gives a build up. */
+  signal?: AbortSignal;
+}
+
+/**
+ * The path of a program: on the PATH, or kept from an earlier run, or built by Go, once.
+ *
+ * @throws Error that says what to install when there is none, or why it could not be built
+ */
+export async function findGoProgram(
+  program: GoProgram,
+  { folder = TOOLCHAIN_DIR, signal }: FindOptions = {},
+): Promise<string> {
+  const { name, version } = program;
+  const kept = join(folder, `${name}-${version}`, name);
+  for (const path of [name, kept]) if (await answers(path, program)) return path;
+  await run('go', ['version']).catch((cause: unknown) => {
+    throw new Error(`there is neither ${name} nor Go to build it`, { cause });
+  });
+  await mkdir(folder, { recursive: true });
+  await withLock(join(folder, `${name}.lock`), program, signal, async () => {
+    if (!(await answers(kept, program))) await build(program, folder, kept, signal);
+  });
+  return kept;
+}
+
+function answers(path: string, { probe }: GoProgram): Promise<boolean> {
+  return run(path, [...probe]).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** With the lowest priority, so that the tests beside it are not late. */
+async function build(
+  { name, source, version, flags = [], buildMs }: GoProgram,
+  parent: string,
+  kept: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const folder = await mkdtemp(join(parent, 'build-'));
+  try {
+    const env = { ...process.env, GOBIN: folder, GOGC: '400', CGO_ENABLED: '0' };
+    const building = run(
+      'go',
+      ['install', '-trimpath', '-ldflags=-s -w', ...flags, `${source}@v${version}`],
+      {
+        env,
+        timeout: buildMs,
+        ...(signal === undefined ? {} : { signal }),
+      },
+    );
+    if (building.child.pid !== undefined) setPriority(building.child.pid, constants.priority.PRIORITY_LOW);
+    await building;
+    await mkdir(dirname(kept), { recursive: true });
+    await rename(join(folder, name), kept);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** One process at a time; the lock of one that has died is taken over. */
+async function withLock(
+  path: string,
+  { name, buildMs }: GoProgram,
+  signal: AbortSignal | undefined,
+  work: () => Promise<void>,
+): Promise<void> {
+  let isTaken = false;
+  const isOver = async () => {
+    if (signal?.aborted === true) return true;
+    isTaken = await take(path);
+    return isTaken;
+  };
+  await until(isOver, {
+    timeoutMs: buildMs * 2,
+    what: `the ${name} that another process builds`,
+  });
+  try {
+    signal?.throwIfAborted();
+    await work();
+  } finally {
+    if (isTaken) await rm(path, { force: true });
+  }
+}
+
+async function take(path: string): Promise<boolean> {
+  try {
+    const file = await open(path, 'wx');
+    await file.writeFile(String(process.pid)).finally(() => file.close());
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    const holder = Number(await readFile(path, 'utf8').catch(() => ''));
+    if (holder > 0 && !isAlive(holder)) await rm(path, { force: true });
+    return false;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
