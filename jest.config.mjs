@@ -45,7 +45,10 @@ export default {
       ...project,
       ...realBackends,
       displayName: 'system',
-      testMatch: ['<rootDir>/test/**/*.{e2e,contract,model,faults}.test.ts'],
+      testMatch: [
+        '<rootDir>/test/**/*.{e2e,contract,model,faults}.test.ts',
+        '<rootDir>/services/**/*.faults.test.ts',
+      ],
     },
   ],
 };

@@ -1,41 +1,17 @@
 import { describe, expect, test } from '@jest/globals';
-import { MIGRATIONS } from '@kr/event-bus';
-import { migrate } from '@kr/schema-migration';
 import { ServiceError } from '@kr/service-error';
-import { freshDatabase, until } from '@kr/testbed';
+import { until } from '@kr/testbed';
 import fc from 'fast-check';
-import pg from 'pg';
-import { SEARCH_MIGRATIONS } from '../../migrations.ts';
 import { aSearch } from '../testing/a-search.ts';
 import { anEntity } from '../testing/an-entity.ts';
 import { describeSearchEngine } from '../testing/search-engine.contract.ts';
-import { postgresEngine } from './postgres-engine.ts';
+import { aPostgresEngine } from './testing/a-postgres-engine.ts';
 
-async function makeEngine(searchTimeoutMs: number) {
-  const database = await freshDatabase();
-  await migrate({ databaseUrl: database.url, sets: [MIGRATIONS, SEARCH_MIGRATIONS] });
-  const engine = postgresEngine({ databaseUrl: database.url, searchTimeoutMs, maxConnections: 2 });
-  const pool = new pg.Pool({ connectionString: database.url, max: 1 });
-  // Dropping the database may overtake the end of an idle connection.
-  pool.on('error', () => {});
-  return {
-    engine,
-    pool,
-    clear: async () => {
-      await pool.query('TRUNCATE index_document CASCADE');
-    },
-    stop: async () => {
-      await Promise.all([engine.stop(), pool.end()]);
-      await database.drop();
-    },
-  };
-}
-
-describeSearchEngine('Postgres', () => makeEngine(10_000));
+describeSearchEngine('Postgres', () => aPostgresEngine());
 
 describe('a search that takes too long', () => {
   test('answers that it is unavailable', async () => {
-    const { engine, pool, stop } = await makeEngine(100);
+    const { engine, pool, stop } = await aPostgresEngine(100);
     try {
       await engine.write({ entities: [anEntity({ id: 'a' })] });
       const client = await pool.connect();
@@ -75,7 +51,7 @@ describe('an index that was built anew', () => {
     ORDER BY part`;
 
   test('has the shape that the migrations gave it, under the same names', async () => {
-    const { engine, pool, stop } = await makeEngine(10_000);
+    const { engine, pool, stop } = await aPostgresEngine();
     try {
       const before = (await pool.query(SHAPE)).rows;
       await engine.beginBuild();
@@ -136,7 +112,7 @@ describe('any query', () => {
   const texts = fc.array(scraps, { maxLength: 12 }).map((parts) => parts.join(''));
 
   test('is answered or refused as invalid', async () => {
-    const { engine, stop } = await makeEngine(10_000);
+    const { engine, stop } = await aPostgresEngine();
     try {
       await engine.write({ entities: [anEntity({ id: 'a', title: 'flood' })] });
       await fc.assert(

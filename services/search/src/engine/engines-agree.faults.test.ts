@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { ServiceError } from '@kr/service-error';
+import { openElasticsearch, type TestElasticsearch } from '@kr/testbed';
+import fc from 'fast-check';
+import { scaled, seed } from '../../../../test/faults/scale.ts';
+import { anElasticsearchEngine } from './elasticsearch/testing/an-elasticsearch-engine.ts';
+import { aPostgresEngine } from './postgres/testing/a-postgres-engine.ts';
+import type { SearchEngine } from './search-engine.ts';
+import { aSearch, idsOf, type SearchTraits } from './testing/a-search.ts';
+import { anEntity } from './testing/an-entity.ts';
+import { anyCorpus, anySearch } from './testing/any-search.ts';
+import type { TestedEngine } from './testing/search-engine.contract.ts';
+
+const SEARCHES = scaled(300, 20_000);
+/** So many at once. */
+const ABREAST = 4;
+const PATIENCE_MS = scaled(300_000, 7_200_000);
+
+const elasticsearch = await openElasticsearch();
+if ('missing' in elasticsearch) test.skip(`the engines agree (${elasticsearch.missing})`, () => {});
+else describe('both engines', () => describeOn(elasticsearch));
+
+function describeOn(server: TestElasticsearch): void {
+  let engines: readonly [TestedEngine, TestedEngine];
+  beforeAll(async () => {
+    engines = [await aPostgresEngine(), await anElasticsearchEngine(server)];
+    const entities = anyCorpus(seed, 400).map(anEntity);
+    for (const { engine } of engines) {
+      await engine.write({ entities: entities.slice(0, 380), unannounced: entities.slice(380) });
+    }
+  });
+  afterAll(async () => {
+    for (const { stop } of engines ?? []) await stop();
+  });
+
+  test(
+    'answer any search alike',
+    async () => {
+      const searches = fc.sample(anySearch, { seed, numRuns: SEARCHES });
+      let found = 0;
+      const inTurn = async () => {
+        for (let traits = searches.pop(); traits !== undefined; traits = searches.pop()) {
+          const [one, other] = await Promise.all(engines.map(({ engine }) => answerOf(engine, traits)));
+          expect({ seed, traits, answer: other }).toEqual({ seed, traits, answer: one });
+          if (one !== undefined && 'total' in one && one.total > 0) found += 1;
+        }
+      };
+      await Promise.all(Array.from({ length: ABREAST }, inTurn));
+      // Of searches that find nothing anything may be said.
+      expect(found).toBeGreaterThan(SEARCHES / 3);
+    },
+    PATIENCE_MS,
+  );
+}
+
+/** What both have to say alike; how well something fits each may see in its own way. */
+async function answerOf(engine: SearchEngine, traits: SearchTraits) {
+  try {
+    const isRanked = traits.sort === 'bestmatch' && (traits.q ?? '') !== '';
+    const asked = aSearch(isRanked ? { ...traits, offset: 0, limit: 1_000 } : traits);
+    const { hits, missing, ...answer } = await engine.search(asked);
+    const ids = idsOf({ hits, missing, ...answer });
+    return { ids: isRanked ? ids.sort() : ids, ...answer, missing: [...missing].sort() };
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.kind !== 'invalid') throw error;
+    return { refused: error.issues };
+  }
+}
