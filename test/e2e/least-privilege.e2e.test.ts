@@ -20,6 +20,13 @@ type Caller = Service | 'operator';
 const CALLERS: readonly Caller[] = [...SERVICES, 'operator'];
 
 const OF_THE_INDEX = ['FetchForIndex', 'ListIds', 'AwaitEventsSent'];
+const OF_THE_OPERATOR = [
+  'DescribeIndex',
+  'ListDeadLetters',
+  'ReplayDeadLetters',
+  'StartReindex',
+  'CheckDrift',
+];
 const OF_PUBLICATIONS = ['SealBuckets', 'DecideBuckets'];
 
 /** Of every RPC, whom it is for: what is not said of one by name is the first caller's. */
@@ -50,7 +57,7 @@ const RPCS: Record<Service, Partial<Record<keyof Definitions, (rpc: string) => r
     filesOperations: () => ['operator'],
   },
   'access-links': { accessLinks: () => ['gateway'] },
-  search: { search: (rpc) => (rpc === 'DescribeIndex' ? ['operator'] : ['gateway']) },
+  search: { search: (rpc) => (OF_THE_OPERATOR.includes(rpc) ? ['operator'] : ['gateway']) },
 };
 
 const TELLS: readonly Service[] = ['records', 'packages', 'files', 'access-links'];

@@ -16,6 +16,13 @@ import { login } from './commands/login.ts';
 import { listPublications, OPEN_STATES, STATES, showPublication } from './commands/publications.ts';
 import { setQuota, showQuota } from './commands/quota.ts';
 import { search } from './commands/search.ts';
+import {
+  checkDrift,
+  listDeadLetters,
+  reindex,
+  replayDeadLetters,
+  showIndex,
+} from './commands/search-index.ts';
 import { type CreateTokenOptions, createToken, listTokens, revokeToken, SCOPES } from './commands/tokens.ts';
 import { type Settings, settingsFrom } from './settings/settings.ts';
 import { loginFile, readLocalLogin, readLogin } from './settings/stored-login.ts';
@@ -265,6 +272,8 @@ export function createProgram({ terminal, env, cwd, signal }: ProgramSurrounding
       collectFiles(terminal, { ...options, dataDirs: dataDirs(options.dataDir) }),
     );
 
+  addIndexCommands(admin, terminal, dataDirs);
+
   const quota = admin.command('quota').description('How many bytes users of a local system may store.');
   quota
     .command('show <user-id>')
@@ -286,6 +295,65 @@ export function createProgram({ terminal, env, cwd, signal }: ProgramSurrounding
 
   return program;
 }
+
+function addIndexCommands(
+  admin: Command,
+  terminal: Terminal,
+  dataDirs: (dataDir: string | undefined) => string[],
+): void {
+  interface Options {
+    dataDir?: string;
+    json: boolean;
+  }
+  const index = admin.command('search').description('The search index of a local system.');
+  const add = (parent: Command, usage: string, description: string): Command =>
+    parent
+      .command(usage)
+      .description(description)
+      .option('--data-dir <folder>', 'data folder of the running system')
+      .option('--json', 'print it as JSON', false);
+
+  add(index, 'status', 'Show what the index is, how far it is behind, and what was done with it.').action(
+    (options: Options) => showIndex(terminal, { ...options, dataDirs: dataDirs(options.dataDir) }),
+  );
+  add(index, 'reindex', 'Build the index anew beside the live one, which it then replaces.')
+    .option('--no-wait', 'do not wait for its end')
+    .addHelpText('after', REINDEX_HELP)
+    .action((options: Options & { wait: boolean }) =>
+      reindex(terminal, { ...options, dataDirs: dataDirs(options.dataDir) }),
+    );
+  const drift = (options: Options & { repair: boolean }) =>
+    checkDrift(terminal, { ...options, dataDirs: dataDirs(options.dataDir) });
+  add(index, 'drift', 'Compare the index with what the services hold.')
+    .option('--repair', 'mend what differs', false)
+    .addHelpText('after', DRIFT_HELP)
+    .action(drift);
+  add(index, 'repair', 'The same as drift --repair.')
+    .addHelpText('after', DRIFT_HELP)
+    .action((options: Options) => drift({ ...options, repair: true }));
+
+  const letters = index.command('dead-letters').description('Events that could not be indexed.');
+  add(letters, 'list', 'List them, the oldest first.')
+    .option('--limit <n>', 'at most so many, 1 to 1000', wholeNumber(1, 1_000), 100)
+    .action((options: Options & { limit: number }) =>
+      listDeadLetters(terminal, { ...options, dataDirs: dataDirs(options.dataDir) }),
+    );
+  add(letters, 'replay [id...]', 'Index them as if they were new; those that fail again stay.')
+    .option('--all', 'all there are', false)
+    .action((ids: string[], options: Options & { all: boolean }) =>
+      replayDeadLetters(terminal, ids, { ...options, dataDirs: dataDirs(options.dataDir) }),
+    );
+}
+
+const REINDEX_HELP = `
+Searches and changes go on all the while, and the new index takes the place of the old
+one at one moment. Interrupting this command does not stop it: kr admin search status
+shows how far it is. After a crash of the service it begins again by itself.`;
+
+const DRIFT_HELP = `
+What differs at first may be news on its way, so it is compared again after all events
+have arrived. The service does the same by itself once a day (DRIFT_CHECK_EVERY_MS),
+without mending. Exit code: 0 nothing differs or all is mended, 1 something differs.`;
 
 const AUDIT_HELP = `
 Every object is read again in the background, every 30 days unless configured

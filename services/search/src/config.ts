@@ -35,6 +35,8 @@ export interface SearchConfig {
   searchConnections: number;
   /** The longest that a listing of what the caller may have just written waits for the index, in milliseconds. */
   ownWritesWaitMs: number;
+  /** Milliseconds from one comparison of the index with the services to the next; 0: none but those of operators. */
+  driftCheckEveryMs: number;
   /** The largest page of hits. */
   maxPageSize: number;
   /** How many hits can be paged through. */
@@ -86,6 +88,12 @@ export function readConfig(env: Environment): SearchConfig {
       fallback: 3_000,
       min: 0,
       max: 30_000,
+    }),
+    driftCheckEveryMs: read.integer('DRIFT_CHECK_EVERY_MS', {
+      doc: 'Milliseconds from one comparison of the index with the services to the next; 0 leaves them to operators',
+      fallback: 86_400_000,
+      min: 0,
+      max: 2_592_000_000,
     }),
     maxPageSize: read.integer('PAGE_MAX_SIZE', {
       doc: 'The largest page of hits',

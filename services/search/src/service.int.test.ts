@@ -113,6 +113,7 @@ describe('the search service', () => {
         searchTimeoutMs: 5_000,
         searchConnections: 2,
         ownWritesWaitMs: 30_000,
+        driftCheckEveryMs: 0,
         maxPageSize: 1_000,
         window: 10_000,
         maxSuggestions: 50,

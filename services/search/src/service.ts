@@ -14,10 +14,11 @@ import { fillIndex } from './consume/fill-index.ts';
 import { pauseUnlessStopped } from './consume/pause-unless-stopped.ts';
 import { INDEXED_SUBJECTS } from './consume/plan-fetches.ts';
 import { refreshEmbargoes } from './consume/refresh-embargoes.ts';
-import { describeIndex } from './describe-index.ts';
 import { postgresEngine } from './engine/postgres/postgres-engine.ts';
 import type { SearchEngine } from './engine/search-engine.ts';
 import { SEARCH_MIGRATIONS } from './migrations.ts';
+import type { Replayed } from './operations/dead-letters.ts';
+import { sqlOn, startOperations } from './operations/start-operations.ts';
 import { confirmSearch } from './search/confirm-search.ts';
 import { search } from './search/search.ts';
 import { suggest } from './search/suggest.ts';
@@ -38,6 +39,14 @@ const UPKEEP_INTERVAL_MS = 60_000;
 const ARRIVAL_TIMEOUT_MS = 30_000;
 /** Longer than the stream keeps events: nothing older than a forgotten mark can still come. */
 const TOMBSTONE_LIFE_MS = 30 * 86_400_000;
+
+const OPERATED = [
+  'DescribeIndex',
+  'ListDeadLetters',
+  'ReplayDeadLetters',
+  'StartReindex',
+  'CheckDrift',
+] as const;
 
 /** @throws Error when the database is not there, a migration fails or a port is taken */
 export async function startSearchService(config: SearchConfig, logger: Logger): Promise<SearchService> {
@@ -66,24 +75,21 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
   });
   const source = lifecycleSource({ record: records, package: packages });
 
-  const deadLetters = new pg.Pool({ connectionString: databaseUrl, max: 1 });
-  deadLetters.on('error', () => {});
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 });
+  pool.on('error', () => {});
   const bus = connectBus({ servers: config.natsUrls, name: 'search', logger });
-  const consumer = startConsumer({
-    connection: bus,
+  const consumed: Omit<Replayed, 'database'> = {
     durable: 'search-index',
     subjects: INDEXED_SUBJECTS,
-    batchEveryMs: BATCH_EVERY_MS,
     handleBatch: (events) => applyEvents(engine, source, events),
-    database: {
-      $executeRawUnsafe: async (sql, ...values) => (await deadLetters.query(sql, values)).rowCount ?? 0,
-    },
+  };
+  const consumer = startConsumer({
+    ...consumed,
+    connection: bus,
+    batchEveryMs: BATCH_EVERY_MS,
+    database: sqlOn(pool),
     logger,
   });
-  const countDeadLetters = async () => {
-    const { rows } = await deadLetters.query<{ count: string }>('SELECT count(*) FROM dead_letter');
-    return Number(rows[0]?.count ?? 0);
-  };
 
   const sentBy = (client: typeof records) => async (timeoutMs: number) => {
     const wait = { timeoutMs: Math.max(1, Math.round(timeoutMs)) };
@@ -109,6 +115,19 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
     keepUp(engine, source, logger, stopping.signal, now),
   ]);
 
+  const operations = startOperations({
+    engine,
+    source,
+    consumer,
+    consumed,
+    hasArrived,
+    pool,
+    databaseUrl,
+    driftCheckEveryMs: config.driftCheckEveryMs,
+    now,
+    logger,
+  });
+
   const { maxPageSize, window, queryLimits, maxSuggestions } = config;
   const limits = { maxPageSize, window, query: queryLimits };
   const suggestLimits = { maxSuggestions, maxLength: queryLimits.maxLength };
@@ -122,9 +141,9 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
           Suggest: (request, { principal }) =>
             suggest({ engine, limits: suggestLimits, now }, request, principal),
           ConfirmSearch: confirmSearch({ consumer, timeoutMs: config.ownWritesWaitMs, logger }),
-          DescribeIndex: () => describeIndex({ engine, consumer, countDeadLetters }),
+          ...operations.handlers,
         },
-        callers: { gateway: ['Search', 'Suggest', 'ConfirmSearch'], operator: ['DescribeIndex'] },
+        callers: { gateway: ['Search', 'Suggest', 'ConfirmSearch'], operator: OPERATED },
       },
     ],
     host: config.grpcHost,
@@ -136,7 +155,7 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
   const health = await startHealth({
     host: config.healthHost,
     port: config.healthPort,
-    checks: { database: async () => void (await deadLetters.query('SELECT 1')) },
+    checks: { database: async () => void (await pool.query('SELECT 1')) },
     observed: { bus: () => bus.check() },
   });
   logger.info({ grpc_port: server.port, health_port: health.port }, 'ready');
@@ -149,11 +168,11 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
       stopped ??= (async () => {
         stopping.abort();
         vocabularies.stop();
-        await Promise.all([server.stop(), consumer.stop(), health.stop()]);
+        await Promise.all([server.stop(), consumer.stop(), health.stop(), operations.stop()]);
         await Promise.all([bus.close(), upkeep]);
         records.close();
         packages.close();
-        await Promise.all([engine.stop(), deadLetters.end()]);
+        await Promise.all([engine.stop(), pool.end()]);
       })();
       return stopped;
     },

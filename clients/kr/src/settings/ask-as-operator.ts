@@ -8,6 +8,8 @@ import { findOperatorDoor, reasonOf } from './operator-door.ts';
 const DOORS = {
   publicationReports: { door: 'publications', audience: 'packages', timeoutMs: 15_000 },
   filesOperations: { door: 'files', audience: 'files', timeoutMs: 3_600_000 },
+  // A comparison of a large index with the services.
+  search: { door: 'search', audience: 'search', timeoutMs: 3_600_000 },
 } as const;
 
 /**

@@ -23,6 +23,8 @@ export interface RunningStack {
   publications: OperatorDoor;
   /** How they reach the care for stored bytes and quotas. */
   files: OperatorDoor;
+  /** How they reach the index. */
+  search: OperatorDoor;
   databaseUrls: Record<ServiceName, string>;
   /** With the rights of the operator. */
   natsUrl: string;
@@ -108,6 +110,7 @@ async function startParts(
     identity,
     publications: door('packages'),
     files: door('files'),
+    search: door('search'),
     createUser: async (name: string, rights?: { admin?: boolean }) => {
       // NOTE: a gRPC client takes 40 MB, and most runs make no user.
       const { createUser } = await import('./create-user.ts');
@@ -184,6 +187,7 @@ function runtimeOf(stack: RunningStack, folder: DataFolder, ports: StackPorts): 
     identity: stack.identity,
     publications: stack.publications,
     files: stack.files,
+    search: stack.search,
     services: Object.fromEntries(services),
   };
 }

@@ -1,5 +1,6 @@
 import type { SearchEngine } from '../engine/search-engine.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
+import { pagesOf } from './pages-of.ts';
 
 /**
  * Indexes everything there is, page by page in id order, beside whatever events bring meanwhile: the newer state of
@@ -13,16 +14,9 @@ export async function rebuildIndex(
   signal: AbortSignal,
 ): Promise<number> {
   let count = 0;
-  for (const kind of ['record', 'package'] as const) {
-    let afterId = '';
-    while (!signal.aborted) {
-      const ids = await source.list(kind, afterId);
-      const last = ids.at(-1);
-      if (last === undefined) break;
-      await engine.write({ unannounced: await source.fetch(kind, ids) });
-      count += ids.length;
-      afterId = last;
-    }
+  for await (const { kind, ids } of pagesOf(source.list, signal)) {
+    await engine.write({ unannounced: await source.fetch(kind, ids) });
+    count += ids.length;
   }
   return count;
 }

@@ -101,10 +101,12 @@ async function isBuilding(client: pg.PoolClient): Promise<boolean> {
 /** Ends the filling of the index: what was kept back appears at once. */
 export async function announceAll(pool: pg.Pool): Promise<void> {
   await inTurn(pool, async (client) => {
-    const { rows } = await client.query<{ parent_id: string }>(
-      'UPDATE index_document SET is_announced = true WHERE NOT is_announced RETURNING parent_id',
-    );
-    await client.query(DERIVE, [[...new Set(rows.map(({ parent_id }) => parent_id))]]);
+    await intoAll(client, async () => {
+      const { rows } = await client.query<{ parent_id: string }>(
+        'UPDATE index_document SET is_announced = true WHERE NOT is_announced RETURNING parent_id',
+      );
+      await client.query(DERIVE, [[...new Set(rows.map(({ parent_id }) => parent_id))]]);
+    });
     await client.query('UPDATE index_state SET filled_at = now()');
   });
 }

@@ -3,7 +3,7 @@ import { isTransient } from '@kr/service-error';
 import type { IndexDifference, Tombstone } from '../search-engine.ts';
 import { aSearch, idsOf, type SearchTraits } from './a-search.ts';
 import { anEntity, type EntityTraits } from './an-entity.ts';
-import type { TestedEngine } from './search-engine.contract.ts';
+import type { TestedEngine } from './tested-engine.ts';
 
 const DRAFTS: SearchTraits = { viewer: { seesAll: true }, scope: { forms: 'either' } };
 const mark = (id: string, revision: number): Tombstone => ({

@@ -1,15 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { EngineHit, Scope, SearchEngine, Sort, Tombstone } from '../search-engine.ts';
+import type { EngineHit, Scope, Sort, Tombstone } from '../search-engine.ts';
 import { aSearch, aSuggest, idsOf, type SearchTraits, type SuggestTraits } from './a-search.ts';
 import { anEntity, type EntityTraits } from './an-entity.ts';
 import { describeBuilds } from './builds.contract.ts';
-
-export interface TestedEngine {
-  engine: SearchEngine;
-  /** Removes every document. */
-  clear(): Promise<void>;
-  stop(): Promise<void>;
-}
+import type { TestedEngine } from './tested-engine.ts';
 
 /** What every engine must do; its test file calls this with a way to make an empty one. */
 export function describeSearchEngine(name: string, makeEngine: () => Promise<TestedEngine>): void {

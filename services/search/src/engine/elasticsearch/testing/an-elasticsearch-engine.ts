@@ -1,6 +1,6 @@
 import { Client } from '@elastic/elasticsearch';
 import { freshDatabase, type TestElasticsearch } from '@kr/testbed';
-import type { TestedEngine } from '../../testing/search-engine.contract.ts';
+import type { TestedEngine } from '../../testing/tested-engine.ts';
 import { type ElasticsearchEngineOptions, openElasticsearchEngine } from '../elasticsearch-engine.ts';
 
 /** An engine with indexes of its own, which are removed when it stops. */

@@ -1,0 +1,214 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type {
+  DeadLetter__Output,
+  DescribeIndexResponse__Output,
+  DriftReport__Output,
+  Reindex__Output,
+} from '@kr/contracts';
+import { Failure } from '../failure.ts';
+import { askAsOperator } from '../settings/ask-as-operator.ts';
+import { table } from '../terminal/table.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+import { formatTimeSpan } from '../terminal/time-span.ts';
+
+export interface IndexOptions {
+  json: boolean;
+  /** Folders of a local system; the first that holds a running one counts. */
+  dataDirs: readonly string[];
+}
+
+const ASK_EVERY_MS = 500;
+
+/** `kr admin search status`: what the index is, how far behind, and how right. */
+export async function showIndex(terminal: Terminal, { json, dataDirs }: IndexOptions): Promise<void> {
+  const index = await describe(dataDirs);
+  if (json) return terminal.print(JSON.stringify(statusJson(index), null, 2));
+  const rows: [string, string][] = [
+    ['engine', index.engine],
+    ['documents', index.documents],
+    ['filled', index.isFilled ? 'yes' : 'not yet: what has not changed since may be missing'],
+    ['events pending', pendingLine(index)],
+    ['dead letters', index.deadLetters],
+    ['reindex', index.reindex === null ? 'none yet' : reindexLine(index.reindex)],
+    ['drift check', index.drift === null ? 'none yet' : driftLine(index.drift)],
+  ];
+  for (const line of table(rows)) terminal.print(line);
+}
+
+/** `kr admin search dead-letters list`: events that could not be indexed, the oldest first. */
+export async function listDeadLetters(
+  terminal: Terminal,
+  { limit, json, dataDirs }: IndexOptions & { limit: number },
+): Promise<void> {
+  const { deadLetters, hasMore } = await askAsOperator('search', dataDirs, (search, caller) =>
+    search.listDeadLetters({ afterId: '0', limit }, caller),
+  );
+  if (json) {
+    const shown = { dead_letters: deadLetters.map(letterJson), has_more: hasMore };
+    return terminal.print(JSON.stringify(shown, null, 2));
+  }
+  if (deadLetters.length === 0) return terminal.note('There are no dead letters.');
+  for (const line of letterTable(deadLetters)) terminal.print(line);
+  if (hasMore) terminal.note(`There are more than these ${limit}; --limit shows more of them.`);
+}
+
+/** `kr admin search dead-letters replay [ID…]`: fails when one failed again or is none. */
+export async function replayDeadLetters(
+  terminal: Terminal,
+  ids: readonly string[],
+  { all, json, dataDirs }: IndexOptions & { all: boolean },
+): Promise<void> {
+  if (all === ids.length > 0) throw new Failure('Name dead letters by their ids, or all of them by --all.');
+  const wrong = ids.filter((id) => !/^\d{1,18}$/.test(id));
+  if (wrong.length > 0) throw new Failure(`No id of a dead letter: ${wrong.join(', ')}`);
+  const answer = await askAsOperator('search', dataDirs, (search, caller) =>
+    search.replayDeadLetters({ ids: [...ids] }, caller),
+  );
+  const failed = Number(answer.failed);
+  if (json) {
+    const shown = {
+      replayed: Number(answer.replayed),
+      failed,
+      failures: answer.failures.map(letterJson),
+      unknown_ids: answer.unknownIds.map(Number),
+    };
+    terminal.print(JSON.stringify(shown, null, 2));
+  } else {
+    terminal.print(`${answer.replayed} indexed, ${failed} failed again`);
+    if (failed > 0) for (const line of letterTable(answer.failures)) terminal.print(line);
+  }
+  if (answer.unknownIds.length > 0) throw new Failure(`No dead letters: ${answer.unknownIds.join(', ')}`);
+  if (failed > 0) throw new Failure(`${failed} failed again.`);
+}
+
+/** `kr admin search reindex`: begins it, and waits for its end unless told not to. */
+export async function reindex(
+  terminal: Terminal,
+  { wait, json, dataDirs }: IndexOptions & { wait: boolean },
+): Promise<void> {
+  await askAsOperator('search', dataDirs, (search, caller) => search.startReindex({}, caller));
+  const isOver = ({ reindex }: DescribeIndexResponse__Output) => reindex !== null && reindex.endedAt !== '';
+  let index = await describe(dataDirs);
+  while (wait && !isOver(index)) {
+    if (index.reindex !== null) terminal.status(reindexLine(index.reindex));
+    await sleep(ASK_EVERY_MS);
+    index = await describe(dataDirs);
+  }
+  terminal.status('');
+  if (json) terminal.print(JSON.stringify(reindexJson(index.reindex), null, 2));
+  else terminal.print(index.reindex === null ? 'none yet' : reindexLine(index.reindex));
+}
+
+/** `kr admin search drift`: compares, and mends if told to; fails when something is left that differs. */
+export async function checkDrift(
+  terminal: Terminal,
+  { repair, json, dataDirs }: IndexOptions & { repair: boolean },
+): Promise<void> {
+  const { drift } = await askAsOperator('search', dataDirs, (search, caller) =>
+    search.checkDrift({ isRepaired: repair }, caller),
+  );
+  if (drift === null) throw new Failure('The search service did not say what it found.');
+  if (json) terminal.print(JSON.stringify(driftJson(drift), null, 2));
+  else {
+    terminal.print(driftLine(drift));
+    for (const { problem, kind, id, isDraft } of drift.forms)
+      terminal.print(`  ${problem} ${kind} ${id}${isDraft ? ' (draft)' : ''}`);
+  }
+  const left = differing(drift) - Number(drift.repaired);
+  if (left > 0)
+    throw new Failure(
+      repair
+        ? `${left} have changed meanwhile and were left alone; compare again.`
+        : `${left} forms differ; --repair mends them.`,
+    );
+}
+
+function describe(dataDirs: readonly string[]): Promise<DescribeIndexResponse__Output> {
+  return askAsOperator('search', dataDirs, (search, caller) => search.describeIndex({}, caller));
+}
+
+function pendingLine({ pendingEvents, oldestPendingAt }: DescribeIndexResponse__Output): string {
+  return oldestPendingAt === '' ? pendingEvents : `${pendingEvents}, the oldest ${ago(oldestPendingAt)}`;
+}
+
+function reindexLine({ begunAt, endedAt, documents, expected, problem }: Reindex__Output): string {
+  if (endedAt !== '') {
+    const tookMs = Date.parse(endedAt) - Date.parse(begunAt);
+    return `${documents} documents, finished ${endedAt} after ${formatTimeSpan(tookMs)}`;
+  }
+  const percent = Math.min(100, Math.floor((Number(documents) / Math.max(1, Number(expected))) * 100));
+  const progress = `running since ${formatTimeSpan(Date.now() - Date.parse(begunAt))}: ${documents} of about ${expected} documents, ${percent} %`;
+  return problem === '' ? progress : `${progress}; ${problem}`;
+}
+
+function driftLine(drift: DriftReport__Output): string {
+  const { entities, missing, stale, ghosts, repaired, endedAt } = drift;
+  const found =
+    differing(drift) === 0
+      ? 'no drift'
+      : `${missing} missing, ${stale} stale, ${ghosts} ghosts, ${repaired} repaired`;
+  return `${found}; ${entities} entities compared, ${endedAt}`;
+}
+
+function differing({ missing, stale, ghosts }: DriftReport__Output): number {
+  return Number(missing) + Number(stale) + Number(ghosts);
+}
+
+function ago(instant: string): string {
+  return `${formatTimeSpan(Math.max(0, Date.now() - Date.parse(instant)))} old`;
+}
+
+function letterTable(letters: readonly DeadLetter__Output[]): string[] {
+  return table([
+    ['id', 'event', 'subject', 'tried', 'failed', 'reason'],
+    ...letters.map(({ id, eventId, subject, deliveries, failedAt, reason }) => [
+      id,
+      eventId,
+      subject,
+      String(deliveries),
+      failedAt,
+      reason.replaceAll(/\s+/g, ' '),
+    ]),
+  ]);
+}
+
+function letterJson({ id, eventId, subject, deliveries, failedAt, reason }: DeadLetter__Output) {
+  return { id: Number(id), event_id: eventId, subject, deliveries, failed_at: failedAt, reason };
+}
+
+function reindexJson(reindex: Reindex__Output | null) {
+  if (reindex === null) return null;
+  return {
+    begun_at: reindex.begunAt,
+    ended_at: reindex.endedAt || null,
+    documents: Number(reindex.documents),
+    expected: Number(reindex.expected),
+    problem: reindex.problem || null,
+  };
+}
+
+function driftJson(drift: DriftReport__Output) {
+  return {
+    begun_at: drift.begunAt,
+    ended_at: drift.endedAt,
+    entities: Number(drift.entities),
+    missing: Number(drift.missing),
+    stale: Number(drift.stale),
+    ghosts: Number(drift.ghosts),
+    repaired: Number(drift.repaired),
+    forms: drift.forms.map(({ kind, id, isDraft, problem }) => ({ kind, id, is_draft: isDraft, problem })),
+  };
+}
+
+function statusJson(index: DescribeIndexResponse__Output) {
+  return {
+    engine: index.engine,
+    documents: Number(index.documents),
+    is_filled: index.isFilled,
+    pending_events: Number(index.pendingEvents),
+    oldest_pending_at: index.oldestPendingAt || null,
+    dead_letters: Number(index.deadLetters),
+    reindex: reindexJson(index.reindex),
+    drift: index.drift === null ? null : driftJson(index.drift),
+  };
+}

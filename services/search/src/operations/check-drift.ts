@@ -1,0 +1,71 @@
+import { ServiceError } from '@kr/service-error';
+import type { Logger } from '@kr/telemetry';
+import { type Drift, type DriftDeps, findDrift } from './find-drift.ts';
+import type { LoggedOperation, OperationLog } from './operation-log.ts';
+import { withLock } from './with-lock.ts';
+
+export interface CheckDriftDeps extends DriftDeps {
+  databaseUrl: string;
+  log: OperationLog;
+  logger: Logger;
+  now: () => Date;
+}
+
+export interface DriftCounts {
+  entities: number;
+  missing: number;
+  stale: number;
+  ghosts: number;
+  repaired: number;
+  /** Some of the forms that differ. */
+  forms: readonly { kind: string; id: string; form: string; problem: string }[];
+}
+
+/** A report is for people. */
+const MOST_FORMS = 100;
+
+/**
+ * One comparison of the index with the services, of which there is one at a time in all processes.
+ *
+ * @throws ServiceError `conflict` while another one runs or the index was never filled; as `findDrift`
+ */
+export async function checkDrift(
+  deps: CheckDriftDeps,
+  isRepaired: boolean,
+  signal: AbortSignal,
+): Promise<{ begunAt: Date; endedAt: Date; report: DriftCounts }> {
+  const { databaseUrl, engine, log, logger, now } = deps;
+  if (!(await engine.isFilled()))
+    throw new ServiceError('conflict', 'The index is still being filled; it can be compared after that.');
+  const entry = await withLock(databaseUrl, 'drift', async () => {
+    const begunAt = now();
+    const report = countsOf(await findDrift(deps, isRepaired, signal));
+    const checked = { begunAt, endedAt: now(), report };
+    await log.enter('drift', checked);
+    return checked;
+  });
+  if (entry === undefined) throw new ServiceError('conflict', 'The index is being compared at this moment.');
+  const { forms, ...counts } = entry.report;
+  if (forms.length > 0)
+    logger.warn({ ...counts, forms: forms.slice(0, 5) }, 'the index differs from the services');
+  return entry;
+}
+
+function countsOf({ entities, differences, repaired }: Drift): DriftCounts {
+  const count = (wanted: string) => differences.filter(({ problem }) => problem === wanted).length;
+  return {
+    entities,
+    missing: count('missing'),
+    stale: count('stale'),
+    ghosts: count('ghost'),
+    repaired,
+    forms: differences
+      .slice(0, MOST_FORMS)
+      .map(({ kind, id, form, problem }) => ({ kind, id, form, problem })),
+  };
+}
+
+/** What the log has of the latest check. */
+export function loggedDrift({ report }: LoggedOperation): DriftCounts {
+  return report as unknown as DriftCounts;
+}

@@ -1,0 +1,126 @@
+import { ServiceError } from '@kr/service-error';
+import { pagesOf } from '../consume/pages-of.ts';
+import type { EntityKind, IndexDifference, IndexedEntity, SearchEngine } from '../engine/search-engine.ts';
+import type { EntitySource } from '../sources/entity-source.ts';
+
+export interface DriftDeps {
+  engine: SearchEngine;
+  source: EntitySource;
+  /** Whether the index has taken in every event of what was committed before the call. */
+  hasArrived: () => Promise<boolean>;
+}
+
+export interface Drift {
+  /** Entities that were compared. */
+  entities: number;
+  differences: readonly IndexDifference[];
+  repaired: number;
+}
+
+/** Entities that are compared at once. */
+const PAGE = 200;
+/** So often in a row, each time after the events have arrived, something has to differ in the same way. */
+const CONFIRMATIONS = 2;
+/** How often their arrival is waited for, each time as long as `hasArrived` does. */
+const ARRIVALS = 10;
+
+/**
+ * Compares the index with the services, page by page, beside whatever happens meanwhile. What differs at first may be
+ * news on its way; it is drift if it still differs in the same way after all events have arrived.
+ *
+ * @throws ServiceError `unavailable` when a service is away, or when events do not arrive
+ */
+export async function findDrift(deps: DriftDeps, isRepaired: boolean, signal: AbortSignal): Promise<Drift> {
+  let entities = 0;
+  let found: IndexDifference[] = [];
+  // What the index knows: stale forms and ghosts, and what is missing of entities that it knows in part.
+  const indexed = (kind: EntityKind, afterId: string) => deps.engine.listIds(kind, afterId, PAGE);
+  for await (const { kind, ids } of pagesOf(indexed, signal)) {
+    entities += ids.length;
+    found.push(...(await compare(deps, kind, ids)));
+  }
+  // What it does not know at all.
+  for await (const { kind, ids } of pagesOf(deps.source.list, signal)) {
+    const unknown = await unknownOf(deps.engine, kind, ids);
+    entities += unknown.length;
+    found.push(...(await compare(deps, kind, unknown)));
+  }
+  for (let round = 0; round < CONFIRMATIONS && found.length > 0; round += 1) {
+    await arrival(deps, signal);
+    found = await stillDiffering(deps, found, signal);
+  }
+  signal.throwIfAborted();
+  const repaired = isRepaired ? await repair(deps, found, signal) : 0;
+  return { entities, differences: found, repaired };
+}
+
+async function compare(
+  { engine, source }: DriftDeps,
+  kind: EntityKind,
+  ids: readonly string[],
+): Promise<IndexDifference[]> {
+  return ids.length === 0 ? [] : engine.compare(kind, ids, await source.fetch(kind, ids));
+}
+
+/** Compared with nothing, everything that can be found of an entity is a ghost. */
+async function unknownOf(
+  engine: SearchEngine,
+  kind: EntityKind,
+  ids: readonly string[],
+): Promise<readonly string[]> {
+  const known = new Set((await engine.compare(kind, ids, [])).map(({ id }) => id));
+  return ids.filter((id) => !known.has(id));
+}
+
+async function arrival({ hasArrived }: DriftDeps, signal: AbortSignal): Promise<void> {
+  for (let asked = 0; asked < ARRIVALS; asked += 1) {
+    signal.throwIfAborted();
+    if (await hasArrived()) return;
+  }
+  throw new ServiceError('unavailable', 'The index has not caught up with the events; compare it later.', {
+    retryAfterMs: 60_000,
+  });
+}
+
+const same = ({ kind, id, form, problem, revision }: IndexDifference): string =>
+  [kind, id, form, problem, revision].join(' ');
+
+async function stillDiffering(
+  deps: DriftDeps,
+  found: readonly IndexDifference[],
+  signal: AbortSignal,
+): Promise<IndexDifference[]> {
+  const before = new Set(found.map(same));
+  const again: IndexDifference[] = [];
+  for (const { kind, ids } of pagesIn(found)) {
+    signal.throwIfAborted();
+    again.push(...(await compare(deps, kind, ids)).filter((difference) => before.has(same(difference))));
+  }
+  return again;
+}
+
+/** As it is at the moment of the repair. @returns how many forms differed and were mended */
+async function repair(
+  { engine, source }: DriftDeps,
+  found: readonly IndexDifference[],
+  signal: AbortSignal,
+): Promise<number> {
+  const drifted = new Set(found.map(same));
+  let repaired = 0;
+  for (const { kind, ids } of pagesIn(found)) {
+    signal.throwIfAborted();
+    const entities: IndexedEntity[] = await source.fetch(kind, ids);
+    const differences = (await engine.compare(kind, ids, entities)).filter((one) => drifted.has(same(one)));
+    if (differences.length > 0) await engine.mend(differences, entities);
+    repaired += differences.length;
+  }
+  return repaired;
+}
+
+function* pagesIn(differences: readonly IndexDifference[]) {
+  for (const kind of ['record', 'package'] as const) {
+    const ids = [...new Set(differences.filter((one) => one.kind === kind).map(({ id }) => id))];
+    for (let start = 0; start < ids.length; start += PAGE)
+      yield { kind, ids: ids.slice(start, start + PAGE) };
+  }
+}

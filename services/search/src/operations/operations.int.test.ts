@@ -1,0 +1,330 @@
+import { Writable } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { MIGRATIONS } from '@kr/event-bus';
+import { migrate } from '@kr/schema-migration';
+import { createLogger } from '@kr/telemetry';
+import { type FreshDatabase, freshDatabase, until } from '@kr/testbed';
+import pg from 'pg';
+import { postgresEngine } from '../engine/postgres/postgres-engine.ts';
+import type { EntityKind, SearchEngine } from '../engine/search-engine.ts';
+import { aSearch, idsOf } from '../engine/testing/a-search.ts';
+import { anEntity, type EntityTraits } from '../engine/testing/an-entity.ts';
+import { SEARCH_MIGRATIONS } from '../migrations.ts';
+import type { EntitySource } from '../sources/entity-source.ts';
+import { loggedDrift } from './check-drift.ts';
+import { operationLog } from './operation-log.ts';
+import { startOperations } from './start-operations.ts';
+
+const PAGE = 25;
+const logger = createLogger('test', new Writable({ write: (_chunk, _encoding, done) => done() }));
+
+/** What the services hold, in memory; `beforeList` is told of each page of ids that is asked for. */
+function aWorld(beforeList: (kind: EntityKind, afterId: string) => unknown = () => {}) {
+  const entities = new Map<string, EntityTraits>();
+  const of = (kind: EntityKind) =>
+    [...entities.values()].filter((traits) => (traits.kind ?? 'record') === kind);
+  const source: EntitySource = {
+    fetch: async (kind, ids) =>
+      of(kind)
+        .filter(({ id }) => ids.includes(id))
+        .map(anEntity),
+    list: async (kind, afterId) => {
+      await beforeList(kind, afterId);
+      return [...new Set(of(kind).map(({ id }) => id))]
+        .sort()
+        .filter((id) => id > afterId)
+        .slice(0, PAGE);
+    },
+  };
+  return {
+    source,
+    put: (traits: EntityTraits) => void entities.set(`${traits.id} ${traits.form ?? 'published'}`, traits),
+    all: () => [...entities.values()].map(anEntity),
+  };
+}
+
+const record = (n: number, revision = 1): EntityTraits => ({
+  id: `record-${String(n).padStart(4, '0')}`,
+  revision,
+  title: `Record ${n} in state ${revision}`,
+});
+
+let database: FreshDatabase;
+let pool: pg.Pool;
+let engine: SearchEngine & { stop(): Promise<void> };
+let running: { stop(): Promise<void> }[];
+beforeEach(async () => {
+  running = [];
+  database = await freshDatabase();
+  await migrate({ databaseUrl: database.url, sets: [MIGRATIONS, SEARCH_MIGRATIONS] });
+  pool = new pg.Pool({ connectionString: database.url, max: 4 });
+  pool.on('error', () => {});
+  engine = postgresEngine({ databaseUrl: database.url, searchTimeoutMs: 10_000, maxConnections: 4 });
+});
+afterEach(async () => {
+  for (const one of running) await one.stop();
+  await engine.stop();
+  await pool.end();
+  await database.drop();
+});
+
+/** One process of the service. */
+function operate(
+  source: EntitySource,
+  options: { hasArrived?: () => Promise<boolean>; everyMs?: number } = {},
+) {
+  const operations = startOperations({
+    engine,
+    source,
+    consumer: { pending: async () => 0, oldestPending: async () => undefined },
+    consumed: { durable: 'search-index', subjects: [], handleBatch: async () => {} },
+    hasArrived: options.hasArrived ?? (async () => true),
+    pool,
+    databaseUrl: database.url,
+    driftCheckEveryMs: options.everyMs ?? 0,
+    now: () => new Date(),
+    logger,
+  });
+  running.unshift(operations);
+  return operations;
+}
+
+async function filled(world: ReturnType<typeof aWorld>) {
+  await engine.write({ entities: world.all() });
+  await engine.markFilled();
+}
+
+const reindexed = (operations: ReturnType<typeof operate>) =>
+  until(async () => {
+    const { reindex } = await operations.handlers.DescribeIndex();
+    return reindex?.endedAt ? reindex : undefined;
+  });
+const drift = async (operations: ReturnType<typeof operate>, isRepaired = false) => {
+  const { begunAt, endedAt, ...found } = (await operations.handlers.CheckDrift({ isRepaired })).drift;
+  return found;
+};
+const NOTHING = { missing: 0, stale: 0, ghosts: 0, repaired: 0, forms: [] };
+
+describe('building the index anew', () => {
+  test('loses no hit while it is searched and written, and misses nothing at the end', async () => {
+    let isOver = false;
+    const world = aWorld();
+    for (let n = 0; n < 120; n += 1) world.put(record(n));
+    await filled(world);
+    // What the live index holds wrongly is put right by the new one.
+    await pool.query(`UPDATE index_document SET revision = 99, terms = '' WHERE id = 'record-0007'`);
+    await pool.query(`DELETE FROM index_document WHERE id = 'record-0008'`);
+    await engine.write({ entities: [anEntity({ id: 'ghost' })] });
+
+    const lost: number[] = [];
+    let searches = 0;
+    const searching = (async () => {
+      while (!isOver) {
+        const found = await engine.search(aSearch({ limit: 1_000, scope: { kinds: ['record'] } }));
+        if (found.total < 120) lost.push(found.total);
+        searches += 1;
+      }
+    })();
+    let writes = 0;
+    const writing = (async () => {
+      for (let n = 0; !isOver; n += 1) {
+        const changed = [record(20 + (n % 100), 2 + n), { ...record(1_000 + n), kind: 'package' as const }];
+        for (const traits of changed) world.put(traits);
+        await engine.write({ entities: changed.map(anEntity) });
+        writes += 1;
+      }
+    })();
+
+    const operations = operate(world.source);
+    for (let round = 0; round < 2; round += 1) {
+      await operations.handlers.StartReindex();
+      await expect(operations.handlers.StartReindex()).rejects.toMatchObject({ kind: 'conflict' });
+      expect(Number((await reindexed(operations)).documents)).toBeGreaterThanOrEqual(120);
+    }
+    const sofar = { searches, writes };
+    await until(() => searches > sofar.searches + 1 && writes > sofar.writes + 1);
+    isOver = true;
+    await Promise.all([searching, writing]);
+    expect(lost).toEqual([]);
+    expect(await drift(operations)).toMatchObject(NOTHING);
+  });
+
+  test('is begun again by another process when the first is gone, the live index being as it was', async () => {
+    let pages = 0;
+    const gone = Promise.withResolvers<void>();
+    const world = aWorld(async () => {
+      pages += 1;
+      if (pages === 3) await gone.promise;
+    });
+    for (let n = 0; n < 100; n += 1) world.put(record(n));
+    await filled(world);
+    const first = operate(world.source);
+    await first.handlers.StartReindex();
+    await until(() => pages === 3);
+    // As a kill does: its connections are gone, the lock with them, and nothing is tidied up.
+    const { rowCount } = await pool.query(
+      `SELECT pg_terminate_backend(l.pid) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+       WHERE l.locktype = 'advisory' AND d.datname = current_database()`,
+    );
+    expect(rowCount).toBe(1);
+    expect((await engine.search(aSearch())).total).toBe(100);
+    gone.resolve();
+    const second = operate(world.source);
+    expect((await reindexed(second)).documents).toBe(100);
+    expect(await drift(second)).toMatchObject(NOTHING);
+  });
+
+  test('waits for a service that is away and for events on their way, and says so', async () => {
+    let isAway = true;
+    let areOnTheirWay = true;
+    const world = aWorld((kind) => {
+      if (kind === 'package' && isAway)
+        throw Object.assign(new Error('no packages'), { code: 'ECONNREFUSED' });
+    });
+    for (let n = 0; n < 10; n += 1) world.put(record(n));
+    await filled(world);
+    const operations = operate(world.source, { hasArrived: async () => !areOnTheirWay });
+    const problem = async () => (await operations.handlers.DescribeIndex()).reindex?.problem ?? '';
+    await operations.handlers.StartReindex();
+    await until(async () => (await problem()).includes('no packages'));
+    isAway = false;
+    await until(async () => (await problem()).includes('events of what was read are on their way'));
+    expect((await engine.search(aSearch())).total).toBe(10);
+    areOnTheirWay = false;
+    await reindexed(operations);
+  });
+
+  test('is refused while the index is being filled, and so is comparing it', async () => {
+    const operations = operate(aWorld().source);
+    await expect(operations.handlers.StartReindex()).rejects.toMatchObject({ kind: 'conflict' });
+    await expect(operations.handlers.CheckDrift({ isRepaired: false })).rejects.toMatchObject({
+      kind: 'conflict',
+    });
+  });
+});
+
+describe('comparing the index with the services', () => {
+  test('finds everything that was spoilt and nothing else, and mends just that', async () => {
+    const world = aWorld();
+    for (let n = 0; n < 300; n += 1) world.put(record(n, 1 + (n % 3)));
+    for (let n = 0; n < 100; n += 1) world.put({ ...record(1_000 + n), kind: 'package' });
+    for (let n = 0; n < 50; n += 1) world.put({ ...record(n, 5), form: 'draft' });
+    await filled(world);
+    const operations = operate(world.source);
+    expect(await drift(operations)).toEqual({ ...NOTHING, entities: 400 });
+
+    const before = (await pool.query('SELECT id, form, xmin::text FROM index_document')).rows;
+    // One in a hundred each: another text, another change number, gone, and never there.
+    await pool.query(`UPDATE index_document SET terms = 'spoilt' WHERE id IN ('record-0100', 'record-0200')`);
+    await pool.query(`UPDATE index_document SET revision = revision + 1000 WHERE id = 'record-1042'`);
+    await pool.query(`UPDATE index_document SET revision = 0 WHERE id = 'record-0110'`);
+    await pool.query(`DELETE FROM index_document WHERE id IN ('record-0001', 'record-0299', 'record-1099')`);
+    await pool.query(`DELETE FROM index_document WHERE id = 'record-0049' AND form = 'draft'`);
+    const ghosts: EntityTraits[] = [
+      { id: 'a-ghost', revision: 7 },
+      { id: 'z-ghost', kind: 'package' },
+      { ...record(150, 9), form: 'draft' },
+      { ...record(299, 9), form: 'draft' },
+    ];
+    await engine.write({ entities: ghosts.map(anEntity) });
+
+    const found = await drift(operations);
+    expect(
+      found.forms?.map(({ problem, id, isDraft }) => `${problem} ${id}${isDraft ? '*' : ''}`).sort(),
+    ).toEqual([
+      'ghost a-ghost',
+      'ghost record-0150*',
+      'ghost record-0299*',
+      'ghost z-ghost',
+      'missing record-0001',
+      'missing record-0001*',
+      'missing record-0049*',
+      'missing record-0299',
+      'missing record-1099',
+      'stale record-0100',
+      'stale record-0110',
+      'stale record-0200',
+      'stale record-1042',
+    ]);
+    expect(found).toMatchObject({ missing: 5, stale: 4, ghosts: 4, repaired: 0 });
+    expect(await drift(operations, true)).toEqual({ ...found, repaired: 13 });
+    expect(await drift(operations)).toEqual({ ...NOTHING, entities: 400 });
+    const after = new Map(
+      (await pool.query('SELECT id, form, xmin::text FROM index_document')).rows.map((row) => [
+        `${row.id} ${row.form}`,
+        row.xmin,
+      ]),
+    );
+    const touched = before.filter((row) => after.get(`${row.id} ${row.form}`) !== row.xmin);
+    expect(touched.length).toBeLessThanOrEqual(13);
+  });
+
+  test('does not call news on their way drift', async () => {
+    const world = aWorld();
+    for (let n = 0; n < 60; n += 1) world.put(record(n));
+    await filled(world);
+    // Committed, and indexed only when somebody waits for it.
+    const late = [record(5, 2), record(70), { ...record(6, 3), form: 'draft' as const }];
+    let waits = 0;
+    const operations = operate(world.source, {
+      hasArrived: async () => {
+        waits += 1;
+        await engine.write({ entities: late.map(anEntity) });
+        return waits > 1;
+      },
+    });
+    for (const traits of late) world.put(traits);
+    expect(await drift(operations, true)).toMatchObject(NOTHING);
+    expect(waits).toBeGreaterThan(1);
+  });
+
+  test('does not take part in what has changed since', async () => {
+    const world = aWorld();
+    for (let n = 0; n < 10; n += 1) world.put(record(n));
+    await filled(world);
+    await pool.query(`UPDATE index_document SET revision = 0 WHERE id IN ('record-0003', 'record-0004')`);
+    let waits = 0;
+    const operations = operate(world.source, {
+      // At every look it is another way of being late.
+      hasArrived: async () => {
+        waits += 1;
+        world.put(record(3, 10 + waits));
+        await engine.write({ entities: [anEntity(record(3, 9 + waits))] });
+        return true;
+      },
+    });
+    const { forms, ...counts } = await drift(operations, true);
+    expect(counts).toMatchObject({ stale: 1, repaired: 1 });
+    expect(forms?.map(({ id }) => id)).toEqual(['record-0004']);
+  });
+
+  test('is done one at a time', async () => {
+    const held = Promise.withResolvers<void>();
+    let isListed = false;
+    const world = aWorld(() => {
+      isListed = true;
+      return held.promise;
+    });
+    await filled(world);
+    const [one, other] = [operate(world.source), operate(world.source)];
+    const running = drift(one);
+    await until(() => isListed);
+    await expect(drift(other)).rejects.toMatchObject({ kind: 'conflict' });
+    held.resolve();
+    expect(await running).toMatchObject(NOTHING);
+  });
+
+  test('is done by itself, without mending', async () => {
+    const world = aWorld();
+    for (let n = 0; n < 3; n += 1) world.put(record(n));
+    await filled(world);
+    await pool.query(`DELETE FROM index_document WHERE id = 'record-0001'`);
+    operate(world.source, { everyMs: 50 });
+    const latest = await until(async () => {
+      const checked = await operationLog(pool).read('drift');
+      return checked?.endedAt === undefined ? undefined : checked;
+    });
+    expect(loggedDrift(latest)).toMatchObject({ entities: 3, missing: 1, repaired: 0 });
+    expect(idsOf(await engine.search(aSearch())).sort()).toEqual(['record-0000', 'record-0002']);
+  });
+});

@@ -1,0 +1,96 @@
+import { isTransient } from '@kr/service-error';
+import type { Logger } from '@kr/telemetry';
+import { pagesOf } from '../consume/pages-of.ts';
+import { pauseUnlessStopped } from '../consume/pause-unless-stopped.ts';
+import type { SearchEngine } from '../engine/search-engine.ts';
+import type { EntitySource } from '../sources/entity-source.ts';
+import type { LoggedOperation } from './operation-log.ts';
+import type { HeldLock } from './with-lock.ts';
+
+export interface ReindexDeps {
+  engine: SearchEngine;
+  source: EntitySource;
+  /** Whether the index has taken in every event of what was committed before the call. */
+  hasArrived: () => Promise<boolean>;
+  logger: Logger;
+}
+
+export interface ReindexProgress {
+  /** Forms in the new index so far. */
+  documents: number;
+  /** Why it does not get on at the moment; empty if it does. */
+  problem: string;
+}
+
+/** What the log has of the latest one. */
+export function loggedReindex({ report }: LoggedOperation): ReindexProgress & { expected: number } {
+  return report as unknown as ReindexProgress & { expected: number };
+}
+
+const LONGEST_PAUSE_MS = 10_000;
+
+/**
+ * Builds the index anew beside the live one and lets it take its place, whoever is away meanwhile. What happens while it
+ * is built is written into both, so the new one lacks nothing once every event of what was read is there.
+ *
+ * @returns whether it came to its end: not if it was stopped
+ * @throws Error when something failed that no waiting mends: it has to be begun again
+ */
+export async function reindex(
+  { engine, source, hasArrived, logger }: ReindexDeps,
+  lock: HeldLock,
+  stopping: AbortSignal,
+  tell: (progress: ReindexProgress) => Promise<void>,
+): Promise<boolean> {
+  const signal = AbortSignal.any([stopping, lock.lost]);
+  let documents = 0;
+  const patiently = <Result>(what: string, act: () => Promise<Result>) =>
+    tryOn(act, signal, async (error) => {
+      logger.warn({ err: error }, `${what} failed, trying on`);
+      await tell({
+        documents,
+        problem: `${what}: ${error instanceof Error ? error.message : String(error)}`,
+      });
+    });
+
+  await patiently('beginning the index', () => engine.beginBuild());
+  const list: EntitySource['list'] = async (kind, afterId) =>
+    (await patiently('listing entities', () => source.list(kind, afterId))) ?? [];
+  for await (const { kind, ids } of pagesOf(list, signal)) {
+    const entities = await patiently('reading entities', () => source.fetch(kind, ids));
+    if (entities === undefined) break;
+    await patiently('writing documents', () => engine.build(entities));
+    documents += entities.length;
+    await tell({ documents, problem: '' });
+  }
+  const finished = await patiently('taking the place of the former index', async () => {
+    if (!(await hasArrived())) throw new EventsOnTheirWay();
+    await lock.check();
+    await engine.finishBuild();
+    return true;
+  });
+  return finished === true;
+}
+
+class EventsOnTheirWay extends Error {
+  override readonly name = 'EventsOnTheirWay';
+  override readonly message = 'events of what was read are on their way';
+}
+
+/** Undefined when it was stopped first. */
+async function tryOn<Result>(
+  act: () => Promise<Result>,
+  signal: AbortSignal,
+  onFailure: (error: unknown) => Promise<void>,
+): Promise<Result | undefined> {
+  for (let failures = 0; !signal.aborted; failures += 1) {
+    try {
+      return await act();
+    } catch (error) {
+      if (!isTransient(error) && !(error instanceof EventsOnTheirWay)) throw error;
+      if (failures === 0) await onFailure(error);
+      await pauseUnlessStopped(Math.min(100 * 2 ** failures, LONGEST_PAUSE_MS), signal);
+    }
+  }
+  return undefined;
+}

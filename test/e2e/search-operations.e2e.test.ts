@@ -1,0 +1,273 @@
+import { randomUUID } from 'node:crypto';
+import { dirname } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { newEvent } from '@kr/event-bus';
+import { until } from '@kr/testbed';
+import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { Client } from 'pg';
+import { run } from '../../clients/kr/src/run.ts';
+import { createTerminal } from '../../clients/kr/src/terminal/terminal.ts';
+import type { Entity, Listing } from './story/answers.ts';
+import { type HttpClient, httpClient } from './story/http-client.ts';
+import { link, packageOfResources, publish, publishedRecord } from './story/stories.ts';
+
+const PATIENT = { timeoutMs: 120_000, everyMs: 100 };
+
+let system: TestSystem;
+let author: HttpClient;
+let index: Client;
+let records: Entity[];
+beforeAll(async () => {
+  system = await startSystem();
+  author = httpClient(system.baseUrl, system.token);
+  index = new Client({ connectionString: system.databaseUrls.search });
+  index.on('error', () => {});
+  await index.connect();
+  records = [];
+  for (let n = 0; n < 4; n += 1) records.push(await publishedRecord(author, `Indexed ${n}`));
+  await publish(author, (await packageOfResources(author, 'Indexed together', 2)).main);
+  await until(async () => (await found('title:indexed')) === 7, PATIENT);
+  await until(async () => (await status()).is_filled, PATIENT);
+});
+afterAll(async () => {
+  await index?.end();
+  await system?.stop();
+});
+
+const found = async (q: string) =>
+  (await author.sure<Listing>('GET', `/search?q=${encodeURIComponent(q)}`)).hits.total;
+
+/** What the command says to an operator of the machine, who has nothing but the data folder. */
+async function kr(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  const said = { out: '', err: '' };
+  const into = (name: keyof typeof said) => ({
+    write: (text: string) => {
+      said[name] += text;
+    },
+  });
+  const dataDir = dirname(system.logDir);
+  const code = await run(['admin', 'search', ...args, '--data-dir', dataDir], {
+    terminal: createTerminal(into('out'), into('err')),
+    env: {},
+    cwd: dataDir,
+  });
+  return { code, ...said };
+}
+async function json<Shown>(...args: string[]): Promise<Shown & { code: number }> {
+  const { code, out, err } = await kr(...args, '--json');
+  if (out === '') throw new Error(err);
+  return { ...JSON.parse(out), code };
+}
+
+interface Status {
+  engine: string;
+  documents: number;
+  is_filled: boolean;
+  pending_events: number;
+  oldest_pending_at: string | null;
+  dead_letters: number;
+  reindex: { ended_at: string | null; documents: number; expected: number; problem: string | null } | null;
+  drift: Drift | null;
+}
+interface Drift {
+  entities: number;
+  missing: number;
+  stale: number;
+  ghosts: number;
+  repaired: number;
+  forms: { kind: string; id: string; is_draft: boolean; problem: string }[];
+}
+const status = () => json<Status>('status');
+
+describe('kr admin search', () => {
+  test('status says what the index is and how far behind', async () => {
+    const shown = await until(async () => {
+      const now = await status();
+      return now.pending_events === 0 ? now : undefined;
+    }, PATIENT);
+    expect(shown).toEqual({
+      code: 0,
+      engine: 'postgres',
+      documents: 7,
+      is_filled: true,
+      pending_events: 0,
+      oldest_pending_at: null,
+      dead_letters: 0,
+      reindex: null,
+      drift: null,
+    });
+    const { out } = await kr('status');
+    expect(out.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
+      ['engine', 'postgres'],
+      ['documents', '7'],
+      ['filled', 'yes'],
+      ['events pending', '0'],
+      ['dead letters', '0'],
+      ['reindex', 'none yet'],
+      ['drift check', 'none yet'],
+      [''],
+    ]);
+  });
+
+  test('status says how many events wait to be indexed, and since when', async () => {
+    const before = Date.now();
+    await index.query('begin');
+    await index.query('lock table index_box in access exclusive mode');
+    try {
+      await author.sure('POST', link(records[0] as Entity, 'draft'));
+      const waiting = await until(async () => {
+        const now = await status();
+        return now.pending_events > 0 ? now : undefined;
+      }, PATIENT);
+      expect(Date.parse(waiting.oldest_pending_at ?? '')).toBeGreaterThan(before - 1_000);
+      expect((await kr('status')).out).toMatch(/events pending +\d+, the oldest \S+.* old/);
+    } finally {
+      await index.query('rollback');
+    }
+    await until(async () => (await status()).pending_events === 0, PATIENT);
+  });
+
+  test('dead letters are listed, handed over anew, and kept when they fail again', async () => {
+    const [one, other] = records as [Entity, Entity];
+    const letter = async (id: string, payload: Uint8Array) => {
+      const headers = {
+        'ce-id': randomUUID(),
+        'ce-subject': id,
+        'ce-revision': '1',
+        'ce-time': '2026-01-01T00:00:00Z',
+      };
+      const { rows } = await index.query(
+        `insert into dead_letter (consumer, event_id, subject, payload, headers, deliveries, reason)
+         values ('search-index', $1, 'knowledge.records.record.published', $2, $3, 10, 'was broken') returning id::int`,
+        [headers['ce-id'], payload, headers],
+      );
+      return rows[0].id as number;
+    };
+    const event = (id: string) =>
+      newEvent(
+        'knowledge.records.record.published',
+        { id, parentId: '', packageId: '' },
+        { aggregateId: id, revision: 1 },
+      );
+    await index.query('delete from index_document where id = any ($1)', [[one.id, other.id]]);
+    const good = await letter(one.id, event(one.id).payload);
+    const poison = await letter('nosuch-record', event('nosuch-record').payload);
+    const torn = await letter(other.id, Buffer.from([0x0f]));
+    const last = await letter(other.id, event(other.id).payload);
+
+    interface Letters {
+      dead_letters: { id: number; deliveries: number; reason: string }[];
+    }
+    const listed = async () =>
+      (await json<Letters>('dead-letters', 'list')).dead_letters.map(({ id, reason }) => [id, reason]);
+    expect(await listed()).toEqual([good, poison, torn, last].map((id) => [id, 'was broken']));
+    expect((await kr('dead-letters', 'list')).out.split('\n')[0]?.split(/ {2,}/)).toEqual([
+      'id',
+      'event',
+      'subject',
+      'tried',
+      'failed',
+      'reason',
+    ]);
+
+    expect(await json('dead-letters', 'replay', String(good))).toEqual({
+      code: 0,
+      replayed: 1,
+      failed: 0,
+      failures: [],
+      unknown_ids: [],
+    });
+    expect(await found(`id:"${one.id}"`)).toBe(1);
+    expect(await found(`id:"${other.id}"`)).toBe(0);
+    const [all, fresh] = await Promise.all([
+      kr('dead-letters', 'replay', '--all'),
+      publishedRecord(author, 'Flows meanwhile'),
+    ]);
+    expect({ code: all.code, said: all.out.split('\n')[0] }).toEqual({
+      code: 1,
+      said: '1 indexed, 2 failed again',
+    });
+    expect(await found(`id:"${other.id}"`)).toBe(1);
+    await until(async () => (await found(`id:"${fresh.id}"`)) === 1, PATIENT);
+    expect(await listed()).toEqual([
+      [poison, 'record nosuch-record is not published'],
+      [torn, expect.stringMatching(/./)],
+    ]);
+    expect(await json('dead-letters', 'replay', String(good))).toMatchObject({
+      code: 1,
+      unknown_ids: [good],
+    });
+    expect((await kr('dead-letters', 'replay')).code).not.toBe(0);
+    expect((await kr('dead-letters', 'replay', 'x')).err).toContain('No id of a dead letter: x');
+    expect((await status()).dead_letters).toBe(2);
+  });
+
+  test('drift is found and mended', async () => {
+    const [one, other] = records as [Entity, Entity];
+    expect(await json<Drift>('drift')).toMatchObject({
+      code: 0,
+      entities: 8,
+      missing: 0,
+      stale: 0,
+      ghosts: 0,
+    });
+    await index.query(`delete from index_document where id = $1 and form = 'published'`, [one.id]);
+    await index.query(`update index_document set terms = '', revision = 1 where id = $1`, [other.id]);
+    await index.query(
+      `insert into index_document (id, form, kind, parent_id, owner_id, record_access, version_index, created_at,
+         updated_at, revision)
+       values ('ghost-12345', 'published', 'package', 'p', '1', 'public', 1, now(), now(), 1)`,
+    );
+    const spoilt = { missing: 1, stale: 1, ghosts: 1, repaired: 0 };
+    expect(await json<Drift>('drift')).toMatchObject({ code: 1, ...spoilt });
+    expect(await json<Drift>('repair')).toMatchObject({ code: 0, ...spoilt, repaired: 3 });
+    expect((await kr('drift')).out).toMatch(/^no drift; 8 entities compared, /);
+    expect((await status()).drift).toMatchObject({ missing: 0, stale: 0, ghosts: 0 });
+    expect(await found(`id:"${one.id}"`)).toBe(1);
+  });
+
+  test('reindex goes on after the service was killed in the middle, and loses no hit', async () => {
+    const packages = new Client({ connectionString: system.databaseUrls.packages });
+    await packages.connect();
+    const totals = new Set<number>();
+    let isOver = false;
+    const searching = (async () => {
+      while (!isOver) {
+        const answer = await author.call<Listing>('GET', '/records?q=title:indexed');
+        // Away for a moment, when it is killed; never anything else.
+        totals.add(
+          answer.status === 503 ? 6 : answer.status === 200 ? answer.body.hits.total : answer.status,
+        );
+      }
+    })();
+    try {
+      await packages.query('begin');
+      await packages.query('lock table version in access exclusive mode');
+      expect((await kr('reindex', '--no-wait')).code).toBe(0);
+      await until(async () => Number((await status()).reindex?.documents) > 0, PATIENT);
+      const again = await kr('reindex');
+      expect({ code: again.code, err: again.err.trim() }).toEqual({
+        code: 1,
+        err: expect.stringContaining('The index is being built anew already.'),
+      });
+      const killed = system.pid('search');
+      system.kill('search', 'SIGKILL');
+      await until(() => system.pid('search') !== killed && system.pid('search') !== undefined, PATIENT);
+      await until(async () => (await kr('status')).code === 0, PATIENT);
+      expect((await status()).reindex).toMatchObject({ ended_at: null });
+    } finally {
+      await packages.end();
+    }
+    const done = await until(async () => {
+      const { reindex } = await status();
+      return reindex?.ended_at ? reindex : undefined;
+    }, PATIENT);
+    isOver = true;
+    await searching;
+    expect([...totals]).toEqual([6]);
+    expect(done.documents).toBeGreaterThanOrEqual(8);
+    expect(await json<Drift>('drift')).toMatchObject({ code: 0, missing: 0, stale: 0, ghosts: 0 });
+    const whole = await kr('reindex');
+    expect(whole.out).toMatch(/^\d+ documents, finished \S+ after /);
+  });
+});
