@@ -57,8 +57,8 @@ describe('what the image of a service has', () => {
     expect(await readdir(join(app, 'services'))).toEqual(['records']);
   });
 
-  test('is enough: it starts as the image says, is found healthy, and ends when told', async () => {
-    const healthPort = String(await freePort());
+  test('is enough: it starts as the image says, is found healthy, tells its metrics, and ends when told', async () => {
+    const [healthPort, metricsPort] = [String(await freePort()), String(await freePort())];
     const secrets = await loadSecrets(join(folder, 'secrets.json'));
     const backends = { postgres: 'postgres://127.0.0.1', nats: 'nats://127.0.0.1:1' };
     const env = {
@@ -68,6 +68,10 @@ describe('what the image of a service has', () => {
       PACKAGES_ADDRESS: '127.0.0.1:1',
       FILES_ADDRESS: '127.0.0.1:1',
       HEALTH_PORT: healthPort,
+      OTEL_METRICS_EXPORTER: 'prometheus',
+      OTEL_EXPORTER_PROMETHEUS_PORT: metricsPort,
+      OTEL_TRACES_EXPORTER: 'none',
+      OTEL_LOGS_EXPORTER: 'none',
     };
     const child = spawn(process.execPath, await command(), {
       cwd: join(app, 'services/records'),
@@ -85,6 +89,8 @@ describe('what the image of a service has', () => {
       if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}`);
       return isHealthy();
     });
+    const metrics = await fetch(`http://127.0.0.1:${metricsPort}/metrics`);
+    expect(await metrics.text()).toContain('publication_locks');
     const ended = once(child, 'exit');
     child.kill('SIGTERM');
     expect(await ended).toEqual([0, null]);

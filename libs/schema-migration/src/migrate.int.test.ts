@@ -98,6 +98,16 @@ describe('schema migration', () => {
     expect(await rows('select id from thing')).toEqual([{ id: 1 }]);
   });
 
+  test('leaves a database alone that a later release has brought further', async () => {
+    await file('20260101000000_create.sql', 'create table thing (id int);');
+    await file('20260102000000_later.sql', 'alter table thing add column name text;');
+    await run();
+    await rm(join(folder, '20260102000000_later.sql'));
+    await run();
+    expect(await rows('select id, name from thing')).toEqual([]);
+    expect(await rows('select name from migrations_own')).toHaveLength(2);
+  });
+
   test('refuses a file that comes before one that was applied', async () => {
     await file('20260102000000_second.sql', 'select 1;');
     await run();

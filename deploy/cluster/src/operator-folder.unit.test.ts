@@ -1,0 +1,37 @@
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { loadSecrets } from '@kr/local-stack';
+import { findOperatorDoor } from '../../../clients/kr/src/settings/operator-door.ts';
+import { writeOperatorFolder } from './operator-folder.ts';
+import { serviceSecrets } from './service-secrets.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'kr-operator-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+test('the command line finds in the folder what the deployed services take from operators', async () => {
+  const secrets = await loadSecrets(join(folder, 'secrets.json'));
+  const doors = join(folder, 'operator');
+  const addresses = { gateway: '127.0.0.1:1', packages: '127.0.0.1:2', files: '127.0.0.1:3' };
+  await writeOperatorFolder(doors, secrets, { baseUrl: 'https://repository.example.org', addresses });
+
+  const backends = { postgres: 'postgres://postgres:5432', nats: 'nats://nats:4222' };
+  for (const [door, service] of [
+    ['identity', 'gateway'],
+    ['publications', 'packages'],
+    ['files', 'files'],
+  ] as const) {
+    const { address, key } = await findOperatorDoor([doors], door);
+    expect(address).toBe(addresses[service]);
+    const { CALLER_KEYS = '' } = serviceSecrets(service, secrets, backends);
+    expect(CALLER_KEYS.split(',')).toContain(`operator=${key}`);
+  }
+  expect((await stat(join(doors, 'runtime.json'))).mode & 0o777).toBe(0o600);
+  expect(JSON.parse(await readFile(join(doors, 'runtime.json'), 'utf8'))).toMatchObject({
+    base_url: 'https://repository.example.org',
+  });
+});
