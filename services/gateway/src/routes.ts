@@ -96,7 +96,7 @@ export function routes(deps: RoutesDeps): readonly Route[] {
       'search',
     ),
     row('GET', '/api/user/search', 'token', '-', 'entity', searchOwn(clients, both, limits), 'search'),
-    row('GET', '/api/search', 'open', '-', 'entity', searchPublished(clients, both, limits), 'search'),
+    row('GET', '/api/search', 'open', '-', 'hits', searchPublished(clients, both, limits), 'search'),
     row('GET', '/api/search/suggest', 'open', '-', 'json', suggest(clients, limits), 'search'),
 
     row('GET', '/api/vocabularies/:type', 'open', '-', 'json', listTerms(limits)),
@@ -117,7 +117,7 @@ function entityRoutes(kind: Kind, { clients, contentPlane, handOver, limits }: R
   const ofDraft: FilesDeps = { ...deps, face: 'draft' };
   const ofPublished: FilesDeps = { ...deps, face: 'published' };
   return [
-    row('GET', all, 'open', '-', 'entity', searchPublished(clients, [kind], limits), 'search'),
+    row('GET', all, 'open', '-', 'hits', searchPublished(clients, [kind], limits), 'search'),
     row('POST', all, 'token', 'json', 'entity', createDraft(deps)),
 
     row('GET', one, 'open', '-', 'entity', readPublished(deps)),

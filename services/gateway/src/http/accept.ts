@@ -8,19 +8,30 @@ const DEFAULT_TYPE = 'application/json';
 /** JSON with what a page shows of it. */
 export const VENDOR_TYPE = 'application/vnd.inveniordm.v1+json';
 
+/** Hits of a search as a table, and as features on a map. */
+export const CSV_TYPE = 'text/csv';
+export const GEOJSON_TYPE = 'application/geo+json';
+
 /** The types that bodies are written in. */
 const WRITTEN = [DEFAULT_TYPE, VENDOR_TYPE];
+const OFFERED: Record<Exclude<Route['gives'], 'any'>, string[]> = {
+  entity: WRITTEN,
+  hits: [...WRITTEN, CSV_TYPE, GEOJSON_TYPE],
+  json: WRITTEN,
+};
 
 /** The types that a refusal names; for entities, all that the interface is to offer. */
+const ALL_OF_ENTITIES = [
+  ...WRITTEN,
+  'application/vnd.citationstyles.csl+json',
+  'application/vnd.datacite.datacite+json',
+  'application/vnd.datacite.datacite+xml',
+  'application/x-dc+xml',
+  'text/x-bibliography',
+];
 const NAMED: Record<Exclude<Route['gives'], 'any'>, readonly string[]> = {
-  entity: [
-    ...WRITTEN,
-    'application/vnd.citationstyles.csl+json',
-    'application/vnd.datacite.datacite+json',
-    'application/vnd.datacite.datacite+xml',
-    'application/x-dc+xml',
-    'text/x-bibliography',
-  ],
+  entity: ALL_OF_ENTITIES,
+  hits: [...ALL_OF_ENTITIES, CSV_TYPE, GEOJSON_TYPE],
   json: WRITTEN,
 };
 
@@ -35,7 +46,7 @@ const PARAMETER = /;\s*(?!q\s*=)[\w!#$%&'*+.^`|~-]+\s*=\s*(?:"(?:[^"\\]|\\.)*"|[
 export function chooseMediaType(accept: string | undefined, gives: Route['gives']): string {
   if (gives === 'any' || accept === undefined || accept.trim() === '') return DEFAULT_TYPE;
   const negotiator = new Negotiator({ headers: { accept: accept.replace(PARAMETER, '') } });
-  const chosen = negotiator.mediaType(WRITTEN);
+  const chosen = negotiator.mediaType(OFFERED[gives]);
   if (chosen !== undefined) return chosen;
   // It names how errors are to look, and leaves the rest to us.
   if (asksForProblem(accept) && !accept.includes(',')) return DEFAULT_TYPE;

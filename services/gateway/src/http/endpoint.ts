@@ -20,6 +20,8 @@ export interface Call {
   bytes: Readable;
   /** Names what a keyed request creates, for services that make it only once; empty without a key. */
   creationKey: Buffer;
+  /** The type that the answer is asked for in, one of those that the route gives. */
+  mediaType: string;
   principal: Principal;
   /** The address that the connection comes from. */
   peer: string | undefined;
@@ -54,6 +56,7 @@ export interface TextReply {
   status: number;
   type: string;
   text: string;
+  headers?: Record<string, string>;
 }
 
 export interface EmptyReply {
@@ -86,7 +89,7 @@ export interface Route {
   /** What becomes of the request's body: it is decoded, passed on as it comes (its type unseen, if a chunk), or ignored. */
   takes: 'json' | 'bytes' | 'chunk' | '-';
   /** Which representations may be asked for; see `accept.ts`. */
-  gives: 'entity' | 'json' | 'any';
+  gives: 'entity' | 'hits' | 'json' | 'any';
   /** As how much of the caller's allowance a request counts, `HEAD` too; undefined: as any, see `weightOf`. */
   weight?: Weight | undefined;
   endpoint: Endpoint;

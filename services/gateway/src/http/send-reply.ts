@@ -14,7 +14,8 @@ export async function sendReply(
       response.writeHead(reply.status, reply.headers).end();
       return;
     case 'text': {
-      const { status, type, text } = reply;
+      const { status, type, text, headers = {} } = reply;
+      for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
       const bytes = Buffer.from(text);
       sendRendered(response, { status, mediaType: type, tag: undefined, bytes }, call);
       return;

@@ -64,6 +64,7 @@ export function serveRoute(route: Route, deps: ServeRouteDeps): RequestHandler {
       rawBody: Buffer.alloc(0),
       bytes: request,
       creationKey: Buffer.alloc(0),
+      mediaType,
       principal,
       peer: request.socket.remoteAddress,
       baseUrl,

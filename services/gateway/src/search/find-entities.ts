@@ -4,6 +4,7 @@ import type { Clients } from '../clients.ts';
 import { type Call, type JsonReply, json } from '../http/endpoint.ts';
 import { KINDS, type Kind } from '../kind.ts';
 import { entityJson, type Json } from '../rendering/entity-json.ts';
+import type { Links } from '../rendering/links.ts';
 import { cursorLinks, pageLinks } from './page-links.ts';
 import type { SearchQuery } from './search-query.ts';
 
@@ -15,6 +16,14 @@ export type Scope = Pick<
 
 /** The service of each kind, as the search service names it. */
 const SERVICES = { record: 'records', package: 'packages' } as const satisfies Record<Kind, string>;
+
+/** The body of a listing. */
+interface FoundListing {
+  hits: { hits: Json[]; total: number };
+  aggregations: unknown;
+  sortBy: string;
+  links: Links;
+}
 
 /** What a service that was asked for this request has told of its news. */
 export function newsOf(
@@ -34,7 +43,7 @@ export async function findEntities(
   scope: Scope,
   query: SearchQuery,
   call: Call,
-): Promise<JsonReply> {
+): Promise<JsonReply & { body: FoundListing }> {
   const { size, page, cursor, q, bbox, allVersions } = query;
   const request = { mayLeaveUnasked: true, ...scope, ...query };
   const { found, rendered } =
@@ -51,7 +60,7 @@ export async function findEntities(
     ),
   ];
   const url = `${call.baseUrl}${call.path}`;
-  return json(200, {
+  const body: FoundListing = {
     hits: { hits: rendered, total },
     aggregations: found.aggregationsJson.length === 0 ? {} : JSON.parse(found.aggregationsJson.toString()),
     sortBy: found.sortBy,
@@ -59,7 +68,8 @@ export async function findEntities(
       cursor === ''
         ? pageLinks(url, { size, page, total, parameters })
         : cursorLinks(url, { cursor, nextCursor: found.nextCursor, size, parameters }),
-  });
+  };
+  return { ...json(200, body), body };
 }
 
 interface Page {

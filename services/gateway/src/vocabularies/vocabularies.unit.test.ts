@@ -17,6 +17,7 @@ function callOf(params: Record<string, string>, query = ''): Call {
     rawBody: Buffer.alloc(0),
     bytes: Readable.from([]),
     creationKey: Buffer.alloc(0),
+    mediaType: 'application/json',
     principal: anonymous('request'),
     peer: undefined,
     baseUrl: 'http://here',

@@ -1,0 +1,63 @@
+import { describe, expect, test } from '@jest/globals';
+import { parse } from 'csv-parse/sync';
+import { hitsAsCsv } from './hits-as-csv.ts';
+
+const HIT = {
+  id: 'e7vvn-90a62',
+  links: { self: 'http://h/api/records/e7vvn-90a62' },
+  pids: { doi: { identifier: '10.5072/e7vvn-90a62' } },
+  metadata: {
+    title: 'Floods',
+    publication_date: '2020-05',
+    resource_type: { id: 'dataset' },
+    creators: [{ person_or_org: { name: 'Carberry, Josiah' } }, { person_or_org: { name: 'GEO' } }],
+  },
+  access: { status: 'open' },
+};
+const withTitle = (title: string) => ({ ...HIT, metadata: { ...HIT.metadata, title } });
+
+describe('a table of hits', () => {
+  test('has a header and a row for each hit', () => {
+    expect(hitsAsCsv([HIT])).toBe(
+      'id,doi,title,creators,publication_date,resource_type,access_status,url\r\n' +
+        'e7vvn-90a62,10.5072/e7vvn-90a62,Floods,"Carberry, Josiah; GEO",2020-05,dataset,open,' +
+        'http://h/api/records/e7vvn-90a62\r\n',
+    );
+    expect(hitsAsCsv([]).split('\r\n')).toHaveLength(2);
+  });
+
+  test('leaves empty what an entity lacks or has something else for', () => {
+    const odd = {
+      id: 'a',
+      pids: null,
+      metadata: { title: 7, creators: [null, {}, { person_or_org: [] }] },
+      access: 'x',
+    };
+    expect(hitsAsCsv([odd]).split('\r\n')[1]).toBe('a,,,,,,,');
+  });
+
+  test.each<[title: string, shown: string]>([
+    ['=HYPERLINK("http://x")', '\'=HYPERLINK("http://x")'],
+    ['+1', "'+1"],
+    ['-1', "'-1"],
+    ['@SUM(A1)', "'@SUM(A1)"],
+    ['\t=1', "'\t=1"],
+    ['\r=1', "'\r=1"],
+    ['  =1', "'  =1"],
+    ['＝1', "'＝1"],
+    ['a=1', 'a=1'],
+    ['"quoted", and\nbroken', '"quoted", and\nbroken'],
+    [' blanks ', ' blanks '],
+    ['Ação 日本 😀', 'Ação 日本 😀'],
+  ])('of the title %j is read as %j', (title, shown) => {
+    const rows = parse(hitsAsCsv([withTitle(title)])) as string[][];
+    expect(rows).toHaveLength(2);
+    expect(rows[1]?.[2]).toBe(shown);
+    expect(rows[1]).toHaveLength(8);
+  });
+
+  test('is no formula by the first of its creators either', () => {
+    const hit = { ...HIT, metadata: { ...HIT.metadata, creators: [{ person_or_org: { name: '=cmd|x' } }] } };
+    expect((parse(hitsAsCsv([hit])) as string[][])[1]?.[3]).toBe("'=cmd|x");
+  });
+});
