@@ -23,8 +23,8 @@ const USAGE = `What deployments are made of: npm run deploy -- COMMAND
   databases FILE                prints the databases and roles, for psql as a superuser
   operator FILE FOLDER          makes FOLDER, for kr admin … --data-dir FOLDER
       --base-url URL            the public address (default: http://127.0.0.1:8080)
-      --gateway, --packages, --files HOST:PORT
-                                where their gRPC ports are reached (default: 127.0.0.1:50051, :50052, :50053)
+      --gateway, --packages, --files, --search HOST:PORT
+                                where their gRPC ports are reached (default: 127.0.0.1:50051, :50052, :50053, :50054)
 `;
 
 const { positionals, values } = parseArgs({
@@ -36,6 +36,7 @@ const { positionals, values } = parseArgs({
     gateway: { type: 'string', default: '127.0.0.1:50051' },
     packages: { type: 'string', default: '127.0.0.1:50052' },
     files: { type: 'string', default: '127.0.0.1:50053' },
+    search: { type: 'string', default: '127.0.0.1:50054' },
   },
 });
 const [name = '', first, second] = positionals;
@@ -51,8 +52,8 @@ const COMMANDS: Record<string, () => Promise<unknown>> = {
   nats: async () => print(busAuthorization(await made())),
   databases: async () => print(databaseScript(await made())),
   operator: async () => {
-    const { 'base-url': baseUrl, gateway, packages, files } = values;
-    const reached = { baseUrl, addresses: { gateway, packages, files } };
+    const { 'base-url': baseUrl, gateway, packages, files, search } = values;
+    const reached = { baseUrl, addresses: { gateway, packages, files, search } };
     await writeOperatorFolder(named(second, 'FOLDER'), await made(), reached);
   },
 };

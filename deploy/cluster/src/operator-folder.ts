@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type Secrets, type ServiceName, writePrivateJson } from '@kr/local-stack';
 
 /** Where an operator reaches the gRPC servers of these services, such as the near ends of forwarded ports. */
-export type OperatorAddresses = Readonly<Record<'gateway' | 'packages' | 'files', string>>;
+export type OperatorAddresses = Readonly<Record<'gateway' | 'packages' | 'files' | 'search', string>>;
 
 /** Makes a folder by which `kr admin … --data-dir FOLDER` works on a deployed system. */
 export async function writeOperatorFolder(
@@ -21,5 +21,6 @@ export async function writeOperatorFolder(
     identity: door('gateway'),
     publications: door('packages'),
     files: door('files'),
+    search: door('search'),
   });
 }

@@ -16,7 +16,12 @@ afterEach(() => rm(folder, { recursive: true }));
 test('the command line finds in the folder what the deployed services take from operators', async () => {
   const secrets = await loadSecrets(join(folder, 'secrets.json'));
   const doors = join(folder, 'operator');
-  const addresses = { gateway: '127.0.0.1:1', packages: '127.0.0.1:2', files: '127.0.0.1:3' };
+  const addresses = {
+    gateway: '127.0.0.1:1',
+    packages: '127.0.0.1:2',
+    files: '127.0.0.1:3',
+    search: '127.0.0.1:4',
+  };
   await writeOperatorFolder(doors, secrets, { baseUrl: 'https://repository.example.org', addresses });
 
   const backends = { postgres: 'postgres://postgres:5432', nats: 'nats://nats:4222' };
@@ -24,6 +29,7 @@ test('the command line finds in the folder what the deployed services take from 
     ['identity', 'gateway'],
     ['publications', 'packages'],
     ['files', 'files'],
+    ['search', 'search'],
   ] as const) {
     const { address, key } = await findOperatorDoor([doors], door);
     expect(address).toBe(addresses[service]);
