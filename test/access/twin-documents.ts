@@ -31,6 +31,8 @@ const SUBJECTS = ['Hydrology', 'Ecology', 'Climate', 'Agriculture'] as const;
 const TYPES = ['dataset', 'image-photo', 'software', 'publication-article'] as const;
 const LANGUAGES = ['eng', 'deu', 'por'] as const;
 
+const isOneWord = (text: string): boolean => /^\p{L}+$/u.test(text);
+
 type Random = () => number;
 
 const some = <Item>(random: Random, items: readonly Item[], most: number): Item[] =>
@@ -64,15 +66,37 @@ export function chanceDocument(
 
 const round = (degrees: number): number => Math.round(degrees * 100) / 100;
 
-/** A query as somebody might ask who looks for what is hidden. */
-export function chanceQuery(random: Random, ids: readonly string[]): string {
+export interface Asked {
+  target: string;
+  accept: string;
+}
+
+/** What somebody might ask who looks for what is hidden. */
+export function chanceQuestion(random: Random, ids: readonly string[]): Asked {
+  if (random() < 0.15) return { target: `/api/search/suggest?${typed(random)}`, accept: 'application/json' };
+  const accept = random() < 0.8 ? 'application/json' : oneOf(random, ['text/csv', 'application/geo+json']);
+  return { target: chanceSearch(random, ids), accept };
+}
+
+function typed(random: Random): URLSearchParams {
+  const word = oneOf(random, [...WORDS, ...HIDDEN_WORDS, ...SUBJECTS, 'Moreau']);
+  const parameters = new URLSearchParams({ q: word.slice(0, 1 + Math.floor(random() * word.length)) });
+  parameters.set('type', oneOf(random, ['title', 'title', 'creator', 'subject']));
+  if (random() < 0.5) parameters.set('size', String(1 + Math.floor(random() * 20)));
+  return parameters;
+}
+
+function chanceSearch(random: Random, ids: readonly string[]): string {
   const parameters = new URLSearchParams();
+  const isByCursor = random() < 0.2;
   if (random() < 0.85) parameters.set('q', clause(random, ids, 2));
   for (const [name, values] of Object.entries(FACETS))
     if (random() < 0.12) parameters.set(name, oneOf(random, values));
-  if (random() < 0.4) parameters.set('sort', oneOf(random, ['newest', 'oldest', 'version', 'bestmatch']));
+  const sorts = ['newest', 'oldest', 'version', ...(isByCursor ? [] : ['bestmatch'])];
+  if (random() < 0.4) parameters.set('sort', oneOf(random, sorts));
   if (random() < 0.6) parameters.set('size', String(1 + Math.floor(random() * 12)));
-  if (random() < 0.2) parameters.set('page', String(1 + Math.floor(random() * 3)));
+  if (isByCursor) parameters.set('cursor', '*');
+  else if (random() < 0.2) parameters.set('page', String(1 + Math.floor(random() * 3)));
   if (random() < 0.15) parameters.set('bbox', box(random));
   if (random() < 0.2) parameters.set('allversions', 'true');
   return `${oneOf(random, ['/api/search', '/api/records', '/api/packages'])}?${parameters}`;
@@ -103,6 +127,8 @@ function clause(random: Random, ids: readonly string[], depth: number): string {
     word,
     () => `"${word()}"`,
     () => `${word().slice(0, 3)}*`,
+    () => `${oneOf(random, [...WORDS, ...HIDDEN_WORDS].filter(isOneWord)).slice(0, -1)}~2`,
+    () => `title:${oneOf(random, HIDDEN_WORDS)}x~`,
     () => `metadata.title:${oneOf(random, HIDDEN_WORDS)}`,
     () => `metadata.title:${oneOf(random, ['soil', 'water', 'map'])}`,
     () => `metadata.resource_type.id:${oneOf(random, TYPES)}`,
