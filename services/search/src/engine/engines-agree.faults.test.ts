@@ -9,7 +9,7 @@ import type { SearchEngine } from './search-engine.ts';
 import { aSearch, idsOf, type SearchTraits } from './testing/a-search.ts';
 import { anEntity } from './testing/an-entity.ts';
 import { anyCorpus, anySearch } from './testing/any-search.ts';
-import type { TestedEngine } from './testing/search-engine.contract.ts';
+import type { TestedEngine } from './testing/tested-engine.ts';
 
 const SEARCHES = scaled(300, 20_000);
 /** So many at once. */

@@ -3,7 +3,7 @@ import { migrate } from '@kr/schema-migration';
 import { freshDatabase } from '@kr/testbed';
 import pg from 'pg';
 import { SEARCH_MIGRATIONS } from '../../../migrations.ts';
-import type { TestedEngine } from '../../testing/search-engine.contract.ts';
+import type { TestedEngine } from '../../testing/tested-engine.ts';
 import { postgresEngine } from '../postgres-engine.ts';
 
 /** An engine with a database of its own, and a way past it. */
