@@ -17,6 +17,19 @@ export interface ServiceAddress {
   key: string;
 }
 
+export interface ElasticsearchConfig {
+  kind: 'elasticsearch';
+  url: URL;
+  /** Null where nobody is asked who they are. */
+  login: { apiKey: string } | { username: string; password: string } | null;
+  /** What the names of its indexes begin with. */
+  indexPrefix: string;
+  /** Further copies of the index on other nodes. */
+  replicas: number;
+}
+
+export type EngineConfig = { kind: 'postgres' } | ElasticsearchConfig;
+
 export interface SearchConfig {
   grpcHost: string;
   /** 0 takes a free port. */
@@ -24,14 +37,16 @@ export interface SearchConfig {
   healthHost: string;
   healthPort: number;
   databaseUrl: URL;
+  /** Where documents are kept and found. Dead letters and who keeps the index up are in the database all the same. */
+  engine: EngineConfig;
   natsUrls: readonly string[];
   /** What each caller of this service signs principals with, by its name. */
   callerKeys: ReadonlyMap<string, string>;
   records: ServiceAddress;
   packages: ServiceAddress;
-  /** Milliseconds a search may take in the database; then the caller is told to come back. */
+  /** Milliseconds a search may take in the engine; then the caller is told to come back. */
   searchTimeoutMs: number;
-  /** Searches that run in the database at once; more wait. */
+  /** Searches that run in the engine at once; more wait. */
   searchConnections: number;
   /** The longest that a listing of what the caller may have just written waits for the index, in milliseconds. */
   ownWritesWaitMs: number;
@@ -63,6 +78,7 @@ export function readConfig(env: Environment): SearchConfig {
       fallback: listening.grpcHost,
     }),
     databaseUrl: readDatabaseUrl(read),
+    engine: readEngine(read),
     natsUrls: read.list('NATS_URL', {
       doc: "Servers of NATS with JetStream, with the service's user and password",
       fallback: ['nats://127.0.0.1:4222'],
@@ -72,13 +88,13 @@ export function readConfig(env: Environment): SearchConfig {
     records: peer('RECORDS'),
     packages: peer('PACKAGES'),
     searchTimeoutMs: read.integer('SEARCH_TIMEOUT_MS', {
-      doc: 'Milliseconds a search may take in the database; then the caller is told to come back',
+      doc: 'Milliseconds a search may take in the engine; then the caller is told to come back',
       fallback: 2_000,
       min: 10,
       max: 60_000,
     }),
     searchConnections: read.integer('SEARCH_CONNECTIONS', {
-      doc: 'Searches that run in the database at once; more wait',
+      doc: 'Searches that run in the engine at once; more wait',
       fallback: 4,
       min: 1,
       max: 100,
@@ -152,4 +168,43 @@ function readQueryLimits(read: EnvReader): QueryLimits {
       100,
     ),
   };
+}
+
+function readEngine(read: EnvReader): EngineConfig {
+  const kind = read.choice('SEARCH_ENGINE', ['postgres', 'elasticsearch'], {
+    doc: 'Where documents are kept and found: in the database of the service, or in an Elasticsearch 9',
+    fallback: 'postgres',
+  });
+  if (kind === 'postgres') return { kind };
+  return {
+    kind,
+    url: read.url('ELASTICSEARCH_URL', { doc: 'Elasticsearch, as `https://host:9200`' }),
+    login: readElasticsearchLogin(read),
+    indexPrefix: read.string('ELASTICSEARCH_INDEX_PREFIX', {
+      doc: 'What the names of its indexes begin with; in lower case, for one installation alone',
+      fallback: 'knowledge',
+    }),
+    replicas: read.integer('ELASTICSEARCH_REPLICAS', {
+      doc: 'Further copies of the index on other nodes',
+      fallback: 1,
+      min: 0,
+      max: 10,
+    }),
+  };
+}
+
+function readElasticsearchLogin(read: EnvReader): ElasticsearchConfig['login'] {
+  const apiKey = read.whenSet(['ELASTICSEARCH_API_KEY'], () => ({
+    apiKey: read.string('ELASTICSEARCH_API_KEY', {
+      doc: 'A key that may make, read, write, manage and delete indexes of the prefix',
+      isSecret: true,
+    }),
+  }));
+  const user = read.whenSet(['ELASTICSEARCH_USER', 'ELASTICSEARCH_PASSWORD'], () => ({
+    username: read.string('ELASTICSEARCH_USER', {
+      doc: 'A user with the rights of such a key, in place of one',
+    }),
+    password: read.string('ELASTICSEARCH_PASSWORD', { doc: 'Of `ELASTICSEARCH_USER`', isSecret: true }),
+  }));
+  return apiKey ?? user ?? null;
 }

@@ -106,6 +106,7 @@ describe('the search service', () => {
         healthHost: '127.0.0.1',
         healthPort: 0,
         databaseUrl: new URL(database.url),
+        engine: { kind: 'postgres' },
         natsUrls: [nats.url],
         callerKeys: new Map(['gateway', 'operator'].map((caller) => [caller, KEYS.search])),
         records: { address: recordsPeer.address, key: KEYS.records },

@@ -14,7 +14,7 @@ import { fillIndex } from './consume/fill-index.ts';
 import { pauseUnlessStopped } from './consume/pause-unless-stopped.ts';
 import { INDEXED_SUBJECTS } from './consume/plan-fetches.ts';
 import { refreshEmbargoes } from './consume/refresh-embargoes.ts';
-import { postgresEngine } from './engine/postgres/postgres-engine.ts';
+import { openEngine } from './engine/open-engine.ts';
 import type { SearchEngine } from './engine/search-engine.ts';
 import { SEARCH_MIGRATIONS } from './migrations.ts';
 import type { Replayed } from './operations/dead-letters.ts';
@@ -58,11 +58,7 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
   );
 
   const now = () => new Date();
-  const engine = postgresEngine({
-    databaseUrl,
-    searchTimeoutMs: config.searchTimeoutMs,
-    maxConnections: config.searchConnections,
-  });
+  const engine = await openEngine(config);
   const records = createClient(definitions.lifecycle, {
     ...config.records,
     audience: 'records',

@@ -8,9 +8,17 @@ import type { Query } from './compile-query.ts';
 import { decideChanges, decideMending } from './decide-changes.ts';
 import { documentPages, LIVE, writeDecided } from './documents.ts';
 import { engineFailure, isPassingResponse, searchTimeout } from './engine-failure.ts';
-import { type IndexSize, LAYOUT } from './index-layout.ts';
+import type { IndexSize } from './index-layout.ts';
 import { microsOf } from './instants.ts';
-import { createIndex, exchange, indexBehind, indexNames, readMeta, writeMeta } from './live-index.ts';
+import {
+  createIndex,
+  exchange,
+  indexBehind,
+  indexNames,
+  openLiveIndex,
+  readMeta,
+  writeMeta,
+} from './live-index.ts';
 import { readAnswer, type SearchResponse, searchRequest } from './search-request.ts';
 import { readSuggestions, type SuggestResponse, suggestRequest } from './suggest-request.ts';
 import { announceAll, copyMarks, keepBackAsIn, removeMarks } from './upkeep.ts';
@@ -28,7 +36,7 @@ export interface ElasticsearchEngineOptions {
   searchTimeoutMs: number;
   /** Connections for searches; writes have two of their own. */
   maxConnections: number;
-  /** A Postgres whose lock the writers of one index take turns by. */
+  /** The service's: writers of the index take turns by a lock of it, and it knows which index is kept up. */
   databaseUrl: string;
 }
 
@@ -63,7 +71,7 @@ export async function openElasticsearchEngine({
   turns.on('error', () => {});
   const names = indexNames(indexPrefix);
 
-  const inOrder = async (work: () => Promise<void>) => {
+  const inOrder = async (work: (database: pg.PoolClient) => Promise<void>) => {
     await inTurn(turns, work).catch((cause: unknown) => {
       throw engineFailure(cause);
     });
@@ -110,12 +118,15 @@ export async function openElasticsearchEngine({
     return build;
   };
 
-  await inOrder(async () => {
-    const live = await indexBehind(writer, names.live);
-    if (live === undefined || (await readMeta(writer, live)).layout !== LAYOUT) {
-      await createIndex(writer, names, 'live', size);
-    }
-  });
+  const stop = async () => {
+    await Promise.all([reader.close(), writer.close(), turns.end()]);
+  };
+  try {
+    await inOrder((database) => openLiveIndex(writer, names, { size, database }));
+  } catch (error) {
+    await stop();
+    throw error;
+  }
 
   return {
     name: 'elasticsearch',
@@ -158,7 +169,7 @@ export async function openElasticsearchEngine({
     markFilled: () =>
       inOrder(async () => {
         await announceAll(writer, names.live);
-        await writeMeta(writer, names.live, { layout: LAYOUT, isFilled: true });
+        await writeMeta(writer, names.live, { ...(await readMeta(writer, names.live)), isFilled: true });
       }),
     count: () => asking(async () => (await writer.count({ index: names.live, query: LIVE })).count),
     beginBuild: () =>
@@ -201,9 +212,7 @@ export async function openElasticsearchEngine({
           decideMending(heads, differences, entities, new Date()),
         ),
       ),
-    stop: async () => {
-      await Promise.all([reader.close(), writer.close(), turns.end()]);
-    },
+    stop,
   };
 }
 

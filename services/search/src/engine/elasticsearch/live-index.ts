@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Client } from '@elastic/elasticsearch';
+import type pg from 'pg';
+import { keepUpIndex, keptUpIndex } from '../kept-up-index.ts';
 import { type IndexSize, indexSettings, LAYOUT, MAPPINGS } from './index-layout.ts';
 
 /** Names by which indexes are reached: searches go to one, and writes to the other too while it is being built. */
@@ -19,21 +21,27 @@ export function indexNames(prefix: string): IndexNames {
 }
 
 export interface IndexMeta {
+  /** Of the index that searches see; what is built in its place takes it over. */
+  id: string;
   layout: number;
   /** Whether everything there was has been written into it. */
   isFilled: boolean;
 }
 
-/** Makes an empty index under an alias, in place of the one that had it. */
+/**
+ * Makes an empty index under an alias, in place of the one that had it.
+ *
+ * @returns its id
+ */
 export async function createIndex(
   client: Client,
   names: IndexNames,
   alias: 'live' | 'build',
   size: IndexSize,
-): Promise<void> {
+): Promise<string> {
   const index = names.fresh();
   const former = await indexBehind(client, names[alias]);
-  const meta: IndexMeta = { layout: LAYOUT, isFilled: false };
+  const meta: IndexMeta = { id: randomBytes(8).toString('hex'), layout: LAYOUT, isFilled: false };
   await client.indices.create({
     index,
     settings: indexSettings(size),
@@ -46,7 +54,26 @@ export async function createIndex(
       ...(former === undefined ? [] : [{ remove_index: { index: former } }]),
     ],
   });
+  return meta.id;
 }
+
+/**
+ * Makes the live index unless it is there, written by this layout, and the one that was kept up the last time: what
+ * happened while another engine or index was is not in it.
+ */
+export async function openLiveIndex(
+  client: Client,
+  names: IndexNames,
+  { size, database }: { size: IndexSize; database: pg.PoolClient },
+): Promise<void> {
+  const live = await indexBehind(client, names.live);
+  const meta = live === undefined ? undefined : await readMeta(client, live);
+  const keptUp = await keptUpIndex(database);
+  if (meta !== undefined && meta.layout === LAYOUT && keptUp === keptUpName(meta.id)) return;
+  await keepUpIndex(database, keptUpName(await createIndex(client, names, 'live', size)));
+}
+
+const keptUpName = (id: string): string => `elasticsearch ${id}`;
 
 /** The index that has an alias. */
 export async function indexBehind(client: Client, alias: string): Promise<string | undefined> {
@@ -56,8 +83,8 @@ export async function indexBehind(client: Client, alias: string): Promise<string
 
 export async function readMeta(client: Client, index: string): Promise<IndexMeta> {
   const [mapping] = Object.values(await client.indices.getMapping({ index }));
-  const { layout, isFilled } = mapping?.mappings._meta ?? {};
-  return { layout: Number(layout), isFilled: isFilled === true };
+  const { id, layout, isFilled } = mapping?.mappings._meta ?? {};
+  return { id: String(id), layout: Number(layout), isFilled: isFilled === true };
 }
 
 export async function writeMeta(client: Client, index: string, meta: IndexMeta): Promise<void> {

@@ -1,5 +1,8 @@
 import { Client } from '@elastic/elasticsearch';
+import { MIGRATIONS } from '@kr/event-bus';
+import { migrate } from '@kr/schema-migration';
 import { freshDatabase, type TestElasticsearch } from '@kr/testbed';
+import { SEARCH_MIGRATIONS } from '../../../migrations.ts';
 import type { TestedEngine } from '../../testing/tested-engine.ts';
 import { type ElasticsearchEngineOptions, openElasticsearchEngine } from '../elasticsearch-engine.ts';
 
@@ -9,6 +12,7 @@ export async function anElasticsearchEngine(
   options: Partial<ElasticsearchEngineOptions> = {},
 ): Promise<TestedEngine> {
   const database = await freshDatabase();
+  await migrate({ databaseUrl: database.url, sets: [MIGRATIONS, SEARCH_MIGRATIONS] });
   const indexPrefix = elasticsearch.freshPrefix();
   const client = new Client({ node: elasticsearch.url });
   const engine = await openElasticsearchEngine({

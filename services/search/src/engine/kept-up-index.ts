@@ -1,0 +1,15 @@
+import type pg from 'pg';
+
+type Queryable = Pick<pg.ClientBase, 'query'>;
+
+/** The index that events were taken into the last time; others have missed what happened since they were. */
+export async function keptUpIndex(database: Queryable): Promise<string | undefined> {
+  const { rows } = await database.query<{ kept_up: string }>('SELECT kept_up FROM index_state');
+  return rows[0]?.kept_up;
+}
+
+/** From now on events go into this index. The one in the database is emptied: it is another one, or begins anew. */
+export async function keepUpIndex(database: Queryable, name: string): Promise<void> {
+  await database.query('TRUNCATE index_document CASCADE');
+  await database.query('UPDATE index_state SET kept_up = $1, filled_at = NULL', [name]);
+}
