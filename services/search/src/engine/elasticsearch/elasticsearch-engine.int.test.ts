@@ -1,10 +1,58 @@
-import { describe, test } from '@jest/globals';
-import { openElasticsearch } from '@kr/testbed';
+import { describe, expect, test } from '@jest/globals';
+import { isTransient } from '@kr/service-error';
+import { FaultProxy, openElasticsearch, type TestElasticsearch, until } from '@kr/testbed';
+import type { SearchEngine } from '../search-engine.ts';
+import { aSearch, idsOf } from '../testing/a-search.ts';
+import { anEntity } from '../testing/an-entity.ts';
 import { describeSearchEngine } from '../testing/search-engine.contract.ts';
 import { anElasticsearchEngine } from './testing/an-elasticsearch-engine.ts';
 
 const elasticsearch = await openElasticsearch();
 if ('missing' in elasticsearch) test.skip(`Elasticsearch (${elasticsearch.missing})`, () => {});
-else
-  describe('on a real one', () =>
-    describeSearchEngine('Elasticsearch', () => anElasticsearchEngine(elasticsearch)));
+else describe('on a real one', () => describeOn(elasticsearch));
+
+function describeOn(server: TestElasticsearch): void {
+  describeSearchEngine('Elasticsearch', () => anElasticsearchEngine(server));
+
+  describe('a search engine that is far away', () => {
+    /** An engine whose server is reached through a proxy, and that does not wait long for it. */
+    const withProxy = async (work: (proxy: FaultProxy, engine: SearchEngine) => Promise<void>) => {
+      const proxy = await FaultProxy.start(new URL(server.url).host);
+      const through = { url: new URL(proxy.urlThrough(server.url)), searchTimeoutMs: 500 };
+      const { engine, stop } = await anElasticsearchEngine(server, through);
+      try {
+        await engine.write({ entities: [anEntity({ id: 'before' })] });
+        await work(proxy, engine);
+      } finally {
+        await stop();
+        await proxy.stop();
+      }
+    };
+    const found = (engine: SearchEngine) => engine.search(aSearch()).then(idsOf, () => undefined);
+
+    test('is unavailable when nothing is heard of it in time, and there again', () =>
+      withProxy(async (proxy, engine) => {
+        const heal = proxy.inflict({ kind: 'black hole' });
+        await expect(engine.search(aSearch())).rejects.toMatchObject({
+          kind: 'unavailable',
+          code: 'search_timeout',
+          retryAfterMs: 1_000,
+        });
+        heal();
+        await until(() => found(engine));
+      }));
+
+    test('takes what comes again when it is back', () =>
+      withProxy(async (proxy, engine) => {
+        proxy.reset();
+        const heal = proxy.inflict({ kind: 'refuse' });
+        await expect(engine.search(aSearch())).rejects.toMatchObject({ kind: 'unavailable' });
+        const change = { entities: [anEntity({ id: 'during' })] };
+        const failure = await engine.write(change).catch((error: unknown) => error);
+        expect(isTransient(failure)).toBe(true);
+        heal();
+        await engine.write(change);
+        expect(await until(() => found(engine))).toEqual(['before', 'during']);
+      }));
+  });
+}

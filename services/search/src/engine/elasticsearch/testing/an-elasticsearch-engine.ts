@@ -36,9 +36,15 @@ export async function anElasticsearchEngine(
     },
     stop: async () => {
       await engine.stop();
-      await client.indices.delete({ index: `${indexPrefix}-*` });
       await client.close();
+      await removeIndexes(elasticsearch.url, indexPrefix);
       await database.drop();
     },
   };
+}
+
+export async function removeIndexes(url: string, indexPrefix: string): Promise<void> {
+  const client = new Client({ node: url });
+  await client.indices.delete({ index: `${indexPrefix}-*` });
+  await client.close();
 }
