@@ -4,7 +4,6 @@ import { migrate } from '@kr/schema-migration';
 import { freshDatabase, openElasticsearch } from '@kr/testbed';
 import type { EngineConfig } from '../config.ts';
 import { SEARCH_MIGRATIONS } from '../migrations.ts';
-import { removeIndexes } from './elasticsearch/testing/an-elasticsearch-engine.ts';
 import { openEngine } from './open-engine.ts';
 import { aSearch, idsOf } from './testing/a-search.ts';
 import { anEntity } from './testing/an-entity.ts';
@@ -12,7 +11,7 @@ import { anEntity } from './testing/an-entity.ts';
 const elasticsearch = await openElasticsearch();
 if ('missing' in elasticsearch) test.skip(`changing engines (${elasticsearch.missing})`, () => {});
 else {
-  const { url, freshPrefix } = elasticsearch;
+  const { url, freshPrefix, removeIndexes } = elasticsearch;
   test('an index is as it was left, unless another one was kept up meanwhile: then it begins anew', async () => {
     const database = await freshDatabase();
     await migrate({ databaseUrl: database.url, sets: [MIGRATIONS, SEARCH_MIGRATIONS] });
@@ -53,7 +52,7 @@ else {
         await foundBy(search),
       ]).toEqual([anew, asLeft('postgres'), anew, asLeft('elasticsearch'), anew, anew]);
     } finally {
-      await removeIndexes(url, indexPrefix);
+      await removeIndexes(indexPrefix);
       await database.drop();
     }
   });

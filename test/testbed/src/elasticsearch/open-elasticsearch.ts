@@ -9,6 +9,7 @@ export interface TestElasticsearch {
   url: string;
   /** What the names of indexes of one test or file begin with. */
   freshPrefix(): string;
+  removeIndexes(prefix: string): Promise<void>;
 }
 
 /** Why there is none: what a test that is skipped says. */
@@ -30,7 +31,19 @@ export async function openElasticsearch(): Promise<TestElasticsearch | MissingEl
   const given = process.env['ELASTICSEARCH_TEST_URL'];
   const started = given === undefined || given === '' ? await startOnce() : { url: given };
   if ('missing' in started) return started;
-  return { url: started.url, freshPrefix: () => `test-${randomBytes(6).toString('hex')}` };
+  const { url } = started;
+  return {
+    url,
+    freshPrefix: () => `test-${randomBytes(6).toString('hex')}`,
+    removeIndexes: (prefix) => removeIndexes(url, prefix),
+  };
+}
+
+/** By their names, for whole patterns are removed by no server that is set up with care. */
+async function removeIndexes(url: string, prefix: string): Promise<void> {
+  const asked = await fetch(new URL(`/_cat/indices/${prefix}-*?format=json&h=index`, url));
+  const names = ((await asked.json()) as { index: string }[]).map(({ index }) => index);
+  if (names.length > 0) await fetch(new URL(`/${names.join()}`, url), { method: 'DELETE' });
 }
 
 /** The run's folder, which its beginning has made and its end clears away. */

@@ -37,14 +37,8 @@ export async function anElasticsearchEngine(
     stop: async () => {
       await engine.stop();
       await client.close();
-      await removeIndexes(elasticsearch.url, indexPrefix);
+      await elasticsearch.removeIndexes(indexPrefix);
       await database.drop();
     },
   };
-}
-
-export async function removeIndexes(url: string, indexPrefix: string): Promise<void> {
-  const client = new Client({ node: url });
-  await client.indices.delete({ index: `${indexPrefix}-*` });
-  await client.close();
 }
