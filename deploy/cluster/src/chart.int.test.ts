@@ -18,6 +18,9 @@ const VALUES: Record<string, readonly string[]> = {
   'values.everything.yaml': ['-f', join(import.meta.dirname, 'testing/values.everything.yaml')],
 };
 
+/** Where a URL names none. */
+const PORTS: Record<string, number> = { 'https:': 443, 'http:': 80 };
+
 const helm = await openHelm();
 const schemas = await openKubernetesSchemas();
 
@@ -138,6 +141,22 @@ else {
       }
     });
 
+    test('lets services reach the servers that their variables name', () => {
+      const portsOut = (service: ServiceName) =>
+        (one('NetworkPolicy', `repository-${service}`).spec.egress ?? []).flatMap(({ ports }) =>
+          ports.map(({ port }) => port),
+        );
+      for (const service of SERVICES) {
+        const { DATABASE_URL, NATS_URL, S3_BUCKET, S3_ENDPOINT, ELASTICSEARCH_URL } = environmentOf(service);
+        const store = S3_BUCKET === undefined ? undefined : (S3_ENDPOINT ?? 'https://s3');
+        const urls = [DATABASE_URL, NATS_URL, store, ELASTICSEARCH_URL].filter((url) => url !== undefined);
+        const needed = urls
+          .map((url) => new URL(url))
+          .map(({ port, protocol }) => Number(port) || PORTS[protocol]);
+        expect(portsOut(service)).toEqual(expect.arrayContaining(needed));
+      }
+    });
+
     test('gives pods no rights', () => {
       for (const workload of [...of('Deployment'), ...of('StatefulSet')]) {
         const pod = workload.spec.template?.spec;
@@ -202,6 +221,11 @@ else {
       'a folder of files without a claim',
       ['--set', 'files.store=filesystem'],
       'files.existingClaim is needed',
+    ],
+    [
+      'Elasticsearch without an address',
+      ['--set', 'search.engine=elasticsearch'],
+      'search.elasticsearch.url is needed',
     ],
     ['a store that there is none of', ['--set', 'files.store=tape'], 'files/store|files.store'],
   ])('refuses %s', async (_, values, reason) => {

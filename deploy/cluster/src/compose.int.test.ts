@@ -68,6 +68,17 @@ describe('compose.yaml', () => {
     );
   });
 
+  test('search knows the way to Elasticsearch, where that is asked for', async () => {
+    const environment = { ...(await environmentOf('search')), SEARCH_ENGINE: 'elasticsearch' };
+    expect(CONFIGURATIONS.search(environment)).toMatchObject({
+      engine: { kind: 'elasticsearch', url: new URL('http://elasticsearch:9200') },
+    });
+    expect(compose.services['elasticsearch']).toMatchObject({
+      profiles: ['elasticsearch'],
+      networks: ['inside'],
+    });
+  });
+
   test('services can write nothing, have no rights, and are reached from this machine only', () => {
     for (const service of SERVICES) {
       const { read_only, cap_drop, ports = [] } = compose.services[service] ?? {};

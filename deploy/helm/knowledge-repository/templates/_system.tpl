@@ -57,6 +57,14 @@ S3_BUCKET: {{ required "files.s3.bucket is needed with files.store s3" $values.f
 STORAGE_DIR: /files
 {{- end }}
 {{- end }}
+{{- if eq .name "search" }}
+SEARCH_ENGINE: {{ $values.search.engine }}
+{{- if eq $values.search.engine "elasticsearch" }}
+ELASTICSEARCH_URL: {{ required "search.elasticsearch.url is needed with search.engine elasticsearch" $values.search.elasticsearch.url | quote }}
+ELASTICSEARCH_INDEX_PREFIX: {{ $values.search.elasticsearch.indexPrefix | quote }}
+ELASTICSEARCH_REPLICAS: {{ $values.search.elasticsearch.replicas | quote }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{- /* Names of secret variables of a service, all of them keys of its Secret. */ -}}
@@ -76,6 +84,9 @@ STORAGE_DIR: /files
 {{- $names := list }}
 {{- if and (eq .name "files") (eq .root.Values.files.store "s3") }}{{ $names = list "S3_ACCESS_KEY_ID" "S3_SECRET_ACCESS_KEY" }}{{ end }}
 {{- if eq .name "access-links" }}{{ $names = list "LINK_TOKEN_PREVIOUS_KEYS" }}{{ end }}
+{{- if and (eq .name "search") (eq .root.Values.search.engine "elasticsearch") }}
+{{- $names = list "ELASTICSEARCH_API_KEY" "ELASTICSEARCH_USER" "ELASTICSEARCH_PASSWORD" }}
+{{- end }}
 {{- toYaml $names }}
 {{- end }}
 
@@ -133,8 +144,11 @@ STORAGE_DIR: /files
 {{- $peers := ternary $bundled $server.peers $values.dev.enabled }}
 {{- $rules = concat $rules (include "system.rule" (dict "side" "to" "port" $server.port "peers" $peers) | fromYamlArray) }}
 {{- end }}
-{{- if and (eq .name "files") (eq $values.files.store "s3") }}
-{{- $store := $values.network.objectStore }}
+{{- $stores := dict }}
+{{- if eq $values.files.store "s3" }}{{ $_ := set $stores "files" "objectStore" }}{{ end }}
+{{- if eq $values.search.engine "elasticsearch" }}{{ $_ := set $stores "search" "elasticsearch" }}{{ end }}
+{{- with index $stores .name }}
+{{- $store := index $values.network . }}
 {{- $rules = concat $rules (include "system.rule" (dict "side" "to" "port" $store.port "peers" $store.peers) | fromYamlArray) }}
 {{- end }}
 {{- concat $rules (default list $values.network.furtherEgress) (default list $own.furtherEgress) | toYaml }}
