@@ -1,16 +1,23 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { until } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
-import type { Entity, Listing } from './story/answers.ts';
+import { Client } from 'pg';
+import type { Entity, FilesListing, Listing } from './story/answers.ts';
 import { packageDocument, recordDocument } from './story/documents.ts';
 import { type HttpClient, httpClient } from './story/http-client.ts';
 import { link, packageOfResources, publish, upload } from './story/stories.ts';
 
 let system: TestSystem;
+let index: Client;
 beforeAll(async () => {
-  system = await startSystem();
+  system = await startSystem({ environment: { WAIT_FOR_INDEX_MS: '60000' } });
+  index = new Client({ connectionString: system.databaseUrls.search });
+  await index.connect();
 });
-afterAll(() => system?.stop());
+afterAll(async () => {
+  await index?.end();
+  await system?.stop();
+});
 
 let authors = 0;
 async function newAuthor(): Promise<HttpClient> {
@@ -100,6 +107,47 @@ describe('who lists what they have just written', () => {
       await look();
     }
     expect(statuses).toEqual(Array.from({ length: 5 }, () => ['open', 'metadata-only']).flat());
+  });
+
+  test('finds everywhere what a change has waited for, also as a stranger', async () => {
+    const author = await newAuthor();
+    const stranger = httpClient(system.baseUrl);
+    const found = async (q: string) =>
+      (await stranger.sure<Listing>('GET', `/search?q=${encodeURIComponent(q)}`)).hits.total;
+    const waiting = (method: string, url: string, json?: unknown) =>
+      author.call(method, `${url}?wait_for_index=true`, json === undefined ? {} : { json });
+    for (let round = 1; round <= 5; round += 1) {
+      const { main, resources } = await packageOfResources(author, `Awaited ${round}`, 2);
+      const published = await waiting('POST', link(main, 'publish'));
+      const q = [main, ...resources].map(({ id }) => `id:"${id}"`).join(' OR ');
+      expect([published.status, published.headers.get('knowledge-index'), await found(q)]).toEqual([
+        202,
+        'found',
+        3,
+      ]);
+    }
+    const draft = await author.sure<Entity>('POST', '/records', {
+      json: recordDocument('Awaited with files', { withFiles: true }),
+    });
+    const { entries } = await author.sure<FilesListing>('POST', link(draft, 'files'), {
+      json: [{ key: 'a.txt' }],
+    });
+    const [entry] = entries;
+    if (entry === undefined) throw new Error('no file');
+    await author.sure('PUT', link(entry, 'content'), { bytes: Buffer.from('a') });
+    const committed = await waiting('POST', link(entry, 'commit'));
+    const { rows } = await index.query('select facets from index_document where id = $1', [draft.id]);
+    expect([committed.headers.get('knowledge-index'), rows[0]?.facets]).toEqual([
+      'found',
+      expect.arrayContaining(['access_status=open']),
+    ]);
+    const gone = await waiting('DELETE', link(draft, 'self'));
+    expect([gone.status, gone.headers.get('knowledge-index')]).toEqual([204, 'found']);
+    const { rowCount } = await index.query(
+      'select from index_document where id = $1 and deleted_at is null',
+      [draft.id],
+    );
+    expect(rowCount).toBe(0);
   });
 
   test('finds a package and its resources published together, each once', async () => {

@@ -317,14 +317,16 @@ describe('consumer', () => {
         if (events.some(({ aggregateId }) => aggregateId === 'bad')) throw new Error('cannot be');
         done.push(...events.map(nameOf));
       },
-      { retryDelaysMs: [20, 20] },
+      { retryDelaysMs: [200, 200] },
     );
     const bad = saved('bad', 1);
     await write(saved('a', 1), bad, saved('b', 1), saved('c', 1));
+    await until(() => consumer.failing() === 1);
     await until(async () => (await deadLetters()).length === 1 && (await consumer.pending()) === 0);
     await write(saved('d', 1));
     await until(async () => done.includes('d@1'));
 
+    expect(consumer.failing()).toBe(0);
     expect(done).toEqual(['a@1', 'b@1', 'c@1', 'd@1']);
     expect(attempts.filter((names) => names.includes('bad@1') && names.length === 1)).toHaveLength(3);
     expect(await deadLetters()).toEqual([

@@ -53,6 +53,8 @@ export interface Consumer {
    * process under the same name; answers as soon as it is. What failed and waits for its next try is left out.
    */
   whenCaughtUp(wait: Wait): Promise<boolean>;
+  /** How many events failed here and wait for their next try. */
+  failing(): number;
   /**
    * The end of the stream, if everything up to there is done, as `whenCaughtUp` has it; undefined when something is not,
    * or when that is not known within the time.
@@ -105,6 +107,7 @@ export function startConsumer<Subject extends EventSubject>(options: ConsumerOpt
       const calm = pacer.hurry();
       return caughtUp(progress, { timeoutMs, signal }).finally(calm);
     },
+    failing: () => holdings.snapshot().parked.size,
     endIfCaughtUp: ({ timeoutMs, signal = stopping.signal }) =>
       endIfCaughtUp(progress, { timeoutMs, signal }),
     streamEnd: ({ timeoutMs, signal = stopping.signal }) => streamEnd(progress, { timeoutMs, signal }),

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { definitions } from '@kr/contracts';
 import type { Sql } from '@kr/database';
-import { type BusConnection, connectBus, type Relay, startRelay } from '@kr/event-bus';
+import { type BusConnection, connectBus, type Relay, startRelay, type Wait } from '@kr/event-bus';
 import { around } from '@kr/failpoint';
 import { createClient } from '@kr/rpc';
 import type { Logger } from '@kr/telemetry';
@@ -32,6 +32,8 @@ export interface FilesContext {
   openTicket: OpenTicket;
   settle: SettlePublications;
   nudgeRelay: () => void;
+  /** Whether every event of what was committed before the call is in the stream within the time. */
+  eventsSent: (wait: Wait) => Promise<boolean>;
   now: () => Date;
   newId: () => string;
   logger: Logger;
@@ -84,6 +86,7 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
     openTicket: ticketOpener(config.ticketKey, now),
     settle: settlePublications({ seals: publicationSeals, publications, now, newId, logger }),
     nudgeRelay: () => relay.nudge(),
+    eventsSent: (wait) => relay.whenSent(database, wait),
     now,
     newId,
     logger,

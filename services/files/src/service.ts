@@ -20,6 +20,7 @@ import type { FilesConfig } from './config.ts';
 import { DRAFT_DELETED, onDraftDeleted } from './consume/on-draft-deleted.ts';
 import { startContentServer } from './content/content-server.ts';
 import { type FilesContext, openContext } from './context.ts';
+import { awaitFileEventsSent } from './entries/await-file-events-sent.ts';
 import { commitUpload } from './entries/commit-upload.ts';
 import { deleteEntries } from './entries/delete-entries.ts';
 import { importEntries } from './entries/import-entries.ts';
@@ -60,6 +61,7 @@ const CALLERS: Callers<Definitions['files']> = {
     'DeleteEntries',
     'ImportEntries',
     'ReadFileTrail',
+    'AwaitFileEventsSent',
   ],
   records: ['DescribeBuckets'],
   packages: ['DescribeBuckets', 'SealBuckets', 'DecideBuckets'],
@@ -86,6 +88,7 @@ function rpcs(context: FilesContext): Handlers<Definitions['files']> {
     DescribeBuckets: describeBuckets(context.publicationSeals),
     SealBuckets: around('files.seal', sealBuckets(publishing)),
     DecideBuckets: around('files.decide', decideBuckets(publishing)),
+    AwaitFileEventsSent: awaitFileEventsSent(context),
   };
 }
 

@@ -13,6 +13,7 @@ import { requestId } from './http/request-id.ts';
 import { requestLog } from './http/request-log.ts';
 import { requestShape } from './http/request-shape.ts';
 import { securityHeaders } from './http/security-headers.ts';
+import type { WaitForIndex } from './http/wait-for-index.ts';
 import type { AnswerOnce } from './idempotency/answer-once.ts';
 import type { PublicAnswers } from './public-answers/public-answers.ts';
 import { countRefusals } from './rate-limits/count-refusals.ts';
@@ -29,6 +30,7 @@ export interface AppDeps {
   answerOnce: AnswerOnce;
   rateLimits: RateLimits;
   crossOrigin: CrossOrigin;
+  waitForIndex: WaitForIndex;
 }
 
 /** The public interface as an Express application. Requests pass from top to bottom. */
@@ -43,6 +45,7 @@ export function buildApp({
   answerOnce,
   rateLimits,
   crossOrigin,
+  waitForIndex,
 }: AppDeps): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -65,6 +68,7 @@ export function buildApp({
       answers,
       answerOnce,
       rateLimits,
+      waitForIndex,
       bodyLimits: { maxBytes: config.limits.bodyMaxBytes, timeoutMs: config.limits.bodyTimeoutMs },
     }),
   );

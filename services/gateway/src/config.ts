@@ -39,6 +39,8 @@ export interface HttpLimits {
   maxConnections: number;
   /** The largest page of a listing. */
   pageMaxSize: number;
+  /** The longest that a change which asks for it waits until it can be found, in milliseconds. */
+  waitForIndexMs: number;
 }
 
 export interface TokenLimits {
@@ -227,6 +229,12 @@ export function readConfig(env: Environment): GatewayConfig {
         fallback: 90,
         min: 1,
         max: 3_650,
+      }),
+      waitForIndexMs: read.integer('WAIT_FOR_INDEX_MS', {
+        doc: 'The most milliseconds that a change with `?wait_for_index=true` waits until it can be found; 0: none',
+        fallback: 10_000,
+        min: 0,
+        max: 60_000,
       }),
       pageMaxSize: read.integer('PAGE_MAX_SIZE', {
         doc: 'The largest page of a listing',

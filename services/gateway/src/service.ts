@@ -19,6 +19,7 @@ import { baseUrlOf } from './http/base-url.ts';
 import { clientAddressOf } from './http/client-address.ts';
 import { crossOrigin } from './http/cross-origin.ts';
 import { type MalformedRequestsDeps, refuseMalformedRequests } from './http/malformed-requests.ts';
+import { waitForIndex } from './http/wait-for-index.ts';
 import { answerOnce } from './idempotency/answer-once.ts';
 import { keyStore } from './idempotency/key-store.ts';
 import { bodySeal } from './idempotency/sealed-body.ts';
@@ -100,6 +101,7 @@ export async function startGatewayService(
   const app = buildApp({
     ...shared,
     config,
+    waitForIndex: waitForIndex({ clients, longestMs: config.limits.waitForIndexMs, logger }),
     answerOnce: answerOnce({ keys, logger, now, newId: randomUUID }),
     routes: routes({
       clients,

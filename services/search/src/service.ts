@@ -9,6 +9,7 @@ import type { Logger } from '@kr/telemetry';
 import pg from 'pg';
 import type { SearchConfig } from './config.ts';
 import { applyEvents } from './consume/apply-events.ts';
+import { awaitIndex } from './consume/await-index.ts';
 import { awaitWrites } from './consume/await-writes.ts';
 import { fillIndex } from './consume/fill-index.ts';
 import { pauseUnlessStopped } from './consume/pause-unless-stopped.ts';
@@ -91,10 +92,13 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
     const wait = { timeoutMs: Math.max(1, Math.round(timeoutMs)) };
     return (await client.awaitEventsSent({}, servicePrincipal('search'), wait)).areSent;
   };
-  const written = awaitWrites({
+  const arrival = {
     senders: { records: sentBy(records), packages: sentBy(packages) },
     consumer,
     checkBus: () => bus.check(),
+  };
+  const written = awaitWrites({
+    ...arrival,
     timeoutMs: config.ownWritesWaitMs,
     logger,
   });
@@ -137,9 +141,10 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
           Suggest: (request, { principal }) =>
             suggest({ engine, limits: suggestLimits, now }, request, principal),
           ConfirmSearch: confirmSearch({ consumer, timeoutMs: config.ownWritesWaitMs, logger }),
+          AwaitIndex: awaitIndex({ ...arrival, now, logger }),
           ...operations.handlers,
         },
-        callers: { gateway: ['Search', 'Suggest', 'ConfirmSearch'], operator: OPERATED },
+        callers: { gateway: ['Search', 'Suggest', 'ConfirmSearch', 'AwaitIndex'], operator: OPERATED },
       },
     ],
     host: config.grpcHost,

@@ -31,6 +31,7 @@ const RESPONSE_HEADERS = [
   'Content-Range',
   'ETag',
   'Idempotency-Replayed',
+  'Knowledge-Index',
   'Link',
   'Location',
   'RateLimit',

@@ -19,6 +19,7 @@ import { type BodyLimits, readBody } from './read-body.ts';
 import { renderJson, sendRendered } from './rendered.ts';
 import { idOf } from './request-id.ts';
 import { sendReply } from './send-reply.ts';
+import { INDEX_HEADER, type WaitForIndex, wantsIndex } from './wait-for-index.ts';
 
 export interface ServeRouteDeps {
   authenticate: Authenticate;
@@ -27,6 +28,7 @@ export interface ServeRouteDeps {
   answers: PublicAnswers;
   answerOnce: AnswerOnce;
   rateLimits: RateLimits;
+  waitForIndex: WaitForIndex;
 }
 
 /**
@@ -70,6 +72,10 @@ export function serveRoute(route: Route, deps: ServeRouteDeps): RequestHandler {
       baseUrl,
       signal,
     };
+    const isAwaited = wantsIndex(route, query);
+    const awaitIndex = async (status: number): Promise<void> => {
+      if (isAwaited && status < 300) response.setHeader(INDEX_HEADER, await deps.waitForIndex(route, call));
+    };
     // A body that is ignored still is a part of what a key was used for.
     const isKeyed = route.method === 'POST' && request.headers['idempotency-key'] !== undefined;
     if (route.takes === 'json' || (route.takes === '-' && isKeyed)) {
@@ -83,12 +89,15 @@ export function serveRoute(route: Route, deps: ServeRouteDeps): RequestHandler {
         call.creationKey = creationKey(keyed);
         const execute = () => answer(route, call, deps.answers);
         const kept = () => keepAnswer(execute, call, { mediaType, requestId: idOf(response) });
-        sendKept(response, await deps.answerOnce(keyed, kept));
+        const once = await deps.answerOnce(keyed, kept);
+        await awaitIndex(once.answer.status);
+        sendKept(response, once);
         return;
       }
     }
     const keep = deps.answers.beginRead();
     const reply = await answer(route, call, deps.answers);
+    await awaitIndex(reply.status);
     if (reply.as !== 'json') {
       await sendReply(response, reply, call);
       return;

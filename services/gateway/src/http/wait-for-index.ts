@@ -1,0 +1,65 @@
+import { ServiceError } from '@kr/service-error';
+import type { Logger } from '@kr/telemetry';
+import type { Clients } from '../clients.ts';
+import type { Call, Route } from './endpoint.ts';
+
+/** Says whether what was changed can be found: `found`, or `pending` when that is not known yet. */
+export const INDEX_HEADER = 'knowledge-index';
+
+const PARAMETER = 'wait_for_index';
+
+export interface WaitForIndexDeps {
+  clients: Pick<Clients, 'search' | 'files'>;
+  /** The longest wait, in milliseconds; 0: nobody waits. */
+  longestMs: number;
+  logger: Logger;
+}
+
+export type WaitForIndex = (route: Route, call: Call) => Promise<'found' | 'pending'>;
+
+/**
+ * Whether the request wants to be answered only when what it changed can be found. On routes that change nothing that can
+ * be found the parameter has no effect, as any other.
+ *
+ * @throws ServiceError `invalid`: neither `true` nor `false`
+ */
+export function wantsIndex(route: Route, query: URLSearchParams): boolean {
+  if (!mayChangeIndex(route)) return false;
+  const values = query.getAll(PARAMETER);
+  if (values.some((value) => value !== 'true' && value !== 'false')) {
+    throw new ServiceError('invalid', 'A validation error occurred.', {
+      issues: [{ field: PARAMETER, messages: ['Must be true or false.'] }],
+    });
+  }
+  return values.includes('true');
+}
+
+/** Access links are looked up by whoever searches; what is uploaded is found when it is committed. */
+function mayChangeIndex({ method, path }: Route): boolean {
+  if (method === 'GET' || method === 'HEAD' || method === 'OPTIONS') return false;
+  return (
+    /^\/api\/(records|packages)(\/|$)/.test(path) &&
+    !/\/(tus|access\/links|content|actions\/validate)(\/|$)/.test(path)
+  );
+}
+
+/** Never rejects: the change is made, whatever becomes of the wait. */
+export function waitForIndex({ clients, longestMs, logger }: WaitForIndexDeps): WaitForIndex {
+  return async ({ path }, { principal }) => {
+    const endMs = performance.now() + longestMs;
+    const within = () => ({ timeoutMs: Math.max(1, Math.round(endMs - performance.now())) });
+    if (longestMs === 0) return 'pending';
+    try {
+      // Records and packages are asked by the search service; they say nothing of files.
+      if (path.includes('/files')) {
+        const { areSent } = await clients.files.awaitFileEventsSent({}, principal, within());
+        if (!areSent) return 'pending';
+      }
+      const { isFound } = await clients.search.awaitIndex({}, principal, within());
+      return isFound ? 'found' : 'pending';
+    } catch (error) {
+      logger.debug({ err: error }, 'a change was answered without waiting for the index any longer');
+      return 'pending';
+    }
+  };
+}
