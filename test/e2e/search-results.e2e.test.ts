@@ -14,7 +14,7 @@ let visitor: HttpClient;
 let main: Entity;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await startSystem({ environment: { RATE_LIMIT_ANONYMOUS: '0', RATE_LIMIT_USER: '0' } });
   author = httpClient(system.baseUrl, (await system.createUser('author')).token);
   visitor = httpClient(system.baseUrl);
   const made = await packageOfResources(author, 'Delta watch', 5);

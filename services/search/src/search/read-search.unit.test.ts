@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { anonymous, type Principal, servicePrincipal } from '@kr/caller';
 import type { SearchRequest__Output } from '@kr/contracts';
 import { ServiceError } from '@kr/service-error';
-import { QUERY_LIMITS } from '../query/query-tree.ts';
+import { QUERY_LIMITS, type QueryLimits } from '../query/query-tree.ts';
 import { readSearch } from './read-search.ts';
 
 const LIMITS = { maxPageSize: 1_000, window: 10_000, query: QUERY_LIMITS };
@@ -181,6 +181,22 @@ describe('readSearch', () => {
     [{ listing: 'LISTING_UNSPECIFIED' }, ['Unknown listing.']],
   ])('%j is refused', (request, error) => {
     expect(refusal(request)).toEqual(['invalid', ...error]);
+  });
+
+  test.each<[limit: Partial<QueryLimits>, q: string, message: string]>([
+    [{ maxLength: 3 }, 'abcd', 'The query is longer than 3 characters at position 4.'],
+    [{ maxClauses: 1 }, 'a b', 'More than 1 clauses at position 3.'],
+    [{ maxDepth: 1 }, '((a))', 'More than 1 parentheses within each other at position 2.'],
+    [{ maxWildcards: 1 }, 'abc* abd*', 'More than 1 words with wildcards at position 6.'],
+    [{ minWildcardPrefix: 4 }, 'abc*', 'A wildcard needs at least 4 characters before it at position 1.'],
+    [{ maxFuzzy: 1 }, 'abc~ abd~', 'More than 1 words with "~" at position 6.'],
+    [{ maxSlop: 1 }, '"a b"~2', 'Words may be at most 1 places apart at position 6.'],
+  ])('the limit %j of an operator holds', (limit, q, message) => {
+    const limits = { ...LIMITS, query: { ...QUERY_LIMITS, ...limit } };
+    expect(() => readSearch({ ...REQUEST, q }, NOBODY, limits, NOW)).toThrow(
+      expect.objectContaining({ code: 'query_too_complex', issues: [{ field: 'q', messages: [message] }] }),
+    );
+    expect(read({ q }).query).not.toBeNull();
   });
 
   test('the last page of the window may be asked for', () => {
