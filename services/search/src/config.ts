@@ -8,7 +8,7 @@ import {
   readPeerKey,
   readVocabularyDir,
 } from '@kr/service-config';
-import { QUERY_LIMITS, type QueryLimits } from './query/query-tree.ts';
+import { MOST_SLOP, QUERY_LIMITS, type QueryLimits } from './query/query-tree.ts';
 
 export interface ServiceAddress {
   /** `host:port`. */
@@ -165,7 +165,7 @@ function readQueryLimits(read: EnvReader): QueryLimits {
       'QUERY_MAX_SLOP',
       'maxSlop',
       'The most places that two words of a phrase with `~` may be apart',
-      100,
+      MOST_SLOP,
     ),
   };
 }

@@ -106,6 +106,9 @@ export interface QueryLimits {
   maxSlop: number;
 }
 
+/** Engines keep the words of two values farther apart. */
+export const MOST_SLOP = 19;
+
 export const QUERY_LIMITS: QueryLimits = {
   maxLength: 1_024,
   maxClauses: 64,

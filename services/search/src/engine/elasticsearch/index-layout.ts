@@ -3,7 +3,13 @@ import type { estypes } from '@elastic/elasticsearch';
 /** Counted up with every change of the mappings or of what is written: an index of another layout is made anew. */
 export const LAYOUT = 1;
 
-const words: estypes.MappingProperty = { type: 'text', analyzer: 'whitespace' };
+/** Farther apart than any phrase may reach, from one value into the next. */
+const GAP = 1_000;
+const words = {
+  type: 'text',
+  analyzer: 'whitespace',
+  position_increment_gap: GAP,
+} satisfies estypes.MappingProperty;
 const keyword: estypes.MappingProperty = { type: 'keyword', norms: false };
 /** Never sorted or counted by. */
 const looked: estypes.MappingProperty = { type: 'keyword', norms: false, doc_values: false };

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { MOST_SLOP } from '../../query/query-tree.ts';
 import type { EngineHit, Scope, Sort, Tombstone } from '../search-engine.ts';
 import { aSearch, aSuggest, idsOf, type SearchTraits, type SuggestTraits } from './a-search.ts';
 import { anEntity, type EntityTraits } from './an-entity.ts';
@@ -221,6 +222,11 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
           kind: 'invalid',
           message: 'Invalid query string syntax.',
         });
+      });
+
+      test.each(['science wild', 'university josiah'])('%j is no phrase of two values', async (text) => {
+        const query = { type: 'phrase', field: null, text, slop: MOST_SLOP, boost: 1, position: 0 } as const;
+        expect(idsOf(await tested.engine.search({ ...aSearch(), query }))).toEqual([]);
       });
 
       test('a word in the title weighs more than one in the description', async () => {
