@@ -33,6 +33,21 @@ describe('accept', () => {
     },
   );
 
+  test.each<[accept: string, chosen: string]>([
+    ['text/csv', 'text/csv'],
+    ['text/*', 'text/csv'],
+    ['application/geo+json, application/json;q=0.9', 'application/geo+json'],
+    ['text/csv;q=0.1, application/json', JSON_TYPE],
+    ['text/html, */*;q=0.8', JSON_TYPE],
+  ])('%s gives hits as %s', (accept, chosen) => {
+    expect(chooseMediaType(accept, 'hits')).toBe(chosen);
+  });
+
+  test('names tables and features where hits are refused', () => {
+    expect(() => chooseMediaType('image/png', 'hits')).toThrow(/text\/csv, application\/geo\+json$/);
+    expect(() => chooseMediaType('text/csv', 'json')).toThrow(/application\/vnd\.inveniordm\.v1\+json$/);
+  });
+
   test('never keeps a download from its client', () => {
     expect(chooseMediaType('application/octet-stream', 'any')).toBe(JSON_TYPE);
   });
