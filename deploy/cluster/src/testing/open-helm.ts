@@ -19,7 +19,8 @@ export async function openHelm(): Promise<Helm | { missing: string }> {
     name: 'helm',
     source: 'helm.sh/helm/v3/cmd/helm',
     version: '3.22.0',
-    probe: ['version'],
+    // Whichever knows what is asked of it below.
+    probe: ['lint', ...KUBERNETES, '--help'],
     // It runs for a second; built without optimisation it is there in half the time.
     flags: ['-gcflags=all=-N -l'],
     buildMs: 900_000,
