@@ -77,6 +77,13 @@ else {
       expect(wrong).toEqual([]);
     });
 
+    test('writes every number in digits', () => {
+      const inPowers = SERVICES.flatMap((service) => containerOf(service).env).filter(({ value = '' }) =>
+        /^[\d.]+e[+-]?\d+$/i.test(value),
+      );
+      expect(inPowers).toEqual([]);
+    });
+
     test('says where the services that are called listen', () => {
       for (const service of SERVICES) {
         const addresses = Object.entries(environmentOf(service)).filter(([key]) => key.endsWith('_ADDRESS'));

@@ -62,12 +62,19 @@ const command = COMMANDS[name];
 if (command === undefined) {
   process.stderr.write(USAGE);
   process.exitCode = 2;
-} else await command();
+} else {
+  await command().catch((error: unknown) => {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.exitCode = 1;
+  });
+}
 
 /** The secrets that were made before: what is printed now must be what is in use. */
 async function made() {
   const file = named(first, 'FILE');
-  await access(file);
+  await access(file).catch((cause: unknown) => {
+    throw new Error(`${file} cannot be read; npm run deploy -- secrets ${file} makes it.`, { cause });
+  });
   return loadSecrets(file);
 }
 
