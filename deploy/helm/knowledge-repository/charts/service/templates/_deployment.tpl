@@ -60,7 +60,9 @@ spec:
           securityContext: {{- include "service.containerSecurity" . | nindent 12 }}
           env:
             {{- range $name, $value := mergeOverwrite (dict) .env (default (dict) $values.env) (default (dict) $own.env) }}
-            - { name: {{ $name }}, value: {{ $value | toString | quote }} }
+            {{- /* Numbers of a values file are floating, and as text 1000000 would be 1e+06. */}}
+            {{- $isWhole := and (kindIs "float64" $value) (eq $value (floor $value)) }}
+            - { name: {{ $name }}, value: {{ ternary (int64 $value) $value $isWhole | toString | quote }} }
             {{- end }}
             {{- range .secrets }}
             - name: {{ . }}
