@@ -9,9 +9,10 @@ import { holdDecisions } from '../faults/held-decisions.ts';
 import type { Entity } from './story/answers.ts';
 import { recordDocument } from './story/documents.ts';
 import { type HttpClient, httpClient } from './story/http-client.ts';
+import { adminCommand } from './story/operator-command.ts';
 import { link, packageOfResources } from './story/stories.ts';
 
-const PARTS = ['packages', 'records', 'files'] as const;
+const PARTS = ['packages', 'records', 'files', 'search'] as const;
 type Part = (typeof PARTS)[number];
 const PATIENT = { timeoutMs: 60_000, everyMs: 100 };
 
@@ -156,4 +157,40 @@ test('the page about publications has every metric by its name', async () => {
     some: ours.length > 10,
     untold: ours.filter((name) => !page.includes(`\`${name}\``)),
   }).toEqual({ some: true, untold: [] });
+});
+
+test('the index shows how far it is behind, what it could not take in, and what differs', async () => {
+  const search = (metric: string) => sampled('search', metric);
+  const client = new Client({ connectionString: system.databaseUrls.search });
+  await client.connect();
+  try {
+    await until(async () => (await search('search_events_pending')) === 0, PATIENT);
+    expect([await search('search_dead_letters'), await search('search_events_oldest_seconds')]).toEqual([
+      0, 0,
+    ]);
+    await client.query(
+      `insert into dead_letter (consumer, event_id, subject, payload, headers, deliveries, reason)
+       values ('search-index', 'e', 'knowledge.records.draft.saved', '', '{}', 1, 'broken')`,
+    );
+    await client.query(`update index_document set terms = '' where form = 'published'`);
+    await adminCommand(system, 'search', 'drift');
+    expect([
+      await search('search_dead_letters'),
+      (await search('search_drift_stale')) > 0,
+      (await search('search_drift_age_seconds')) > 0,
+    ]).toEqual([1, true, true]);
+    await client.query('begin');
+    await client.query('lock table index_box in access exclusive mode');
+    await newRecord('Waits to be indexed');
+    await until(async () => (await search('search_events_oldest_seconds')) > 0, PATIENT);
+    expect(await search('search_events_pending')).toBeGreaterThan(0);
+  } finally {
+    await client.end();
+  }
+  const page = await readFile(resolve(import.meta.dirname, '../../docs/search.md'), 'utf8');
+  const names = [...(await scrape('search')).matchAll(/^# TYPE (search_\S+)/gm)].map(([, name = '']) => name);
+  expect({ some: names.length > 6, untold: names.filter((name) => !page.includes(`\`${name}\``)) }).toEqual({
+    some: true,
+    untold: [],
+  });
 });

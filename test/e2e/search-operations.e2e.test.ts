@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { dirname } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newEvent } from '@kr/event-bus';
 import { until } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
 import { Client } from 'pg';
-import { run } from '../../clients/kr/src/run.ts';
-import { createTerminal } from '../../clients/kr/src/terminal/terminal.ts';
 import type { Entity, Listing } from './story/answers.ts';
 import { type HttpClient, httpClient } from './story/http-client.ts';
+import { adminCommand } from './story/operator-command.ts';
 import { link, packageOfResources, publish, publishedRecord } from './story/stories.ts';
 
 const PATIENT = { timeoutMs: 120_000, everyMs: 100 };
@@ -37,22 +35,8 @@ afterAll(async () => {
 const found = async (q: string) =>
   (await author.sure<Listing>('GET', `/search?q=${encodeURIComponent(q)}`)).hits.total;
 
-/** What the command says to an operator of the machine, who has nothing but the data folder. */
-async function kr(...args: string[]): Promise<{ code: number; out: string; err: string }> {
-  const said = { out: '', err: '' };
-  const into = (name: keyof typeof said) => ({
-    write: (text: string) => {
-      said[name] += text;
-    },
-  });
-  const dataDir = dirname(system.logDir);
-  const code = await run(['admin', 'search', ...args, '--data-dir', dataDir], {
-    terminal: createTerminal(into('out'), into('err')),
-    env: {},
-    cwd: dataDir,
-  });
-  return { code, ...said };
-}
+const kr = (...args: string[]) => adminCommand(system, 'search', ...args);
+
 async function json<Shown>(...args: string[]): Promise<Shown & { code: number }> {
   const { code, out, err } = await kr(...args, '--json');
   if (out === '') throw new Error(err);

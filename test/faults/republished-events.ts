@@ -9,6 +9,10 @@ export interface Stream {
   last(): Promise<number>;
   /** Sends the events after one again, the newest first, each as it was and once more under a new name. */
   sendAgain(after: number): Promise<number>;
+  /** Sends every event there is so many times again, all of them in an order drawn by chance. */
+  sendShuffled(times: number, random: () => number): Promise<number>;
+  /** Removes the stream with all events, as a lost store does. */
+  lose(): Promise<void>;
   /** Waits until every consumer has acknowledged everything. */
   consumed(): Promise<void>;
   close(): Promise<void>;
@@ -39,6 +43,21 @@ export async function openStream(natsUrl: string): Promise<Stream> {
         await send(message, randomUUID());
       }
       return newest - after;
+    },
+    sendShuffled: async (times, random) => {
+      const newest = await last();
+      const order = Array.from({ length: newest * times }, (_, n) => ({
+        seq: 1 + (n % newest),
+        place: random(),
+      }));
+      for (const { seq } of order.sort((one, other) => one.place - other.place)) {
+        const message = await streams.getMessage(STREAM, { seq });
+        if (message !== null) await send(message, randomUUID());
+      }
+      return order.length;
+    },
+    lose: async () => {
+      await streams.delete(STREAM);
     },
     consumed: async () => {
       await until(
