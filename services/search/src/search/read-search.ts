@@ -50,6 +50,7 @@ export function readSearch(
   const boxes = parseBoundingBox(request.bbox);
   const query = parseQuery(request.q, limits.query);
   const cursorSort = request.cursor === '' ? null : readCursorSort(request.sort, listing);
+  const after = cursorSort === null ? null : readCursor(request.cursor, cursorSort);
   const search: EngineSearch = {
     viewer: viewerOf(principal),
     scope: {
@@ -64,8 +65,9 @@ export function readSearch(
     sort: cursorSort ?? readSort(request.sort, listing, query !== null),
     offset: (page - 1) * size,
     limit: size,
-    after: cursorSort === null ? null : readCursor(request.cursor, cursorSort),
-    facets: listing.facets,
+    after,
+    // The first page has told; counting them costs as much as all pages together.
+    facets: after === null ? listing.facets : [],
     selected: readSelection(request, listing),
     now,
   };

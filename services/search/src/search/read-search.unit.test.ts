@@ -3,6 +3,7 @@ import { anonymous, type Principal, servicePrincipal } from '@kr/caller';
 import type { SearchRequest__Output } from '@kr/contracts';
 import { ServiceError } from '@kr/service-error';
 import { QUERY_LIMITS, type QueryLimits } from '../query/query-tree.ts';
+import { writeCursor } from './cursor.ts';
 import { readSearch } from './read-search.ts';
 
 const LIMITS = { maxPageSize: 1_000, window: 10_000, query: QUERY_LIMITS };
@@ -105,6 +106,13 @@ describe('readSearch', () => {
     expect(read(request, ANN).sort).toBe(sort);
   });
 
+  test('facets are counted for the first page of a cursor alone', () => {
+    const place = { createdAt: '2026-01-01T00:00:00.000000Z', updatedAt: '2026-01-01T00:00:00.000000Z' };
+    const cursor = writeCursor('newest', { ...place, versionIndex: 1, id: 'a', form: 'published' });
+    expect(read({ cursor: '*' }).facets).toContain('subject');
+    expect(read({ cursor }).facets).toEqual([]);
+  });
+
   test.each<[request: Partial<SearchRequest__Output>, error: unknown[]]>([
     [
       { size: -1 },
@@ -188,7 +196,11 @@ describe('readSearch', () => {
     [{ maxClauses: 1 }, 'a b', 'More than 1 clauses at position 3.'],
     [{ maxDepth: 1 }, '((a))', 'More than 1 parentheses within each other at position 2.'],
     [{ maxWildcards: 1 }, 'abc* abd*', 'More than 1 words with wildcards at position 6.'],
-    [{ minWildcardPrefix: 4 }, 'abc*', 'A wildcard needs at least 4 characters before it at position 1.'],
+    [
+      { minWildcardPrefix: 4 },
+      'abc*',
+      'A wildcard needs at least 4 characters of its word before it at position 1.',
+    ],
     [{ maxFuzzy: 1 }, 'abc~ abd~', 'More than 1 words with "~" at position 6.'],
     [{ maxSlop: 1 }, '"a b"~2', 'Words may be at most 1 places apart at position 6.'],
   ])('the limit %j of an operator holds', (limit, q, message) => {

@@ -53,9 +53,7 @@ export async function search(
   return {
     hits: hits.map(({ kind, id, form }) => ({ kind, id, isDraft: form === 'draft' })),
     total: answer.total,
-    aggregationsJson: Buffer.from(
-      JSON.stringify(aggregations(listing.facets, answer.facets, asked.selected)),
-    ),
+    aggregationsJson: Buffer.from(JSON.stringify(aggregations(asked.facets, answer.facets, asked.selected))),
     sortBy: asked.sort,
     effectiveFilters: Object.entries(asked.selected).map(([name, values]) => ({ name, values: [...values] })),
     unasked: [...(unproven?.unasked ?? [])],

@@ -45,6 +45,8 @@ const EVERYTHING: Fragment = { sql: 'true' };
 interface RankLeaf {
   tsquery: string;
   boost: number;
+  /** Ranked apart from the others; see `padded`. */
+  isApart?: boolean;
 }
 
 interface Compilation {
@@ -167,7 +169,19 @@ function compileFuzzy(node: FuzzyNode, at: Compilation): Fragment | null {
   if (words === undefined) return null;
   const lexemes = words.map((word) => lexemeOf(node.field, word)).filter(fitsIndex);
   if (lexemes.length === 0) return NOTHING;
-  return ranked(`(${lexemes.map(quoteLexeme).join(' | ')})`, node.boost, at);
+  const { operands, boost } = padded(lexemes.map(quoteLexeme), node.boost);
+  if (at.ranks) at.leaves.push({ tsquery: operands.join(' | '), boost, isApart: true });
+  return { tsquery: `(${lexemes.map(quoteLexeme).join(' | ')})` };
+}
+
+/**
+ * Alternatives of which some may be words of hidden documents only. `ts_rank` divides by their number, which must show to
+ * nobody: so there are as many as a power of two, the rest found nowhere, and the boost makes up for them, both exactly.
+ */
+function padded(operands: readonly string[], boost: number): { operands: string[]; boost: number } {
+  const count = 2 ** Math.ceil(Math.log2(operands.length));
+  const nowhere = Array.from({ length: count - operands.length }, (_, at) => quoteLexeme(`!${at}`));
+  return { operands: [...operands, ...nowhere], boost: boost * count };
 }
 
 function compileRange({ field, lower, upper }: RangeNode, parameters: Parameters): Fragment {
@@ -326,12 +340,18 @@ function asSql(part: Fragment, parameters: Parameters): string {
 const WEIGHTS = `'{0.1, 0.25, 0.5, 1.0}'`;
 
 function rankSql(leaves: readonly RankLeaf[], parameters: Parameters): string | null {
-  const byBoost = Map.groupBy(leaves, ({ boost }) => boost);
-  if (byBoost.size === 0) return null;
-  return [...byBoost]
-    .map(([boost, group]) => {
-      const literal = group.map(({ tsquery }) => tsquery).join(' | ');
-      const rank = `ts_rank(${WEIGHTS}, d.terms, ${parameters.add(literal)}::tsquery, 1)`;
+  if (leaves.length === 0) return null;
+  const together = Map.groupBy(
+    leaves.filter(({ isApart }) => isApart !== true),
+    ({ boost }) => boost,
+  );
+  const summands = [...together].map(([boost, group]) => ({
+    tsquery: group.map(({ tsquery }) => tsquery).join(' | '),
+    boost,
+  }));
+  return [...summands, ...leaves.filter(({ isApart }) => isApart === true)]
+    .map(({ tsquery, boost }) => {
+      const rank = `ts_rank(${WEIGHTS}, d.terms, ${parameters.add(tsquery)}::tsquery, 1)`;
       return boost === 1 ? rank : `${parameters.add(boost)}::float8 * ${rank}`;
     })
     .join(' + ');

@@ -14,8 +14,9 @@ const BUCKETS = 10;
 
 const instantText = (column: string) =>
   `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
-const PLACED = `d.kind, d.id, d.form, ${instantText('d.created_at')} AS created,
-  ${instantText('d.updated_at')} AS updated, d.version_index`;
+const PLACED = 'd.kind, d.id, d.form, d.created_at, d.updated_at, d.version_index';
+/** Of the rows of a page alone: written before they are chosen, it would be for all rows. */
+const HIT = `kind, id, form, ${instantText('created_at')}, ${instantText('updated_at')}, version_index`;
 
 const TIES = 'd.id COLLATE "C", d.form';
 const ORDER: Readonly<Record<Exclude<Sort, 'bestmatch'>, string>> = {
@@ -45,39 +46,58 @@ export function searchSql(search: EngineSearch, similar: SimilarWords): SearchSt
   // A parameter that the statement does not use is an error, so the rank is compiled only where it counts.
   const rank = search.sort === 'bestmatch' ? (compiled?.rank() ?? null) : null;
   const sort = search.sort === 'bestmatch' ? 'newest' : search.sort;
+  const behindPlace = search.after === null ? [] : [behind(search.after, sort, parameters)];
   const page =
     rank !== null
       ? `SELECT ${PLACED}
          FROM (SELECT * FROM selected d ORDER BY ${ORDER.newest} LIMIT ${MOST_RANKED}) s
          JOIN index_document d USING (id, form)
          ORDER BY ${rank} DESC, ${ORDER.newest} ${limit}`
-      : `SELECT ${PLACED} FROM selected d
-         WHERE ${search.after === null ? 'true' : behind(search.after, sort, parameters)}
+      : `SELECT ${PLACED} FROM ${isWhole(search) ? 'index_document' : 'selected'} d
+         WHERE ${conjunction(isWhole(search) ? [...visible, ...behindPlace] : behindPlace)}
          ORDER BY ${ORDER[sort]} ${limit}`;
+  const usesFacets = search.facets.length > 0 || selected.length > 0;
   const text = `
-    WITH visible AS MATERIALIZED (
-      SELECT d.id, d.form, d.kind, d.created_at, d.updated_at, d.version_index, d.facets
-      FROM index_document d WHERE ${visible.join(' AND ')}
+    WITH visible AS ${isWhole(search) && search.facets.length === 0 ? 'NOT' : ''} MATERIALIZED (
+      SELECT d.id, d.form, d.kind, d.created_at, d.updated_at, d.version_index${usesFacets ? ', d.facets' : ''}
+      FROM index_document d WHERE ${conjunction(visible)}
     ), selected AS (
-      SELECT * FROM visible d WHERE ${selected.length > 0 ? selected.join(' AND ') : 'true'}
-    ), page AS (${page}), grouped AS MATERIALIZED (
-      SELECT entry, count(*) AS count FROM visible, unnest(facets) AS entry GROUP BY entry
-    ), counted AS (
+      SELECT * FROM visible d WHERE ${conjunction(selected)}
+    ), page AS (${page})
+    SELECT
+      (SELECT coalesce(json_agg(json_build_array(${HIT})), '[]') FROM page) AS hits,
+      (SELECT count(*) FROM selected) AS total,
+      ${facetCounts(search.facets, parameters)} AS facets,
+      ${missingIds(search.scope, parameters)} AS missing`;
+  return { text, values: parameters.values };
+}
+
+const conjunction = (conditions: readonly string[]): string =>
+  conditions.length > 0 ? conditions.join(' AND ') : 'true';
+
+/** Whether most of the index is listed: then a page is sooner read in the order of an index than chosen from all rows. */
+function isWhole({ query, boxes, scope, selected }: EngineSearch): boolean {
+  const isNarrowed = query !== null || boxes !== null || Object.keys(selected).length > 0;
+  return !isNarrowed && scope.onlyIds === null && scope.forms === 'published';
+}
+
+function facetCounts(facets: readonly string[], parameters: Parameters): string {
+  if (facets.length === 0) return `'[]'::json`;
+  return `(
+    SELECT coalesce(json_agg(json_build_array(facet, value, count) ORDER BY facet, place), '[]')
+    FROM (
       SELECT facet, value, count,
         row_number() OVER (PARTITION BY facet ORDER BY count DESC, value COLLATE "C") AS place
       FROM (
-        SELECT split_part(entry, '=', 1) AS facet, substr(entry, strpos(entry, '=') + 1) AS value, count FROM grouped
+        SELECT split_part(entry, '=', 1) AS facet, substr(entry, strpos(entry, '=') + 1) AS value, count
+        FROM (
+          SELECT entry, count(*) AS count FROM visible, unnest(facets) AS entry
+          WHERE split_part(split_part(entry, '=', 1), '::', 1) = ANY (${parameters.add([...facets])}::text[])
+          GROUP BY entry
+        ) AS grouped
       ) AS entries
-      WHERE split_part(facet, '::', 1) = ANY (${parameters.add([...search.facets])}::text[])
-    )
-    SELECT
-      (SELECT coalesce(json_agg(json_build_array(kind, id, form, created, updated, version_index)), '[]')
-       FROM page) AS hits,
-      (SELECT count(*) FROM selected) AS total,
-      (SELECT coalesce(json_agg(json_build_array(facet, value, count) ORDER BY facet, place), '[]')
-       FROM counted WHERE place <= ${BUCKETS}) AS facets,
-      ${missingIds(search.scope, parameters)} AS missing`;
-  return { text, values: parameters.values };
+    ) AS counted
+    WHERE place <= ${BUCKETS})`;
 }
 
 /** What comes after a place in the order of a sort. */
@@ -86,8 +106,11 @@ function behind(place: Place, sort: Exclude<Sort, 'bestmatch'>, parameters: Para
   const form = parameters.add(place.form);
   const ties = `(${TIES}) > (${id}, ${form})`;
   const instant = (text: string) => `${parameters.add(text)}::timestamptz`;
-  const beyond = (column: string, isDescending: boolean, value: string, equal: string) =>
-    `(${column} ${isDescending ? '<' : '>'} ${value} OR (${column} = ${value} AND ${equal}))`;
+  // The first condition is one that an index can begin at.
+  const beyond = (column: string, isDescending: boolean, value: string, equal: string) => {
+    const sign = isDescending ? '<' : '>';
+    return `(${column} ${sign}= ${value} AND (${column} ${sign} ${value} OR ${equal}))`;
+  };
   switch (sort) {
     case 'newest':
     case 'oldest':
