@@ -1,3 +1,5 @@
+import { fieldType } from '../index/fields.ts';
+import { textTokens } from '../index/text-tokens.ts';
 import { fieldPath } from './field-paths.ts';
 import { syntaxError, tooComplex } from './query-error.ts';
 import { type Token, tokenizeQuery } from './query-lexer.ts';
@@ -214,10 +216,10 @@ class Parser {
     if (this.#wildcards > this.#limits.maxWildcards) {
       throw tooComplex(`More than ${this.#limits.maxWildcards} words with wildcards`, position);
     }
-    const first = parts[0];
-    if (!first || !('literal' in first) || first.literal.length < this.#limits.minWildcardPrefix) {
+    const { minWildcardPrefix } = this.#limits;
+    if ([...(wordsBefore(parts, field).at(-1) ?? '')].length < minWildcardPrefix) {
       throw tooComplex(
-        `A wildcard needs at least ${this.#limits.minWildcardPrefix} characters before it`,
+        `A wildcard needs at least ${minWildcardPrefix} characters of its word before it`,
         position,
       );
     }
@@ -318,6 +320,12 @@ function boosted(node: QueryNode, factor: number): QueryNode {
 
 function isStar(parts: readonly WildcardPart[]): boolean {
   return parts.length > 0 && parts.every((part) => 'any' in part && part.any === 'many');
+}
+
+/** What the index compares of the characters before the first wildcard: in a text its words, else all of them. */
+function wordsBefore([first]: readonly WildcardPart[], field: string | null): readonly string[] {
+  if (first === undefined || !('literal' in first)) return [];
+  return field === null || fieldType(field) === 'text' ? textTokens(first.literal) : [first.literal];
 }
 
 function literalOf(parts: readonly WildcardPart[]): string | null {

@@ -106,6 +106,8 @@ describe('parseQuery', () => {
     ['flo\\*d~ a\\~', '(flo*d~ a~)'],
     ['flo*', 'flo*'],
     ['metadata.title:flo?d*', 'metadata.title:flo?d*'],
+    ['geo-bon* ação*', '(geo-bon* ação*)'],
+    ['id:a..*', 'id:a..*'],
     ['*', '*'],
     ['*:*', '*'],
     ['*:flood', 'flood'],
@@ -190,8 +192,31 @@ describe('parseQuery', () => {
       'More than 10 parentheses within each other at position 11.',
     ],
     ['too many wildcards', 'abc* '.repeat(6), 'More than 5 words with wildcards at position 26.'],
-    ['a leading wildcard', '*bc', 'A wildcard needs at least 3 characters before it at position 1.'],
-    ['an early wildcard', 'x ab*', 'A wildcard needs at least 3 characters before it at position 3.'],
+    [
+      'a leading wildcard',
+      '*bc',
+      'A wildcard needs at least 3 characters of its word before it at position 1.',
+    ],
+    [
+      'an early wildcard',
+      'x ab*',
+      'A wildcard needs at least 3 characters of its word before it at position 3.',
+    ],
+    [
+      'a letter and dots before a wildcard',
+      'x a..*',
+      'A wildcard needs at least 3 characters of its word before it at position 3.',
+    ],
+    [
+      'a short last word before a wildcard',
+      'title:geo-b*',
+      'A wildcard needs at least 3 characters of its word before it at position 7.',
+    ],
+    [
+      'no word before a wildcard',
+      '...*',
+      'A wildcard needs at least 3 characters of its word before it at position 1.',
+    ],
     ['too many words with "~"', 'a~ b~ c~ d~', 'More than 3 words with "~" at position 10.'],
     ['too much slop', '"a b"~11', 'Words may be at most 10 places apart at position 6.'],
   ])('calls %s too complex', (_, text, message) => {

@@ -117,7 +117,7 @@ const value = fc.oneof(
     'flo?d',
     'map?',
     'ris*k',
-    'geo-b*',
+    'geo-bon*',
     'flo*d*',
     '10.1234*',
     'soi\\**',
