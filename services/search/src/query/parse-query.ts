@@ -217,11 +217,15 @@ class Parser {
       throw tooComplex(`More than ${this.#limits.maxWildcards} words with wildcards`, position);
     }
     const { minWildcardPrefix } = this.#limits;
-    if ([...(wordsBefore(parts, field).at(-1) ?? '')].length < minWildcardPrefix) {
+    const words = wordsBefore(parts, field);
+    if ([...(words.at(-1) ?? '')].length < minWildcardPrefix) {
       throw tooComplex(
         `A wildcard needs at least ${minWildcardPrefix} characters of its word before it`,
         position,
       );
+    }
+    if (words.length > 1 && !isStar(parts.slice(1))) {
+      throw syntaxError('After several words only "*" at the end of them is possible', position);
     }
     return this.#counted(token, { type: 'wildcard', field, parts, boost, position });
   }

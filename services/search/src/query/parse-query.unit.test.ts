@@ -108,6 +108,7 @@ describe('parseQuery', () => {
     ['metadata.title:flo?d*', 'metadata.title:flo?d*'],
     ['geo-bon* ação*', '(geo-bon* ação*)'],
     ['id:a..*', 'id:a..*'],
+    ['id:deep-flo? ice-flo** -ice?', '(id:deep-flo? ice-flo** -ice?)'],
     ['*', '*'],
     ['*:*', '*'],
     ['*:flood', 'flood'],
@@ -173,6 +174,9 @@ describe('parseQuery', () => {
     ['word*~', 'A word has either wildcards or "~": escape one of them at position 6.'],
     ['a^', '"^" needs a number at position 2.'],
     ['a\\', 'Nothing follows the escape at position 2.'],
+    ['x deep-flo?', 'After several words only "*" at the end of them is possible at position 3.'],
+    ['title:deep-flo*d', 'After several words only "*" at the end of them is possible at position 7.'],
+    ['日本flo?', 'After several words only "*" at the end of them is possible at position 1.'],
     ['versions.index:>', 'Nothing to compare with follows ">" at position 16.'],
   ])('refuses %j', (text, message) => {
     expect(refusal(text)).toEqual({

@@ -118,6 +118,7 @@ const value = fc.oneof(
     'map?',
     'ris*k',
     'geo-bon*',
+    'geo-bon?',
     'flo*d*',
     '10.1234*',
     'soi\\**',
