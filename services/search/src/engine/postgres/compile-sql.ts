@@ -350,9 +350,9 @@ function rankSql(leaves: readonly RankLeaf[], parameters: Parameters): string | 
     boost,
   }));
   return [...summands, ...leaves.filter(({ isApart }) => isApart === true)]
-    .map(({ tsquery, boost }) => {
-      const rank = `ts_rank(${WEIGHTS}, d.terms, ${parameters.add(tsquery)}::tsquery, 1)`;
-      return boost === 1 ? rank : `${parameters.add(boost)}::float8 * ${rank}`;
-    })
+    .map(
+      ({ tsquery, boost }) =>
+        `${parameters.add(boost)}::float8 * ts_rank(${WEIGHTS}, d.terms, ${parameters.add(tsquery)}::tsquery, 1)`,
+    )
     .join(' + ');
 }

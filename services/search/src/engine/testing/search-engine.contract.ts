@@ -381,7 +381,12 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
       const CORPUS: EntityTraits[] = [
         { id: 'open-1', createdAt: 1, title: 'soil water', metadata: { subjects: [{ subject: 'soil' }] } },
         { id: 'open-2', createdAt: 2, title: 'soil', resourceType: 'dataset' },
-        { id: 'open-3', createdAt: 3, kind: 'package', title: 'soil package' },
+        {
+          id: 'open-3',
+          createdAt: 3,
+          kind: 'package',
+          title: 'soil package and a long tail of many further words',
+        },
       ];
       const TWINS: EntityTraits[] = CORPUS.map((traits) => ({
         ...traits,
@@ -390,6 +395,7 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         access: 'restricted',
         ownerId: 'ann',
         geometry: { type: 'Point', coordinates: [10, 50] },
+        title: `${traits.title} secret`,
         metadata: { subjects: [{ subject: 'secret' }, { subject: 'soil' }] },
       }));
       const DRAFTS = CORPUS.map(
@@ -412,6 +418,8 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         { q: '-nosuch OR access.record:restricted' },
         { q: 'metadata.subjects.subject:secret' },
         { q: 'secrets~ OR soli~2' },
+        { q: '"nosuch words" OR (* title:secrets~)', sort: 'bestmatch' },
+        { q: 'water^2 soil "soil package"^0.1 seccret~^9', sort: 'bestmatch' },
         {
           limit: 1,
           after: {
