@@ -85,10 +85,10 @@ describe('what the image of a service has', () => {
         () => false,
       );
     expect(await isHealthy()).toBe(false);
-    await until(() => {
-      if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}`);
-      return isHealthy();
-    });
+    const hasEnded = () => child.exitCode !== null;
+    // Each look is a process of its own.
+    await until(async () => hasEnded() || (await isHealthy()), { timeoutMs: 200_000, everyMs: 500 });
+    expect(hasEnded()).toBe(false);
     const metrics = await fetch(`http://127.0.0.1:${metricsPort}/metrics`);
     expect(await metrics.text()).toContain('publication_locks');
     const ended = once(child, 'exit');
