@@ -1,18 +1,21 @@
 import type { estypes } from '@elastic/elasticsearch';
 
 /** Counted up with every change of the mappings or of what is written: an index of another layout is made anew. */
-export const LAYOUT = 1;
+export const LAYOUT = 2;
 
 /** Farther apart than any phrase may reach, from one value into the next. */
 const GAP = 1_000;
+/** Scores say that a word is there. How rare it is would tell of documents that the viewer may not see. */
+const SCORES = { norms: false, similarity: 'boolean' } as const;
 const words = {
   type: 'text',
   analyzer: 'whitespace',
   position_increment_gap: GAP,
+  ...SCORES,
 } satisfies estypes.MappingProperty;
 const keyword: estypes.MappingProperty = { type: 'keyword', norms: false };
 /** Never sorted or counted by. */
-const looked: estypes.MappingProperty = { type: 'keyword', norms: false, doc_values: false };
+const looked = { type: 'keyword', norms: false, doc_values: false } satisfies estypes.MappingProperty;
 const flag: estypes.MappingProperty = { type: 'boolean', doc_values: false };
 /** Microseconds since 1970, for `date_nanos` ends in 2262. */
 const instant: estypes.MappingProperty = { type: 'long' };
@@ -44,13 +47,13 @@ export const MAPPINGS: estypes.MappingTypeMapping = {
     buriedAt: { type: 'date' },
     // The words of all fields together, by how much they weigh.
     words: { properties: { a: words, b: words, c: words, d: words } },
-    fieldWords: { ...words, norms: false },
-    exact: looked,
+    fieldWords: words,
+    exact: { ...looked, ...SCORES },
     facets: { type: 'object', dynamic: true },
     boxes: { type: 'nested', properties: { west: degrees, south: degrees, east: degrees, north: degrees } },
     suggestions: {
       type: 'nested',
-      properties: { type: looked, words: { ...words, norms: false }, value: keyword },
+      properties: { type: looked, words, value: keyword },
     },
   },
 };

@@ -461,6 +461,41 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         expect(await answers()).toEqual(without);
       });
 
+      test('the order of hits says nothing of what is hidden', async () => {
+        await fill(
+          { id: 'a', title: 'zebra word', metadata: { publisher: 'one', version: 'v1' } },
+          { id: 'b', title: 'quagga word', metadata: { publisher: 'two', version: 'v2' } },
+        );
+        const orders = async () => {
+          const found: string[][] = [];
+          for (const q of [
+            'zebra OR quagga',
+            'title:zebra OR title:quagga',
+            'version:v1 OR version:v2',
+            'zebrb~ OR quaggb~',
+            'zeb* OR quag*',
+            '"zebra word" OR "quagga word"',
+          ]) {
+            found.push(await find({ q, sort: 'bestmatch' }));
+          }
+          return found;
+        };
+        const without = await orders();
+        const like = (
+          of: 'zebra' | 'quagga',
+          version: string,
+          count: number,
+          hidden: Partial<EntityTraits>,
+        ) =>
+          Array.from({ length: count }, (_, at): EntityTraits => {
+            return { id: `${of}-${at}`, title: `${of} word`, metadata: { version }, ...hidden };
+          });
+        await write(...like('zebra', 'v1', 3, { access: 'restricted' }));
+        expect(await orders()).toEqual(without);
+        await write(...like('quagga', 'v2', 7, { form: 'draft' }));
+        expect(await orders()).toEqual(without);
+      });
+
       test.each<[who: string, viewer: SearchTraits['viewer'], found: string[]]>([
         [
           'the owner',
