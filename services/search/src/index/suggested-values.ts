@@ -3,6 +3,8 @@ import { at } from './document-fields.ts';
 
 /** Longer ones are no help to anybody who types. */
 const LONGEST = 300;
+/** Of one type and document; beyond it no list is one that somebody chose. */
+const MOST = 500;
 
 /** The values of a document that are suggested while somebody types. */
 export function suggestedValues(
@@ -21,5 +23,5 @@ function each(list: unknown, path: string): unknown[] {
 
 function shown(values: readonly unknown[]): string[] {
   const texts = values.flatMap((value) => (typeof value === 'string' ? [value.trim()] : []));
-  return [...new Set(texts.filter((text) => text !== '' && text.length <= LONGEST))];
+  return [...new Set(texts.filter((text) => text !== '' && text.length <= LONGEST))].slice(0, MOST);
 }

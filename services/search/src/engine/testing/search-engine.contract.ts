@@ -895,6 +895,25 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         expect(await find({ q: 'id:hostile' })).toEqual(['hostile']);
       });
 
+      test('what has more values than anybody reads is indexed as far as it goes', async () => {
+        const many = <Value>(count: number, value: (at: number) => Value) =>
+          Array.from({ length: count }, (_, at) => value(at));
+        await fill({
+          id: 'many',
+          title: 'many things',
+          geometry: { type: 'MultiPoint', coordinates: many(20_000, (at) => [at / 1_000, 50]) },
+          metadata: {
+            subjects: many(20_000, (at) => ({ subject: `subject ${at}` })),
+            creators: many(20_000, (at) => ({
+              person_or_org: { type: 'organizational', name: `Creator ${at}` },
+            })),
+          },
+        });
+        expect(await find({ q: 'title:many' })).toEqual(['many']);
+        expect(await find({ bbox: '0,60,1,40' })).toEqual(['many']);
+        expect(await suggested({ q: 'subject', type: 'subject', limit: 1 })).toEqual(['1 subject 0']);
+      });
+
       test('tells which ids it lacks and which kinds it knows', async () => {
         await fill({ id: 'a' }, { id: 'b', form: 'draft' }, { id: 'c', kind: 'package' });
         await bury(mark('d', 5));
