@@ -202,6 +202,7 @@ describe('the search service', () => {
       hits: [{ kind: 'record', id: 'old-record', isDraft: false }],
       total: '2',
       nextCursor: '',
+      isNextTooFar: false,
       sortBy: 'oldest',
       effectiveFilters: [{ name: 'resource_type', values: ['image'] }],
       unasked: [],

@@ -73,6 +73,21 @@ describe('a page that may lack what was just written', () => {
   });
 });
 
+test('pages go as far as the search service says', async () => {
+  gateway.script.search.Search = async ({ page }: SearchRequest__Output) => ({
+    hits: [HIT],
+    total: 99_999,
+    isNextTooFar: page !== 2_000,
+  });
+  const next = async (page: number) => {
+    const response = await gateway.fetch(`/api/search?page=${page}`);
+    const { links } = (await response.json()) as { links: { next?: string } };
+    return [response.status, links.next];
+  };
+  expect(await next(2_000)).toEqual([200, expect.stringContaining('page=2001&size=10')]);
+  expect(await next(3)).toEqual([200, undefined]);
+});
+
 test('a list whose service has news is searched with them at once', async () => {
   gateway.script.packages.ListResources = async () => ({ ids: [HIT.id], hasUnsent: true });
   expect(await list('/api/packages/qbyhw-yw493/draft/resources')).toEqual([

@@ -66,7 +66,7 @@ export async function findEntities(
     sortBy: found.sortBy,
     links:
       cursor === ''
-        ? pageLinks(url, { size, page, total, parameters })
+        ? pageLinks(url, { size, page, total, parameters, isNextTooFar: found.isNextTooFar })
         : cursorLinks(url, { cursor, nextCursor: found.nextCursor, size, parameters }),
   };
   return { ...json(200, body), body };

@@ -7,13 +7,18 @@ type Parameters = readonly (readonly [name: string, value: string])[];
 interface ShownPage extends Page {
   total: number;
   parameters: Parameters;
+  /** Whether the next page could not be asked for; unless given, whether it is beyond the window. */
+  isNextTooFar?: boolean;
 }
 
 /** The links of a listing to itself and its neighbours, with the parameters that took effect, sorted by name. */
-export function pageLinks(url: string, { page, size, total, parameters }: ShownPage): Links {
+export function pageLinks(
+  url: string,
+  { page, size, total, parameters, isNextTooFar = (page + 1) * size > WINDOW }: ShownPage,
+): Links {
   const at = (number: number) =>
     `${url}?${queryString([...parameters, ['page', `${number}`], ['size', `${size}`]])}`;
-  const hasNext = page * size < total && (page + 1) * size <= WINDOW;
+  const hasNext = page * size < total && !isNextTooFar;
   return {
     self: at(page),
     ...(page > 1 ? { prev: at(page - 1) } : {}),

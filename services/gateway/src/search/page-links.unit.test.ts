@@ -45,6 +45,13 @@ describe('links of a listing', () => {
     expect(pageLinks(URL, { page, size, total, parameters })).toEqual(links);
   });
 
+  test('a search goes as far as the search service lets it', () => {
+    const next = (page: number, isNextTooFar: boolean) =>
+      pageLinks(URL, { page, size: 10, total: 99_999, parameters, isNextTooFar })['next'];
+    expect(next(2_000, false)).toBe(`${URL}?page=2001&size=10&sort=newest`);
+    expect(next(2, true)).toBeUndefined();
+  });
+
   test('parameters are sorted and escaped, those of one name in their order', () => {
     const given: [string, string][] = [
       ['subject', 'b&c'],

@@ -14,16 +14,29 @@ export interface Page {
 const DEFAULT_SIZE = 10;
 const WRONG_QUERY = 'Invalid querystring parameters.';
 
-/** No listing is paged further than this many hits in. */
+/** Searches go as far as the search service says; no other listing is paged further than this many hits in. */
 export const WINDOW = 10_000;
+
+/** Services read no larger number; it is beyond every window. */
+const LARGEST_NUMBER = 2 ** 31 - 1;
 
 /**
  * The page that a listing's query asks for.
  *
- * @param further how to reach what lies beyond the window, as a sentence goes on after a semicolon; empty when nothing does
- * @throws ServiceError `invalid`: not whole numbers from 1, a page too large, or one beyond the window
+ * @throws ServiceError `invalid`: as `readSearchPage`, or a page beyond the window
  */
-export function readPage(query: URLSearchParams, { pageMaxSize }: PageLimits, further = ''): Page {
+export function readPage(query: URLSearchParams, limits: PageLimits): Page {
+  const asked = readSearchPage(query, limits);
+  if (asked.page * asked.size > WINDOW) throw tooFar();
+  return asked;
+}
+
+/**
+ * The page that the query of a search asks for, wherever that is.
+ *
+ * @throws ServiceError `invalid`: not whole numbers from 1, or a page too large
+ */
+export function readSearchPage(query: URLSearchParams, { pageMaxSize }: PageLimits): Page {
   const issues: Issue[] = [];
   const size = readNumber(query, 'size', DEFAULT_SIZE, issues);
   const page = readNumber(query, 'page', 1, issues);
@@ -31,14 +44,12 @@ export function readPage(query: URLSearchParams, { pageMaxSize }: PageLimits, fu
     issues.push({ field: 'size', messages: [`Page size cannot be greater than ${pageMaxSize}.`] });
   }
   if (issues.length > 0) throw new ServiceError('invalid', 'A validation error occurred.', { issues });
-  if (page * size > WINDOW) throw tooFar(further);
   return { size, page };
 }
 
-function tooFar(further: string): ServiceError {
-  const reach = `Only the first ${WINDOW} hits can be reached by pages`;
+function tooFar(): ServiceError {
   return new ServiceError('invalid', WRONG_QUERY, {
-    issues: [{ field: 'page', messages: [further === '' ? `${reach}.` : `${reach}; ${further}.`] }],
+    issues: [{ field: 'page', messages: [`Only the first ${WINDOW} hits can be reached by pages.`] }],
     code: 'page_too_far',
   });
 }
@@ -56,5 +67,5 @@ function readNumber(query: URLSearchParams, field: string, fallback: number, iss
   }
   const value = Number(text);
   if (value < 1) issues.push({ field, messages: ['Must be greater than or equal to 1.'] });
-  return value;
+  return Math.min(value, LARGEST_NUMBER);
 }

@@ -1,6 +1,6 @@
 import type { FacetFilter } from '@kr/contracts';
 import { ServiceError } from '@kr/service-error';
-import { invalidQuery, type Page, type PageLimits, readPage } from './read-page.ts';
+import { invalidQuery, type Page, type PageLimits, readSearchPage } from './read-page.ts';
 
 /** What the query string of a listing asks for. */
 export interface SearchQuery extends Page {
@@ -42,7 +42,7 @@ export function readSearchQuery(query: URLSearchParams, limits: PageLimits): Sea
   assertText(query);
   const cursor = query.get('cursor') ?? '';
   if (cursor !== '' && query.has('page')) throw refused('page', 'A cursor takes the place of the page.');
-  const page = readPage(query, limits, 'cursor=* goes through all of them');
+  const page = readSearchPage(query, limits);
   const sort = query.get('sort');
   if (sort === '') throw refused('_schema', "Invalid sort option ''.");
   return {

@@ -5,8 +5,6 @@ import { readSearchQuery } from './search-query.ts';
 const limits = { pageMaxSize: 1_000 };
 const NOTHING = { q: '', bbox: '', cursor: '', sort: '', allVersions: false, filters: [], size: 10, page: 1 };
 
-const TOO_FAR = 'page: Only the first 10000 hits can be reached by pages; cursor=* goes through all of them.';
-
 function refusal(query: string): unknown {
   try {
     return readSearchQuery(new URLSearchParams(query), limits);
@@ -28,7 +26,8 @@ describe('query of a listing', () => {
     ],
     ['allversions=False&size=+7', { ...NOTHING, size: 7 }],
     ['cursor=*&size=5', { ...NOTHING, cursor: '*', size: 5 }],
-    ['size=1000&page=10', { ...NOTHING, size: 1_000, page: 10 }],
+    ['size=1000&page=11', { ...NOTHING, size: 1_000, page: 11 }],
+    ['page=99999999999999999999', { ...NOTHING, page: 2_147_483_647 }],
     [
       'subject=a&resource_type=image&subject=b',
       {
@@ -53,8 +52,6 @@ describe('query of a listing', () => {
     ['size=', ['size: Not a valid integer.']],
     ['size=1.5', ['size: Not a valid integer.']],
     ['size=1001', ['size: Page size cannot be greater than 1000.']],
-    ['size=25&page=1000', [TOO_FAR]],
-    ['page=99999999999999999999', [TOO_FAR]],
     ['cursor=*&page=1', ['page: A cursor takes the place of the page.']],
     ['allversions=maybe', ['allversions: Not a valid boolean.']],
     ['sort=', ["_schema: Invalid sort option ''."]],

@@ -24,6 +24,8 @@ export interface ReadSearch {
   search: EngineSearch;
   /** The order that a cursor of this search follows; null when pages are asked for. */
   cursorSort: CursorSort | null;
+  /** Whether the next page could not be asked for. */
+  isNextTooFar: boolean;
 }
 
 const DEFAULT_SIZE = 10;
@@ -71,7 +73,8 @@ export function readSearch(
     selected: readSelection(request, listing),
     now,
   };
-  return { listing, search, cursorSort };
+  const isNextTooFar = cursorSort === null && (page + 1) * size > limits.window;
+  return { listing, search, cursorSort, isNextTooFar };
 }
 
 /** Zero is what an unset number reads as, so it takes the default. */
@@ -86,7 +89,7 @@ function readPaging(
   if (asked.size > maxPageSize)
     throw refusedField('size', `Page size cannot be greater than ${maxPageSize}.`);
   if (cursor !== '' && asked.page > 1) throw refusedField('page', 'A cursor takes the place of the page.');
-  if (asked.page * asked.size > window) throw tooFar(window);
+  if (cursor === '' && asked.page * asked.size > window) throw tooFar(window);
   return asked;
 }
 

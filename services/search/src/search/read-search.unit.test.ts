@@ -215,6 +215,19 @@ describe('readSearch', () => {
     expect(read({ size: 100, page: 100 })).toMatchObject({ offset: 9_900, limit: 100 });
   });
 
+  test('the window of an operator holds for pages alone', () => {
+    const within = (request: Partial<SearchRequest__Output>, window: number) =>
+      readSearch({ ...REQUEST, ...request }, NOBODY, { ...LIMITS, window }, NOW).isNextTooFar;
+    expect([within({ page: 1 }, 20), within({ page: 2 }, 20), within({ page: 2 }, 29)]).toEqual([
+      false,
+      true,
+      true,
+    ]);
+    expect(within({ page: 99_999 }, 1_000_000)).toBe(false);
+    expect(() => within({ page: 3 }, 20)).toThrow(expect.objectContaining({ code: 'page_too_far' }));
+    expect(within({ cursor: '*', size: 500 }, 20)).toBe(false);
+  });
+
   test('a personal listing needs a credential', () => {
     const error = ['unauthenticated', 'Authentication required.'];
     expect(refusal({ listing: 'LISTING_USER' })).toEqual(error);

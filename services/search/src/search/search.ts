@@ -29,7 +29,7 @@ export async function search(
 ): Promise<SearchResponse> {
   const hasWritten = mayHaveWritten(principal);
   const known = hasWritten ? request : { ...request, publishedIds: [] };
-  const { listing, search: read, cursorSort } = readSearch(known, principal, limits, now());
+  const { listing, search: read, cursorSort, isNextTooFar } = readSearch(known, principal, limits, now());
   // One more tells whether there is a next page.
   const asked = cursorSort === null ? read : { ...read, limit: read.limit + 1 };
   const { changedBy, missingFrom } = listing;
@@ -58,6 +58,7 @@ export async function search(
     effectiveFilters: Object.entries(asked.selected).map(([name, values]) => ({ name, values: [...values] })),
     unasked: [...(unproven?.unasked ?? [])],
     nextCursor: cursorSort !== null && last !== undefined ? writeCursor(cursorSort, last) : '',
+    isNextTooFar,
     streamEnd: unproven?.streamEnd ?? 0,
   };
 }
