@@ -14,6 +14,8 @@ const LONGEST = [
   'validate',
   // Builds Helm, the first time.
   'chart',
+  // Starts the server that others wait for too.
+  'elasticsearch-engine',
 ];
 /** Their server may have to be built first, which goes on while the others run. */
 const NEED_S3 = ['files-in-s3', 's3-blob-store', 'sweep-beside-uploads', 'audit'];

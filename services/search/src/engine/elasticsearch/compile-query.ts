@@ -133,8 +133,9 @@ function compileFuzzy(node: FuzzyNode): Query | null {
             value,
             fuzziness: distance,
             prefix_length: prefix,
-            max_expansions: 256,
             transpositions: false,
+            // Of all words that are like it; otherwise of some, which words of hidden documents would have a part in.
+            rewrite: 'constant_score',
           },
         },
       };

@@ -1,6 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { isTransient } from '@kr/service-error';
 import { FaultProxy, openElasticsearch, type TestElasticsearch, until } from '@kr/testbed';
+import { parseQuery } from '../../query/parse-query.ts';
+import { QUERY_LIMITS } from '../../query/query-tree.ts';
 import type { SearchEngine } from '../search-engine.ts';
 import { aSearch, idsOf } from '../testing/a-search.ts';
 import { anEntity } from '../testing/an-entity.ts';
@@ -13,6 +15,19 @@ else describe('on a real one', () => describeOn(elasticsearch));
 
 function describeOn(server: TestElasticsearch): void {
   describeSearchEngine('Elasticsearch', () => anElasticsearchEngine(server));
+
+  test('a query that is nested deeper than Elasticsearch allows is too complex', async () => {
+    const { engine, stop } = await anElasticsearchEngine(server);
+    const nested = (depth: number): string => (depth === 0 ? 'a' : `(b ${nested(depth - 1)})`);
+    const search = (depth: number) =>
+      engine.search({ ...aSearch(), query: parseQuery(nested(depth), { ...QUERY_LIMITS, maxDepth: 100 }) });
+    try {
+      expect((await search(QUERY_LIMITS.maxDepth)).total).toBe(0);
+      await expect(search(60)).rejects.toMatchObject({ kind: 'invalid', code: 'query_too_complex' });
+    } finally {
+      await stop();
+    }
+  });
 
   describe('a search engine that is far away', () => {
     /** An engine whose server is reached through a proxy, and that does not wait long for it. */

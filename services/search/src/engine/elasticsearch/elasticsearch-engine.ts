@@ -7,7 +7,7 @@ import { compareDocuments } from './compare-documents.ts';
 import type { Query } from './compile-query.ts';
 import { decideChanges, decideMending } from './decide-changes.ts';
 import { documentPages, LIVE, writeDecided } from './documents.ts';
-import { engineFailure, isPassingResponse, searchTimeout } from './engine-failure.ts';
+import { engineFailure, isPassingResponse, searchFailure, searchTimeout } from './engine-failure.ts';
 import type { IndexSize } from './index-layout.ts';
 import { microsOf } from './instants.ts';
 import {
@@ -90,7 +90,7 @@ export async function openElasticsearchEngine({
         throw cause;
       })
       .catch((cause: unknown) => {
-        throw engineFailure(cause);
+        throw searchFailure(cause);
       });
     if (response.timed_out) throw searchTimeout();
     return response as Response;

@@ -1,5 +1,6 @@
 import { errors } from '@elastic/elasticsearch';
 import { ServiceError } from '@kr/service-error';
+import { tooComplex } from '../../query/query-error.ts';
 
 /** HTTP statuses that say "not at this moment": no index, too much to do. What fails on its side may work later too. */
 const PASSING = new Set([404, 408, 429]);
@@ -17,6 +18,15 @@ export function engineFailure(cause: unknown): unknown {
     retryAfterMs: RETRY_AFTER_MS,
     cause,
   });
+}
+
+/** The same of a search. */
+export function searchFailure(cause: unknown): unknown {
+  // Of what the adapter compiles only the depth may be too much: operators may allow more than Elasticsearch does.
+  if (cause instanceof errors.ResponseError && cause.statusCode === 400) {
+    return tooComplex('The search engine takes no query with so many parentheses within each other', 0);
+  }
+  return engineFailure(cause);
 }
 
 /** Whether Elasticsearch has answered that it cannot do it now. */
