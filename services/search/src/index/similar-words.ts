@@ -14,9 +14,6 @@ export interface SimilarTo {
   distance: number;
 }
 
-/** So many of them, the most similar first and then by code points, are looked for. */
-export const MOST_SIMILAR = 256;
-
 /**
  * @returns null for a text without words
  * @throws ServiceError `invalid`: several words, or a field whose values are compared whole

@@ -168,10 +168,23 @@ function compileFuzzy(node: FuzzyNode, at: Compilation): Fragment | null {
   const words = at.similar.get(node);
   if (words === undefined) return null;
   const lexemes = words.map((word) => lexemeOf(node.field, word)).filter(fitsIndex);
-  if (lexemes.length === 0) return NOTHING;
-  const { operands, boost } = padded(lexemes.map(quoteLexeme), node.boost);
-  if (at.ranks) at.leaves.push({ tsquery: operands.join(' | '), boost, isApart: true });
-  return { tsquery: `(${lexemes.map(quoteLexeme).join(' | ')})` };
+  const parts = chunksOf(lexemes.map(quoteLexeme), MOST_ALTERNATIVES).map((chunk): Fragment => {
+    const { operands, boost } = padded(chunk, node.boost);
+    if (at.ranks) at.leaves.push({ tsquery: operands.join(' | '), boost, isApart: true });
+    return { tsquery: `(${chunk.join(' | ')})` };
+  });
+  const [only = NOTHING, ...others] = parts;
+  if (others.length === 0) return only;
+  return { sql: `(${parts.map((part) => asSql(part, at.parameters)).join(' OR ')})` };
+}
+
+/** In one tsquery, which is limited in size and searched recursively. */
+const MOST_ALTERNATIVES = 256;
+
+function chunksOf<Item>(items: readonly Item[], size: number): Item[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, at) =>
+    items.slice(at * size, (at + 1) * size),
+  );
 }
 
 /**

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { MOST_SIMILAR, type SimilarTo, similarTo } from '../../index/similar-words.ts';
+import { type SimilarTo, similarTo } from '../../index/similar-words.ts';
 import type { FuzzyNode, QueryNode } from '../../query/query-tree.ts';
 
 /** The words that each `~` of a query stands for; without those of which the text has no word. */
@@ -23,13 +23,13 @@ function fuzzyNodes(node: QueryNode): FuzzyNode[] {
 }
 
 async function wordsLike(pool: pg.Pool, { word, distance }: SimilarTo): Promise<string[]> {
-  const { rows } = await pool.query<{ word: string }>(WORDS_LIKE, [word, distance, MOST_SIMILAR]);
+  const { rows } = await pool.query<{ word: string }>(WORDS_LIKE, [word, distance]);
   return rows.map((row) => row.word);
 }
 
+/** All of them: were it so many at most, words of documents that a caller may not see could take the place of others. */
 const WORDS_LIKE = `
-  SELECT word FROM (
-    SELECT word, levenshtein_less_equal(word, $1, $2) AS distance FROM index_word
-    WHERE word ^@ left($1, 1) AND char_length(word) BETWEEN char_length($1) - $2 AND char_length($1) + $2
-  ) AS near
-  WHERE distance <= $2 ORDER BY distance, word LIMIT $3`;
+  SELECT word FROM index_word
+  WHERE word ^@ left($1, 1) AND char_length(word) BETWEEN char_length($1) - $2 AND char_length($1) + $2
+    AND levenshtein_less_equal(word, $1, $2) <= $2
+  ORDER BY word`;

@@ -437,6 +437,19 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         { sort: 'version', limit: 1, offset: 1 },
       ];
 
+      test('a word with ~ stands for all that are like it, so hidden ones cannot push others away', async () => {
+        const letters = [...'abcdefghijklmnopqrstuvwxyz'];
+        const words = letters.flatMap((one) => letters.map((other) => `flood${one}${other}`));
+        await fill(
+          { id: 'many', title: words.slice(0, -1).join(' ') },
+          { id: 'last', title: words.at(-1) ?? '' },
+          { id: 'hidden', form: 'draft', title: 'floode floods floodx' },
+        );
+        expect((await find({ q: 'title:flood~2' })).sort()).toEqual(['last', 'many']);
+        expect(await find({ q: 'flood~2 AND NOT title:floodaa' })).toEqual(['last']);
+        expect((await find({ q: 'flood~2', sort: 'bestmatch' })).sort()).toEqual(['last', 'many']);
+      });
+
       test('a stranger is answered as if nothing restricted were there', async () => {
         const suggestions = () =>
           Promise.all(
