@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 import { ServiceError } from '@kr/service-error';
 import { until } from '@kr/testbed';
@@ -5,10 +7,26 @@ import fc from 'fast-check';
 import { aSearch } from '../testing/a-search.ts';
 import { anEntity } from '../testing/an-entity.ts';
 import { describeSearchEngine } from '../testing/search-engine.contract.ts';
+import { postgresEngine } from './postgres-engine.ts';
 import { searchSql } from './search-sql.ts';
 import { aPostgresEngine } from './testing/a-postgres-engine.ts';
 
 describeSearchEngine('Postgres', () => aPostgresEngine());
+
+test('a database that takes connections and says nothing makes searches unavailable', async () => {
+  const silent = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  const databaseUrl = `postgres://nobody@127.0.0.1:${port}/nothing`;
+  const engine = postgresEngine({ databaseUrl, searchTimeoutMs: 100, maxConnections: 1 });
+  try {
+    const refusal = { kind: 'unavailable', code: 'search_timeout' };
+    await expect(engine.search(aSearch())).rejects.toMatchObject(refusal);
+  } finally {
+    await engine.stop();
+    silent.close();
+  }
+});
 
 describe('a search that takes too long', () => {
   test('answers that it is unavailable', async () => {

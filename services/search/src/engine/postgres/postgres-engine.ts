@@ -26,6 +26,9 @@ export interface PostgresEngineOptions {
 
 /** SQLSTATE query_canceled. */
 const QUERY_CANCELED = '57014';
+/** What the pool says when none of its connections comes free in time, and when a new one takes too long. */
+const NO_CONNECTION =
+  /^(?:timeout exceeded when trying to connect|Connection terminated due to connection timeout)/;
 
 /** Full-text search in Postgres: everything a document can be found by is in one tsvector. */
 export function postgresEngine({
@@ -142,8 +145,7 @@ async function runSearch(pool: pg.Pool, search: EngineSearch): Promise<EngineAns
 /** @throws ServiceError when a search took too long, what it was given when it failed for another reason */
 function fail(cause: unknown): never {
   const isCanceled = cause instanceof pg.DatabaseError && cause.code === QUERY_CANCELED;
-  const isBusy =
-    cause instanceof Error && cause.message.startsWith('timeout exceeded when trying to connect');
+  const isBusy = cause instanceof Error && NO_CONNECTION.test(cause.message);
   if (!isCanceled && !isBusy) throw cause;
   throw new ServiceError('unavailable', 'The search took too long.', {
     code: 'search_timeout',
