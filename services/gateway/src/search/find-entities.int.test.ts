@@ -88,6 +88,18 @@ test('pages go as far as the search service says', async () => {
   expect(await next(3)).toEqual([200, undefined]);
 });
 
+test('how many are suggested unless asked the search service decides', async () => {
+  const sizes: number[] = [];
+  gateway.script.search.Suggest = async ({ size }) => {
+    sizes.push(size);
+    return { suggestions: [] };
+  };
+  for (const query of ['q=flo', 'q=flo&size=7']) {
+    expect((await gateway.fetch(`/api/search/suggest?${query}`)).status).toBe(200);
+  }
+  expect(sizes).toEqual([0, 7]);
+});
+
 test('a list whose service has news is searched with them at once', async () => {
   gateway.script.packages.ListResources = async () => ({ ids: [HIT.id], hasUnsent: true });
   expect(await list('/api/packages/qbyhw-yw493/draft/resources')).toEqual([

@@ -1,14 +1,19 @@
 import type { Clients } from '../clients.ts';
 import { type Endpoint, json } from '../http/endpoint.ts';
-import { type PageLimits, readPage } from './read-page.ts';
+import { type PageLimits, readSearchPage } from './read-page.ts';
 import { assertText } from './search-query.ts';
 
 /** GET /api/search/suggest: titles, creators or subjects of published entities that the caller may read. */
 export function suggest(clients: Clients, limits: PageLimits): Endpoint {
   return async ({ query, principal, signal }) => {
     assertText(query);
-    const { size } = readPage(query, limits);
-    const wanted = { q: query.get('q') ?? '', type: query.get('type') ?? 'title', size };
+    const { size } = readSearchPage(query, limits);
+    const wanted = {
+      q: query.get('q') ?? '',
+      type: query.get('type') ?? 'title',
+      // Only the search service knows how many it may be.
+      size: query.has('size') ? size : 0,
+    };
     const { suggestions } = await clients.search.suggest(wanted, principal, { signal });
     return json(200, {
       suggestions: suggestions.map(({ value, count }) => ({ value, count: Number(count) })),

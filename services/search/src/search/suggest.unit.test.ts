@@ -1,0 +1,21 @@
+import { expect, test } from '@jest/globals';
+import { anonymous } from '@kr/caller';
+import { suggest } from './suggest.ts';
+
+test.each<[size: number, maxSuggestions: number, limit: number]>([
+  [0, 50, 10],
+  [0, 5, 5],
+  [5, 5, 5],
+  [20, 50, 20],
+])('size %j of at most %i asks for %i', async (size, maxSuggestions, limit) => {
+  const limits: number[] = [];
+  const engine = {
+    suggest: async (asked: { limit: number }) => {
+      limits.push(asked.limit);
+      return [];
+    },
+  };
+  const deps = { engine, limits: { maxSuggestions, maxLength: 10 }, now: () => new Date(0) };
+  await suggest(deps, { q: 'flo', type: 'title', size }, anonymous('request'));
+  expect(limits).toEqual([limit]);
+});
