@@ -37,12 +37,13 @@ export interface Operation {
 
 /**
  * What changes do to the documents of their ids and parents, which are all in `heads`: what is older stays out, a mark
- * keeps what it buried out, and what siblings are follows from what there is then.
+ * keeps what it buried out, and what siblings are follows from what there is then, also those of `formerParents`.
  */
 export function decideChanges(
   heads: Heads,
   { entities = [], unannounced = [], tombstones = [] }: IndexChanges,
   now: Date,
+  formerParents: readonly string[] = [],
 ): Operation[] {
   const after = new Map(heads);
   const wholes = new Map<string, StoredContent | StoredMark>();
@@ -53,8 +54,8 @@ export function decideChanges(
     const head = after.get(key);
     if (head) after.set(key, { ...head, isAnnounced: true });
   }
-  const parentIds = new Set([...entities, ...unannounced, ...tombstones].map(({ parentId }) => parentId));
-  return operations(heads, derive(after, parentIds), wholes);
+  const parentIds = [...entities, ...unannounced, ...tombstones].map(({ parentId }) => parentId);
+  return operations(heads, derive(after, new Set([...parentIds, ...formerParents])), wholes);
 }
 
 /** Shows what was kept back. */
@@ -99,7 +100,8 @@ export function decideMending(
   }
   const left = new Map([...heads].filter(([key]) => !forgotten.has(key)));
   const changes = { entities: entities.filter((entity) => differing.has(documentId(entity))), tombstones };
-  const decided = decideChanges(left, changes, now).map((operation) => ({
+  const formerParents = [...forgotten.values()].map(({ parentId }) => parentId);
+  const decided = decideChanges(left, changes, now, formerParents).map((operation) => ({
     ...operation,
     standing: forgotten.get(operation.documentId)?.standing ?? operation.standing,
   }));

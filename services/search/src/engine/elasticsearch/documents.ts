@@ -122,20 +122,21 @@ function bulkLines({ documentId: _id, standing, change, flags }: Operation): str
 const MOST_ATTEMPTS = 10;
 
 /**
- * Reads, decides and writes until nothing came between.
+ * Reads, decides and writes until nothing came between. What is read may follow from what there is.
  *
  * @throws ServiceError `unavailable` when something always does
  */
 export async function writeDecided(
   client: Client,
   index: string,
-  about: Query,
+  about: Query | ((index: string) => Promise<Query>),
   decide: (heads: Map<string, Head>) => Operation[],
 ): Promise<void> {
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
     // What a writer that failed has left unseen counts too.
     await client.indices.refresh({ index });
-    const operations = decide(await readHeads(client, index, about));
+    const query = typeof about === 'function' ? await about(index) : about;
+    const operations = decide(await readHeads(client, index, query));
     if (await carryOut(client, index, operations)) return;
   }
   throw new ServiceError('unavailable', 'The index is being changed by somebody else.', {

@@ -6,7 +6,7 @@ import type { EntityKind, SearchEngine } from '../search-engine.ts';
 import { compareDocuments } from './compare-documents.ts';
 import type { Query } from './compile-query.ts';
 import { decideChanges, decideMending } from './decide-changes.ts';
-import { documentPages, LIVE, writeDecided } from './documents.ts';
+import { documentPages, LIVE, readHeads, writeDecided } from './documents.ts';
 import { engineFailure, isPassingResponse, searchFailure, searchTimeout } from './engine-failure.ts';
 import type { IndexSize } from './index-layout.ts';
 import { microsOf } from './instants.ts';
@@ -105,7 +105,10 @@ export async function openElasticsearchEngine({
     const build = await indexBehind(writer, names.build);
     return build === undefined ? [names.live] : [build, names.live];
   };
-  const writeAll = async (about: Query, decide: Parameters<typeof writeDecided>[3]) => {
+  const writeAll = async (
+    about: Parameters<typeof writeDecided>[2],
+    decide: Parameters<typeof writeDecided>[3],
+  ) => {
     for (const index of await theIndexes()) {
       await writeDecided(writer, index, about, decide);
       // Now all of it is seen, at once.
@@ -208,8 +211,14 @@ export async function openElasticsearchEngine({
       asking(() => compareDocuments(writer, names.live, { kind, ids, entities })),
     mend: (differences, entities) =>
       inOrder(() =>
-        writeAll(aboutForms([...differences, ...entities]), (heads) =>
-          decideMending(heads, differences, entities, new Date()),
+        writeAll(
+          async (index) => {
+            const forms = [...differences, ...entities];
+            // Siblings of a parent that something was wrongly put under are to learn that it is not theirs.
+            const heads = await readHeads(writer, index, aboutForms(forms));
+            return aboutForms([...forms, ...heads.values()]);
+          },
+          (heads) => decideMending(heads, differences, entities, new Date()),
         ),
       ),
     stop,

@@ -216,6 +216,18 @@ export function describeBuilds(tested: () => TestedEngine): void {
       expect(await find()).toEqual(['a', 'b']);
     });
 
+    test('mends what stood under another parent, and what was beside it there', async () => {
+      const good: EntityTraits = { id: 'good', parentId: 'p', versionIndex: 1 };
+      const moved: EntityTraits = { id: 'moved', parentId: 'own', versionIndex: 1 };
+      const draft: EntityTraits = { id: 'good', parentId: 'p', form: 'draft', versionIndex: 1, revision: 2 };
+      await write(good, { ...moved, parentId: 'p', versionIndex: 2 }, { ...draft, parentId: 'q' });
+      const there = [good, moved, draft];
+      await engine().mend(await differ('record', ['good', 'moved'], ...there), there.map(anEntity));
+      expect(await find({ scope: { latestOnly: true } })).toEqual(['good', 'moved']);
+      const own: SearchTraits = { viewer: { userId: 'owner' }, scope: { forms: 'own', latestOnly: true } };
+      expect(await find(own)).toEqual(['good*', 'moved']);
+    });
+
     test('mends the build too', async () => {
       await write({ id: 'ghost', revision: 9 }, { id: 'stale', revision: 9, title: 'wrong' });
       await engine().beginBuild();
