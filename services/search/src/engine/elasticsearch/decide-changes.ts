@@ -29,6 +29,8 @@ export type Heads = ReadonlyMap<string, Head>;
 export interface Operation {
   documentId: string;
   standing: Standing | null;
+  /** What it had; null if it was not in the index. */
+  former: StoredFlags | null;
   /** The whole of it is written, its flags alone are, or it is removed. */
   change: { whole: StoredContent | StoredMark } | 'flags' | 'remove';
   /** What it has afterwards. */
@@ -101,10 +103,10 @@ export function decideMending(
   const left = new Map([...heads].filter(([key]) => !forgotten.has(key)));
   const changes = { entities: entities.filter((entity) => differing.has(documentId(entity))), tombstones };
   const formerParents = [...forgotten.values()].map(({ parentId }) => parentId);
-  const decided = decideChanges(left, changes, now, formerParents).map((operation) => ({
-    ...operation,
-    standing: forgotten.get(operation.documentId)?.standing ?? operation.standing,
-  }));
+  const decided = decideChanges(left, changes, now, formerParents).map((operation) => {
+    const head = forgotten.get(operation.documentId);
+    return head ? { ...operation, standing: head.standing, former: flagsOf(head) } : operation;
+  });
   const rewritten = new Set(decided.map((operation) => operation.documentId));
   const removed = [...forgotten].filter(([key]) => !rewritten.has(key));
   return [
@@ -113,8 +115,9 @@ export function decideMending(
       ([key, head]): Operation => ({
         documentId: key,
         standing: head.standing,
+        former: flagsOf(head),
         change: 'remove',
-        flags: head,
+        flags: flagsOf(head),
       }),
     ),
   ];
@@ -163,7 +166,7 @@ function replace(heads: Map<string, Head>, wholes: Wholes, entity: IndexedEntity
     revision,
     versionIndex,
     isLive: true,
-    isAnnounced: head?.isAnnounced ?? form === 'draft',
+    isAnnounced: form === 'draft' || (head?.isAnnounced ?? false),
     isLatest: false,
     isLatestDraft: false,
     hasDraft: false,
@@ -202,14 +205,20 @@ function operations(
   return [...after].flatMap(([key, head]): Operation[] => {
     const whole = wholes.get(key);
     const flags = flagsOf(head);
-    if (whole) return [{ documentId: key, standing: head.standing, change: { whole }, flags }];
-    const former = before.get(key);
-    const isSame = former !== undefined && FLAGS.every((flag) => former[flag] === head[flag]);
-    return isSame ? [] : [{ documentId: key, standing: head.standing, change: 'flags', flags }];
+    const known = before.get(key);
+    const former = known === undefined ? null : flagsOf(known);
+    const { standing } = head;
+    if (whole) return [{ documentId: key, standing, former, change: { whole }, flags }];
+    if (former !== null && isSame(former, flags)) return [];
+    return [{ documentId: key, standing, former, change: 'flags', flags }];
   });
 }
 
 export const FLAGS = ['isLive', 'isAnnounced', 'isLatest', 'isLatestDraft', 'hasDraft'] as const;
+
+export function isSame(one: StoredFlags, other: StoredFlags): boolean {
+  return FLAGS.every((flag) => one[flag] === other[flag]);
+}
 
 function flagsOf({ isLive, isAnnounced, isLatest, isLatestDraft, hasDraft }: Head): StoredFlags {
   return { isLive, isAnnounced, isLatest, isLatestDraft, hasDraft };

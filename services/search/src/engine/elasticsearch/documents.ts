@@ -1,7 +1,7 @@
 import type { Client, estypes } from '@elastic/elasticsearch';
 import { ServiceError } from '@kr/service-error';
 import type { Query } from './compile-query.ts';
-import { FLAGS, type Head, type Operation } from './decide-changes.ts';
+import { FLAGS, type Head, isSame, type Operation, type Standing } from './decide-changes.ts';
 import { documentId } from './stored-document.ts';
 
 export const LIVE = { term: { isLive: true } } satisfies Query;
@@ -66,28 +66,69 @@ function headOf({ _source, _seq_no, _primary_term }: estypes.SearchHit<Omit<Head
 }
 
 /**
- * Carries operations out; nothing of it is seen before a refresh.
+ * Carries operations out; nothing of it is seen before a refresh. What was not seen before is written as kept back, and
+ * shown, by flags alone, when all contents have been taken: a refresh that comes too early, of the next writer after one
+ * that failed, shows nothing new of a batch that is not all there.
  *
  * @returns false when a document has changed since it was read, or there was too much to do: what is left of the
  *   operations has to be decided anew
+ * @throws Error when a document is refused
  */
 export async function carryOut(
   client: Client,
   index: string,
   operations: readonly Operation[],
 ): Promise<boolean> {
+  // One document alone is there or not.
+  if (operations.length <= 1) return (await runBulks(client, index, operations)) !== null;
+  const contents = operations.flatMap((final) =>
+    isContent(final) ? [{ final, first: keptBack(final) }] : [],
+  );
+  const written = await runBulks(
+    client,
+    index,
+    contents.map(({ first }) => first),
+  );
+  if (written === null) return false;
+  const showing = contents.flatMap(({ final, first }): Operation[] => {
+    if (isSame(final.flags, first.flags)) return [];
+    return [{ ...final, standing: written.get(final.documentId) ?? null, change: 'flags' }];
+  });
+  const others = operations.filter((operation) => !isContent(operation));
+  return (await runBulks(client, index, [...others, ...showing])) !== null;
+}
+
+function isContent({ change, flags }: Operation): boolean {
+  return typeof change === 'object' && flags.isLive;
+}
+
+/** Its content, as long as the rest of its batch is not there. */
+function keptBack(operation: Operation): Operation {
+  const { former, flags } = operation;
+  const wasSeen = former?.isLive === true && former.isAnnounced;
+  return { ...operation, flags: wasSeen ? former : { ...flags, isAnnounced: false } };
+}
+
+/** @returns where each document stands now; null when one has changed since it was read, or there was too much to do */
+async function runBulks(
+  client: Client,
+  index: string,
+  operations: readonly Operation[],
+): Promise<Map<string, Standing> | null> {
+  const standings = new Map<string, Standing>();
   let isDone = true;
   for (const body of bulkBodies(operations)) {
     const { items } = await client.bulk<string>({ index, operations: body });
     for (const item of items) {
-      const { error, status } = Object.values(item)[0] ?? {};
-      if (!error) continue;
-      if (status !== 404 && status !== 409 && status !== 429)
+      const { _id, error, status, _seq_no, _primary_term } = Object.values(item)[0] ?? {};
+      if (error && status !== 404 && status !== 409 && status !== 429) {
         throw new Error(`a document was refused: ${JSON.stringify(error)}`);
-      isDone = false;
+      }
+      if (error || _id == null || _seq_no === undefined || _primary_term === undefined) isDone = false;
+      else standings.set(_id, { seqNo: _seq_no, primaryTerm: _primary_term });
     }
   }
-  return isDone;
+  return isDone ? standings : null;
 }
 
 function* bulkBodies(operations: readonly Operation[]): Generator<string[]> {

@@ -29,6 +29,28 @@ function describeOn(server: TestElasticsearch): void {
     }
   });
 
+  test('of a batch of which something is refused nothing new is seen until it comes again whole', async () => {
+    const { engine, stop } = await anElasticsearchEngine(server);
+    const v1 = { id: 'v1', parentId: 'p', versionIndex: 1 };
+    const v2 = { id: 'v2', parentId: 'p', versionIndex: 2 };
+    const batch = [{ id: 'package' }, { id: 'resource' }, v2].map(anEntity);
+    const places = Array.from({ length: 10_001 }, () => ({ west: 0, south: 0, east: 1, north: 1 }));
+    const found = async () => idsOf(await engine.search(aSearch({ scope: { latestOnly: true } }))).sort();
+    try {
+      await engine.write({ entities: [anEntity(v1)] });
+      const refused = batch.map((entity) =>
+        entity.id === 'resource' ? { ...entity, boxes: places } : entity,
+      );
+      await expect(engine.write({ entities: refused })).rejects.toThrow('refused');
+      await engine.write({ entities: [anEntity({ id: 'other' })] });
+      expect(await found()).toEqual(['other', 'v1']);
+      await engine.write({ entities: batch });
+      expect(await found()).toEqual(['other', 'package', 'resource', 'v2']);
+    } finally {
+      await stop();
+    }
+  });
+
   describe('a search engine that is far away', () => {
     /** An engine whose server is reached through a proxy, and that does not wait long for it. */
     const withProxy = async (work: (proxy: FaultProxy, engine: SearchEngine) => Promise<void>) => {

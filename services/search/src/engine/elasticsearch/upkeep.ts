@@ -33,7 +33,7 @@ export async function copyMarks(client: Client, from: string, to: string): Promi
       if (_source === undefined) return [];
       const { isLive, isAnnounced, isLatest, isLatestDraft, hasDraft, ...whole } = _source;
       const flags = { isLive, isAnnounced, isLatest, isLatestDraft, hasDraft };
-      return [{ documentId: documentId(whole), standing: null, change: { whole }, flags }];
+      return [{ documentId: documentId(whole), standing: null, former: null, change: { whole }, flags }];
     });
     await carryOut(client, to, operations);
   }
@@ -62,6 +62,7 @@ export async function removeMarks(client: Client, index: string, writtenBefore: 
     [...heads].map(([key, { standing, ...flags }]) => ({
       documentId: key,
       standing,
+      former: flags,
       change: 'remove',
       flags,
     })),
