@@ -134,7 +134,8 @@ function pendingLine({ pendingEvents, oldestPendingAt }: DescribeIndexResponse__
 function reindexLine({ begunAt, endedAt, documents, expected, problem }: Reindex__Output): string {
   if (endedAt !== '') {
     const tookMs = Date.parse(endedAt) - Date.parse(begunAt);
-    return `${documents} documents, finished ${endedAt} after ${formatTimeSpan(tookMs)}`;
+    const leftOut = problem === '' ? '' : `; ${problem}`;
+    return `${documents} documents, finished ${endedAt} after ${formatTimeSpan(tookMs)}${leftOut}`;
   }
   const percent = Math.min(100, Math.floor((Number(documents) / Math.max(1, Number(expected))) * 100));
   const progress = `running since ${formatTimeSpan(Date.now() - Date.parse(begunAt))}: ${documents} of about ${expected} documents, ${percent} %`;

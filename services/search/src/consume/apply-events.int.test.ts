@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { migrate } from '@kr/schema-migration';
+import { createLogger } from '@kr/telemetry';
 import { freshDatabase } from '@kr/testbed';
 import fc from 'fast-check';
 import pg from 'pg';
@@ -208,7 +209,12 @@ describe('applyEvents', () => {
     for (const id of ['a', 'b', 'c', 'd', 'e']) world.put({ id });
     world.put({ id: 'a', form: 'draft' });
     world.put({ id: 'p', kind: 'package' });
-    expect(await rebuildIndex(engine, world.source, new AbortController().signal)).toBe(6);
+    const { signal } = new AbortController();
+    const logger = createLogger('test');
+    expect(await rebuildIndex({ engine, source: world.source, logger, signal })).toEqual({
+      entities: 6,
+      refused: 0,
+    });
     expect(await published()).toEqual([]);
     await engine.markFilled();
     expect(await published()).toEqual(['a', 'b', 'c', 'd', 'e', 'p']);

@@ -77,6 +77,27 @@ describe('filling the index', () => {
     expect(await found()).toEqual(IDS);
   });
 
+  test('goes on without what the engine refuses, and stays unfilled where it refuses all', async () => {
+    const refusing = (isRefused: (id: string) => boolean): EntitySource => ({
+      ...pagesOfTwo(),
+      // The database has no such form.
+      fetch: async (_kind, ids) =>
+        ids.map((id) => ({ ...anEntity({ id }), ...(isRefused(id) ? { form: 'odd' as 'draft' } : {}) })),
+    });
+    const stopping = new AbortController();
+    const failing: EntitySource = {
+      ...refusing(() => true),
+      list: async (kind, afterId) => {
+        if (kind === 'package') stopping.abort();
+        return pagesOfTwo().list(kind, afterId);
+      },
+    };
+    await fill(failing, stopping.signal);
+    expect(await engine.isFilled()).toBe(false);
+    await fill(refusing((id) => id === 'c' || id === 'e'));
+    expect(await found()).toEqual(['a', 'b', 'd']);
+  });
+
   test('shows nothing of what it brings before the end, then everything', async () => {
     let failures = 0;
     await fill(

@@ -25,15 +25,15 @@ export async function fillIndex({
   logger,
   signal,
 }: FillIndexDeps): Promise<void> {
-  let entities: number | undefined;
+  let filled: Awaited<ReturnType<typeof rebuildIndex>> | undefined;
   for (let failures = 0; !signal.aborted; failures += 1) {
     try {
       if (await engine.isFilled()) return;
-      entities ??= await rebuildIndex(engine, source, signal);
+      filled ??= await rebuildIndex({ engine, source, logger, signal });
       if (signal.aborted) return;
       if (!(await hasArrived())) throw new Error('events of what was published meanwhile are on their way');
       await engine.markFilled();
-      logger.info({ entities }, 'index filled');
+      logger.info(filled, 'index filled');
       return;
     } catch (error) {
       // The services may start later than this one, or be away for a while.

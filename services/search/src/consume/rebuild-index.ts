@@ -1,22 +1,38 @@
+import type { Logger } from '@kr/telemetry';
 import type { SearchEngine } from '../engine/search-engine.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
 import { pagesOf } from './pages-of.ts';
+import { writeApart } from './write-apart.ts';
+
+export interface RebuildIndexDeps {
+  engine: SearchEngine;
+  source: EntitySource;
+  logger: Logger;
+  signal: AbortSignal;
+}
 
 /**
  * Indexes everything there is, page by page in id order, beside whatever events bring meanwhile: the newer state of
- * each form wins. May be stopped and begun again.
+ * each form wins. What the engine refuses is left out and told of. May be stopped and begun again.
  *
- * @returns the number of entities
+ * @returns the number of entities, and of forms that were left out
+ * @throws Error when nothing was taken of what there is
  */
-export async function rebuildIndex(
-  engine: SearchEngine,
-  source: EntitySource,
-  signal: AbortSignal,
-): Promise<number> {
-  let count = 0;
+export async function rebuildIndex({
+  engine,
+  source,
+  logger,
+  signal,
+}: RebuildIndexDeps): Promise<{ entities: number; refused: number }> {
+  let [entities, written] = [0, 0];
+  const refused: Error[] = [];
   for await (const { kind, ids } of pagesOf(source.list, signal)) {
-    await engine.write({ unannounced: await source.fetch(kind, ids) });
-    count += ids.length;
+    const page = await source.fetch(kind, ids);
+    const left = await writeApart(page, (unannounced) => engine.write({ unannounced }), logger);
+    entities += ids.length;
+    written += page.length - left.length;
+    refused.push(...left);
   }
-  return count;
+  if (written === 0 && refused[0]) throw refused[0];
+  return { entities, refused: refused.length };
 }

@@ -1,7 +1,7 @@
 import type { Logger } from '@kr/telemetry';
 import { pauseUnlessStopped } from '../consume/pause-unless-stopped.ts';
 import type { OperationLog } from './operation-log.ts';
-import { type ReindexDeps, reindex } from './reindex.ts';
+import { messageOf, type ReindexDeps, reindex } from './reindex.ts';
 import { withLock } from './with-lock.ts';
 
 export interface ReindexingDeps extends ReindexDeps {
@@ -32,7 +32,12 @@ async function reindexIfWanted(deps: ReindexingDeps, signal: AbortSignal): Promi
   await withLock(databaseUrl, 'reindex', async (lock) => {
     // Who held the lock before may have come to the end meanwhile.
     if (!(await isWanted(log))) return;
-    const isFinished = await reindex(deps, lock, signal, (progress) => log.note('reindex', progress));
+    const isFinished = await reindex(deps, lock, signal, (progress) => log.note('reindex', progress)).catch(
+      async (error: unknown) => {
+        await log.note('reindex', { problem: `it is begun again: ${messageOf(error)}` });
+        throw error;
+      },
+    );
     if (!isFinished) return;
     await log.close('reindex');
     logger.info('the index was built anew');

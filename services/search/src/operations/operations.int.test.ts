@@ -6,7 +6,7 @@ import { createLogger } from '@kr/telemetry';
 import { type FreshDatabase, freshDatabase, until } from '@kr/testbed';
 import pg from 'pg';
 import { postgresEngine } from '../engine/postgres/postgres-engine.ts';
-import type { EntityKind, SearchEngine } from '../engine/search-engine.ts';
+import type { EntityKind, IndexedEntity, SearchEngine } from '../engine/search-engine.ts';
 import { aSearch, idsOf } from '../engine/testing/a-search.ts';
 import { anEntity, type EntityTraits } from '../engine/testing/an-entity.ts';
 import { SEARCH_MIGRATIONS } from '../migrations.ts';
@@ -192,6 +192,40 @@ describe('building the index anew', () => {
     expect((await engine.search(aSearch())).total).toBe(10);
     areOnTheirWay = false;
     await reindexed(operations);
+  });
+
+  test('goes on without what the engine refuses, and says so', async () => {
+    const world = aWorld();
+    for (let n = 0; n < 30; n += 1) world.put(record(n));
+    await filled(world);
+    // The database has no such access.
+    const odd = (entity: IndexedEntity) =>
+      entity.id === 'record-0007' ? { ...entity, recordAccess: 'odd' as 'public' } : entity;
+    const operations = operate({
+      ...world.source,
+      fetch: async (kind, ids) => (await world.source.fetch(kind, ids)).map(odd),
+    });
+    await operations.handlers.StartReindex();
+    const { documents, problem } = await reindexed(operations);
+    expect({ documents, problem }).toEqual({
+      documents: 29,
+      problem: expect.stringMatching(/has refused 1 documents.*record_access/u),
+    });
+    expect((await engine.search(aSearch())).total).toBe(29);
+  });
+
+  test('that fails says why', async () => {
+    const world = aWorld(() => {
+      throw new TypeError('no list');
+    });
+    world.put(record(1));
+    await filled(world);
+    const operations = operate(world.source);
+    await operations.handlers.StartReindex();
+    await until(async () =>
+      (await operations.handlers.DescribeIndex()).reindex?.problem?.includes('no list'),
+    );
+    expect((await engine.search(aSearch())).total).toBe(1);
   });
 
   test('is refused while the index is being filled, and so is comparing it', async () => {

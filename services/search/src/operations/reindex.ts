@@ -2,6 +2,7 @@ import { isTransient } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import { pagesOf } from '../consume/pages-of.ts';
 import { pauseUnlessStopped } from '../consume/pause-unless-stopped.ts';
+import { writeApart } from '../consume/write-apart.ts';
 import type { SearchEngine } from '../engine/search-engine.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
 import type { LoggedOperation } from './operation-log.ts';
@@ -18,7 +19,7 @@ export interface ReindexDeps {
 export interface ReindexProgress {
   /** Forms in the new index so far. */
   documents: number;
-  /** Why it does not get on at the moment; empty if it does. */
+  /** Why it does not get on at the moment, or what it had to leave out; empty if it does, whole. */
   problem: string;
 }
 
@@ -31,7 +32,8 @@ const LONGEST_PAUSE_MS = 10_000;
 
 /**
  * Builds the index anew beside the live one and lets it take its place, whoever is away meanwhile. What happens while it
- * is built is written into both, so the new one lacks nothing once every event of what was read is there.
+ * is built is written into both, so the new one lacks nothing once every event of what was read is there, but what the
+ * engine refuses.
  *
  * @returns whether it came to its end: not if it was stopped
  * @throws Error when something failed that no waiting mends: it has to be begun again
@@ -44,12 +46,13 @@ export async function reindex(
 ): Promise<boolean> {
   const signal = AbortSignal.any([stopping, lock.lost]);
   let documents = 0;
+  const refused: Error[] = [];
   const patiently = <Result>(what: string, act: () => Promise<Result>) =>
     tryOn(act, signal, async (error) => {
       logger.warn({ err: error }, `${what} failed, trying on`);
       await tell({
         documents,
-        problem: `${what}: ${error instanceof Error ? error.message : String(error)}`,
+        problem: `${what}: ${messageOf(error)}`,
       });
     });
 
@@ -59,17 +62,32 @@ export async function reindex(
   for await (const { kind, ids } of pagesOf(list, signal)) {
     const entities = await patiently('reading entities', () => source.fetch(kind, ids));
     if (entities === undefined) break;
-    await patiently('writing documents', () => engine.build(entities));
-    documents += entities.length;
-    await tell({ documents, problem: '' });
+    const left = await patiently('writing documents', () => writeApart(entities, engine.build, logger));
+    if (left === undefined) break;
+    refused.push(...left);
+    documents += entities.length - left.length;
+    await tell({ documents, problem: problemOf(refused) });
   }
+  if (documents === 0 && refused[0]) throw refused[0];
   const finished = await patiently('taking the place of the former index', async () => {
     if (!(await hasArrived())) throw new EventsOnTheirWay();
     await lock.check();
     await engine.finishBuild();
     return true;
   });
-  return finished === true;
+  if (finished !== true) return false;
+  await tell({ documents, problem: problemOf(refused) });
+  return true;
+}
+
+function problemOf(refused: readonly Error[]): string {
+  const [first] = refused;
+  if (first === undefined) return '';
+  return `the engine has refused ${refused.length} documents, which are in the log; the first: ${messageOf(first)}`;
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 class EventsOnTheirWay extends Error {
