@@ -8,7 +8,7 @@ import {
   readPeerKey,
   readVocabularyDir,
 } from '@kr/service-config';
-import { MOST_SLOP, QUERY_LIMITS, type QueryLimits } from './query/query-tree.ts';
+import { MOST_DEPTH, MOST_SLOP, QUERY_LIMITS, type QueryLimits } from './query/query-tree.ts';
 
 export interface ServiceAddress {
   /** `host:port`. */
@@ -147,7 +147,7 @@ function readQueryLimits(read: EnvReader): QueryLimits {
       'The most words, phrases, ranges and the like of a query',
       1_000,
     ),
-    maxDepth: limit('QUERY_MAX_DEPTH', 'maxDepth', 'The most parentheses within each other', 100),
+    maxDepth: limit('QUERY_MAX_DEPTH', 'maxDepth', 'The most parentheses within each other', MOST_DEPTH),
     maxWildcards: limit(
       'QUERY_MAX_WILDCARDS',
       'maxWildcards',

@@ -109,6 +109,9 @@ export interface QueryLimits {
 /** Engines keep the words of two values farther apart. */
 export const MOST_SLOP = 19;
 
+/** Every engine takes a query so deep; Elasticsearch refuses those of some twice as many. */
+export const MOST_DEPTH = 20;
+
 export const QUERY_LIMITS: QueryLimits = {
   maxLength: 1_024,
   maxClauses: 64,

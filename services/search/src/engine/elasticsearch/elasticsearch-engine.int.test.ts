@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { isTransient } from '@kr/service-error';
 import { FaultProxy, openElasticsearch, type TestElasticsearch, until } from '@kr/testbed';
 import { parseQuery } from '../../query/parse-query.ts';
-import { QUERY_LIMITS } from '../../query/query-tree.ts';
+import { MOST_DEPTH, QUERY_LIMITS } from '../../query/query-tree.ts';
 import type { SearchEngine } from '../search-engine.ts';
 import { aSearch, idsOf } from '../testing/a-search.ts';
 import { anEntity } from '../testing/an-entity.ts';
@@ -18,11 +18,15 @@ function describeOn(server: TestElasticsearch): void {
 
   test('a query that is nested deeper than Elasticsearch allows is too complex', async () => {
     const { engine, stop } = await anElasticsearchEngine(server);
-    const nested = (depth: number): string => (depth === 0 ? 'a' : `(b ${nested(depth - 1)})`);
-    const search = (depth: number) =>
-      engine.search({ ...aSearch(), query: parseQuery(nested(depth), { ...QUERY_LIMITS, maxDepth: 100 }) });
+    const limits = { ...QUERY_LIMITS, maxDepth: 100, maxClauses: 1_000 };
+    const nested = (depth: number, part: string): string =>
+      depth === 0 ? '"a b"^2' : `(${part} ${nested(depth - 1, part)})`;
+    const search = (depth: number, part = 'b') =>
+      engine.search({ ...aSearch(), query: parseQuery(nested(depth, part), limits) });
     try {
-      expect((await search(QUERY_LIMITS.maxDepth)).total).toBe(0);
+      for (const part of ['b', '+b^2 AND', 'b NOT', '-b NOT', 'title:b^2 AND']) {
+        expect((await search(MOST_DEPTH, part)).total).toBe(0);
+      }
       await expect(search(60)).rejects.toMatchObject({ kind: 'invalid', code: 'query_too_complex' });
     } finally {
       await stop();
