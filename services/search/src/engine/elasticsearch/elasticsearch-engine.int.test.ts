@@ -1,3 +1,4 @@
+import { Client } from '@elastic/elasticsearch';
 import { describe, expect, test } from '@jest/globals';
 import { isTransient } from '@kr/service-error';
 import { FaultProxy, openElasticsearch, type TestElasticsearch, until } from '@kr/testbed';
@@ -7,6 +8,7 @@ import type { SearchEngine } from '../search-engine.ts';
 import { aSearch, idsOf } from '../testing/a-search.ts';
 import { anEntity } from '../testing/an-entity.ts';
 import { describeSearchEngine } from '../testing/search-engine.contract.ts';
+import { indexNames } from './live-index.ts';
 import { anElasticsearchEngine } from './testing/an-elasticsearch-engine.ts';
 
 const elasticsearch = await openElasticsearch();
@@ -52,6 +54,26 @@ function describeOn(server: TestElasticsearch): void {
       expect(await found()).toEqual(['other', 'package', 'resource', 'v2']);
     } finally {
       await stop();
+    }
+  });
+
+  test('an index that was left before it had a name is gone when another one is made', async () => {
+    const indexPrefix = server.freshPrefix();
+    const client = new Client({ node: server.url });
+    const left = indexNames(indexPrefix).fresh();
+    const neighbour = indexNames(`${indexPrefix}-too`).fresh();
+    for (const index of [left, neighbour]) await client.indices.create({ index });
+    const { engine, stop } = await anElasticsearchEngine(server, { indexPrefix });
+    try {
+      await engine.beginBuild();
+      await engine.write({ entities: [anEntity({ id: 'a' })] });
+      expect(await client.indices.exists({ index: left })).toBe(false);
+      expect(await client.indices.exists({ index: neighbour })).toBe(true);
+      expect(idsOf(await engine.search(aSearch()))).toEqual(['a']);
+    } finally {
+      await stop();
+      await server.removeIndexes(indexPrefix);
+      await client.close();
     }
   });
 

@@ -10,6 +10,10 @@ export interface IndexNames {
   build: string;
   /** A new index, which nobody knows yet. */
   fresh(): string;
+  /** Whether an index may be one of those. */
+  isFresh(index: string): boolean;
+  /** A pattern that all of them fit. */
+  all: string;
 }
 
 export function indexNames(prefix: string): IndexNames {
@@ -17,6 +21,10 @@ export function indexNames(prefix: string): IndexNames {
     live: `${prefix}-live`,
     build: `${prefix}-build`,
     fresh: () => `${prefix}-${Date.now().toString(36)}${randomBytes(3).toString('hex')}`,
+    // Prefixes of other installations may begin with this one, and a hyphen.
+    isFresh: (index) =>
+      index.startsWith(`${prefix}-`) && /^[0-9a-z]{14,}$/u.test(index.slice(prefix.length + 1)),
+    all: `${prefix}-*`,
   };
 }
 
@@ -39,6 +47,7 @@ export async function createIndex(
   alias: 'live' | 'build',
   size: IndexSize,
 ): Promise<string> {
+  await removeNameless(client, names);
   const index = names.fresh();
   const former = await indexBehind(client, names[alias]);
   const meta: IndexMeta = { id: randomBytes(8).toString('hex'), layout: LAYOUT, isFilled: false };
@@ -55,6 +64,15 @@ export async function createIndex(
     ],
   });
   return meta.id;
+}
+
+/** Indexes that have no alias, since whoever made them ended before giving it. Writers take turns: nobody is at it. */
+async function removeNameless(client: Client, names: IndexNames): Promise<void> {
+  const known = await client.indices.getAlias({ index: names.all });
+  const nameless = Object.entries(known).flatMap(([index, { aliases }]) =>
+    names.isFresh(index) && Object.keys(aliases).length === 0 ? [index] : [],
+  );
+  if (nameless.length > 0) await client.indices.delete({ index: nameless });
 }
 
 /**
