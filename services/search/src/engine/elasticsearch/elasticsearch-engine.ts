@@ -7,7 +7,7 @@ import { compareDocuments } from './compare-documents.ts';
 import type { Query } from './compile-query.ts';
 import { decideChanges, decideMending } from './decide-changes.ts';
 import { documentPages, LIVE, readHeads, writeDecided } from './documents.ts';
-import { engineFailure, isPassingResponse, searchFailure, searchTimeout } from './engine-failure.ts';
+import { engineFailure, isOfExchange, searchFailure, searchTimeout } from './engine-failure.ts';
 import type { IndexSize } from './index-layout.ts';
 import { microsOf } from './instants.ts';
 import {
@@ -85,8 +85,7 @@ export async function openElasticsearchEngine({
     const response = await reader
       .search(asked, limits)
       .catch((cause: unknown) => {
-        // The index may have been exchanged while it was being searched.
-        if (isPassingResponse(cause)) return reader.search(asked, limits);
+        if (isOfExchange(cause)) return reader.search(asked, limits);
         throw cause;
       })
       .catch((cause: unknown) => {

@@ -29,8 +29,17 @@ export function searchFailure(cause: unknown): unknown {
   return engineFailure(cause);
 }
 
+/** Whether a search may have failed because its index was exchanged: then the one that is there now answers. */
+export function isOfExchange(cause: unknown): boolean {
+  if (!(cause instanceof errors.ResponseError)) return false;
+  const { statusCode, body } = cause;
+  return (
+    statusCode === 404 || (statusCode === 503 && body?.error?.type === 'search_phase_execution_exception')
+  );
+}
+
 /** Whether Elasticsearch has answered that it cannot do it now. */
-export function isPassingResponse(cause: unknown): boolean {
+function isPassingResponse(cause: unknown): boolean {
   if (!(cause instanceof errors.ResponseError)) return false;
   const status = cause.statusCode ?? 500;
   return PASSING.has(status) || status >= 500;
