@@ -23,6 +23,7 @@ interface ComposeService {
   ports?: string[];
   read_only?: boolean;
   cap_drop?: string[];
+  depends_on?: Record<string, object>;
 }
 
 const hasCompose = await run('docker', ['compose', 'version']).then(
@@ -76,6 +77,13 @@ describe('compose.yaml', () => {
     expect(compose.services['elasticsearch']).toMatchObject({
       profiles: ['elasticsearch'],
       networks: ['inside'],
+      healthcheck: { test: expect.arrayContaining(['curl']) },
+    });
+    // Who has not asked for it does without.
+    expect(compose.services['search']?.depends_on).toEqual({
+      postgres: { condition: 'service_healthy' },
+      nats: { condition: 'service_healthy' },
+      elasticsearch: { condition: 'service_healthy', required: false },
     });
   });
 

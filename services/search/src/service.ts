@@ -59,7 +59,7 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
   );
 
   const now = () => new Date();
-  const engine = await openEngine(config);
+  const engine = await openEngine(config, logger);
   const records = createClient(definitions.lifecycle, {
     ...config.records,
     audience: 'records',
@@ -156,7 +156,7 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
   const health = await startHealth({
     host: config.healthHost,
     port: config.healthPort,
-    checks: { database: async () => void (await pool.query('SELECT 1')) },
+    checks: { database: async () => void (await pool.query('SELECT 1')), ...engine.checks },
     observed: { bus: () => bus.check() },
   });
   logger.info({ grpc_port: server.port, health_port: health.port }, 'ready');

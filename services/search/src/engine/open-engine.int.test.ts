@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { MIGRATIONS } from '@kr/event-bus';
 import { migrate } from '@kr/schema-migration';
-import { freshDatabase, openElasticsearch } from '@kr/testbed';
+import { FaultProxy, freshDatabase, openElasticsearch, until } from '@kr/testbed';
 import type { EngineConfig } from '../config.ts';
 import { SEARCH_MIGRATIONS } from '../migrations.ts';
 import { openEngine } from './open-engine.ts';
@@ -25,12 +25,10 @@ else {
       replicas: 0,
     };
     const open = (engine: EngineConfig) =>
-      openEngine({
-        engine,
-        databaseUrl: new URL(database.url),
-        searchTimeoutMs: 60_000,
-        searchConnections: 1,
-      });
+      openEngine(
+        { engine, databaseUrl: new URL(database.url), searchTimeoutMs: 60_000, searchConnections: 1 },
+        { warn: () => {} },
+      );
     /** What an engine finds when it is opened, before it is filled. */
     const foundBy = async (config: EngineConfig) => {
       const engine = await open(config);
@@ -52,6 +50,44 @@ else {
         await foundBy(search),
       ]).toEqual([anew, asLeft('postgres'), anew, asLeft('elasticsearch'), anew, anew]);
     } finally {
+      await removeIndexes(indexPrefix);
+      await database.drop();
+    }
+  });
+
+  test('an Elasticsearch that comes later is waited for, and one that goes away is told of', async () => {
+    const database = await freshDatabase();
+    await migrate({ databaseUrl: database.url, sets: [MIGRATIONS, SEARCH_MIGRATIONS] });
+    const proxy = await FaultProxy.start(new URL(url).host);
+    const indexPrefix = freshPrefix();
+    const throughProxy = new URL(proxy.urlThrough(url));
+    const warnings: unknown[] = [];
+    let heal = proxy.inflict({ kind: 'refuse' });
+    const opening = openEngine(
+      {
+        engine: { kind: 'elasticsearch', url: throughProxy, login: null, indexPrefix, replicas: 0 },
+        databaseUrl: new URL(database.url),
+        searchTimeoutMs: 60_000,
+        searchConnections: 1,
+      },
+      { warn: (...said: unknown[]) => void warnings.push(said) },
+    );
+    try {
+      await until(async () => warnings.length > 1);
+      heal();
+      const { checks } = await opening;
+      const isThere = async () =>
+        (await Promise.allSettled(Object.values(checks).map((check) => check()))).map(({ status }) => status);
+      await until(async () => (await isThere()).join() === 'fulfilled');
+      heal = proxy.inflict({ kind: 'refuse' });
+      proxy.reset();
+      expect(await isThere()).toEqual(['rejected']);
+      heal();
+      await until(async () => (await isThere()).join() === 'fulfilled');
+    } finally {
+      heal();
+      await (await opening).stop();
+      await proxy.stop();
       await removeIndexes(indexPrefix);
       await database.drop();
     }

@@ -1,5 +1,9 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { ServiceError } from '@kr/service-error';
+import type { Logger } from '@kr/telemetry';
 import pg from 'pg';
-import type { SearchConfig } from '../config.ts';
+import type { ElasticsearchConfig, SearchConfig } from '../config.ts';
+import { elasticsearchCheck } from './elasticsearch/check-elasticsearch.ts';
 import { openElasticsearchEngine } from './elasticsearch/elasticsearch-engine.ts';
 import { keepUpIndex, keptUpIndex } from './kept-up-index.ts';
 import { postgresEngine } from './postgres/postgres-engine.ts';
@@ -8,24 +12,62 @@ import type { SearchEngine } from './search-engine.ts';
 
 type EngineSettings = Pick<SearchConfig, 'engine' | 'databaseUrl' | 'searchTimeoutMs' | 'searchConnections'>;
 
+export interface OpenEngine extends SearchEngine {
+  /** Whether what searches need beside the service's own database is there; each rejects when it is not. */
+  readonly checks: Readonly<Record<string, () => Promise<void>>>;
+  stop(): Promise<void>;
+}
+
+/** Elasticsearch may be starting too, and takes its time. A deployment gives up later than this. */
+const ARRIVAL_TIMEOUT_MS = 600_000;
+const RETRY_MS = 1_000;
+
 /**
  * The engine that is configured. One that was not kept up the last time begins with an empty index, which is then filled.
  *
- * @throws Error when what it needs is not there
+ * @throws Error when its database is not there, or Elasticsearch refuses, or does not come within ten minutes
  */
-export async function openEngine({
-  engine,
-  databaseUrl,
-  searchTimeoutMs,
-  searchConnections,
-}: EngineSettings): Promise<SearchEngine & { stop(): Promise<void> }> {
+export async function openEngine(
+  { engine, databaseUrl, searchTimeoutMs, searchConnections }: EngineSettings,
+  logger: Pick<Logger, 'warn'>,
+): Promise<OpenEngine> {
   const settings = { databaseUrl: databaseUrl.href, searchTimeoutMs, maxConnections: searchConnections };
   if (engine.kind === 'postgres') {
     await keepUpPostgres(settings.databaseUrl);
-    return postgresEngine(settings);
+    return { ...postgresEngine(settings), checks: {} };
   }
-  const { url, login, indexPrefix, replicas } = engine;
-  return openElasticsearchEngine({ ...settings, url, login, indexPrefix, size: { replicas } });
+  return openElasticsearch(engine, settings, logger);
+}
+
+async function openElasticsearch(
+  config: ElasticsearchConfig,
+  settings: { databaseUrl: string; searchTimeoutMs: number; maxConnections: number },
+  logger: Pick<Logger, 'warn'>,
+): Promise<OpenEngine> {
+  const { url, login, indexPrefix, replicas } = config;
+  const open = () => openElasticsearchEngine({ ...settings, url, login, indexPrefix, size: { replicas } });
+  const engine = await onceThere(open, logger);
+  const { check, stop } = elasticsearchCheck(config);
+  return {
+    ...engine,
+    checks: { elasticsearch: check },
+    stop: async () => {
+      await Promise.all([engine.stop(), stop()]);
+    },
+  };
+}
+
+async function onceThere<Engine>(open: () => Promise<Engine>, logger: Pick<Logger, 'warn'>): Promise<Engine> {
+  const givesUpAt = performance.now() + ARRIVAL_TIMEOUT_MS;
+  while (true) {
+    try {
+      return await open();
+    } catch (error) {
+      if (ServiceError.from(error).kind !== 'unavailable' || performance.now() > givesUpAt) throw error;
+      logger.warn({ err: error }, 'the search engine is not there, trying again');
+    }
+    await pause(RETRY_MS);
+  }
 }
 
 async function keepUpPostgres(connectionString: string): Promise<void> {
