@@ -194,7 +194,12 @@ export interface SearchEngine {
   count(): Promise<number>;
   /** Begins a build that holds nothing but the marks of the live index, in place of one that was not finished. */
   beginBuild(): Promise<void>;
-  /** Writes into the build only. @throws Error when there is none */
+  /**
+   * Writes into the build only. What is there already in the same state stays, shown from now on: events brought it, and
+   * may have brought what is newer beside it.
+   *
+   * @throws Error when there is none
+   */
   build(entities: readonly IndexedEntity[]): Promise<void>;
   /**
    * Makes the build the live index, for all searches at one moment, none of which fails for it, and removes the former

@@ -46,11 +46,12 @@ export function decideChanges(
   { entities = [], unannounced = [], tombstones = [] }: IndexChanges,
   now: Date,
   formerParents: readonly string[] = [],
+  { replacesSame } = { replacesSame: true },
 ): Operation[] {
   const after = new Map(heads);
   const wholes = new Map<string, StoredContent | StoredMark>();
   for (const tombstone of tombstones) bury(after, wholes, tombstone, now);
-  for (const entity of [...entities, ...unannounced]) replace(after, wholes, entity);
+  for (const entity of [...entities, ...unannounced]) replace(after, wholes, entity, replacesSame);
   for (const { id, form } of entities) {
     const key = documentId({ id, form });
     const head = after.get(key);
@@ -148,13 +149,21 @@ function bury(heads: Map<string, Head>, wholes: Wholes, tombstone: Tombstone, no
   });
 }
 
-/** A document gives way to later revisions, a live one also to its own: what is beside the content may have changed. */
-function replace(heads: Map<string, Head>, wholes: Wholes, entity: IndexedEntity): void {
+/**
+ * A document gives way to later revisions, a live one also to its own if told so: what is beside the content may have
+ * changed.
+ */
+function replace(
+  heads: Map<string, Head>,
+  wholes: Wholes,
+  entity: IndexedEntity,
+  replacesSame: boolean,
+): void {
   const key = documentId(entity);
   const head = heads.get(key);
   if (head) {
     const [given, kept] = [BigInt(entity.revision), BigInt(head.revision)];
-    if (given < kept || (given === kept && !head.isLive)) return;
+    if (given < kept || (given === kept && !(head.isLive && replacesSame))) return;
   }
   const { id, form, kind, parentId, revision, versionIndex } = entity;
   wholes.set(key, storedContent(entity));

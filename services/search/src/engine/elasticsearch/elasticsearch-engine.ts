@@ -170,7 +170,7 @@ export async function openElasticsearchEngine({
     isFilled: () => asking(async () => (await readMeta(writer, names.live)).isFilled),
     markFilled: () =>
       inOrder(async () => {
-        await announceAll(writer, names.live);
+        for (const index of await theIndexes()) await announceAll(writer, index);
         await writeMeta(writer, names.live, { ...(await readMeta(writer, names.live)), isFilled: true });
       }),
     count: () => asking(async () => (await writer.count({ index: names.live, query: LIVE })).count),
@@ -183,7 +183,7 @@ export async function openElasticsearchEngine({
     build: (entities) =>
       inOrder(async () =>
         writeDecided(writer, await theBuild(), aboutForms(entities), (heads) =>
-          decideChanges(heads, { entities }, new Date()),
+          decideChanges(heads, { entities }, new Date(), [], { replacesSame: false }),
         ),
       ),
     finishBuild: () =>

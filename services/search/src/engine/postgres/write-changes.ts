@@ -28,7 +28,7 @@ export async function writeChanges(pool: pg.Pool, changes: IndexChanges): Promis
 
 /** Writes into the index that is being built. @throws Error when there is none */
 export async function writeBuild(pool: pg.Pool, entities: readonly IndexedEntity[]): Promise<void> {
-  const writing = changeStatements({ entities });
+  const writing = changeStatements({ entities }, { replacesSame: false });
   await inTurn(pool, async (client) => {
     if (!(await isBuilding(client))) throw new Error('no index is being built');
     await client.query(INTO_BUILD);
@@ -62,7 +62,10 @@ export async function mendDifferences(
   );
 }
 
-function changeStatements({ entities = [], unannounced = [], tombstones = [] }: IndexChanges) {
+function changeStatements(
+  { entities = [], unannounced = [], tombstones = [] }: IndexChanges,
+  { replacesSame } = { replacesSame: true },
+) {
   const written = [...entities, ...unannounced];
   const parentIds = [...new Set([...written, ...tombstones].map(({ parentId }) => parentId))];
   const { rows, words } = entityRows(written);
@@ -72,7 +75,7 @@ function changeStatements({ entities = [], unannounced = [], tombstones = [] }: 
   return async (client: pg.PoolClient): Promise<void> => {
     if (tombstones.length > 0) await client.query({ name: 'bury', text: BURY, values: [marks] });
     if (written.length > 0) {
-      await client.query({ name: 'upsert', text: UPSERT, values: [rows] });
+      await client.query({ name: 'upsert', text: UPSERT, values: [rows, replacesSame] });
       await client.query({ name: 'words', text: WORDS, values: [words] });
     }
     if (announcedIds.length > 0) {
@@ -206,7 +209,7 @@ export const INCOMING = `
   )`;
 
 /**
- * A row gives way to later revisions, a live one also to its own: what is beside the content may have changed.
+ * A row gives way to later revisions, a live one also to its own if told so: what is beside the content may have changed.
  */
 const UPSERT = `
   WITH incoming AS (${INCOMING}), written AS (
@@ -214,7 +217,7 @@ const UPSERT = `
     SELECT id, form, ${NAMES.join(', ')}, form = 'draft' FROM incoming
     ON CONFLICT (id, form) DO UPDATE SET
       ${NAMES.map((name) => `${name} = excluded.${name}`).join(', ')}, deleted_at = NULL
-    WHERE excluded.revision > d.revision OR (excluded.revision = d.revision AND d.deleted_at IS NULL)
+    WHERE excluded.revision > d.revision OR (excluded.revision = d.revision AND d.deleted_at IS NULL AND $2)
     RETURNING id, form
   ), cleared AS (
     DELETE FROM index_box b USING written w WHERE b.id = w.id AND b.form = w.form

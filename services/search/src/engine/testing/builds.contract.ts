@@ -72,6 +72,25 @@ export function describeBuilds(tested: () => TestedEngine): void {
       expect(await find({ scope: { latestOnly: true } })).toEqual(['c', 'v2']);
     });
 
+    test('takes nothing from pages that an event has brought in the same state, and shows it', async () => {
+      const before = { id: 'a', title: 'with its files before' };
+      const after = { id: 'a', title: 'with its files after' };
+      await write(before);
+      await engine().beginBuild();
+      await engine().write({ unannounced: [anEntity(after)] });
+      await build(before);
+      await engine().finishBuild();
+      expect(await find({ q: 'after' })).toEqual(['a']);
+    });
+
+    test('shows at the end of the filling what it keeps back', async () => {
+      await engine().beginBuild();
+      await engine().write({ unannounced: [anEntity({ id: 'a' })] });
+      await engine().markFilled();
+      await engine().finishBuild();
+      expect(await find()).toEqual(['a']);
+    });
+
     test('is begun anew in place of one that was left', async () => {
       await engine().beginBuild();
       await build({ id: 'a' });
