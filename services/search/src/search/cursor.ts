@@ -11,7 +11,11 @@ const SORTS: readonly CursorSort[] = ['newest', 'oldest', 'version', 'updated-de
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z$/;
 const LONGEST_ID = 100;
 
-/** Where a page ended, as callers pass it back: nothing that they have not seen, and nothing that has to be kept. */
+/**
+ * Where a page ended, as callers pass it back, so that nothing has to be kept. It is the place of the last hit that the
+ * index lets them see, even when that is left out of the page because it has gone, or been restricted, since it was
+ * indexed: its id, times and version, nothing of what is in it.
+ */
 export function writeCursor(sort: CursorSort, place: Place): string {
   const { createdAt, updatedAt, versionIndex, id, form } = place;
   return Buffer.from(JSON.stringify([sort, createdAt, updatedAt, versionIndex, id, form])).toString(
