@@ -1,6 +1,10 @@
+import { ServiceError } from '@kr/service-error';
 import type pg from 'pg';
 
 type Queryable = Pick<pg.ClientBase, 'query'>;
+
+/** The name of the index in the service's own database. */
+export const POSTGRES = 'postgres';
 
 /** The index that events were taken into the last time; others have missed what happened since they were. */
 export async function keptUpIndex(database: Queryable): Promise<string | undefined> {
@@ -12,4 +16,17 @@ export async function keptUpIndex(database: Queryable): Promise<string | undefin
 export async function keepUpIndex(database: Queryable, name: string): Promise<void> {
   await database.query('TRUNCATE index_document CASCADE');
   await database.query('UPDATE index_state SET kept_up = $1, filled_at = NULL', [name]);
+}
+
+/**
+ * Of a process that has been given another engine or an older release than the one that has the say by now: what it
+ * wrote would be missing there, and what it found is not kept up.
+ */
+export function keptUpElsewhere(): ServiceError {
+  return new ServiceError('unavailable', 'Another index is kept up by now.', { retryAfterMs: 1_000 });
+}
+
+/** @throws ServiceError `unavailable` when events go into another index */
+export async function demandKeptUp(database: Queryable, name: string): Promise<void> {
+  if ((await keptUpIndex(database)) !== name) throw keptUpElsewhere();
 }

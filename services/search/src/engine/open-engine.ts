@@ -5,7 +5,7 @@ import pg from 'pg';
 import type { ElasticsearchConfig, SearchConfig } from '../config.ts';
 import { elasticsearchCheck } from './elasticsearch/check-elasticsearch.ts';
 import { openElasticsearchEngine } from './elasticsearch/elasticsearch-engine.ts';
-import { keepUpIndex, keptUpIndex } from './kept-up-index.ts';
+import { keepUpIndex, keptUpIndex, POSTGRES } from './kept-up-index.ts';
 import { postgresEngine } from './postgres/postgres-engine.ts';
 import { inTurn } from './postgres/write-changes.ts';
 import type { SearchEngine } from './search-engine.ts';
@@ -80,5 +80,3 @@ async function keepUpPostgres(connectionString: string): Promise<void> {
     await pool.end();
   }
 }
-
-const POSTGRES = 'postgres';

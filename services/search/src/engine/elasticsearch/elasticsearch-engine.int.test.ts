@@ -1,7 +1,11 @@
 import { Client } from '@elastic/elasticsearch';
 import { describe, expect, test } from '@jest/globals';
+import { MIGRATIONS } from '@kr/event-bus';
+import { migrate } from '@kr/schema-migration';
 import { isTransient } from '@kr/service-error';
-import { FaultProxy, openElasticsearch, type TestElasticsearch, until } from '@kr/testbed';
+import { FaultProxy, freshDatabase, openElasticsearch, type TestElasticsearch, until } from '@kr/testbed';
+import pg from 'pg';
+import { SEARCH_MIGRATIONS } from '../../migrations.ts';
 import { parseQuery } from '../../query/parse-query.ts';
 import { MOST_DEPTH, QUERY_LIMITS } from '../../query/query-tree.ts';
 import type { SearchEngine } from '../search-engine.ts';
@@ -17,6 +21,26 @@ else describe('on a real one', () => describeOn(elasticsearch));
 
 function describeOn(server: TestElasticsearch): void {
   describeSearchEngine('Elasticsearch', () => anElasticsearchEngine(server));
+
+  test('writes nothing and calls nothing filled while another index is kept up', async () => {
+    const database = await freshDatabase();
+    await migrate({ databaseUrl: database.url, sets: [MIGRATIONS, SEARCH_MIGRATIONS] });
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    const { engine, stop } = await anElasticsearchEngine(server, { databaseUrl: database.url });
+    try {
+      await engine.markFilled();
+      await client.query(`UPDATE index_state SET kept_up = 'another'`);
+      const write = () => engine.write({ entities: [anEntity({ id: 'a' })] });
+      for (const refused of [write, engine.isFilled, engine.beginBuild, engine.markFilled])
+        await expect(refused()).rejects.toMatchObject({ kind: 'unavailable' });
+      expect(await engine.count()).toBe(0);
+    } finally {
+      await client.end();
+      await stop();
+      await database.drop();
+    }
+  });
 
   test('a query that is nested deeper than Elasticsearch allows is too complex', async () => {
     const { engine, stop } = await anElasticsearchEngine(server);

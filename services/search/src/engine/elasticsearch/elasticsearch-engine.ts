@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Client, type estypes } from '@elastic/elasticsearch';
 import pg from 'pg';
+import { demandKeptUp } from '../kept-up-index.ts';
 import { inTurn } from '../postgres/write-changes.ts';
 import type { EntityKind, SearchEngine } from '../search-engine.ts';
 import { compareDocuments } from './compare-documents.ts';
@@ -71,8 +72,14 @@ export async function openElasticsearchEngine({
   turns.on('error', () => {});
   const names = indexNames(indexPrefix);
 
+  /** What this process has opened; others may have changed what is kept up since. */
+  let keptUp = '';
   const inOrder = async (work: (database: pg.PoolClient) => Promise<void>) => {
-    await inTurn(turns, work).catch((cause: unknown) => {
+    const inOwnTurn = async (database: pg.PoolClient) => {
+      await demandKeptUp(database, keptUp);
+      await work(database);
+    };
+    await inTurn(turns, inOwnTurn).catch((cause: unknown) => {
       throw engineFailure(cause);
     });
   };
@@ -124,7 +131,11 @@ export async function openElasticsearchEngine({
     await Promise.all([reader.close(), writer.close(), turns.end()]);
   };
   try {
-    await inOrder((database) => openLiveIndex(writer, names, { size, database }));
+    await inTurn(turns, async (database) => {
+      keptUp = await openLiveIndex(writer, names, { size, database });
+    }).catch((cause: unknown) => {
+      throw engineFailure(cause);
+    });
   } catch (error) {
     await stop();
     throw error;
@@ -167,7 +178,11 @@ export async function openElasticsearchEngine({
       inOrder(async () => {
         for (const index of await theIndexes()) await removeMarks(writer, index, writtenBefore);
       }),
-    isFilled: () => asking(async () => (await readMeta(writer, names.live)).isFilled),
+    isFilled: () =>
+      asking(async () => {
+        await demandKeptUp(turns, keptUp);
+        return (await readMeta(writer, names.live)).isFilled;
+      }),
     markFilled: () =>
       inOrder(async () => {
         for (const index of await theIndexes()) await announceAll(writer, index);

@@ -78,17 +78,21 @@ async function removeNameless(client: Client, names: IndexNames): Promise<void> 
 /**
  * Makes the live index unless it is there, written by this layout, and the one that was kept up the last time: what
  * happened while another engine or index was is not in it.
+ *
+ * @returns the name by which it is kept up
  */
 export async function openLiveIndex(
   client: Client,
   names: IndexNames,
   { size, database }: { size: IndexSize; database: pg.PoolClient },
-): Promise<void> {
+): Promise<string> {
   const live = await indexBehind(client, names.live);
   const meta = live === undefined ? undefined : await readMeta(client, live);
   const keptUp = await keptUpIndex(database);
-  if (meta !== undefined && meta.layout === LAYOUT && keptUp === keptUpName(meta.id)) return;
-  await keepUpIndex(database, keptUpName(await createIndex(client, names, 'live', size)));
+  if (meta !== undefined && meta.layout === LAYOUT && keptUp === keptUpName(meta.id)) return keptUp;
+  const name = keptUpName(await createIndex(client, names, 'live', size));
+  await keepUpIndex(database, name);
+  return name;
 }
 
 const keptUpName = (id: string): string => `elasticsearch ${id}`;

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { BUILD_SCHEMA, DERIVE, inTurn } from './write-changes.ts';
+import { BUILD_SCHEMA, DERIVE, inOwnTurn } from './write-changes.ts';
 
 /** The tables of an index, what others refer to first. */
 const TABLES = ['index_document', 'index_box', 'index_word'] as const;
@@ -12,7 +12,7 @@ const EXCHANGE_TIMEOUT_MS = 200;
 
 /** Makes tables like the live ones, with the same indexes and constraints under the same names. */
 export async function beginBuild(pool: pg.Pool): Promise<void> {
-  await inTurn(pool, async (client) => {
+  await inOwnTurn(pool, async (client) => {
     await client.query(`DROP SCHEMA IF EXISTS ${BUILD_SCHEMA} CASCADE; CREATE SCHEMA ${BUILD_SCHEMA}`);
     const further = [];
     for (const table of TABLES) {
@@ -36,7 +36,7 @@ export async function beginBuild(pool: pg.Pool): Promise<void> {
 export async function finishBuild(pool: pg.Pool): Promise<void> {
   // Without numbers about them new tables are searched by bad plans.
   await pool.query(`ANALYZE ${TABLES.map((table) => `${BUILD_SCHEMA}.${table}`).join(', ')}`);
-  await inTurn(pool, async (client) => {
+  await inOwnTurn(pool, async (client) => {
     await client.query(`SET LOCAL search_path = ${BUILD_SCHEMA}, public`);
     const { rows } = await client.query<{ parent_id: string }>(KEEP_BACK);
     await client.query(DERIVE, [rows.map(({ parent_id }) => parent_id)]);

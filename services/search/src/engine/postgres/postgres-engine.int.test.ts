@@ -94,6 +94,26 @@ describe('a page of a large listing', () => {
   });
 });
 
+describe('when another index is kept up meanwhile', () => {
+  test('nothing is written, found or called filled, as long as it is', async () => {
+    const { engine, pool, stop } = await aPostgresEngine();
+    const keepUp = (name: string) => pool.query('UPDATE index_state SET kept_up = $1', [name]);
+    try {
+      await engine.markFilled();
+      await keepUp('another');
+      const write = () => engine.write({ entities: [anEntity({ id: 'a' })] });
+      const refusals = [write, () => engine.search(aSearch()), engine.isFilled, engine.beginBuild];
+      for (const refused of refusals) await expect(refused()).rejects.toMatchObject({ kind: 'unavailable' });
+      await keepUp('postgres');
+      expect([await engine.count(), await engine.isFilled()]).toEqual([0, true]);
+      await write();
+      expect((await engine.search(aSearch())).total).toBe(1);
+    } finally {
+      await stop();
+    }
+  });
+});
+
 describe('an index that was built anew', () => {
   const SHAPE = `
     SELECT format('%s %s %s', c.relname, c.reloptions, pg_get_indexdef(c.oid)) AS part

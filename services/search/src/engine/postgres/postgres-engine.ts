@@ -1,5 +1,6 @@
 import { ServiceError } from '@kr/service-error';
 import pg from 'pg';
+import { demandKeptUp, keptUpElsewhere, POSTGRES } from '../kept-up-index.ts';
 import type {
   EngineAnswer,
   EngineHit,
@@ -72,6 +73,7 @@ export function postgresEngine({
       await writers.query('DELETE FROM index_document WHERE deleted_at < $1', [writtenBefore]);
     },
     isFilled: async () => {
+      await demandKeptUp(writers, POSTGRES);
       const { rows } = await writers.query<{ filled_at: Date | null }>('SELECT filled_at FROM index_state');
       return rows[0]?.filled_at instanceof Date;
     },
@@ -113,6 +115,7 @@ interface SearchRow {
   total: string;
   facets: [facet: string, value: string, count: number][];
   missing: string[];
+  kept_up: string;
 }
 
 async function runSearch(pool: pg.Pool, search: EngineSearch): Promise<EngineAnswer> {
@@ -120,6 +123,7 @@ async function runSearch(pool: pg.Pool, search: EngineSearch): Promise<EngineAns
   const { rows } = await pool.query<SearchRow>(text, [...values]);
   const [row] = rows;
   if (!row) throw new Error('a search statement answers one row');
+  if (row.kept_up !== POSTGRES) throw keptUpElsewhere();
   const facets: Record<string, FacetCount[]> = {};
   for (const [facet, value, count] of row.facets) {
     facets[facet] ??= [];

@@ -29,8 +29,8 @@ const ORDER: Readonly<Record<Exclude<Sort, 'bestmatch'>, string>> = {
 
 /**
  * One statement, so one snapshot, for the hits, the total and the facets. It answers one row: `hits` (an array of kind,
- * id, form, creation, update and version), `total`, `facets` (an array of facet, value and count), and `missing` (an
- * array of ids).
+ * id, form, creation, update and version), `total`, `facets` (an array of facet, value and count), `missing` (an
+ * array of ids), and `kept_up` (the name of the index that events go into).
  */
 export function searchSql(search: EngineSearch, similar: SimilarWords): SearchStatement {
   const parameters = new Parameters();
@@ -68,7 +68,8 @@ export function searchSql(search: EngineSearch, similar: SimilarWords): SearchSt
       (SELECT coalesce(json_agg(json_build_array(${HIT})), '[]') FROM page) AS hits,
       (SELECT count(*) FROM selected) AS total,
       ${facetCounts(search.facets, parameters)} AS facets,
-      ${missingIds(search.scope, parameters)} AS missing`;
+      ${missingIds(search.scope, parameters)} AS missing,
+      (SELECT kept_up FROM index_state) AS kept_up`;
   return { text, values: parameters.values };
 }
 

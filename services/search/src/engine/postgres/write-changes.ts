@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { demandKeptUp, POSTGRES } from '../kept-up-index.ts';
 import {
   type IndexChanges,
   type IndexDifference,
@@ -23,13 +24,13 @@ const INTO_BUILD = `SET LOCAL search_path = ${BUILD_SCHEMA}, public`;
 export async function writeChanges(pool: pg.Pool, changes: IndexChanges): Promise<void> {
   if (!Object.values(changes).some((some) => some?.length > 0)) return;
   const writing = changeStatements(changes);
-  await inTurn(pool, (client) => intoAll(client, () => writing(client)));
+  await inOwnTurn(pool, (client) => intoAll(client, () => writing(client)));
 }
 
 /** Writes into the index that is being built. @throws Error when there is none */
 export async function writeBuild(pool: pg.Pool, entities: readonly IndexedEntity[]): Promise<void> {
   const writing = changeStatements({ entities }, { replacesSame: false });
-  await inTurn(pool, async (client) => {
+  await inOwnTurn(pool, async (client) => {
     if (!(await isBuilding(client))) throw new Error('no index is being built');
     await client.query(INTO_BUILD);
     await writing(client);
@@ -51,7 +52,7 @@ export async function mendDifferences(
     entities: entities.filter(({ id, form }) => differing.has(`${form} ${id}`)),
     tombstones,
   });
-  await inTurn(pool, (client) =>
+  await inOwnTurn(pool, (client) =>
     intoAll(client, async () => {
       const { rows } = await client.query<{ parent_id: string }>(FORGET, [
         JSON.stringify(seen.map(({ id, form, revision }) => ({ id, form, revision }))),
@@ -103,7 +104,7 @@ async function isBuilding(client: pg.PoolClient): Promise<boolean> {
 
 /** Ends the filling of the index: what was kept back appears at once. */
 export async function announceAll(pool: pg.Pool): Promise<void> {
-  await inTurn(pool, async (client) => {
+  await inOwnTurn(pool, async (client) => {
     await intoAll(client, async () => {
       const { rows } = await client.query<{ parent_id: string }>(
         'UPDATE index_document SET is_announced = true WHERE NOT is_announced RETURNING parent_id',
@@ -111,6 +112,17 @@ export async function announceAll(pool: pg.Pool): Promise<void> {
       await client.query(DERIVE, [[...new Set(rows.map(({ parent_id }) => parent_id))]]);
     });
     await client.query('UPDATE index_state SET filled_at = now()');
+  });
+}
+
+/** As `inTurn`, of those who write the index in this database. @throws ServiceError `unavailable` when another is kept up */
+export async function inOwnTurn(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient) => Promise<void>,
+): Promise<void> {
+  await inTurn(pool, async (client) => {
+    await demandKeptUp(client, POSTGRES);
+    await work(client);
   });
 }
 
