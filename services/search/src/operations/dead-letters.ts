@@ -14,13 +14,14 @@ export type Replayed = ReplayOptions<(typeof INDEXED_SUBJECTS)[number]>;
 const LARGEST_LIST = 1_000;
 const MOST_FAILURES = 100;
 
-/** SearchService.ListDeadLetters. @throws ServiceError `invalid`: a limit out of bounds */
+/** SearchService.ListDeadLetters. @throws ServiceError `invalid`: a limit out of bounds, a position that is no id */
 export async function listIndexDeadLetters(
   { database, durable }: Replayed,
   { afterId, limit }: ListDeadLettersRequest__Output,
 ): Promise<ListDeadLettersResponse> {
+  if (!/^\d{0,18}$/.test(afterId)) throw invalid('after_id', 'The id of a dead letter, a whole number.');
   if (limit < 1 || limit > LARGEST_LIST) throw invalid('limit', `From 1 to ${LARGEST_LIST}.`);
-  const letters = await listDeadLetters(database, durable, { afterId, limit: limit + 1 });
+  const letters = await listDeadLetters(database, durable, { afterId: afterId || '0', limit: limit + 1 });
   return { deadLetters: letters.slice(0, limit).map(messageOf), hasMore: letters.length > limit };
 }
 

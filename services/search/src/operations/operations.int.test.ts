@@ -362,3 +362,14 @@ describe('comparing the index with the services', () => {
     expect(idsOf(await engine.search(aSearch())).sort()).toEqual(['record-0000', 'record-0002']);
   });
 });
+
+test('dead letters are listed after an id and nothing else', async () => {
+  const { ListDeadLetters } = operate(aWorld().source).handlers;
+  for (const afterId of ['', '0', '999999999999999999'])
+    expect(await ListDeadLetters({ afterId, limit: 1 })).toEqual({ deadLetters: [], hasMore: false });
+  for (const afterId of ['x', '-1', '1.5', '1000000000000000000', "0'"])
+    await expect(ListDeadLetters({ afterId, limit: 1 })).rejects.toMatchObject({
+      kind: 'invalid',
+      issues: [{ field: 'after_id' }],
+    });
+});
