@@ -37,7 +37,9 @@ else {
       const rendered = await helm.template(CHART, values);
       resources = parseAllDocuments(rendered).flatMap((document) => document.toJS() ?? []);
       const backends = { postgres: 'postgres://postgres:5432', nats: 'nats://nats:4222' };
-      const { items } = kubernetesSecrets(await loadSecrets(join(folder, 'secrets.json')), backends);
+      const made = await loadSecrets(join(folder, 'secrets.json'));
+      const prefix = name === 'values.everything.yaml' ? 'mine' : 'knowledge';
+      const { items } = kubernetesSecrets(made, { ...backends, prefix });
       secrets = new Map(items.map(({ metadata, stringData }) => [metadata.name, stringData]));
     });
     afterAll(() => rm(folder, { recursive: true, force: true }));

@@ -12,11 +12,22 @@ interface KubernetesSecret {
   stringData: Readonly<Record<string, string>>;
 }
 
-/** What the chart refers to, for `kubectl apply`: a Secret for each service, and those of the servers. */
+/**
+ * What the chart refers to, for `kubectl apply`: a Secret for each service, and those of the servers.
+ *
+ * `prefix` is what their names begin with: `secretPrefix` of the chart.
+ */
 export function kubernetesSecrets(
   secrets: Secrets,
-  backends: Backends,
+  { prefix, ...backends }: Backends & { prefix: string },
 ): { apiVersion: 'v1'; kind: 'List'; items: KubernetesSecret[] } {
+  const secret = (of: string, stringData: Readonly<Record<string, string>>): KubernetesSecret => ({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: `${prefix}-${of}`, labels: { 'app.kubernetes.io/part-of': 'knowledge-repository' } },
+    type: 'Opaque',
+    stringData,
+  });
   const ofServices = SERVICES.map((service) => secret(service, serviceSecrets(service, secrets, backends)));
   const ofServers = [
     secret('nats', {
@@ -26,15 +37,4 @@ export function kubernetesSecrets(
     secret('postgres', { password: secrets.postgresPassword, 'databases.sql': databaseScript(secrets) }),
   ];
   return { apiVersion: 'v1', kind: 'List', items: [...ofServices, ...ofServers] };
-}
-
-function secret(of: string, stringData: Readonly<Record<string, string>>): KubernetesSecret {
-  const labels = { 'app.kubernetes.io/part-of': 'knowledge-repository' };
-  return {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: { name: `knowledge-${of}`, labels },
-    type: 'Opaque',
-    stringData,
-  };
 }

@@ -19,6 +19,7 @@ const USAGE = `What deployments are made of: npm run deploy -- COMMAND
   kubernetes FILE               prints the Secrets of the chart, for kubectl apply -f -
       --postgres URL            the server without user (default: postgres://postgres:5432)
       --nats URL                the server without user (default: nats://nats:4222)
+      --prefix NAME             what their names begin with, \`secretPrefix\` of the chart (default: knowledge)
   nats FILE                     prints the users of NATS and their rights, for the server's configuration
   databases FILE                prints the databases and roles, for psql as a superuser
   operator FILE FOLDER          makes FOLDER, for kr admin … --data-dir FOLDER
@@ -32,6 +33,7 @@ const { positionals, values } = parseArgs({
   options: {
     postgres: { type: 'string', default: 'postgres://postgres:5432' },
     nats: { type: 'string', default: 'nats://nats:4222' },
+    prefix: { type: 'string', default: 'knowledge' },
     'base-url': { type: 'string', default: 'http://127.0.0.1:8080' },
     gateway: { type: 'string', default: '127.0.0.1:50051' },
     packages: { type: 'string', default: '127.0.0.1:50052' },
