@@ -5,10 +5,17 @@ import { BUILD_SCHEMA, DERIVE, inOwnTurn } from './write-changes.ts';
 const TABLES = ['index_document', 'index_box', 'index_word'] as const;
 
 /**
- * How long the exchange of the indexes may keep searches waiting: for those that run, and then for itself. Longer than
- * most searches and much shorter than a search may take.
+ * How long the exchange of the indexes may at first keep searches waiting, for those that run and then for itself: longer
+ * than most searches and much shorter than one may take. What fails is tried again with twice the time.
  */
 const EXCHANGE_TIMEOUT_MS = 200;
+/** By then every search that runs has come to its end, for none may take longer than `searchTimeoutMs`. */
+const ENOUGH = 1_000;
+
+/** How long the exchange waits after so many failures of it in a row. */
+export function exchangeTimeoutMs(failures: number, searchTimeoutMs: number): number {
+  return Math.min(EXCHANGE_TIMEOUT_MS * 2 ** failures, searchTimeoutMs + ENOUGH);
+}
 
 /** Makes tables like the live ones, with the same indexes and constraints under the same names. */
 export async function beginBuild(pool: pg.Pool): Promise<void> {
@@ -32,15 +39,15 @@ export async function beginBuild(pool: pg.Pool): Promise<void> {
   });
 }
 
-/** Searches that come meanwhile wait; where they would have to wait long, it is given up. */
-export async function finishBuild(pool: pg.Pool): Promise<void> {
+/** Searches that come meanwhile wait; where they would have to wait longer than `timeoutMs`, it is given up. */
+export async function finishBuild(pool: pg.Pool, timeoutMs: number): Promise<void> {
   // Without numbers about them new tables are searched by bad plans.
   await pool.query(`ANALYZE ${TABLES.map((table) => `${BUILD_SCHEMA}.${table}`).join(', ')}`);
   await inOwnTurn(pool, async (client) => {
     await client.query(`SET LOCAL search_path = ${BUILD_SCHEMA}, public`);
     const { rows } = await client.query<{ parent_id: string }>(KEEP_BACK);
     await client.query(DERIVE, [rows.map(({ parent_id }) => parent_id)]);
-    await client.query(`SET LOCAL lock_timeout = ${EXCHANGE_TIMEOUT_MS}`);
+    await client.query(`SET LOCAL lock_timeout = ${timeoutMs}`);
     const live = TABLES.map((table) => `public.${table}`).join(', ');
     await client.query(`LOCK TABLE ${live} IN ACCESS EXCLUSIVE MODE; DROP TABLE ${live}`);
     for (const table of TABLES) {

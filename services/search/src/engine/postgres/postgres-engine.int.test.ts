@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import { aSearch } from '../testing/a-search.ts';
 import { anEntity } from '../testing/an-entity.ts';
 import { describeSearchEngine } from '../testing/search-engine.contract.ts';
+import { exchangeTimeoutMs } from './build-index.ts';
 import { postgresEngine } from './postgres-engine.ts';
 import { searchSql } from './search-sql.ts';
 import { aPostgresEngine } from './testing/a-postgres-engine.ts';
@@ -91,6 +92,38 @@ describe('a page of a large listing', () => {
     } finally {
       await stop();
     }
+  });
+});
+
+describe('the exchange of indexes', () => {
+  test('waits longer each time, until every search that runs has come to its end', async () => {
+    const { engine, pool, stop } = await aPostgresEngine();
+    const client = await pool.connect();
+    try {
+      await engine.write({ entities: [anEntity({ id: 'a' })] });
+      await engine.beginBuild();
+      await client.query('BEGIN; LOCK TABLE index_document IN ACCESS SHARE MODE');
+      for (const atLeastMs of [200, 400, 800]) {
+        const begun = performance.now();
+        await expect(engine.finishBuild()).rejects.toMatchObject({ code: '55P03' });
+        expect(performance.now() - begun).toBeGreaterThan(atLeastMs - 1);
+      }
+      await client.query('ROLLBACK');
+      await engine.finishBuild();
+      expect(await engine.count()).toBe(0);
+    } finally {
+      client.release();
+      await stop();
+    }
+  });
+
+  test.each([
+    [0, 2_000, 200],
+    [1, 2_000, 400],
+    [9, 2_000, 3_000],
+    [9, 100, 1_100],
+  ])('after %d failures, where a search may take %d ms, waits %d ms', (failures, searchTimeoutMs, waits) => {
+    expect(exchangeTimeoutMs(failures, searchTimeoutMs)).toBe(waits);
   });
 });
 

@@ -10,7 +10,7 @@ import type {
   FacetCount,
   SearchEngine,
 } from '../search-engine.ts';
-import { beginBuild, finishBuild } from './build-index.ts';
+import { beginBuild, exchangeTimeoutMs, finishBuild } from './build-index.ts';
 import { compareIndex } from './compare-index.ts';
 import { searchSql } from './search-sql.ts';
 import { similarWords } from './similar-words.ts';
@@ -48,6 +48,7 @@ export function postgresEngine({
   const writers = new pg.Pool({ connectionString: databaseUrl, max: 2 });
   // A connection that breaks while idle is replaced by the pool; without a listener it would end the process.
   for (const pool of [readers, writers]) pool.on('error', () => {});
+  let failedExchanges = 0;
 
   return {
     name: 'postgres',
@@ -86,7 +87,15 @@ export function postgresEngine({
     },
     beginBuild: () => beginBuild(writers),
     build: (entities) => writeBuild(writers, entities),
-    finishBuild: () => finishBuild(writers),
+    finishBuild: async () => {
+      try {
+        await finishBuild(writers, exchangeTimeoutMs(failedExchanges, searchTimeoutMs));
+        failedExchanges = 0;
+      } catch (error) {
+        failedExchanges += 1;
+        throw error;
+      }
+    },
     listIds: async (kind, afterId, limit) => {
       const { rows } = await writers.query<{ id: string }>(
         `SELECT DISTINCT id FROM index_document
