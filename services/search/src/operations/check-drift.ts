@@ -17,6 +17,8 @@ export interface DriftCounts {
   stale: number;
   ghosts: number;
   repaired: number;
+  /** What was found and not mended. */
+  left: Readonly<Record<'missing' | 'stale' | 'ghosts', number>>;
   /** Some of the forms that differ. */
   forms: readonly { kind: string; id: string; form: string; problem: string }[];
 }
@@ -52,17 +54,26 @@ export async function checkDrift(
 }
 
 function countsOf({ entities, differences, repaired }: Drift): DriftCounts {
-  const count = (wanted: string) => differences.filter(({ problem }) => problem === wanted).length;
+  const found = byProblem(differences);
+  const mended = byProblem(repaired);
   return {
     entities,
-    missing: count('missing'),
-    stale: count('stale'),
-    ghosts: count('ghost'),
-    repaired,
+    ...found,
+    repaired: repaired.length,
+    left: {
+      missing: found.missing - mended.missing,
+      stale: found.stale - mended.stale,
+      ghosts: found.ghosts - mended.ghosts,
+    },
     forms: differences
       .slice(0, MOST_FORMS)
       .map(({ kind, id, form, problem }) => ({ kind, id, form, problem })),
   };
+}
+
+function byProblem(differences: Drift['differences']): DriftCounts['left'] {
+  const count = (wanted: string) => differences.filter(({ problem }) => problem === wanted).length;
+  return { missing: count('missing'), stale: count('stale'), ghosts: count('ghost') };
 }
 
 /** What the log has of the latest check. */

@@ -53,7 +53,7 @@ export async function describeIndex({
 export function driftReport({
   begunAt,
   endedAt,
-  report: { forms, ...counts },
+  report: { forms, left, ...counts },
 }: {
   begunAt: Date;
   endedAt: Date;

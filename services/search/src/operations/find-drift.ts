@@ -14,7 +14,8 @@ export interface Drift {
   /** Entities that were compared. */
   entities: number;
   differences: readonly IndexDifference[];
-  repaired: number;
+  /** Those of the differences that were mended. */
+  repaired: readonly IndexDifference[];
 }
 
 /** Entities that are compared at once. */
@@ -50,7 +51,7 @@ export async function findDrift(deps: DriftDeps, isRepaired: boolean, signal: Ab
     found = await stillDiffering(deps, found, signal);
   }
   signal.throwIfAborted();
-  const repaired = isRepaired ? await repair(deps, found, signal) : 0;
+  const repaired = isRepaired ? await repair(deps, found, signal) : [];
   return { entities, differences: found, repaired };
 }
 
@@ -99,20 +100,20 @@ async function stillDiffering(
   return again;
 }
 
-/** As it is at the moment of the repair. @returns how many forms differed and were mended */
+/** As it is at the moment of the repair. @returns the forms that differed and were mended */
 async function repair(
   { engine, source }: DriftDeps,
   found: readonly IndexDifference[],
   signal: AbortSignal,
-): Promise<number> {
+): Promise<IndexDifference[]> {
   const drifted = new Set(found.map(same));
-  let repaired = 0;
+  const repaired: IndexDifference[] = [];
   for (const { kind, ids } of pagesIn(found)) {
     signal.throwIfAborted();
     const entities: IndexedEntity[] = await source.fetch(kind, ids);
     const differences = (await engine.compare(kind, ids, entities)).filter((one) => drifted.has(same(one)));
     if (differences.length > 0) await engine.mend(differences, entities);
-    repaired += differences.length;
+    repaired.push(...differences);
   }
   return repaired;
 }

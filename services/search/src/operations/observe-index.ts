@@ -65,12 +65,11 @@ async function lagReadings({ consumer, countDeadLetters, now }: ObserveIndexDeps
 async function driftReadings({ log, now }: ObserveIndexDeps) {
   const latest = await log.read('drift');
   if (latest?.endedAt === undefined) return [];
-  const { missing, stale, ghosts, repaired } = loggedDrift(latest);
-  const left = (count: number) => (repaired === 0 ? count : 0);
+  const { left } = loggedDrift(latest);
   return [
-    { of: 'missing' as const, value: left(missing) },
-    { of: 'stale' as const, value: left(stale) },
-    { of: 'ghosts' as const, value: left(ghosts) },
+    { of: 'missing' as const, value: left.missing },
+    { of: 'stale' as const, value: left.stale },
+    { of: 'ghosts' as const, value: left.ghosts },
     { of: 'age' as const, value: Math.max(0, now().getTime() - latest.begunAt.getTime()) / 1_000 },
   ];
 }

@@ -363,6 +363,35 @@ describe('comparing the index with the services', () => {
   });
 });
 
+test('what a repair has left is counted by its problem', async () => {
+  const world = aWorld();
+  for (let n = 0; n < 5; n += 1) world.put(record(n));
+  await filled(world);
+  await pool.query(`DELETE FROM index_document WHERE id IN ('record-0001', 'record-0002')`);
+  await engine.write({ entities: [anEntity({ id: 'ghost' })] });
+  let [arrivals, fetches] = [0, 0];
+  const source: EntitySource = {
+    ...world.source,
+    fetch: async (kind, ids) => {
+      if (arrivals === 2) fetches += 1;
+      const found = await world.source.fetch(kind, ids);
+      // At the moment of the repair it is gone: there is nothing to mend.
+      return fetches < 2 ? found : found.filter(({ id }) => id !== 'record-0001');
+    },
+  };
+  const hasArrived = async () => {
+    arrivals += 1;
+    return true;
+  };
+  expect(await drift(operate(source, { hasArrived }), true)).toMatchObject({
+    missing: 2,
+    ghosts: 1,
+    repaired: 2,
+  });
+  const logged = await operationLog(pool).read('drift');
+  expect(logged && loggedDrift(logged).left).toEqual({ missing: 1, stale: 0, ghosts: 0 });
+});
+
 test('dead letters are listed after an id and nothing else', async () => {
   const { ListDeadLetters } = operate(aWorld().source).handlers;
   for (const afterId of ['', '0', '999999999999999999'])
