@@ -6,6 +6,8 @@ import { type PartName, type RunningStack, SERVICES, startStack } from '@kr/loca
 import { byteClient } from './bytes/byte-client.ts';
 import { byteMeasurementsCalled, measureBytes } from './bytes/measure-bytes.ts';
 import { writeByteReport } from './bytes/report-bytes.ts';
+import { measureCorpus } from './corpus/measure-corpus.ts';
+import { writeCorpusReport } from './corpus/report-corpus.ts';
 import { processTree } from './cpu-time.ts';
 import { jsonClient } from './json-client.ts';
 import { type Comparison, compare } from './paired-rounds.ts';
@@ -19,10 +21,11 @@ with what moves the same without us.
 
   --rounds N      counted pairs of each scenario (default 5)
   --seconds N     length of a round (default 4)
+  --corpus N      instead of all else, search over so many generated records (100000, say)
   --only TEXT     only what has TEXT in its name; all that is about bytes has "bytes: "
   --file-mib N    size of the files that are moved (default 128)
   --transfer-mib N  size of each of the eight transfers whose memory is measured (default 256)
-  --out DIR       where the results go, latest.* and bytes.*, as JSON and Markdown (default bench/results)
+  --out DIR       where the results go, latest.*, bytes.* and corpus.*, as JSON and Markdown (default bench/results)
   --help          this text
 
 The system is started for it on free loopback ports, with fsync on, and removed afterwards. Linux only: processor time
@@ -37,6 +40,7 @@ async function main(): Promise<void> {
       rounds: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '4' },
       only: { type: 'string', default: '' },
+      corpus: { type: 'string' },
       'file-mib': { type: 'string', default: '128' },
       'transfer-mib': { type: 'string', default: '256' },
       out: { type: 'string', default: 'bench/results' },
@@ -63,6 +67,14 @@ async function main(): Promise<void> {
   try {
     const { token } = await stack.createUser('bench');
     const repository = jsonClient(stack.baseUrl, token);
+    if (values.corpus !== undefined) {
+      const records = positive('--corpus', values.corpus);
+      const seconds = positive('--seconds', values.seconds);
+      const measured = await measureCorpus({ stack, repository, records, seconds, say });
+      process.stdout.write(`${writeCorpusReport(values.out, measured, new Date())}\n`);
+      await repository.close();
+      return;
+    }
     const visitor = jsonClient(stack.baseUrl);
     const comparisons: Comparison[] = [];
     for (const scenario of scenarios) {

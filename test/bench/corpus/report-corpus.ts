@@ -1,0 +1,36 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { measuredMachine } from '../report.ts';
+import type { CorpusMeasurements, CorpusRound } from './measure-corpus.ts';
+
+/** Writes `corpus.json` and `corpus.md`; returns the Markdown. */
+export function writeCorpusReport(folder: string, measured: CorpusMeasurements, measuredAt: Date): string {
+  const machine = measuredMachine();
+  const { records, seed, rounds, reindex } = measured;
+  const markdown = [
+    `# Measurements of search over ${records} records`,
+    '',
+    `${measuredAt.toISOString().slice(0, 10)}, ${machine.text}, Postgres. Generated records (seed ${seed}), one request at a time, through the`,
+    'whole system, with the token of a user, so that no answer is kept. Whoever asks shares the processors.',
+    '',
+    '| what | requests | p50 ms | p99 ms | failed |',
+    '|---|---|---|---|---|',
+    ...rounds.map(row),
+    row({ ...reindex.beside, name: `${reindex.beside.name}, while the index is built` }),
+    '',
+    `Building the index: ${reindex.documents} documents in ${reindex.seconds.toFixed(0)} s, ` +
+      `${(reindex.documents / reindex.seconds).toFixed(0)} a second.`,
+    '',
+  ].join('\n');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(
+    join(folder, 'corpus.json'),
+    `${JSON.stringify({ measuredAt, machine: machine.facts, ...measured }, null, 2)}\n`,
+  );
+  writeFileSync(join(folder, 'corpus.md'), markdown);
+  return markdown;
+}
+
+function row({ name, requests, p50, p99, failed }: CorpusRound): string {
+  return `| ${name} | ${requests} | ${p50.toFixed(1)} | ${p99.toFixed(1)} | ${failed} |`;
+}
