@@ -156,14 +156,19 @@ const routing: Refusal[] = [
 ];
 
 const negotiation: Refusal[] = [
-  ...['/records', (ids: Ids) => `/records/${ids.published}`].map(
-    (path): Refusal => ({
+  ...(
+    [
+      ['/records', `${JSON_TYPES}, text/csv, application/geo+json`],
+      [(ids: Ids) => `/records/${ids.published}`, JSON_TYPES],
+    ] as const
+  ).map(
+    ([path, types]): Refusal => ({
       name: 'a representation that we do not have',
       method: 'GET',
       path,
       sent: { headers: { accept: 'image/png' } },
       status: 406,
-      message: `Invalid 'Accept' header. Expected one of: ${JSON_TYPES}`,
+      message: `Invalid 'Accept' header. Expected one of: ${types}`,
     }),
   ),
   {
@@ -464,9 +469,20 @@ const queries: Refusal[] = [
         errors: bodyError(field, message),
       }),
     ),
+    ...['page=1001&size=10', 'page=101&size=100'].map(
+      (query): Refusal => ({
+        name: 'a page behind the last that there is',
+        method: 'GET',
+        path: `${path}?${query}`,
+        status: 400,
+        message: WRONG_QUERY,
+        errors: bodyError(
+          'page',
+          'Only the first 10000 hits can be reached by pages; cursor=* goes through all of them.',
+        ),
+      }),
+    ),
     ...[
-      'page=1001&size=10',
-      'page=101&size=100',
       'bbox=1,2,3',
       'bbox=a,b,c,d',
       'bbox=0,91,1,0',
