@@ -195,7 +195,9 @@ describe('a package that becomes restricted', () => {
       `select event_id::text as id from outbox where subject = 'knowledge.packages.draft.saved' and aggregate_id = $1`,
       id,
     );
-    expect(saved.map((event) => event.id)).toContain(fixture.peers.toldBy.at(-1)?.requestId);
+    // The event may be faster than the request that it comes from.
+    const told = fixture.peers.toldBy.map(({ requestId }) => requestId);
+    expect(saved.filter(({ id }) => told.includes(id))).not.toEqual([]);
   });
 });
 
