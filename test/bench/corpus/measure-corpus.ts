@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { servicePrincipal } from '@kr/caller';
-import { definitions } from '@kr/contracts';
+import { type Principal, servicePrincipal } from '@kr/caller';
+import { type Definitions, definitions } from '@kr/contracts';
 import type { RunningStack } from '@kr/local-stack';
-import { createClient } from '@kr/rpc';
+import { type Client, createClient } from '@kr/rpc';
 import type { JsonClient } from '../json-client.ts';
 import { type Round, runRound } from '../load.ts';
 import { createDraft, publishRecord } from '../scenarios/deposit.ts';
@@ -41,11 +41,12 @@ export async function measureCorpus(bench: CorpusBench): Promise<CorpusMeasureme
   const { repository, records, say } = bench;
   const words = corpusWords(SEED);
   const { id } = await publishRecord(repository, 'A record to copy');
+  await askIndex(bench, untilFilled);
   say(`${records} records …`);
   const databaseUrl = bench.stack.databaseUrls.records;
   const titles = await copyRecords({ databaseUrl, templateId: id, count: records, words });
   say('building the index …');
-  await reindex(bench);
+  await askIndex(bench, reindex);
 
   const pairs = titles.map((title) => title.split(' ').slice(-2).join(' '));
   const searching = (q: string) => repository.drain('GET', `/api/records?q=${encodeURIComponent(q)}`);
@@ -80,7 +81,7 @@ export async function measureCorpus(bench: CorpusBench): Promise<CorpusMeasureme
       await sleep(BESIDE_EVERY_MS);
     }
   })();
-  const built = await reindex(bench);
+  const built = await askIndex(bench, reindex);
   isOver = true;
   await beside;
   besides.sort((a, b) => a - b);
@@ -126,22 +127,29 @@ async function changesUntilFound({ repository, say }: CorpusBench): Promise<Corp
   return { name, requests, failed, p50, p99 };
 }
 
-async function reindex({ stack }: CorpusBench): Promise<{ documents: number; seconds: number }> {
+type Ask<Answer> = (client: Client<Definitions['search']>, operator: Principal) => Promise<Answer>;
+
+async function askIndex<Answer>({ stack }: CorpusBench, ask: Ask<Answer>): Promise<Answer> {
   const { address, key } = stack.search;
   const client = createClient(definitions.search, { address, key, audience: 'search', caller: 'operator' });
-  const operator = servicePrincipal('bench');
   try {
-    while (!(await client.describeIndex({}, operator)).isFilled) await sleep(LOOK_EVERY_MS);
-    const begun = performance.now();
-    await client.startReindex({}, operator);
-    for (;;) {
-      const { reindex: state } = await client.describeIndex({}, operator);
-      const seconds = (performance.now() - begun) / 1_000;
-      if (state?.problem) throw new Error(`the index is not built: ${state.problem}`);
-      if (state?.endedAt) return { documents: Number(state.documents), seconds };
-      await sleep(LOOK_EVERY_MS);
-    }
+    return await ask(client, servicePrincipal('bench'));
   } finally {
     client.close();
   }
 }
+
+const untilFilled: Ask<void> = async (client, operator) => {
+  while (!(await client.describeIndex({}, operator)).isFilled) await sleep(LOOK_EVERY_MS);
+};
+
+const reindex: Ask<{ documents: number; seconds: number }> = async (client, operator) => {
+  const begun = performance.now();
+  await client.startReindex({}, operator);
+  for (;;) {
+    const { reindex: state } = await client.describeIndex({}, operator);
+    const seconds = (performance.now() - begun) / 1_000;
+    if (state?.endedAt) return { documents: Number(state.documents), seconds };
+    await sleep(LOOK_EVERY_MS);
+  }
+};
