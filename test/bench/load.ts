@@ -61,7 +61,7 @@ export async function runRound({
 }
 
 /** The value below which a share of the sorted values lies. */
-function quantile(sorted: readonly number[], share: number): number {
+export function quantile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 

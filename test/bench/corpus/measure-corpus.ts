@@ -4,7 +4,7 @@ import { type Definitions, definitions } from '@kr/contracts';
 import type { RunningStack } from '@kr/local-stack';
 import { type Client, createClient } from '@kr/rpc';
 import type { JsonClient } from '../json-client.ts';
-import { type Round, runRound } from '../load.ts';
+import { quantile, type Round, runRound } from '../load.ts';
 import { createDraft, publishRecord } from '../scenarios/deposit.ts';
 import { copyRecords } from './copy-records.ts';
 import { corpusWords } from './corpus-words.ts';
@@ -85,13 +85,12 @@ export async function measureCorpus(bench: CorpusBench): Promise<CorpusMeasureme
   isOver = true;
   await beside;
   besides.sort((a, b) => a - b);
-  const quantile = (share: number) => besides[Math.floor(besides.length * share)] ?? Number.NaN;
   const meanwhile = {
     name: 'two words',
     requests: besides.length,
     failed,
-    p50: quantile(0.5),
-    p99: quantile(0.99),
+    p50: quantile(besides, 0.5),
+    p99: quantile(besides, 0.99),
   };
   return { records, seed: SEED, rounds, reindex: { ...built, beside: meanwhile } };
 }
