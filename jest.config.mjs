@@ -25,6 +25,8 @@ const realBackends = {
 export default {
   // More than the cores of a small machine: who tests a whole system waits for it half of the time.
   maxWorkers: 3,
+  // What tests have loaded is never let go of, and looking through all of it for garbage stops a process for seconds.
+  workerIdleMemoryLimit: '512MB',
   testSequencer: '<rootDir>/test/testbed/src/jest/longest-first.mjs',
   // Ends what hangs; how fast something is, no test may depend on.
   testTimeout: 300_000,

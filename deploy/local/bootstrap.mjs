@@ -41,6 +41,7 @@ const TASKS = {
   'test-faults': { needs: 'code', file: 'test/faults/main.ts' },
   check: { needs: 'code', file: 'scripts/check.mjs' },
   bench: { needs: 'code', file: 'test/bench/main.ts' },
+  load: { needs: 'code', file: 'test/load/main.ts' },
   deploy: { needs: 'code', file: 'deploy/cluster/src/main.ts', inCallersFolder: true },
   kr: { needs: 'packages', file: 'clients/kr/src/main.ts', inCallersFolder: true },
   codegen: { needs: 'packages', file: 'scripts/codegen.mjs' },

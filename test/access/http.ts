@@ -1,4 +1,5 @@
 import { Pool } from 'undici';
+import { comingBack } from '../e2e/story/come-back.ts';
 import type { Sent } from '../e2e/story/http-client.ts';
 
 export interface Told {
@@ -42,20 +43,23 @@ export function manyRequests(
           : `${target}${target.includes('?') ? '&' : '?'}token=${encodeURIComponent(link)}`;
       const content = json === undefined ? (bytes ?? raw) : JSON.stringify(json);
       const type = bytes === undefined ? 'application/json' : 'application/octet-stream';
-      const { statusCode, headers, body } = await pool.request({
-        method: method as 'GET',
-        path,
-        headers: {
-          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-          ...(content === undefined ? {} : { 'content-type': type }),
-          ...further,
-        },
-        ...(content === undefined ? {} : { body: content }),
-      });
-      const text = Buffer.from(await body.arrayBuffer()).toString('latin1');
-      const told = { status: statusCode, headers, text };
-      see(method, target, told);
-      return told;
+      const once = async (): Promise<Told> => {
+        const { statusCode, headers, body } = await pool.request({
+          method: method as 'GET',
+          path,
+          headers: {
+            ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+            ...(content === undefined ? {} : { 'content-type': type }),
+            ...further,
+          },
+          ...(content === undefined ? {} : { body: content }),
+        });
+        const text = Buffer.from(await body.arrayBuffer()).toString('latin1');
+        const told = { status: statusCode, headers, text };
+        see(method, target, told);
+        return told;
+      };
+      return comingBack(once, ({ headers }) => headers['retry-after']?.toString());
     },
     close: () => pool.destroy(),
   };

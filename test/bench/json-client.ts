@@ -8,9 +8,14 @@ export interface JsonClient {
   close(): Promise<void>;
 }
 
-export function jsonClient(baseUrl: string, token?: string): JsonClient {
+export function jsonClient(
+  baseUrl: string,
+  token?: string,
+  further: Readonly<Record<string, string>> = {},
+): JsonClient {
   const pool = new Pool(baseUrl, { connections: 64 });
   const headers = {
+    ...further,
     accept: 'application/json',
     ...(token ? { authorization: `Bearer ${token}` } : {}),
   };

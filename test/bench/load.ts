@@ -15,8 +15,8 @@ interface Load {
   /** Ends the round after so many seconds, or after so many requests, whatever comes first. */
   seconds: number;
   requests?: number;
-  /** Processor time used so far by the side that is measured, in microseconds. */
-  cpu: () => number;
+  /** Processor time used so far by the side that is measured, in microseconds; not measured unless given. */
+  cpu?: () => number;
 }
 
 /** Keeps `concurrency` requests under way until the round is over. */
@@ -25,7 +25,7 @@ export async function runRound({
   concurrency,
   seconds,
   requests = Number.POSITIVE_INFINITY,
-  cpu,
+  cpu = () => Number.NaN,
 }: Load): Promise<Round> {
   const latencies: number[] = [];
   let failed = 0;

@@ -13,6 +13,8 @@ import { jsonClient } from './json-client.ts';
 import { type Comparison, compare } from './paired-rounds.ts';
 import { writeReport } from './report.ts';
 import { SCENARIOS } from './scenarios/index.ts';
+import { measureTracing } from './tracing/measure-tracing.ts';
+import { writeTracingReport } from './tracing/report-tracing.ts';
 
 const HELP = `Measures our endpoints in turn with a bare Express server that sends the same payload, and how we move bytes in turn
 with what moves the same without us.
@@ -22,10 +24,11 @@ with what moves the same without us.
   --rounds N      counted pairs of each scenario (default 5)
   --seconds N     length of a round (default 4)
   --corpus N      instead of all else, search over so many generated records (100000, say)
+  --tracing       instead of all else, what it costs to trace a tenth of the requests, beside a system that traces none
   --only TEXT     only what has TEXT in its name; all that is about bytes has "bytes: "
   --file-mib N    size of the files that are moved (default 128)
   --transfer-mib N  size of each of the eight transfers whose memory is measured (default 256)
-  --out DIR       where the results go, latest.*, bytes.* and corpus.*, as JSON and Markdown (default bench/results)
+  --out DIR       where the results go, latest.*, bytes.*, corpus.* and tracing.*, as JSON and Markdown (default bench/results)
   --help          this text
 
 The system is started for it on free loopback ports, with fsync on, and removed afterwards. Linux only: processor time
@@ -41,6 +44,7 @@ async function main(): Promise<void> {
       seconds: { type: 'string', default: '4' },
       only: { type: 'string', default: '' },
       corpus: { type: 'string' },
+      tracing: { type: 'boolean', default: false },
       'file-mib': { type: 'string', default: '128' },
       'transfer-mib': { type: 'string', default: '256' },
       out: { type: 'string', default: 'bench/results' },
@@ -56,6 +60,20 @@ async function main(): Promise<void> {
   if (scenarios.length + ofBytes.length === 0)
     throw new Error(`no scenario is called anything like "${values.only}"`);
   const dataDir = await mkdtemp(join(tmpdir(), 'kr-bench-'));
+  if (values.tracing) {
+    const measured = {
+      folder: dataDir,
+      rounds: positive('--rounds', values.rounds),
+      seconds: positive('--seconds', values.seconds),
+      say,
+    };
+    const wanted = SCENARIOS.filter((make) => make().name.includes(values.only));
+    const costs = await measureTracing(wanted, measured).finally(() =>
+      rm(dataDir, { recursive: true, force: true }),
+    );
+    process.stdout.write(`${writeTracingReport(values.out, costs, new Date())}\n`);
+    return;
+  }
   const stack = await startStack({
     dataDir,
     port: 0,
@@ -72,6 +90,7 @@ async function main(): Promise<void> {
       const seconds = positive('--seconds', values.seconds);
       const measured = await measureCorpus({ stack, repository, records, seconds, say });
       process.stdout.write(`${writeCorpusReport(values.out, measured, new Date())}\n`);
+      if (measured.failures.length > 0) process.exitCode = 1;
       await repository.close();
       return;
     }
@@ -100,6 +119,7 @@ async function main(): Promise<void> {
       const fileBytes = Math.ceil(positive('--file-mib', values['file-mib']) * MIB);
       const measured = await measureBytes(
         {
+          address: { baseUrl: stack.baseUrl, token },
           bytes,
           repository,
           folder: dataDir,

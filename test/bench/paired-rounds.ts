@@ -78,7 +78,7 @@ export async function compare(
 }
 
 /** What preparing left to do, such as indexing, is not to be counted. */
-async function untilAtRest(measured: readonly number[]): Promise<void> {
+export async function untilAtRest(measured: readonly number[]): Promise<void> {
   const end = performance.now() + LONGEST_SETTLE_MS;
   let used = Number.POSITIVE_INFINITY;
   while (used > REST_SHARE * REST_STEP_MS * 1_000 && performance.now() < end) {

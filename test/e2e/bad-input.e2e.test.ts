@@ -646,13 +646,15 @@ describe('addresses', () => {
   });
 });
 
-test('nothing of this surprised a service', async () => {
-  const surprises: string[] = [];
+test('nothing of this surprised a service, and none had to be started again', async () => {
+  const surprises = system.progress.filter((sentence) => /exit code|signal/.test(sentence));
   for (const name of await readdir(system.logDir)) {
     const lines = (await readFile(join(system.logDir, name), 'utf8')).split('\n');
     surprises.push(
       ...lines
         .filter((line) => /"level":"?(50|60|error|fatal)|"stack":/.test(line))
+        // Silence ends the session of a relay that a busy machine did not let speak for seconds.
+        .filter((line) => !line.includes('relay lost its database, trying on'))
         .map((line) => `${name}: ${line.slice(0, 400)}`),
     );
   }

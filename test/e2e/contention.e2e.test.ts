@@ -59,8 +59,18 @@ afterAll(() => system?.stop());
 
 const statusOf = async (client: HttpClient, target: string) => (await client.call('GET', target)).status;
 
-/** What contradicts itself after the dust has settled. */
-async function contradictions({ main, resources }: PackageOfResources): Promise<string[]> {
+/** What contradicts itself after the dust has settled: the mirror of a relation may follow a moment later. */
+async function contradictions(whole: PackageOfResources): Promise<string[]> {
+  let found: string[] = [];
+  const isSettled = async () => {
+    found = await contradictionsNow(whole);
+    return found.length === 0;
+  };
+  await until(isSettled).catch(() => undefined);
+  return found;
+}
+
+async function contradictionsNow({ main, resources }: PackageOfResources): Promise<string[]> {
   const published = await author.call<Entity>('GET', `/packages/${main.id}`);
   if (published.status !== 200) return [];
   const held = new Set(published.body.relationship.resources?.map(({ id }) => id));

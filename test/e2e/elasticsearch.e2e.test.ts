@@ -1,8 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { FaultProxy, openElasticsearch, type TestElasticsearch, until } from '@kr/testbed';
+import {
+  FaultProxy,
+  type GuardedElasticsearch,
+  guardElasticsearch,
+  openElasticsearch,
+  type TestElasticsearch,
+  until,
+} from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
 import type { Entity, Listing } from './story/answers.ts';
-import { type HttpClient, httpClient } from './story/http-client.ts';
+import { type HttpClient, httpClient, oneTryClient } from './story/http-client.ts';
 import { packageOfResources, publish, publishedRecord } from './story/stories.ts';
 
 const elasticsearch = await openElasticsearch();
@@ -10,17 +17,21 @@ if ('missing' in elasticsearch) test.skip(`a system with Elasticsearch (${elasti
 else describe('a system that searches in Elasticsearch', () => describeOn(elasticsearch));
 
 function describeOn({ url, freshPrefix, removeIndexes }: TestElasticsearch): void {
+  let guarded: GuardedElasticsearch;
   let proxy: FaultProxy;
   let system: TestSystem;
   let author: HttpClient;
   let anonymous: HttpClient;
   const indexPrefix = freshPrefix();
   beforeAll(async () => {
-    proxy = await FaultProxy.start(new URL(url).host);
+    guarded = await guardElasticsearch(url, ['ApiKey a-key']);
+    proxy = await FaultProxy.start(new URL(guarded.url).host);
     system = await startSystem({
       environment: {
         SEARCH_ENGINE: 'elasticsearch',
-        ELASTICSEARCH_URL: proxy.urlThrough(url),
+        ELASTICSEARCH_URL: proxy.urlThrough(guarded.url),
+        ELASTICSEARCH_API_KEY: 'a-key',
+        NODE_EXTRA_CA_CERTS: guarded.authorityFile,
         ELASTICSEARCH_INDEX_PREFIX: indexPrefix,
         ELASTICSEARCH_REPLICAS: '0',
         SEARCH_TIMEOUT_MS: '30000',
@@ -32,6 +43,7 @@ function describeOn({ url, freshPrefix, removeIndexes }: TestElasticsearch): voi
   afterAll(async () => {
     await system?.stop();
     await proxy?.stop();
+    await guarded?.stop();
     await removeIndexes(indexPrefix);
   });
 
@@ -63,7 +75,7 @@ function describeOn({ url, freshPrefix, removeIndexes }: TestElasticsearch): voi
     const heal = proxy.inflict({ kind: 'refuse' });
     proxy.reset();
     const record: Entity = await publishedRecord(author, 'Moraines');
-    const answer = await search('q=moraines');
+    const answer = await oneTryClient(system.baseUrl).call('GET', '/search?q=moraines');
     expect({ status: answer.status, retryAfter: answer.headers.get('retry-after') }).toEqual({
       status: 503,
       retryAfter: '1',

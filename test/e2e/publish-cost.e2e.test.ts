@@ -25,7 +25,7 @@ const EDGES = [
 const BESIDE =
   /outbox where published_at|update outbox|package_version|lease_until <|sealed_at <|updated_at <|set local/;
 
-/** Nobody looks for old publications or reads stored bytes meanwhile. */
+/** Nobody looks for old publications, reads stored bytes or makes connections anew meanwhile. */
 const QUIET = { PUBLISH_SCAN_MS: '60000', AUDIT_EVERY_MS: '0' };
 
 let postgres: CountingPostgres;
@@ -78,7 +78,8 @@ async function isQuiet(): Promise<void> {
     last = JSON.stringify([...(await statementCounts())]);
     return last === before;
   };
-  await until(isSame);
+  // On a busy machine what is still to be done may get no turn for a while.
+  await until(isSame, { everyMs: 500 });
 }
 
 /** What publishing a package of that many resources costs until all have applied it. */
@@ -115,8 +116,10 @@ test('a publish costs the same calls, transactions and statements whatever the n
   // The first of all also pays for connections.
   await costOf(1);
   const [one, ten, hundred] = [await costOf(1), await costOf(10), await costOf(100)];
-  expect(ten).toEqual(one);
-  expect(hundred).toEqual(one);
+  expect(hundred).toEqual(ten);
+  // A lone resource is read by a statement of another text, which need not ask how many are enough for one vote.
+  const inNumbers = ({ calls, statements }: typeof one) => [calls, Object.values(statements).sort()];
+  expect(inNumbers(ten)).toEqual(inNumbers(one));
 
   const commits = Object.entries(one.statements).filter(([text]) => text.endsWith(': COMMIT'));
   expect({ calls: sum(one.calls), transactions: sum(Object.fromEntries(commits)) }).toEqual({

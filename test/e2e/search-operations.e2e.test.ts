@@ -4,6 +4,7 @@ import { newEvent } from '@kr/event-bus';
 import { until } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
 import { Client } from 'pg';
+import { arm } from '../faults/kill/armed-part.ts';
 import type { Entity, Listing } from './story/answers.ts';
 import { type HttpClient, httpClient } from './story/http-client.ts';
 import { adminCommand } from './story/operator-command.ts';
@@ -62,6 +63,8 @@ interface Drift {
   forms: { kind: string; id: string; is_draft: boolean; problem: string }[];
 }
 const status = () => json<Status>('status');
+/** Refused while events are on their way for longer than a comparison waits. */
+const compared = (command: 'drift' | 'repair') => until(() => json<Drift>(command), PATIENT);
 
 describe('kr admin search', () => {
   test('status says what the index is and how far behind', async () => {
@@ -188,7 +191,7 @@ describe('kr admin search', () => {
 
   test('drift is found and mended', async () => {
     const [one, other] = records as [Entity, Entity];
-    expect(await json<Drift>('drift')).toMatchObject({
+    expect(await compared('drift')).toMatchObject({
       code: 0,
       entities: 8,
       missing: 0,
@@ -203,8 +206,8 @@ describe('kr admin search', () => {
        values ('ghost-12345', 'published', 'package', 'p', '1', 'public', 1, now(), now(), 1)`,
     );
     const spoilt = { missing: 1, stale: 1, ghosts: 1, repaired: 0 };
-    expect(await json<Drift>('drift')).toMatchObject({ code: 1, ...spoilt });
-    expect(await json<Drift>('repair')).toMatchObject({ code: 0, ...spoilt, repaired: 3 });
+    expect(await compared('drift')).toMatchObject({ code: 1, ...spoilt });
+    expect(await compared('repair')).toMatchObject({ code: 0, ...spoilt, repaired: 3 });
     expect((await kr('drift')).out).toMatch(/^no drift; 8 entities compared, /);
     expect((await status()).drift).toMatchObject({ missing: 0, stale: 0, ghosts: 0 });
     expect(await found(`id:"${one.id}"`)).toBe(1);
@@ -250,8 +253,23 @@ describe('kr admin search', () => {
     await searching;
     expect([...totals]).toEqual([6]);
     expect(done.documents).toBeGreaterThanOrEqual(8);
-    expect(await json<Drift>('drift')).toMatchObject({ code: 0, missing: 0, stale: 0, ghosts: 0 });
+    expect(await compared('drift')).toMatchObject({ code: 0, missing: 0, stale: 0, ghosts: 0 });
     const whole = await kr('reindex');
     expect(whole.out).toMatch(/^\d+ documents, finished \S+ after /);
+  });
+
+  test('reindex of a service that is killed before it could note the end is not done again', async () => {
+    const build = async () =>
+      (await index.query(`select report->>'build' as build from index_operation where name = 'reindex'`))
+        .rows[0].build as string;
+    const before = await build();
+    const armed = await arm(system, 'search', 'reindex.note.before:kill');
+    await until(async () => (await kr('reindex', '--no-wait')).code === 0, PATIENT);
+    await until(() => armed.haveDiedAt(['reindex.note.before']), PATIENT);
+    const built = await build();
+    expect(built).not.toBe(before);
+    await until(async () => (await status()).reindex?.ended_at, PATIENT);
+    expect(await build()).toBe(built);
+    expect(await compared('drift')).toMatchObject({ code: 0, missing: 0, stale: 0, ghosts: 0 });
   });
 });

@@ -4,7 +4,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { freePort, until } from '@kr/local-stack/backends';
+import { freePort } from '@kr/local-stack/backends';
+import { until } from '@kr/testbed';
 
 const program = resolve(import.meta.dirname, '../../deploy/local/src/main.ts');
 

@@ -8,8 +8,8 @@ import { packageOfResources, publish } from './story/stories.ts';
 
 /** Nobody is told the decision before the answer has gone out, so that what is counted ends with it. */
 const TOLD_LATE = 'publish.tell-files.before:pause:1500,publish.tell-records.before:pause:1500';
-/** Other chores of the services fall into some of them, never into all. */
-const TRIES = 5;
+/** Other chores of the services fall into some of them, never into all, however slow the machine is. */
+const MOST_TRIES = 20;
 
 let system: TestSystem;
 let author: HttpClient;
@@ -29,9 +29,10 @@ afterAll(async () => {
   await system?.stop();
 });
 
-async function untilAnswered(resources: number): Promise<number> {
+/** The fewest of several tries, of which there are no more than it takes to come down to what is expected. */
+async function untilAnswered(resources: number, expected: number): Promise<number> {
   let fewest = Number.POSITIVE_INFINITY;
-  for (let tries = 0; tries < TRIES; tries += 1) {
+  for (let tries = 0; tries < MOST_TRIES && fewest > expected; tries += 1) {
     const { main } = await packageOfResources(author, `Package of ${resources}`, resources);
     // A listing of one's own waits for the news of what was made.
     await author.sure('GET', '/user/search?size=1');
@@ -52,5 +53,6 @@ async function isBeingToldOf(packageId: string): Promise<boolean> {
 // Who asks and what is published, the publication with the lock, the draft once more, and the published package: one each.
 // Three for the seal, four for the vote, four for the commit; these three are transactions, with BEGIN and COMMIT.
 test('a publish takes 15 statements in 3 transactions up to the answer, however many resources there are', async () => {
-  expect([await untilAnswered(1), await untilAnswered(10)]).toEqual([15 + 6, 15 + 6]);
+  const expected = 15 + 6;
+  expect([await untilAnswered(1, expected), await untilAnswered(10, expected)]).toEqual([expected, expected]);
 }, 300_000);

@@ -144,6 +144,7 @@ describe('kr admin files audit', () => {
     expect((await kr('files', 'audit', '--help')).out).toContain('Exit code of --now: 0');
     expect([await metric('files_objects_different'), await metric('files_objects_missing')]).toEqual([0, 0]);
     expect(await metric('files_audit_age_seconds')).toBeGreaterThanOrEqual(0);
+    expect(await metric('files_audit_period_seconds')).toBe(30 * 86_400);
   });
 
   test('fails when one byte is another, names the file, and passes when it is restored', async () => {

@@ -5,7 +5,7 @@ import { until } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
 import type { Entity, FileEntry, FilesListing, Listing } from './story/answers.ts';
 import { packageDocument, recordDocument } from './story/documents.ts';
-import { type HttpClient, httpClient } from './story/http-client.ts';
+import { type HttpClient, oneTryClient } from './story/http-client.ts';
 import { insistentClient, type PersistentClient, persistentClient } from './story/persistent-client.ts';
 import { link, type PackageOfResources, packageOfResources } from './story/stories.ts';
 import { watchPublications } from './story/watch-publications.ts';
@@ -20,8 +20,8 @@ beforeAll(async () => {
   // Who died holding a publication is not waited for as long as usual.
   system = await startSystem({ environment: { PUBLISH_LEASE_MS: '3000' } });
   // The parts that a round has killed find each other again in their own time.
-  author = insistentClient(httpClient(system.baseUrl, system.token));
-  anonymous = insistentClient(httpClient(system.baseUrl));
+  author = insistentClient(oneTryClient(system.baseUrl, system.token));
+  anonymous = insistentClient(oneTryClient(system.baseUrl));
 });
 afterAll(() => system?.stop());
 

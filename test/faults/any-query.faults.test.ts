@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { seededRandom, until } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { chanceText } from '../../services/search/src/query/testing/chance-text.ts';
 import { inTurns, type ManyRequests, manyRequests, type Told } from '../access/http.ts';
 import { chanceDocument } from '../access/twin-documents.ts';
 import type { Entity, Listing } from '../e2e/story/answers.ts';
 import { httpClient } from '../e2e/story/http-client.ts';
 import { publish } from '../e2e/story/stories.ts';
-import { chanceText } from './chance-text.ts';
 import { report } from './report.ts';
 import { scaled, seed } from './scale.ts';
 

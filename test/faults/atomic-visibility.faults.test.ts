@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { makeTrouble, oneOf, seededRandom, type Trouble, troublesOf, until } from '@kr/testbed';
 import { type SystemOptions, startSystem, type TestSystem } from '@kr/testbed/system';
 import { packageDocument, recordDocument } from '../e2e/story/documents.ts';
-import { httpClient } from '../e2e/story/http-client.ts';
+import { oneTryClient } from '../e2e/story/http-client.ts';
 import { checkHistory } from '../history/check-history.ts';
 import { openRecorder, type Recorded } from '../history/history.ts';
 import { publicationLedger } from './publication-ledger.ts';
@@ -51,7 +51,7 @@ async function watched(
   const random = seededRandom(seed);
   const recorder = openRecorder();
   const { baseUrl, token } = running;
-  const publishers = startPublishers(httpClient(baseUrl, token), {
+  const publishers = startPublishers(oneTryClient(baseUrl, token), {
     count: PUBLISHERS,
     resources: RESOURCES,
     recorder,
@@ -100,7 +100,7 @@ async function atRest(running: TestSystem): Promise<void> {
 
 /** The next trouble waits until what died is back: the slower the machine, the longer. */
 function kill(part: (typeof KILLED)[number], running: TestSystem): Trouble {
-  const author = httpClient(running.baseUrl, running.token);
+  const author = oneTryClient(running.baseUrl, running.token);
   const isBack = async (): Promise<boolean> => {
     const drafts = [
       await author.call('POST', '/records', { json: recordDocument('Probe') }),

@@ -4,7 +4,7 @@ import { until } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
 import type { Entity } from '../e2e/story/answers.ts';
 import { recordDocument } from '../e2e/story/documents.ts';
-import { type HttpClient, httpClient } from '../e2e/story/http-client.ts';
+import { type HttpClient, oneTryClient } from '../e2e/story/http-client.ts';
 import { insistentClient } from '../e2e/story/persistent-client.ts';
 import { link, packageOfResources, publishedRecord } from '../e2e/story/stories.ts';
 import { holdDecisions } from './held-decisions.ts';
@@ -21,8 +21,8 @@ beforeAll(async () => {
     proxied: ['records to packages', 'packages to records'],
     environment: { PUBLISH_DEADLINE_MS: '600000' },
   });
-  author = insistentClient(httpClient(system.baseUrl, system.token));
-  anonymous = httpClient(system.baseUrl);
+  author = insistentClient(oneTryClient(system.baseUrl, system.token));
+  anonymous = oneTryClient(system.baseUrl);
 });
 afterAll(async () => {
   await system?.stop();
@@ -70,7 +70,7 @@ test('while nobody can tell how a publication ended its resources are neither th
   const decisions = await holdDecisions(system.databaseUrls.packages);
   const publishing = [main, edited].map((one) =>
     author.call('POST', `${link(one, 'self').replace(/\/draft$/, '')}/draft/actions/publish`, {
-      timeoutMs: 60_000,
+      timeoutMs: 120_000,
     }),
   );
   // A vote that is given but not heard would be a refusal.

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Cut, oneOf, seededRandom } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
-import { type HttpClient, httpClient } from '../e2e/story/http-client.ts';
+import { type HttpClient, oneTryClient } from '../e2e/story/http-client.ts';
 import { insistentClient, persistentClient } from '../e2e/story/persistent-client.ts';
 import { link, type PackageOfResources, packageOfResources } from '../e2e/story/stories.ts';
 import { type PublicationLedger, publicationLedger } from './publication-ledger.ts';
@@ -21,8 +21,8 @@ beforeAll(async () => {
     proxied: ['packages to postgres'],
     environment: { PUBLISH_LEASE_MS: '2000' },
   });
-  author = insistentClient(httpClient(system.baseUrl, system.token));
-  anonymous = httpClient(system.baseUrl);
+  author = insistentClient(oneTryClient(system.baseUrl, system.token));
+  anonymous = oneTryClient(system.baseUrl);
   ledger = publicationLedger(system);
 });
 afterAll(async () => {

@@ -4,7 +4,7 @@ import { seededRandom } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
 import type { Entity } from '../e2e/story/answers.ts';
 import { recordDocument } from '../e2e/story/documents.ts';
-import { type HttpClient, httpClient } from '../e2e/story/http-client.ts';
+import { type HttpClient, oneTryClient } from '../e2e/story/http-client.ts';
 import { insistentClient } from '../e2e/story/persistent-client.ts';
 import { link, upload } from '../e2e/story/stories.ts';
 import { scaled, seed } from './scale.ts';
@@ -16,7 +16,7 @@ let system: TestSystem;
 let author: HttpClient;
 beforeAll(async () => {
   system = await startSystem({ proxied: ['gateway to content'] });
-  author = insistentClient(httpClient(system.baseUrl, system.token));
+  author = insistentClient(oneTryClient(system.baseUrl, system.token));
 });
 afterAll(() => system?.stop());
 

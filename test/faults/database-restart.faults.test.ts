@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { seededRandom, until } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
-import { type HttpClient, httpClient } from '../e2e/story/http-client.ts';
+import { type HttpClient, oneTryClient } from '../e2e/story/http-client.ts';
 import { insistentClient, persistentClient } from '../e2e/story/persistent-client.ts';
 import { link } from '../e2e/story/stories.ts';
 import { type Databases, databasesOf } from './kill/databases-at-rest.ts';
@@ -20,8 +20,8 @@ let stranger: HttpClient;
 let databases: Databases;
 beforeAll(async () => {
   system = await startSystem({ ownPostgres: true, environment: { PUBLISH_LEASE_MS: '1500' } });
-  author = httpClient(system.baseUrl, system.token);
-  stranger = insistentClient(httpClient(system.baseUrl));
+  author = oneTryClient(system.baseUrl, system.token);
+  stranger = insistentClient(oneTryClient(system.baseUrl));
   databases = databasesOf(system);
 });
 afterAll(async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { until } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
-import { type HttpClient, httpClient } from '../e2e/story/http-client.ts';
+import { type HttpClient, oneTryClient } from '../e2e/story/http-client.ts';
 import { insistentClient } from '../e2e/story/persistent-client.ts';
 import { link } from '../e2e/story/stories.ts';
 import { type Databases, databasesOf } from './kill/databases-at-rest.ts';
@@ -15,9 +15,11 @@ let author: HttpClient;
 let stranger: HttpClient;
 let databases: Databases;
 beforeAll(async () => {
-  system = await startSystem({ environment: { PUBLISH_LEASE_MS: '1500', PUBLISH_SCAN_MS: '100' } });
-  author = insistentClient(httpClient(system.baseUrl, system.token));
-  stranger = insistentClient(httpClient(system.baseUrl));
+  system = await startSystem({
+    environment: { PUBLISH_LEASE_MS: '1500', PUBLISH_SCAN_MS: '100', RPC_DEADLINE_MS: '5000' },
+  });
+  author = insistentClient(oneTryClient(system.baseUrl, system.token));
+  stranger = insistentClient(oneTryClient(system.baseUrl));
   databases = databasesOf(system);
   await system.startReplica('packages');
 });
@@ -40,7 +42,7 @@ test.each(MOMENTS)(
     const one = await packageWithFiles(author, `Frozen at ${frozen}`, scaled(3, 30), { isSound: true });
     await system.relaunch('packages', { FAILPOINT: `${frozen}:pause:6000,${tried}:pause:1` });
     await isReached(one);
-    const publishing = author.call('POST', link(one.main, 'publish'), { timeoutMs: 60_000 });
+    const publishing = author.call('POST', link(one.main, 'publish'), { timeoutMs: 120_000 });
     await until(() => hasPassed(frozen), { what: frozen });
     system.kill('packages', 'SIGSTOP');
     const settled = await until(() => settledBy(one), { what: 'the replica to take over' });

@@ -48,7 +48,7 @@ test.each([0, scaled(200, 1_000)])(
     expect(before.status).toBe(404);
 
     const published = await author.call('POST', `/packages/${main.id}/draft/actions/publish`, {
-      timeoutMs: 60_000,
+      timeoutMs: 120_000,
     });
     expect({ status: published.status, body: published.status === 202 ? '' : published.text }).toEqual({
       status: 202,

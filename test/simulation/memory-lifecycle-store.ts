@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { AuditEntry } from '@kr/audit-trail';
-import type { Entity, LifecycleStore, Participant, StoredDocument, Told } from '@kr/draft-lifecycle';
+import type {
+  Candidate,
+  Entity,
+  LifecycleStore,
+  Participant,
+  StoredDocument,
+  Told,
+} from '@kr/draft-lifecycle';
 import type { OutboxEvent } from '@kr/event-bus';
 import type { Issue } from '@kr/service-error';
 import { type MemoryTx, type Reader, Table } from './memory-database.ts';
@@ -109,9 +116,22 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore<Me
   return {
     lockParticipant,
 
-    async lockForVote(tx, publicationId, ids) {
+    async lockForVote(tx, { publicationId, packageParentId, ids }, mostBytes) {
       const former = await lockParticipant(tx, publicationId, ids);
-      return { former, entities: await loadEntities(tx as unknown as Reader, ids) };
+      const entities = await loadEntities(tx as unknown as Reader, ids);
+      const candidates = new Map(
+        [...entities].map(([id, entity]) => [id, candidateOf(entity, packageParentId !== '')]),
+      );
+      if (mostBytes === null) return { former, candidates, leftIds: [], bytes: 0 };
+      let bytes = 0;
+      let taken = 0;
+      for (; taken < ids.length && bytes < mostBytes; taken += 1) {
+        const draft = candidates.get(ids[taken] ?? '')?.draft;
+        bytes += draft ? JSON.stringify(draft.document).length : 0;
+      }
+      const leftIds = ids.slice(taken);
+      for (const id of leftIds) candidates.delete(id);
+      return { former, candidates, leftIds, bytes };
     },
 
     async preparedBefore(sql, at, limit) {
@@ -154,10 +174,12 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore<Me
         tx,
         forms.map(({ id }) => id),
       );
-      for (const { id, document, revision } of forms) {
+      for (const { id, sealed, revision } of forms) {
         const row = tx.get(versions, id);
-        if (row !== undefined)
-          tx.set(versions, id, { ...row, staged: { publicationId, document, revision, at } });
+        const draft = tx.get(drafts, id);
+        if (row === undefined || draft === undefined) continue;
+        const document = { ...draft.document, ...sealed };
+        tx.set(versions, id, { ...row, staged: { publicationId, document, revision, at } });
       }
       for (const { id } of [...forms].sort((a, b) => (a.id < b.id ? -1 : 1))) {
         await tx.lock(`draft ${id}`);
@@ -207,14 +229,16 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore<Me
       await unlockDrafts(tx, publicationId);
     },
 
-    async showDraft(tx, publicationId, { id, document, revision }, told, at) {
+    async showDraft(tx, publicationId, { id, sealed, revision }, told, at) {
       await tx.step();
       await lockVersions(tx, [id]);
       const row = tx.get(versions, id);
-      if (row === undefined) return;
+      const draft = tx.get(drafts, id);
+      if (row === undefined || draft === undefined) return;
       const createdAt = row.createdAt ?? at;
+      const document = { ...draft.document, ...sealed };
       tx.set(versions, id, { ...row, document, revision, createdAt, updatedAt: at });
-      if (tx.get(drafts, id)?.lockedBy === publicationId) tx.set(drafts, id, undefined);
+      if (draft.lockedBy === publicationId) tx.set(drafts, id, undefined);
       write(tx, told);
     },
 
@@ -290,6 +314,20 @@ function entityOf(
     ),
     lastIndex: Math.max(...siblings.map((one) => one.versionIndex)),
     nextDraftRevision: Math.max(revision, version.draftRevision) + 1,
+  };
+}
+
+/** What a package finds published stays as it is, and its draft is not looked at. */
+function candidateOf(
+  { id, parent: { managedBy }, published, draft, nextDraftRevision }: Entity,
+  isPackage: boolean,
+): Candidate {
+  return {
+    id,
+    parent: { managedBy },
+    published: published === null ? null : { revision: published.revision },
+    draft: isPackage && published !== null ? null : draft,
+    nextDraftRevision,
   };
 }
 

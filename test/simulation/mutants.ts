@@ -88,9 +88,9 @@ export const MUTANTS: readonly Variation[] = [
     name: 'the commit comes before the vote',
     participants: (real) => ({
       ...real,
-      async prepare(publication, manifests) {
-        void real.prepare(publication, manifests).catch(() => undefined);
-        return { outcome: 'prepared', stagedIds: publication.resourceIds };
+      async prepare(publication, ids, manifests) {
+        void real.prepare(publication, ids, manifests).catch(() => undefined);
+        return { outcome: 'prepared', stagedIds: ids, leftIds: [], bytes: 0 };
       },
     }),
   },

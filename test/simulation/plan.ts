@@ -19,6 +19,8 @@ export interface Plan {
   readonly times: PublicationTimes;
   readonly limits: PublishLimits;
   readonly scanEveryMs: number;
+  /** Of resources that are prepared in one step: one by one, or all that there are. */
+  readonly partBytes: number;
   readonly packages: readonly PackagePlan[];
   /** A resource of the second package that was published before. */
   readonly publishedBefore: string;
@@ -47,7 +49,8 @@ export function planOf({ seed, hasFaults, variation = AS_BUILT }: PlanOptions): 
       { leaseMs: 3_000, deadlineMs: 11_000 },
       { leaseMs: 1_000, deadlineMs: 4_000 },
     ]),
-    limits: { blockedMs: 1_000, reachMs: 5_000, retryMs: 100 },
+    limits: { blockedMs: 1_000, reachMs: 5_000, retryMs: 100, mostBytes: 1_000_000 },
+    partBytes: seed % 2 === 0 ? 1 : 1_000_000,
     scanEveryMs: 1_000,
     packages: [
       { id: 'package-a', parentId: 'parent-a', resourceIds: ['resource-1', 'resource-2', 'resource-3'] },

@@ -85,7 +85,7 @@ export function startPackages(world: Surroundings, process: SimulatedProcess): S
   const publications = memoryPublications(deps);
   const { variation } = plan;
   const decisions = variation.decisions?.(publications) ?? publications.decisions;
-  const built = participants(participantClients(world, process), plan.times);
+  const built = participants(participantClients(world, process), { ...plan.times, rpcDeadlineMs: 5_000 });
   const coordinator = startCoordinator(
     {
       now,
@@ -149,7 +149,7 @@ export function startPackages(world: Surroundings, process: SimulatedProcess): S
 }
 
 export function startRecords(world: Surroundings, process: SimulatedProcess): Server<RecordsHandlers> {
-  const { variation } = world.plan;
+  const { variation, partBytes } = world.plan;
   const ask = publicationDecisions(
     {
       resolvePublications: (request, _principal, options) =>
@@ -183,7 +183,7 @@ export function startRecords(world: Surroundings, process: SimulatedProcess): Se
     process,
     handlers: {
       ...entities(reading, editing),
-      prepare: preparePublication(context),
+      prepare: preparePublication(context, partBytes),
       decide: decidePublication(context),
       async authorisePublish(id) {
         await Authorise({ id, form: 'FORM_DRAFT', action: 'publish' }, callOf(OWNER));
@@ -297,6 +297,9 @@ function participantClients(world: Surroundings, process: SimulatedProcess): Par
               blockedBy: '',
               issues: [],
               stagedIds: [],
+              unchangedIds: [],
+              leftIds: [],
+              bytes: '0',
               ...(await records.prepare(received(request), call)),
             }),
           options?.timeoutMs,

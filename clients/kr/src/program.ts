@@ -29,6 +29,7 @@ import { loginFile, readLocalLogin, readLogin } from './settings/stored-login.ts
 import { parseBytes } from './terminal/format-bytes.ts';
 import type { Terminal } from './terminal/terminal.ts';
 import { parseTimeSpan } from './terminal/time-span.ts';
+import { addUpkeepCommands } from './upkeep-commands.ts';
 
 export interface ProgramSurroundings {
   terminal: Terminal;
@@ -273,6 +274,7 @@ export function createProgram({ terminal, env, cwd, signal }: ProgramSurrounding
     );
 
   addIndexCommands(admin, terminal, dataDirs);
+  addUpkeepCommands(admin, { terminal, cwd, dataDirs });
 
   const quota = admin.command('quota').description('How many bytes users of a local system may store.');
   quota

@@ -1,9 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { CALLS, loadSecrets, SERVICES, type ServiceName } from '@kr/local-stack';
-import { parseAllDocuments, stringify } from 'yaml';
+import { parse, parseAllDocuments, stringify } from 'yaml';
 import { kubernetesSecrets } from './kubernetes-secrets.ts';
 import { CONFIGURATIONS } from './service-variables.ts';
 import { openHelm } from './testing/open-helm.ts';
@@ -12,11 +13,22 @@ import type { Container, PolicyRule, Resource } from './testing/resource.ts';
 import { isTold } from './told-variables-fixture.ts';
 
 const CHART = resolve(import.meta.dirname, '../../helm/knowledge-repository');
+const SERVICES_FOLDER = resolve(import.meta.dirname, '../../../services');
 const VALUES: Record<string, readonly string[]> = {
   'values.yaml': [],
   'values.dev.yaml': ['-f', join(CHART, 'values.dev.yaml')],
   'values.everything.yaml': ['-f', join(import.meta.dirname, 'testing/values.everything.yaml')],
 };
+
+/** What values files say of the surroundings of services. */
+interface GivenValues {
+  env?: Record<string, unknown>;
+  network?: { furtherEgress?: PolicyRule[] };
+  services?: Partial<Record<ServiceName, { env?: Record<string, unknown>; furtherEgress?: PolicyRule[] }>>;
+}
+
+/** Not Kubernetes' own, but the Prometheus operator's. */
+const OF_THE_OPERATOR = ['ServiceMonitor', 'PrometheusRule'];
 
 /** Where a URL names none. */
 const PORTS: Record<string, number> = { 'https:': 443, 'http:': 80 };
@@ -29,6 +41,7 @@ else {
   describe.each(Object.entries(VALUES))('the chart with %s', (name, values) => {
     let folder: string;
     let resources: Resource[];
+    let given: GivenValues;
     /** By name, the Secrets that our own command makes. */
     let secrets: Map<string, Readonly<Record<string, string>>>;
 
@@ -36,6 +49,8 @@ else {
       folder = await mkdtemp(join(tmpdir(), 'kr-chart-'));
       const rendered = await helm.template(CHART, values);
       resources = parseAllDocuments(rendered).flatMap((document) => document.toJS() ?? []);
+      const [, file] = values;
+      given = file === undefined ? {} : parse(await readFile(file, 'utf8'));
       const backends = { postgres: 'postgres://postgres:5432', nats: 'nats://nats:4222' };
       const made = await loadSecrets(join(folder, 'secrets.json'));
       const prefix = name === 'values.everything.yaml' ? 'mine' : 'knowledge';
@@ -66,6 +81,16 @@ else {
         return found === undefined ? [] : [[name, found]];
       });
       return Object.fromEntries(pairs);
+    };
+
+    /** What the values say of the surroundings of a service. */
+    const givenTo = (service: ServiceName): { env: object; furtherEgress: PolicyRule[] } => {
+      const { env, network, services } = given;
+      const own = services?.[service];
+      return {
+        env: { ...env, ...own?.env },
+        furtherEgress: [...(network?.furtherEgress ?? []), ...(own?.furtherEgress ?? [])],
+      };
     };
 
     test('passes the lint', () => helm.lint(CHART, values));
@@ -167,7 +192,7 @@ else {
     });
 
     test('gives pods no rights', () => {
-      for (const workload of [...of('Deployment'), ...of('StatefulSet')]) {
+      for (const workload of [...of('Deployment'), ...of('StatefulSet'), ...of('Job')]) {
         const pod = workload.spec.template?.spec;
         expect(pod).toMatchObject({
           automountServiceAccountToken: false,
@@ -181,6 +206,46 @@ else {
           });
           expect(room).toMatchObject({ requests: expect.anything(), limits: { memory: expect.anything() } });
         }
+      }
+    });
+
+    test('migrates each database before its release, unless the database comes with it', () => {
+      const jobs = of('Job');
+      const migrated = name === 'values.dev.yaml' ? [] : SERVICES;
+      expect(jobs.map(({ metadata }) => metadata.name).sort()).toEqual(
+        migrated.map((service) => `repository-${service}-migration`).sort(),
+      );
+      for (const service of migrated) {
+        const job = one('Job', `repository-${service}-migration`);
+        const policy = one('NetworkPolicy', `repository-${service}-migration`);
+        for (const { metadata } of [job, policy])
+          expect(metadata.annotations?.['helm.sh/hook']).toBe('pre-install,pre-upgrade');
+        const labels = job.spec.template?.metadata.labels;
+        expect(labels).toMatchObject(policy.spec.podSelector?.matchLabels ?? { none: 'none' });
+        for (const { spec } of of('Service')) expect(labels).not.toMatchObject(spec.selector ?? {});
+        expect(policy.spec.ingress).toBeUndefined();
+        const database = new URL(environmentOf(service)['DATABASE_URL'] ?? '');
+        const { env, furtherEgress } = givenTo(service);
+        expect(policy.spec.egress?.flatMap(({ ports }) => ports.map(({ port }) => port))).toEqual([
+          53,
+          53,
+          Number(database.port) || PORTS[database.protocol],
+          ...furtherEgress.flatMap(({ ports }) => ports.map(({ port }) => port)),
+        ]);
+        const pod = job.spec.template?.spec;
+        expect(pod?.serviceAccountName).toBe(
+          one('Deployment', `repository-${service}`).spec.template?.spec.serviceAccountName,
+        );
+        const [container] = pod?.containers ?? [];
+        const given = [...Object.keys(env), 'DATABASE_URL'];
+        expect(container?.env).toHaveLength(given.length);
+        expect(container?.env).toEqual(
+          expect.arrayContaining(
+            containerOf(service).env.filter((variable) => given.includes(variable.name)),
+          ),
+        );
+        for (const program of container?.args ?? ['none'])
+          expect(existsSync(join(SERVICES_FOLDER, service, program))).toBe(true);
       }
     });
 
@@ -211,10 +276,38 @@ else {
       }
     });
 
+    test('brings the alerts and the dashboard as they are in its folder, where they are wanted', async () => {
+      const [alerts, dashboard] = await Promise.all(
+        ['alerts.yaml', 'dashboard.json'].map((file) => readFile(join(CHART, 'observability', file), 'utf8')),
+      );
+      const isWanted = name === 'values.everything.yaml';
+      expect(of('PrometheusRule').map(({ spec }) => spec)).toEqual(isWanted ? [parse(alerts ?? '')] : []);
+      const shown = of('ConfigMap').filter(({ metadata }) => metadata.labels?.['grafana_dashboard'] === '1');
+      expect(shown.map(({ data }) => JSON.parse(data?.['knowledge-repository.json'] ?? ''))).toEqual(
+        isWanted ? [JSON.parse(dashboard ?? '')] : [],
+      );
+    });
+
+    test('has as many requests traced as the values say', () => {
+      const told = Object.entries(environmentOf('records')).filter(([variable]) =>
+        /^OTEL_.*TRACES/.test(variable),
+      );
+      expect(Object.fromEntries(told)).toEqual(
+        name === 'values.everything.yaml'
+          ? {
+              OTEL_TRACES_EXPORTER: 'otlp',
+              OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://collector:4318/v1/traces',
+              OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+              OTEL_TRACES_SAMPLER_ARG: '0.25',
+            }
+          : {},
+      );
+    });
+
     if ('missing' in schemas) test.skip(`is what Kubernetes takes (${schemas.missing})`, () => {});
     else {
       test('is what Kubernetes takes', async () => {
-        const ofKubernetes = resources.filter(({ kind }) => kind !== 'ServiceMonitor');
+        const ofKubernetes = resources.filter(({ kind }) => !OF_THE_OPERATOR.includes(kind));
         const file = join(folder, `${name}.rendered.yaml`);
         await writeFile(file, ofKubernetes.map((resource) => stringify(resource)).join('---\n'));
         await schemas.check(file);

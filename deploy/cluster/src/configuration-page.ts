@@ -16,17 +16,18 @@ all problems named.
 const TELEMETRY = `
 Traces, metrics and logs are sent as the standard variables of OpenTelemetry say (\`OTEL_…\`): nothing is measured or sent
 unless \`OTEL_TRACES_EXPORTER\`, \`OTEL_METRICS_EXPORTER\` or \`OTEL_LOGS_EXPORTER\` names an exporter, or an
-\`OTEL_EXPORTER_OTLP_…ENDPOINT\` is set. Who names one of the three should say \`none\` for the others, which else are sent by
-OTLP. \`FAILPOINT\` ends a process of records, packages or files at a chosen line; it is for tests and stays unset.
+\`OTEL_EXPORTER_OTLP_…ENDPOINT\` is set. What is not asked for of the three is not sent.
 `;
 
 export interface Documented {
   services: ReadonlyMap<ServiceName, readonly Variable[]>;
   ofEveryProcess: readonly Variable[];
+  /** Those that read `FAILPOINT`. */
+  withFailpoints: readonly ServiceName[];
 }
 
 /** The page of all variables, in Markdown. */
-export function configurationPage({ services, ofEveryProcess }: Documented): string {
+export function configurationPage({ services, ofEveryProcess, withFailpoints }: Documented): string {
   const [first = [], ...others] = services.values();
   const isEverywhere = (variable: Variable) =>
     others.every((list) => list.some((one) => isDeepStrictEqual(one, variable)));
@@ -38,7 +39,13 @@ export function configurationPage({ services, ofEveryProcess }: Documented): str
       variables.filter(({ name }) => !names.has(name)),
     ),
   );
-  return [HEAD, section('Every service', [...everywhere, ...ofEveryProcess]), TELEMETRY, ...own].join('');
+  const shared = section('Every service', [...everywhere, ...ofEveryProcess]);
+  return [HEAD, shared, TELEMETRY, failpoints(withFailpoints), ...own].join('');
+}
+
+function failpoints(services: readonly ServiceName[]): string {
+  const names = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(services);
+  return `\n\`FAILPOINT\` ends a process of ${names} at a chosen line; it is for tests and stays unset.\n`;
 }
 
 function section(title: string, variables: readonly Variable[]): string {

@@ -2,12 +2,16 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { configurationPage } from './configuration-page.ts';
-import { logVariables, serviceVariables } from './service-variables.ts';
+import { logVariables, servicesWithFailpoints, serviceVariables } from './service-variables.ts';
 
 const PAGE = resolve(import.meta.dirname, '../../../docs/configuration.md');
 
 test('docs/configuration.md says what the services read: npm run deploy -- configuration', async () => {
-  const page = configurationPage({ services: serviceVariables(), ofEveryProcess: logVariables() });
+  const page = configurationPage({
+    services: serviceVariables(),
+    ofEveryProcess: logVariables(),
+    withFailpoints: servicesWithFailpoints(),
+  });
   expect(await readFile(PAGE, 'utf8')).toBe(page);
 });
 

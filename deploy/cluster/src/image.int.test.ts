@@ -57,6 +57,20 @@ describe('what the image of a service has', () => {
     expect(await readdir(join(app, 'services'))).toEqual(['records']);
   });
 
+  test('is enough to migrate a database, knowing nothing else, and to do so again', async () => {
+    const options = {
+      cwd: join(app, 'services/records'),
+      env: { PATH: process.env['PATH'], DATABASE_URL: database.url },
+    };
+    const { stdout } = await run(process.execPath, ['src/migrate.ts'], options);
+    expect(stdout).toContain('schema migrated');
+    const again = await run(process.execPath, ['src/migrate.ts'], options);
+    expect(again.stdout).toContain('the schema is the newest');
+    expect(again.stdout).not.toContain('schema migrated');
+    const knowingNothing = { ...options, env: { PATH: process.env['PATH'] } };
+    await expect(run(process.execPath, ['src/migrate.ts'], knowingNothing)).rejects.toThrow('DATABASE_URL');
+  });
+
   test('is enough: it starts as the image says, is found healthy, tells its metrics, and ends when told', async () => {
     const [healthPort, metricsPort] = [String(await freePort()), String(await freePort())];
     const secrets = await loadSecrets(join(folder, 'secrets.json'));

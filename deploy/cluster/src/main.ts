@@ -8,7 +8,7 @@ import { configurationPage } from './configuration-page.ts';
 import { databaseScript } from './database-script.ts';
 import { kubernetesSecrets } from './kubernetes-secrets.ts';
 import { writeOperatorFolder } from './operator-folder.ts';
-import { logVariables, serviceVariables } from './service-variables.ts';
+import { logVariables, servicesWithFailpoints, serviceVariables } from './service-variables.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const USAGE = `What deployments are made of: npm run deploy -- COMMAND
@@ -26,13 +26,16 @@ const USAGE = `What deployments are made of: npm run deploy -- COMMAND
       --base-url URL            the public address (default: http://127.0.0.1:8080)
       --gateway, --packages, --files, --search HOST:PORT
                                 where their gRPC ports are reached (default: 127.0.0.1:50051, :50052, :50053, :50054)
+      --postgres URL, --nats URL, --files-folder PATH
+                                where the data is reached, for kr admin backup, restore and migrate
 `;
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
-    postgres: { type: 'string', default: 'postgres://postgres:5432' },
-    nats: { type: 'string', default: 'nats://nats:4222' },
+    postgres: { type: 'string' },
+    nats: { type: 'string' },
+    'files-folder': { type: 'string' },
     prefix: { type: 'string', default: 'knowledge' },
     'base-url': { type: 'string', default: 'http://127.0.0.1:8080' },
     gateway: { type: 'string', default: '127.0.0.1:50051' },
@@ -45,18 +48,30 @@ const [name = '', first, second] = positionals;
 
 const COMMANDS: Record<string, () => Promise<unknown>> = {
   configuration: async () => {
-    const page = configurationPage({ services: serviceVariables(), ofEveryProcess: logVariables() });
+    const page = configurationPage({
+      services: serviceVariables(),
+      ofEveryProcess: logVariables(),
+      withFailpoints: servicesWithFailpoints(),
+    });
     await writeFile(resolve(ROOT, 'docs/configuration.md'), page);
   },
   compose: () => writeComposeFolder(first ?? resolve(ROOT, 'deploy/secrets')),
   secrets: () => loadSecrets(named(first, 'FILE')),
-  kubernetes: async () => print(`${JSON.stringify(kubernetesSecrets(await made(), values), undefined, 2)}\n`),
+  kubernetes: async () => {
+    const { postgres = 'postgres://postgres:5432', nats = 'nats://nats:4222', prefix } = values;
+    const list = kubernetesSecrets(await made(), { postgres, nats, prefix });
+    print(`${JSON.stringify(list, undefined, 2)}\n`);
+  },
   nats: async () => print(busAuthorization(await made())),
   databases: async () => print(databaseScript(await made())),
   operator: async () => {
     const { 'base-url': baseUrl, gateway, packages, files, search } = values;
-    const reached = { baseUrl, addresses: { gateway, packages, files, search } };
-    await writeOperatorFolder(named(second, 'FOLDER'), await made(), reached);
+    const { postgres, nats, 'files-folder': filesFolder } = values;
+    await writeOperatorFolder(named(second, 'FOLDER'), await made(), {
+      baseUrl,
+      addresses: { gateway, packages, files, search },
+      data: { postgres, nats, filesFolder: filesFolder && resolve(filesFolder) },
+    });
   },
 };
 

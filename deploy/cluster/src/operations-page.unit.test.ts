@@ -1,12 +1,13 @@
 import { globSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, test } from '@jest/globals';
+import { parse } from 'yaml';
 import { logVariables, serviceVariables } from './service-variables.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const PAGE = readFileSync(resolve(ROOT, 'docs/operations.md'), 'utf8');
 /** Of Node, of OpenTelemetry, of a shell that is shown, and names that are no variables. */
-const OTHERS = /^(OTEL_.*|SERVER|SERVICE|SUPERUSER_URL|KNOWLEDGE|SIGTERM)$/;
+const OTHERS = /^(OTEL_.*|NODE_OPTIONS|SERVER|SERVICE|SUPERUSER_URL|KNOWLEDGE|SIGTERM)$/;
 
 test('the log lines that docs/operations.md explains are logged', () => {
   const table = /\| alarm \|[^\n]*\n([\s\S]*?)\n\n/.exec(PAGE)?.[1] ?? '';
@@ -26,4 +27,57 @@ test('the variables that docs/operations.md names are read', () => {
   const named = [...PAGE.matchAll(/`([A-Z][A-Z0-9_]+)(?:=[^`]*)?`/g)].map(([, name = '']) => name);
   expect(named.length).toBeGreaterThan(10);
   expect(named.filter((name) => !known.includes(name) && !OTHERS.test(name))).toEqual([]);
+});
+
+interface Alert {
+  alert: string;
+  labels: { severity: string };
+  annotations: { summary: string; description: string };
+}
+
+const ALERTS = 'deploy/helm/knowledge-repository/observability/alerts.yaml';
+
+test('every alert is explained, under its name and with its severity, and nothing else is', () => {
+  const { groups } = parse(readFileSync(resolve(ROOT, ALERTS), 'utf8')) as { groups: { rules: Alert[] }[] };
+  const alerts = groups.flatMap(({ rules }) => rules);
+  const [, chapter = ''] = /\n### Alerts\n([\s\S]*?)\n## /.exec(PAGE) ?? [];
+  const sections = chapter.split(/^#### /m).slice(1);
+  const explained = sections.map((section) => ({
+    name: section.split('\n')[0],
+    isCritical: section.includes('\n*Critical.*'),
+    isLong: section.length > 150,
+  }));
+  expect(explained).toEqual(
+    alerts.map(({ alert, labels }) => ({
+      name: alert,
+      isCritical: labels.severity === 'critical',
+      isLong: true,
+    })),
+  );
+  expect(new Set(alerts.map(({ labels }) => labels.severity))).toEqual(new Set(['critical', 'warning']));
+  const untold = alerts.filter(({ annotations }) => !annotations.summary || !annotations.description);
+  expect(untold).toEqual([]);
+});
+
+test('the dashboard names alerts that there are, and the page panels that there are', () => {
+  const dashboard = readFileSync(resolve(ROOT, ALERTS, '../dashboard.json'), 'utf8');
+  const { panels } = JSON.parse(dashboard) as { panels: { title: string; description?: string }[] };
+  const alerts = readFileSync(resolve(ROOT, ALERTS), 'utf8');
+  const named = panels.flatMap(({ description = '' }) =>
+    [...description.matchAll(/[Aa]lerts? (\w+)(?: and (\w+))?/g)].flatMap(([, ...names]) =>
+      names.filter(Boolean),
+    ),
+  );
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.filter((name) => !alerts.includes(`alert: ${name}\n`))).toEqual([]);
+  const shown = [
+    'Failing routes',
+    'Failed calls',
+    'Slowest routes',
+    'Slowest calls',
+    'Statements',
+    'Size of the outboxes',
+  ];
+  expect(shown.filter((title) => !PAGE.includes(`*${title}*`))).toEqual([]);
+  expect(shown.filter((title) => !panels.some((panel) => panel.title.startsWith(title)))).toEqual([]);
 });

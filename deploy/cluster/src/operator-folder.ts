@@ -1,15 +1,24 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Secrets, type ServiceName, writePrivateJson } from '@kr/local-stack';
+import { databaseUrl, eachService, type Secrets, type ServiceName, writePrivateJson } from '@kr/local-stack';
+import { DATABASE_PREFIX } from './backends.ts';
+import { withUser } from './service-secrets.ts';
 
 /** Where an operator reaches the gRPC servers of these services, such as the near ends of forwarded ports. */
 export type OperatorAddresses = Readonly<Record<'gateway' | 'packages' | 'files' | 'search', string>>;
+
+/** Where an operator reaches the data: the servers without user, and what the bytes of files are kept in. */
+export interface OperatorData {
+  postgres?: string | undefined;
+  nats?: string | undefined;
+  filesFolder?: string | undefined;
+}
 
 /** Makes a folder by which `kr admin … --data-dir FOLDER` works on a deployed system. */
 export async function writeOperatorFolder(
   folder: string,
   secrets: Secrets,
-  { baseUrl, addresses }: { baseUrl: string; addresses: OperatorAddresses },
+  { baseUrl, addresses, data }: { baseUrl: string; addresses: OperatorAddresses; data: OperatorData },
 ): Promise<void> {
   const door = (service: ServiceName & keyof OperatorAddresses) => ({
     address: addresses[service],
@@ -22,5 +31,16 @@ export async function writeOperatorFolder(
     publications: door('packages'),
     files: door('files'),
     search: door('search'),
+    ...dataOf(secrets, data),
   });
+}
+
+function dataOf(secrets: Secrets, { postgres, nats, filesFolder }: OperatorData) {
+  const urlOf = (server: string) => (service: ServiceName) =>
+    databaseUrl(server, DATABASE_PREFIX, service, secrets.databasePasswords[service]);
+  return {
+    ...(postgres === undefined ? {} : { databases: eachService(urlOf(postgres)) }),
+    ...(nats === undefined ? {} : { nats: withUser(nats, 'operator', secrets.busPasswords.operator) }),
+    ...(filesFolder === undefined ? {} : { files_folder: filesFolder }),
+  };
 }

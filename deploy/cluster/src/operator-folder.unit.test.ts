@@ -22,7 +22,9 @@ test('the command line finds in the folder what the deployed services take from 
     files: '127.0.0.1:3',
     search: '127.0.0.1:4',
   };
-  await writeOperatorFolder(doors, secrets, { baseUrl: 'https://repository.example.org', addresses });
+  const baseUrl = 'https://repository.example.org';
+  const data = { postgres: 'postgres://db:5432?sslmode=verify-full', nats: 'nats://bus:4222' };
+  await writeOperatorFolder(doors, secrets, { baseUrl, addresses, data });
 
   const backends = { postgres: 'postgres://postgres:5432', nats: 'nats://nats:4222' };
   for (const [door, service] of [
@@ -39,5 +41,9 @@ test('the command line finds in the folder what the deployed services take from 
   expect((await stat(join(doors, 'runtime.json'))).mode & 0o777).toBe(0o600);
   expect(JSON.parse(await readFile(join(doors, 'runtime.json'), 'utf8'))).toMatchObject({
     base_url: 'https://repository.example.org',
+    databases: {
+      'access-links': `postgres://kr_access_links:${secrets.databasePasswords['access-links']}@db:5432/kr_access_links?sslmode=verify-full`,
+    },
+    nats: `nats://operator:${secrets.busPasswords.operator}@bus:4222`,
   });
 });

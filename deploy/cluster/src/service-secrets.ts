@@ -15,7 +15,8 @@ export function serviceSecrets(
   };
 }
 
-function withUser(server: string, user: string, password: string): string {
+/** The address of a server with a user in it. */
+export function withUser(server: string, user: string, password: string): string {
   const url = new URL(server);
   url.username = user;
   url.password = password;

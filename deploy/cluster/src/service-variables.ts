@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { SERVICES, type ServiceName } from '@kr/local-stack';
 import { describeVariables, type Environment, type Variable } from '@kr/service-config';
 import { readLogSettings } from '@kr/telemetry';
@@ -21,6 +22,14 @@ export const CONFIGURATIONS: Record<ServiceName, (env: Environment) => unknown> 
 /** What each service reads from its environment, in the order in which it does. */
 export function serviceVariables(): ReadonlyMap<ServiceName, readonly Variable[]> {
   return new Map(SERVICES.map((name) => [name, describeVariables(CONFIGURATIONS[name])]));
+}
+
+/** The services that can be made to fail at a line (`FAILPOINT`), as their `main.ts` says. */
+export function servicesWithFailpoints(): readonly ServiceName[] {
+  return SERVICES.filter((name) => {
+    const main = new URL(`../../../services/${name}/src/main.ts`, import.meta.url);
+    return readFileSync(main, 'utf8').includes("process.env['FAILPOINT']");
+  });
 }
 
 /** What every process reads before its configuration. */

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { isTransient } from '@kr/service-error';
 import { FaultProxy, type FreshDatabase, freshDatabase, until } from '@kr/testbed';
-import { Client, Pool } from 'pg';
+import { Client, Pool, type PoolClient } from 'pg';
 import {
   executeWithNext,
   ONE_PLAN,
@@ -297,8 +297,14 @@ describe('an opened pool', () => {
 
 describe('a statement on an opened pool', () => {
   test('that gets no connection, because others have them all, fails as something transient', async () => {
-    const opened = openPool(new URL(database.url), { connectionMs: 100, statementMs: 60_000, lockMs: 1_000 });
-    const others = await Promise.all(Array.from({ length: 10 }, () => opened.connect()));
+    const opened = openPool(new URL(database.url), {
+      connectionMs: 1_000,
+      statementMs: 60_000,
+      lockMs: 1_000,
+    });
+    const others: PoolClient[] = [];
+    // On a busy machine also one that there is may take longer.
+    while (others.length < 10) others.push(await until(() => opened.connect()));
     const failure: unknown = await opened.query('select 1').catch((error: unknown) => error);
     expect(isTransient(failure)).toBe(true);
     for (const other of others) other.release();

@@ -88,6 +88,11 @@ class StatementBatch implements pg.Submittable {
     return this.#statements[this.#answers.length]?.text;
   }
 
+  /** For whoever watches what is sent. */
+  get texts(): readonly string[] {
+    return this.#statements.map(({ text }) => text);
+  }
+
   submit(connection: object): void {
     const wire = connection as Wire;
     this.#known = described.get(wire) ?? this.#known;

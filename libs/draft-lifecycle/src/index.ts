@@ -29,6 +29,7 @@ export { type OwnPublication, publishInTransaction, publishIssuesOf } from './ow
 export type { Participant } from './participant-store.ts';
 export { assertService, may, permit } from './permission.ts';
 export { preparePublication } from './prepare-publication.ts';
+export type { Candidate } from './publication-rules.ts';
 export { sqlLifecycleStore } from './sql-lifecycle-store.ts';
 export { lockUnchanged, type StagedForm } from './staging-store.ts';
 export { type Janitor, type JanitorOptions, settleOldLocks, startJanitor } from './start-janitor.ts';

@@ -78,6 +78,9 @@ export const GOOD_METADATA = {
 };
 export const GOOD_BODY = { files: { enabled: false }, metadata: GOOD_METADATA };
 
+/** About five of the drafts that tests make. */
+export const PART_BYTES = 2_000;
+
 export type LifecycleFixture = Awaited<ReturnType<typeof lifecycleFixture>>;
 
 /** The lifecycle of records on a database of its own, with every other service played by a map. */
@@ -87,6 +90,8 @@ export async function lifecycleFixture() {
   const prisma = new PrismaClient({
     adapter: new PrismaPg({ connectionString: database.url, max: 8 }),
     log: [{ emit: 'event', level: 'query' }],
+    // Many at once may wait for a connection as long as a busy machine takes.
+    transactionOptions: { maxWait: 60_000 },
   });
   const statements: string[] = [];
   prisma.$on('query', ({ query }) => statements.push(query));
@@ -165,9 +170,10 @@ export async function lifecycleFixture() {
         manifests: [],
         ifRevision: '0',
         actor: null,
+        inParts: false,
         ...more,
       };
-      return preparePublication(context)(request, as(COORDINATOR));
+      return preparePublication(context, PART_BYTES)(request, as(COORDINATOR));
     },
     /** Publishes as the coordinator would, with nothing going wrong. */
     async publish(id: string): Promise<void> {

@@ -1,3 +1,4 @@
+import type { CandidatePart, Wanted } from './candidate-store.ts';
 import type { Content, NewDraft, SeenDraft, Told } from './draft-store.ts';
 import type { Entity, EntityRef } from './entity.ts';
 import type { PublishedEntity } from './entity-kind.ts';
@@ -5,10 +6,9 @@ import type { LifecycleDatabase, LifecycleSql } from './lifecycle-sql.ts';
 import type { Participant } from './participant-store.ts';
 import type { StagedForm } from './staging-store.ts';
 
-export interface HeldForVote {
+export interface HeldForVote extends CandidatePart {
   /** Null when nothing is known of the publication. */
   readonly former: Participant | null;
-  readonly entities: ReadonlyMap<string, Entity>;
 }
 
 /**
@@ -22,8 +22,12 @@ export interface LifecycleStore<Tx extends LifecycleSql> {
    * rather than wait longer than 2 s for a lock.
    */
   lockParticipant(tx: Tx, publicationId: string, ids?: readonly string[]): Promise<Participant | null>;
-  /** As `lockParticipant`, with the entities of these ids as they are once they are held. */
-  lockForVote(tx: Tx, publicationId: string, ids: readonly string[]): Promise<HeldForVote>;
+  /** As `lockParticipant`, with the entities as they are once they are held; `mostBytes` as of `loadCandidates`. */
+  lockForVote(
+    tx: Tx,
+    wanted: Wanted & { publicationId: string },
+    mostBytes: number | null,
+  ): Promise<HeldForVote>;
   /** Publications that were prepared before an instant and of whose decision nobody has told since. */
   preparedBefore(sql: LifecycleDatabase<Tx>, at: Date, limit: number): Promise<string[]>;
   /** Drops the rows of publications that ended before an instant. */
@@ -53,7 +57,7 @@ export interface LifecycleStore<Tx extends LifecycleSql> {
 
   /**
    * Writes the vote on a publication that is held. For a yes it also locks the drafts and keeps their published forms,
-   * whole, beside what is visible; for a no there are no forms.
+   * whole, beside what is visible, and beside those of former votes; for a no there are no forms.
    */
   writeVote(tx: Tx, vote: Participant, forms: readonly StagedForm[], at: Date): Promise<void>;
   /** Shows what a publication that is held staged, drops its drafts, and remembers it as applied. */

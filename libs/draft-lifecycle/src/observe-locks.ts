@@ -6,7 +6,7 @@ const GAUGES = {
   held: { name: 'publication_locks', description: 'Publications that hold drafts of this service.' },
   oldest: {
     name: 'publication_locks_oldest_seconds',
-    description: 'Age of the oldest of them; 0 when there is none.',
+    description: 'Age of the oldest publication that holds drafts; 0 when there is none.',
     unit: 's',
   },
 } as const;

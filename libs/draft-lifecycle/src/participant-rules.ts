@@ -9,11 +9,17 @@ export interface Fence {
 /** What to do about a request to prepare. */
 export type PrepareAnswer = 'prepare' | 'yes' | 'no';
 
-/** A refusal is final for its epoch only; an abort that came first keeps a late prepare out for ever. */
-export function onPrepare(fence: Fence | null, epoch: number): PrepareAnswer {
+/**
+ * A refusal is final for its epoch only; an abort that came first keeps a late prepare out for ever. What was agreed to
+ * stays agreed to, whoever asks for more: parts of a publication are prepared one after the other.
+ *
+ * @param isAgreed whether everything that is asked for was agreed to
+ */
+export function onPrepare(fence: Fence | null, epoch: number, isAgreed: boolean): PrepareAnswer {
   if (fence === null) return 'prepare';
   switch (fence.state) {
     case 'prepared':
+      return isAgreed ? 'yes' : 'prepare';
     case 'applied':
       return 'yes';
     case 'refused':

@@ -3,6 +3,7 @@ import type { Actor } from '@kr/caller';
 import type { PreparePublicationRequest__Output, PreparePublicationResponse } from '@kr/contracts';
 import { failpoint } from '@kr/failpoint';
 import type { CallContext } from '@kr/rpc';
+import type { Issue } from '@kr/service-error';
 import { issueMessages } from './issue-rules.ts';
 import { assertRevision, type LifecycleContext } from './lifecycle-context.ts';
 import type { FileCounts } from './lifecycle-deps.ts';
@@ -10,88 +11,134 @@ import type { LifecycleSql } from './lifecycle-sql.ts';
 import { onPrepare } from './participant-rules.ts';
 import type { Participant } from './participant-store.ts';
 import { assertService } from './permission.ts';
-import { planPublication } from './publication-rules.ts';
+import { type PublicationPlan, planPublication } from './publication-rules.ts';
 import { issuesOfPlan, stagedForm } from './publishable.ts';
 
 /** The longest vote, in milliseconds. */
 const VOTE_MS = 10_000;
 
+interface Vote {
+  readonly participant: Participant;
+  readonly isYes: boolean;
+  readonly leftIds: readonly string[];
+  readonly bytes: number;
+}
+
+interface Blocked {
+  readonly blockedBy: string;
+}
+
 /**
- * RPC PreparePublication: votes once for all drafts. Yes locks and stages them all, no changes nothing; every problem
- * of every draft is named. The number of statements does not depend on how many drafts there are.
+ * RPC PreparePublication: votes once for all drafts, or, asked in parts, for as many as are so many bytes of JSON
+ * (`partBytes`), and one at least. Yes locks and stages them all, no changes nothing; every problem of every draft is
+ * named. The number of statements does not depend on how many drafts there are.
  *
  * @throws ServiceError
  *   - `forbidden`: the caller is no service
  *   - `precondition_failed`: a draft is not at `if_revision`; nothing was written, so this is no vote
  *   - `unavailable`: the drafts could not be locked within 2 s
  */
-export function preparePublication<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+export function preparePublication<Tx extends LifecycleSql>(
+  context: LifecycleContext<Tx>,
+  partBytes: number,
+) {
   return async (
     request: PreparePublicationRequest__Output,
     { principal }: CallContext,
   ): Promise<PreparePublicationResponse> => {
     assertService(principal);
     const actor = request.actor === null ? actorOf(principal) : fromActorMessage(request.actor);
-    const vote = await voteInTransaction(context, request, actor);
-    if (!('blockedBy' in vote)) return answer(vote);
+    const mostBytes = request.inParts ? partBytes : null;
+    // A vote is no news, so there is nothing to wake the relay for.
+    const vote = () =>
+      context.database.$transaction((tx) => voteOn(context, tx, request, mostBytes, actor), {
+        timeout: VOTE_MS,
+      });
+    const first = await vote();
+    if (!('blockedBy' in first)) return answer(first);
     // The other publication may be decided and only its news be late: then this one need not fail.
-    const { isChanged } = await context.publications.settle([vote.blockedBy]);
-    const second = isChanged ? await voteInTransaction(context, request, actor) : vote;
+    const { isChanged } = await context.publications.settle([first.blockedBy]);
+    const second = isChanged ? await vote() : first;
     return 'blockedBy' in second ? { isPrepared: false, blockedBy: second.blockedBy } : answer(second);
   };
-}
-
-/** A vote is no news, so there is nothing to wake the relay for. */
-function voteInTransaction<Tx extends LifecycleSql>(
-  context: LifecycleContext<Tx>,
-  request: PreparePublicationRequest__Output,
-  actor: Actor,
-): Promise<Participant | { blockedBy: string }> {
-  return context.database.$transaction((tx) => voteOn(context, tx, request, actor), { timeout: VOTE_MS });
 }
 
 async function voteOn<Tx extends LifecycleSql>(
   context: LifecycleContext<Tx>,
   tx: Tx,
   request: PreparePublicationRequest__Output,
+  mostBytes: number | null,
   actor: Actor,
-): Promise<Participant | { blockedBy: string }> {
+): Promise<Vote | Blocked> {
   const { store } = context;
-  const { publicationId, epoch, packageId, packageParentId, ids } = request;
-  const { former, entities } = await store.lockForVote(tx, publicationId, ids);
-  if (former !== null && onPrepare(former, epoch) !== 'prepare') return former;
+  const { former, candidates, leftIds, bytes } = await store.lockForVote(tx, request, mostBytes);
+  const ids = request.ids.slice(0, request.ids.length - leftIds.length);
+  const fate = onPrepare(former, request.epoch, isAgreed(former, ids));
+  if (former !== null && fate !== 'prepare') {
+    // A no that was said is about all of them.
+    return { participant: former, isYes: fate === 'yes', leftIds: fate === 'yes' ? leftIds : [], bytes };
+  }
 
-  const plan = planPublication(request, entities);
+  const plan = planPublication({ ...request, ids }, candidates);
   if (plan.blockedBy !== null) return { blockedBy: plan.blockedBy };
   for (const { draft } of plan.drafts) assertRevision(request.ifRevision, draft);
   const counts = countsOf(request);
   const issues = await issuesOfPlan(context, tx, plan, counts);
 
-  const now = context.now();
-  const isPrepared = issues.length === 0;
-  const vote: Participant = {
+  const isYes = issues.length === 0;
+  const participant = participantOf(request, former, isYes ? plan : NOTHING, issues, actor);
+  // What was agreed to stays so until the decision comes, whatever is wrong with the rest.
+  if (isYes || former?.state !== 'prepared') {
+    const forms = isYes ? plan.drafts.map((draft) => stagedForm(context, draft, counts)) : [];
+    await store.writeVote(tx, participant, forms, context.now());
+  }
+  await failpoint('records.prepare.inside');
+  return { participant, isYes, leftIds, bytes };
+}
+
+const NOTHING: Pick<PublicationPlan, 'drafts' | 'unchangedIds'> = { drafts: [], unchangedIds: [] };
+
+function participantOf(
+  { publicationId, epoch, packageId, packageParentId }: PreparePublicationRequest__Output,
+  former: Participant | null,
+  { drafts, unchangedIds }: typeof NOTHING,
+  issues: readonly Issue[],
+  actor: Actor,
+): Participant {
+  return {
     publicationId,
-    state: isPrepared ? 'prepared' : 'refused',
+    state: issues.length === 0 ? 'prepared' : 'refused',
     epoch,
     packageId,
     packageParentId,
-    stagedIds: isPrepared ? plan.drafts.map(({ id }) => id) : [],
-    unchangedIds: isPrepared ? plan.unchangedIds : [],
+    stagedIds: union(
+      former?.stagedIds,
+      drafts.map(({ id }) => id),
+    ),
+    unchangedIds: union(former?.unchangedIds, unchangedIds),
     issues,
     actor,
   };
-  const forms = isPrepared ? plan.drafts.map((draft) => stagedForm(context, draft, counts)) : [];
-  await store.writeVote(tx, vote, forms, now);
-  await failpoint('records.prepare.inside');
-  return vote;
 }
 
-function answer({ state, issues, stagedIds, unchangedIds }: Participant): PreparePublicationResponse {
+function isAgreed(former: Participant | null, ids: readonly string[]): boolean {
+  if (former === null) return false;
+  const agreed = new Set([...former.stagedIds, ...former.unchangedIds]);
+  return ids.every((id) => agreed.has(id));
+}
+
+function union(before: readonly string[] = [], more: readonly string[]): readonly string[] {
+  return [...new Set([...before, ...more])];
+}
+
+function answer({ participant, isYes, leftIds, bytes }: Vote): PreparePublicationResponse {
   return {
-    isPrepared: state === 'prepared' || state === 'applied',
-    issues: issueMessages(issues),
-    stagedIds: [...stagedIds],
-    unchangedIds: [...unchangedIds],
+    isPrepared: isYes,
+    issues: issueMessages(isYes ? [] : participant.issues),
+    stagedIds: [...participant.stagedIds],
+    unchangedIds: [...participant.unchangedIds],
+    leftIds: [...leftIds],
+    bytes: String(bytes),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Issue } from '@kr/service-error';
-import type { Entity } from './entity.ts';
+import type { Entity, Face, Parent } from './entity.ts';
 
 /** A request to publish: the package's resources, or a resource alone. */
 export interface PublicationRequest {
@@ -9,10 +9,19 @@ export interface PublicationRequest {
   ids: readonly string[];
 }
 
+/** As much of an entity as a publication has to know. */
+export interface Candidate extends Pick<Entity, 'id' | 'draft' | 'nextDraftRevision'> {
+  readonly parent: Pick<Parent, 'managedBy'>;
+  readonly published: Pick<Face, 'revision'> | null;
+}
+
+/** One with a draft. */
+export type Publishable = Candidate & { draft: NonNullable<Entity['draft']> };
+
 /** What becomes of each entity, found without asking whether its content is right. */
 export interface PublicationPlan {
   /** Drafts that will be published. */
-  drafts: (Entity & { draft: NonNullable<Entity['draft']> })[];
+  drafts: Publishable[];
   /** Published already: they stay as they are, and so do their edit drafts. */
   unchangedIds: string[];
   issues: Issue[];
@@ -23,7 +32,7 @@ export interface PublicationPlan {
 /** Sorts the entities of a request (REST document, section 3; a draft goes with the package that manages it only). */
 export function planPublication(
   { publicationId, packageParentId, ids }: PublicationRequest,
-  entities: ReadonlyMap<string, Entity>,
+  entities: ReadonlyMap<string, Candidate>,
 ): PublicationPlan {
   const plan: PublicationPlan = { drafts: [], unchangedIds: [], issues: [], blockedBy: null };
   for (const id of new Set(ids)) {

@@ -9,6 +9,7 @@ import {
   type LifecycleFixture,
   lifecycleFixture,
   OWNER,
+  PART_BYTES,
   STRANGER,
 } from './lifecycle-fixture.ts';
 import { newEntityId } from './new-entity-id.ts';
@@ -57,6 +58,8 @@ describe('a publication', () => {
       issues: [],
       stagedIds: [first, second],
       unchangedIds: [],
+      leftIds: [],
+      bytes: '0',
     });
     expect(await life.read(first, 'published')).toBe(NOT_REGISTERED);
     expect(await life.read(first, 'draft')).toEqual(before);
@@ -107,6 +110,8 @@ describe('a publication', () => {
       isPrepared: false,
       stagedIds: [],
       unchangedIds: [],
+      leftIds: [],
+      bytes: '0',
       issues: [
         { record: 'zzzzz-zzzzz', field: 'id', messages: ['The persistent identifier does not exist.'] },
         ...['resource_type', 'creators', 'publication_date'].map((name) => ({
@@ -252,6 +257,91 @@ describe('two publications that meet', () => {
         messages: ["This record is a draft and can't be linked to the package as a resource."],
       },
     ]);
+  });
+});
+
+describe('a publication that is prepared in parts', () => {
+  /** One is more than a part may be. */
+  const LARGE = { ...GOOD_BODY, metadata: { ...GOOD_METADATA, description: 'word '.repeat(PART_BYTES / 4) } };
+
+  async function inParts(publicationId: string, ids: string[]) {
+    const votes = [];
+    for (let left = ids, epoch = 1; left.length > 0; epoch += 1) {
+      const vote = await life.prepare(left, publicationId, { epoch, inParts: true });
+      votes.push(vote);
+      left = vote.leftIds ?? [];
+    }
+    return votes;
+  }
+
+  const published = (ids: string[]) => Promise.all(ids.map((id) => life.read(id, 'published')));
+
+  async function largeDrafts(count: number): Promise<string[]> {
+    const ids: string[] = [];
+    for (let n = 0; n < count; n += 1) ids.push((await life.create(LARGE)).id);
+    return ids;
+  }
+
+  test('takes small drafts together and large ones one by one, and shows all at once', async () => {
+    const [a = '', b = ''] = await largeDrafts(2);
+    const small = await severalDrafts(2);
+    const ids = [...small, a, b];
+    life.decisions.set('s1', 'undecided');
+    const votes = await inParts('s1', ids);
+    expect(votes.map(({ isPrepared, stagedIds, leftIds }) => ({ isPrepared, stagedIds, leftIds }))).toEqual([
+      { isPrepared: true, stagedIds: [...small, a], leftIds: [b] },
+      { isPrepared: true, stagedIds: ids, leftIds: [] },
+    ]);
+    expect(votes.every(({ bytes }) => Number(bytes) >= PART_BYTES)).toBe(true);
+    expect(await published(ids)).toEqual(ids.map(() => NOT_REGISTERED));
+
+    await decide('s1', true);
+    expect(await published(ids)).toMatchObject(ids.map((id) => ({ id, revision: 2 })));
+    expect(await leftovers()).toEqual({ staged: 0, locked: 0, open: 0 });
+  });
+
+  test('is dropped whole when it is aborted between two parts', async () => {
+    const ids = await largeDrafts(2);
+    life.decisions.set('s2', 'undecided');
+    expect(await life.prepare(ids, 's2', { inParts: true })).toMatchObject({ leftIds: [ids[1]] });
+    expect(await leftovers()).toEqual({ staged: 1, locked: 1, open: 1 });
+    await decide('s2', false);
+    expect(await leftovers()).toEqual({ staged: 0, locked: 0, open: 0 });
+    const late = await life.prepare(ids.slice(1), 's2', { epoch: 2, inParts: true });
+    expect(late).toMatchObject({ isPrepared: false, leftIds: [] });
+  });
+
+  test('keeps what it agreed to when the rest is refused, or asked for by a former owner', async () => {
+    const [good = ''] = await largeDrafts(1);
+    const { id: bad } = await life.create({});
+    life.decisions.set('s3', 'undecided');
+    await life.prepare([good, bad], 's3', { epoch: 3, inParts: true });
+    expect(await life.prepare([bad], 's3', { epoch: 4, inParts: true })).toMatchObject({ isPrepared: false });
+    expect(await life.prepare([good, bad], 's3', { epoch: 2 })).toMatchObject({ isPrepared: false });
+    expect(await leftovers()).toEqual({ staged: 1, locked: 1, open: 1 });
+
+    await life.update(bad, GOOD_BODY);
+    const vote = await life.prepare([good, bad], 's3', { epoch: 5 });
+    expect(vote).toMatchObject({ isPrepared: true, stagedIds: [good, bad] });
+    await decide('s3', true);
+    expect(await leftovers()).toEqual({ staged: 0, locked: 0, open: 0 });
+  });
+
+  test('reads nothing of what was published before', async () => {
+    const ids = await largeDrafts(3);
+    for (const id of ids) await life.publish(id);
+    const vote = await life.prepare(ids, 's4', { packageId: 'p', packageParentId: 'pp', inParts: true });
+    expect(vote).toMatchObject({ isPrepared: true, unchangedIds: ids, leftIds: [], bytes: '0' });
+    await decide('s4', true);
+  });
+
+  test('takes as many statements for a part as for all', async () => {
+    const ids = await largeDrafts(3);
+    life.decisions.set('s5', 'undecided');
+    const count = async (more: object) =>
+      (await life.statementsOf(() => life.prepare(ids, 's5', more))).length;
+    expect(await count({ inParts: true })).toBe(await count({ epoch: 2 }));
+    await decide('s5', false);
   });
 });
 

@@ -5,6 +5,7 @@ import { filesPublishIssues, publishedFiles } from './files-rules.ts';
 import { issue, issuesOf } from './issue-rules.ts';
 import type { FileCounts } from './lifecycle-deps.ts';
 import { isManagedDoi, oaiPid } from './pids-rules.ts';
+import type { Sealed } from './staging-store.ts';
 import type { StoredDocument } from './stored-document.ts';
 
 /**
@@ -33,16 +34,15 @@ function registrationIssues({ pids, metadata }: StoredDocument): Issue[] {
     : [];
 }
 
-/** The document that becomes visible. */
-export function publishedDocument(
+/** What the document that becomes visible has in place of the draft's. */
+export function sealedParts(
   draft: StoredDocument,
   id: string,
   counts: FileCounts,
   oaiPrefix: string,
-): StoredDocument {
+): Sealed {
   const { doi } = draft.pids;
   return {
-    ...draft,
     files: publishedFiles(draft.files, counts),
     pids: { ...(doi ? { doi } : {}), oai: oaiPid(id, oaiPrefix) },
   };

@@ -1,20 +1,17 @@
 import type { Issue } from '@kr/service-error';
 import { findDoiOwners } from './draft-store.ts';
-import type { Entity } from './entity.ts';
 import { type FileCounts, type LifecycleDeps, NO_FILES } from './lifecycle-deps.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import { externalDoi, takenDoi } from './pids-rules.ts';
-import type { PublicationPlan } from './publication-rules.ts';
-import { publishedDocument, publishIssues } from './publish-rules.ts';
+import type { PublicationPlan, Publishable } from './publication-rules.ts';
+import { publishIssues, sealedParts } from './publish-rules.ts';
 import type { StagedForm } from './staging-store.ts';
-
-type WithDraft = Entity & { draft: NonNullable<Entity['draft']> };
 
 /** Every problem of every draft, by entity; at most one statement whatever their number. */
 export async function problemsOf<Tx extends LifecycleSql>(
   { kind }: Pick<LifecycleDeps<Tx>, 'kind'>,
   sql: LifecycleSql,
-  drafts: readonly WithDraft[],
+  drafts: readonly Publishable[],
   counts: ReadonlyMap<string, FileCounts>,
 ): Promise<Map<string, Issue[]>> {
   const dois = drafts.flatMap(({ draft }) => externalDoi(draft.document.pids) ?? []);
@@ -49,12 +46,12 @@ export async function issuesOfPlan<Tx extends LifecycleSql>(
 /** The form of a draft that will be shown. */
 export function stagedForm<Tx extends LifecycleSql>(
   { oaiPrefix }: Pick<LifecycleDeps<Tx>, 'oaiPrefix'>,
-  { id, draft, nextDraftRevision }: WithDraft,
+  { id, draft, nextDraftRevision }: Publishable,
   counts: ReadonlyMap<string, FileCounts>,
 ): StagedForm {
   return {
     id,
-    document: publishedDocument(draft.document, id, counts.get(id) ?? NO_FILES, oaiPrefix),
+    sealed: sealedParts(draft.document, id, counts.get(id) ?? NO_FILES, oaiPrefix),
     revision: Math.max(draft.revision + 1, nextDraftRevision),
   };
 }

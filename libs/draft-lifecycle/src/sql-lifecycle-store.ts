@@ -1,4 +1,5 @@
 import { appendAudited } from '@kr/audit-trail';
+import { loadCandidates, type Wanted } from './candidate-store.ts';
 import { insertDraft, replaceDraft, replaceUnchanged } from './draft-store.ts';
 import type { Entity } from './entity.ts';
 import { loadEntities, lockEntities } from './entity-store.ts';
@@ -36,12 +37,12 @@ async function loadLocked(tx: LifecycleSql, ids: readonly string[]): Promise<Map
 
 async function lockForVote(
   tx: LifecycleSql,
-  publicationId: string,
-  ids: readonly string[],
+  wanted: Wanted & { publicationId: string },
+  mostBytes: number | null,
 ): Promise<HeldForVote> {
-  const [former, entities] = await Promise.all([
-    lockParticipant(tx, publicationId, ids),
-    loadEntities(tx, ids),
+  const [former, part] = await Promise.all([
+    lockParticipant(tx, wanted.publicationId, wanted.ids),
+    loadCandidates(tx, wanted, mostBytes),
   ]);
-  return { former, entities };
+  return { former, ...part };
 }

@@ -6,24 +6,28 @@ import { executeWithNext, type LifecycleSql } from './lifecycle-sql.ts';
 import type { Participant } from './participant-store.ts';
 import type { StoredDocument } from './stored-document.ts';
 
+/** The parts of a document that publishing changes; the others are those of the draft. */
+export type Sealed = Pick<StoredDocument, 'files' | 'pids'>;
+
 /** A form that a publication will show when it is committed. */
 export interface StagedForm {
   id: string;
-  document: StoredDocument;
+  sealed: Sealed;
   /** At least this much; more if the entity changed meanwhile. */
   revision: number;
 }
 
-// One statement for a yes and a no: a no stages nothing.
+// One statement for a yes and a no: a no stages nothing. The documents stay in the database, as large as they may be.
 const VOTE = `
   with form as (
-    select id, document, revision from jsonb_to_recordset($2::jsonb) as f(id text, document jsonb, revision bigint)
+    select id, sealed, revision from jsonb_to_recordset($2::jsonb) as f(id text, sealed jsonb, revision bigint)
   ), held as (
     update draft d set locked_by = $1 from form where d.id = form.id
   ), staged as (
     update version v
-    set publication_id = $1, staged = form.document, staged_revision = form.revision, staged_at = $3::timestamptz
-    from form where v.id = form.id
+    set publication_id = $1, staged = d.document || form.sealed, staged_revision = form.revision,
+        staged_at = $3::timestamptz
+    from form join draft d using (id) where v.id = form.id
   )
   insert into participant
     (publication_id, state, epoch, package_id, package_parent_id, staged_ids, unchanged_ids, issues, actor,
@@ -117,10 +121,10 @@ export async function dropStaged(tx: LifecycleSql, publicationId: string, at: Da
 
 const SHOW_DRAFT = `
   with shown as (
-    update version
-    set document = $3::jsonb, visible = true, revision = $4::bigint,
-        created_at = coalesce(created_at, $5::timestamptz), updated_at = $5::timestamptz
-    where id = $2 returning id
+    update version v
+    set document = d.document || $3::jsonb, visible = true, revision = $4::bigint,
+        created_at = coalesce(v.created_at, $5::timestamptz), updated_at = $5::timestamptz
+    from draft d where v.id = $2 and d.id = v.id returning v.id
   ), dropped as (
     delete from draft where id = $2 and locked_by = $1
   ), audited as (${insertEntries('$7', 'shown')})
@@ -129,7 +133,7 @@ const SHOW_DRAFT = `
 export async function showDraft(
   tx: LifecycleSql,
   publicationId: string,
-  { id, document, revision }: StagedForm,
+  { id, sealed, revision }: StagedForm,
   { events, entries }: Told,
   at: Date,
 ): Promise<void> {
@@ -138,7 +142,7 @@ export async function showDraft(
     SHOW_DRAFT,
     publicationId,
     id,
-    JSON.stringify(document),
+    JSON.stringify(sealed),
     revision,
     at.toISOString(),
     eventRows(events),

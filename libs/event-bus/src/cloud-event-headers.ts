@@ -9,7 +9,7 @@ export interface Envelope {
   aggregateId: string;
   revision: string;
   time: Date;
-  traceHeaders: Readonly<Record<string, unknown>>;
+  traceHeaders: Readonly<Record<string, string>>;
 }
 
 /** CloudEvents 1.0, NATS protocol binding, binary content mode; the trace context as plain W3C headers beside it. */
@@ -23,8 +23,6 @@ export function cloudEventHeaders(envelope: Envelope): MsgHdrs {
   set.set('ce-time', envelope.time.toISOString());
   set.set('ce-revision', envelope.revision);
   set.set('content-type', 'application/protobuf');
-  for (const [name, value] of Object.entries(envelope.traceHeaders)) {
-    if (typeof value === 'string') set.set(name, value);
-  }
+  for (const [name, value] of Object.entries(envelope.traceHeaders)) set.set(name, value);
   return set;
 }

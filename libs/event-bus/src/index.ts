@@ -5,6 +5,7 @@ export { ensureStream, STREAM, type StreamSettings } from './ensure-stream.ts';
 export { MIGRATIONS } from './migrations.ts';
 export { newEvent, type OutboxEvent } from './new-event.ts';
 export type { Wait } from './news.ts';
+export { type OpenStream, openStream } from './open-stream.ts';
 export { HAS_UNSENT } from './outbox-sent.ts';
 export { type OverhearOptions, overhearEvents } from './overhear-events.ts';
 export type { ReceivedEvent } from './received-event.ts';

@@ -1,4 +1,5 @@
-import { jetstream, type PubAck } from '@nats-io/jetstream';
+import { traceHeaders, withRemoteTrace } from '@kr/telemetry';
+import { type JetStreamClient, jetstream, type PubAck } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import type { BusConnection } from './bus-connection.ts';
 import { cloudEventHeaders } from './cloud-event-headers.ts';
@@ -69,22 +70,50 @@ function send(
   rows: readonly OutboxRow[],
 ): Promise<PromiseSettledResult<PubAck>[]> {
   const js = jetstream(connection);
-  const sends = rows.map((row) =>
-    js.publish(row.subject, row.payload, {
-      msgID: row.event_id,
-      headers: cloudEventHeaders({
-        eventId: row.event_id,
-        source,
-        subject: row.subject,
-        aggregateId: row.aggregate_id,
-        revision: row.revision,
-        time: row.created_at,
-        traceHeaders: row.headers,
-      }),
-      expect: { streamName: STREAM },
-      timeout: 5_000,
-      retries: 3,
-    }),
+  return Promise.allSettled(rows.map((row) => sendTraced(js, source, row)));
+}
+
+/** In the trace of the request that the event comes from, however long ago that was. */
+function sendTraced(js: JetStreamClient, source: string, row: OutboxRow): Promise<PubAck> {
+  const cause = textsOf(row.headers);
+  if (Object.keys(cause).length === 0) return sendRow(js, source, row, cause);
+  const attributes = {
+    'messaging.system': 'nats',
+    'messaging.operation.type': 'send',
+    'messaging.destination.name': row.subject,
+    'messaging.message.id': row.event_id,
+  };
+  return withRemoteTrace(cause, `send ${row.subject}`, { kind: 'producer', attributes }, () =>
+    sendRow(js, source, row, traceHeaders()),
   );
-  return Promise.allSettled(sends);
+}
+
+function sendRow(
+  js: JetStreamClient,
+  source: string,
+  row: OutboxRow,
+  headers: Readonly<Record<string, string>>,
+): Promise<PubAck> {
+  return js.publish(row.subject, row.payload, {
+    msgID: row.event_id,
+    headers: cloudEventHeaders({
+      eventId: row.event_id,
+      source,
+      subject: row.subject,
+      aggregateId: row.aggregate_id,
+      revision: row.revision,
+      time: row.created_at,
+      traceHeaders: headers,
+    }),
+    expect: { streamName: STREAM },
+    timeout: 5_000,
+    retries: 3,
+  });
+}
+
+function textsOf(headers: Readonly<Record<string, unknown>>): Record<string, string> {
+  const texts = Object.entries(headers).filter(
+    (pair): pair is [string, string] => typeof pair[1] === 'string',
+  );
+  return Object.fromEntries(texts);
 }

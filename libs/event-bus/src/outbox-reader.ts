@@ -17,6 +17,8 @@ export interface OutboxRow {
 export interface OutboxReader {
   /** Takes the lock of the active relay, which the end of the session gives back; false while another has it. */
   tryToLead(): Promise<boolean>;
+  /** Tells the database that this process is there. @throws Error when the session is lost */
+  beat(): Promise<void>;
   /** The oldest unpublished events, by id: of one entity they are in commit order. */
   unpublished(limit: number): Promise<OutboxRow[]>;
   markPublished(ids: readonly string[]): Promise<void>;
@@ -66,6 +68,9 @@ export function createOutboxReader(client: Client): OutboxReader {
         `select pg_try_advisory_lock(hashtextextended('event_bus.relay', 0)) as leads`,
       );
       return rows[0]?.leads === true;
+    },
+    beat: async () => {
+      await client.query('select');
     },
     unpublished: async (limit) => (await client.query<OutboxRow>({ ...UNPUBLISHED, values: [limit] })).rows,
     markPublished: async (ids) => {

@@ -18,12 +18,38 @@ export async function countPending(of: PendingOf): Promise<number> {
 
 /** When the oldest of them was taken into the stream. @throws Error while the bus cannot be reached */
 export async function oldestPending(of: PendingOf): Promise<Date | undefined> {
-  const { info, streams } = await look(of);
+  return oldestBehind(await look(of), of.subjects);
+}
+
+/** How far a consumer is behind. */
+export interface Lag {
+  /** Events that it was not given yet. */
+  pending: number;
+  /** Events that it was given and has not answered. */
+  unacknowledged: number;
+  /** Those of them that it was given more than once. */
+  redelivered: number;
+  oldest: Date | undefined;
+}
+
+/** @throws Error while the bus cannot be reached */
+export async function lagOf(of: PendingOf): Promise<Lag> {
+  const looked = await look(of);
+  const { num_pending: pending, num_ack_pending: unacknowledged, num_redelivered: redelivered } = looked.info;
+  return { pending, unacknowledged, redelivered, oldest: await oldestBehind(looked, of.subjects) };
+}
+
+type Looked = Awaited<ReturnType<typeof look>>;
+
+async function oldestBehind(
+  { info, streams }: Looked,
+  subjects: readonly string[],
+): Promise<Date | undefined> {
   if (info.num_pending + info.num_ack_pending === 0) return undefined;
   // Everything up to the floor is done, and the first behind it that it asks for is not.
   const seq = info.ack_floor.stream_seq + 1;
   const firsts = await Promise.all(
-    of.subjects.map((subject) => {
+    subjects.map((subject) => {
       const firstOf = { seq, next_by_subj: subject };
       return streams.getMessage(STREAM, firstOf);
     }),

@@ -1,6 +1,6 @@
 import { type EventSubject, isEventSubject } from '@kr/contracts';
 import { isTransient } from '@kr/service-error';
-import { type Logger, withRemoteTrace } from '@kr/telemetry';
+import { type Logger, withCauses } from '@kr/telemetry';
 import type { Consumer as JetStreamConsumer, JsMsg } from '@nats-io/jetstream';
 import type { SqlExecutor } from './append-events.ts';
 import { createBell } from './bell.ts';
@@ -10,6 +10,7 @@ import { keepDeadLetter, reasonOf } from './dead-letter.ts';
 import { ACK_WAIT_MS, ensureConsumer, MAX_ACK_PENDING } from './ensure-consumer.ts';
 import { ensureStream } from './ensure-stream.ts';
 import type { Wait } from './news.ts';
+import { type HandlingCounts, observeConsumer } from './observe-consumer.ts';
 import { createPacer, type Pacer } from './pacer.ts';
 import { backOffMs, pause } from './pause.ts';
 import { countPending, oldestPending } from './pending-events.ts';
@@ -81,6 +82,7 @@ export function startConsumer<Subject extends EventSubject>(options: ConsumerOpt
   const holdings = createHoldings(Date.now);
   const pacer = createPacer(batchEveryMs, Date.now);
   const progress = { connection, durable, subjects, holdings };
+  const observed = observeConsumer(progress, logger);
 
   const keepConsuming = async () => {
     for (let failures = 0; !stopping.signal.aborted; ) {
@@ -89,7 +91,7 @@ export function startConsumer<Subject extends EventSubject>(options: ConsumerOpt
         await ensureStream(bus);
         const consumer = await ensureConsumer(bus, durable, subjects);
         failures = 0;
-        await consume(consumer, { ...options, holdings, pacer }, stopping.signal);
+        await consume(consumer, { ...options, holdings, pacer, observed }, stopping.signal);
       } catch (error) {
         failures += 1;
         if (!stopping.signal.aborted)
@@ -113,6 +115,7 @@ export function startConsumer<Subject extends EventSubject>(options: ConsumerOpt
     streamEnd: ({ timeoutMs, signal = stopping.signal }) => streamEnd(progress, { timeoutMs, signal }),
     stop: async () => {
       stopping.abort();
+      observed.stop();
       await running;
     },
   };
@@ -122,6 +125,7 @@ export function startConsumer<Subject extends EventSubject>(options: ConsumerOpt
 interface Work<Subject extends EventSubject> extends ConsumerOptions<Subject> {
   holdings: Holdings;
   pacer: Pacer;
+  observed: HandlingCounts;
 }
 
 /** Consumes until the signal, the loss of the connection, or the loss of the consumer on the server. */
@@ -218,6 +222,7 @@ async function settleTogether<Subject extends EventSubject>(
   const error = await handle(deliveries, options, signal);
   if (error === undefined) {
     for (const { message } of deliveries) message.ack();
+    options.observed.events('done', deliveries.length);
   } else if (signal.aborted) {
     for (const { message } of deliveries) message.nak();
   } else if (deliveries.length > 1) {
@@ -234,18 +239,25 @@ async function settleTogether<Subject extends EventSubject>(
 /** Runs the handler, waiting out what is transient. Answers with what it threw. */
 async function handle<Subject extends EventSubject>(
   deliveries: readonly Delivery<Subject>[],
-  { handleBatch, durable, logger }: Work<Subject>,
+  { handleBatch, durable, logger, observed }: Work<Subject>,
   signal: AbortSignal,
 ): Promise<unknown> {
   const events = deliveries.map(({ event }) => event);
-  // A batch has many causes; it is shown in the trace of the first that has one.
-  const trace = events.find(({ traceHeaders }) => Object.keys(traceHeaders).length > 0)?.traceHeaders ?? {};
-  const attributes = { 'messaging.system': 'nats', 'messaging.batch.message_count': events.length };
+  const causes = events.map(({ traceHeaders }) => traceHeaders);
+  const attributes = {
+    'messaging.system': 'nats',
+    'messaging.operation.type': 'process',
+    'messaging.consumer.group.name': durable,
+    'messaging.batch.message_count': events.length,
+  };
   for (let failures = 1; ; failures += 1) {
+    const ended = observed.begin();
     try {
-      await withRemoteTrace(trace, `consume ${durable}`, attributes, () => handleBatch(events));
+      await withCauses(causes, `consume ${durable}`, { attributes }, () => handleBatch(events));
+      ended('done');
       return undefined;
     } catch (error) {
+      ended('failed');
       const thrown = error ?? new Error('the handler threw nothing');
       if (!isTransient(thrown) || signal.aborted) return thrown;
       if (failures === 1) logger.warn({ err: thrown, durable }, 'consumer waits for something it needs');
@@ -267,6 +279,7 @@ async function retryOrGiveUp<Subject extends EventSubject>(
     { err: error, durable, event: eventIdOf(message), subject: message.subject, delayMs },
     'event failed, trying later',
   );
+  options.observed.events('retried', 1);
   options.holdings.park(message.info.streamSequence, delayMs);
   message.nak(delayMs);
 }
@@ -274,10 +287,11 @@ async function retryOrGiveUp<Subject extends EventSubject>(
 async function giveUp<Subject extends EventSubject>(
   message: JsMsg,
   error: unknown,
-  { durable, logger, database, retryDelaysMs = RETRY_DELAYS_MS }: Work<Subject>,
+  { durable, logger, database, observed, retryDelaysMs = RETRY_DELAYS_MS }: Work<Subject>,
 ): Promise<void> {
   try {
     await keepDeadLetter(database, durable, message, reasonOf(error));
+    observed.events('dead', 1);
     logger.error(
       { err: error, durable, event: eventIdOf(message), subject: message.subject },
       'event is a dead letter',

@@ -5,8 +5,9 @@ import { type Bell, createBell } from './bell.ts';
 import type { BusConnection } from './bus-connection.ts';
 import type { SqlQuerier } from './claim-events.ts';
 import { createNews, type News, type Wait } from './news.ts';
+import { observeOutbox, type SendCounts } from './observe-outbox.ts';
 import { createPublisher, type Publisher } from './outbox-publisher.ts';
-import { createOutboxReader, type OutboxReader } from './outbox-reader.ts';
+import { createOutboxReader, type OutboxReader, type OutboxRow } from './outbox-reader.ts';
 import { outboxSent } from './outbox-sent.ts';
 import { createPacer, type Pacer } from './pacer.ts';
 import { backOffMs, pause, waitAtMost } from './pause.ts';
@@ -23,6 +24,17 @@ export interface RelayOptions {
    * together; 20 unless given. Nothing is held back while somebody waits for it.
    */
   roundEveryMs?: number;
+  /**
+   * Who is silent for so many milliseconds (3000 unless given) is frozen, or out of reach: the database ends its session, and
+   * another relay takes over.
+   */
+  silenceMs?: number;
+  /**
+   * Milliseconds between two looks at the outbox without a nudge, by which is found what other replicas of the service
+   * have written: right after something was sent, and at most; 100 and 500 unless given. Less than `silenceMs`: who
+   * looks is heard.
+   */
+  pollMs?: { busy: number; idle: number };
 }
 
 export interface Relay {
@@ -40,19 +52,22 @@ export interface Relay {
 const BATCH = 200;
 /** A round costs two statements however many events it sends. */
 const ROUND_EVERY_MS = 20;
-/** The poll between nudges: it finds what other replicas of the service have written. */
 const POLL_MS = { busy: 100, idle: 500 };
 const STANDBY_MS = 1_000;
+/** A leader that waits for something else tells the database so often that it is there. */
+const BEAT_MS = 1_000;
+const SILENCE_MS = 3_000;
 const SWEEP_EVERY_MS = 3_600_000;
 const STOP_GRACE_MS = 2_000;
 
 /**
  * Sends the outbox to the stream: every committed event at least once, and once within the stream's duplicate window.
- * Of all relays on one database one works and the others stand by. Repeats for ever with back-off; no write ever
+ * Of all relays on one database one works and the others stand by, ready to take over within five seconds. Repeats for ever with back-off; no write ever
  * waits for it.
  */
 export function startRelay(options: RelayOptions): Relay {
-  const { databaseUrl, natsConnection, source, logger, roundEveryMs = ROUND_EVERY_MS } = options;
+  const { databaseUrl, natsConnection, source, logger } = options;
+  const { roundEveryMs = ROUND_EVERY_MS, silenceMs = SILENCE_MS, pollMs = POLL_MS } = options;
   const stopping = new AbortController();
   const bell = createBell();
   const pacer = createPacer(roundEveryMs, Date.now);
@@ -60,17 +75,17 @@ export function startRelay(options: RelayOptions): Relay {
   const publisher = createPublisher(natsConnection, source, bell.ring);
   const flagged = createNews();
   let session: Client | undefined;
+  const observed = observeOutbox(() => session, logger);
 
   const keepRelaying = async () => {
     for (let failures = 0; !stopping.signal.aborted; ) {
       const client = new Client({
         connectionString: String(databaseUrl),
-        application_name: `relay ${source}`,
+        application_name: `relay ${source} ${process.pid}`,
         keepAlive: true,
         connectionTimeoutMillis: 5_000,
         query_timeout: 30_000,
-        // A flag that a crash of the database takes back is an event that is sent twice.
-        options: '-c synchronous_commit=off',
+        options: sessionEndedBySilence(silenceMs),
       });
       // A lost connection fails the next query; without a listener the event would end the process.
       client.on('error', () => {});
@@ -80,7 +95,17 @@ export function startRelay(options: RelayOptions): Relay {
         const reader = createOutboxReader(client);
         failures = 0;
         await standBy(reader, stopping.signal);
-        await relayOutbox({ reader, publisher, bell, pacer, flagged, logger, signal: stopping.signal });
+        await relayOutbox({
+          reader,
+          publisher,
+          bell,
+          pacer,
+          flagged,
+          observed,
+          logger,
+          pollMs,
+          signal: stopping.signal,
+        });
       } catch (error) {
         failures += 1;
         if (!stopping.signal.aborted)
@@ -101,11 +126,24 @@ export function startRelay(options: RelayOptions): Relay {
     },
     stop: async () => {
       stopping.abort();
+      observed.stop();
       await waitAtMost(STOP_GRACE_MS, running);
       // What is still being sent then is sent again by the next relay and dropped as a duplicate.
       await session?.end().catch(() => {});
     },
   };
+}
+
+function sessionEndedBySilence(silenceMs: number): string {
+  const settings = [
+    // A flag that a crash of the database takes back is an event that is sent twice.
+    'synchronous_commit=off',
+    `idle_session_timeout=${silenceMs}`,
+    `idle_in_transaction_session_timeout=${silenceMs}`,
+    // Of what it has asked, too, it may not leave the answer unread.
+    `tcp_user_timeout=${silenceMs}`,
+  ];
+  return settings.map((setting) => `-c ${setting}`).join(' ');
 }
 
 /** Waits until this relay is the active one. */
@@ -122,22 +160,35 @@ interface Work {
   pacer: Pacer;
   /** Announced when rows were flagged. */
   flagged: News;
+  observed: SendCounts;
   logger: Logger;
+  pollMs: { busy: number; idle: number };
   signal: AbortSignal;
 }
 
 /** Sends batch after batch, sleeping while there is nothing. Ends with the signal or with the database connection. */
-async function relayOutbox({ reader, publisher, bell, pacer, flagged, logger, signal }: Work): Promise<void> {
+async function relayOutbox({
+  reader,
+  publisher,
+  bell,
+  pacer,
+  flagged,
+  observed,
+  logger,
+  pollMs,
+  signal,
+}: Work): Promise<void> {
   let failures = 0;
-  let pollMs = POLL_MS.busy;
+  let nextPollMs = pollMs.busy;
   let nextSweepAt = 0;
   while (!signal.aborted) {
     await pacer.turn(signal);
     const rows = await reader.unpublished(BATCH);
     if (rows.length > 0 || publisher.isUnsure()) {
-      pollMs = POLL_MS.busy;
+      nextPollMs = pollMs.busy;
       if (rows.length > 0) await failpoint('outbox.send.before');
-      const { published, error, streamCreated } = await publisher.publish(rows, signal);
+      const { published, error, streamCreated } = await whileBeating(reader, publisher.publish(rows, signal));
+      tell(observed, rows, published);
       await reader.markPublished(published);
       if (published.length > 0) flagged.announce();
       const lost = streamCreated === undefined ? 0 : await reader.noteStream(streamCreated);
@@ -151,7 +202,7 @@ async function relayOutbox({ reader, publisher, bell, pacer, flagged, logger, si
           { err: error, waiting: rows.length - published.length, failures },
           'events could not be sent, trying on',
         );
-        await pause(backOffMs(failures), signal);
+        await whileBeating(reader, pause(backOffMs(failures), signal));
       }
       // Of a part of a batch nothing is left; what is committed meanwhile has rung.
       if (error !== undefined || lost > 0 || rows.length === BATCH) continue;
@@ -160,6 +211,27 @@ async function relayOutbox({ reader, publisher, bell, pacer, flagged, logger, si
       nextSweepAt = Date.now() + SWEEP_EVERY_MS;
       await reader.sweep(signal);
     }
-    pollMs = (await bell.heard(pollMs)) ? POLL_MS.busy : Math.min(POLL_MS.idle, pollMs * 2);
+    nextPollMs = (await bell.heard(nextPollMs)) ? pollMs.busy : Math.min(pollMs.idle, nextPollMs * 2);
+  }
+}
+
+function tell(observed: SendCounts, rows: readonly OutboxRow[], published: readonly string[]): void {
+  const sent = new Set(published);
+  for (const { id, subject } of rows) {
+    if (sent.has(id)) observed.sent(subject);
+    else observed.failed();
+  }
+}
+
+/** What the work comes to, which never fails. @throws Error when the database is lost meanwhile */
+async function whileBeating<Result>(reader: OutboxReader, work: Promise<Result>): Promise<Result> {
+  let isOver = false;
+  const ending = work.then(() => {
+    isOver = true;
+  });
+  for (;;) {
+    await waitAtMost(BEAT_MS, ending);
+    if (isOver) return work;
+    await reader.beat();
   }
 }

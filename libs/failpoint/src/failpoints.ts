@@ -67,6 +67,8 @@ export const FAILPOINTS = [
   'outbox.send.before',
   'outbox.mark.before',
   'outbox.mark.after',
+  // The search service, when a new index has taken the place of the former one and nobody was told.
+  'reindex.note.before',
 ] as const;
 
 export type Failpoint = (typeof FAILPOINTS)[number];

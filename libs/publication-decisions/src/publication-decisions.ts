@@ -25,10 +25,14 @@ const DECISIONS: Record<DecisionName, Decision> = {
  * @throws ServiceError `unavailable`: it cannot be asked
  */
 export function publicationDecisions(publications: AskedPublications, service: string): AskDecisions {
-  const asked = counter(service, {
-    name: 'publication_resolutions',
-    description: 'Questions how a publication ended, by the answer.',
-  });
+  const asked = counter(
+    service,
+    {
+      name: 'publication_resolutions',
+      description: 'Questions how a publication ended, by the answer.',
+    },
+    [...new Set(Object.values(DECISIONS)), 'unreachable'].map((outcome) => ({ outcome })),
+  );
   return async (publicationIds) => {
     const request = { publicationIds: [...publicationIds] };
     const options = { timeoutMs: TIMEOUT_MS };

@@ -1,14 +1,17 @@
 import { type ChannelOptions, credentials, Client as GrpcClient, Metadata } from '@grpc/grpc-js';
 import type { MethodDefinition } from '@grpc/proto-loader';
 import { type Principal, signPrincipal } from '@kr/caller';
+import { ServiceError } from '@kr/service-error';
 import { traceHeaders, withSpan } from '@kr/telemetry';
 import { CALLER_METADATA, PRINCIPAL_METADATA } from './caller-metadata.ts';
 import { inheritedDeadlineMs } from './current-call.ts';
 import { fromStatus, unavailable } from './error-status.ts';
 import { type AnyMethod, type MethodName, methodsOf } from './methods.ts';
+import { beginCall, isFailure } from './observations.ts';
+import { type RenewedChannel, renewedChannel } from './renewed-channel.ts';
 
 export interface ClientOptions {
-  /** `host:port`. */
+  /** `host:port`, a name with several addresses standing for all of them; or several `IPv4:port` with commas between. */
   address: string;
   /** The name of the service that is called: principals are signed for it. */
   audience: string;
@@ -16,13 +19,17 @@ export interface ClientOptions {
   caller: string;
   /** The secret that the two share. */
   key: string;
-  /** The most a call may take, in milliseconds (default 5000); the deadline of the call being handled may be nearer. */
+  /** The most a call may take, in milliseconds (`RPC_DEADLINE_MS`; default 5000); that of the call being handled may be nearer. */
   defaultTimeoutMs?: number;
+  /** After how many milliseconds the address is looked up again, for processes that were added (default 30000). */
+  lookupEveryMs?: number;
 }
 
 export interface CallOptions {
   /** Instead of the client's default. */
   timeoutMs?: number;
+  /** How many times the client's default it may take, where `timeoutMs` does not say. */
+  times?: number;
   signal?: AbortSignal;
 }
 
@@ -42,22 +49,25 @@ export type Client<Definition> = {
 };
 
 const LARGEST_MESSAGE_BYTES = 64 * 1024 * 1024;
+const LOOKUP_EVERY_MS = 30_000;
 
-// Clients of one address share its connection. One that was lost is built again within a second of the peer's
-// return, whether calls come or not; meanwhile calls fail at once instead of queueing.
+// Calls take turns between the addresses there are; clients of the same ones share the connections. One that was lost is
+// built again within a second of the peer's return, whether calls come or not; its name is looked up anew then, and
+// calls go elsewhere, or fail at once instead of queueing. A peer that is connected and silent is left in 15 seconds: a
+// process that was busy for seconds itself would take the answer that waits for it for silence.
 const CHANNEL: ChannelOptions = {
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 1_000,
   'grpc.dns_min_time_between_resolutions_ms': 1_000,
-  'grpc.keepalive_time_ms': 20_000,
-  'grpc.keepalive_timeout_ms': 5_000,
+  'grpc.keepalive_time_ms': 5_000,
+  'grpc.keepalive_timeout_ms': 10_000,
   'grpc.max_receive_message_length': LARGEST_MESSAGE_BYTES,
   'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
   'grpc.service_config_disable_resolution': 1,
 };
 
 /**
- * A client of one gRPC service at one address. It connects with the first call and recovers from the loss of its
+ * A client of one gRPC service, however many processes serve it. It connects with the first call and recovers from the loss of its
  * peer by itself. Methods throw the ServiceError that the callee threw, or `unavailable` (repeat after 1 s) when it
  * is not reached or does not answer in time; whether the call took effect is not known then.
  */
@@ -65,38 +75,70 @@ export function createClient<Definition extends object>(
   definition: Definition,
   options: ClientOptions,
 ): Client<Definition> {
-  const channel = new GrpcClient(options.address, credentials.createInsecure(), CHANNEL);
+  const open = () => new GrpcClient(targetOf(options.address), credentials.createInsecure(), CHANNEL);
+  const renewed = renewedChannel(open, options.lookupEveryMs ?? LOOKUP_EVERY_MS);
   const methods = methodsOf(definition).map(([name, method]) => [
     name.charAt(0).toLowerCase() + name.slice(1),
-    (request: object, principal: Principal, callOptions: CallOptions = {}) =>
-      withSpan(
-        method.path.slice(1),
-        { 'rpc.system': 'grpc', 'server.address': options.address },
-        () => call(channel, method, request, principal, { ...options, ...callOptions }),
-        'client',
-      ),
+    observed(method, options, (request: object, principal: Principal, callOptions: CallOptions = {}) =>
+      call(renewed, method, request, principal, { ...options, ...callOptions }),
+    ),
   ]);
   // The mapped type says what the entries are; they cannot be built under it one by one.
-  return Object.assign(Object.fromEntries(methods), { close: () => channel.close() }) as Client<Definition>;
+  return Object.assign(Object.fromEntries(methods), { close: () => renewed.close() }) as Client<Definition>;
+}
+
+function targetOf(address: string): string {
+  return address.includes(',') ? `ipv4:${address}` : address;
+}
+
+/** In a span of its own, and timed. */
+function observed<Arguments extends unknown[]>(
+  method: AnyMethod,
+  { address }: ClientOptions,
+  make: (...args: Arguments) => Promise<object>,
+): (...args: Arguments) => Promise<object> {
+  const name = method.path.slice(1);
+  const attributes = { 'rpc.system.name': 'grpc', 'rpc.method': name, 'server.address': address };
+  return async (...args) => {
+    const ended = beginCall(name);
+    try {
+      const response = await withSpan(name, { kind: 'client', attributes, isFailure }, () => make(...args));
+      ended();
+      return response;
+    } catch (error) {
+      ended(ServiceError.from(error));
+      throw error;
+    }
+  };
 }
 
 function call(
-  channel: GrpcClient,
+  renewed: RenewedChannel,
   method: AnyMethod,
   request: object,
   principal: Principal,
-  { audience, caller, key, signal, timeoutMs, defaultTimeoutMs = 5_000 }: ClientOptions & CallOptions,
+  {
+    audience,
+    caller,
+    key,
+    signal,
+    timeoutMs,
+    times = 1,
+    defaultTimeoutMs = 5_000,
+  }: ClientOptions & CallOptions,
 ): Promise<object> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) {
       reject(unavailable(signal.reason));
       return;
     }
-    const deadline = Math.min(Date.now() + (timeoutMs ?? defaultTimeoutMs), inheritedDeadlineMs());
+    const usualMs = times * defaultTimeoutMs;
+    const deadline = Math.min(Date.now() + (timeoutMs ?? usualMs), inheritedDeadlineMs());
     const metadata = Metadata.fromHttp2Headers(traceHeaders());
     metadata.set(CALLER_METADATA, caller);
     metadata.set(PRINCIPAL_METADATA, signPrincipal(principal, { audience, key }));
     const cancel = (): void => running.cancel();
+    const { channel, giveBack } = renewed.borrow();
     const running = withoutStackTraces(() =>
       channel.makeUnaryRequest(
         method.path,
@@ -106,8 +148,9 @@ function call(
         metadata,
         { deadline },
         (failure, response) => {
+          giveBack();
           signal?.removeEventListener('abort', cancel);
-          if (failure !== null) reject(fromStatus(failure));
+          if (failure !== null) reject(fromStatus(failure, timeoutMs === undefined ? usualMs : undefined));
           else if (response === undefined) reject(unavailable(new Error(`${method.path} answered nothing`)));
           else resolve(response);
         },

@@ -11,6 +11,8 @@ const DEFLATED_DETAIL = 'kr-error-deflated-bin';
 const DEFLATE_FROM_BYTES = 2_048;
 const MOST_HEADER_BYTES = 44_000;
 const MOST_DETAIL_BYTES = 16 * 1024 * 1024;
+/** What the library says of it; the status alone may mean other things. */
+const TOO_LARGE = 'Received message larger than max';
 
 /** What a handler threw, as the status of its call. */
 export function toStatus(thrown: unknown): Partial<StatusObject> {
@@ -20,23 +22,50 @@ export function toStatus(thrown: unknown): Partial<StatusObject> {
   return { code: ERROR_KINDS[error.kind].grpc, details: error.message.slice(0, 200), metadata };
 }
 
-/** What a call failed with, as the callee threw it; or `unavailable` when no callee answered in time. */
-export function fromStatus(failure: GrpcError): ServiceError {
+/**
+ * What a call failed with, as the callee threw it; `unavailable` when no callee answered in time, and which time that was
+ * if it is the usual one, in milliseconds; `invalid` with the code `answer_too_large` when its answer is larger than a
+ * message may be.
+ */
+export function fromStatus(failure: GrpcError, usualMs?: number): ServiceError {
   const detail = findDetail(failure.metadata);
   if (detail !== undefined) return fromErrorDetail(errorDetailCodec.decode(detail));
   switch (failure.code) {
-    case status.UNAVAILABLE:
     case status.DEADLINE_EXCEEDED:
+      return usualMs === undefined ? unavailable(failure) : late(failure, usualMs);
+    case status.UNAVAILABLE:
     case status.CANCELLED:
       return unavailable(failure);
+    case status.RESOURCE_EXHAUSTED:
+      if (failure.details.startsWith(TOO_LARGE)) return tooLarge(failure);
+      return unexpected(failure);
     default:
-      return new ServiceError('internal', 'Internal server error.', { cause: failure });
+      return unexpected(failure);
   }
+}
+
+function unexpected(cause: unknown): ServiceError {
+  return new ServiceError('internal', 'Internal server error.', { cause });
+}
+
+/** Of a page of large documents, which its reader can ask for in smaller pieces. */
+function tooLarge(cause: unknown): ServiceError {
+  return new ServiceError('invalid', 'This is more than can be answered at once. Ask for a smaller `size`.', {
+    code: 'answer_too_large',
+    cause,
+  });
 }
 
 /** A peer that cannot be reached, or not in time. */
 export function unavailable(cause: unknown): ServiceError {
   return new ServiceError('unavailable', 'The service is temporarily unavailable.', {
+    retryAfterMs: 1_000,
+    cause,
+  });
+}
+
+function late(cause: unknown, ms: number): ServiceError {
+  return new ServiceError('unavailable', `A service did not answer within ${ms} ms (RPC_DEADLINE_MS).`, {
     retryAfterMs: 1_000,
     cause,
   });

@@ -1,9 +1,39 @@
-import { type Histogram, metrics } from '@opentelemetry/api';
+import { ERROR_KINDS, ServiceError } from '@kr/service-error';
+import { durations } from '@kr/telemetry';
 
-let durations: Histogram | undefined;
+const METER = '@kr/rpc';
 
-/** Counts a call that was answered, with its duration; the outcome is `ok` or an error kind. */
-export function recordCall(method: string, outcome: string, durationMs: number): void {
-  durations ??= metrics.getMeter('@kr/rpc').createHistogram('rpc.server.duration', { unit: 'ms' });
-  durations.record(durationMs, { 'rpc.method': method, outcome });
+const inServer = durations(METER, {
+  name: 'rpc_server_duration_seconds',
+  description: 'Calls that were answered; the outcome is ok or the kind of the error.',
+  of: 'answers',
+});
+const inClient = durations(METER, {
+  name: 'rpc_client_duration_seconds',
+  description: 'Calls of other services, as whoever calls sees them.',
+  of: 'answers',
+});
+
+/** What times a call: it is told when the call begins, and the answer when it ends, with what it failed with. */
+type TimedCall = (error?: ServiceError) => void;
+
+/** A call that is answered here. */
+export function beginAnswer(method: string): TimedCall {
+  return timed(inServer, method);
+}
+
+/** A call of another service. */
+export function beginCall(method: string): TimedCall {
+  return timed(inClient, method);
+}
+
+/** Whether it is a defect, or a part that is away, rather than an answer that the caller may not like. */
+export function isFailure(error: unknown): boolean {
+  return ERROR_KINDS[ServiceError.from(error).kind].http >= 500;
+}
+
+function timed(record: ReturnType<typeof durations>, method: string): TimedCall {
+  const started = performance.now();
+  return (error) =>
+    record((performance.now() - started) / 1_000, { rpc_method: method, outcome: error?.kind ?? 'ok' });
 }

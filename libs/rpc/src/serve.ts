@@ -15,7 +15,7 @@ import { CALLER_METADATA, PRINCIPAL_METADATA } from './caller-metadata.ts';
 import { whileHandling } from './current-call.ts';
 import { toStatus } from './error-status.ts';
 import { type AnyMethod, type Handlers, type MethodName, methodsOf } from './methods.ts';
-import { recordCall } from './observations.ts';
+import { beginAnswer, isFailure } from './observations.ts';
 import { traceOf } from './trace-metadata.ts';
 
 /** A generated service definition (`definitions` of `@kr/contracts`) with what answers its RPCs. */
@@ -61,7 +61,9 @@ const LARGEST_MESSAGE_BYTES = 64 * 1024 * 1024;
 export async function serve<const Served extends readonly object[]>(
   options: ServeOptions<Served>,
 ): Promise<Server> {
-  const server = new GrpcServer({ 'grpc.max_receive_message_length': LARGEST_MESSAGE_BYTES });
+  const server = new GrpcServer({
+    'grpc.max_receive_message_length': LARGEST_MESSAGE_BYTES,
+  });
   for (const served of options.services as readonly AnyServedService[]) {
     server.addService(served.definition as ServiceDefinition, implementation(served, options));
   }
@@ -110,21 +112,26 @@ function implementation(
 function unary(method: AnyMethod, handler: AnyHandler, callee: Callee): handleUnaryCall<object, object> {
   const name = method.path.slice(1);
   return (call, callback) => {
-    const started = performance.now();
+    const ended = beginAnswer(name);
     const departure = departureOf(call);
-    withRemoteTrace(traceOf(call.metadata), name, { 'rpc.system': 'grpc', 'rpc.method': name }, async () => {
+    const span = {
+      kind: 'server',
+      attributes: { 'rpc.system.name': 'grpc', 'rpc.method': name },
+      isFailure,
+    } as const;
+    withRemoteTrace(traceOf(call.metadata), name, span, async () => {
       const context = contextOf(call, name, departure.signal, callee);
       return whileHandling(context.deadline.getTime(), () => handler(call.request, context));
     }).then(
       (response) => {
         departure.forget();
-        recordCall(name, 'ok', performance.now() - started);
+        ended();
         callback(null, response);
       },
       (thrown: unknown) => {
         departure.forget();
         const error = ServiceError.from(thrown);
-        recordCall(name, error.kind, performance.now() - started);
+        ended(error);
         logFailure(callee.logger, name, error, call.cancelled);
         callback(toStatus(error));
       },

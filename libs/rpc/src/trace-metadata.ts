@@ -1,6 +1,6 @@
 import type { Metadata } from '@grpc/grpc-js';
 
-const TRACE_HEADERS = ['traceparent', 'tracestate', 'baggage'] as const;
+const TRACE_HEADERS = ['traceparent', 'tracestate'] as const;
 
 /** The trace headers of a call that came in. */
 export function traceOf(metadata: Metadata): Record<string, string> {

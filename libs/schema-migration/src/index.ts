@@ -1,1 +1,4 @@
-export { type MigrateOptions, type MigrationLogger, type MigrationSet, migrate } from './migrate.ts';
+export { contractOf } from './contract-steps.ts';
+export { type MigrateOptions, type MigrationLogger, migrate } from './migrate.ts';
+export type { MigrationSet } from './migration-set.ts';
+export { readSchemaFiles, readSchemaState, type SchemaState } from './schema-state.ts';

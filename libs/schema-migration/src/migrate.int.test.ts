@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { type FreshDatabase, freshDatabase } from '@kr/testbed';
 import { Client } from 'pg';
 import { migrate } from './migrate.ts';
+import { readSchemaState } from './schema-state.ts';
 
 let database: FreshDatabase;
 let folder: string;
@@ -106,6 +107,52 @@ describe('schema migration', () => {
     await run();
     expect(await rows('select id, name from thing')).toEqual([]);
     expect(await rows('select name from migrations_own')).toHaveLength(2);
+  });
+
+  test('refuses a database that the release in between has never had', async () => {
+    await file('20260101000000_create.sql', 'create table thing (id int, name text);');
+    await run();
+    await file('20260102000000_add-title.sql', 'alter table thing add column title text;');
+    await file(
+      '20260103000000_drop-name.sql',
+      '-- contract of 20260102000000_add-title: whoever serves reads the title.\nalter table thing drop column name;',
+    );
+    await expect(run()).rejects.toThrow(
+      'This database is too old for this release: 20260103000000_drop-name of own follows 20260102000000_add-title, which it never had. Upgrade to the release in between first.',
+    );
+    expect(await rows('select id, name from thing')).toEqual([]);
+  });
+
+  test('takes a contract step after the release that expanded, and on a new database', async () => {
+    const contract = '-- contract of 20260101000000_create\nalter table thing drop column name;';
+    await file('20260101000000_create.sql', 'create table thing (id int, name text);');
+    await run();
+    await file('20260102000000_drop-name.sql', contract);
+    await run();
+    const other = await freshDatabase();
+    await migrate({ databaseUrl: other.url, sets: [{ name: 'own', directory: folder }] });
+    expect(await readSchemaState(other.url, [{ name: 'own', directory: folder }])).toEqual(
+      await readSchemaState(database.url, [{ name: 'own', directory: folder }]),
+    );
+    await other.drop();
+  });
+
+  test('goes as far as it is told, and says how far that is', async () => {
+    await file('20260101000000_create.sql', 'create table thing (id int);');
+    await file('20260102000000_later.sql', 'alter table thing add column name text;');
+    const own = { name: 'own', directory: folder };
+    const state = () => readSchemaState(database.url, [own]);
+    const before = await state();
+    await migrate({ databaseUrl: database.url, sets: [own], atMost: new Map([['own', 1]]) });
+    const between = await state();
+    await run();
+    await rm(join(folder, '20260102000000_later.sql'));
+    const [first, later] = ['20260101000000_create', '20260102000000_later'];
+    expect([before, between, await state()]).toEqual([
+      [{ set: 'own', applied: [], pending: [first, later], newer: [] }],
+      [{ set: 'own', applied: [first], pending: [later], newer: [] }],
+      [{ set: 'own', applied: [first, later], pending: [], newer: [later] }],
+    ]);
   });
 
   test('refuses a file that comes before one that was applied', async () => {

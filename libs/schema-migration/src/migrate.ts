@@ -1,13 +1,7 @@
-import { readdir } from 'node:fs/promises';
 import { Client } from 'pg';
-
-/** A sequence of migrations with a memory of its own: a lib that brings tables is one, a service is another. */
-export interface MigrationSet {
-  /** Lower case letters and `_`; names the tracking table `migrations_<name>`. Never changes. */
-  name: string;
-  /** Absolute path of a folder of `<timestamp>_<name>.sql` files; other files in it are ignored. */
-  directory: string;
-}
+import { appliedMigrations, filesOf } from './applied-migrations.ts';
+import { assertNothingLeftOut } from './contract-steps.ts';
+import type { MigrationSet } from './migration-set.ts';
 
 export interface MigrationLogger {
   info(fields: object, message: string): void;
@@ -18,6 +12,8 @@ export interface MigrateOptions {
   databaseUrl: URL | string;
   /** Applied in this order. */
   sets: readonly MigrationSet[];
+  /** Of each set, by its name, how many files at most; for a database that an earlier release has filled. */
+  atMost?: ReadonlyMap<string, number>;
   logger?: MigrationLogger;
 }
 
@@ -28,17 +24,18 @@ const ALL_BUT_SQL = '(?!.*\\.sql$).*';
 /**
  * Brings a database to the newest schema: applies, in the order of their names, the files of each set that were not
  * applied yet, all of a set in one transaction. Waits for whoever else is migrating the same database. Safe to repeat;
- * there is no way back, a mistake is corrected by a further file.
+ * there is no way back, a mistake is corrected by a further file. A database that a later release has brought further is
+ * left as it is.
  *
- * @throws Error when the database is not reached, a statement fails (nothing of that set is applied then), or a file
- *   sorts before one that was applied already
+ * @throws Error when the database is not reached, a statement fails (nothing of that set is applied then), a file
+ *   sorts before one that was applied already, or a release was left out on the way here
  */
-export async function migrate({ databaseUrl, sets, logger }: MigrateOptions): Promise<void> {
+export async function migrate({ databaseUrl, sets, atMost, logger }: MigrateOptions): Promise<void> {
   const client = new Client({ connectionString: String(databaseUrl), application_name: 'schema-migration' });
   await client.connect();
   try {
     await client.query('select pg_advisory_lock($1)', [LOCK_ID]);
-    for (const set of sets) await applySet(client, set, logger);
+    for (const set of sets) await applySet(client, set, { most: atMost?.get(set.name), logger });
   } finally {
     // The lock goes with the connection.
     await client.end();
@@ -47,14 +44,23 @@ export async function migrate({ databaseUrl, sets, logger }: MigrateOptions): Pr
 
 async function applySet(
   client: Client,
-  { name, directory }: MigrationSet,
-  logger?: MigrationLogger,
+  set: MigrationSet,
+  { most, logger }: { most: number | undefined; logger: MigrationLogger | undefined },
 ): Promise<void> {
-  if (await isNewest(client, { name, directory })) return;
+  const { name, directory } = set;
+  const [applied, files] = await Promise.all([appliedMigrations(client, name), filesOf(set)]);
+  const isOlderThanTheDatabase =
+    applied.length > files.length && files.every((file, index) => file === applied[index]);
+  if (isOlderThanTheDatabase)
+    logger?.info({ set: name, newer: applied.slice(files.length) }, 'the schema is that of a later release');
+  const isFarEnough = most !== undefined && applied.length >= most;
+  // Anything else is the library's to judge.
+  if (isOlderThanTheDatabase || isFarEnough || applied.join('\n') === files.join('\n')) return;
+  await assertNothingLeftOut(set, { applied, files });
   // Large, and most starts find nothing to do.
   const { runner } = await import('node-pg-migrate');
   const warn = (text: string): void => logger?.warn({ set: name, text }, 'schema migration');
-  const applied = await runner({
+  const done = await runner({
     dbClient: client,
     dir: directory,
     ignorePattern: ALL_BUT_SQL,
@@ -62,20 +68,8 @@ async function applySet(
     direction: 'up',
     singleTransaction: true,
     noLock: true,
+    ...(most === undefined ? {} : { count: most - applied.length }),
     logger: { info: () => undefined, warn, error: warn },
   });
-  if (applied.length > 0)
-    logger?.info({ set: name, applied: applied.map((file) => file.name) }, 'schema migrated');
-}
-
-/** Whether exactly these files were applied; anything else is the library's to judge. */
-async function isNewest(client: Client, { name, directory }: MigrationSet): Promise<boolean> {
-  const table = `migrations_${name}`;
-  const found = await client.query('select to_regclass($1) is not null as is_there', [table]);
-  if (found.rows[0]?.is_there !== true) return false;
-  const applied = await client.query(
-    `select name from ${client.escapeIdentifier(table)} order by run_on, id`,
-  );
-  const files = (await readdir(directory)).filter((file) => file.endsWith('.sql')).sort();
-  return applied.rows.map((row) => `${row.name}.sql`).join('\n') === files.join('\n');
+  if (done.length > 0) logger?.info({ set: name, applied: done.map((file) => file.name) }, 'schema migrated');
 }

@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net';
 import { ConfigError } from './config-error.ts';
 import { type VariableReading, watcherOf } from './describe-variables.ts';
 import type { Environment } from './environment.ts';
@@ -42,6 +43,20 @@ export class EnvReader {
 
   string(name: string, about: AboutVariable<string>): string {
     return this.#read(name, { ...about, kind: 'text' }, '', (text) => text);
+  }
+
+  /** One `host:port`, or several `IPv4:port` parted by commas: the processes of one service. */
+  addresses(name: string, about: AboutVariable<string>): string {
+    return this.#read(name, { ...about, kind: 'text' }, '', (text) => {
+      const addresses = text.split(',').map((address) => address.trim());
+      const areNumbers = addresses.every((address) => {
+        const [, host = '', port] = /^(.*):(\d{1,5})$/.exec(address) ?? [];
+        return isIPv4(host) && Number(port) <= 65_535;
+      });
+      if (addresses.length > 1 && !areNumbers)
+        return this.#bad('names several addresses, and not all are IPv4:port');
+      return addresses.join(',');
+    });
   }
 
   /** A whole decimal number within the bounds; the fallback is not checked against them. */

@@ -28,6 +28,8 @@ describe('environment reader', () => {
       DATABASE_URL: 'postgres://u:p@h:5/db?x=1',
       FORMAT: 'json',
       HOSTS: ' a, b ,,c',
+      ONE: 'records.svc:50051',
+      BOTH: '10.0.0.1:5, 10.0.0.2:5',
       KEY: SECRET,
     });
     const values = {
@@ -39,6 +41,8 @@ describe('environment reader', () => {
       databaseUrl: read.url('DATABASE_URL', IT).href,
       format: read.choice('FORMAT', ['pretty', 'json'], IT),
       hosts: read.list('HOSTS', IT),
+      one: read.addresses('ONE', IT),
+      both: read.addresses('BOTH', IT),
       key: read.secret('KEY', IT),
     };
     read.done();
@@ -51,6 +55,8 @@ describe('environment reader', () => {
       databaseUrl: 'postgres://u:p@h:5/db?x=1',
       format: 'json',
       hosts: ['a', 'b', 'c'],
+      one: 'records.svc:50051',
+      both: '10.0.0.1:5,10.0.0.2:5',
       key: SECRET,
     });
   });
@@ -90,6 +96,7 @@ describe('environment reader', () => {
       URL: 'no url',
       FORMAT: 'xml',
       KEY: 'short',
+      PEERS: '10.0.0.1:5,records:5',
     };
     const problems = problemsOf(env, (read) => {
       read.string('NAME', IT);
@@ -102,6 +109,7 @@ describe('environment reader', () => {
       read.list('HOSTS', IT);
       read.secret('KEY', IT);
       read.secret('OTHER_KEY', IT);
+      read.addresses('PEERS', IT);
     });
     expect(problems).toEqual([
       'NAME is not set',
@@ -114,8 +122,16 @@ describe('environment reader', () => {
       'HOSTS is not set',
       'KEY is shorter than 32 characters',
       'OTHER_KEY is not set',
+      'PEERS names several addresses, and not all are IPv4:port',
     ]);
   });
+
+  test.each(['10.0.0.1,10.0.0.2:5', '10.0.0.1:5,10.0.0.2:', '10.0.0.1:5,10.0.0.2:70000', '10.0.0.1:5,'])(
+    'takes no several addresses from %p',
+    (PEERS) => {
+      expect(problemsOf({ PEERS }, (read) => read.addresses('PEERS', IT))).toHaveLength(1);
+    },
+  );
 
   test('reads secrets by the names before them', () => {
     const read = new EnvReader({ KEYS: `gateway=${SECRET}, search=${SECRET}=` });

@@ -5,12 +5,15 @@ export type { Environment } from './environment.ts';
 export {
   readCallerKeys,
   readDatabaseUrl,
+  readDatabaseUrlAlone,
+  readLeastDownload,
   readListening,
   readNatsUrl,
   readPeerAddress,
   readPeerKey,
   readPort,
   readPrefixes,
+  readRpcDeadline,
   readTicketKey,
   readVocabularyDir,
 } from './service-variables.ts';

@@ -1,4 +1,5 @@
-import type { EnvReader } from './env-reader.ts';
+import { EnvReader } from './env-reader.ts';
+import type { Environment } from './environment.ts';
 
 /** What every service is told in the same words. */
 
@@ -9,6 +10,14 @@ export function readDatabaseUrl(read: EnvReader): URL {
   });
 }
 
+/** For what needs the database and nothing else. @throws ConfigError when it is not told */
+export function readDatabaseUrlAlone(environment: Environment): URL {
+  const read = new EnvReader(environment);
+  const databaseUrl = readDatabaseUrl(read);
+  read.done();
+  return databaseUrl;
+}
+
 export function readNatsUrl(read: EnvReader): URL {
   return read.url('NATS_URL', {
     doc: "NATS with JetStream, with the service's user and password",
@@ -17,7 +26,11 @@ export function readNatsUrl(read: EnvReader): URL {
 }
 
 /** Port 0 takes a free one. */
-export function readListening(read: EnvReader): { grpcHost: string; grpcPort: number; healthPort: number } {
+export function readListening(read: EnvReader): {
+  grpcHost: string;
+  grpcPort: number;
+  healthPort: number;
+} {
   return {
     grpcHost: read.string('GRPC_HOST', {
       doc: 'The address that internal ports are opened on',
@@ -42,10 +55,10 @@ export function readCallerKeys(read: EnvReader): ReadonlyMap<string, string> {
   });
 }
 
-/** `host:port`. */
+/** As clients of `@kr/rpc` take it. */
 export function readPeerAddress(read: EnvReader, peer: string): string {
-  return read.string(`${peer}_ADDRESS`, {
-    doc: `The \`host:port\` of the gRPC server of ${serviceOf(peer)}`,
+  return read.addresses(`${peer}_ADDRESS`, {
+    doc: `The \`host:port\` of the gRPC server of ${serviceOf(peer)}, or several \`IPv4:port\`; calls take turns between all addresses`,
   });
 }
 
@@ -56,6 +69,26 @@ export function readPeerKey(read: EnvReader, peer: string): string {
 export function readTicketKey(read: EnvReader, peer: 'FILES' | 'ACCESS_LINKS'): string {
   return read.secret(`${peer}_TICKET_KEY`, {
     doc: `Signs and verifies the tickets by which ${serviceOf(peer)} knows what a caller may do`,
+  });
+}
+
+/** For clients of `@kr/rpc`. */
+export function readRpcDeadline(read: EnvReader): number {
+  return read.integer('RPC_DEADLINE_MS', {
+    doc: 'Milliseconds that a call of another service may take; validating has six times, publishing twelve times as long',
+    fallback: 5_000,
+    min: 100,
+    max: 60_000,
+  });
+}
+
+/** Of the gateway, and of the files service behind it. */
+export function readLeastDownload(read: EnvReader): number {
+  return read.integer('MIN_DOWNLOAD_BYTES_PER_SECOND', {
+    doc: 'Bytes a second that a download must be read at on average, or it is ended; of what is read faster 4 MiB count for later',
+    fallback: 1_024,
+    min: 1,
+    max: 1_000_000_000,
   });
 }
 

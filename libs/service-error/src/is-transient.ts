@@ -17,9 +17,9 @@ const TRANSIENT_CODES = new Set([
   'P2028',
   'P2034',
 ]);
-/** What the client of Postgres (pg, pg-pool) says of a connection that it has lost or could not get, without a code. */
+/** What the client of Postgres (pg, pg-pool) says of a connection that is lost, not to be had, or silent, without a code. */
 const TRANSIENT_TEXTS =
-  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/;
+  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Query read timeout)/;
 /** Ours, and those of Prisma's database adapters. */
 const TRANSIENT_KINDS = new Set([
   'unavailable',

@@ -15,6 +15,7 @@ describe('a failure', () => {
     ['a peer that is away, further down', new Error('x', { cause: { code: 'ECONNRESET' } }), true],
     ['a service that is away', new ServiceError('unavailable', 'x'), true],
     ['a connection that was not to be had', new Error('timeout exceeded when trying to connect'), true],
+    ['a connection that is silent', new Error('Query read timeout'), true],
     ['a value that is there twice', prismaError('P2010', { originalCode: '23505' }), false],
     ['a defect', new TypeError('x is not a function'), false],
     ['nothing', undefined, false],

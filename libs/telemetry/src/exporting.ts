@@ -1,14 +1,23 @@
-const EXPORTERS = ['OTEL_TRACES_EXPORTER', 'OTEL_METRICS_EXPORTER', 'OTEL_LOGS_EXPORTER'] as const;
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const SIGNALS = ['TRACES', 'METRICS', 'LOGS'] as const;
+
+export type Signal = (typeof SIGNALS)[number];
 
 /**
  * Whether the environment asks for telemetry to be sent anywhere (OpenTelemetry SDK environment variables): an
  * exporter is named, or an OTLP endpoint is, for all signals or for one.
  */
-export function isExporting(env: Readonly<Record<string, string | undefined>>): boolean {
+export function isExporting(env: Environment): boolean {
+  return SIGNALS.some((signal) => isAskedFor(signal, env));
+}
+
+/** Whether it asks for one signal. An exporter that is not named is OTLP, but only where an endpoint is. */
+export function isAskedFor(signal: Signal, env: Environment): boolean {
   if (env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return false;
-  const isNamed = EXPORTERS.some((name) => !['', 'none'].includes(env[name] ?? ''));
-  return (
-    isNamed ||
-    Object.keys(env).some((name) => /^OTEL_EXPORTER_OTLP_([A-Z]+_)?ENDPOINT$/.test(name) && env[name] !== '')
+  const exporter = env[`OTEL_${signal}_EXPORTER`] ?? '';
+  if (exporter !== '') return exporter !== 'none';
+  return ['OTEL_EXPORTER_OTLP_ENDPOINT', `OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`].some(
+    (name) => (env[name] ?? '') !== '',
   );
 }

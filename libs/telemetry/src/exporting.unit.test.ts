@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { isExporting } from './exporting.ts';
+import { isAskedFor, isExporting } from './exporting.ts';
 
 describe('telemetry is exported', () => {
   test.each<{ env: Record<string, string>; expected: boolean }>([
@@ -18,4 +18,19 @@ describe('telemetry is exported', () => {
   ])('$expected for $env', ({ env, expected }) => {
     expect(isExporting(env)).toBe(expected);
   });
+});
+
+test.each([
+  [{ OTEL_METRICS_EXPORTER: 'prometheus' }, { TRACES: false, METRICS: true, LOGS: false }],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c' }, { TRACES: true, METRICS: true, LOGS: true }],
+  [
+    { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_LOGS_EXPORTER: 'none' },
+    { TRACES: true, METRICS: true, LOGS: false },
+  ],
+  [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://c' }, { TRACES: true, METRICS: false, LOGS: false }],
+])('of %j only that signal is sent', (env, expected) => {
+  const asked = Object.fromEntries(
+    (['TRACES', 'METRICS', 'LOGS'] as const).map((name) => [name, isAskedFor(name, env)]),
+  );
+  expect(asked).toEqual(expected);
 });

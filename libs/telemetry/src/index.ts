@@ -1,4 +1,13 @@
 export { readLogSettings } from './log-settings.ts';
 export { createLogger, type Logger } from './logger.ts';
 export { type Count, counter, durations, type Measure, observeGauges, type Reading } from './measures.ts';
-export { type Attributes, currentTraceId, traceHeaders, withRemoteTrace, withSpan } from './traces.ts';
+export { traceRequests } from './request-spans.ts';
+export {
+  type Attributes,
+  currentTraceId,
+  nameRequest,
+  traceHeaders,
+  withCauses,
+  withRemoteTrace,
+  withSpan,
+} from './traces.ts';

@@ -8,24 +8,44 @@ export interface Measure {
   readonly unit?: string;
 }
 
-export type Count = (attributes?: Attributes) => void;
+export type Count = (attributes?: Attributes, by?: number) => void;
 export type Record = (value: number, attributes?: Attributes) => void;
 
-/** From a publish on a quiet machine to one that waits for everything it may wait for. */
-const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
-
-/** Counts what happened. Nothing is kept while no exporter is configured. */
-export function counter(meter: string, { name, ...about }: Measure): Count {
+/**
+ * Counts what happened. Nothing is kept while no exporter is configured. `beforehand` are the attributes that may come, as
+ * far as they are known: they are there as 0 from the start, so that the first time is seen as a rise.
+ */
+export function counter(
+  meter: string,
+  { name, ...about }: Measure,
+  beforehand: readonly Attributes[],
+): Count {
   const instrument = metrics.getMeter(meter).createCounter(name, about);
-  return (attributes) => instrument.add(1, attributes);
+  for (const attributes of beforehand) instrument.add(0, attributes);
+  return (attributes, by = 1) => instrument.add(by, attributes);
+}
+
+/** Buckets of durations, in seconds: */
+const BUCKETS = {
+  /** of a request, a call or a statement, */
+  answers: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  /** of what may wait for others, */
+  steps: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
+  /** of what a caller's line decides. */
+  transfers: [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600, 14_400],
+} as const;
+
+export interface Durations extends Omit<Measure, 'unit'> {
+  /** How long it may be expected to take; `steps` unless told. */
+  readonly of?: keyof typeof BUCKETS;
 }
 
 /** Spreads durations, in seconds, over buckets. */
-export function durations(meter: string, { name, ...about }: Omit<Measure, 'unit'>): Record {
+export function durations(meter: string, { name, description, of = 'steps' }: Durations): Record {
   const instrument = metrics.getMeter(meter).createHistogram(name, {
-    ...about,
+    description,
     unit: 's',
-    advice: { explicitBucketBoundaries: SECONDS },
+    advice: { explicitBucketBoundaries: [...BUCKETS[of]] },
   });
   return (value, attributes) => instrument.record(value, attributes);
 }
@@ -40,9 +60,9 @@ export interface ObserveOptions<Name extends string> {
   readonly meter: string;
   readonly gauges: Readonly<{ [Key in Name]: Measure }>;
   /** Asked once for each collection, and never while no exporter is configured. */
-  read(): Promise<readonly Reading<Name>[]>;
+  read(): Promise<readonly Reading<Name>[]> | readonly Reading<Name>[];
   /** Told when it could not be read; that collection goes without. */
-  failed(cause: unknown): void;
+  failed?(cause: unknown): void;
 }
 
 /** Reads gauges whenever metrics are collected, all of them by one question. */
@@ -50,7 +70,7 @@ export function observeGauges<Name extends string>({
   meter: meterName,
   gauges,
   read,
-  failed,
+  failed = () => undefined,
 }: ObserveOptions<Name>): { stop(): void } {
   const meter = metrics.getMeter(meterName);
   const instruments = new Map(
@@ -62,7 +82,7 @@ export function observeGauges<Name extends string>({
   const observed = [...instruments.values()];
   const observe: Parameters<typeof meter.addBatchObservableCallback>[0] = async (result) => {
     try {
-      for (const { of, value, attributes } of await read()) {
+      for (const { of, value, attributes } of await inTime(read)) {
         const instrument = instruments.get(of);
         if (instrument !== undefined) result.observe(instrument, value, attributes);
       }
@@ -72,4 +92,19 @@ export function observeGauges<Name extends string>({
   };
   meter.addBatchObservableCallback(observe, observed);
   return { stop: () => meter.removeBatchObservableCallback(observe, observed) };
+}
+
+/** What hangs would keep everything else from being told. */
+const READ_MS = 3_000;
+
+async function inTime<Read>(read: () => Promise<Read> | Read): Promise<Read> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLong = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`could not be read within ${READ_MS} ms`)), READ_MS);
+  });
+  try {
+    return await Promise.race([read(), tooLong]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

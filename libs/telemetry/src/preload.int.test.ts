@@ -20,14 +20,49 @@ async function run(script: string, env: Record<string, string>): Promise<string>
   return stdout;
 }
 
-const CONTINUE_A_TRACE = `
-  const { withRemoteTrace, traceHeaders, currentTraceId, createLogger } = await import(${JSON.stringify(index)});
-  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
-  await withRemoteTrace({ traceparent }, 'a call', {}, async () => {
+const continueTrace = (traceparent: string) => `
+  const { withRemoteTrace, withSpan, traceHeaders, currentTraceId, createLogger } = await import(${JSON.stringify(index)});
+  const traceparent = '${traceparent}';
+  await withRemoteTrace({ traceparent }, 'a call', { kind: 'server' }, () => withSpan('a part', {}, async () => {
     console.log('headers ' + JSON.stringify(traceHeaders()));
     console.log('trace ' + currentTraceId());
     createLogger('x').info('inside');
-  });`;
+  }));`;
+const CONTINUE_A_TRACE = continueTrace('00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01');
+
+/** Spans of the console exporter, as they ended. */
+const CONSOLE = { OTEL_TRACES_EXPORTER: 'console' };
+const A = '0af7651916cd43dd8448eb211c80319c';
+const B = '1bf7651916cd43dd8448eb211c80319c';
+
+const HANDLE_MESSAGES = `
+  const { withCauses, traceHeaders } = await import(${JSON.stringify(index)});
+  const message = (traceId, spanId, flags) => ({ traceparent: ['00', traceId, spanId, flags].join('-') });
+  const causes = [
+    {},
+    message('${A}', 'aaaaaaaaaaaaaaa0', '00'),
+    message('${A}', 'aaaaaaaaaaaaaaa1', '01'),
+    message('${A}', 'aaaaaaaaaaaaaaa2', '01'),
+    message('${B}', 'bbbbbbbbbbbbbbb1', '01'),
+    message('${B}', 'bbbbbbbbbbbbbbb2', '01'),
+  ];
+  await withCauses(causes, 'handle', {}, async () => console.log('inside ' + traceHeaders().traceparent));`;
+
+const COUNT_SAMPLED = `
+  const { withSpan, withRemoteTrace, traceHeaders } = await import(${JSON.stringify(index)});
+  const isRecorded = async () => traceHeaders().traceparent.endsWith('-01');
+  const count = async (make) => {
+    let recorded = 0;
+    for (let n = 0; n < 4000; n += 1) if (await make()) recorded += 1;
+    return recorded;
+  };
+  const remote = (flags) => () =>
+    withRemoteTrace({ traceparent: '00-${A}-b7ad6b7169203331-' + flags }, 'a call', {}, isRecorded);
+  console.log('counts ' + JSON.stringify({
+    roots: await count(() => withSpan('a request', {}, isRecorded)),
+    recorded: await count(remote('01')),
+    unrecorded: await count(remote('00')),
+  }));`;
 
 describe('preload', () => {
   test('loads no SDK when nothing is exported, and work runs untraced', async () => {
@@ -48,5 +83,56 @@ describe('preload', () => {
     expect(output).toContain('trace 0af7651916cd43dd8448eb211c80319c\n');
     expect(output).toMatch(/"trace_id":"0af7651916cd43dd8448eb211c80319c"/);
     expect(output).toContain("name: 'a call'");
+    expect(output).toContain("name: 'a part'");
+  });
+
+  test('a trace that is not recorded goes on as it came, in headers and log lines, without spans', async () => {
+    const traceparent = `00-${A}-b7ad6b7169203331-00`;
+    const output = await run(continueTrace(traceparent), CONSOLE);
+    expect(output).toContain(`headers ${JSON.stringify({ traceparent })}\n`);
+    expect(output).toContain(`trace ${A}\n`);
+    expect(output).toContain(`"trace_id":"${A}"`);
+    expect(output).not.toContain('traceId:');
+  });
+
+  test('work that several messages have caused is shown in each of their traces that is recorded', async () => {
+    const output = await run(HANDLE_MESSAGES, CONSOLE);
+    const inside = new RegExp(`inside 00-${A}-([0-9a-f]{16})-01`).exec(output)?.[1];
+    expect(inside).toBeDefined();
+    const spans = output.split(/^\{$/m).slice(1);
+    const found = spans.map((span) => ({
+      trace: /traceId: '(\w+)'/.exec(span)?.[1],
+      parent: /parentSpanContext: \{[^}]*spanId: '(\w+)'/.exec(span)?.[1],
+      kind: /kind: (\d)/.exec(span)?.[1],
+      links: [...(/links: \[([\s\S]*)/.exec(span)?.[1] ?? '').matchAll(/spanId: '(\w+)'/g)].map(
+        ([, id]) => id,
+      ),
+    }));
+    expect(found).toEqual([
+      { trace: B, parent: 'bbbbbbbbbbbbbbb2', kind: '4', links: [inside] },
+      {
+        trace: A,
+        parent: 'aaaaaaaaaaaaaaa1',
+        kind: '4',
+        links: ['aaaaaaaaaaaaaaa0', 'aaaaaaaaaaaaaaa2', 'bbbbbbbbbbbbbbb1', 'bbbbbbbbbbbbbbb2'],
+      },
+    ]);
+  });
+
+  test('a tenth is sampled where a trace begins, and what continues one follows its beginning', async () => {
+    const output = await run(COUNT_SAMPLED, {
+      ...CONSOLE,
+      // Only what is recorded is counted; nothing has to be printed.
+      OTEL_TRACES_EXPORTER: 'otlp',
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://127.0.0.1:9/',
+      OTEL_BSP_SCHEDULE_DELAY: '3600000',
+      OTEL_EXPORTER_OTLP_TIMEOUT: '1',
+      OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+      OTEL_TRACES_SAMPLER_ARG: '0.1',
+    });
+    const { roots, ...rest } = JSON.parse(/counts (.*)/.exec(output)?.[1] ?? '');
+    expect(rest).toEqual({ recorded: 4000, unrecorded: 0 });
+    // Ten standard deviations to either side.
+    expect(Math.abs(roots - 400)).toBeLessThan(190);
   });
 });

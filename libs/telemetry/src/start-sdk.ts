@@ -1,25 +1,54 @@
 import { register } from 'node:module';
+import { context, createNoopMeter } from '@opentelemetry/api';
+import { isTracingSuppressed, W3CTraceContextPropagator } from '@opentelemetry/core';
 import { HttpInstrumentation } from '@opentelemetry/instrumentation-http';
-import { PgInstrumentation } from '@opentelemetry/instrumentation-pg';
 import { UndiciInstrumentation } from '@opentelemetry/instrumentation-undici';
 import { NodeSDK } from '@opentelemetry/sdk-node';
 import { environment } from './environment.ts';
+import { isAskedFor } from './exporting.ts';
+import { observePostgres } from './observe-postgres.ts';
+import { observeProcess } from './process-measures.ts';
 
-// Lets the instrumentations see modules that are imported rather than required. RPC and bus are not patched: they
-// make their spans themselves.
-register('@opentelemetry/instrumentation/hook.mjs', import.meta.url);
+const isTracing = isAskedFor('TRACES', environment);
+const isMeasuring = isAskedFor('METRICS', environment);
 
-const isProbe = (path: string | undefined): boolean => path === '/livez' || path === '/readyz';
+// Lets the instrumentations of outgoing requests see the modules that make them, and no others, which would be wrapped for
+// nothing. Servers, RPC, bus and database are not patched so: they make their spans themselves.
+if (isTracing) {
+  const data = { include: ['http', 'https'] };
+  register('@opentelemetry/instrumentation/hook.mjs', import.meta.url, { data });
+}
+const instrumentations = isTracing
+  ? [
+      new HttpInstrumentation({
+        disableIncomingRequestInstrumentation: true,
+        // What is sent to the collector would be wrapped for a span that is not made.
+        ignoreOutgoingRequestHook: () => isTracingSuppressed(context.active()),
+      }),
+      new UndiciInstrumentation(),
+    ]
+  : [];
 
+const [, script = ''] = process.argv;
+const name = environment['OTEL_SERVICE_NAME'] ?? serviceName(script);
 const sdk = new NodeSDK({
-  ...(environment['OTEL_SERVICE_NAME'] === undefined ? { serviceName: serviceName(process.argv[1]) } : {}),
-  instrumentations: [
-    new HttpInstrumentation({ ignoreIncomingRequestHook: ({ url }) => isProbe(url) }),
-    new PgInstrumentation({ requireParentSpan: true }),
-    new UndiciInstrumentation(),
-  ],
+  serviceName: name,
+  instrumentations,
+  // No baggage: what strangers put into it would go with every call, event and request to others.
+  textMapPropagator: new W3CTraceContextPropagator(),
+  // What is not asked for would be sent to the default address of a collector.
+  ...(isTracing ? {} : { spanProcessors: [] }),
+  ...(isMeasuring ? {} : { metricReaders: [] }),
+  ...(isAskedFor('LOGS', environment) ? {} : { logRecordProcessors: [] }),
 });
 sdk.start();
+// Their durations of requests know no routes, and ours do.
+for (const instrumentation of instrumentations) {
+  instrumentation.setMeterProvider({ getMeter: createNoopMeter });
+}
+observePostgres({ isMeasured: isMeasuring });
+// To watch the delay of the event loop wakes the process now and then.
+if (isMeasuring) observeProcess(name, script);
 
 // The service stops its own servers on a signal and the loop runs empty; what is still queued is sent then.
 let isFlushed = false;
@@ -32,8 +61,6 @@ process.on('beforeExit', () => {
 });
 
 /** `services/records/src/main.ts` is the service `records`. */
-function serviceName(script = ''): string {
-  return (
-    /services\/([^/]+)\/src\/main\.ts$/.exec(script.replaceAll('\\', '/'))?.[1] ?? 'knowledge-repository'
-  );
+function serviceName(path: string): string {
+  return /services\/([^/]+)\/src\/main\.ts$/.exec(path.replaceAll('\\', '/'))?.[1] ?? 'knowledge-repository';
 }

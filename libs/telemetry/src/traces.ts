@@ -2,16 +2,41 @@ import {
   type Attributes,
   type Context,
   context,
+  INVALID_TRACEID,
   isSpanContextValid,
   propagation,
+  type Span,
+  type SpanContext,
   SpanKind,
   SpanStatusCode,
+  TraceFlags,
   trace,
 } from '@opentelemetry/api';
 
 export type { Attributes } from '@opentelemetry/api';
 
-/** The headers that continue the active span elsewhere (W3C Trace Context); none when nothing is traced. */
+/** Of a trace, as they cross from one process to another (W3C Trace Context). */
+export type TraceHeaders = Readonly<Record<string, string>>;
+
+export interface SpanOptions {
+  /** `internal` unless told. */
+  kind?: keyof typeof SPAN_KINDS;
+  attributes?: Attributes;
+  /** Which of the errors that the work throws are failures of its own; all unless told. */
+  isFailure?: (error: unknown) => boolean;
+}
+
+const SPAN_KINDS = {
+  internal: SpanKind.INTERNAL,
+  server: SpanKind.SERVER,
+  client: SpanKind.CLIENT,
+  producer: SpanKind.PRODUCER,
+  consumer: SpanKind.CONSUMER,
+} as const;
+
+const tracer = trace.getTracer('@kr/telemetry');
+
+/** The headers that continue the active span elsewhere; none when nothing is traced. */
 export function traceHeaders(): Record<string, string> {
   const headers: Record<string, string> = {};
   propagation.inject(context.active(), headers);
@@ -24,50 +49,132 @@ export function currentTraceId(): string | undefined {
   return spanContext !== undefined && isSpanContextValid(spanContext) ? spanContext.traceId : undefined;
 }
 
+/** Does work of our own, or a call to another process, in a span of its own. */
+export function withSpan<T>(name: string, options: SpanOptions, work: () => Promise<T>): Promise<T> {
+  return inSpan(context.active(), name, options, work);
+}
+
 /** Does work that another process asked for, in a span that continues the trace of its headers. */
 export function withRemoteTrace<T>(
-  headers: Readonly<Record<string, string>>,
+  headers: TraceHeaders,
   name: string,
-  attributes: Attributes,
+  options: SpanOptions,
   work: () => Promise<T>,
 ): Promise<T> {
-  return inSpan(propagation.extract(context.active(), headers), name, SpanKind.SERVER, attributes, work);
+  return inSpan(propagation.extract(context.active(), headers), name, options, work);
 }
 
-/** Does work of our own, or a call to another process, in a span of its own. */
-export function withSpan<T>(
+/**
+ * Does at once what several messages have caused. The work is shown in the trace of the first that is recorded, linked to
+ * the others; each other trace gets a span of the same name, linked to where the work is.
+ */
+export function withCauses<T>(
+  causes: readonly TraceHeaders[],
   name: string,
-  attributes: Attributes,
+  { attributes = {}, isFailure = always }: Omit<SpanOptions, 'kind'>,
   work: () => Promise<T>,
-  kind: 'internal' | 'client' | 'producer' = 'internal',
 ): Promise<T> {
-  return inSpan(context.active(), name, SPAN_KINDS[kind], attributes, work);
+  const options = { kind: 'consumer', attributes, isFailure } as const;
+  const found = causes.flatMap(causeOf);
+  const main = found.find(isRecorded) ?? found[0];
+  if (main === undefined) return inSpan(context.active(), name, options, work);
+  const others = found.filter((one) => one !== main);
+  const links = others.map(({ span }) => ({ context: span }));
+  const elsewhere = distinctTraces(others.filter(isRecorded), main.span.traceId);
+  return inSpan(main.context, name, { ...options, links }, () => {
+    const here = trace.getActiveSpan()?.spanContext();
+    if (here === undefined) return work();
+    const reference = { kind: SpanKind.CONSUMER, attributes, links: [{ context: here }] };
+    const shown = elsewhere.map((cause) => tracer.startSpan(name, reference, cause.context));
+    return work().finally(() => {
+      for (const span of shown) span.end();
+    });
+  });
 }
 
-const SPAN_KINDS = {
-  internal: SpanKind.INTERNAL,
-  client: SpanKind.CLIENT,
-  producer: SpanKind.PRODUCER,
-} as const;
+/** Ends a span, with what failed if anything did. */
+export type EndSpan = (error?: unknown) => void;
+
+/** Whether what is done now is shown in a trace. */
+export function isRecording(): boolean {
+  return trace.getActiveSpan()?.isRecording() === true;
+}
+
+/** A span of kind `client` for what ends in a callback. Nothing runs in it. */
+export function beginSpan(name: string, attributes: Attributes): EndSpan {
+  const span = tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes });
+  return (error) => {
+    if (error !== undefined && error !== null) markFailed(span, error);
+    span.end();
+  };
+}
+
+/** Calls the request that is being answered by its route, as few names as there are routes. */
+export function nameRequest(method: string, route: string): void {
+  const span = trace.getActiveSpan();
+  if (span?.isRecording() !== true) return;
+  span.updateName(`${method} ${route}`);
+  span.setAttribute('http.route', route);
+}
+
+interface LinkedSpanOptions extends SpanOptions {
+  links?: readonly { context: SpanContext }[];
+}
+
+interface Cause {
+  context: Context;
+  span: SpanContext;
+}
+
+function causeOf(headers: TraceHeaders): Cause[] {
+  const extracted = propagation.extract(context.active(), headers);
+  const span = trace.getSpanContext(extracted);
+  return span !== undefined && isSpanContextValid(span) ? [{ context: extracted, span }] : [];
+}
+
+/** Nothing in such a trace needs a span of its own: its ids go on as they came. */
+function isUnrecorded(of: Context): boolean {
+  const span = trace.getSpanContext(of);
+  return (
+    span !== undefined && (span.traceFlags & TraceFlags.SAMPLED) === 0 && span.traceId !== INVALID_TRACEID
+  );
+}
+
+function isRecorded({ span }: Cause): boolean {
+  return (span.traceFlags & TraceFlags.SAMPLED) !== 0;
+}
+
+function distinctTraces(causes: readonly Cause[], except: string): Cause[] {
+  const byTrace = new Map(causes.map((cause) => [cause.span.traceId, cause]));
+  byTrace.delete(except);
+  return [...byTrace.values()];
+}
 
 function inSpan<T>(
   parent: Context,
   name: string,
-  kind: SpanKind,
-  attributes: Attributes,
+  { kind = 'internal', attributes = {}, links = [], isFailure = always }: LinkedSpanOptions,
   work: () => Promise<T>,
 ): Promise<T> {
-  return trace
-    .getTracer('@kr/telemetry')
-    .startActiveSpan(name, { kind, attributes }, parent, async (span) => {
-      try {
-        return await work();
-      } catch (error) {
-        if (error instanceof Error) span.recordException(error);
-        span.setStatus({ code: SpanStatusCode.ERROR });
-        throw error;
-      } finally {
-        span.end();
-      }
-    });
+  if (isUnrecorded(parent)) return context.with(parent, work);
+  const options = { kind: SPAN_KINDS[kind], attributes, links: [...links] };
+  return tracer.startActiveSpan(name, options, parent, async (span) => {
+    try {
+      return await work();
+    } catch (error) {
+      if (isFailure(error)) markFailed(span, error);
+      throw error;
+    } finally {
+      span.end();
+    }
+  });
+}
+
+function always(): boolean {
+  return true;
+}
+
+function markFailed(span: Span, error: unknown): void {
+  if (error instanceof Error) span.recordException(error);
+  span.setStatus({ code: SpanStatusCode.ERROR });
 }

@@ -42,6 +42,7 @@ async function start(changes: Partial<AccessLinksConfig> = {}): Promise<void> {
     audience: 'access-links',
     caller: 'gateway',
     key: GATEWAY_KEY,
+    defaultTimeoutMs: 60_000,
   });
 }
 

@@ -1,9 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { join } from 'node:path';
-import { MIGRATIONS as AUDIT_TRAIL } from '@kr/audit-trail';
 import { verifyTicket } from '@kr/caller';
 import { definitions } from '@kr/contracts';
-import { connectBus, MIGRATIONS, startRelay } from '@kr/event-bus';
+import { connectBus, startRelay } from '@kr/event-bus';
 import { startHealth } from '@kr/health';
 import { type Handlers, serve } from '@kr/rpc';
 import { migrate } from '@kr/schema-migration';
@@ -16,6 +14,7 @@ import { listLinks } from './links/list-links.ts';
 import { readLink } from './links/read-link.ts';
 import { readLinkTrail } from './links/read-link-trail.ts';
 import { revokeLink } from './links/revoke-link.ts';
+import { SCHEMA } from './schema.ts';
 import { openDatabase } from './store/prisma.ts';
 import { createTokenMint } from './tokens/link-token.ts';
 import { resolveTokens } from './tokens/resolve-tokens.ts';
@@ -51,8 +50,7 @@ export async function startAccessLinksService(
   { now = () => new Date(), logger = createLogger('access-links') }: Overrides = {},
 ): Promise<AccessLinksService> {
   const { databaseUrl, ticketKey } = config;
-  const ownTables = { name: 'access_links', directory: join(import.meta.dirname, '..', 'migrations') };
-  await migrate({ databaseUrl, sets: [MIGRATIONS, AUDIT_TRAIL, ownTables], logger });
+  await migrate({ databaseUrl, sets: SCHEMA, logger });
 
   const database = openDatabase(databaseUrl);
   const bus = connectBus({ servers: config.natsUrl, name: 'access-links', logger });

@@ -3,11 +3,13 @@ import {
   EnvReader,
   readCallerKeys,
   readDatabaseUrl,
+  readLeastDownload,
   readListening,
   readNatsUrl,
   readPeerAddress,
   readPeerKey,
   readPort,
+  readRpcDeadline,
   readTicketKey,
 } from '@kr/service-config';
 import type { StoreSettings } from './blob/open-blob-store.ts';
@@ -30,6 +32,8 @@ export interface FilesConfig {
   /** Whom to ask about publications. */
   packagesAddress: string;
   packagesKey: string;
+  /** Milliseconds that a call of another service may take. */
+  rpcDeadlineMs: number;
   store: StoreSettings;
   /** Whether the sha256 of files is computed beside their md5. */
   sha256: boolean;
@@ -40,14 +44,18 @@ export interface FilesConfig {
     maxBytesPerEntity: number;
     /** Of what all drafts and published entities of one user refer to, each object once. */
     maxBytesPerUser: number;
-    /** Milliseconds over which a transfer must make progress. */
+    /** Milliseconds over which an upload must make progress. */
     idleMs: number;
     /** Bytes a second that an upload must bring on average over that time. */
     minUploadBytesPerSecond: number;
+    /** Bytes a second that whoever is sent a file must take on average. */
+    minDownloadBytesPerSecond: number;
   };
   /** Milliseconds that bytes without a reference are kept; far longer than a transaction may take. */
   sweepGraceMs: number;
   audit: AuditConfig;
+  /** How many of a hundred whole files that are given are compared with what was stored. */
+  verifyReadsPercent: number;
   /** Milliseconds after its latest bytes at which a resumable upload that is not finished is given up. */
   uploadExpiryMs: number;
 }
@@ -78,6 +86,7 @@ export function readConfig(env: Environment): FilesConfig {
     ticketKey: readTicketKey(read, 'FILES'),
     packagesAddress: readPeerAddress(read, 'PACKAGES'),
     packagesKey: readPeerKey(read, 'PACKAGES'),
+    rpcDeadlineMs: readRpcDeadline(read),
     store: readStore(read),
     sha256:
       read.choice('FILES_SHA256', ['on', 'off'], {
@@ -110,7 +119,7 @@ export function readConfig(env: Environment): FilesConfig {
         max: MOST_BYTES,
       }),
       idleMs: read.integer('CONTENT_IDLE_MS', {
-        doc: 'Milliseconds over which a transfer must make progress',
+        doc: 'Milliseconds over which an upload must make progress',
         fallback: 60_000,
         min: 100,
         max: 600_000,
@@ -121,6 +130,7 @@ export function readConfig(env: Environment): FilesConfig {
         min: 0,
         max: 1_000_000_000,
       }),
+      minDownloadBytesPerSecond: readLeastDownload(read),
     },
     sweepGraceMs: read.integer('SWEEP_GRACE_MS', {
       doc: 'Milliseconds that bytes without a reference are kept; far longer than a transaction may take',
@@ -142,6 +152,12 @@ export function readConfig(env: Environment): FilesConfig {
         max: 10_000_000_000,
       }),
     },
+    verifyReadsPercent: read.integer('FILES_VERIFY_READS_PERCENT', {
+      doc: 'How many of a hundred whole files that are given, but for archives and what a front proxy sends, are compared with what was stored',
+      fallback: 1,
+      min: 0,
+      max: 100,
+    }),
     uploadExpiryMs: read.integer('UPLOAD_EXPIRY_MS', {
       doc: 'Milliseconds after its latest bytes at which a resumable upload that is not finished is given up',
       fallback: 604_800_000,

@@ -6,14 +6,16 @@ import { around } from '@kr/failpoint';
 import { createClient } from '@kr/rpc';
 import type { Logger } from '@kr/telemetry';
 import type { BlobStore } from './blob/blob-store.ts';
-import { contentHashes, type NewContentHash } from './blob/content-hash.ts';
+import type { NewContentHash } from './blob/content-hash.ts';
+import { contentHashes } from './blob/hash-threads.ts';
 import { knownStore } from './blob/known-store.ts';
 import { openBlobStore } from './blob/open-blob-store.ts';
 import { failingSeals } from './buckets/failing-seals.ts';
 import type { SealStore } from './buckets/seal-store.ts';
 import { type SettlePublications, settlePublications } from './buckets/settle-publications.ts';
 import type { FilesConfig } from './config.ts';
-import type { ProgressLimits } from './content/watch-progress.ts';
+import { type ChunkBuffers, chunkBuffers } from './content/chunk-buffers.ts';
+import type { ProgressLimits } from './content/gathered-body.ts';
 import { type OpenTicket, ticketOpener } from './open-ticket.ts';
 import { type InTurn, inTurn } from './quota/in-turn.ts';
 import { type Database, openDatabases, type Tx } from './store/prisma.ts';
@@ -42,7 +44,9 @@ export interface FilesContext {
   quotaTurns: InTurn;
   maxBytesPerEntity: number;
   maxBytesPerUser: number;
-  idleMs: number;
+  minDownloadBytesPerSecond: number;
+  verifyReadsPercent: number;
+  buffers: ChunkBuffers;
   progress: ProgressLimits;
   uploadExpiryMs: number;
   /** Lets events out and closes connections. */
@@ -53,7 +57,7 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
   const now = () => new Date();
   const newId = () => randomUUID();
   const { limits } = config;
-  const newHash = contentHashes({ sha256: config.sha256 });
+  const newHash = contentHashes({ sha256: config.sha256, logger });
   const { database, quick } = openDatabases(config.databaseUrl);
   await database.$connect();
   const blobs = knownStore(await openBlobStore(config.store, { newHash, logger }), {
@@ -75,6 +79,7 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
     audience: 'packages',
     caller: 'files',
     key: config.packagesKey,
+    defaultTimeoutMs: config.rpcDeadlineMs,
   });
   return {
     database,
@@ -95,7 +100,9 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
     quotaTurns: inTurn(),
     maxBytesPerEntity: limits.maxBytesPerEntity,
     maxBytesPerUser: limits.maxBytesPerUser,
-    idleMs: limits.idleMs,
+    minDownloadBytesPerSecond: limits.minDownloadBytesPerSecond,
+    verifyReadsPercent: config.verifyReadsPercent,
+    buffers: chunkBuffers(),
     progress: { idleMs: limits.idleMs, minBytesPerSecond: limits.minUploadBytesPerSecond },
     uploadExpiryMs: config.uploadExpiryMs,
     close: async () => {

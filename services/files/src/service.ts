@@ -1,7 +1,5 @@
-import { fileURLToPath } from 'node:url';
-import { MIGRATIONS as AUDIT_TRAIL } from '@kr/audit-trail';
 import { type Definitions, definitions } from '@kr/contracts';
-import { MIGRATIONS as EVENT_BUS_MIGRATIONS, startConsumer } from '@kr/event-bus';
+import { startConsumer } from '@kr/event-bus';
 import { around } from '@kr/failpoint';
 import { startHealth } from '@kr/health';
 import { type Callers, type Handlers, serve } from '@kr/rpc';
@@ -32,6 +30,7 @@ import { updateEntryMetadata } from './entries/update-entry-metadata.ts';
 import { readQuota } from './quota/read-quota.ts';
 import { setQuota } from './quota/set-quota.ts';
 import { repeatedly } from './repeatedly.ts';
+import { SCHEMA } from './schema.ts';
 import { collectBytes } from './sweep/collect-bytes.ts';
 import { sweepHistory } from './sweep/sweep-history.ts';
 import { sweepObjects } from './sweep/sweep-objects.ts';
@@ -46,11 +45,6 @@ export interface FilesService {
   stop(): Promise<void>;
 }
 
-const MIGRATIONS = {
-  name: 'files',
-  directory: fileURLToPath(new URL('../migrations', import.meta.url)),
-};
-const SCHEMA = [EVENT_BUS_MIGRATIONS, AUDIT_TRAIL, MIGRATIONS];
 const CALLERS: Callers<Definitions['files']> = {
   gateway: [
     'ListEntries',
@@ -146,7 +140,11 @@ export async function startFilesService(config: FilesConfig, logger: Logger): Pr
     logger,
   });
   const seals = observeSeals(context);
-  const storage = observeStorage({ ...context, orphans: chores.orphans });
+  const storage = observeStorage({
+    ...context,
+    auditEveryMs: config.audit.everyMs,
+    orphans: chores.orphans,
+  });
 
   let stopping: Promise<void> | undefined;
   const stop = async () => {

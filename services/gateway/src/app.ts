@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http';
+import type { SlowReading } from '@kr/byte-relay';
 import type { Logger } from '@kr/telemetry';
 import express, { type Express } from 'express';
 import type { Authenticate } from './caller.ts';
 import type { GatewayConfig } from './config.ts';
-import { tusRequests } from './files/tus-requests.ts';
+import { tusRefusals, tusRequests } from './files/tus-requests.ts';
 import type { CrossOrigin } from './http/cross-origin.ts';
 import type { Route } from './http/endpoint.ts';
 import { errorResponse } from './http/error-response.ts';
@@ -15,6 +16,7 @@ import { requestShape } from './http/request-shape.ts';
 import { securityHeaders } from './http/security-headers.ts';
 import type { WaitForIndex } from './http/wait-for-index.ts';
 import type { AnswerOnce } from './idempotency/answer-once.ts';
+import type { Admission } from './overload/admission.ts';
 import type { PublicAnswers } from './public-answers/public-answers.ts';
 import { countRefusals } from './rate-limits/count-refusals.ts';
 import type { RateLimits } from './rate-limits/rate-limits.ts';
@@ -31,6 +33,8 @@ export interface AppDeps {
   rateLimits: RateLimits;
   crossOrigin: CrossOrigin;
   waitForIndex: WaitForIndex;
+  admission: Admission;
+  slowReading: SlowReading;
 }
 
 /** The public interface as an Express application. Requests pass from top to bottom. */
@@ -46,6 +50,8 @@ export function buildApp({
   rateLimits,
   crossOrigin,
   waitForIndex,
+  admission,
+  slowReading,
 }: AppDeps): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -69,6 +75,8 @@ export function buildApp({
       answerOnce,
       rateLimits,
       waitForIndex,
+      admission,
+      slowReading,
       bodyLimits: { maxBytes: config.limits.bodyMaxBytes, timeoutMs: config.limits.bodyTimeoutMs },
     }),
   );
@@ -76,6 +84,7 @@ export function buildApp({
     throw unknownUrl();
   });
   app.use(countRefusals(rateLimits));
+  app.use(tusRefusals());
   app.use(errorResponse(logger));
   return app;
 }

@@ -15,10 +15,13 @@ export interface Clients {
 }
 
 /** Connections are made with the first call, so services may start in any order. */
-export function openClients({ services }: Pick<GatewayConfig, 'services'>): Clients & { close(): void } {
-  const caller = 'gateway';
-  const records = { ...services.records, audience: 'records', caller };
-  const packages = { ...services.packages, audience: 'packages', caller };
+export function openClients({
+  services,
+  rpcDeadlineMs,
+}: Pick<GatewayConfig, 'services' | 'rpcDeadlineMs'>): Clients & { close(): void } {
+  const ours = { caller: 'gateway', defaultTimeoutMs: rpcDeadlineMs };
+  const records = { ...services.records, audience: 'records', ...ours };
+  const packages = { ...services.packages, audience: 'packages', ...ours };
   const clients: Clients = {
     lifecycle: {
       record: createClient(definitions.lifecycle, records),
@@ -26,13 +29,13 @@ export function openClients({ services }: Pick<GatewayConfig, 'services'>): Clie
     },
     packages: createClient(definitions.packages, packages),
     publications: createClient(definitions.publications, packages),
-    files: createClient(definitions.files, { ...services.files, audience: 'files', caller }),
+    files: createClient(definitions.files, { ...services.files, audience: 'files', ...ours }),
     accessLinks: createClient(definitions.accessLinks, {
       ...services.accessLinks,
       audience: 'access-links',
-      caller,
+      ...ours,
     }),
-    search: createClient(definitions.search, { ...services.search, audience: 'search', caller }),
+    search: createClient(definitions.search, { ...services.search, audience: 'search', ...ours }),
   };
   const { lifecycle, ...others } = clients;
   const all = [...Object.values(lifecycle), ...Object.values(others)];

@@ -4,11 +4,13 @@ import {
   EnvReader,
   readCallerKeys,
   readDatabaseUrl,
+  readLeastDownload,
   readListening,
   readNatsUrl,
   readPeerAddress,
   readPeerKey,
   readPort,
+  readRpcDeadline,
   readVocabularyDir,
 } from '@kr/service-config';
 import proxyAddr from 'proxy-addr';
@@ -33,8 +35,10 @@ export interface HttpLimits {
   urlMaxBytes: number;
   /** How long headers may take to arrive, in milliseconds. */
   headersTimeoutMs: number;
-  /** How long a connection may be silent in the middle of a request, in milliseconds; ends stalled transfers. */
+  /** How long a connection may be silent in the middle of a request, in milliseconds. */
   idleTimeoutMs: number;
+  /** Bytes a second that whoever is sent a file must take on average. */
+  minDownloadBytesPerSecond: number;
   /** The most connections at once. */
   maxConnections: number;
   /** The largest page of a listing. */
@@ -81,6 +85,14 @@ export interface RateLimitConfig {
   weights: { search: number; publish: number; auditLog: number };
 }
 
+/** How much may be under way at once; more is refused before anything is done for it. */
+export interface OverloadConfig {
+  /** Requests that services work on. */
+  maxRequestsInFlight: number;
+  /** Files, and chunks of them, that are sent or received. */
+  maxTransfersInFlight: number;
+}
+
 export interface HandOverConfig {
   /** The proxy's internal location of the folder of stored bytes, with a slash at both ends. */
   location: string;
@@ -108,6 +120,8 @@ export interface GatewayConfig {
   callerKeys: ReadonlyMap<string, string>;
   /** Encrypts the answers that are kept for repeated requests. */
   sealingKey: string;
+  /** Milliseconds that a call of another service may take. */
+  rpcDeadlineMs: number;
   services: Record<'records' | 'packages' | 'files' | 'accessLinks' | 'search', ServiceAddress>;
   /** Undefined: personal access tokens only. */
   oidc: OidcConfig | undefined;
@@ -115,10 +129,13 @@ export interface GatewayConfig {
   vocabularyDir: string;
   /** Where the files service takes and gives bytes. */
   filesContentUrl: URL;
+  /** For how many milliseconds it may do nothing while a request waits for it. */
+  filesIdleMs: number;
   /** How trusted proxies are given files to send by themselves; undefined: they are not. */
   handOver: HandOverConfig | undefined;
   limits: HttpLimits & TokenLimits;
   rateLimit: RateLimitConfig;
+  overload: OverloadConfig;
 }
 
 /** @throws ConfigError naming every problem found */
@@ -158,6 +175,7 @@ export function readConfig(env: Environment): GatewayConfig {
     sealingKey: read.secret('SEALING_KEY', {
       doc: 'Encrypts the answers that are kept for repeated requests',
     }),
+    rpcDeadlineMs: readRpcDeadline(read),
     services: {
       records: peer('RECORDS'),
       packages: peer('PACKAGES'),
@@ -168,6 +186,12 @@ export function readConfig(env: Environment): GatewayConfig {
     oidc: read.whenSet(['OIDC_ISSUER'], () => readOidc(read)),
     vocabularyDir: readVocabularyDir(read),
     filesContentUrl: read.url('FILES_CONTENT_URL', { doc: 'Where the files service takes and gives bytes' }),
+    filesIdleMs: read.integer('FILES_IDLE_MS', {
+      doc: 'Milliseconds the files service may make no progress with bytes that wait for it; less than `IDLE_TIMEOUT_MS`, so that clients are told',
+      fallback: 110_000,
+      min: 100,
+      max: 3_600_000,
+    }),
     handOver: readHandOver(read),
     limits: {
       bodyMaxBytes: read.integer('BODY_MAX_BYTES', {
@@ -177,7 +201,7 @@ export function readConfig(env: Environment): GatewayConfig {
         max: 104_857_600,
       }),
       bodyTimeoutMs: read.integer('BODY_TIMEOUT_MS', {
-        doc: 'Milliseconds a JSON body may take to arrive',
+        doc: 'Milliseconds a JSON body may take to arrive, and over which the rest of any body must bring 16 KiB a second once it was answered',
         fallback: 30_000,
         min: 100,
         max: 600_000,
@@ -207,11 +231,12 @@ export function readConfig(env: Environment): GatewayConfig {
         max: 600_000,
       }),
       idleTimeoutMs: read.integer('IDLE_TIMEOUT_MS', {
-        doc: 'Milliseconds a connection may be silent in the middle of a request',
+        doc: 'Milliseconds a connection may be silent in the middle of a request, while it is not sent a file',
         fallback: 120_000,
         min: 1_000,
         max: 3_600_000,
       }),
+      minDownloadBytesPerSecond: readLeastDownload(read),
       maxConnections: read.integer('MAX_CONNECTIONS', {
         doc: 'The most connections at once',
         fallback: 10_000,
@@ -244,6 +269,20 @@ export function readConfig(env: Environment): GatewayConfig {
       }),
     },
     rateLimit: readRateLimit(read),
+    overload: {
+      maxRequestsInFlight: read.integer('MAX_REQUESTS_IN_FLIGHT', {
+        doc: 'The most requests that services work on at once for this gateway, of which a quarter is for reads alone; more are answered 503',
+        fallback: 256,
+        min: 4,
+        max: 100_000,
+      }),
+      maxTransfersInFlight: read.integer('MAX_TRANSFERS_IN_FLIGHT', {
+        doc: 'The most files and chunks that are sent or received at once; more are answered 503',
+        fallback: 1_000,
+        min: 1,
+        max: 100_000,
+      }),
+    },
   };
   read.done();
   checkRateLimit(config.rateLimit);

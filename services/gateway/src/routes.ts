@@ -184,7 +184,7 @@ function uploadRoutes(ofDraft: FilesDeps, plane: ContentPlane, all: string): Rou
     row('OPTIONS', all, 'open', '-', 'any', uploadCapabilities(plane)),
     row('POST', all, 'token', 'chunk', 'any', createUpload(ofDraft, plane)),
     row('OPTIONS', one, 'open', '-', 'any', uploadCapabilities(plane)),
-    row('HEAD', one, 'token', '-', 'any', readUpload(ofDraft, plane), 'nothing'),
+    row('HEAD', one, 'token', '-', 'any', readUpload(ofDraft, plane)),
     row('PATCH', one, 'token', 'chunk', 'any', continueUpload('PATCH', ofDraft, plane), 'nothing'),
     row('DELETE', one, 'token', '-', 'any', continueUpload('DELETE', ofDraft, plane)),
   ];

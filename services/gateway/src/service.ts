@@ -1,24 +1,27 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type Server as HttpServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { fileURLToPath } from 'node:url';
 import { definitions } from '@kr/contracts';
 import { connectBus } from '@kr/event-bus';
 import { startHealth } from '@kr/health';
+import { type Drain, openDrain } from '@kr/http-drain';
 import { useVocabularyFolder } from '@kr/metadata';
 import { serve } from '@kr/rpc';
 import { migrate } from '@kr/schema-migration';
-import { createLogger, type Logger } from '@kr/telemetry';
+import { createLogger, type Logger, traceRequests } from '@kr/telemetry';
 import { buildApp } from './app.ts';
 import { authenticate } from './caller.ts';
 import { openClients } from './clients.ts';
 import type { GatewayConfig, HttpLimits } from './config.ts';
 import { openContentPlane } from './files/content-plane.ts';
+import { countSlowReaders } from './files/count-slow-readers.ts';
 import { handOverTo } from './files/hand-over.ts';
 import { baseUrlOf } from './http/base-url.ts';
 import { clientAddressOf } from './http/client-address.ts';
 import { crossOrigin } from './http/cross-origin.ts';
 import { type MalformedRequestsDeps, refuseMalformedRequests } from './http/malformed-requests.ts';
+import { observeRequests } from './http/observe-requests.ts';
+import { endUnwantedBodies } from './http/unwanted-bodies.ts';
 import { waitForIndex } from './http/wait-for-index.ts';
 import { answerOnce } from './idempotency/answer-once.ts';
 import { keyStore } from './idempotency/key-store.ts';
@@ -32,16 +35,14 @@ import { providerKeys } from './identity/provider-keys.ts';
 import { resolveLink } from './identity/resolve-link.ts';
 import { tokenStore } from './identity/token-store.ts';
 import { userStore } from './identity/user-store.ts';
+import { admission } from './overload/admission.ts';
+import { countRefused } from './overload/count-refused.ts';
 import { forgetByEvents } from './public-answers/forget-by-events.ts';
 import { openPublicAnswers, type PublicAnswers } from './public-answers/public-answers.ts';
 import { serveKept } from './public-answers/serve-kept.ts';
 import { rateLimits } from './rate-limits/rate-limits.ts';
 import { routes } from './routes.ts';
-
-const MIGRATIONS = {
-  name: 'gateway',
-  directory: fileURLToPath(new URL('../migrations', import.meta.url)),
-};
+import { SCHEMA } from './schema.ts';
 
 /** What is left of a stop's four seconds for requests that are being answered, in milliseconds. */
 const DRAIN_MS = 3_000;
@@ -65,7 +66,7 @@ export async function startGatewayService(
     elapsed = () => performance.now(),
   }: { logger?: Logger; elapsed?: () => number } = {},
 ): Promise<GatewayService> {
-  await migrate({ databaseUrl: config.databaseUrl.href, sets: [MIGRATIONS], logger });
+  await migrate({ databaseUrl: config.databaseUrl.href, sets: SCHEMA, logger });
   const vocabularies = useVocabularyFolder(config.vocabularyDir, (error) =>
     logger.error({ err: error }, 'vocabulary file ignored'),
   );
@@ -76,7 +77,7 @@ export async function startGatewayService(
   const keys = keyStore(database, bodySeal(config.sealingKey));
   const sweeping = sweepKeys(keys, now, logger);
   const clients = openClients(config);
-  const contentPlane = openContentPlane(config.filesContentUrl);
+  const contentPlane = openContentPlane(config.filesContentUrl, { idleMs: config.filesIdleMs });
 
   const answers = openPublicAnswers(elapsed);
   const following = followChanges(config, answers, logger);
@@ -102,6 +103,11 @@ export async function startGatewayService(
     ...shared,
     config,
     waitForIndex: waitForIndex({ clients, longestMs: config.limits.waitForIndexMs, logger }),
+    slowReading: {
+      minBytesPerSecond: config.limits.minDownloadBytesPerSecond,
+      onSlow: countSlowReaders(),
+    },
+    admission: admission({ config: config.overload, refused: countRefused() }),
     answerOnce: answerOnce({ keys, logger, now, newId: randomUUID }),
     routes: routes({
       clients,
@@ -117,7 +123,8 @@ export async function startGatewayService(
       resolveLink: resolveLink(clients),
     }),
   });
-  const http = await listen(serveKept(shared, app), config, shared);
+  const observed = observeRequests(traceRequests(serveKept(shared, app)));
+  const { http, drain } = await listen(observed.listener, config, shared);
   const grpc = await serve({
     services: [
       {
@@ -139,7 +146,8 @@ export async function startGatewayService(
   });
 
   const stop = once(async () => {
-    await Promise.all([drain(http), grpc.stop(), health.stop()]);
+    await Promise.all([drain(DRAIN_MS), grpc.stop(), health.stop()]);
+    observed.stop();
     sweeping.stop();
     oidc?.keys.stop();
     await following.stop();
@@ -177,7 +185,7 @@ function listen(
   listener: RequestListener,
   { httpHost, httpPort, limits }: GatewayConfig,
   deps: Omit<MalformedRequestsDeps, 'limits'>,
-): Promise<HttpServer> {
+): Promise<{ http: HttpServer; drain: Drain }> {
   const server = createServer(
     {
       maxHeaderSize: limits.headerMaxBytes,
@@ -189,9 +197,11 @@ function listen(
   );
   applyLimits(server, limits);
   refuseMalformedRequests(server, { ...deps, limits });
+  endUnwantedBodies(server, { overMs: limits.bodyTimeoutMs });
+  const drain = openDrain(server);
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(httpPort, httpHost, () => resolve(server));
+    server.listen(httpPort, httpHost, () => resolve({ http: server, drain }));
   });
 }
 
@@ -204,17 +214,6 @@ function applyLimits(server: HttpServer, limits: HttpLimits): void {
   server.maxConnections = limits.maxConnections;
   server.maxHeadersCount = limits.headerMaxCount + 1;
   server.setTimeout(limits.idleTimeoutMs);
-}
-
-function drain(server: HttpServer): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
-    server.close(() => {
-      clearTimeout(timer);
-      resolve();
-    });
-    server.closeIdleConnections();
-  });
 }
 
 function portOf(server: HttpServer): number {

@@ -8,6 +8,7 @@ import {
   readPeerAddress,
   readPeerKey,
   readPrefixes,
+  readRpcDeadline,
   readTicketKey,
   readVocabularyDir,
 } from '@kr/service-config';
@@ -25,6 +26,8 @@ export interface PackagesConfig {
   recordsKey: string;
   filesAddress: string;
   filesKey: string;
+  /** Milliseconds that a call of another service may take. */
+  rpcDeadlineMs: number;
   ticketKeys: { files: string; 'access-links': string };
   doiPrefix: string;
   oaiPrefix: string;
@@ -43,6 +46,8 @@ export interface PackagesConfig {
     retryMs: number;
     /** Milliseconds between two looks for publications without an owner. */
     scanEveryMs: number;
+    /** How much the resources of one publication may be, as JSON in bytes. */
+    mostBytes: number;
   };
 }
 
@@ -58,6 +63,7 @@ export function readConfig(env: Environment): PackagesConfig {
     recordsKey: readPeerKey(read, 'RECORDS'),
     filesAddress: readPeerAddress(read, 'FILES'),
     filesKey: readPeerKey(read, 'FILES'),
+    rpcDeadlineMs: readRpcDeadline(read),
     ticketKeys: {
       files: readTicketKey(read, 'FILES'),
       'access-links': readTicketKey(read, 'ACCESS_LINKS'),
@@ -100,6 +106,12 @@ export function readConfig(env: Environment): PackagesConfig {
         fallback: 1_000,
         min: 50,
         max: 60_000,
+      }),
+      mostBytes: read.integer('PUBLISH_MAX_BYTES', {
+        doc: 'The most metadata, in bytes of JSON, that the resources of one publication may have together',
+        fallback: 67_108_864,
+        min: 1_048_576,
+        max: 1_073_741_824,
       }),
     },
   };

@@ -49,6 +49,7 @@ export function openContext(config: PackagesConfig, logger: Logger): PackagesCon
     audience: 'records',
     caller: 'packages',
     key: config.recordsKey,
+    defaultTimeoutMs: config.rpcDeadlineMs,
   };
   const records = createClient(definitions.records, toRecords);
   const recordsLifecycle = createClient(definitions.lifecycle, toRecords);
@@ -57,6 +58,7 @@ export function openContext(config: PackagesConfig, logger: Logger): PackagesCon
     audience: 'files',
     caller: 'packages',
     key: config.filesKey,
+    defaultTimeoutMs: config.rpcDeadlineMs,
   });
 
   return {

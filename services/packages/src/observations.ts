@@ -1,5 +1,5 @@
-import { counter, durations, type Logger } from '@kr/telemetry';
-import type { Publication } from './publish/publication.ts';
+import { type Attributes, counter, durations, type Logger } from '@kr/telemetry';
+import type { Participant, Publication, PublicationState } from './publish/publication.ts';
 import type { PublishFact } from './publish/publish-ports.ts';
 
 /** One function for each business fact: counter and log line together. docs/publications.md tells the counters. */
@@ -98,24 +98,64 @@ function secondsSince(start: Date, end: Date): number {
 
 const METER = 'packages';
 
+const SUBJECTS: readonly Publication['subject'][] = ['package', 'record'];
+const PARTICIPANTS: readonly Participant[] = ['files', 'records'];
+const OUTCOMES: readonly Outcome[] = ['committed', 'refused', 'aborted'];
+const OPEN_STATES: readonly PublicationState[] = ['PREPARING', 'COMMITTED', 'ABORTED'];
+
+const bySubject = SUBJECTS.map((subject) => ({ subject }));
+
+/** Every subject with each of the values of another label. */
+function bySubjectAnd(label: string, values: readonly string[]): Attributes[] {
+  return bySubject.flatMap((subject) => values.map((value) => ({ ...subject, [label]: value })));
+}
+
 function instruments() {
-  const counting = (name: string, description: string) => counter(METER, { name, description });
+  const counting = (name: string, description: string, beforehand: readonly Attributes[]) =>
+    counter(METER, { name, description }, beforehand);
   return {
     count: {
-      started: counting('publications_started', 'Publications that were opened.'),
-      resumed: counting('publications_resumed', 'Publications that another owner went on with.'),
-      committed: counting('publications_committed', 'Publications that became visible.'),
-      refused: counting('publications_refused', 'Publications that were wrong, or in the way of another.'),
-      aborted: counting('publications_aborted', 'Publications that could not be decided in time.'),
-      settled: counting('publications_settled', 'Publications that everybody has carried out.'),
-      retried: counting('publication_steps_retried', 'Steps that failed and are repeated.'),
-      missed: counting('publication_decisions_missed', 'Decisions that did not reach a participant.'),
-      failed: counting('publication_drives_failed', 'Owners that stopped at an error nobody had foreseen.'),
+      started: counting('publications_started', 'Publications that were opened.', bySubject),
+      resumed: counting(
+        'publications_resumed',
+        'Publications that another owner went on with.',
+        bySubjectAnd('state', OPEN_STATES),
+      ),
+      committed: counting('publications_committed', 'Publications that became visible.', bySubject),
+      refused: counting(
+        'publications_refused',
+        'Publications that were wrong, or in the way of another.',
+        bySubjectAnd('reason', ['not_publishable', 'conflict']),
+      ),
+      aborted: counting(
+        'publications_aborted',
+        'Publications that could not be decided in time.',
+        bySubjectAnd('reason', ['unavailable']),
+      ),
+      settled: counting(
+        'publications_settled',
+        'Publications that everybody has carried out.',
+        bySubjectAnd('outcome', OUTCOMES),
+      ),
+      retried: counting('publication_steps_retried', 'Steps that failed and are repeated.', bySubject),
+      missed: counting(
+        'publication_decisions_missed',
+        'Decisions that did not reach a participant.',
+        bySubjectAnd('participant', PARTICIPANTS),
+      ),
+      failed: counting(
+        'publication_drives_failed',
+        'Owners that stopped at an error nobody had foreseen.',
+        bySubject,
+      ),
       unknown: counting(
         'publications_unknown',
         'Publications that participants know and this database lost.',
+        [{}],
       ),
-      mirrorDelayed: counting('package_mirrors_delayed', 'Resource lists that went by event, not at once.'),
+      mirrorDelayed: counting('package_mirrors_delayed', 'Resource lists that went by event, not at once.', [
+        {},
+      ]),
     },
     decided: durations(METER, {
       name: 'publication_decision_seconds',

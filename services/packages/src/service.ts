@@ -1,17 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { MIGRATIONS as AUDIT_TRAIL } from '@kr/audit-trail';
 import { type Definitions, definitions } from '@kr/contracts';
 import {
   FILE_DELETED_SUBJECTS,
   followLinks,
   forgetDeletedFiles,
-  MIGRATIONS as LIFECYCLE,
   LIFECYCLE_CALLERS,
   LINK_SUBJECTS,
   lifecycleHandlers,
 } from '@kr/draft-lifecycle';
-import { type Consumer, MIGRATIONS as EVENT_BUS, startConsumer } from '@kr/event-bus';
+import { type Consumer, startConsumer } from '@kr/event-bus';
 import { startHealth } from '@kr/health';
 import { useVocabularyFolder } from '@kr/metadata';
 import { type Callers, type Handlers, serve } from '@kr/rpc';
@@ -42,6 +39,7 @@ import { forgetRecords } from './resources/forget-records.ts';
 import { importResources } from './resources/import-resources.ts';
 import { listResources } from './resources/list-resources.ts';
 import { removeResources } from './resources/remove-resources.ts';
+import { SCHEMA } from './schema.ts';
 
 export interface PackagesService {
   grpcPort: number;
@@ -50,10 +48,6 @@ export interface PackagesService {
   stop(): Promise<void>;
 }
 
-const MIGRATIONS = {
-  name: 'packages',
-  directory: fileURLToPath(new URL('../migrations', import.meta.url)),
-};
 const PACKAGES_CALLERS: Callers<Definitions['packages']> = {
   gateway: [
     'Associate',
@@ -72,7 +66,6 @@ const PUBLICATIONS_CALLERS: Callers<Definitions['publications']> = {
   records: ['ResolvePublications'],
   files: ['ResolvePublications'],
 };
-const SCHEMA = [EVENT_BUS, AUDIT_TRAIL, LIFECYCLE, MIGRATIONS];
 /** What is not decided by then is left to the next process: the row says where to go on. */
 const PUBLISH_GRACE_MS = 2_000;
 
@@ -126,7 +119,7 @@ export async function startPackagesService(config: PackagesConfig, logger: Logge
   const context = openContext(config, logger);
   // The first request does not pay for the start of the query engine.
   await context.database.$connect();
-  const publishing = openPublishing(context, config.publish);
+  const publishing = openPublishing(context, config);
   const grpc = await serve({
     services: [
       {

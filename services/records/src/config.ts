@@ -8,6 +8,7 @@ import {
   readPeerAddress,
   readPeerKey,
   readPrefixes,
+  readRpcDeadline,
   readTicketKey,
   readVocabularyDir,
 } from '@kr/service-config';
@@ -25,6 +26,8 @@ export interface RecordsConfig {
   packagesKey: string;
   filesAddress: string;
   filesKey: string;
+  /** Milliseconds that a call of another service may take. */
+  rpcDeadlineMs: number;
   ticketKeys: { files: string; 'access-links': string };
   /** What DOIs given out here begin with. */
   doiPrefix: string;
@@ -34,6 +37,8 @@ export interface RecordsConfig {
   vocabularyDir: string;
   /** Milliseconds between two looks for publications whose decision has not come. */
   janitorEveryMs: number;
+  /** How much of what is published together is prepared in one step, as JSON in bytes. */
+  publishPartBytes: number;
 }
 
 /** Pure: tests pass a literal. @throws ConfigError naming every problem found */
@@ -48,6 +53,7 @@ export function readConfig(env: Environment): RecordsConfig {
     packagesKey: readPeerKey(read, 'PACKAGES'),
     filesAddress: readPeerAddress(read, 'FILES'),
     filesKey: readPeerKey(read, 'FILES'),
+    rpcDeadlineMs: readRpcDeadline(read),
     ticketKeys: {
       files: readTicketKey(read, 'FILES'),
       'access-links': readTicketKey(read, 'ACCESS_LINKS'),
@@ -59,6 +65,12 @@ export function readConfig(env: Environment): RecordsConfig {
       fallback: 2_000,
       min: 50,
       max: 60_000,
+    }),
+    publishPartBytes: read.integer('PUBLISH_PART_BYTES', {
+      doc: 'How much of what is published together is prepared in one step, in bytes of JSON; a step has 5 seconds',
+      fallback: 4_194_304,
+      min: 1,
+      max: 67_108_864,
     }),
   };
   read.done();

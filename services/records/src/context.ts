@@ -44,12 +44,14 @@ export function openContext(config: RecordsConfig, logger: Logger): OpenContext 
     audience: 'packages',
     caller: 'records',
     key: config.packagesKey,
+    defaultTimeoutMs: config.rpcDeadlineMs,
   };
   const files = createClient(definitions.files, {
     address: config.filesAddress,
     audience: 'files',
     caller: 'records',
     key: config.filesKey,
+    defaultTimeoutMs: config.rpcDeadlineMs,
   });
   const publications = createClient(definitions.publications, toPackages);
   const packageLife = createClient(definitions.lifecycle, toPackages);

@@ -45,6 +45,7 @@ describe('the records service', () => {
         audience: 'records',
         caller,
         key: KEY,
+        defaultTimeoutMs: 60_000,
       }),
     ) as [Client<Definitions['lifecycle']>, Client<Definitions['lifecycle']>];
     const { document } = await life.createDraft({ body: Buffer.from(JSON.stringify(GOOD_BODY)) }, OWNER);

@@ -1,11 +1,9 @@
-import { MIGRATIONS as AUDIT_TRAIL } from '@kr/audit-trail';
 import { type Definitions, definitions } from '@kr/contracts';
 import {
   decidePublication,
   FILE_DELETED_SUBJECTS,
   followLinks,
   forgetDeletedFiles,
-  MIGRATIONS as LIFECYCLE,
   LIFECYCLE_CALLERS,
   LINK_SUBJECTS,
   lifecycleHandlers,
@@ -14,7 +12,7 @@ import {
   startJanitor,
   validatePublication,
 } from '@kr/draft-lifecycle';
-import { type Consumer, MIGRATIONS as EVENT_BUS, startConsumer } from '@kr/event-bus';
+import { type Consumer, startConsumer } from '@kr/event-bus';
 import { around } from '@kr/failpoint';
 import { startHealth } from '@kr/health';
 import { useVocabularyFolder } from '@kr/metadata';
@@ -24,7 +22,6 @@ import type { Logger } from '@kr/telemetry';
 import type { RecordsConfig } from './config.ts';
 import { onPackageEvent, PACKAGE_SUBJECTS } from './consume/on-package-event.ts';
 import { type OpenContext, openContext, type RecordsContext } from './context.ts';
-import { MIGRATIONS } from './migrations.ts';
 import { associateRecords } from './package-relations/associate-records.ts';
 import { deleteDraft } from './package-relations/delete-draft.ts';
 import { describeRecords } from './package-relations/describe-records.ts';
@@ -32,6 +29,7 @@ import { dissociateRecords } from './package-relations/dissociate-records.ts';
 import { listManagedRecords } from './package-relations/list-managed-records.ts';
 import { readPackageTrail } from './package-relations/read-package-trail.ts';
 import { setPackageResources } from './package-relations/set-package-resources.ts';
+import { SCHEMA } from './schema.ts';
 
 export interface RecordsService {
   grpcPort: number;
@@ -40,12 +38,13 @@ export interface RecordsService {
   stop(): Promise<void>;
 }
 
-const SCHEMA = [EVENT_BUS, AUDIT_TRAIL, LIFECYCLE, MIGRATIONS];
-
 /** RPC name -> the file that answers it. */
-function rpcs(context: RecordsContext): Handlers<Definitions['records']> {
+function rpcs(
+  context: RecordsContext,
+  { publishPartBytes }: RecordsConfig,
+): Handlers<Definitions['records']> {
   return {
-    PreparePublication: around('records.prepare', preparePublication(context.lifecycle)),
+    PreparePublication: around('records.prepare', preparePublication(context.lifecycle, publishPartBytes)),
     ValidateRecords: validatePublication(context.lifecycle),
     DecidePublication: decidePublication(context.lifecycle),
     AssociateRecords: associateRecords(context),
@@ -79,7 +78,7 @@ export async function startRecordsService(config: RecordsConfig, logger: Logger)
         // As a coordinator it asks what it may publish.
         callers: { ...LIFECYCLE_CALLERS, packages: ['Authorise', 'FindIds'] },
       },
-      { definition: definitions.records, handlers: rpcs(context), callers: { packages: 'all' } },
+      { definition: definitions.records, handlers: rpcs(context, config), callers: { packages: 'all' } },
     ],
     host: config.grpcHost,
     port: config.grpcPort,

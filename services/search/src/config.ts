@@ -6,6 +6,7 @@ import {
   readListening,
   readPeerAddress,
   readPeerKey,
+  readRpcDeadline,
   readVocabularyDir,
 } from '@kr/service-config';
 import { MOST_DEPTH, MOST_SLOP, QUERY_LIMITS, type QueryLimits } from './query/query-tree.ts';
@@ -24,6 +25,8 @@ export interface ElasticsearchConfig {
   login: { apiKey: string } | { username: string; password: string } | null;
   /** What the names of its indexes begin with. */
   indexPrefix: string;
+  /** Parts that the index is cut into. */
+  shards: number;
   /** Further copies of the index on other nodes. */
   replicas: number;
 }
@@ -44,12 +47,16 @@ export interface SearchConfig {
   callerKeys: ReadonlyMap<string, string>;
   records: ServiceAddress;
   packages: ServiceAddress;
+  /** Milliseconds that a call of another service may take. */
+  rpcDeadlineMs: number;
   /** Milliseconds a search may take in the engine; then the caller is told to come back. */
   searchTimeoutMs: number;
   /** Searches that run in the engine at once; more wait. */
   searchConnections: number;
   /** The longest that a listing of what the caller may have just written waits for the index, in milliseconds. */
   ownWritesWaitMs: number;
+  /** Percent of the time that building the index takes while there are searches. */
+  buildSharePercent: number;
   /** Milliseconds from one comparison of the index with the services to the next; 0: none but those of operators. */
   driftCheckEveryMs: number;
   /** The largest page of hits. */
@@ -87,6 +94,7 @@ export function readConfig(env: Environment): SearchConfig {
     callerKeys: readCallerKeys(read),
     records: peer('RECORDS'),
     packages: peer('PACKAGES'),
+    rpcDeadlineMs: readRpcDeadline(read),
     searchTimeoutMs: read.integer('SEARCH_TIMEOUT_MS', {
       doc: 'Milliseconds a search may take in the engine; then the caller is told to come back',
       fallback: 2_000,
@@ -104,6 +112,12 @@ export function readConfig(env: Environment): SearchConfig {
       fallback: 3_000,
       min: 0,
       max: 30_000,
+    }),
+    buildSharePercent: read.integer('INDEX_BUILD_SHARE', {
+      doc: 'Percent of the time that building or filling the index takes while there are searches; it pauses for the rest',
+      fallback: 50,
+      min: 1,
+      max: 100,
     }),
     driftCheckEveryMs: read.integer('DRIFT_CHECK_EVERY_MS', {
       doc: 'Milliseconds from one comparison of the index with the services to the next; 0 leaves them to operators',
@@ -184,8 +198,14 @@ function readEngine(read: EnvReader): EngineConfig {
       doc: 'What the names of its indexes begin with; in lower case, for one installation alone',
       fallback: 'knowledge',
     }),
+    shards: read.integer('ELASTICSEARCH_SHARDS', {
+      doc: 'Parts that the index is cut into, from the next reindex on; with more than one a publication may be seen in parts for a moment',
+      fallback: 1,
+      min: 1,
+      max: 100,
+    }),
     replicas: read.integer('ELASTICSEARCH_REPLICAS', {
-      doc: 'Further copies of the index on other nodes',
+      doc: 'Further copies of the index on other nodes, from the next reindex on',
       fallback: 1,
       min: 0,
       max: 10,
@@ -196,7 +216,7 @@ function readEngine(read: EnvReader): EngineConfig {
 function readElasticsearchLogin(read: EnvReader): ElasticsearchConfig['login'] {
   const apiKey = read.whenSet(['ELASTICSEARCH_API_KEY'], () => ({
     apiKey: read.string('ELASTICSEARCH_API_KEY', {
-      doc: 'A key that may make, read, write, manage and delete indexes of the prefix',
+      doc: 'A key with the privileges `manage_index_templates`, and `all` on indexes of the prefix',
       isSecret: true,
     }),
   }));

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { anonymous, type Principal } from '@kr/caller';
@@ -44,9 +45,10 @@ async function startPeer(
           AwaitEventsSent: definitions.lifecycle.AwaitEventsSent,
         },
         handlers: {
-          FetchForIndex: async ({ ids }) => ({
-            documents: entities.filter(({ id }) => ids.includes(id)).map(anIndexDocument),
-          }),
+          FetchForIndex: async ({ ids }, { signal }) => {
+            if (ids.includes('slow-record')) await once(signal, 'abort');
+            return { documents: entities.filter(({ id }) => ids.includes(id)).map(anIndexDocument) };
+          },
           AwaitEventsSent: async () => ({ areSent: await whenSent() }),
           ListIds: async ({ afterId }) => ({
             ids: [...new Set(entities.map(({ id }) => id))].filter((id) => id > afterId).sort(),
@@ -103,6 +105,7 @@ describe('the search service', () => {
       {
         grpcHost: '127.0.0.1',
         grpcPort: 0,
+        rpcDeadlineMs: 5_000,
         healthHost: '127.0.0.1',
         healthPort: 0,
         databaseUrl: new URL(database.url),
@@ -111,9 +114,10 @@ describe('the search service', () => {
         callerKeys: new Map(['gateway', 'operator'].map((caller) => [caller, KEYS.search])),
         records: { address: recordsPeer.address, key: KEYS.records },
         packages: { address: packagesPeer.address, key: KEYS.packages },
-        searchTimeoutMs: 5_000,
+        searchTimeoutMs: 60_000,
         searchConnections: 2,
         ownWritesWaitMs: 30_000,
+        buildSharePercent: 50,
         driftCheckEveryMs: 0,
         maxPageSize: 1_000,
         window: 10_000,
@@ -331,8 +335,10 @@ describe('the search service', () => {
   });
 
   test('says whom it has not asked, and whether anything was sent since', async () => {
-    await until(async () => (await search.search(ofBob, bob)).unasked.length > 0);
-    const { unasked, streamEnd, total } = await search.search(ofBob, bob);
+    const { unasked, streamEnd, total } = await until(async () => {
+      const answer = await search.search(ofBob, bob);
+      return answer.unasked.length > 0 ? answer : undefined;
+    });
     expect(unasked).toEqual(['records', 'packages']);
     expect(await search.confirmSearch({ streamEnd }, bob)).toEqual({ isConfirmed: true });
 
@@ -373,6 +379,15 @@ describe('the search service', () => {
       { kind: 'record', id: 'draft-record', isDraft: true },
       { kind: 'record', id: 'new-record', isDraft: false },
     ]);
+  });
+
+  test('lists what there is when what it lacks cannot be had in time', async () => {
+    const { hits } = await search.search(
+      { listing: 'LISTING_DRAFT_RESOURCES', onlyIds: ['draft-record', 'slow-record'] },
+      ANN,
+      { timeoutMs: 20_000 },
+    );
+    expect(hits).toEqual([{ kind: 'record', id: 'draft-record', isDraft: true }]);
   });
 
   test('refuses a query that cannot be read, with the place', async () => {

@@ -1,29 +1,31 @@
 import { servicePrincipal } from '@kr/caller';
 import { definitions } from '@kr/contracts';
-import { connectBus, MIGRATIONS, startConsumer } from '@kr/event-bus';
+import { connectBus, startConsumer } from '@kr/event-bus';
 import { startHealth } from '@kr/health';
 import { useVocabularyFolder } from '@kr/metadata';
 import { createClient, serve } from '@kr/rpc';
 import { migrate } from '@kr/schema-migration';
 import type { Logger } from '@kr/telemetry';
-import pg from 'pg';
 import type { SearchConfig } from './config.ts';
 import { applyEvents } from './consume/apply-events.ts';
 import { awaitIndex } from './consume/await-index.ts';
 import { awaitWrites } from './consume/await-writes.ts';
 import { fillIndex } from './consume/fill-index.ts';
+import { givingWay } from './consume/give-way.ts';
 import { pauseUnlessStopped } from './consume/pause-unless-stopped.ts';
 import { INDEXED_SUBJECTS } from './consume/plan-fetches.ts';
 import { refreshEmbargoes } from './consume/refresh-embargoes.ts';
+import { refreshFormer } from './consume/refresh-former.ts';
+import type { RefreshDeps } from './consume/refresh-listed.ts';
 import { openEngine } from './engine/open-engine.ts';
-import type { SearchEngine } from './engine/search-engine.ts';
-import { SEARCH_MIGRATIONS } from './migrations.ts';
+import { openPool } from './engine/open-pool.ts';
 import type { Replayed } from './operations/dead-letters.ts';
 import { sqlOn, startOperations } from './operations/start-operations.ts';
+import { SCHEMA } from './schema.ts';
+import { bringMissing } from './search/bring-missing.ts';
 import { confirmSearch } from './search/confirm-search.ts';
 import { search } from './search/search.ts';
 import { suggest } from './search/suggest.ts';
-import type { EntitySource } from './sources/entity-source.ts';
 import { lifecycleSource } from './sources/lifecycle-source.ts';
 
 export interface SearchService {
@@ -52,28 +54,34 @@ const OPERATED = [
 /** @throws Error when the database is not there, a migration fails or a port is taken */
 export async function startSearchService(config: SearchConfig, logger: Logger): Promise<SearchService> {
   const databaseUrl = config.databaseUrl.href;
-  await migrate({ databaseUrl, sets: [MIGRATIONS, SEARCH_MIGRATIONS], logger });
+  await migrate({ databaseUrl, sets: SCHEMA, logger });
 
   const vocabularies = useVocabularyFolder(config.vocabularyDir, (error) =>
     logger.error({ err: error }, 'vocabulary file ignored'),
   );
 
   const now = () => new Date();
-  const engine = await openEngine(config, logger);
+  const stopping = new AbortController();
+  const { engine, giveWay } = givingWay(
+    await openEngine(config, logger),
+    config.buildSharePercent,
+    stopping.signal,
+  );
   const records = createClient(definitions.lifecycle, {
     ...config.records,
     audience: 'records',
     caller: 'search',
+    defaultTimeoutMs: config.rpcDeadlineMs,
   });
   const packages = createClient(definitions.lifecycle, {
     ...config.packages,
     audience: 'packages',
     caller: 'search',
+    defaultTimeoutMs: config.rpcDeadlineMs,
   });
   const source = lifecycleSource({ record: records, package: packages });
 
-  const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 });
-  pool.on('error', () => {});
+  const pool = openPool({ connectionString: databaseUrl, max: 2 });
   const bus = connectBus({ servers: config.natsUrls, name: 'search', logger });
   const consumed: Omit<Replayed, 'database'> = {
     durable: 'search-index',
@@ -103,7 +111,6 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
     logger,
   });
 
-  const stopping = new AbortController();
   const hasArrived = async () => {
     const areSent = await Promise.all(
       [records, packages].map((client) => sentBy(client)(ARRIVAL_TIMEOUT_MS)),
@@ -111,13 +118,14 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
     return areSent.every(Boolean) && consumer.whenCaughtUp({ timeoutMs: ARRIVAL_TIMEOUT_MS });
   };
   const upkeep = Promise.all([
-    fillIndex({ engine, source, hasArrived, logger, signal: stopping.signal }),
-    keepUp(engine, source, logger, stopping.signal, now),
+    fillIndex({ engine, source, giveWay, hasArrived, logger, signal: stopping.signal }),
+    keepUp({ engine, source, logger, signal: stopping.signal }, now),
   ]);
 
   const operations = startOperations({
     engine,
     source,
+    giveWay,
     consumer,
     consumed,
     hasArrived,
@@ -130,14 +138,21 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
 
   const { maxPageSize, window, queryLimits, maxSuggestions } = config;
   const limits = { maxPageSize, window, query: queryLimits };
+  const searching = {
+    engine,
+    limits,
+    now,
+    awaitWrites: written,
+    bringMissing: bringMissing({ engine, source }),
+    newsMs: config.ownWritesWaitMs,
+  };
   const suggestLimits = { maxSuggestions, maxLength: queryLimits.maxLength };
   const server = await serve({
     services: [
       {
         definition: definitions.search,
         handlers: {
-          Search: (request, { principal }) =>
-            search({ engine, source, limits, now, awaitWrites: written }, request, principal),
+          Search: (request, call) => search(searching, request, call),
           Suggest: (request, { principal }) =>
             suggest({ engine, limits: suggestLimits, now }, request, principal),
           ConfirmSearch: confirmSearch({ consumer, timeoutMs: config.ownWritesWaitMs, logger }),
@@ -180,19 +195,19 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
   };
 }
 
-async function keepUp(
-  engine: SearchEngine,
-  source: EntitySource,
-  logger: Logger,
-  signal: AbortSignal,
-  now: () => Date,
-): Promise<void> {
+async function keepUp(deps: RefreshDeps, now: () => Date): Promise<void> {
+  const { engine, logger, signal } = deps;
+  const works = [
+    () => refreshEmbargoes(deps, now()),
+    () => engine.sweepTombstones(new Date(now().getTime() - TOMBSTONE_LIFE_MS)),
+    () => refreshFormer(deps),
+  ];
   while (!signal.aborted) {
-    try {
-      await refreshEmbargoes(engine, source, now());
-      await engine.sweepTombstones(new Date(now().getTime() - TOMBSTONE_LIFE_MS));
-    } catch (error) {
-      logger.warn({ err: error }, 'upkeep of the index failed, trying later');
+    for (const work of works) {
+      // What fails each time keeps none of the others from being done.
+      await work().catch((error: unknown) =>
+        logger.warn({ err: error }, 'upkeep of the index failed, trying later'),
+      );
     }
     await pauseUnlessStopped(UPKEEP_INTERVAL_MS, signal);
   }

@@ -1,14 +1,15 @@
-import { createReadStream } from 'node:fs';
 import { Agent, request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
-import type { Readable } from 'node:stream';
+import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { recordBody } from '../scenarios/deposit.ts';
+import { sendFile } from './send-file.ts';
 
 /** Carries bytes to and from one system; throws on anything but a 2xx. Sizes are in bytes. */
 export interface ByteClient {
   /** A file of a new draft that waits for its bytes; the path of its address. */
   newFile(): Promise<string>;
-  put(file: string, source: Readable, size: number): Promise<void>;
+  /** @param source a file, or the bytes */
+  put(file: string, source: string | Iterable<Uint8Array>, size: number): Promise<void>;
   /** By tus, in chunks. */
   resume(file: string, source: string, size: number, chunkBytes: number): Promise<void>;
   /** Publishes the draft of a file that has its bytes; the path of its content then. */
@@ -27,7 +28,7 @@ export function byteClient(baseUrl: string, token: string): ByteClient {
     method: string,
     path: string,
     headers: Record<string, string | number> = {},
-    body?: Readable | string,
+    body?: string | ((target: Writable) => Promise<void>),
   ): Promise<{ headers: IncomingHttpHeaders; text: string }> {
     const request = httpRequest(new URL(path, baseUrl), {
       agent,
@@ -35,8 +36,7 @@ export function byteClient(baseUrl: string, token: string): ByteClient {
       headers: { authorization: `Bearer ${token}`, ...headers },
     });
     const answered = responseOf(request);
-    const sending =
-      body === undefined || typeof body === 'string' ? request.end(body) : pipeline(body, request);
+    const sending = typeof body === 'function' ? body(request) : request.end(body);
     const response = await answered;
     let text = '';
     for await (const chunk of response) text += chunk;
@@ -65,7 +65,10 @@ export function byteClient(baseUrl: string, token: string): ByteClient {
         'PUT',
         `${file}/content`,
         { 'content-type': 'application/octet-stream', 'content-length': size },
-        source,
+        (target) =>
+          typeof source === 'string'
+            ? sendFile(source, { start: 0, bytes: size }, target)
+            : pipeline(source, target),
       );
     },
     resume: async (file, source, size, chunkBytes) => {
@@ -74,18 +77,15 @@ export function byteClient(baseUrl: string, token: string): ByteClient {
       const upload = headers.location ?? '';
       for (let offset = 0; offset < size; offset += chunkBytes) {
         const length = Math.min(chunkBytes, size - offset);
-        const chunk = createReadStream(source, {
-          start: offset,
-          end: offset + length - 1,
-          highWaterMark: 1_048_576,
-        });
         const told = {
           ...tus,
           'content-type': CHUNK_TYPE,
           'content-length': length,
           'upload-offset': offset,
         };
-        await send('PATCH', upload, told, chunk);
+        await send('PATCH', upload, told, (target) =>
+          sendFile(source, { start: offset, bytes: length }, target),
+        );
       }
     },
     publish: async (file) => {

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { JsonClient } from '../json-client.ts';
 import { median, runRound } from '../load.ts';
@@ -10,6 +9,7 @@ import { publishRecord } from '../scenarios/deposit.ts';
 import type { ByteClient } from './byte-client.ts';
 import { copyByTools, startStaticServer } from './plain-tools.ts';
 import { growthDuring } from './resident-memory.ts';
+import { startUploads } from './start-uploads.ts';
 
 /** One way to move bytes, in turn with another that moves the same; in MB a second. */
 export interface SpeedComparison {
@@ -46,6 +46,7 @@ export interface ByteMeasurements {
 }
 
 export interface ByteBench {
+  address: { baseUrl: string; token: string };
   bytes: ByteClient;
   repository: JsonClient;
   /** On the disk of the store. */
@@ -58,7 +59,8 @@ export interface ByteBench {
   say: (line: string) => void;
 }
 
-const CHUNK_BYTES = 8 * 1_048_576;
+/** Of a PATCH: small ones, and those that the README proposes. */
+const CHUNKS_MIB = [8, 32];
 const UPLOADS_BESIDE = 4;
 const TRANSFERS = 8;
 const PIECE = randomBytes(1_048_576);
@@ -94,7 +96,7 @@ async function uploadAgainstTools(bench: ByteBench, source: string, into: ByteMe
   const compared = await compareSpeeds(bench, {
     ours: async () => {
       const file = await bench.bytes.newFile();
-      return () => bench.bytes.put(file, readingOf(source), bench.fileBytes);
+      return () => bench.bytes.put(file, source, bench.fileBytes);
     },
     theirs: async () => {
       await rm(copy, { force: true });
@@ -106,17 +108,19 @@ async function uploadAgainstTools(bench: ByteBench, source: string, into: ByteMe
 
 async function tusAgainstPut(bench: ByteBench, source: string, into: ByteMeasurements): Promise<void> {
   const { bytes, fileBytes } = bench;
-  const compared = await compareSpeeds(bench, {
-    ours: async () => {
-      const file = await bytes.newFile();
-      return () => bytes.resume(file, source, fileBytes, CHUNK_BYTES);
-    },
-    theirs: async () => {
-      const file = await bytes.newFile();
-      return () => bytes.put(file, readingOf(source), fileBytes);
-    },
-  });
-  into.speeds.push({ name: 'upload by tus, 8 MiB chunks', than: 'upload by PUT', ...compared });
+  for (const chunkMib of CHUNKS_MIB) {
+    const compared = await compareSpeeds(bench, {
+      ours: async () => {
+        const file = await bytes.newFile();
+        return () => bytes.resume(file, source, fileBytes, chunkMib * 1_048_576);
+      },
+      theirs: async () => {
+        const file = await bytes.newFile();
+        return () => bytes.put(file, source, fileBytes);
+      },
+    });
+    into.speeds.push({ name: `upload by tus, ${chunkMib} MiB chunks`, than: 'upload by PUT', ...compared });
+  }
 }
 
 async function downloadAgainstStatic(
@@ -126,7 +130,7 @@ async function downloadAgainstStatic(
 ): Promise<void> {
   const { bytes, fileBytes } = bench;
   const file = await bytes.newFile();
-  await bytes.put(file, readingOf(source), fileBytes);
+  await bytes.put(file, source, fileBytes);
   const content = await bytes.publish(file);
   const server = await startStaticServer(bench.folder);
   const whole = async (url: string) => {
@@ -145,7 +149,7 @@ async function downloadAgainstStatic(
 }
 
 async function requestsBesideUploads(
-  { bytes, repository, rounds, seconds, fileBytes, say }: ByteBench,
+  { address, repository, rounds, seconds, fileBytes, say }: ByteBench,
   source: string,
   into: ByteMeasurements,
 ): Promise<void> {
@@ -177,19 +181,11 @@ async function requestsBesideUploads(
   });
 
   async function besideUploads() {
-    let isOver = false;
-    let uploads = 0;
-    const uploading = Array.from({ length: UPLOADS_BESIDE }, async () => {
-      while (!isOver) {
-        await bytes.put(await bytes.newFile(), readingOf(source), fileBytes);
-        uploads += 1;
-      }
-    });
-    const round = await runRound(load).finally(() => {
-      isOver = true;
-    });
-    await Promise.all(uploading);
-    return { round, uploads };
+    const end = await startUploads({ ...address, source, fileBytes, atOnce: UPLOADS_BESIDE });
+    const measuring = runRound(load);
+    // Whether it fails or not.
+    const uploads = await measuring.then(end, end);
+    return { round: await measuring, uploads };
   }
 }
 
@@ -209,11 +205,7 @@ async function memoryOfTransfers(
     say(`  ${name}: ${told.join(', ')}`);
     into.memory.push({ name, transfers: of.length, bytesEach: transferBytes, growth });
   };
-  await measured(
-    'uploads',
-    (file) => bytes.put(file, Readable.from(piecesOf(transferBytes)), transferBytes),
-    files,
-  );
+  await measured('uploads', (file) => bytes.put(file, piecesOf(transferBytes), transferBytes), files);
   const contents = await Promise.all(files.map((file) => bytes.publish(file)));
   await measured('downloads', (content) => bytes.drain(content), contents);
 }
@@ -245,8 +237,6 @@ async function compareSpeeds(
   }
   return { ours, theirs, ratio: median(ours.map((our, index) => our / (theirs[index] ?? our))) };
 }
-
-const readingOf = (file: string) => createReadStream(file, { highWaterMark: 1_048_576 });
 
 function* piecesOf(bytes: number): Generator<Buffer> {
   for (let left = bytes; left > 0; left -= PIECE.length)

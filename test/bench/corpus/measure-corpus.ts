@@ -4,21 +4,29 @@ import { type Definitions, definitions } from '@kr/contracts';
 import type { RunningStack } from '@kr/local-stack';
 import { type Client, createClient } from '@kr/rpc';
 import type { JsonClient } from '../json-client.ts';
-import { quantile, type Round, runRound } from '../load.ts';
+import { runRound } from '../load.ts';
 import { createDraft, publishRecord } from '../scenarios/deposit.ts';
 import { copyRecords } from './copy-records.ts';
-import { corpusWords } from './corpus-words.ts';
-
-/** Requests of one kind over the corpus; latencies in milliseconds. */
-export interface CorpusRound extends Pick<Round, 'requests' | 'failed' | 'p50' | 'p99'> {
-  name: string;
-}
+import type { CorpusRound } from './corpus-round.ts';
+import { type CorpusWords, corpusWords } from './corpus-words.ts';
+import { beside } from './paced.ts';
 
 export interface CorpusMeasurements {
   records: number;
   seed: number;
+  /** That the index is kept in. */
+  engine: string;
   rounds: CorpusRound[];
-  reindex: { documents: number; seconds: number; beside: CorpusRound };
+  builds: Build[];
+  /** What was not measured, and why. */
+  failures: { name: string; reason: string }[];
+}
+
+interface Build {
+  /** What else went on. */
+  name: string;
+  documents: number;
+  seconds: number;
 }
 
 interface CorpusBench {
@@ -32,75 +40,109 @@ interface CorpusBench {
 
 const SEED = 20_261_122;
 const CHANGES = 60;
-const COSTLY = 'five beginnings, three likenesses and twenty words';
 const BESIDE_EVERY_MS = 50;
+const EVENT_EVERY_MS = 10;
 const LOOK_EVERY_MS = 250;
 
-/** Searches over so many records, changes until they are found, and the index built anew beside searches. */
+/**
+ * Searches over so many records, changes until they are found, and the index built anew beside searches. What one
+ * measurement fails with is kept beside the figures of the others, which took their time.
+ *
+ * @throws Error when there is no index to measure
+ */
 export async function measureCorpus(bench: CorpusBench): Promise<CorpusMeasurements> {
   const { repository, records, say } = bench;
   const words = corpusWords(SEED);
   const { id } = await publishRecord(repository, 'A record to copy');
-  await askIndex(bench, untilFilled);
+  const engine = await askIndex(bench, untilFilled);
   say(`${records} records …`);
   const databaseUrl = bench.stack.databaseUrls.records;
   const titles = await copyRecords({ databaseUrl, templateId: id, count: records, words });
   say('building the index …');
-  await askIndex(bench, reindex);
+  const alone = await askIndex(bench, reindex);
 
+  const measured: CorpusMeasurements = {
+    records,
+    seed: SEED,
+    engine,
+    rounds: [],
+    builds: [{ name: 'alone', ...alone }],
+    failures: [],
+  };
+  for (const [name, measure] of Object.entries(measurements(bench, titles, words))) {
+    say(`${name} …`);
+    try {
+      const { rounds, builds = [] } = await measure(name);
+      measured.rounds.push(...rounds);
+      measured.builds.push(...builds);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      say(`  failed: ${reason}`);
+      measured.failures.push({ name, reason });
+    }
+  }
+  return measured;
+}
+
+type Measure = (name: string) => Promise<{ rounds: CorpusRound[]; builds?: Build[] }>;
+
+function measurements(bench: CorpusBench, titles: string[], words: CorpusWords): Record<string, Measure> {
+  const { repository } = bench;
   const pairs = titles.map((title) => title.split(' ').slice(-2).join(' '));
   const searching = (q: string) => repository.drain('GET', `/api/records?q=${encodeURIComponent(q)}`);
   let next = 0;
-  const twoWords = () => searching(pairs[(next++ * 7_919) % pairs.length] ?? '');
+  const pair = () => pairs[(next++ * 7_919) % pairs.length] ?? '';
+  const bothWords = () => searching(pair().replace(' ', ' AND '));
+  const eitherWord = () => searching(pair());
   const costly = [
     ...['gor', 'mir', 'nes', 'kan', 'del'].map((beginning) => `${beginning}*`),
     ...[words.commonest, words.text(1), words.text(1)].map((word) => `${word}~2`),
-    words.text(20).replaceAll(' ', ' OR '),
+    words.text(50).replaceAll(' ', ' OR '),
   ].join(' OR ');
-  const rounds = [
-    await round(bench, 'two words', twoWords),
-    await round(bench, 'the commonest word, with facets', () => searching(words.commonest)),
-    await round(bench, 'everything, with facets', () => searching('')),
-    await round(bench, COSTLY, () => searching(costly)),
-    await changesUntilFound(bench),
-  ];
-
-  say('building the index beside searches …');
-  const besides: number[] = [];
-  let failed = 0;
-  let isOver = false;
-  const beside = (async () => {
-    while (!isOver) {
-      const begun = performance.now();
-      await twoWords().then(
-        () => besides.push(performance.now() - begun),
-        () => {
-          failed += 1;
-        },
+  const only =
+    (request: () => Promise<void>): Measure =>
+    async (name) => ({ rounds: [await round(bench, name, request)] });
+  return {
+    'both of two words': only(bothWords),
+    'either of two words': only(eitherWord),
+    'the commonest word, with facets': only(() => searching(words.commonest)),
+    'everything, with facets': only(() => searching('')),
+    'five beginnings, three likenesses and fifty words': async (name) => {
+      const { result, round: others } = await beside(
+        'both of two words, beside those',
+        { request: bothWords, everyMs: BESIDE_EVERY_MS },
+        () => round(bench, name, () => searching(costly)),
       );
-      await sleep(BESIDE_EVERY_MS);
-    }
-  })();
-  const built = await askIndex(bench, reindex);
-  isOver = true;
-  await beside;
-  besides.sort((a, b) => a - b);
-  const meanwhile = {
-    name: 'two words',
-    requests: besides.length,
-    failed,
-    p50: quantile(besides, 0.5),
-    p99: quantile(besides, 0.99),
+      return { rounds: [result, others] };
+    },
+    'publish, until it is found': async (name) => ({ rounds: [await changesUntilFound(bench, name)] }),
+    'publish, until it is found, beside 100 events a second': async (name) => {
+      const { result, round: events } = await beside(
+        'drafts that are made meanwhile',
+        {
+          request: async () => void (await createDraft(repository, 'One of many')),
+          everyMs: EVENT_EVERY_MS,
+        },
+        () => changesUntilFound(bench, name),
+      );
+      return { rounds: [result, events] };
+    },
+    'building the index beside searches': async () => {
+      const { result, round: searches } = await beside(
+        'either of two words, while the index is built',
+        { request: eitherWord, everyMs: BESIDE_EVERY_MS },
+        () => askIndex(bench, reindex),
+      );
+      return { rounds: [searches], builds: [{ name: 'beside searches', ...result }] };
+    },
   };
-  return { records, seed: SEED, rounds, reindex: { ...built, beside: meanwhile } };
 }
 
 async function round(
-  { seconds, say }: CorpusBench,
+  { seconds }: CorpusBench,
   name: string,
   request: () => Promise<void>,
 ): Promise<CorpusRound> {
-  say(`${name} …`);
   const load = { concurrency: 1, cpu: () => 0 };
   await runRound({ ...load, request, seconds: 1 });
   const { requests, failed, p50, p99 } = await runRound({ ...load, request, seconds });
@@ -108,9 +150,7 @@ async function round(
 }
 
 /** One publication after the other, each answered when it can be found. */
-async function changesUntilFound({ repository, say }: CorpusBench): Promise<CorpusRound> {
-  const name = 'publish, until it is found';
-  say(`${name} …`);
+async function changesUntilFound({ repository }: CorpusBench, name: string): Promise<CorpusRound> {
   const drafts: string[] = [];
   for (let count = 0; count < CHANGES; count += 1)
     drafts.push((await createDraft(repository, 'Soon to be found')).id);
@@ -138,8 +178,13 @@ async function askIndex<Answer>({ stack }: CorpusBench, ask: Ask<Answer>): Promi
   }
 }
 
-const untilFilled: Ask<void> = async (client, operator) => {
-  while (!(await client.describeIndex({}, operator)).isFilled) await sleep(LOOK_EVERY_MS);
+/** @returns the name of the engine */
+const untilFilled: Ask<string> = async (client, operator) => {
+  for (;;) {
+    const { isFilled, engine } = await client.describeIndex({}, operator);
+    if (isFilled) return engine;
+    await sleep(LOOK_EVERY_MS);
+  }
 };
 
 const reindex: Ask<{ documents: number; seconds: number }> = async (client, operator) => {

@@ -1,26 +1,31 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { measuredMachine } from '../report.ts';
-import type { CorpusMeasurements, CorpusRound } from './measure-corpus.ts';
+import type { CorpusRound } from './corpus-round.ts';
+import type { CorpusMeasurements } from './measure-corpus.ts';
 
 /** Writes `corpus.json` and `corpus.md`; returns the Markdown. */
 export function writeCorpusReport(folder: string, measured: CorpusMeasurements, measuredAt: Date): string {
   const machine = measuredMachine();
-  const { records, seed, rounds, reindex } = measured;
+  const { records, seed, engine, rounds, builds, failures } = measured;
   const markdown = [
     `# Measurements of search over ${records} records`,
     '',
-    `${measuredAt.toISOString().slice(0, 10)}, ${machine.text}, Postgres. Generated records (seed ${seed}), one request at a time, through the`,
+    `${measuredAt.toISOString().slice(0, 10)}, ${machine.text}, ${engine}. Generated records (seed ${seed}), one request at a time, through the`,
     'whole system, with the token of a user, so that no answer is kept. Whoever asks shares the processors.',
     '',
     '| what | requests | p50 ms | p99 ms | failed |',
     '|---|---|---|---|---|',
     ...rounds.map(row),
-    row({ ...reindex.beside, name: `${reindex.beside.name}, while the index is built` }),
     '',
-    `Building the index: ${reindex.documents} documents in ${reindex.seconds.toFixed(0)} s, ` +
-      `${(reindex.documents / reindex.seconds).toFixed(0)} a second.`,
+    '| building the index | documents | seconds | documents a second |',
+    '|---|---|---|---|',
+    ...builds.map(
+      ({ name, documents, seconds }) =>
+        `| ${name} | ${documents} | ${seconds.toFixed(0)} | ${(documents / seconds).toFixed(0)} |`,
+    ),
     '',
+    ...failures.map(({ name, reason }) => `Not measured: ${name}, which failed: ${reason}.\n`),
   ].join('\n');
   mkdirSync(folder, { recursive: true });
   writeFileSync(

@@ -6,7 +6,7 @@ export interface EntityAnswer {
 }
 
 /** A record as a researcher would describe it: about 2.7 KB as an answer. */
-export function recordBody(title: string): unknown {
+export function recordBody(title: string, further: Record<string, unknown> = {}): unknown {
   return {
     access: { record: 'public', files: 'public' },
     files: { enabled: false },
@@ -23,12 +23,17 @@ export function recordBody(title: string): unknown {
       subjects: ['floods', 'rivers', 'gauges'].map((subject) => ({ subject })),
       languages: [{ id: 'eng' }],
       rights: [{ id: 'cc-by-4.0' }],
+      ...further,
     },
   };
 }
 
-export async function createDraft(repository: JsonClient, title: string): Promise<EntityAnswer> {
-  return (await repository.send('POST', '/api/records', recordBody(title))) as EntityAnswer;
+export async function createDraft(
+  repository: JsonClient,
+  title: string,
+  further: Record<string, unknown> = {},
+): Promise<EntityAnswer> {
+  return (await repository.send('POST', '/api/records', recordBody(title, further))) as EntityAnswer;
 }
 
 export async function publishRecord(repository: JsonClient, title: string): Promise<EntityAnswer> {
@@ -41,15 +46,19 @@ const IDS_AT_ONCE = 100;
 const WRITERS = 8;
 
 /** A package draft that holds `size` resource drafts, ready to be published. */
-async function createPackage(repository: JsonClient, size: number): Promise<EntityAnswer> {
+export async function createPackage(
+  repository: JsonClient,
+  size: number,
+  further: Record<string, unknown> = {},
+): Promise<EntityAnswer & { resources: EntityAnswer[] }> {
   const created = (await repository.send(
     'POST',
     '/api/packages',
-    recordBody(`Package of ${size}`),
+    recordBody(`Package of ${size}`, further),
   )) as EntityAnswer;
   const ids: EntityAnswer[] = [];
   await manyAtOnce(size, WRITERS, async (index) => {
-    const { id } = await createDraft(repository, `Resource ${index} of ${created.id}`);
+    const { id } = await createDraft(repository, `Resource ${index} of ${created.id}`, further);
     ids.push({ id });
   });
   for (let start = 0; start < size; start += IDS_AT_ONCE) {
@@ -58,7 +67,7 @@ async function createPackage(repository: JsonClient, size: number): Promise<Enti
     await repository.send('POST', `${path}/context/actions/associate`, { records: some });
     await repository.send('POST', `${path}/draft/resources`, { resources: some });
   }
-  return created;
+  return { id: created.id, resources: ids };
 }
 
 /** Package drafts of `size` resources each; the ids of the packages. */
@@ -71,7 +80,8 @@ export async function createPackages(repository: JsonClient, count: number, size
   return ids;
 }
 
-async function manyAtOnce(
+/** Does the work so often, with so much of it at once. */
+export async function manyAtOnce(
   count: number,
   atOnce: number,
   work: (index: number) => Promise<void>,

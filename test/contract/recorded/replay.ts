@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { comingBack } from '../../e2e/story/come-back.ts';
 import { type Answer, asObject, differences, type Expect } from './compare.ts';
 import type { KnownIds } from './known-ids.ts';
 import type { Exchange } from './transcript.ts';
@@ -25,7 +26,7 @@ const PLACEHOLDER = /^Bearer <(\w+)>$/;
 
 export function player(baseUrl: string, tokens: Callers, ids: KnownIds): Player {
   const byName: Readonly<Record<string, string>> = { ...tokens, anon: 'no-token-of-anybody' };
-  const send: Player['send'] = async ({ method, target, headers, body }) => {
+  const sendOnce: Player['send'] = async ({ method, target, headers, body }) => {
     const caller = PLACEHOLDER.exec(headers['authorization'] ?? '')?.[1];
     const { authorization: _, ...others } = headers;
     const answer = await fetch(`${baseUrl}${withOurToken(ids.translate(target), ids)}`, {
@@ -36,7 +37,7 @@ export function player(baseUrl: string, tokens: Callers, ids: KnownIds): Player 
       },
       ...(body === undefined ? {} : { body: ids.translate(body) }),
       redirect: 'manual',
-      signal: AbortSignal.timeout(15_000),
+      signal: AbortSignal.timeout(60_000),
     });
     const text = await answer.text();
     const isJson = answer.headers.get('content-type')?.includes('json') === true && text !== '';
@@ -46,6 +47,11 @@ export function player(baseUrl: string, tokens: Callers, ids: KnownIds): Player 
       json: isJson ? JSON.parse(text) : undefined,
     };
   };
+  const send: Player['send'] = (request) =>
+    comingBack(
+      () => sendOnce(request),
+      (told) => told.headers['retry-after'],
+    );
   const sureOf = async (request: Parameters<typeof send>[0]): Promise<unknown> => {
     const { status, json } = await send(request);
     if (status < 300) return json;

@@ -1,3 +1,5 @@
+import { comingBack } from './come-back.ts';
+
 /** One answer of the system, its body as bytes, as text and, where it is JSON, decoded. */
 export interface Answer<Body> {
   status: number;
@@ -18,14 +20,48 @@ export interface Sent {
 
 /** Speaks plain HTTP to one system as one caller, as any client would. */
 export interface HttpClient {
-  /** `target` is a path below `/api` or a whole URL, as links are. */
+  /**
+   * `target` is a path below `/api` or a whole URL, as links are. Comes back when it is told to, as clients should: a
+   * machine under load may not finish in time.
+   */
   call<Body = unknown>(method: string, target: string, sent?: Sent): Promise<Answer<Body>>;
   /** As `call`, but gives the body alone. @throws Error when the answer is not a success */
   sure<Body = unknown>(method: string, target: string, sent?: Sent): Promise<Body>;
 }
 
+type Call = HttpClient['call'];
+
 export function httpClient(baseUrl: string, token?: string): HttpClient {
-  const call = async <Body>(method: string, target: string, sent: Sent = {}): Promise<Answer<Body>> => {
+  return clientOf(comingBackFrom(onceTo(baseUrl, token)));
+}
+
+/** For those who look at what comes of each single try: `call` hands over every answer as it is. */
+export function oneTryClient(baseUrl: string, token?: string): HttpClient {
+  const call = onceTo(baseUrl, token);
+  return { ...clientOf(comingBackFrom(call)), call };
+}
+
+function clientOf(call: Call): HttpClient {
+  return {
+    call,
+    async sure<Body>(method: string, target: string, sent?: Sent) {
+      const answer = await call<Body>(method, target, sent);
+      if (answer.status < 300) return answer.body;
+      throw new Error(`${method} ${target} answered ${answer.status}: ${answer.text}`);
+    },
+  };
+}
+
+function comingBackFrom(call: Call): Call {
+  return <Body>(method: string, target: string, sent?: Sent) =>
+    comingBack(
+      () => call<Body>(method, target, sent),
+      ({ headers }) => headers.get('retry-after'),
+    );
+}
+
+function onceTo(baseUrl: string, token: string | undefined): Call {
+  return async <Body>(method: string, target: string, sent: Sent = {}): Promise<Answer<Body>> => {
     const url = target.startsWith('http') ? target : `${baseUrl}/api${target}`;
     const { type, content } = bodyOf(sent);
     const answer = await fetch(url, {
@@ -45,14 +81,6 @@ export function httpClient(baseUrl: string, token?: string): HttpClient {
     // The caller names the shape that it expects; its assertions prove it.
     const body = (isJson ? JSON.parse(text) : undefined) as Body;
     return { status: answer.status, headers: answer.headers, bytes, text, body };
-  };
-  return {
-    call,
-    async sure<Body>(method: string, target: string, sent: Sent = {}) {
-      const answer = await call<Body>(method, target, sent);
-      if (answer.status < 300) return answer.body;
-      throw new Error(`${method} ${target} answered ${answer.status}: ${answer.text}`);
-    },
   };
 }
 

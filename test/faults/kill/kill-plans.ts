@@ -2,7 +2,7 @@ import { FAILPOINTS, type Failpoint } from '@kr/failpoint';
 import type { ServiceName } from '@kr/local-stack';
 
 /** What is done while a process waits to die. */
-export type Story = 'publish' | 'refused publish' | 'read' | 'upload' | 'sweep';
+export type Story = 'publish' | 'refused publish' | 'read' | 'upload' | 'sweep' | 'reindex';
 
 export interface KillPlan {
   point: Failpoint;
@@ -46,12 +46,13 @@ const WAYS: Partial<Record<Failpoint, Way>> = {
   'files.settle.before': UNTOLD_FILES,
   'files.settle.after': UNTOLD_FILES,
   'files.sweep.inside': { story: 'sweep' },
+  'reindex.note.before': { victim: 'search', story: 'reindex' },
   'outbox.send.before': { victim: 'packages' },
   'outbox.mark.before': { victim: 'records' },
   'outbox.mark.after': { victim: 'packages' },
 };
 
-const OUTSIDE = /^outbox\.|^files\.sweep\./;
+const OUTSIDE = /^outbox\.|^files\.sweep\.|^reindex\./;
 const UPLOADING = /^files\.(write|sync|rename|attach|commit)\./;
 const OWNERS: Record<string, ServiceName> = { publish: 'packages', records: 'records', files: 'files' };
 

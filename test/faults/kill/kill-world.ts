@@ -1,6 +1,6 @@
 import { until } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
-import { type HttpClient, httpClient } from '../../e2e/story/http-client.ts';
+import { type HttpClient, oneTryClient } from '../../e2e/story/http-client.ts';
 import { insistentClient } from '../../e2e/story/persistent-client.ts';
 import { isFull } from '../scale.ts';
 import { type Databases, databasesOf } from './databases-at-rest.ts';
@@ -28,13 +28,13 @@ export async function startKillWorld(): Promise<KillWorld> {
     },
   });
   // Whoever comes after a kill may find a service on its way back.
-  const author = insistentClient(httpClient(system.baseUrl, system.token));
+  const author = insistentClient(oneTryClient(system.baseUrl, system.token));
   const databases = databasesOf(system);
   const ends = new Map<string, number>();
   return {
     system,
     author,
-    stranger: insistentClient(httpClient(system.baseUrl)),
+    stranger: insistentClient(oneTryClient(system.baseUrl)),
     databases,
     count: (end) => void ends.set(end, (ends.get(end) ?? 0) + 1),
     async reached(...targets) {

@@ -43,7 +43,8 @@ export function holdDraft<Tx extends LifecycleSql>(
     packageParentId: '',
     actor: null,
   } as const;
-  const form = { id, document: documentOf('record'), revision: 9 };
+  const { files, pids } = documentOf('record');
+  const form = { id, sealed: { files, pids }, revision: 9 };
   return store.writeVote(tx, { ...vote, stagedIds: [id], unchangedIds: [], issues: [] }, [form], new Date(0));
 }
 

@@ -7,6 +7,8 @@ import {
   type LifecycleSql,
   type LifecycleStore,
   type Participant,
+  type StagedForm,
+  type StoredDocument,
   sqlLifecycleStore,
   type Told,
 } from '@kr/draft-lifecycle';
@@ -164,10 +166,13 @@ function twin<Tx extends LifecycleSql>({ database, store, events, trail }: Lifec
     const document = documentOf('record');
     switch (name) {
       case 'writeVote': {
-        const { former, entities } = await store.lockForVote(tx, publicationId, ids);
-        const forms = ids.map((one) => ({ id: one, document, revision: number }));
+        const wanted = { publicationId, packageParentId: number % 2 === 0 ? '' : 'package', ids };
+        // Sizes differ a little from twin to twin: one draft is too much, or all are not.
+        const mostBytes = number % 3 === 0 ? null : number % 3 === 1 ? 1 : 1_000_000;
+        const { former, candidates, leftIds } = await store.lockForVote(tx, wanted, mostBytes);
+        const forms = ids.map((one) => ({ id: one, sealed: sealedOf(document), revision: number }));
         await store.writeVote(tx, participantOf(publicationId, ids, number), forms, at);
-        return { former, held: [...entities.keys()].sort() };
+        return { former, candidates: ids.map((one) => candidates.get(one)), leftIds };
       }
       case 'showStaged':
         await store.lockParticipant(tx, publicationId);
@@ -176,7 +181,7 @@ function twin<Tx extends LifecycleSql>({ database, store, events, trail }: Lifec
         await store.lockParticipant(tx, publicationId);
         return store.dropStaged(tx, publicationId, at);
       case 'showDraft': {
-        const form = { id, document, revision: number };
+        const form = { id, sealed: sealedOf(document), revision: number };
         return store.showDraft(tx, publicationId, form, toldOf([id], number), at);
       }
       case 'unlockDrafts':
@@ -240,6 +245,14 @@ async function all<Item, Value>(
 
 function plain(entity: Entity | undefined): unknown {
   return entity === undefined ? null : { ...entity, pending: [...entity.pending].sort() };
+}
+
+/** Not as a draft has it. */
+function sealedOf({ files }: StoredDocument): StagedForm['sealed'] {
+  return {
+    files: { ...files, entries: 3, total_bytes: 30 },
+    pids: { oai: { identifier: 'oai:repository.test:1', provider: 'oai' } },
+  };
 }
 
 const STATES = ['prepared', 'refused', 'aborted', 'applied'] as const;

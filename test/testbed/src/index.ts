@@ -1,3 +1,5 @@
+export { freePort } from '@kr/local-stack/backends';
+export { type GuardedElasticsearch, guardElasticsearch } from './elasticsearch/guarded-elasticsearch.ts';
 export {
   type MissingElasticsearch,
   openElasticsearch,
@@ -11,5 +13,6 @@ export { makeTrouble, type Trouble, troublesOf } from './faults/troubles.ts';
 export { type FreshDatabase, freshDatabase } from './fresh-database.ts';
 export { findGoProgram } from './go-program.ts';
 export { startNats, type TestNats } from './nats.ts';
+export { type OtlpCollector, type SentSpan, startOtlpCollector } from './otlp-collector.ts';
 export { type MissingS3, openS3, type S3Access, type TestBucket, type TestS3 } from './s3/open-s3.ts';
 export { until } from './until.ts';

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   dropDatabases,
   type PartName,
@@ -15,27 +16,45 @@ import { openProxiedEdges, type ProxiedEdge, type ProxiedEdges } from './faults/
 import { openPostgres } from './postgres.ts';
 import { newRunFolder } from './run-folder.ts';
 
-const NO_RATE_LIMITS = {
+/** A test asks as much as it wants. */
+const NO_LIMITS = {
+  MAX_REQUESTS_IN_FLIGHT: '10000',
   RATE_LIMIT_ANONYMOUS: '0',
   RATE_LIMIT_USER: '0',
   RATE_LIMIT_FAILED_CREDENTIALS: '0',
+  // A listing that comes too early is refused at the deadline of the call rather than answered from an index that is late.
+  OWN_WRITES_WAIT_MS: '30000',
 };
+
+/**
+ * A machine may be as slow as it happens to be, where no test is about a peer that does not answer: what comes late and
+ * is repeated would be done twice.
+ */
+const PATIENCE = { RPC_DEADLINE_MS: '30000' };
 
 export interface SystemOptions {
   /** What the services log to their files; `warn` unless told. */
   logLevel?: string;
-  /** Extra variables for all services: limits, prefixes and the like. The rate of requests is not limited unless told. */
+  /** Extra variables for all services: limits, prefixes and the like. What may be asked is not limited unless told. */
   environment?: Readonly<Record<string, string>>;
   /** A Postgres of its own, as durable as a real one, which may be killed. */
   ownPostgres?: boolean;
+  /** A data folder to go on with, rather than a new one; removed when the system stops. Of one with `ownPostgres`. */
+  dataDir?: string;
+  /** Two processes of each service, as `StackOptions` has it. */
+  isReplicated?: boolean;
   /** The connections that go through fault proxies. */
   proxied?: readonly ProxiedEdge[];
+  /** Whose services run, where that is not this checkout. */
+  checkout?: string;
   /** Changes the environment of each service before it starts; proxies then stand behind what it says. */
   environmentOf?(service: ServiceName, environment: ServiceVariables): Promise<ServiceVariables>;
 }
 
 export interface TestSystem extends AsyncDisposable {
   baseUrl: string;
+  /** Of all gateways. */
+  baseUrls: readonly string[];
   /** Of a first user without special rights. */
   token: string;
   user: string;
@@ -53,6 +72,7 @@ export interface TestSystem extends AsyncDisposable {
   /** Sends a signal to one part, which the supervisor then starts again. */
   kill(part: PartName, signal: NodeJS.Signals): void;
   relaunch: RunningStack['relaunch'];
+  retire: RunningStack['retire'];
   startReplica: RunningStack['startReplica'];
   /** The proxy of one of the edges in `proxied`. @throws Error when it is none of them */
   proxy(edge: ProxiedEdge): FaultProxy;
@@ -66,7 +86,7 @@ export interface TestSystem extends AsyncDisposable {
  * side by side. The databases lie in the run's Postgres; only with `ownPostgres` is there one to be killed.
  */
 export async function startSystem(options: SystemOptions = {}): Promise<TestSystem> {
-  const dataDir = await newRunFolder('system');
+  const dataDir = options.dataDir ?? (await newRunFolder('system'));
   const prefix = `system_${randomBytes(4).toString('hex')}`;
   const postgres = options.ownPostgres ? undefined : await openPostgres(process.env['TEST_DATABASE_URL']);
   const progress: string[] = [];
@@ -84,7 +104,14 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
       logLevel: options.logLevel ?? 'warn',
       durability: postgres === undefined ? 'safe' : 'fast',
       ...(postgres === undefined ? {} : { postgres: { url: postgres.url, prefix } }),
-      environment: { ...process.env, ...NO_RATE_LIMITS, ...options.environment },
+      ...(options.checkout === undefined ? {} : { checkout: options.checkout }),
+      isReplicated: options.isReplicated ?? false,
+      environment: {
+        ...process.env,
+        ...NO_LIMITS,
+        ...(isUndisturbed(options) && PATIENCE),
+        ...options.environment,
+      },
       environmentOf: async (service, given) =>
         edges.environmentOf(service, (await options.environmentOf?.(service, given)) ?? given),
       onProgress: (sentence) => progress.push(sentence),
@@ -94,6 +121,10 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
     await clear();
     throw thrown;
   }
+}
+
+function isUndisturbed({ ownPostgres, isReplicated, proxied, checkout }: SystemOptions): boolean {
+  return !ownPostgres && !isReplicated && proxied === undefined && checkout === undefined;
 }
 
 interface Surroundings {
@@ -111,12 +142,24 @@ async function systemOf(
     await stack.stop();
     await clear();
   };
-  const { name, token } = await stack.createUser('tester').catch(async (thrown: unknown) => {
+  const createUser: RunningStack['createUser'] = async (name, options) => {
+    for (let again = 0; ; again += 1) {
+      try {
+        return await stack.createUser(name, options);
+      } catch (thrown) {
+        const isLate = thrown instanceof Error && 'kind' in thrown && thrown.kind === 'unavailable';
+        if (!isLate || again === 20) throw thrown;
+        await sleep(1_000);
+      }
+    }
+  };
+  const { name, token } = await createUser('tester').catch(async (thrown: unknown) => {
     await stack.stop();
     throw thrown;
   });
   return {
     baseUrl: stack.baseUrl,
+    baseUrls: stack.replicaUrl === undefined ? [stack.baseUrl] : [stack.baseUrl, stack.replicaUrl],
     token,
     user: name,
     databaseUrls: stack.databaseUrls,
@@ -124,10 +167,11 @@ async function systemOf(
     progress,
     logDir: join(dataDir, 'logs'),
     filesDir: join(dataDir, 'files'),
-    createUser: stack.createUser,
+    createUser,
     pid: stack.pid,
     kill: stack.kill,
     relaunch: stack.relaunch,
+    retire: stack.retire,
     startReplica: stack.startReplica,
     proxy: edges.proxy,
     faults: edges.log,

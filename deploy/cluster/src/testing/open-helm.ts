@@ -23,7 +23,8 @@ export async function openHelm(): Promise<Helm | { missing: string }> {
     probe: ['lint', ...KUBERNETES, '--help'],
     // It runs for a second; built without optimisation it is there in half the time.
     flags: ['-gcflags=all=-N -l'],
-    buildMs: 900_000,
+    // Some minutes of processor time, which other tests share.
+    buildMs: 1_800_000,
   };
   try {
     const path = await findGoProgram(program);

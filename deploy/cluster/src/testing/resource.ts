@@ -1,19 +1,28 @@
 /** What the tests look at in resources of Kubernetes. */
 export interface Resource {
   kind: string;
-  metadata: { name: string };
+  metadata: { name: string; annotations?: Record<string, string>; labels?: Record<string, string> };
+  /** Of a ConfigMap. */
+  data?: Record<string, string>;
   spec: {
-    template?: { spec: { containers: Container[] } };
+    template?: {
+      metadata: { labels: Record<string, string> };
+      spec: { serviceAccountName?: string; containers: Container[] };
+    };
     ports?: { name: string; port: number; targetPort: string }[];
     ingress?: PolicyRule[];
     egress?: PolicyRule[];
     policyTypes?: string[];
+    podSelector?: { matchLabels: Record<string, string> };
+    selector?: Record<string, string>;
     endpoints?: { port: string }[];
+    groups?: unknown;
   };
 }
 
 export interface Container {
   env: Variable[];
+  args?: string[];
   ports: { name: string; containerPort: number }[];
   startupProbe: Probe;
   livenessProbe: Probe;

@@ -31,8 +31,12 @@ HEALTH_PORT: "8081"
 OTEL_METRICS_EXPORTER: prometheus
 OTEL_EXPORTER_PROMETHEUS_HOST: 0.0.0.0
 OTEL_EXPORTER_PROMETHEUS_PORT: "9464"
-OTEL_TRACES_EXPORTER: none
-OTEL_LOGS_EXPORTER: none
+{{- end }}
+{{- with $values.tracing.endpoint }}
+OTEL_TRACES_EXPORTER: otlp
+OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: {{ printf "%s/v1/traces" (trimSuffix "/" .) | quote }}
+OTEL_TRACES_SAMPLER: parentbased_traceidratio
+OTEL_TRACES_SAMPLER_ARG: {{ $values.tracing.ratio | quote }}
 {{- end }}
 {{- if and $values.vocabulariesConfigMap (has .name (list "gateway" "records" "packages" "search")) }}
 VOCABULARY_DIR: /vocabularies
@@ -62,6 +66,7 @@ SEARCH_ENGINE: {{ $values.search.engine }}
 {{- if eq $values.search.engine "elasticsearch" }}
 ELASTICSEARCH_URL: {{ required "search.elasticsearch.url is needed with search.engine elasticsearch" $values.search.elasticsearch.url | quote }}
 ELASTICSEARCH_INDEX_PREFIX: {{ $values.search.elasticsearch.indexPrefix | quote }}
+ELASTICSEARCH_SHARDS: {{ $values.search.elasticsearch.shards | quote }}
 ELASTICSEARCH_REPLICAS: {{ $values.search.elasticsearch.replicas | quote }}
 {{- end }}
 {{- end }}
@@ -130,19 +135,23 @@ ELASTICSEARCH_REPLICAS: {{ $values.search.elasticsearch.replicas | quote }}
 {{- toYaml $rules }}
 {{- end }}
 
+{{- /* Takes besides "server": postgres or nats. */ -}}
+{{- define "system.egressToServer" -}}
+{{- $values := .root.Values }}
+{{- $server := index $values.network .server }}
+{{- $bundled := list (dict "podSelector" (dict "matchLabels" (include "service.selector" (dict "root" .root "name" .server) | fromYaml))) }}
+{{- include "system.rule" (dict "side" "to" "port" $server.port "peers" (ternary $bundled $server.peers $values.dev.enabled)) }}
+{{- end }}
+
 {{- define "system.egress" -}}
 {{- $values := .root.Values }}
-{{- $own := index $values.services .name }}
 {{- $rules := list }}
 {{- if eq .name "gateway" }}
 {{- $files := dict "podSelector" (dict "matchLabels" (include "service.selector" (dict "root" .root "name" "files") | fromYaml)) }}
 {{- $rules = concat $rules (include "system.rule" (dict "side" "to" "port" "content" "peers" (list $files)) | fromYamlArray) }}
 {{- end }}
-{{- range $name := list "postgres" "nats" }}
-{{- $server := index $values.network $name }}
-{{- $bundled := list (dict "podSelector" (dict "matchLabels" (include "service.selector" (dict "root" $.root "name" $name) | fromYaml))) }}
-{{- $peers := ternary $bundled $server.peers $values.dev.enabled }}
-{{- $rules = concat $rules (include "system.rule" (dict "side" "to" "port" $server.port "peers" $peers) | fromYamlArray) }}
+{{- range list "postgres" "nats" }}
+{{- $rules = concat $rules (include "system.egressToServer" (dict "root" $.root "server" .) | fromYamlArray) }}
 {{- end }}
 {{- $stores := dict }}
 {{- if eq $values.files.store "s3" }}{{ $_ := set $stores "files" "objectStore" }}{{ end }}
@@ -151,5 +160,11 @@ ELASTICSEARCH_REPLICAS: {{ $values.search.elasticsearch.replicas | quote }}
 {{- $store := index $values.network . }}
 {{- $rules = concat $rules (include "system.rule" (dict "side" "to" "port" $store.port "peers" $store.peers) | fromYamlArray) }}
 {{- end }}
-{{- concat $rules (default list $values.network.furtherEgress) (default list $own.furtherEgress) | toYaml }}
+{{- concat $rules (include "system.furtherEgress" . | fromYamlArray) | toYaml }}
+{{- end }}
+
+{{- /* Where operators let a service go besides. */ -}}
+{{- define "system.furtherEgress" -}}
+{{- $own := index .root.Values.services .name }}
+{{- concat (default list .root.Values.network.furtherEgress) (default list $own.furtherEgress) | toYaml }}
 {{- end }}

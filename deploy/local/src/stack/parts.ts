@@ -17,6 +17,8 @@ export interface Parts {
   kill(name: PartName, signal: NodeJS.Signals): void;
   /** Ends a part at once and starts it with further variables, one set a process; resolves when it is ready. */
   relaunch(name: PartName, ...further: Variables[]): Promise<void>;
+  /** Ends one part in good order; it stays down. */
+  retire(name: PartName): Promise<void>;
   /** Ends every process: within 5 s in good order, at once when `now`. May be called again to hurry. */
   stop(how?: { now?: boolean }): Promise<void>;
 }
@@ -58,6 +60,7 @@ export function openParts({ processes, onProgress, onLaunch, signal }: PartsSurr
       if (part === undefined) throw new Error(`there is no ${name}`);
       await part.relaunch(...further);
     },
+    retire: (name) => stopThese([name], SERVICE_GRACE_MS),
     async stop({ now = false } = {}) {
       // Services first, so that they can still say goodbye to the backends.
       const replicas = SERVICES.map((name): ReplicaName => `${name}-replica`);

@@ -6,24 +6,40 @@ export interface ServicePorts {
   health: number;
 }
 
-export interface StackPorts {
-  postgres: number;
-  nats: number;
+/** Where one process of each service listens. */
+export interface ProcessPorts {
   http: number;
   content: number;
   services: Record<ServiceName, ServicePorts>;
 }
 
+export interface StackPorts extends ProcessPorts {
+  postgres: number;
+  nats: number;
+  /** Of a second process of each service, where there is one. */
+  replicas: ProcessPorts | undefined;
+}
+
+const PORTS_OF_A_SET = 2 + 2 * SERVICES.length;
+
 /** Chooses the ports of one run; a restarted part gets the port it had. */
-export async function choosePorts(httpPort: number): Promise<StackPorts> {
-  const ports = await freePorts(4 + 2 * SERVICES.length);
+export async function choosePorts(
+  httpPort: number,
+  { isReplicated }: { isReplicated: boolean },
+): Promise<StackPorts> {
+  const ports = await freePorts(2 + (isReplicated ? 2 : 1) * PORTS_OF_A_SET);
   const take = (): number => ports.shift() ?? 0;
-  const http = take();
-  return {
-    http: httpPort === 0 ? http : httpPort,
-    postgres: take(),
-    nats: take(),
+  const takeSet = (): ProcessPorts => ({
+    http: take(),
     content: take(),
     services: eachService(() => ({ grpc: take(), health: take() })),
+  });
+  const first = takeSet();
+  return {
+    ...first,
+    http: httpPort === 0 ? first.http : httpPort,
+    postgres: take(),
+    nats: take(),
+    replicas: isReplicated ? takeSet() : undefined,
   };
 }

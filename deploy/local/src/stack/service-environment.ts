@@ -1,4 +1,4 @@
-import type { StackPorts } from './ports.ts';
+import type { ProcessPorts, StackPorts } from './ports.ts';
 import type { Caller, Secrets } from './secrets.ts';
 import { SERVICES, type ServiceName } from './service-names.ts';
 
@@ -30,9 +30,13 @@ export const CALLS: Record<ServiceName, readonly ServiceName[]> = {
 /** What tells of the surrounding tool rather than of the system. Everything else a user may set for the services. */
 const KEPT_BACK = /^(npm_.*|NODE_OPTIONS|NODE_PATH|NODE_ENV|JEST_.*|TEST_.*|INIT_CWD|PG[A-Z]+)$/;
 
-/** The whole environment of one service's process. */
-export function serviceEnvironment(service: ServiceName, given: Surroundings): Variables {
-  const { ports, secrets } = given;
+/** The whole environment of one service's process, which listens on ports of its own. */
+export function serviceEnvironment(
+  service: ServiceName,
+  given: Surroundings,
+  own: ProcessPorts = given.ports,
+): Variables {
+  const { secrets } = given;
   return {
     ...Object.fromEntries(Object.entries(given.outer).filter(([name]) => !KEPT_BACK.test(name))),
     NODE_ENV: 'production',
@@ -40,14 +44,14 @@ export function serviceEnvironment(service: ServiceName, given: Surroundings): V
     DATABASE_URL: given.databaseUrls[service],
     NATS_URL: given.natsUrls[service],
     GRPC_HOST: '127.0.0.1',
-    GRPC_PORT: String(ports.services[service].grpc),
-    HEALTH_PORT: String(ports.services[service].health),
+    GRPC_PORT: String(own.services[service].grpc),
+    HEALTH_PORT: String(own.services[service].health),
     VOCABULARY_DIR: given.vocabularyDir,
     ...Object.fromEntries(
       CALLS[service].map((callee) => [`${prefixOf(callee)}_ADDRESS`, addressOf(callee, given)]),
     ),
     ...serviceKeys(service, secrets),
-    ...own(service, given),
+    ...ownVariables(service, given, own),
   };
 }
 
@@ -75,7 +79,8 @@ function prefixOf(service: ServiceName): string {
 }
 
 function addressOf(service: ServiceName, { ports }: Surroundings): string {
-  return `127.0.0.1:${ports.services[service].grpc}`;
+  const processes = ports.replicas === undefined ? [ports] : [ports, ports.replicas];
+  return processes.map(({ services }) => `127.0.0.1:${services[service].grpc}`).join(',');
 }
 
 function ownKeys(service: ServiceName, secrets: Secrets): Record<string, string> {
@@ -92,14 +97,14 @@ function ownKeys(service: ServiceName, secrets: Secrets): Record<string, string>
   return keys[service];
 }
 
-function own(service: ServiceName, { ports, filesDir }: Surroundings): Variables {
+function ownVariables(service: ServiceName, { filesDir }: Surroundings, own: ProcessPorts): Variables {
   if (service === 'gateway') {
     return {
       HTTP_HOST: '127.0.0.1',
-      HTTP_PORT: String(ports.http),
-      FILES_CONTENT_URL: `http://127.0.0.1:${ports.content}`,
+      HTTP_PORT: String(own.http),
+      FILES_CONTENT_URL: `http://127.0.0.1:${own.content}`,
     };
   }
-  if (service === 'files') return { CONTENT_PORT: String(ports.content), STORAGE_DIR: filesDir };
+  if (service === 'files') return { CONTENT_PORT: String(own.content), STORAGE_DIR: filesDir };
   return {};
 }

@@ -25,11 +25,20 @@ export interface ServiceToRun {
   logFile: string;
   /** Whether it runs for as long as anybody wants it, rather than for a test. */
   isLasting: boolean;
+  /** Root of the checkout with the service; this one unless given. */
+  checkout?: string | undefined;
 }
 
 /** Describes how to run one service as a process of its own. */
-export function serviceProgram({ name, environment, healthPort, logFile, isLasting }: ServiceToRun): Program {
-  const folder = join(ROOT, 'services', name);
+export function serviceProgram({
+  name,
+  environment,
+  healthPort,
+  logFile,
+  isLasting,
+  checkout = ROOT,
+}: ServiceToRun): Program {
+  const folder = join(checkout, 'services', name);
   return {
     name,
     logFile,

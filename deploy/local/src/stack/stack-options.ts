@@ -9,9 +9,13 @@ export interface StackOptions {
   durability: 'safe' | 'fast';
   /** A running Postgres to use, by superuser URL, with the prefix of the database names; else one is started. */
   postgres?: { url: string; prefix: string };
+  /** Runs two processes of each service, which their callers take turns between, and with that two gateways. */
+  isReplicated?: boolean;
   /** Goes to all services, below what the stack sets itself. */
   environment: Readonly<Record<string, string | undefined>>;
-  /** Has the last word on the environment of each service, before it starts for the first time. */
+  /** Whose services run, where that is not this checkout: another one, prepared as `bootstrap.mjs prepare` does. */
+  checkout?: string;
+  /** Has the last word on the environment of the first process of each service, before it starts for the first time. */
   environmentOf?(service: ServiceName, environment: ServiceVariables): Promise<ServiceVariables>;
   onProgress(sentence: string): void;
   /** Ends a start under way. */

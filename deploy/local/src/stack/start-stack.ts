@@ -5,7 +5,7 @@ import type { Variables } from '../backends/program.ts';
 import type { CreatedUser, OperatorDoor } from './create-user.ts';
 import { type DataFolder, dataFolder } from './data-folder.ts';
 import { openParts, type PartName, type Parts, type ReplicaName } from './parts.ts';
-import { choosePorts, type StackPorts } from './ports.ts';
+import { choosePorts, type ProcessPorts, type StackPorts } from './ports.ts';
 import { prepareFolder } from './prepare-folder.ts';
 import { openProcessList } from './process-list.ts';
 import { runtimeFile } from './runtime-file.ts';
@@ -18,6 +18,8 @@ import { startBackends } from './start-backends.ts';
 
 export interface RunningStack {
   baseUrl: string;
+  /** Of the second gateway, where there are two. */
+  replicaUrl: string | undefined;
   identity: OperatorDoor;
   /** How operators reach the coordinator of publications. */
   publications: OperatorDoor;
@@ -38,6 +40,8 @@ export interface RunningStack {
    * the next of those given, and in the end none. Resolves when the first one is ready.
    */
   relaunch(part: PartName, ...further: Variables[]): Promise<void>;
+  /** Ends a part in good order, for good. */
+  retire(part: PartName): Promise<void>;
   /** Starts a second process of a service on the same database; nobody calls it, but it does all other work. */
   startReplica(service: 'packages' | 'records'): Promise<ReplicaName>;
   /** Ends every process: within 5 s in good order, at once when `now`. May be called again to hurry. */
@@ -69,7 +73,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
   options.signal?.addEventListener('abort', abort);
   try {
     const { stack, ports } = await startParts(options, folder, parts, stop);
-    await runtime.open(() => runtimeOf(stack, folder, ports));
+    await runtime.open(() => runtimeOf(stack, folder, ports, options));
     return stack;
   } catch (thrown) {
     await stop();
@@ -86,7 +90,7 @@ async function startParts(
   stop: RunningStack['stop'],
 ): Promise<{ stack: RunningStack; ports: StackPorts }> {
   const secrets = await loadSecrets(folder.secretsFile);
-  const ports = await choosePorts(options.port);
+  const ports = await choosePorts(options.port, { isReplicated: options.isReplicated === true });
   const backends = await startBackends({ options, folder, secrets, ports, parts });
   const surroundings: Surroundings = {
     ...backends,
@@ -107,6 +111,7 @@ async function startParts(
   const stack = {
     ...backends,
     baseUrl: `http://127.0.0.1:${ports.http}`,
+    replicaUrl: ports.replicas && `http://127.0.0.1:${ports.replicas.http}`,
     identity,
     publications: door('packages'),
     files: door('files'),
@@ -119,7 +124,8 @@ async function startParts(
     pid: parts.pid,
     kill: parts.kill,
     relaunch: parts.relaunch,
-    startReplica: (service: ServiceName) => startReplica(parts, folder, options, surroundings, service),
+    retire: parts.retire,
+    startReplica: (service: ServiceName) => startReplica({ parts, folder, options, surroundings }, service),
     stop,
   };
   return { stack, ports };
@@ -140,38 +146,57 @@ async function startServices(
       healthPort: surroundings.ports.services[name].health,
       logFile: folder.logFile(name),
       isLasting: options.durability === 'safe',
+      checkout: options.checkout,
     });
     return parts.start(name, program);
   });
+  const { replicas } = surroundings.ports;
+  if (replicas !== undefined)
+    for (const name of SERVICES)
+      starts.push(startReplicaOn(replicas, { parts, folder, options, surroundings }, name));
   await Promise.all(starts);
 }
 
-async function startReplica(
-  parts: Parts,
-  folder: DataFolder,
-  options: StackOptions,
-  surroundings: Surroundings,
-  service: ServiceName,
-): Promise<ReplicaName> {
+/** On ports that nobody was told of. */
+async function startReplica(given: ReplicaGiven, service: ServiceName): Promise<ReplicaName> {
   const [grpc = 0, health = 0] = await freePorts(2);
-  const services = { ...surroundings.ports.services, [service]: { grpc, health } };
+  const { ports } = given.surroundings;
+  const services = { ...ports.services, [service]: { grpc, health } };
+  await startReplicaOn({ ...ports, services }, given, service);
+  return `${service}-replica`;
+}
+
+interface ReplicaGiven {
+  parts: Parts;
+  folder: DataFolder;
+  options: StackOptions;
+  surroundings: Surroundings;
+}
+
+function startReplicaOn(
+  own: ProcessPorts,
+  { parts, folder, options, surroundings }: ReplicaGiven,
+  service: ServiceName,
+): Promise<void> {
   const name: ReplicaName = `${service}-replica`;
   const program = serviceProgram({
     name: service,
-    environment: serviceEnvironment(service, {
-      ...surroundings,
-      ports: { ...surroundings.ports, services },
-    }),
-    healthPort: health,
+    environment: serviceEnvironment(service, surroundings, own),
+    healthPort: own.services[service].health,
     logFile: folder.logFile(name),
     isLasting: options.durability === 'safe',
+    checkout: options.checkout,
   });
-  await parts.start(name, program);
-  return name;
+  return parts.start(name, program);
 }
 
 /** Content of `runtime.json`. */
-function runtimeOf(stack: RunningStack, folder: DataFolder, ports: StackPorts): unknown {
+function runtimeOf(
+  stack: RunningStack,
+  folder: DataFolder,
+  ports: StackPorts,
+  { environment }: StackOptions,
+): unknown {
   const services = SERVICES.map((name) => [
     name,
     {
@@ -188,6 +213,10 @@ function runtimeOf(stack: RunningStack, folder: DataFolder, ports: StackPorts): 
     publications: stack.publications,
     files: stack.files,
     search: stack.search,
+    databases: stack.databaseUrls,
+    nats: stack.natsUrl,
+    // The bytes of files are in a bucket where the services are told so.
+    ...(environment['FILES_STORE'] === 's3' ? {} : { files_folder: folder.files }),
     services: Object.fromEntries(services),
   };
 }

@@ -116,7 +116,7 @@ describe('supervised part', () => {
   });
 
   test('stays down when it is stopped while it waits to start again', async () => {
-    const supervised = supervise('echo up; sleep 0.2');
+    const supervised = supervise('echo up; sleep 2');
     await supervised.start();
     await until(() => said.length > 0);
     await supervised.stop(1_000);

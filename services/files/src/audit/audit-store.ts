@@ -131,3 +131,9 @@ export async function saveFindings(
     )
     select id, damage from marked where damage is not null`;
 }
+
+/** Records of one object, outside of an audit, that it is not what was stored. */
+export async function markDifferent(db: Database, objectId: string, at: Date): Promise<void> {
+  await db.$executeRaw`
+    update object set damage = 'different', damaged_at = coalesce(damaged_at, ${at}) where id = ${objectId}::uuid`;
+}

@@ -1,6 +1,6 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { appendFile, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { appendFile, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { definitions, type ReadAuditResponse__Output } from '@kr/contracts';
 import { type Client, createClient } from '@kr/rpc';
@@ -48,7 +48,7 @@ function operationsOf({ service }: FilesUnderTest): Operations {
   });
 }
 
-const pathOf = (id: string) => join(files.storageDir, 'objects', id.slice(0, 2), id.slice(2, 4), id);
+const pathOf = (id: string) => files.pathOf(id);
 
 /** Has everything read at once, and says what is known then. */
 async function audited(asked = operations): Promise<ReadAuditResponse__Output> {
@@ -88,14 +88,6 @@ async function forget(ids: readonly string[]): Promise<void> {
   await files.sql.query('delete from object where id = any($1::uuid[])', [ids]);
 }
 
-async function flipByte(id: string, at: number): Promise<void> {
-  const file = await open(pathOf(id), 'r+');
-  const byte = Buffer.alloc(1);
-  await file.read(byte, 0, 1, at);
-  await file.write(Buffer.from([(byte[0] ?? 0) ^ 1]), 0, 1, at);
-  await file.close();
-}
-
 /** An auditor beside the service's own, as another process has one. */
 async function another(bytesPerSecond: number): Promise<Auditor> {
   return auditor({
@@ -123,7 +115,7 @@ describe('an audit', () => {
     expect([first.damaged, first.neverVerified, first.finished?.objects]).toEqual(['0', '0', '5']);
     expect(first.finished?.bytes).toBe(String(2 * large.length + 7));
 
-    await flipByte(flipped, 1_234_567);
+    await files.flipByte(flipped, 1_234_567);
     await appendFile(pathOf(longer), 'd');
     await rename(pathOf(gone), `${pathOf(gone)}.aside`);
     const second = await audited();
@@ -137,7 +129,7 @@ describe('an audit', () => {
     const { rows } = await files.sql.query('select id from object where verified_at > damaged_at');
     expect(rows).toEqual([]);
 
-    await flipByte(flipped, 1_234_567);
+    await files.flipByte(flipped, 1_234_567);
     await writeFile(pathOf(longer), 'abc');
     await rename(`${pathOf(gone)}.aside`, pathOf(gone));
     expect([(await audited()).damagedObjects, sound === empty]).toEqual([[], false]);
@@ -146,7 +138,7 @@ describe('an audit', () => {
   test('finds each of a thousand objects in which one byte is another', async () => {
     const sound = await stored(100);
     const wrong = await stored(1_000);
-    for (const [index, id] of wrong.entries()) await flipByte(id, index);
+    for (const [index, id] of wrong.entries()) await files.flipByte(id, index);
     const report = await audited();
     expect([report.damaged, Object.keys(damages(report)).sort()]).toEqual(['1000', [...wrong].sort()]);
     await forget([...sound, ...wrong]);
@@ -225,10 +217,10 @@ describe('an audit', () => {
   test('goes on where it was when its process ends, and reads nothing twice', async () => {
     const ids = await stored(40);
     const { rows } = await files.sql.query('select count(*)::int as n from object');
+    const slow = await another(SLOW);
     // Taken before the service looks for work, as the process that reads at the moment has it.
     await files.sql.query(`insert into audit (started_at, is_hurried, lease_holder, lease_until)
       values (now(), false, gen_random_uuid(), now() - interval '1 second')`);
-    const slow = await another(SLOW);
     const working = slow.work();
     const some = await until(async () => {
       const { latest } = await operations.readAudit({}, GATEWAY);
@@ -271,8 +263,8 @@ describe('an audit', () => {
 
   test('that somebody waits for takes the place of one that is under way', async () => {
     const ids = await stored(40);
-    await files.sql.query('insert into audit (started_at, is_hurried) values (now(), false)');
     const slow = await another(SLOW);
+    await files.sql.query('insert into audit (started_at, is_hurried) values (now(), false)');
     const working = slow.work();
     await until(async () => (await operations.readAudit({}, GATEWAY)).latest?.isRunning === true);
     const report = await audited();

@@ -6,6 +6,8 @@ export interface ObserveStorageDeps {
   database: Database;
   now: () => Date;
   logger: Logger;
+  /** Milliseconds from the beginning of one audit to that of the next; 0: none begins by itself. */
+  auditEveryMs: number;
   /** How many stored things without a row this process found when it last looked. */
   orphans: () => number;
 }
@@ -14,6 +16,11 @@ const GAUGES = {
   age: {
     name: 'files_audit_age_seconds',
     description: 'Since the beginning of the latest audit that came to its end; absent before the first.',
+    unit: 's',
+  },
+  period: {
+    name: 'files_audit_period_seconds',
+    description: 'From the beginning of one audit to that of the next; absent where none begins by itself.',
     unit: 's',
   },
   different: { name: 'files_objects_different', description: 'Objects that are not what was stored.' },
@@ -26,7 +33,10 @@ const GAUGES = {
 } as const;
 
 /** Shows at each collection of metrics what audits have found. */
-export function observeStorage({ database, now, logger, orphans }: ObserveStorageDeps): { stop(): void } {
+export function observeStorage({ database, now, logger, auditEveryMs, orphans }: ObserveStorageDeps): {
+  stop(): void;
+} {
+  const periods = auditEveryMs === 0 ? [] : [{ of: 'period' as const, value: auditEveryMs / 1_000 }];
   return observeGauges({
     meter: 'files',
     gauges: GAUGES,
@@ -39,6 +49,7 @@ export function observeStorage({ database, now, logger, orphans }: ObserveStorag
       const ages = finished === undefined ? [] : [now().getTime() - finished.startedAt.getTime()];
       return [
         ...ages.map((ms) => ({ of: 'age' as const, value: Math.max(0, ms) / 1_000 })),
+        ...periods,
         { of: 'different', value: counts.different },
         { of: 'missing', value: counts.missing },
         { of: 'unreadable', value: counts.unreadable },

@@ -2,10 +2,10 @@ import type { FileHandle } from 'node:fs/promises';
 import type { Appended, AppendOptions } from './blob-store.ts';
 import { untilBroken } from './until-broken.ts';
 
-/** What is gathered for one write. */
-const BATCH = { bytes: 1_048_576, chunks: 1_000 };
+/** After so many the disk begins with them, so that little is left to wait for at the end. */
+const BEGIN_EVERY_BYTES = 4_194_304;
 
-/** Writes what comes behind the first bytes of a file, one batch while the next is gathered, and makes it durable. */
+/** Writes what comes behind the first bytes of a file, and makes it durable. */
 export async function appendToFile(
   file: FileHandle,
   source: AsyncIterable<Uint8Array>,
@@ -13,25 +13,18 @@ export async function appendToFile(
 ): Promise<Appended> {
   let totalBytes = from;
   let durableBytes = from;
-  let batch: Uint8Array[] = [];
-  let batchBytes = 0;
-  let writing: Promise<void> = Promise.resolve();
+  /** The latest sync, and how many bytes it covers; the first also covers the length that the file was cut to. */
+  let sync: { bytes: number; done: Promise<void> } | undefined;
 
-  const write = async () => {
-    await writing;
-    if (batchBytes === 0) return;
-    beforeWrite();
-    writing = writeAll(file, batch, totalBytes);
-    // It is heard where it is awaited, which may be some chunks later.
-    writing.catch(() => {});
-    totalBytes += batchBytes;
-    batch = [];
-    batchBytes = 0;
+  const beginSync = async () => {
+    await sync?.done;
+    sync = { bytes: totalBytes, done: file.datasync() };
+    // It is heard where it is awaited, which may be many chunks later.
+    sync.done.catch(() => {});
   };
   const makeDurable = async () => {
-    await write();
-    await writing;
-    await file.datasync();
+    if (sync?.bytes !== totalBytes) await beginSync();
+    await sync?.done;
     durableBytes = totalBytes;
   };
 
@@ -39,24 +32,28 @@ export async function appendToFile(
   const whole = untilBroken(source, (error) => {
     brokenBy = error;
   });
-  for await (const chunk of whole) {
-    batch.push(chunk);
-    batchBytes += chunk.length;
-    if (batchBytes >= BATCH.bytes || batch.length >= BATCH.chunks) await write();
-    if (totalBytes - durableBytes < durableEvery) continue;
+  try {
+    for await (const chunk of whole) {
+      beforeWrite();
+      await writeAll(file, chunk, totalBytes);
+      totalBytes += chunk.length;
+      if (totalBytes - durableBytes >= durableEvery) {
+        await makeDurable();
+        await onDurable(totalBytes);
+      } else if (totalBytes - (sync?.bytes ?? from) >= BEGIN_EVERY_BYTES) await beginSync();
+    }
     await makeDurable();
-    await onDurable(totalBytes);
+  } catch (error) {
+    // That the disk failed weighs more than anything else.
+    await sync?.done;
+    throw error;
   }
-  await makeDurable();
   return { totalBytes, brokenBy };
 }
 
-async function writeAll(file: FileHandle, chunks: Uint8Array[], position: number): Promise<void> {
-  const { bytesWritten } = await file.writev(chunks, position);
-  if (bytesWritten === chunks.reduce((sum, chunk) => sum + chunk.length, 0)) return;
-  const rest = Buffer.concat(chunks).subarray(bytesWritten);
-  for (let written = 0; written < rest.length; ) {
-    const at = position + bytesWritten + written;
-    written += (await file.write(rest, written, rest.length - written, at)).bytesWritten;
+async function writeAll(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+  for (let written = 0; written < bytes.length; ) {
+    const rest = bytes.length - written;
+    written += (await file.write(bytes, written, rest, position + written)).bytesWritten;
   }
 }

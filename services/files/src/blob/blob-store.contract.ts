@@ -145,8 +145,8 @@ export function describeBlobStore(backend: string, makeStore: () => Promise<Blob
       expect(await store.append(id, chunks('hello '), { ...PART, from: 0 })).toEqual(appended(6));
       await expect(store.open(id)).rejects.toThrow();
       expect(await store.append(id, chunks('wor', 'ld\n'), { ...PART, from: 6 })).toEqual(appended(12));
-      await store.complete(id);
-      await store.complete(id);
+      await store.complete(id, 12);
+      await store.complete(id, 12);
       expect(await text((await store.open(id)).stream())).toBe('hello world\n');
       expect(await idsOf(store.listIncomplete())).toEqual([]);
     });
@@ -155,8 +155,36 @@ export function describeBlobStore(backend: string, makeStore: () => Promise<Blob
       const store = await makeStore();
       const id = randomUUID();
       await store.append(id, chunks(), { ...PART, from: 0 });
-      await store.complete(id);
+      await store.complete(id, 0);
       expect(await text((await store.open(id)).stream())).toBe('');
+    });
+
+    test.each([0, 5])('completes an object of %d bytes, whatever was written behind them', async (size) => {
+      const store = await makeStore();
+      const id = randomUUID();
+      if (size > 0) await store.append(id, chunks('hello'), { ...PART, from: 0 });
+      const unheard = async () => {
+        throw new Error('died');
+      };
+      const dying = store.append(id, chunks(' there', ', you'), {
+        ...PART,
+        from: size,
+        durableEvery: 1,
+        onDurable: unheard,
+      });
+      await expect(dying).rejects.toThrow('died');
+      await store.complete(id, size);
+      await store.complete(id, size);
+      expect(await text((await store.open(id)).stream())).toBe('hello'.slice(0, size));
+      expect(await idsOf(store.listIncomplete())).toEqual([]);
+    });
+
+    test('completes no object that has fewer bytes than it should', async () => {
+      const store = await makeStore();
+      const id = randomUUID();
+      await store.append(id, chunks('abc'), { ...PART, from: 0 });
+      await expect(store.complete(id, 4)).rejects.toThrow('3 bytes instead of 4');
+      await expect(store.open(id)).rejects.toThrow();
     });
 
     test('drops what was written behind the bytes that an object is said to have', async () => {
@@ -164,7 +192,7 @@ export function describeBlobStore(backend: string, makeStore: () => Promise<Blob
       const id = randomUUID();
       await store.append(id, chunks('hello there, you'), { ...PART, from: 0 });
       await store.append(id, chunks('!'), { ...PART, from: 5 });
-      await store.complete(id);
+      await store.complete(id, 6);
       expect(await text((await store.open(id)).stream())).toBe('hello!');
     });
 
@@ -176,7 +204,7 @@ export function describeBlobStore(backend: string, makeStore: () => Promise<Blob
         brokenBy: new Error('the source broke'),
       });
       await store.append(id, chunks('d'), { ...PART, from: 3 });
-      await store.complete(id);
+      await store.complete(id, 4);
       expect(await text((await store.open(id)).stream())).toBe('abcd');
     });
 
@@ -203,7 +231,7 @@ export function describeBlobStore(backend: string, makeStore: () => Promise<Blob
       await expect(store.append(id, chunks('xyz'), { ...PART, from: 3, beforeWrite })).rejects.toThrow(
         'not yours',
       );
-      await store.complete(id);
+      await store.complete(id, 3);
       expect(await text((await store.open(id)).stream())).toBe('abc');
     });
 
@@ -215,7 +243,7 @@ export function describeBlobStore(backend: string, makeStore: () => Promise<Blob
         '3 bytes instead of 4',
       );
       await expect(store.append(randomUUID(), chunks('x'), { ...PART, from: 1 })).rejects.toThrow();
-      await expect(store.complete(randomUUID())).rejects.toThrow();
+      await expect(store.complete(randomUUID(), 1)).rejects.toThrow();
     });
 
     test('lists incomplete objects, and removes them once or twice', async () => {

@@ -66,7 +66,7 @@ export interface Appended {
 export interface BlobStore {
   /**
    * Stores what comes, taking no more memory than a few chunks. When it resolves the object survives a power cut; when
-   * it rejects nothing of it is left.
+   * it rejects nothing of it is left. A chunk is not used any more when the next is asked for, here and below.
    *
    * @throws ServiceError
    *   - `too_large`: more than `maxBytes`
@@ -82,8 +82,13 @@ export interface BlobStore {
    * @throws Error when there are fewer bytes than it is said to have
    */
   append(id: string, source: AsyncIterable<Uint8Array>, options: AppendOptions): Promise<Appended>;
-  /** Turns an incomplete object into a stored one, durably; once or again. @throws Error when there is neither */
-  complete(id: string): Promise<void>;
+  /**
+   * Turns an incomplete object into a stored one of so many bytes, durably; once or again. Whatever was written behind
+   * them is dropped.
+   *
+   * @throws Error when there is neither, or there are fewer bytes
+   */
+  complete(id: string, totalBytes: number): Promise<void>;
   /** An incomplete object that is not there is removed already. */
   removeIncomplete(id: string): Promise<void>;
   /** All incomplete objects, in no order, with the time of the last write. */

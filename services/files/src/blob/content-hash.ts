@@ -12,31 +12,62 @@ export interface Digests {
 
 /** The digests of bytes while they pass. */
 export interface ContentHash {
-  update(bytes: Uint8Array): void;
+  /** Resolves when the bytes may change. They count in the order of the calls. */
+  update(bytes: Uint8Array): Promise<void>;
   /** One that goes on from here by itself. */
   copy(): ContentHash;
-  /** Ends the use of this hash. */
-  digests(): Digests;
+  digests(): Promise<Digests>;
+  /** Ends the use of this hash; may be called twice. */
+  drop(): void;
 }
 
-export type NewContentHash = () => ContentHash;
+/** @param expectedBytes how many are to come, where that is known */
+export type NewContentHash = (expectedBytes?: number) => ContentHash;
 
-/** Makes hashes that are all of the same digests: of md5 and CRC-32 always, and of sha256 when it is wanted. */
-export function contentHashes({ sha256 }: { sha256: boolean }): NewContentHash {
-  return () => contentHash(createHash('md5'), sha256 ? createHash('sha256') : undefined, 0);
+export type DigestName = keyof Digests;
+
+/** Some digests of bytes while they pass, computed where this is called. */
+export interface LocalHash {
+  update(bytes: Uint8Array): void;
+  copy(): LocalHash;
+  digests(): Partial<Digests>;
 }
 
-type Hash = ReturnType<typeof createHash>;
+export function localHash(names: readonly DigestName[]): LocalHash {
+  return hashOf(names.map((name) => [name, name === 'crc32' ? crcFrom(0) : cryptoHash(createHash(name))]));
+}
 
-function contentHash(md5: Hash, sha256: Hash | undefined, firstCrc32: number): ContentHash {
-  let crc = firstCrc32;
+interface OneHash {
+  update(bytes: Uint8Array): void;
+  copy(): OneHash;
+  digest(): string | number;
+}
+
+function hashOf(named: readonly (readonly [DigestName, OneHash])[]): LocalHash {
+  return {
+    update: (bytes) => {
+      for (const [, hash] of named) hash.update(bytes);
+    },
+    copy: () => hashOf(named.map(([name, hash]) => [name, hash.copy()])),
+    digests: () => Object.fromEntries(named.map(([name, hash]) => [name, hash.digest()])),
+  };
+}
+
+function cryptoHash(hash: ReturnType<typeof createHash>): OneHash {
+  return {
+    update: (bytes) => void hash.update(bytes),
+    copy: () => cryptoHash(hash.copy()),
+    digest: () => hash.copy().digest('hex'),
+  };
+}
+
+function crcFrom(first: number): OneHash {
+  let crc = first;
   return {
     update: (bytes) => {
       crc = crc32(bytes, crc);
-      md5.update(bytes);
-      sha256?.update(bytes);
     },
-    copy: () => contentHash(md5.copy(), sha256?.copy(), crc),
-    digests: () => ({ md5: md5.digest('hex'), sha256: sha256?.digest('hex') ?? null, crc32: crc }),
+    copy: () => crcFrom(crc),
+    digest: () => crc,
   };
 }

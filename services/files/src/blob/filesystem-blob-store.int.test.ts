@@ -4,10 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { endThreadsOf } from '../testing/ended-threads.ts';
 import { failingFiles, type Verdict } from '../testing/failing-files.ts';
 import { STORE_DEPS } from '../testing/files-under-test.ts';
 import { describeBlobStore, removeUnfinished } from './blob-store.contract.ts';
 import type { AppendOptions, BlobStore } from './blob-store.ts';
+import type { ContentHash, NewContentHash } from './content-hash.ts';
 import { filesystemBlobStore } from './filesystem-blob-store.ts';
 
 const folders: string[] = [];
@@ -118,7 +120,7 @@ describe.each(['EIO', 'ENOSPC'])('%s of the file system', (code) => {
       await expect(sound.check()).resolves.toBeUndefined();
     });
     expect(failed).toEqual(
-      expect.arrayContaining(['open', 'writev', 'datasync', 'close', 'mkdir', 'rename', 'sync']),
+      expect.arrayContaining(['open', 'write', 'datasync', 'close', 'mkdir', 'rename', 'sync']),
     );
   });
 
@@ -143,22 +145,22 @@ describe.each(['EIO', 'ENOSPC'])('%s of the file system', (code) => {
         store.append(id, chunks('x'), { ...PART, from: told }),
       );
       await sound.append(id, chunks('cdefgh'.slice(told - 2)), { ...PART, from: told });
-      await sound.complete(id);
+      await sound.complete(id, 8);
       expect(await text((await sound.open(id)).stream())).toBe('abcdefgh');
     });
-    expect(failed).toEqual(expect.arrayContaining(['open', 'stat', 'writev', 'datasync', 'close']));
+    expect(failed).toEqual(expect.arrayContaining(['open', 'stat', 'write', 'datasync', 'close']));
   });
 
   test('at any call of a completion loses nothing', async () => {
     const failed = await atEachCall(code, async ({ store, sound }, failedCall) => {
       const id = randomUUID();
       await sound.append(id, chunks('abc'), PART);
-      const [outcome] = await Promise.allSettled([store.complete(id)]);
+      const [outcome] = await Promise.allSettled([store.complete(id, 3)]);
       const name = failedCall();
       expect([name, outcome.status]).toEqual([name, name === undefined ? 'fulfilled' : 'rejected']);
       if (name === undefined) return;
-      await trustsNoMore(store, code === 'EIO' && isSync(name), () => store.complete(id));
-      await sound.complete(id);
+      await trustsNoMore(store, code === 'EIO' && isSync(name), () => store.complete(id, 3));
+      await sound.complete(id, 3);
       expect(await text((await sound.open(id)).stream())).toBe('abc');
     });
     expect(failed).toEqual(expect.arrayContaining(['mkdir', 'rename', 'open', 'sync', 'close']));
@@ -182,11 +184,40 @@ describe.each(['EIO', 'ENOSPC'])('%s of the file system', (code) => {
 test('a write of a file system that fails for good is told as what went wrong first, and swept later', async () => {
   let isDead = false;
   const { store, sound, folder } = await brokenStore(({ name }) => {
-    isDead ||= name === 'writev';
+    isDead ||= name === 'write';
     return isDead ? 'ENOSPC' : undefined;
   });
   const id = randomUUID();
   await expect(store.write(id, chunks('abc'), ROOMY)).rejects.toMatchObject({ kind: 'insufficient_storage' });
   expect(await filesIn(folder)).toEqual([id]);
   expect(await removeUnfinished(sound, new Date(Date.now() + 60_000))).toBe(1);
+});
+
+test('a write whose hash is lost behind its last byte leaves nothing', async () => {
+  const folder = await freshFolder();
+  const hashes: ContentHash[] = [];
+  const newHash: NewContentHash = (expectedBytes) => {
+    const hash = STORE_DEPS.newHash(expectedBytes);
+    hashes.push(hash);
+    return hash;
+  };
+  const store = await filesystemBlobStore(folder, { ...STORE_DEPS, newHash });
+  async function* source() {
+    yield* chunks('abc');
+    for (const hash of hashes) await endThreadsOf(hash);
+  }
+  await expect(store.write(randomUUID(), source(), ROOMY)).rejects.toMatchObject({ kind: 'unavailable' });
+  expect([hashes.length, await filesIn(folder)]).toEqual([1, []]);
+});
+
+test('an object that cannot be looked at is closed again', async () => {
+  const calls: string[] = [];
+  const { store, sound } = await brokenStore(({ name }) => {
+    calls.push(name);
+    return name === 'stat' ? 'EIO' : undefined;
+  });
+  const id = randomUUID();
+  await sound.write(id, chunks('abc'), ROOMY);
+  await expect(store.open(id)).rejects.toMatchObject({ code: 'EIO' });
+  expect(calls).toEqual(['open', 'stat', 'close']);
 });

@@ -81,31 +81,34 @@ export async function filesystemBlobStore(
   async function write(
     id: string,
     source: AsyncIterable<Uint8Array>,
-    { maxBytes }: WriteOptions,
+    { maxBytes, expectedBytes }: WriteOptions,
   ): Promise<StoredBytes> {
     const target = join(folderOf(id), id);
     const temporary = join(unfinished, id);
     assertSound();
-    const { bytes, measured } = measuredBytes(source, { maxBytes, newHash });
+    const { bytes, measured, drop } = measuredBytes(source, { maxBytes, expectedBytes, newHash });
     async function* withFailpoint() {
       yield* bytes;
       await failpoint('files.write.inside');
     }
-    const file = await files.open(temporary, 'wx', 0o600).catch(failed);
     try {
+      const file = await files.open(temporary, 'wx', 0o600);
       const { brokenBy: broken } = await closing(file, () =>
         appendToFile(file, withFailpoint(), { ...AT_ONCE, maxBytes }),
       );
       if (broken !== undefined) throw broken;
       await failpoint('files.sync.after');
+      const stored = await measured();
       await moveDurably(temporary, target).catch(async (error: unknown) => {
         await discard(target);
         throw error;
       });
-      return measured();
+      return stored;
     } catch (error) {
       await discard(temporary);
       return failed(error);
+    } finally {
+      drop();
     }
   }
 
@@ -144,19 +147,24 @@ export async function filesystemBlobStore(
     const file = await files.open(path, isNew ? NEW_OR_OLD : 'r+', 0o600).catch(failed);
     const add = async () => {
       if (isNew) await syncFolder(files, incomplete);
-      const { size } = await file.stat();
-      if (size < options.from) throw new Error(`object ${id} has ${size} bytes instead of ${options.from}`);
-      if (size > options.from) await file.truncate(options.from);
+      await cutTo(file, id, options.from);
       return appendToFile(file, source, options);
     };
     return closing(file, add).catch(failed);
   }
 
-  async function complete(id: string): Promise<void> {
+  async function complete(id: string, totalBytes: number): Promise<void> {
     const target = join(folderOf(id), id);
     assertSound();
+    const store = async () => {
+      const file = await files.open(incompleteOf(id), 'r+');
+      await closing(file, async () => {
+        if (await cutTo(file, id, totalBytes)) await file.datasync();
+      });
+      await moveDurably(incompleteOf(id), target);
+    };
     try {
-      await moveDurably(incompleteOf(id), target).catch(async (error) => {
+      await store().catch(async (error) => {
         if (propertyOf(error, 'code') !== 'ENOENT') throw error;
         // Moved before; whoever did may have died before that was durable.
         await files.access(target);
@@ -237,9 +245,21 @@ async function closing<Outcome>(file: FileHandle, work: () => Promise<Outcome>):
   return worked.value;
 }
 
+/** Says whether there was more. @throws Error when there is less */
+async function cutTo(file: FileHandle, id: string, bytes: number): Promise<boolean> {
+  const { size } = await file.stat();
+  if (size < bytes) throw new Error(`object ${id} has ${size} bytes instead of ${bytes}`);
+  if (size > bytes) await file.truncate(bytes);
+  return size > bytes;
+}
+
 async function openFile(files: FileOperations, path: string): Promise<OpenBlob> {
   const file = await files.open(path, 'r');
-  const { size } = await file.stat();
+  const { size } = await file.stat().catch((error: unknown) =>
+    closing(file, async (): Promise<never> => {
+      throw error;
+    }),
+  );
   return {
     sizeBytes: size,
     stream: (range) =>

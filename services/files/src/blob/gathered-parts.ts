@@ -1,6 +1,6 @@
 /** Bytes on their way into parts of one size. */
 export interface GatheredParts {
-  /** Takes what comes and gives the parts that it fills. */
+  /** Takes a copy of what comes and gives the parts that it fills. */
   add(chunk: Uint8Array): Generator<Buffer>;
   /** What fills no part yet; it stays. */
   rest(): Buffer;
@@ -8,7 +8,7 @@ export interface GatheredParts {
 
 /** @param rest what fills no part yet, less than `partBytes` */
 export function gatheredParts(partBytes: number, rest: Uint8Array = Buffer.alloc(0)): GatheredParts {
-  let chunks = [rest];
+  let chunks: Uint8Array[] = [rest];
   let bytes = rest.length;
   return {
     *add(chunk) {
@@ -22,7 +22,7 @@ export function gatheredParts(partBytes: number, rest: Uint8Array = Buffer.alloc
         yield part;
       }
       if (left.length === 0) return;
-      chunks.push(left);
+      chunks.push(Buffer.from(left));
       bytes += left.length;
     },
     rest: () => Buffer.concat(chunks),

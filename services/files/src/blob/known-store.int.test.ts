@@ -7,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { definitions } from '@kr/contracts';
 import { createClient } from '@kr/rpc';
 import { createLogger } from '@kr/telemetry';
+import { until } from '@kr/testbed';
 import { auditor } from '../audit/auditor.ts';
 import { type Database, openDatabase } from '../store/prisma.ts';
 import { sweepObjects } from '../sweep/sweep-objects.ts';
@@ -108,7 +109,8 @@ describe('a disk that is not mounted', () => {
         logger: STORE_DEPS.logger,
         audit: { everyMs: 0, bytesPerSecond: 1_000_000_000 },
       });
-      await expect(reading.work()).rejects.toMatchObject(AWAY);
+      // The service's own process may have the audit for a moment: then there is nothing to do for another.
+      expect(await until(() => reading.work().catch((error: unknown) => error))).toMatchObject(AWAY);
       expect((await operations.readAudit({}, GATEWAY)).damaged).toBe('0');
     });
     operations.close();
@@ -387,7 +389,7 @@ describe('a store', () => {
         () => store.check(),
         () => store.write(randomUUID(), source('x'), { maxBytes: 1 }),
         () => store.append(randomUUID(), source('x'), part),
-        () => store.complete(randomUUID()),
+        () => store.complete(randomUUID(), 1),
         () => store.open(id),
         () => store.remove(id),
         () => store.removeIncomplete(id),

@@ -3,26 +3,39 @@ import type { StoredBytes } from './blob-store.ts';
 import type { NewContentHash } from './content-hash.ts';
 
 export interface MeasuredBytes {
-  /** What comes, chunk by chunk. @throws ServiceError `too_large`: more than allowed */
+  /** What comes, chunk by chunk, each hashed while it is stored. @throws ServiceError `too_large`: more than allowed */
   bytes: AsyncIterable<Uint8Array>;
   /** What has passed, once all has. */
-  measured(): StoredBytes;
+  measured(): Promise<StoredBytes>;
+  /** Ends it, whether all has passed or not. */
+  drop(): void;
 }
 
 /** Counts and hashes bytes on their way into a store. */
 export function measuredBytes(
   source: AsyncIterable<Uint8Array>,
-  { maxBytes, newHash }: { maxBytes: number; newHash: NewContentHash },
+  {
+    maxBytes,
+    expectedBytes,
+    newHash,
+  }: { maxBytes: number; expectedBytes?: number | undefined; newHash: NewContentHash },
 ): MeasuredBytes {
-  const hash = newHash();
+  const hash = newHash(expectedBytes);
   let sizeBytes = 0;
   async function* pass() {
     for await (const chunk of source) {
       sizeBytes += chunk.length;
       if (sizeBytes > maxBytes) throw fileTooLarge(maxBytes);
-      hash.update(chunk);
+      const hashed = hash.update(chunk);
+      // It is heard below, when the chunk is stored.
+      hashed.catch(() => {});
       yield chunk;
+      await hashed;
     }
   }
-  return { bytes: pass(), measured: () => ({ sizeBytes, ...hash.digests() }) };
+  return {
+    bytes: pass(),
+    measured: async () => ({ sizeBytes, ...(await hash.digests()) }),
+    drop: hash.drop,
+  };
 }

@@ -86,7 +86,7 @@ class Users {
   }
 
   async complete(store: BlobStore, id: string): Promise<void> {
-    await store.complete(id);
+    await store.complete(id, 12);
     this.#stored(id, 'abcdefghijkl');
   }
 }
@@ -207,6 +207,6 @@ async function goneOn(root: string, state: DiskState, id: string, from: number):
   const whole = 'abcdefghijkl';
   const options = { ...ROOMY, from, durableEvery: 100, onDurable: async () => {} };
   if (from < whole.length) await store.append(id, chunks(whole.slice(from)), options);
-  await store.complete(id);
+  await store.complete(id, 12);
   return text((await store.open(id)).stream());
 }

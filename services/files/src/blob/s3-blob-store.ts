@@ -50,7 +50,7 @@ export function s3BlobStore({ bucket, newHash, logger }: S3BlobStoreDeps): BlobS
   ): Promise<StoredBytes> {
     const key = objectKey(id);
     const origin = randomUUID();
-    const { bytes, measured } = measuredBytes(source, { maxBytes, newHash });
+    const { bytes, measured, drop } = measuredBytes(source, { maxBytes, expectedBytes, newHash });
     const gathered = gatheredParts(partSize(expectedBytes));
     let upload: (OpenUpload & SentParts) | undefined;
     const send = async (part: Buffer) => {
@@ -67,7 +67,7 @@ export function s3BlobStore({ bucket, newHash, logger }: S3BlobStoreDeps): BlobS
       if (upload !== undefined && rest.length > 0) await send(rest);
       const parts = await upload?.arrived();
       await failpoint('files.sync.after');
-      const stored = measured();
+      const stored = await measured();
       await createdOnce(bucket, { key, origin, sizeBytes: stored.sizeBytes }, () =>
         upload === undefined || parts === undefined
           ? bucket.put(key, rest, { origin }, { isNew: true })
@@ -78,12 +78,14 @@ export function s3BlobStore({ bucket, newHash, logger }: S3BlobStoreDeps): BlobS
     } catch (error) {
       await discard({ key, origin, upload });
       throw error;
+    } finally {
+      drop();
     }
   }
 
   async function discard({ key, origin, upload }: Unfinished): Promise<void> {
     try {
-      await upload?.giveUp();
+      await upload?.ended();
       if (upload !== undefined) await bucket.abortUpload(upload);
       const found = await bucket.find(key);
       if (found?.marks['origin'] === origin) await bucket.remove(key);
@@ -170,12 +172,27 @@ export function s3BlobStore({ bucket, newHash, logger }: S3BlobStoreDeps): BlobS
   };
 }
 
-/** Asks for the bytes when the first one is wanted. */
+/** Asks for the bytes when the first one is wanted. A reader that goes away ends what was asked, however silent the store. */
 function streamed(bucket: S3Bucket, key: string, range: ByteRange | undefined): Readable {
   const aborting = new AbortController();
-  async function* bytes() {
+  async function* asked() {
     const { body } = await bucket.read(key, { range, signal: aborting.signal });
     yield* body;
   }
-  return Readable.from(bytes(), { objectMode: false }).once('close', () => aborting.abort());
+  const bytes: AsyncGenerator<Uint8Array> = asked();
+  return new Readable({
+    read() {
+      bytes.next().then(
+        ({ done, value }) => this.push(done === true ? null : value),
+        (error) => this.destroy(error),
+      );
+    },
+    destroy(error, done) {
+      aborting.abort();
+      bytes.return(undefined).then(
+        () => done(error),
+        () => done(error),
+      );
+    },
+  });
 }

@@ -91,7 +91,7 @@ export interface S3Bucket {
   /** In the order of the keys. */
   list(prefix: string): AsyncIterable<ListedObject>;
   startUpload(key: string, marks: Marks): Promise<OpenUpload>;
-  sendPart(upload: OpenUpload, number: number, body: Buffer, signal?: AbortSignal): Promise<SentPart>;
+  sendPart(upload: OpenUpload, number: number, body: Buffer): Promise<SentPart>;
   /** In the order of their numbers. */
   listParts(upload: OpenUpload): AsyncIterable<ListedPart>;
   /** @throws Error with status 412: the object exists; 409: to be asked again; 404: no such upload any more */
@@ -184,10 +184,9 @@ export function openS3Bucket({ bucket: Bucket, idleMs, ...settings }: S3Settings
       const { UploadId } = await told(client.send(command));
       return { key: Key, uploadId: known(UploadId, 'UploadId') };
     },
-    sendPart: async ({ key: Key, uploadId: UploadId }, number, Body, signal) => {
+    sendPart: async ({ key: Key, uploadId: UploadId }, number, Body) => {
       const part = { Bucket, Key, UploadId, PartNumber: number, Body, ChecksumAlgorithm: 'CRC32' } as const;
-      const abort = signal === undefined ? {} : { abortSignal: signal };
-      const { ETag, ChecksumCRC32 } = await told(client.send(new UploadPartCommand(part), abort));
+      const { ETag, ChecksumCRC32 } = await told(client.send(new UploadPartCommand(part)));
       return { number, etag: plain(ETag), crc32: ChecksumCRC32 };
     },
     listParts: async function* ({ key: Key, uploadId: UploadId }) {

@@ -105,7 +105,7 @@ export function incompleteObjects(bucket: S3Bucket) {
       }
       await makeDurable();
     } finally {
-      await upload?.giveUp();
+      await upload?.ended();
     }
     return { totalBytes, brokenBy };
   }
@@ -131,25 +131,25 @@ export function incompleteObjects(bucket: S3Bucket) {
     return { moment: { ...NOTHING, uploadId }, tail: Buffer.alloc(0), key: undefined };
   }
 
-  async function complete(id: string): Promise<void> {
+  async function complete(id: string, totalBytes: number): Promise<void> {
     const key = objectKey(id);
     const moments = await momentsOf(id);
-    const latest = moments.at(-1);
-    if (latest === undefined) {
+    if (moments.length === 0) {
       if ((await bucket.find(key)) === undefined) throw new Error(`there is no object ${id}`);
       return;
     }
-    const { moment, tail } = await readMoment(latest);
-    const { uploadId, totalBytes: sizeBytes } = moment;
-    await createdOnce(bucket, { key, origin: id, sizeBytes }, async () => {
+    const { moment, tail, key: whole } = await begin(id, moments, totalBytes);
+    const { uploadId } = moment;
+    await createdOnce(bucket, { key, origin: id, sizeBytes: totalBytes }, async () => {
       if (uploadId === undefined || moment.parts === 0)
         return bucket.put(key, tail, { origin: id }, { isNew: true });
       await bucket.completeUpload({ key, uploadId }, await wholeParts({ key, uploadId }, moment, tail));
     });
     await failpoint('files.rename.after');
     if (uploadId !== undefined && moment.parts === 0) await bucket.abortUpload({ key, uploadId });
-    // The latest last: without it the others would be taken for the whole.
-    for (const { key: old } of moments) await bucket.remove(old);
+    for (const { key: other } of moments) if (other !== whole) await bucket.remove(other);
+    // The last: without it the others would be taken for all there is.
+    if (whole !== undefined) await bucket.remove(whole);
   }
 
   /** @throws Error when the parts are not those of the moment */

@@ -6,15 +6,14 @@ export interface SentParts {
   send(body: Buffer): Promise<void>;
   /** All that were sent since, in their order, once they have arrived. @throws what one was refused with */
   arrived(): Promise<SentPart[]>;
-  /** Gives up what is on its way, and waits until it is. */
-  giveUp(): Promise<void>;
+  /** Waits for what is on its way, whatever becomes of it: an abort that overtook a part would leave it in the store. */
+  ended(): Promise<void>;
 }
 
 const MOST_IN_FLIGHT = 4;
 
 /** @param before how many parts the upload has already */
 export function sentParts(bucket: S3Bucket, upload: OpenUpload, before = 0): SentParts {
-  const aborting = new AbortController();
   const inFlight = new Set<Promise<unknown>>();
   let sent: Promise<SentPart>[] = [];
   let latest = before;
@@ -23,7 +22,7 @@ export function sentParts(bucket: S3Bucket, upload: OpenUpload, before = 0): Sen
     send: async (body) => {
       while (inFlight.size >= MOST_IN_FLIGHT) await Promise.race(inFlight);
       latest += 1;
-      const part = bucket.sendPart(upload, latest, body, aborting.signal);
+      const part = bucket.sendPart(upload, latest, body);
       sent.push(part);
       inFlight.add(part);
       part.then(
@@ -37,8 +36,7 @@ export function sentParts(bucket: S3Bucket, upload: OpenUpload, before = 0): Sen
       sent = [];
       return parts;
     },
-    giveUp: async () => {
-      aborting.abort();
+    ended: async () => {
       await Promise.allSettled(inFlight);
     },
   };

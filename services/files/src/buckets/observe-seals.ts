@@ -11,7 +11,7 @@ const GAUGES = {
   held: { name: 'publication_seals', description: 'Publications that hold buckets of files.' },
   oldest: {
     name: 'publication_seals_oldest_seconds',
-    description: 'Age of the oldest of them; 0 when there is none.',
+    description: 'Age of the oldest publication that holds buckets; 0 when there is none.',
     unit: 's',
   },
 } as const;

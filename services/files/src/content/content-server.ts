@@ -1,14 +1,16 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { openDrain } from '@kr/http-drain';
 import { ServiceError } from '@kr/service-error';
-import type { Logger } from '@kr/telemetry';
+import { type Logger, nameRequest, traceRequests } from '@kr/telemetry';
 import { getArchive } from '../archive/get-archive.ts';
 import type { FileAccess, OpenTicket } from '../open-ticket.ts';
 import { type AnswerTusDeps, answerTus, tusCapabilities } from '../tus/answer-tus.ts';
 import { respondError, sendError } from './content-error.ts';
 import { type ArchivePath, type BytesPath, planePath } from './content-path.ts';
 import { type GetContentDeps, getContent } from './get-content.ts';
+import { observeTransfers } from './observe-transfers.ts';
 import { type PutContentDeps, putContent } from './put-content.ts';
 
 export interface ContentServerDeps extends PutContentDeps, GetContentDeps, AnswerTusDeps {
@@ -70,6 +72,7 @@ export async function startContentServer(
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     try {
       const path = planePath(request.url ?? '');
+      nameRequest(request.method ?? '', `/${path.face}`);
       if (path.face === 'archive') return await answer(archiveRoutes, path, request, response);
       const uploadRoutes = path.uploadId === undefined ? allUploads : oneUpload;
       await answer(path.face === 'content' ? contentRoutes : uploadRoutes, path, request, response);
@@ -78,7 +81,11 @@ export async function startContentServer(
       respondError(error, request, response, deps.logger);
     }
   };
-  const onRequest = (request: IncomingMessage, response: ServerResponse) => void handle(request, response);
+  const observed = observeTransfers();
+  const onRequest = traceRequests((request, response) => {
+    observed.begin(request, response);
+    void handle(request, response);
+  });
 
   // Node's request time-out counts the body and would cut slow uploads; progress is watched instead.
   const server = createServer({
@@ -88,10 +95,14 @@ export async function startContentServer(
     keepAliveTimeout: 65_000,
   });
   server.on('request', onRequest).on('checkContinue', onRequest).on('clientError', answerBadRequest);
+  const drain = openDrain(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(port, host, resolve);
   });
-  return { port: (server.address() as AddressInfo).port, stop: (graceMs) => stop(server, graceMs) };
+  return {
+    port: (server.address() as AddressInfo).port,
+    stop: (graceMs) => drain(graceMs).finally(observed.stop),
+  };
 }
 
 function headerOf(request: IncomingMessage, name: string): string {
@@ -124,12 +135,4 @@ function answerBadRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
   socket.end(
     `HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
   );
-}
-
-async function stop(server: Server, graceMs: number): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeIdleConnections();
-  const timer = setTimeout(() => server.closeAllConnections(), graceMs);
-  await closed;
-  clearTimeout(timer);
 }

@@ -1,5 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { BlobStore } from '../blob/blob-store.ts';
+import type { Readable } from 'node:stream';
+import type { Logger } from '@kr/telemetry';
+import { markDifferent } from '../audit/audit-store.ts';
+import type { BlobStore, ByteRange } from '../blob/blob-store.ts';
+import type { NewContentHash } from '../blob/content-hash.ts';
 import type { FileContent } from '../file-entry.ts';
 import { noSuchFile } from '../file-errors.ts';
 import { findEntry } from '../store/entry-store.ts';
@@ -10,10 +14,16 @@ import { servedType } from './media-type.ts';
 import { openPart } from './open-part.ts';
 import type { Representation } from './representation.ts';
 import { type ServeRepresentationDeps, serveRepresentation } from './serve-representation.ts';
+import { DamagedContent, verifiedBytes } from './verified-bytes.ts';
 
 export interface GetContentDeps extends ServeRepresentationDeps {
   database: Database;
   blobs: BlobStore;
+  newHash: NewContentHash;
+  now: () => Date;
+  logger: Logger;
+  /** How many of a hundred whole files that are given are compared with what was stored. */
+  verifyReadsPercent: number;
 }
 
 /**
@@ -36,11 +46,8 @@ export function getContent(deps: GetContentDeps) {
 const NO_BYTES = { start: 0, end: -1 };
 
 /** A file as it is served (REST document, 4.8). */
-function fileRepresentation(
-  { blobs }: Pick<GetContentDeps, 'blobs'>,
-  key: string,
-  content: FileContent,
-): Representation {
+function fileRepresentation(deps: GetContentDeps, key: string, content: FileContent): Representation {
+  const { blobs } = deps;
   return {
     sizeBytes: content.sizeBytes,
     etag: entityTag(content),
@@ -55,6 +62,35 @@ function fileRepresentation(
       if (path !== undefined) (await openPart(blobs, content, NO_BYTES)).destroy();
       return path;
     },
-    open: (part) => openPart(blobs, content, part),
+    open: async (part) => {
+      const bytes = await openPart(blobs, content, part);
+      return isToBeVerified(deps, content, part) ? verified(deps, content, bytes) : bytes;
+    },
   };
+}
+
+function isToBeVerified(
+  { verifyReadsPercent }: GetContentDeps,
+  { sizeBytes }: FileContent,
+  { start, end }: ByteRange,
+): boolean {
+  return start === 0 && end === sizeBytes - 1 && Math.random() * 100 < verifyReadsPercent;
+}
+
+/** What is found is told as by an audit. */
+function verified(
+  { database, newHash, now, logger }: GetContentDeps,
+  content: FileContent,
+  bytes: Readable,
+): Readable {
+  const { objectId } = content;
+  const checked = verifiedBytes(bytes, content, newHash);
+  checked.once('error', (error) => {
+    if (!(error instanceof DamagedContent)) return;
+    logger.error({ objectId, damage: 'different' }, 'a stored object is not what it was');
+    markDifferent(database, objectId, now()).catch((err: unknown) =>
+      logger.error({ err, objectId }, 'damage could not be noted'),
+    );
+  });
+  return checked;
 }

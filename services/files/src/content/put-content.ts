@@ -9,13 +9,15 @@ import { fileTooLarge, lengthMismatch } from '../file-errors.ts';
 import { type Reservation, type ReserveBytesDeps, reserveBytes } from '../quota/reserve-bytes.ts';
 import type { Database } from '../store/prisma.ts';
 import { type AttachContentDeps, attachContent, findPending } from './attach-content.ts';
+import type { ChunkBuffers } from './chunk-buffers.ts';
 import { breakOff, stalled } from './content-error.ts';
 import type { ContentPath } from './content-path.ts';
-import { type ProgressLimits, watchProgress } from './watch-progress.ts';
+import { gatheredBody, type ProgressLimits } from './gathered-body.ts';
 
 export interface PutContentDeps extends AttachContentDeps, ReserveBytesDeps {
   database: Database;
   maxFileBytes: number;
+  buffers: ChunkBuffers;
   progress: ProgressLimits;
   logger: Logger;
 }
@@ -103,11 +105,12 @@ function declaredLength(request: IncomingMessage): number | undefined {
 }
 
 function receive(
-  { progress }: PutContentDeps,
+  { buffers, progress }: PutContentDeps,
   request: IncomingMessage,
   response: ServerResponse,
   reservation: Reservation,
 ): AsyncIterable<Uint8Array> {
-  const bytes = watchProgress(request, progress, () => breakOff(request, response, stalled()));
+  const onStall = () => breakOff(request, response, stalled());
+  const bytes = gatheredBody(request, { buffers, progress, onStall });
   return reservation.covered(bytes);
 }

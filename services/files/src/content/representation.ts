@@ -18,6 +18,6 @@ export interface Representation extends Validators {
    * not. It fails as `open` does.
    */
   storedPath?(): Promise<string | undefined>;
-  /** The bytes of a part. It fails before anything is told of the answer when there are others than were promised. */
+  /** The bytes of a part, in chunks for this reader alone. It fails before anything is told of the answer when there are others than were promised. */
   open(part: ByteRange): Promise<Readable>;
 }

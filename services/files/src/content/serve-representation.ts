@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
+import { endSlowReading, relay } from '@kr/byte-relay';
 import { ServiceError } from '@kr/service-error';
 import type { ByteRange } from '../blob/blob-store.ts';
 import { byteRanges, type Parts } from './byte-ranges.ts';
@@ -10,9 +11,12 @@ import type { Representation } from './representation.ts';
 
 export interface ServeRepresentationDeps {
   newId: () => string;
-  /** Milliseconds a reader may take nothing before the connection is ended. */
-  idleMs: number;
+  /** Bytes a second that must be read on average. */
+  minDownloadBytesPerSecond: number;
 }
+
+/** More than the gateway saves up: it is nearer to the reader, and counts those that it gives up. */
+const MOST_SAVED_BYTES = 8_388_608;
 
 /**
  * Answers a GET or HEAD with a representation, with conditions and byte ranges (RFC 9110, 13 and 14). A failure after
@@ -21,7 +25,7 @@ export interface ServeRepresentationDeps {
  * @throws ServiceError `precondition_failed`
  */
 export async function serveRepresentation(
-  { newId, idleMs }: ServeRepresentationDeps,
+  { newId, minDownloadBytesPerSecond }: ServeRepresentationDeps,
   request: IncomingMessage,
   response: ServerResponse,
   representation: Representation,
@@ -46,7 +50,10 @@ export async function serveRepresentation(
     const path = await representation.storedPath?.();
     if (path !== undefined) return void handOver(response, representation, verdict, path);
   }
-  response.setTimeout(idleMs, () => response.destroy());
+  endSlowReading(response, {
+    minBytesPerSecond: minDownloadBytesPerSecond,
+    mostSavedBytes: MOST_SAVED_BYTES,
+  });
   if (verdict === 'whole') await sendWhole(response, representation);
   else if (verdict.length > 1) await sendParts(response, representation, verdict, newId());
   else await sendPart(response, representation, verdict[0]);
@@ -112,7 +119,7 @@ function wholeHeaders(representation: Representation): Record<string, string | n
 async function sendWhole(response: ServerResponse, representation: Representation): Promise<void> {
   const bytes = await representation.open({ start: 0, end: representation.sizeBytes - 1 });
   response.writeHead(200, wholeHeaders(representation));
-  await pipeline(bytes, response);
+  await relay(bytes, response);
 }
 
 async function sendPart(
@@ -127,7 +134,7 @@ async function sendPart(
     'content-length': part.end - part.start + 1,
     'content-range': `bytes ${part.start}-${part.end}/${representation.sizeBytes}`,
   });
-  await pipeline(bytes, response);
+  await relay(bytes, response);
 }
 
 async function sendParts(

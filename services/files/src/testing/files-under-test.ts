@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, open as openFile, readdir, rm } from 'node:fs/promises';
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { ServiceError } from '@kr/service-error';
 import { createLogger } from '@kr/telemetry';
 import { freshDatabase } from '@kr/testbed';
 import pg from 'pg';
-import { contentHashes } from '../blob/content-hash.ts';
+import { contentHashes } from '../blob/hash-threads.ts';
 import type { FilesConfig } from '../config.ts';
 import { type FilesService, startFilesService } from '../service.ts';
 
@@ -60,6 +60,10 @@ export interface FilesUnderTest {
   /** Starts, uploads and commits a file. */
   upload(entityId: string, key: string, bytes: string | Buffer): Promise<FileEntry__Output | null>;
   list(entityId: string): Promise<FileEntry__Output[]>;
+  /** Where the bytes of an object lie. */
+  pathOf(objectId: string): string;
+  /** Changes one bit of a stored byte, as bad disks do. */
+  flipByte(objectId: string, at: number): Promise<void>;
   storedFiles(): Promise<{ objects: string[]; tmp: string[] }>;
   /** Whose entity it is; a test may say that several are one user's. */
   ownerOf: (entityId: string) => string;
@@ -68,11 +72,10 @@ export interface FilesUnderTest {
   stop(): Promise<void>;
 }
 
+const silent = createLogger('files', { write: () => {} });
+
 /** For a store beside the service's own, on the same bytes. */
-export const STORE_DEPS = {
-  newHash: contentHashes({ sha256: true }),
-  logger: createLogger('files', { write: () => {} }),
-};
+export const STORE_DEPS = { newHash: contentHashes({ sha256: true, logger: silent }), logger: silent };
 
 export const PACKAGES = servicePrincipal('packages');
 export const GATEWAY = servicePrincipal('gateway');
@@ -99,6 +102,7 @@ export async function startFilesUnderTest(
     ticketKey: KEYS.tickets,
     packagesAddress: `127.0.0.1:${coordinator.port}`,
     packagesKey: KEYS.packages,
+    rpcDeadlineMs: 5_000,
     store: { kind: 'filesystem', folder: storageDir },
     sha256: true,
     limits: {
@@ -108,11 +112,13 @@ export async function startFilesUnderTest(
       maxBytesPerUser: 1_000_000_000_000,
       idleMs: 60_000,
       minUploadBytesPerSecond: 16_384,
+      minDownloadBytesPerSecond: 1_024,
       ...limits,
     },
     sweepGraceMs: 86_400_000,
     uploadExpiryMs: 604_800_000,
     audit: { everyMs: 0, bytesPerSecond: 1_000_000_000 },
+    verifyReadsPercent: 0,
     ...changed,
   };
   // Tests provoke errors; set this to `error` to see why an answer is `internal`.
@@ -155,6 +161,8 @@ export async function startFilesUnderTest(
     };
     return signTicket(signed, KEYS.tickets);
   };
+
+  const storedPath = (id: string) => join(storageDir, 'objects', id.slice(0, 2), id.slice(2, 4), id);
 
   function open(method: string, entityId: string, key: string, headers: Record<string, string>) {
     const request = httpRequest({
@@ -210,6 +218,14 @@ export async function startFilesUnderTest(
     },
     list: async (entityId) => (await client.listEntries({ ticket: ticket(entityId) }, GATEWAY)).entries,
     ownerOf: (entityId) => `owner of ${entityId}`,
+    pathOf: storedPath,
+    flipByte: async (id, at) => {
+      const file = await openFile(storedPath(id), 'r+');
+      const byte = Buffer.alloc(1);
+      await file.read(byte, 0, 1, at);
+      await file.write(Buffer.from([(byte[0] ?? 0) ^ 1]), 0, 1, at);
+      await file.close();
+    },
     storedFiles: async () => ({
       objects: await filesBelow(join(storageDir, 'objects')),
       tmp: await filesBelow(join(storageDir, 'tmp')),

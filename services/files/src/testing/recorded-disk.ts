@@ -130,9 +130,7 @@ export function recordedDisk(root: string): RecordedDisk {
       datasync: () => syncing(of, () => handle.datasync()),
       truncate: (bytes: number) => changing({ kind: 'size', file, bytes }, () => handle.truncate(bytes)),
       writeFile: (text: string) => writing(0, Buffer.from(text), () => handle.writeFile(text)),
-      writev: (chunks: Uint8Array[], at: number) =>
-        writing(at, Buffer.concat(chunks), () => handle.writev(chunks, at)),
-      write: (bytes: Buffer, start: number, length: number, at: number) =>
+      write: (bytes: Uint8Array, start: number, length: number, at: number) =>
         writing(at, bytes.subarray(start, start + length), () => handle.write(bytes, start, length, at)),
     };
     return new Proxy(handle, {

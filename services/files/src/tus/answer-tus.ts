@@ -2,10 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ServiceError } from '@kr/service-error';
 import { Server } from '@tus/server';
 import { checkChangeable } from '../buckets/change-bucket.ts';
+import type { ChunkBuffers } from '../content/chunk-buffers.ts';
 import { breakOff, stalled } from '../content/content-error.ts';
 import type { BytesPath } from '../content/content-path.ts';
+import { gatheredBody, type ProgressLimits } from '../content/gathered-body.ts';
 import { HttpRefusal } from '../content/http-refusal.ts';
-import { type ProgressLimits, watchProgress } from '../content/watch-progress.ts';
 import { EntryUploads, type EntryUploadsDeps, EXTENSIONS, type UploadRequest } from './entry-uploads.ts';
 import { runningHashes } from './running-hashes.ts';
 import { checkedHeaders, headerOf, publicHeaders } from './tus-headers.ts';
@@ -13,6 +14,7 @@ import { CHECKSUM_ALGORITHMS, uploadChecksum } from './upload-checksum.ts';
 import { offsetMismatch, TUS_VERSION, uploadTooLarge } from './upload-errors.ts';
 
 export interface AnswerTusDeps extends Omit<EntryUploadsDeps, 'hashes'> {
+  buffers: ChunkBuffers;
   progress: ProgressLimits;
 }
 
@@ -39,10 +41,10 @@ export function tusCapabilities({ maxFileBytes }: Pick<AnswerTusDeps, 'maxFileBy
  * @throws ServiceError, HttpRefusal whatever the protocol, the bucket or the storage refuses
  */
 export function answerTus(given: AnswerTusDeps): Answer {
-  const deps = { ...given, hashes: runningHashes(given.newHash) };
+  const deps = { ...given, hashes: runningHashes(given.newHash, given.logger) };
   return async (request, response, { entityId, key, uploadId }) => {
     response.setHeader('tus-resumable', TUS_VERSION);
-    const headers = checkedHeaders(request);
+    const headers = checkedHeaders(request, deps);
     const checksum = uploadChecksum(headerOf(request, 'upload-checksum'));
     await checkChangeable(deps, entityId);
 
@@ -50,7 +52,8 @@ export function answerTus(given: AnswerTusDeps): Answer {
     const body: UploadRequest['body'] = (lease) => {
       lease.onWanted((reason) => breakOff(request, response, reason));
       if (request.headers.expect !== undefined) response.writeContinue();
-      return watchProgress(request, deps.progress, () => breakOff(request, response, stalled()));
+      const onStall = () => breakOff(request, response, stalled());
+      return gatheredBody(request, { ...deps, onStall });
     };
     const metadata = headers.get('upload-metadata') ?? '';
     const uploads = new EntryUploads(deps, { entityId, key }, { uploadId, metadata, checksum, body });

@@ -11,7 +11,7 @@ import { isComplete, type Upload } from './upload.ts';
 import type { UploadChecksum } from './upload-checksum.ts';
 import { noSuchUpload, uploadExpired, uploadInUse, uploadTooLarge } from './upload-errors.ts';
 import { acquireLease, heldLease, LEASE_MS, type LeaseDeps, type UploadLease } from './upload-lease.ts';
-import { deleteUpload, findUpload, replaceUpload, saveLength } from './upload-store.ts';
+import { deleteUpload, replaceUpload, saveLength } from './upload-store.ts';
 
 export interface EntryUploadsDeps extends ReceiveBytesDeps, FinishUploadDeps, LeaseDeps {}
 
@@ -67,8 +67,10 @@ export class EntryUploads extends DataStore implements Locker {
       lock: async () => {
         // One that is created is leased from its first moment.
         if (this.#request.uploadId === undefined) return;
-        await this.#find(id);
-        this.#lease = await acquireLease(this.#deps, id, this.#deps.newId());
+        if (!UUID.test(id)) throw noSuchUpload();
+        const held = await acquireLease(this.#deps, { ...this.#entry, id }, this.#deps.newId());
+        this.#upload = held.upload;
+        this.#lease = held.lease;
       },
       unlock: async () => this.#lease?.release(),
     };
@@ -76,7 +78,7 @@ export class EntryUploads extends DataStore implements Locker {
 
   /** In place of the upload that the entry had. @throws ServiceError as `findPending` does */
   override async create(tusUpload: TusUpload): Promise<TusUpload> {
-    const { blobs, now, newId, uploadExpiryMs } = this.#deps;
+    const { blobs, hashes, now, newId, uploadExpiryMs } = this.#deps;
     const createdAt = now();
     const upload: Upload = {
       ...this.#entry,
@@ -95,7 +97,10 @@ export class EntryUploads extends DataStore implements Locker {
     });
     this.#upload = upload;
     this.#lease = heldLease(this.#deps, { id: upload.id, holder, since });
-    if (replaced !== undefined) await blobs.removeIncomplete(replaced);
+    if (replaced !== undefined) {
+      hashes.forget(replaced);
+      await blobs.removeIncomplete(replaced);
+    }
     if (isComplete(upload)) await this.#receive(async function* () {});
     return tusUpload;
   }
@@ -107,9 +112,8 @@ export class EntryUploads extends DataStore implements Locker {
    * @throws HttpRefusal 410: it has expired
    */
   override async getUpload(id: string): Promise<TusUpload> {
-    const upload = await this.#find(id);
+    const { upload } = this.#held();
     if (!upload.isFinished && upload.expiresAt <= this.#deps.now()) throw uploadExpired();
-    this.#upload = upload;
     if (isComplete(upload)) await this.#finish();
     return new TusUpload({
       id,
@@ -141,8 +145,7 @@ export class EntryUploads extends DataStore implements Locker {
   }
 
   /** A finished upload takes its bytes from the entry again, unless that is committed. */
-  override async remove(id: string): Promise<void> {
-    this.#upload = await this.#find(id);
+  override async remove(): Promise<void> {
     await this.#terminate();
   }
 
@@ -183,12 +186,6 @@ export class EntryUploads extends DataStore implements Locker {
       });
       await deleteUpload(tx, id);
     });
-  }
-
-  async #find(id: string): Promise<Upload> {
-    const upload = UUID.test(id) ? await findUpload(this.#deps.database, id) : undefined;
-    if (upload?.entityId !== this.#entry.entityId || upload.key !== this.#entry.key) throw noSuchUpload();
-    return upload;
   }
 
   #held(): { lease: UploadLease; upload: Upload } {

@@ -22,7 +22,7 @@ export async function finishUpload(
   lease: UploadLease,
 ): Promise<Upload> {
   const { id, entityId, key, receivedBytes } = upload;
-  await deps.blobs.complete(id);
+  await deps.blobs.complete(id, receivedBytes);
   const digests = await digestsOf(deps, upload);
   await attachContent(
     deps,
@@ -40,12 +40,17 @@ export async function finishUpload(
 /** As computed while the bytes came, where one process has seen them all; else they are read once more. */
 async function digestsOf(
   { blobs, hashes, newHash }: Pick<FinishUploadDeps, 'blobs' | 'hashes' | 'newHash'>,
-  { id, receivedBytes }: Upload,
+  upload: Upload,
 ): Promise<Digests> {
-  const known = hashes.after(id, receivedBytes);
-  if (known !== undefined) return known.digests();
-  const blob = await blobs.open(id);
-  const hash = newHash();
-  for await (const chunk of blob.stream()) hash.update(chunk);
-  return hash.digests();
+  const seen = hashes.after(upload);
+  const digests = await seen.digests().finally(seen.drop);
+  if (digests !== undefined) return digests;
+  const hash = newHash(upload.receivedBytes);
+  try {
+    const blob = await blobs.open(upload.id);
+    for await (const chunk of blob.stream()) await hash.update(chunk);
+    return await hash.digests();
+  } finally {
+    hash.drop();
+  }
 }

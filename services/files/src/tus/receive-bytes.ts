@@ -43,39 +43,49 @@ export async function receiveBytes(
   }: { body: AsyncIterable<Uint8Array>; checksum: UploadChecksum | undefined; lease: UploadLease },
 ): Promise<Upload> {
   const { id, receivedBytes: from } = upload;
-  const hash = deps.hashes.after(id, from);
   const check = checksum && createHash(checksum.algorithm);
   const maxBytes = upload.lengthBytes ?? deps.maxFileBytes;
   const allowed = upload.lengthBytes ?? (await mostWithoutLength(deps, upload));
+  const hash = deps.hashes.after(upload);
   async function* counted() {
     let total = from;
     for await (const chunk of body) {
       total += chunk.length;
       if (total > allowed) throw uploadTooLarge(allowed);
-      hash?.update(chunk);
+      const hashed = hash.update(chunk);
       check?.update(chunk);
       yield chunk;
+      await hashed;
     }
   }
-  const save = async (receivedBytes: number): Promise<Upload> => {
+  const save = async (receivedBytes: number, { endsLease }: { endsLease: boolean }): Promise<Upload> => {
     const expiresAt = new Date(deps.now().getTime() + deps.uploadExpiryMs);
-    if (await saveReceived(deps.database, { id, leaseHolder: lease.holder, receivedBytes, expiresAt }))
-      return { ...upload, receivedBytes, expiresAt };
+    const row = { id, leaseHolder: lease.holder, receivedBytes, expiresAt, endsLease };
+    if (await saveReceived(deps.database, row)) return { ...upload, receivedBytes, expiresAt };
     throw (await findUpload(deps.database, id)) === undefined ? noSuchUpload() : uploadInUse();
   };
 
-  const { totalBytes, brokenBy } = await deps.blobs.append(id, counted(), {
-    maxBytes,
-    from,
-    durableEvery: checksum === undefined ? SAVE_EVERY_BYTES : Number.POSITIVE_INFINITY,
-    onDurable: async (bytes) => void (await save(bytes)),
-    beforeWrite: lease.assertHeld,
-  });
-  const isRefused = brokenBy instanceof ServiceError;
-  if (isRefused || (brokenBy !== undefined && checksum !== undefined)) throw brokenBy;
-  if (checksum !== undefined && check?.digest().equals(checksum.digest) === false) throw checksumMismatch();
-  const grown = await save(totalBytes);
-  deps.hashes.keep(id, totalBytes, hash);
-  if (brokenBy !== undefined) throw brokenBy;
-  return grown;
+  let isKept = false;
+  try {
+    const { totalBytes, brokenBy } = await deps.blobs.append(id, counted(), {
+      maxBytes,
+      from,
+      durableEvery: checksum === undefined ? SAVE_EVERY_BYTES : Number.POSITIVE_INFINITY,
+      onDurable: async (bytes) => void (await save(bytes, { endsLease: false })),
+      beforeWrite: lease.assertHeld,
+    });
+    const isRefused = brokenBy instanceof ServiceError;
+    if (isRefused || (brokenBy !== undefined && checksum !== undefined)) throw brokenBy;
+    if (checksum !== undefined && check?.digest().equals(checksum.digest) === false) throw checksumMismatch();
+    // Who makes the bytes the content of the entry holds it on.
+    const endsLease = totalBytes !== upload.lengthBytes;
+    const saving = () => save(totalBytes, { endsLease });
+    const grown = await (endsLease ? lease.endBy(saving) : saving());
+    deps.hashes.keep(id, totalBytes, hash);
+    isKept = true;
+    if (brokenBy !== undefined) throw brokenBy;
+    return grown;
+  } finally {
+    if (!isKept) hash.drop();
+  }
 }

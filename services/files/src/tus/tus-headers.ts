@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { invalidField } from '../file-errors.ts';
-import { TUS_VERSION, unsupportedType, unsupportedVersion } from './upload-errors.ts';
+import { TUS_VERSION, unsupportedType, unsupportedVersion, uploadTooLarge } from './upload-errors.ts';
 
 const CHUNK_TYPE = 'application/offset+octet-stream';
 
@@ -34,9 +34,14 @@ export function headerOf(request: IncomingMessage, name: string): string | undef
  * @throws HttpRefusal
  *   - 412: another version of the protocol
  *   - 415: a PATCH of another type
- * @throws ServiceError `invalid`: a PATCH without Upload-Offset, or an extension that is not offered
+ * @throws ServiceError
+ *   - `invalid`: a PATCH without Upload-Offset, or an extension that is not offered
+ *   - `too_large` (`upload_too_large`): a POST with more bytes than the upload may have
  */
-export function checkedHeaders(request: IncomingMessage): Headers {
+export function checkedHeaders(
+  request: IncomingMessage,
+  { maxFileBytes }: { maxFileBytes: number },
+): Headers {
   if (headerOf(request, 'tus-resumable') !== TUS_VERSION) throw unsupportedVersion();
   const type = headerOf(request, 'content-type')?.split(';')[0]?.trim().toLowerCase();
   if (request.method === 'PATCH') {
@@ -46,6 +51,14 @@ export function checkedHeaders(request: IncomingMessage): Headers {
   }
   if (headerOf(request, 'upload-concat') !== undefined)
     throw invalidField('upload_concat', 'Concatenation is not offered.');
+  // Found by the server only when the upload is begun, in place of the one before.
+  const allowed = Number(headerOf(request, 'upload-length') ?? maxFileBytes);
+  if (
+    request.method === 'POST' &&
+    type === CHUNK_TYPE &&
+    Number(headerOf(request, 'content-length')) > allowed
+  )
+    throw uploadTooLarge(allowed);
   const shown = new Headers();
   for (const name of SHOWN) {
     const value = headerOf(request, name);

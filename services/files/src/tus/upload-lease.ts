@@ -2,8 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import type { Database } from '../store/prisma.ts';
+import type { Upload } from './upload.ts';
 import { noSuchUpload, uploadInUse } from './upload-errors.ts';
-import { findUpload, releaseLease, renewLease, takeLease, wantLease } from './upload-store.ts';
+import {
+  findUpload,
+  releaseLease,
+  renewLease,
+  takeLease,
+  type UploadName,
+  wantLease,
+} from './upload-store.ts';
 
 /** Longer than a process is usually away from its timers; who dies holding one is waited for as long. */
 export const LEASE_MS = 6_000;
@@ -23,6 +31,8 @@ export interface UploadLease {
   onWanted(give: (reason: ServiceError) => void): void;
   /** @throws ServiceError `conflict` (`upload_in_use`): the time of the lease may be over */
   assertHeld(): void;
+  /** Ends it by a change that does so beside something else. When that fails it is still to be released. */
+  endBy<Outcome>(change: () => Promise<Outcome>): Promise<Outcome>;
   /** Once or twice. */
   release(): Promise<void>;
 }
@@ -34,13 +44,18 @@ export interface UploadLease {
  *   - `not_found`: no such upload
  *   - `conflict` (`upload_in_use`): the holder does not give it up in time
  */
-export async function acquireLease(deps: LeaseDeps, id: string, holder: string): Promise<UploadLease> {
+export async function acquireLease(
+  deps: LeaseDeps,
+  name: UploadName,
+  holder: string,
+): Promise<{ upload: Upload; lease: UploadLease }> {
   const until = performance.now() + LONGEST_WAIT_MS;
   for (;;) {
     const askedAt = performance.now();
-    if (await takeLease(deps.database, { id, leaseHolder: holder, leaseMs: LEASE_MS }))
-      return heldLease(deps, { id, holder, since: askedAt });
-    if (!(await wantLease(deps.database, id))) throw noSuchUpload();
+    const upload = await takeLease(deps.database, { ...name, leaseHolder: holder, leaseMs: LEASE_MS });
+    if (upload !== undefined)
+      return { upload, lease: heldLease(deps, { id: name.id, holder, since: askedAt }) };
+    if (!(await wantLease(deps.database, name))) throw noSuchUpload();
     if (performance.now() > until) throw uploadInUse();
     await sleep(ASK_EVERY_MS);
   }
@@ -54,6 +69,7 @@ export function heldLease(
   let heldUntil = since + LEASE_MS;
   let give: ((reason: ServiceError) => void) | undefined;
   let renewing: Promise<void> | undefined;
+  let isEnded = false;
 
   const renew = async () => {
     const askedAt = performance.now();
@@ -61,8 +77,10 @@ export function heldLease(
     heldUntil = state === 'lost' ? 0 : askedAt + LEASE_MS;
     if (state === 'held' || give === undefined) return;
     const isGone = (await findUpload(database, id)) === undefined;
-    give(isGone ? noSuchUpload() : uploadInUse());
+    // Meanwhile the work may have come to its end.
+    const told = give;
     give = undefined;
+    told?.(isGone ? noSuchUpload() : uploadInUse());
   };
   const timer = setInterval(() => {
     renewing ??= renew()
@@ -80,9 +98,18 @@ export function heldLease(
     assertHeld: () => {
       if (performance.now() >= heldUntil) throw uploadInUse();
     },
+    endBy: async (change) => {
+      clearInterval(timer);
+      give = undefined;
+      const outcome = await change();
+      isEnded = true;
+      return outcome;
+    },
     release: async () => {
       clearInterval(timer);
+      give = undefined;
       await renewing;
+      if (isEnded) return;
       await releaseLease(database, { id, leaseHolder: holder }).catch((err: unknown) =>
         // It ends by itself; what the request did must be told.
         logger.warn({ err, upload: id }, 'lease not released'),

@@ -51,13 +51,22 @@ export async function replaceUpload(tx: Tx, upload: NewUpload): Promise<string |
   return replaced[0]?.id;
 }
 
-/** What only who holds the lease may do; false when it is lost, and then nothing has changed. */
+/** What only who holds the lease may do; false when it is lost, and then nothing has changed. It may end the lease. */
 export async function saveReceived(
   db: Tx,
-  { id, leaseHolder, receivedBytes, expiresAt }: Held & { receivedBytes: number; expiresAt: Date },
+  {
+    id,
+    leaseHolder,
+    receivedBytes,
+    expiresAt,
+    endsLease,
+  }: Held & { receivedBytes: number; expiresAt: Date; endsLease: boolean },
 ): Promise<boolean> {
   const changed = await db.$executeRaw`
-    update upload set received = ${receivedBytes}::bigint, expires_at = ${expiresAt}
+    update upload set received = ${receivedBytes}::bigint, expires_at = ${expiresAt},
+      lease_holder = case when ${endsLease}::boolean then null else lease_holder end,
+      lease_until = case when ${endsLease}::boolean then null else lease_until end,
+      is_wanted = is_wanted and not ${endsLease}::boolean
     where id = ${id}::uuid and lease_holder = ${leaseHolder}::uuid`;
   return changed === 1;
 }
@@ -93,21 +102,35 @@ export interface Held {
   leaseHolder: string;
 }
 
-/** Takes a lease that nobody holds, or whose time is over; by the clock of the database, which all writers share. */
+/** An upload as a client names it, by its entry and its id. */
+export interface UploadName {
+  entityId: string;
+  key: string;
+  id: string;
+}
+
+/**
+ * Takes a lease that nobody holds, or whose time is over; by the clock of the database, which all writers share. Gives
+ * the upload as it then is.
+ */
 export async function takeLease(
   db: Database,
-  { id, leaseHolder, leaseMs }: Held & { leaseMs: number },
-): Promise<boolean> {
-  const changed = await db.$executeRaw`
+  { entityId, key, id, leaseHolder, leaseMs }: UploadName & Held & { leaseMs: number },
+): Promise<Upload | undefined> {
+  const rows = await db.$queryRaw<UploadRow[]>`
     update upload set lease_holder = ${leaseHolder}::uuid, is_wanted = false,
       lease_until = now() + ${leaseMs}::integer * interval '1 millisecond'
-    where id = ${id}::uuid and (lease_holder is null or lease_until < now())`;
-  return changed === 1;
+    where id = ${id}::uuid and entity_id = ${entityId} and key = ${key}
+      and (lease_holder is null or lease_until < now())
+    returning id, entity_id, key, length, received, metadata, expires_at, finished_at`;
+  return rows.map(toUpload)[0];
 }
 
 /** Tells the holder that somebody waits; false when there is no such upload. */
-export async function wantLease(db: Database, id: string): Promise<boolean> {
-  return (await db.$executeRaw`update upload set is_wanted = true where id = ${id}::uuid`) === 1;
+export async function wantLease(db: Database, { entityId, key, id }: UploadName): Promise<boolean> {
+  const changed = await db.$executeRaw`
+    update upload set is_wanted = true where id = ${id}::uuid and entity_id = ${entityId} and key = ${key}`;
+  return changed === 1;
 }
 
 export async function renewLease(

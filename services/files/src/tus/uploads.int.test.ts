@@ -149,6 +149,19 @@ describe('a resumable upload', () => {
     expect((await commit('tus-crash1', 'a.bin')).entry?.checksum).toBe(md5('hello world'));
   });
 
+  test('of a length that was told last ends there, though its process died before it had cut the bytes', async () => {
+    await files.start('tus-defer1', 'a.bin');
+    const created = await tus('POST', '/uploads/tus-defer1/a.bin', { 'upload-defer-length': 1 });
+    const path = String(created.headers.location);
+    await patch(path, 0, 'hello ');
+    const other = { 'upload-checksum': `md5 ${createHash('md5').update('other').digest('base64')}` };
+    expect((await patch(path, 6, 'never acknowledged', other)).status).toBe(460);
+    await files.sql.query('update upload set length = received where id = $1', [idOf(path)]);
+    expect(await offsetOf(path)).toEqual([200, '6']);
+    expect((await commit('tus-defer1', 'a.bin')).entry?.checksum).toBe(md5('hello '));
+    expect(String((await files.get('tus-defer1', 'a.bin')).body)).toBe('hello ');
+  });
+
   test.each(['before', 'after'])(
     'whose process died %s its bytes were moved is finished by who asks',
     async (when) => {
@@ -169,6 +182,21 @@ describe('a resumable upload', () => {
       expect(await offsetOf(path)).toEqual([200, '11']);
       expect((await commit(entityId, 'a.bin')).entry?.checksum).toBe(md5('hello world'));
       expect(String((await files.get(entityId, 'a.bin')).body)).toBe('hello world');
+    },
+  );
+
+  test.each<Record<string, number>>([{ 'upload-length': 5 }, { 'upload-defer-length': 1 }])(
+    'is not begun with %j by a request of more bytes than it may have, and the one before goes on',
+    async (length) => {
+      const entityId = `tus-more-${Object.keys(length).join().length}`;
+      const path = await create(entityId, 'a.bin', 11);
+      await patch(path, 0, 'hello ');
+      const more = { ...CHUNK, ...length, 'content-length': 100_000_001 };
+      const { request, answer } = openTus('POST', `/uploads/${entityId}/a.bin`, more);
+      request.flushHeaders();
+      expect(codeOf(await answer)).toEqual([413, 'upload_too_large']);
+      request.destroy();
+      expect(await offsetOf(path)).toEqual([200, '6']);
     },
   );
 
@@ -255,8 +283,8 @@ describe('the lease of an upload', () => {
 
   test('is waited for asleep, until the time of a dead holder is over', async () => {
     const path = await create('tus-lease1', 'a.bin', 11);
-    await lend(path, 2_000);
     const [before, started] = [process.cpuUsage(), performance.now()];
+    await lend(path, 2_000);
     expect((await patch(path, 0, 'hello ')).status).toBe(204);
     const { user, system } = process.cpuUsage(before);
     const waitedMs = performance.now() - started;

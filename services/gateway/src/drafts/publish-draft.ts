@@ -5,7 +5,7 @@ import { draftToChange } from './draft-to-change.ts';
 export const SUBJECT = { record: 'SUBJECT_RECORD', package: 'SUBJECT_PACKAGE' } as const;
 
 /** A package may bring many resources along. */
-const TIMEOUT_MS = 60_000;
+const TIMES = 12;
 
 /**
  * POST /api/{kind}/{id}/draft/actions/publish: 202 with the published entity. A package takes its resource drafts
@@ -15,7 +15,7 @@ export function publishDraft(deps: EntityDeps): Endpoint {
   return async (call) => {
     const { id, ifRevision } = await draftToChange(deps, call);
     const wish = { subject: SUBJECT[deps.kind], id, ifRevision };
-    const options = { timeoutMs: TIMEOUT_MS };
+    const options = { times: TIMES };
     const { published } = await deps.clients.publications.publish(wish, call.principal, options);
     const document = published ? documentIn(published) : await readEntity(deps, id, 'FORM_PUBLISHED', call);
     return entityReply(202, document, deps, call);

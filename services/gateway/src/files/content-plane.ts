@@ -1,7 +1,9 @@
-import { Agent, request } from 'node:http';
-import { pipeline, type Readable } from 'node:stream';
+import { Agent, type ClientRequest, request } from 'node:http';
+import type { Readable } from 'node:stream';
 import { urlToHttpOptions } from 'node:url';
+import { passOn, release } from '@kr/byte-relay';
 import { ServiceError } from '@kr/service-error';
+import { breakOffWhenSilent } from './break-off-when-silent.ts';
 
 /** One request about the bytes of one file, or of all. */
 export interface ContentRequest {
@@ -16,6 +18,7 @@ export interface ContentRequest {
   /** What is asked without one is open to all. */
   ticket?: string;
   headers: Record<string, string>;
+  /** Of a client's request. It is never destroyed here, so that a client that sends everything before it listens hears the answer. */
   body?: Readable;
   signal?: AbortSignal;
 }
@@ -29,26 +32,38 @@ export interface ContentAnswer {
 
 /** Where the files service takes and gives bytes: over HTTP, passed on as they come. */
 export interface ContentPlane {
-  /** Answers also when the files service refuses. @throws ServiceError `unavailable`: it is not reached */
+  /**
+   * Answers also when the files service refuses.
+   *
+   * @throws ServiceError `unavailable`: it is not reached, or makes no progress; a body that breaks off for that throws
+   *   what `asUnavailable` understands
+   */
   request(request: ContentRequest): Promise<ContentAnswer>;
   close(): void;
 }
 
+const COME_BACK_MS = 1_000;
 const NOT_RELAYED = new Set(['connection', 'keep-alive', 'transfer-encoding', 'date', 'kr-error-code']);
 
-/** No time limits here: a transfer may take as long as it moves, and that is watched at both its ends. */
-export function openContentPlane(baseUrl: URL): ContentPlane {
-  const agent = new Agent({ keepAlive: true, maxSockets: 256, maxFreeSockets: 16 });
+export interface ContentPlaneOptions {
+  /** For how many milliseconds the files service may do nothing while it has something to do. */
+  idleMs: number;
+}
+
+/** A transfer may take as long as it moves. How many there may be at once is said at the door. */
+export function openContentPlane(baseUrl: URL, { idleMs }: ContentPlaneOptions): ContentPlane {
+  const agent = new Agent({ keepAlive: true, maxFreeSockets: 16 });
   const { protocol, hostname, port } = urlToHttpOptions(baseUrl);
   const root = baseUrl.pathname.replace(/\/+$/, '');
 
   const send = (asked: ContentRequest, isRepeat = false): Promise<ContentAnswer> =>
     new Promise((resolve, reject) => {
       const { method, ticket, headers, body, signal } = asked;
+      const isRepeatable = body === undefined && method !== 'POST';
       const outgoing = request({
-        // An upload cannot be repeated, so it takes no connection that may be about to close; and it does not ask
-        // for its own to be closed, for then the reset that follows an early answer could overtake it.
-        agent: body === undefined ? agent : false,
+        // What cannot be repeated takes no connection that may be about to close; and it does not ask for its own to be
+        // closed, for then the reset that follows an early answer could overtake it.
+        agent: isRepeatable ? agent : false,
         protocol,
         hostname,
         port,
@@ -61,10 +76,13 @@ export function openContentPlane(baseUrl: URL): ContentPlane {
         },
         ...(signal === undefined ? {} : { signal }),
       });
+      releaseWhenParsed(outgoing);
+      breakOffWhenSilent(outgoing, { idleMs, error: () => silent(idleMs) });
       outgoing.on('error', (cause) => {
-        const isStale = outgoing.reusedSocket && body === undefined && !isRepeat && signal?.aborted !== true;
+        const isBrokenOff = cause instanceof ServiceError || signal?.aborted === true;
+        const isStale = outgoing.reusedSocket && isRepeatable && !isRepeat && !isBrokenOff;
         if (isStale) send(asked, true).then(resolve, reject);
-        else reject(unreachable(cause));
+        else reject(asUnavailable(cause));
       });
       outgoing.once('response', (incoming) => {
         // Answered before all was sent: the rest is not wanted.
@@ -80,10 +98,28 @@ export function openContentPlane(baseUrl: URL): ContentPlane {
       }
       // What is refused by its head alone, as a length that is too great, is refused before any byte comes.
       outgoing.flushHeaders();
-      pipeline(body, outgoing, () => {});
+      sendBody(body, outgoing);
     });
 
   return { request: (asked) => send(asked), close: () => agent.destroy() };
+}
+
+/** The parser copies what belongs to the body out of what comes from the socket, which is nobody's from then on. */
+function releaseWhenParsed(outgoing: ClientRequest): void {
+  outgoing.once('socket', (socket) => {
+    socket.on('data', release);
+    outgoing.once('close', () => socket.off('data', release));
+  });
+}
+
+function sendBody(body: Readable, outgoing: ClientRequest): void {
+  const breakOff = () => {
+    if (!body.readableEnded) outgoing.destroy(new Error('the client broke off'));
+  };
+  body.on('error', breakOff).once('close', breakOff);
+  // The client may have gone while it was decided what it may do.
+  if (body.destroyed) breakOff();
+  else passOn(body, outgoing);
 }
 
 function pathOf({ face, entityId, key, uploadId }: ContentRequest): string {
@@ -91,11 +127,18 @@ function pathOf({ face, entityId, key, uploadId }: ContentRequest): string {
   return `/${parts.map(encodeURIComponent).join('/')}`;
 }
 
-function unreachable(cause: Error): ServiceError {
+/** What broke a request off, or the body of its answer, in words for its client. */
+export function asUnavailable(cause: unknown): ServiceError {
+  if (cause instanceof ServiceError) return cause;
   return new ServiceError('unavailable', 'The files service is not available.', {
-    retryAfterMs: 1_000,
+    retryAfterMs: COME_BACK_MS,
     cause,
   });
+}
+
+function silent(idleMs: number): ServiceError {
+  const message = `The files service made no progress for ${idleMs} ms (FILES_IDLE_MS).`;
+  return new ServiceError('unavailable', message, { retryAfterMs: COME_BACK_MS });
 }
 
 function relayed(headers: NodeJS.Dict<string | string[]>): Record<string, string | string[]> {

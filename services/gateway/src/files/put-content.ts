@@ -1,10 +1,9 @@
-import { json as readJson } from 'node:stream/consumers';
+import { text } from 'node:stream/consumers';
 import { type Endpoint, json, param } from '../http/endpoint.ts';
 import { storedFileJson } from '../rendering/file-json.ts';
 import { authoriseEnabledFiles, type FilesDeps, fileHolder } from './authorise-files.ts';
-import type { ContentPlane } from './content-plane.ts';
+import { asUnavailable, type ContentPlane } from './content-plane.ts';
 import { contentRefusal } from './content-refusal.ts';
-import { detachedBody } from './detached-body.ts';
 
 /** PUT /api/{kind}/{id}/draft/files/{key}/content: 200 with the file, still pending. */
 export function putContent(deps: FilesDeps, plane: ContentPlane): Endpoint {
@@ -21,9 +20,12 @@ export function putContent(deps: FilesDeps, plane: ContentPlane): Endpoint {
         'content-type': 'application/octet-stream',
         ...(length === undefined ? {} : { 'content-length': length }),
       },
-      body: detachedBody(call.bytes),
+      body: call.bytes,
     });
     if (answer.status !== 200) throw await contentRefusal(answer);
-    return json(200, storedFileJson(await readJson(answer.body), fileHolder(deps, call)));
+    const told = await text(answer.body).catch((cause: unknown) => {
+      throw asUnavailable(cause);
+    });
+    return json(200, storedFileJson(JSON.parse(told), fileHolder(deps, call)));
   };
 }

@@ -1,12 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Call, type EmptyReply, type Endpoint, param } from '../http/endpoint.ts';
-import { errorAnswer } from '../http/error-response.ts';
-import { HttpProblem } from '../http/http-problem.ts';
 import { fileLinks } from '../rendering/links.ts';
 import { authoriseEnabledFiles, type FilesDeps, fileHolder } from './authorise-files.ts';
 import type { ContentAnswer, ContentPlane } from './content-plane.ts';
 import { contentRefusal } from './content-refusal.ts';
-import { detachedBody } from './detached-body.ts';
 
 /** What the files service is told of a request. */
 const ASKED = [
@@ -20,9 +17,6 @@ const ASKED = [
   'content-type',
   'content-length',
 ] as const;
-
-/** What will be otherwise when it is asked again. */
-const PASSING = new Set([409, 429, 503]);
 
 /** OPTIONS /api/{kind}/{id}/draft/files/{key}/tus and …/tus/{uploadId}: what is offered of tus 1.0. */
 export function uploadCapabilities(plane: ContentPlane): Endpoint {
@@ -49,17 +43,7 @@ export function continueUpload(method: 'PATCH' | 'DELETE', deps: FilesDeps, plan
 
 /** HEAD /api/{kind}/{id}/draft/files/{key}/tus/{uploadId}: 200 with how much has come. */
 export function readUpload(deps: FilesDeps, plane: ContentPlane): Endpoint {
-  return async (call) => {
-    try {
-      return await pass('HEAD', deps, plane, call);
-    } catch (thrown) {
-      const { status, headers } = errorAnswer(thrown);
-      // Clients begin again from nothing after every refusal of HEAD but this one.
-      if (PASSING.has(status))
-        throw new HttpProblem(423, 'Where the upload stands cannot be told now.', headers);
-      throw thrown;
-    }
-  };
+  return (call) => pass('HEAD', deps, plane, call);
 }
 
 async function pass(
@@ -75,7 +59,8 @@ async function pass(
     ...place(call),
     ticket,
     headers: askedHeaders(call.headers),
-    ...(hasBody(call.headers) ? { body: detachedBody(call.bytes) } : {}),
+    signal: call.signal,
+    ...(hasBody(call.headers) ? { body: call.bytes } : {}),
   });
   if (answer.status >= 400) throw await contentRefusal(answer);
   return emptyReply(answer);

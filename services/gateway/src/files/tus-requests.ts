@@ -1,5 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { RequestHandler } from 'express';
+import type { ErrorRequestHandler, RequestHandler } from 'express';
+import { errorAnswer } from '../http/error-response.ts';
+import { HttpProblem } from '../http/http-problem.ts';
 
 const TUS_VERSION = '1.0.0';
 
@@ -18,6 +20,22 @@ export function tusRequests(): RequestHandler {
       if (override !== undefined && OVERRIDES.has(override)) request.method = override;
     }
     next();
+  };
+}
+
+/** Refusals after which the same may be answered when it is asked again. */
+const PASSING = new Set([409, 429, 503]);
+
+/**
+ * After the routes: whoever refuses to tell for now how far an upload has come says 423, for clients begin again from
+ * nothing after every other refusal of HEAD.
+ */
+export function tusRefusals(): ErrorRequestHandler {
+  return (thrown: unknown, request, _response, next) => {
+    if (request.method !== 'HEAD' || !UPLOADS.test(request.path)) return next(thrown);
+    const { status, headers } = errorAnswer(thrown);
+    if (!PASSING.has(status)) return next(thrown);
+    next(new HttpProblem(423, 'Where the upload stands cannot be told now.', headers));
   };
 }
 

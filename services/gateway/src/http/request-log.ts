@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '@kr/telemetry';
 import type { RequestHandler } from 'express';
@@ -17,7 +18,8 @@ export function logWhenClosed(logger: Logger, request: IncomingMessage, response
   if (!logger.isLevelEnabled('info')) return;
   const started = performance.now();
   const url = request.url ?? '';
-  response.once('close', () => {
+  // Whoever ends the connection is in no trace, or in another.
+  const inTrace = AsyncResource.bind(() => {
     logger.info(
       {
         request_id: idOf(response),
@@ -30,6 +32,7 @@ export function logWhenClosed(logger: Logger, request: IncomingMessage, response
       'request',
     );
   });
+  response.once('close', inTrace);
 }
 
 /** The address with the values of secret parameters left out, however their names are escaped. */

@@ -1,4 +1,4 @@
-import { pipeline } from 'node:stream/promises';
+import { endSlowReading, relay, type SlowReading } from '@kr/byte-relay';
 import type { Response } from 'express';
 import type { Call, JsonReply, Reply } from './endpoint.ts';
 import { sendRendered } from './rendered.ts';
@@ -8,6 +8,7 @@ export async function sendReply(
   response: Response,
   reply: Exclude<Reply, JsonReply>,
   call: Call,
+  slowReading: SlowReading,
 ): Promise<void> {
   switch (reply.as) {
     case 'empty':
@@ -23,7 +24,8 @@ export async function sendReply(
     case 'stream':
       for (const [name, value] of Object.entries(reply.headers)) response.setHeader(name, value);
       response.writeHead(reply.status);
-      await pipeline(reply.stream, response, { signal: call.signal });
+      endSlowReading(response, slowReading);
+      await relay(reply.stream, response, { signal: call.signal });
       return;
   }
 }

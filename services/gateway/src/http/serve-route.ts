@@ -1,8 +1,11 @@
+import type { SlowReading } from '@kr/byte-relay';
 import type { Request, RequestHandler, Response } from 'express';
 import { type Authenticate, hasCredentials, requireCredentials } from '../caller.ts';
 import { askedUpload } from '../files/tus-requests.ts';
 import type { AnswerOnce } from '../idempotency/answer-once.ts';
 import { creationKey, keyedRequest } from '../idempotency/idempotency-key.ts';
+import type { Admission, Place } from '../overload/admission.ts';
+import { loadOf } from '../overload/load-of.ts';
 import { isEntityPath } from '../public-answers/entity-path.ts';
 import type { PublicAnswers } from '../public-answers/public-answers.ts';
 import type { RateLimits } from '../rate-limits/rate-limits.ts';
@@ -15,6 +18,7 @@ import type { Call, Reply, Route } from './endpoint.ts';
 import { unknownUrl } from './http-problem.ts';
 import { decodeJsonBody } from './json-body.ts';
 import { keepAnswer, sendKept } from './kept-reply.ts';
+import { nameRoute } from './observe-requests.ts';
 import { type BodyLimits, readBody } from './read-body.ts';
 import { renderJson, sendRendered } from './rendered.ts';
 import { idOf } from './request-id.ts';
@@ -29,14 +33,31 @@ export interface ServeRouteDeps {
   answerOnce: AnswerOnce;
   rateLimits: RateLimits;
   waitForIndex: WaitForIndex;
+  admission: Admission;
+  /** When whoever is sent a file takes too little of it. */
+  slowReading: SlowReading;
 }
 
 /**
- * One row of the route table as an Express handler. The order of the checks is part of the interface: credentials,
- * Accept, Content-Type, query, body, and then the endpoint.
+ * One row of the route table as an Express handler. The order of the checks is part of the interface: room for the
+ * request, credentials, Accept, Content-Type, query, body, room again, and then the endpoint.
  */
 export function serveRoute(route: Route, deps: ServeRouteDeps): RequestHandler {
+  const serve = serveAdmitted(route, deps);
+  const load = loadOf(route);
   return async (request, response) => {
+    nameRoute(response, route.method, route.path);
+    const place = deps.admission.enter(load);
+    try {
+      await serve(request, response, place);
+    } finally {
+      place.leave();
+    }
+  };
+}
+
+function serveAdmitted(route: Route, deps: ServeRouteDeps) {
+  return async (request: Request, response: Response, place: Place): Promise<void> => {
     const signal = departure(request, response);
     const params = pathParams(request);
     const query = queryOf(request.originalUrl);
@@ -74,12 +95,18 @@ export function serveRoute(route: Route, deps: ServeRouteDeps): RequestHandler {
     };
     const isAwaited = wantsIndex(route, query);
     const awaitIndex = async (status: number): Promise<void> => {
-      if (isAwaited && status < 300) response.setHeader(INDEX_HEADER, await deps.waitForIndex(route, call));
+      if (!isAwaited || status >= 300) return;
+      // Who only waits keeps nobody busy.
+      place.leave();
+      response.setHeader(INDEX_HEADER, await deps.waitForIndex(route, call));
     };
     // A body that is ignored still is a part of what a key was used for.
     const isKeyed = route.method === 'POST' && request.headers['idempotency-key'] !== undefined;
     if (route.takes === 'json' || (route.takes === '-' && isKeyed)) {
+      // A body that comes slowly keeps nobody busy either.
+      place.leave();
       call.rawBody = await readBody(request, deps.bodyLimits);
+      place.enterAgain();
     }
     if (route.takes === 'json') call.body = decodeJsonBody(call.rawBody);
     if (route.method === 'POST') {
@@ -99,7 +126,7 @@ export function serveRoute(route: Route, deps: ServeRouteDeps): RequestHandler {
     const reply = await answer(route, call, deps.answers);
     await awaitIndex(reply.status);
     if (reply.as !== 'json') {
-      await sendReply(response, reply, call);
+      await sendReply(response, reply, call, deps.slowReading);
       return;
     }
     if (route.method === 'GET' && reply.state !== undefined)

@@ -9,7 +9,7 @@ let gateway: GatewayUnderTest;
 let token: string;
 
 beforeAll(async () => {
-  gateway = await startGateway({ BODY_TIMEOUT_MS: '300', BODY_MAX_BYTES: '2048' });
+  gateway = await startGateway({ BODY_MAX_BYTES: '2048' });
   ({ token } = await gateway.createUser('ada'));
 });
 afterAll(() => gateway.stop());
@@ -193,9 +193,11 @@ describe('bodies', () => {
   });
 
   test('that do not come are not waited for', async () => {
+    await using hasty = await startGateway({ BODY_TIMEOUT_MS: '300' });
+    const { token: other } = await hasty.createUser('ada');
     const answer = await exchange(
-      gateway.baseUrl,
-      `POST /api/records HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ${token}\r\nContent-Length: 10\r\n\r\n{`,
+      hasty.baseUrl,
+      `POST /api/records HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ${other}\r\nContent-Length: 10\r\n\r\n{`,
     );
     expect(answer.split('\r\n')[0]).toBe('HTTP/1.1 408 Request Timeout');
   });

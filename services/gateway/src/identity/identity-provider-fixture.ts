@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { freePort } from '@kr/testbed';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import Provider from 'oidc-provider';
 
@@ -31,8 +31,9 @@ export async function startIdentityProvider(
   clients: Readonly<Record<string, ProviderClient>>,
 ): Promise<IdentityProvider> {
   const server = createServer();
-  await listen(server, 0);
-  const { port } = server.address() as AddressInfo;
+  // Claimed, so that nobody else takes it while the provider is away.
+  const port = await freePort();
+  await listen(server, port);
   const issuer = `http://127.0.0.1:${port}`;
   let current = server;
 

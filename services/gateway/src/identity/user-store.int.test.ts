@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { isTransient } from '@kr/service-error';
+import { FaultProxy, freshDatabase } from '@kr/testbed';
 import { type Database, openDatabase } from './prisma.ts';
 import { tokenStore } from './token-store.ts';
 import { userStore } from './user-store.ts';
@@ -31,4 +33,25 @@ describe('a database that is away', () => {
   ])('%s is to be asked for again', async (_name, ask) => {
     await expect(ask()).rejects.toMatchObject({ kind: 'unavailable', retryAfterMs: 1_000 });
   });
+});
+
+test('a database that falls silent is waited for only so long', async () => {
+  const kept = await freshDatabase();
+  const proxy = await FaultProxy.start(new URL(kept.url).host);
+  const silent = openDatabase(new URL(proxy.urlThrough(kept.url)));
+  try {
+    await silent.$queryRaw`select 1`;
+    proxy.inflict({ kind: 'black hole' });
+    const unavailable = { kind: 'unavailable', retryAfterMs: 1_000 };
+    // One of them has the connection that there is, the others wait for new ones.
+    await Promise.all([
+      expect(tokenStore(silent).findToken(new Uint8Array(32))).rejects.toMatchObject(unavailable),
+      expect(userStore(silent).findUser(1)).rejects.toMatchObject(unavailable),
+      expect(silent.idempotencyKey.count().catch(isTransient)).resolves.toBe(true),
+    ]);
+  } finally {
+    await proxy.stop();
+    await silent.$disconnect();
+    await kept.drop();
+  }
 });

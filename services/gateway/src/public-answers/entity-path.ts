@@ -5,3 +5,8 @@ const ENTITY_PATH = /^\/api\/(?:records|packages)\/[0-9a-z]{5}-[0-9a-z]{5}$/;
 export function isEntityPath(target: string | undefined): target is string {
   return target !== undefined && ENTITY_PATH.test(target);
 }
+
+/** The row of the route table that answers such a target. */
+export function entityRoute(target: string): string {
+  return target.replace(/[^/]*$/, ':id');
+}

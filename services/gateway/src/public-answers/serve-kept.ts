@@ -4,13 +4,14 @@ import { LRUCache } from 'lru-cache';
 import { chooseMediaType } from '../http/accept.ts';
 import { setCaching } from '../http/caching.ts';
 import type { CrossOrigin } from '../http/cross-origin.ts';
+import { nameRoute } from '../http/observe-requests.ts';
 import { type Rendered, sendRendered } from '../http/rendered.ts';
 import { giveId } from '../http/request-id.ts';
 import { logWhenClosed } from '../http/request-log.ts';
 import { isForNobody } from '../http/request-shape.ts';
 import { setSecurityHeaders } from '../http/security-headers.ts';
 import type { RateLimits } from '../rate-limits/rate-limits.ts';
-import { isEntityPath } from './entity-path.ts';
+import { entityRoute, isEntityPath } from './entity-path.ts';
 import type { PublicAnswers } from './public-answers.ts';
 
 export interface ServeKeptDeps {
@@ -58,6 +59,7 @@ export function serveKept(
       application(request, response);
       return;
     }
+    nameRoute(response, 'GET', entityRoute(request.url ?? ''));
     giveId(request, response, newId);
     logWhenClosed(logger, request, response);
     setSecurityHeaders(response);

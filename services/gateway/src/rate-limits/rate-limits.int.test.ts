@@ -127,6 +127,12 @@ describe('a rate limit', () => {
     { name: 'a method that a path lacks', path: '/api/ping', init: { method: 'DELETE' }, times: 20 },
     { name: 'a target that is too long', path: `/${'x'.repeat(8_192)}`, times: 20 },
     { name: 'OPTIONS', path: '/api/records', init: { method: 'OPTIONS' }, times: 50 },
+    {
+      name: 'OPTIONS of uploads, which a service answers,',
+      path: `${ENTITY}/draft/files/a.txt/tus`,
+      init: { method: 'OPTIONS' },
+      times: 20,
+    },
     { name: 'HEAD of an entity', path: ENTITY, init: { method: 'HEAD' }, times: 50 },
     {
       name: 'HEAD of a file',
@@ -150,11 +156,21 @@ describe('a rate limit', () => {
     expect((await ask('/api/ping', link)).status).toBe(503);
   });
 
-  test.each(['PATCH', 'HEAD'])('counts no %s of an upload under way', async (method) => {
-    const upload = `${ENTITY}/draft/files/a.txt/tus/1`;
-    expect(await timesAnswered(upload, { token: ada, method })).toBe(50);
+  const UPLOAD = `${ENTITY}/draft/files/a.txt/tus/1`;
+
+  test('counts no chunk of an upload under way', async () => {
+    const chunk = { token: ada, method: 'PATCH' };
+    expect(await timesAnswered(UPLOAD, chunk)).toBe(50);
     expect((await ask('/api/user', { token: ada })).told.remaining).toBe('39');
-    expect(await timesAnswered(upload, { method })).toBe(20);
+    expect(await timesAnswered(UPLOAD, { method: 'PATCH' })).toBe(20);
+  });
+
+  test('counts each look at an upload, and refuses it by 423, which is not the end of the upload', async () => {
+    const head = { token: ada, method: 'HEAD' };
+    for (let times = 0; times < 40; times += 1) expect((await ask(UPLOAD, head)).status).not.toBe(423);
+    const { status, told } = await ask(UPLOAD, head);
+    expect([status, told.remaining, told.retryAfter]).toEqual([423, '0', '3']);
+    expect((await ask('/api/user', { token: ada })).status).toBe(429);
   });
 
   test.each(['GET', 'HEAD'])('counts %s of an audit log as five', async (method) => {

@@ -8,7 +8,6 @@ export function weightOf(
   { path, auth, weight }: Pick<Route, 'path' | 'auth' | 'weight'>,
   { method, isKnown }: { method: string; isKnown: boolean },
 ): Weight {
-  if (method === 'OPTIONS') return 'nothing';
   if (auth === 'token' && !isKnown) return 'one';
   if (weight !== undefined) return weight;
   return method === 'HEAD' && CHEAP_TO_HEAD.test(path) ? 'nothing' : 'one';

@@ -183,9 +183,12 @@ describe('a package that becomes restricted', () => {
   });
 
   test('says so again by event, with the same change number', async () => {
-    const { id } = await aPackageWith(fixture, service, ['r1']);
+    const { id, parentId } = await aPackageWith(fixture, service, ['r1']);
     await put(id, 'restricted');
-    await until(() => fixture.peers.restricted.length >= 2);
+    // Events of other tests' packages are still told of meanwhile.
+    const ofThis = () =>
+      fixture.peers.restricted.filter(({ packageParentId }) => packageParentId === parentId);
+    await until(() => ofThis().length >= 2);
     const revisions = fixture.peers.mirrored
       .filter(({ packageId }) => packageId === id)
       .slice(1)
@@ -202,17 +205,20 @@ describe('a package that becomes restricted', () => {
 });
 
 describe('deleting the draft of a package', () => {
+  /** Events of other tests' packages are still told of meanwhile. */
+  const mirrored = (id: string) => fixture.peers.mirrored.filter(({ packageId }) => packageId === id);
+
   test('frees the resources of a package that is gone', async () => {
     const { id, parentId } = await aPackageWith(fixture, service, ['r1', 'r2']);
     fixture.peers.records.set('other', managedDraft('other', 'elsewhere'));
     fixture.peers.mirrored.length = 0;
-    fixture.peers.toldBy.length = 0;
     await service.lifecycle.deleteDraft({ id }, { ...OWNER, requestId: 'the deletion' });
-    expect({ mirrored: fixture.peers.mirrored, dissociated: fixture.peers.dissociated }).toEqual({
+    expect({ mirrored: mirrored(id), dissociated: fixture.peers.dissociated }).toEqual({
       mirrored: [{ packageId: id, revision: '3', ids: [] }],
       dissociated: [{ packageParentId: parentId, packageId: id, ids: ['r1', 'r2'] }],
     });
-    expect(fixture.peers.toldBy).toEqual(Array(2).fill(servicePrincipal('packages', 'the deletion')));
+    const told = fixture.peers.toldBy.filter(({ requestId }) => requestId === 'the deletion');
+    expect(told).toEqual(Array(2).fill(servicePrincipal('packages', 'the deletion')));
     expect(await fixture.database.packageResource.count({ where: { packageId: id } })).toBe(0);
   });
 
@@ -224,7 +230,7 @@ describe('deleting the draft of a package', () => {
     await service.packages.importResources({ packageId: next }, OWNER);
     fixture.peers.mirrored.length = 0;
     await service.lifecycle.deleteDraft({ id: next }, OWNER);
-    expect({ mirrored: fixture.peers.mirrored, dissociated: fixture.peers.dissociated }).toEqual({
+    expect({ mirrored: mirrored(next), dissociated: fixture.peers.dissociated }).toEqual({
       mirrored: [{ packageId: next, revision: '3', ids: [] }],
       dissociated: [],
     });
@@ -237,7 +243,7 @@ describe('deleting the draft of a package', () => {
     await service.lifecycle.editPublished({ id }, OWNER);
     fixture.peers.mirrored.length = 0;
     await service.lifecycle.deleteDraft({ id }, OWNER);
-    expect({ mirrored: fixture.peers.mirrored, dissociated: fixture.peers.dissociated }).toEqual({
+    expect({ mirrored: mirrored(id), dissociated: fixture.peers.dissociated }).toEqual({
       mirrored: [],
       dissociated: [],
     });

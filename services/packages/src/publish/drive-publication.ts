@@ -68,7 +68,7 @@ async function perform(
         return { type: 'checked', issues: await ports.log.check(publication, effect.manifests) };
       });
     case 'prepare':
-      return asking(ports, publication, () => prepare(ports, publication, effect.manifests));
+      return asking(ports, publication, () => prepare(ports, publication, effect.ids, effect.manifests));
     case 'renew':
       await ports.sleep(effect.afterMs);
       return asking(ports, publication, () => renew(ports, publication));
@@ -99,16 +99,18 @@ function sealed(reply: SealReply): PublishInput | 'blocked' {
 async function prepare(
   ports: PublishPorts,
   publication: Publication,
+  ids: readonly string[],
   manifests: readonly FileManifest[],
 ): Promise<PublishInput | 'blocked'> {
-  const reply: PrepareReply = await ports.participants.prepare(publication, manifests);
+  const reply: PrepareReply = await ports.participants.prepare(publication, ids, manifests);
+  if (reply.outcome === 'blocked') return 'blocked';
+  const { leftIds, bytes } = reply;
+  const part = { ids, leftIds, bytes, at: ports.now().getTime() };
   switch (reply.outcome) {
     case 'prepared':
-      return { type: 'prepared', stagedIds: reply.stagedIds };
+      return { type: 'prepared', stagedIds: reply.stagedIds, ...part };
     case 'refused':
-      return { type: 'refused', issues: reply.issues };
-    case 'blocked':
-      return 'blocked';
+      return { type: 'refused', issues: reply.issues, ...part };
     default:
       return reply satisfies never;
   }

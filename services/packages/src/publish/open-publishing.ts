@@ -25,7 +25,10 @@ export interface Publishing {
   readonly resumption: Resumption;
 }
 
-export function openPublishing(context: PackagesContext, config: PackagesConfig['publish']): Publishing {
+export function openPublishing(
+  context: PackagesContext,
+  { publish: config, rpcDeadlineMs }: Pick<PackagesConfig, 'publish' | 'rpcDeadlineMs'>,
+): Publishing {
   const { database, lifecycle, observed, now } = context;
   const ownVersion = packageVersion(lifecycle.database, lifecycle);
   const expired = (publication: Publication) => observed.publicationFact({ fact: 'aborted', publication });
@@ -36,7 +39,7 @@ export function openPublishing(context: PackagesContext, config: PackagesConfig[
       now,
       sleep: async (ms) => void (await sleep(ms)),
       log: failingLog(publicationStore(storeDeps)),
-      participants: failingParticipants(participants(context, config)),
+      participants: failingParticipants(participants(context, { ...config, rpcDeadlineMs })),
       observed: (fact) => {
         observed.publicationFact(fact);
         // Consumers that come before the participants have heard would ask how the publication ended.

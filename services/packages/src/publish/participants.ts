@@ -1,7 +1,8 @@
 import { toActorMessage } from '@kr/audit-trail';
 import { servicePrincipal } from '@kr/caller';
-import type { definitions } from '@kr/contracts';
+import type { definitions, PreparePublicationResponse__Output } from '@kr/contracts';
 import type { Client } from '@kr/rpc';
+import { ServiceError } from '@kr/service-error';
 import { type Publication, sealedIds, showsRelated } from './publication.ts';
 import type { Participants } from './publish-ports.ts';
 import type { FileManifest } from './publish-saga.ts';
@@ -14,18 +15,16 @@ export interface ParticipantClients {
 /** How long the answer to a publication waits for the records service: what it does not hear now it hears later. */
 const BEFORE_ANSWER_MS = 2_000;
 
-/** The longest that a participant is waited for. */
-const LONGEST_CALL_MS = 5_000;
-
 /**
- * The files and records services, one call each for any number of entities. A call ends well before the lease does: an
+ * The files and records services, one call each for any number of entities, but for resources that are too large to be
+ * prepared in one. A call ends well before the lease does: an
  * owner that waits for a silent participant would otherwise lose its publication again and again, and never decide it.
  */
 export function participants(
   { files, records }: ParticipantClients,
-  { leaseMs }: { readonly leaseMs: number },
+  { leaseMs, rpcDeadlineMs }: { readonly leaseMs: number; readonly rpcDeadlineMs: number },
 ): Participants {
-  const timeoutMs = Math.min(LONGEST_CALL_MS, leaseMs / 2);
+  const timeoutMs = Math.min(rpcDeadlineMs, leaseMs / 2);
   return {
     async seal(publication) {
       const { id, epoch } = publication;
@@ -41,29 +40,35 @@ export function participants(
       return { outcome: 'sealed', manifests };
     },
 
-    async prepare(publication, manifests) {
+    async prepare(publication, ids, manifests) {
       const { id, epoch, subject, entityId, packageParentId, resourceIds, actor } = publication;
-      const asked = new Set(resourceIds);
+      const asked = new Set(ids);
       const reply = await records.preparePublication(
         {
           publicationId: id,
           epoch,
           packageId: subject === 'package' ? entityId : '',
           packageParentId: packageParentId ?? '',
-          ids: [...resourceIds],
+          ids: [...ids],
           ifRevision: publication.ifRevision ?? 0,
           actor: actor === null ? null : toActorMessage(actor),
           manifests: manifests.filter((manifest) => asked.has(manifest.entityId)).map(message),
+          inParts: resourceIds.length > 1,
         },
         principalOf(publication),
         { timeoutMs },
       );
-      if (reply.isPrepared) return { outcome: 'prepared', stagedIds: reply.stagedIds };
+      const { leftIds } = reply;
+      const bytes = Number(reply.bytes);
+      if (reply.isPrepared) {
+        assertAgreed(publication, ids, reply);
+        return { outcome: 'prepared', stagedIds: reply.stagedIds, leftIds, bytes };
+      }
       if (reply.blockedBy !== '') return { outcome: 'blocked' };
       const issues = reply.issues.map(({ field, messages, record }) => {
         return record === '' ? { field, messages } : { field, messages, record };
       });
-      return { outcome: 'refused', issues };
+      return { outcome: 'refused', issues, leftIds, bytes };
     },
 
     async tell(participant, publication) {
@@ -82,6 +87,23 @@ export function participants(
       }
     },
   };
+}
+
+/**
+ * A records service of the release before takes a question about the rest for a repeat, and says yes to what it was
+ * asked before.
+ *
+ * @throws ServiceError `unavailable`: the one that is asked next may know better
+ */
+function assertAgreed(
+  { resourceIds }: Publication,
+  ids: readonly string[],
+  { stagedIds, unchangedIds, leftIds }: PreparePublicationResponse__Output,
+): void {
+  if (ids.length === resourceIds.length) return;
+  const spokenOf = new Set([...stagedIds, ...unchangedIds, ...leftIds]);
+  if (ids.every((id) => spokenOf.has(id))) return;
+  throw new ServiceError('unavailable', 'The service is temporarily unavailable.', { retryAfterMs: 1_000 });
 }
 
 /** The publication's id as the request id: every log line of every service that belongs to it is found by it. */

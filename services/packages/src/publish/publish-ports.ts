@@ -38,15 +38,26 @@ export type SealReply =
   | { readonly outcome: 'sealed'; readonly manifests: readonly FileManifest[] }
   | { readonly outcome: 'blocked' };
 
+/** What of the ids nothing was said of, and how much the others are, as JSON in bytes. */
+interface PartReply {
+  readonly leftIds: readonly string[];
+  readonly bytes: number;
+}
+
 export type PrepareReply =
-  | { readonly outcome: 'prepared'; readonly stagedIds: readonly string[] }
-  | { readonly outcome: 'refused'; readonly issues: readonly Issue[] }
+  | (PartReply & { readonly outcome: 'prepared'; readonly stagedIds: readonly string[] })
+  | (PartReply & { readonly outcome: 'refused'; readonly issues: readonly Issue[] })
   | { readonly outcome: 'blocked' };
 
 /** The other services. Every call may be repeated; one that fails as `unavailable` may or may not have arrived. */
 export interface Participants {
   seal(publication: Publication): Promise<SealReply>;
-  prepare(publication: Publication, manifests: readonly FileManifest[]): Promise<PrepareReply>;
+  /** Asks about these resources of the publication; the answer may be about the first of them only. */
+  prepare(
+    publication: Publication,
+    ids: readonly string[],
+    manifests: readonly FileManifest[],
+  ): Promise<PrepareReply>;
   /** Tells the decision that the row carries. */
   tell(participant: Participant, publication: Publication): Promise<void>;
 }

@@ -25,21 +25,41 @@ export interface PublishLimits {
   readonly reachMs: number;
   /** Pause before a repeat. */
   readonly retryMs: number;
+  /** How much the resources of one publication may be, as JSON in bytes. */
+  readonly mostBytes: number;
+}
+
+/** What the records service has said so far; it is asked until nothing is left. */
+interface Vote {
+  readonly stagedIds: readonly string[];
+  readonly issues: readonly Issue[];
+  /** Whether it said no, with issues or without. */
+  readonly isNo: boolean;
+  readonly leftIds: readonly string[];
+  readonly bytes: number;
+}
+
+/** The part of the vote that the records service gave in one answer. */
+export interface VotedPart {
+  /** What it was asked about, and what of that it has said nothing of. */
+  readonly ids: readonly string[];
+  readonly leftIds: readonly string[];
+  /** How much that is which it has said something of, as JSON in bytes. */
+  readonly bytes: number;
+  /** When it came. */
+  readonly at: number;
 }
 
 interface Preparing {
   readonly step: 'preparing';
   readonly publication: Publication;
   readonly limits: PublishLimits;
+  /** When it was opened, or the records service has last said something. */
   readonly since: number;
   readonly manifests: readonly FileManifest[] | null;
   /** Problems of the package itself; null until it was checked. */
   readonly ownIssues: readonly Issue[] | null;
-  /** Null until the records service has voted. */
-  readonly vote:
-    | { readonly says: 'yes'; readonly stagedIds: readonly string[] }
-    | { readonly says: 'no'; readonly issues: readonly Issue[] }
-    | null;
+  readonly vote: Vote;
   readonly isRetrying: boolean;
 }
 
@@ -83,8 +103,8 @@ export type PublishInput =
     }
   | { readonly type: 'sealed'; readonly manifests: readonly FileManifest[] }
   | { readonly type: 'checked'; readonly issues: readonly Issue[] }
-  | { readonly type: 'prepared'; readonly stagedIds: readonly string[] }
-  | { readonly type: 'refused'; readonly issues: readonly Issue[] }
+  | (VotedPart & { readonly type: 'prepared'; readonly stagedIds: readonly string[] })
+  | (VotedPart & { readonly type: 'refused'; readonly issues: readonly Issue[] })
   | { readonly type: 'blocked'; readonly at: number }
   | { readonly type: 'unreachable'; readonly at: number }
   /** A participant or the store said no for a reason that a repeat does not change. */
@@ -109,7 +129,11 @@ export type PublishAnswer =
 export type PublishEffect =
   | { readonly do: 'seal' }
   | { readonly do: 'check'; readonly manifests: readonly FileManifest[] }
-  | { readonly do: 'prepare'; readonly manifests: readonly FileManifest[] }
+  | {
+      readonly do: 'prepare';
+      readonly ids: readonly string[];
+      readonly manifests: readonly FileManifest[];
+    }
   | { readonly do: 'renew'; readonly afterMs: number }
   | Wish
   | { readonly do: 'reread'; readonly afterMs: number }
@@ -173,7 +197,7 @@ function open({ publication, limits, at }: Extract<PublishInput, { type: 'opened
     since: at,
     manifests: null,
     ownIssues: publication.subject === 'package' ? null : [],
-    vote: publication.resourceIds.length > 0 ? null : { says: 'yes', stagedIds: [] },
+    vote: { stagedIds: [], issues: [], isNo: false, leftIds: publication.resourceIds, bytes: 0 },
     isRetrying: false,
   };
   if (at >= publication.deadline.getTime()) return wish(state, { do: 'abort', refusal: OUT_OF_TIME });
@@ -190,11 +214,9 @@ function whilePreparing(state: Preparing, input: PublishInput): Decision {
       if (state.ownIssues !== null) return unchanged(state);
       return judge({ ...state, ownIssues: input.issues });
     case 'prepared':
-      if (state.vote !== null) return unchanged(state);
-      return judge({ ...state, vote: { says: 'yes', stagedIds: input.stagedIds } });
+      return hear(state, input, { stagedIds: union(state.vote.stagedIds, input.stagedIds) });
     case 'refused':
-      if (state.vote !== null) return unchanged(state);
-      return judge({ ...state, vote: { says: 'no', issues: input.issues } });
+      return hear(state, input, { issues: [...state.vote.issues, ...input.issues], isNo: true });
     case 'blocked':
       return retry(state, input.at, state.limits.blockedMs, DRAFT_LOCKED);
     case 'unreachable':
@@ -208,24 +230,47 @@ function whilePreparing(state: Preparing, input: PublishInput): Decision {
   }
 }
 
+/** Asks on about what is left, in a step of its own: none takes longer for what there is beside it. */
+function hear(
+  state: Preparing,
+  { ids, leftIds, bytes, at }: VotedPart,
+  said: Partial<Pick<Vote, 'stagedIds' | 'issues' | 'isNo'>>,
+): Decision {
+  // A second answer to a question that was asked twice.
+  if (state.vote.leftIds.length === 0 || ids.length !== state.vote.leftIds.length) return unchanged(state);
+  const vote = { ...state.vote, ...said, leftIds, bytes: state.vote.bytes + bytes };
+  const next = { ...state, vote, since: at };
+  if (vote.bytes > state.limits.mostBytes)
+    return wish(next, { do: 'abort', refusal: tooLarge(state.limits.mostBytes) });
+  if (leftIds.length === 0) return judge(next);
+  if (at >= state.publication.deadline.getTime()) return wish(next, { do: 'abort', refusal: OUT_OF_TIME });
+  return state.isRetrying
+    ? unchanged(next)
+    : { state: { ...next, isRetrying: true }, effects: [{ do: 'renew', afterMs: 0 }] };
+}
+
+function union(some: readonly string[], others: readonly string[]): readonly string[] {
+  return [...new Set([...some, ...others])];
+}
+
 /** Asks for whatever is still missing; every question may be asked twice. */
 function ask(state: Preparing): Decision {
   const { manifests } = state;
   if (manifests === null) return { state, effects: [{ do: 'seal' }] };
   const effects: PublishEffect[] = [];
   if (state.ownIssues === null) effects.push({ do: 'check', manifests });
-  if (state.vote === null) effects.push({ do: 'prepare', manifests });
+  if (state.vote.leftIds.length > 0) effects.push({ do: 'prepare', ids: state.vote.leftIds, manifests });
   return effects.length > 0 ? { state, effects } : judge(state);
 }
 
 /** Speaks only when everything is in, so that one answer names every problem of every entity. */
 function judge(state: Preparing): Decision {
   const { publication, manifests, ownIssues, vote } = state;
-  if (manifests === null || ownIssues === null || vote === null) return { state, effects: [] };
-  const issues = vote.says === 'no' ? [...ownIssues, ...vote.issues] : ownIssues;
+  if (manifests === null || ownIssues === null || vote.leftIds.length > 0) return { state, effects: [] };
+  const issues = [...ownIssues, ...vote.issues];
   if (issues.length > 0) return wish(state, { do: 'abort', refusal: notPublishable(publication, issues) });
   // A no without a reason: the records service heard of an abort before it was asked to prepare.
-  if (vote.says === 'no') return wish(state, { do: 'abort', refusal: OUT_OF_TIME });
+  if (vote.isNo) return wish(state, { do: 'abort', refusal: OUT_OF_TIME });
   if (publication.subject === 'package') {
     return wish(state, { do: 'commit', publishedIds: [publication.entityId, ...vote.stagedIds], manifests });
   }
@@ -241,6 +286,16 @@ function notPublishable(publication: Publication, issues: readonly Issue[]): Ref
     message: 'A validation error occurred.',
     issues:
       publication.subject === 'record' ? issues.map(({ field, messages }) => ({ field, messages })) : issues,
+  };
+}
+
+function tooLarge(mostBytes: number): Refusal {
+  const message = `The resources that are published together may have ${mostBytes} bytes of metadata, and these have more.`;
+  return {
+    kind: 'too_large',
+    message: 'A validation error occurred.',
+    issues: [{ field: 'relationship.resources', messages: [message] }],
+    code: 'publication_too_large',
   };
 }
 

@@ -12,7 +12,7 @@ import {
   type PublishState,
 } from './publish-saga.ts';
 
-const limits = { blockedMs: 1000, reachMs: 5000, retryMs: 50 };
+const limits = { blockedMs: 1000, reachMs: 5000, retryMs: 50, mostBytes: 1_000 };
 const aPackage: Publication = {
   id: 'x',
   subject: 'package',
@@ -53,8 +53,16 @@ const opened = (publication = aPackage, at = 0): PublishInput => ({
 });
 const sealed: PublishInput = { type: 'sealed', manifests };
 const checked = (...issues: Issue[]): PublishInput => ({ type: 'checked', issues });
-const prepared = (...stagedIds: string[]): PublishInput => ({ type: 'prepared', stagedIds });
-const refused = (...issues: Issue[]): PublishInput => ({ type: 'refused', issues });
+const both = { ids: ['r1', 'r2'], leftIds: [], bytes: 0, at: 0 };
+const prepared = (...stagedIds: string[]): PublishInput => ({ type: 'prepared', stagedIds, ...both });
+const refused = (...issues: Issue[]): PublishInput => ({ type: 'refused', issues, ...both });
+/** Of `r1` alone, `r2` being too much beside it. */
+const first = { ids: ['r1', 'r2'], leftIds: ['r2'], bytes: 600, at: 4_000 };
+/** Of the other one. */
+const rest = { ids: ['r2'], leftIds: [], bytes: 300, at: 8_000 };
+const aloneSays = (
+  said: { type: 'prepared'; stagedIds: string[] } | { type: 'refused'; issues: Issue[] },
+): PublishInput => ({ ...both, ids: ['r1'], ...said });
 const blocked = (at: number): PublishInput => ({ type: 'blocked', at });
 const unreachable = (at: number): PublishInput => ({ type: 'unreachable', at });
 const renewed: PublishInput = { type: 'renewed', publication: { ...aPackage, epoch: 2 } };
@@ -71,7 +79,9 @@ const aborted = { state: 'ABORTED', refusal: OUT_OF_TIME } as const;
 
 const seal: PublishEffect = { do: 'seal' };
 const check: PublishEffect = { do: 'check', manifests };
-const prepare: PublishEffect = { do: 'prepare', manifests };
+const prepare: PublishEffect = { do: 'prepare', ids: ['r1', 'r2'], manifests };
+const prepareRest: PublishEffect = { do: 'prepare', ids: ['r2'], manifests };
+const goOn: PublishEffect = { do: 'renew', afterMs: 0 };
 const commit = (...publishedIds: string[]): PublishEffect => ({ do: 'commit', publishedIds, manifests });
 const abort = (refusal = OUT_OF_TIME): PublishEffect => ({ do: 'abort', refusal });
 const invalid = (...issues: Issue[]): PublishEffect =>
@@ -160,25 +170,108 @@ describe('publish saga', () => {
       name: 'checks no package for a resource alone',
       given: [opened(alone), sealed],
       step: 'preparing',
-      effects: [prepare],
+      effects: [{ ...prepare, ids: ['r1'] }],
     },
     {
       name: 'commits a resource alone',
-      given: [opened(alone), sealed, prepared('r1')],
+      given: [opened(alone), sealed, aloneSays({ type: 'prepared', stagedIds: ['r1'] })],
       step: 'deciding',
       effects: [commit('r1')],
     },
     {
       name: 'does not name a resource that is published alone',
-      given: [opened(alone), sealed, refused({ ...issue, record: 'r1' })],
+      given: [opened(alone), sealed, aloneSays({ type: 'refused', issues: [{ ...issue, record: 'r1' }] })],
       step: 'deciding',
       effects: [invalid(issue)],
     },
     {
       name: 'refuses a resource whose draft is gone',
-      given: [opened(alone), sealed, prepared()],
+      given: [opened(alone), sealed, aloneSays({ type: 'prepared', stagedIds: [] })],
       step: 'deciding',
       effects: [abort({ kind: 'not_found', message: 'Not found.', issues: [] })],
+    },
+    {
+      name: 'renews its lease between two parts of the vote',
+      given: [opened(), sealed, checked(), { type: 'prepared', stagedIds: ['r1'], ...first }],
+      step: 'preparing',
+      effects: [goOn],
+    },
+    {
+      name: 'asks for the part that is left',
+      given: [opened(), sealed, checked(), { type: 'prepared', stagedIds: ['r1'], ...first }, renewed],
+      step: 'preparing',
+      effects: [prepareRest],
+    },
+    {
+      name: 'does not commit on a part of the vote',
+      given: [opened(), sealed, { type: 'prepared', stagedIds: ['r1'], ...first }, checked()],
+      step: 'preparing',
+      effects: [],
+    },
+    {
+      name: 'commits what all parts have staged',
+      given: [
+        ...[opened(), sealed, checked(), { type: 'prepared', stagedIds: ['r1'], ...first } as const, renewed],
+        { type: 'prepared', stagedIds: ['r1', 'r2'], ...rest },
+      ],
+      step: 'deciding',
+      effects: [commit('p', 'r1', 'r2')],
+    },
+    {
+      name: 'hears the other parts before it names the problems of one',
+      given: [
+        ...[opened(), sealed, checked(), { type: 'refused', issues: [issue], ...first } as const, renewed],
+        { type: 'prepared', stagedIds: ['r2'], ...rest },
+      ],
+      step: 'deciding',
+      effects: [invalid(issue)],
+    },
+    {
+      name: 'hears a part once',
+      given: [
+        ...[opened(), sealed, checked(), { type: 'prepared', stagedIds: ['r1'], ...first } as const],
+        { type: 'prepared', stagedIds: ['r1'], ...first },
+      ],
+      step: 'preparing',
+      effects: [],
+    },
+    {
+      name: 'is as patient with the next part as with the first',
+      given: [
+        ...[opened(), sealed, checked(), { type: 'prepared', stagedIds: ['r1'], ...first } as const, renewed],
+        unreachable(8_999),
+      ],
+      step: 'preparing',
+      effects: [renew],
+    },
+    {
+      name: 'asks for no more parts past its deadline',
+      given: [opened(), sealed, checked(), { type: 'prepared', stagedIds: ['r1'], ...first, at: 30_000 }],
+      step: 'deciding',
+      effects: [abort()],
+    },
+    {
+      name: 'refuses resources that are too large together',
+      given: [
+        ...[opened(), sealed, checked(), { type: 'prepared', stagedIds: ['r1'], ...first } as const, renewed],
+        { type: 'prepared', stagedIds: ['r1', 'r2'], ...rest, bytes: 401 },
+      ],
+      step: 'deciding',
+      effects: [
+        abort({
+          kind: 'too_large',
+          message: 'A validation error occurred.',
+          issues: [
+            {
+              field: 'relationship.resources',
+              messages: [
+                'The resources that are published together may have 1000 bytes of metadata, and these have more.',
+              ],
+            },
+          ],
+          code: 'publication_too_large',
+        }),
+      ],
     },
     {
       name: 'waits while another publication holds a file',

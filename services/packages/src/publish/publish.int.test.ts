@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ServiceError } from '@kr/service-error';
 import { until } from '@kr/testbed';
 import { v7 as uuidv7 } from 'uuid';
@@ -6,6 +6,7 @@ import {
   aPackage,
   aPackageWith,
   FILES,
+  insist,
   managedDraft,
   OWNER,
   type PackagesFixture,
@@ -17,13 +18,25 @@ import { LOST } from '../testing/scripted-peers.ts';
 
 let fixture: PackagesFixture;
 let first: Replica;
+/** Soon gives up what is blocked, or whom it cannot reach. */
+let impatient: Replica;
 
 beforeAll(async () => {
   fixture = await packagesFixture();
   first = await fixture.start();
+  impatient = await fixture.start({ blockedMs: 300, reachMs: 500 });
 });
 afterAll(() => fixture.stop());
 beforeEach(() => fixture.peers.reset());
+// What is still told of one test's publications would be taken for the next one's.
+afterEach(() =>
+  until(
+    async () =>
+      (await fixture.database.publication.count({
+        where: { state: { notIn: ['DONE', 'ABORT_DONE'] } },
+      })) === 0,
+  ),
+);
 
 const publishPackage = (id: string, replica = first, principal = OWNER) =>
   replica.publications.publish({ subject: 'SUBJECT_PACKAGE', id }, principal, { timeoutMs: 60_000 });
@@ -62,6 +75,7 @@ async function formsOf(id: string): Promise<object> {
   return { visible, publicationId, draft: draft === null ? null : { lockedBy: draft.lockedBy } };
 }
 
+const MOST_BYTES = 67_108_864;
 const PUBLISHED = { visible: true, publicationId: null, draft: null };
 const UNTOUCHED = { visible: false, publicationId: null, draft: { lockedBy: null } };
 const MISSING = ['Missing data for required field.'];
@@ -104,6 +118,7 @@ describe('publishing a package', () => {
             totalBytes: '0',
             keys: [],
           })),
+          inParts: true,
         },
       ],
       decided: [{ publicationId, isCommitted: true }],
@@ -116,6 +131,59 @@ describe('publishing a package', () => {
       { subject: 'knowledge.packages.resources.changed' },
       { subject: 'knowledge.packages.package.published' },
     ]);
+  });
+
+  test('asks for what the records service has left, until nothing is', async () => {
+    const { id } = await aPackageWith(fixture, first, ['r1', 'r2', 'r3']);
+    const agreed = new Set<string>();
+    fixture.peers.say.prepare = async ({ ids: [one = '', ...leftIds] }) => {
+      agreed.add(one);
+      return { isPrepared: true, stagedIds: [...agreed], leftIds, bytes: '20' };
+    };
+    await publishPackage(id);
+    const { prepared } = fixture.peers;
+    expect(prepared.map(({ ids, epoch, manifests }) => [epoch, ids, manifests.length])).toEqual([
+      [1, ['r1', 'r2', 'r3'], 3],
+      [2, ['r2', 'r3'], 2],
+      [3, ['r3'], 1],
+    ]);
+    expect(await settled(id)).toMatchObject({ state: 'DONE', publishedIds: [id, 'r1', 'r2', 'r3'] });
+  });
+
+  test('does not take a yes to another question for a yes to what was left', async () => {
+    const { id } = await aPackageWith(fixture, first, ['r1', 'r2']);
+    let isOfTheReleaseBefore = true;
+    fixture.peers.say.prepare = async ({ ids }) => {
+      if (ids.length === 2) return { isPrepared: true, stagedIds: ['r1'], leftIds: ['r2'] };
+      const stagedIds = isOfTheReleaseBefore ? ['r1'] : ['r1', 'r2'];
+      isOfTheReleaseBefore = false;
+      return { isPrepared: true, stagedIds };
+    };
+    await publishPackage(id);
+    expect(fixture.peers.prepared.map(({ ids }) => ids)).toEqual([['r1', 'r2'], ['r2'], ['r2']]);
+    expect(await settled(id)).toMatchObject({ state: 'DONE', publishedIds: [id, 'r1', 'r2'] });
+  });
+
+  test('is refused when its resources are too large together, and leaves nothing held', async () => {
+    const { id } = await aPackageWith(fixture, first, ['r1', 'r2']);
+    fixture.peers.say.prepare = async ({ ids: [one = '', ...leftIds] }) => {
+      return { isPrepared: true, stagedIds: [one], leftIds, bytes: String(MOST_BYTES) };
+    };
+    expect(await failure(publishPackage(id))).toEqual({
+      kind: 'too_large',
+      message: 'A validation error occurred.',
+      code: 'publication_too_large',
+      issues: [
+        {
+          field: 'relationship.resources',
+          messages: [
+            `The resources that are published together may have ${MOST_BYTES} bytes of metadata, and these have more.`,
+          ],
+        },
+      ],
+    });
+    expect(await settled(id)).toMatchObject({ state: 'ABORT_DONE' });
+    expect(await formsOf(id)).toEqual(UNTOUCHED);
   });
 
   test('is done in the name of the links to it and to its package, and of no other', async () => {
@@ -220,7 +288,9 @@ describe('publishing a package', () => {
     const second = await fixture.start();
     const { id } = await aPackageWith(fixture, first, ['r1']);
     const answers = await Promise.all(
-      Array.from({ length: 50 }, (_, index) => publishPackage(id, index % 2 === 0 ? first : second)),
+      Array.from({ length: 50 }, (_, index) =>
+        insist(() => publishPackage(id, index % 2 === 0 ? first : second)),
+      ),
     );
     expect(new Set(answers.map(({ publicationId }) => publicationId)).size).toBe(1);
     expect(await fixture.database.publication.count({ where: { entityId: id } })).toBe(1);
@@ -232,7 +302,7 @@ describe('publishing a package', () => {
     const { id } = await aPackageWith(fixture, first, ['r1']);
     const issues = [{ field: 'metadata.title', messages: MISSING, record: 'r1' }];
     fixture.peers.say.prepare = async () => {
-      await pause(200);
+      await pause(1_000);
       return { isPrepared: false, issues };
     };
     const answers = await Promise.all([failure(publishPackage(id)), failure(publishPackage(id))]);
@@ -401,7 +471,9 @@ describe('publishing a resource alone', () => {
     fixture.peers.say.decide = async ({ isCommitted }) => {
       isShown ||= isCommitted;
     };
-    const answers = await Promise.all(Array.from({ length: 20 }, () => publishRecord('alone-5')));
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => insist(() => publishRecord('alone-5'))),
+    );
     expect(new Set(answers.map(({ publicationId }) => publicationId)).size).toBe(1);
   });
 
@@ -440,7 +512,7 @@ describe('a publication in trouble', () => {
   test('gives up when the other does not let go', async () => {
     const { id } = await aPackageWith(fixture, first, ['r1']);
     fixture.peers.say.seal = async () => ({ isSealed: false, blockedBy: uuidv7() });
-    expect(await failure(publishPackage(id))).toEqual({
+    expect(await failure(publishPackage(id, impatient))).toEqual({
       kind: 'conflict',
       message: 'The draft is being published.',
       code: 'draft_locked',
@@ -487,7 +559,10 @@ describe('a publication in trouble', () => {
       throw LOST;
     };
     fixture.peers.say = { ...fixture.peers.say, prepare: gone, decide: gone };
-    expect(await failure(publishPackage(id))).toMatchObject({ kind: 'unavailable', retryAfterMs: 1000 });
+    expect(await failure(publishPackage(id, impatient))).toMatchObject({
+      kind: 'unavailable',
+      retryAfterMs: 1000,
+    });
     expect(await formsOf(id)).toEqual(UNTOUCHED);
     fixture.peers.reset();
     expect(await settled(id)).toEqual({

@@ -20,11 +20,13 @@ import { forgetOnce } from './forget-publications.ts';
 let fixture: PackagesFixture;
 let editor: Replica;
 const started: Replica[] = [];
+/** Of those who are not to look for unfinished publications: longer than any run. */
+const NEVER_MS = 3_600_000;
 
 beforeAll(async () => {
   fixture = await packagesFixture();
   // It never looks for unfinished publications: those of these tests are left to the replicas they start.
-  editor = await fixture.start({ scanEveryMs: 60_000 });
+  editor = await fixture.start({ scanEveryMs: NEVER_MS });
 });
 afterAll(() => fixture.stop());
 beforeEach(() => fixture.peers.reset());
@@ -40,6 +42,13 @@ async function start(publish: Partial<PackagesConfig['publish']> = {}): Promise<
 
 const publishPackage = (id: string, replica: Replica, timeoutMs = 60_000) =>
   replica.publications.publish({ subject: 'SUBJECT_PACKAGE', id }, OWNER, { timeoutMs });
+
+/** As when its owner has been silent for so long. */
+const endLease = (entityId: string, more: { deadline?: Date } = {}) =>
+  fixture.database.publication.updateMany({
+    where: { entityId },
+    data: { leaseUntil: new Date(Date.now() - 1), ...more },
+  });
 
 const lastOf = (entityId: string) =>
   fixture.database.publication.findFirstOrThrow({ where: { entityId }, orderBy: { createdAt: 'desc' } });
@@ -114,9 +123,10 @@ describe('a coordinator that starts', () => {
   test('leaves alone what another still holds', async () => {
     const { id } = await aPackageWith(fixture, editor, ['r1']);
     const replica = await start();
-    await reserved(id, { leaseMs: 3_000 });
+    await reserved(id, { leaseMs: 60_000 });
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(fixture.peers.calls).toEqual([]);
+    await endLease(id);
     const answer = await publishPackage(id, replica);
     expect(answer).toMatchObject({ publicationId: (await lastOf(id)).id });
     expect(await formsOf(id)).toEqual(PUBLISHED);
@@ -126,7 +136,7 @@ describe('a coordinator that starts', () => {
     const { id } = await aPackageWith(fixture, editor, ['r1']);
     const { promise, resolve } = Promise.withResolvers<{ isSealed: boolean }>();
     fixture.peers.say.seal = () => promise;
-    const replica = await start({ leaseMs: 500, reachMs: 1_000, deadlineMs: 600_000, scanEveryMs: 50 });
+    const replica = await start({ leaseMs: 2_000, reachMs: 3_000, deadlineMs: 600_000, scanEveryMs: 50 });
     const answer = publishPackage(id, replica, 60_000).catch(({ kind }) => kind);
     await until(async () => ['ABORTED', 'ABORT_DONE'].includes((await lastOf(id)).state));
     resolve({ isSealed: true });
@@ -189,10 +199,11 @@ describe('an owner that pauses', () => {
       if (votes === 1) await gate.promise;
       return { isPrepared: true, stagedIds: ids };
     };
-    const paused = await start({ leaseMs: 500, scanEveryMs: 60_000, reachMs: 10_000 });
+    const paused = await start({ scanEveryMs: NEVER_MS });
     const answer = publishPackage(id, paused);
     await until(() => votes === 1);
-    await start({ leaseMs: 500 });
+    await endLease(id);
+    await start();
     await reaches(id, 'DONE');
     gate.resolve();
     const row = await lastOf(id);
@@ -210,12 +221,13 @@ describe('an owner that pauses', () => {
       await gate.promise;
       return { isPrepared: true, stagedIds: ids };
     };
-    const paused = await start({ leaseMs: 500, deadlineMs: 5_000, scanEveryMs: 60_000, reachMs: 30_000 });
+    const paused = await start({ scanEveryMs: NEVER_MS });
     const answer = publishPackage(id, paused).catch((thrown: unknown) => ServiceError.from(thrown).kind);
     await until(() => fixture.peers.prepared.length === 1);
     const { id: publicationId } = await lastOf(id);
     expect(await decisionOf(publicationId, editor)).toBe('DECISION_UNDECIDED');
-    await until(async () => (await decisionOf(publicationId, editor)) === 'DECISION_ABORTED');
+    await endLease(id, { deadline: new Date(Date.now() - 1) });
+    expect(await decisionOf(publicationId, editor)).toBe('DECISION_ABORTED');
     expect(await formsOf(id)).toEqual(UNTOUCHED);
     gate.resolve();
     expect(await answer).toBe('unavailable');
@@ -236,7 +248,7 @@ describe('a connection that is lost inside the commit', () => {
     const proxy = await FaultProxy.start(new URL(fixture.databaseUrl).host);
     try {
       const throughProxy = new URL(proxy.urlThrough(fixture.databaseUrl));
-      const replica = await fixture.start({ scanEveryMs: 60_000 }, throughProxy);
+      const replica = await fixture.start({ scanEveryMs: NEVER_MS }, throughProxy);
       const { id } = await aPackageWith(fixture, editor, [`cut ${where}`]);
       fixture.peers.say.prepare = async ({ ids }) => {
         proxy.cutNext(cut);
@@ -293,7 +305,7 @@ describe('an owner that was away longer than its lease', () => {
         observed: () => undefined,
       },
       late,
-      { blockedMs: 60_000, reachMs: 60_000, retryMs: 1 },
+      { blockedMs: 60_000, reachMs: 60_000, retryMs: 1, mostBytes: 1_000_000 },
     );
     await drive.settled;
     expect([await drive.answer, seals]).toEqual([{ outcome: 'elsewhere' }, 1]);

@@ -6,6 +6,7 @@ import { ServiceError } from '@kr/service-error';
 import {
   aPackage,
   aPackageWith,
+  insist,
   managedDraft,
   OWNER,
   type PackagesFixture,
@@ -130,7 +131,7 @@ describe('adding resources to a version', () => {
     const { id, parentId } = await aPackage(service);
     const ids = Array.from({ length: 30 }, (_, index) => `many-${index}`);
     for (const resource of ids) fixture.peers.records.set(resource, managedDraft(resource, parentId));
-    await Promise.all(ids.map((resource) => add(id, [resource])));
+    await Promise.all(ids.map((resource) => insist(() => add(id, [resource]))));
     expect((await held(id)).sort()).toEqual([...ids].sort());
     const newest = fixture.peers.mirrored.reduce((a, b) => (Number(a.revision) > Number(b.revision) ? a : b));
     expect([...newest.ids].sort()).toEqual([...ids].sort());

@@ -13,7 +13,14 @@ import type { Issue } from '@kr/service-error';
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 
-type PrepareReply = { isPrepared: boolean; blockedBy?: string; issues?: Issue[]; stagedIds?: string[] };
+type PrepareReply = {
+  isPrepared: boolean;
+  blockedBy?: string;
+  issues?: Issue[];
+  stagedIds?: string[];
+  leftIds?: string[];
+  bytes?: string;
+};
 
 /** The records and files services as a test wants them: what they were asked, and what they say. */
 export interface ScriptedPeers {
@@ -172,7 +179,8 @@ export async function startScriptedPeers(logger: Logger): Promise<ScriptedPeers>
     },
   };
 
-  const options = { host: '127.0.0.1', port: 0, callerKeys: new Map([['packages', key]]), logger };
+  const callerKeys = new Map([['packages', key]]);
+  const options = { host: '127.0.0.1', port: 0, callerKeys, logger };
   const callers = { packages: 'all' } as const;
   const servers: Server[] = [
     await serve({

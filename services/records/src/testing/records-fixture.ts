@@ -1,9 +1,7 @@
-import { MIGRATIONS as AUDIT_TRAIL } from '@kr/audit-trail';
 import { type Principal, SCOPES, servicePrincipal } from '@kr/caller';
 import {
   decidePublication,
   type Entity,
-  MIGRATIONS as LIFECYCLE,
   lifecycleContext,
   lifecycleHandlers,
   loadEntities,
@@ -11,15 +9,14 @@ import {
   preparePublication,
   sqlLifecycleStore,
 } from '@kr/draft-lifecycle';
-import { MIGRATIONS as EVENT_BUS } from '@kr/event-bus';
 import type { CallContext } from '@kr/rpc';
 import { migrate } from '@kr/schema-migration';
 import { createLogger } from '@kr/telemetry';
 import { freshDatabase } from '@kr/testbed';
 import type { RecordsContext } from '../context.ts';
-import { MIGRATIONS } from '../migrations.ts';
 import { deleteDraft } from '../package-relations/delete-draft.ts';
 import { recordKind } from '../record-kind.ts';
+import { SCHEMA } from '../schema.ts';
 import { openDatabase, type Tx } from '../store/prisma.ts';
 
 export const OWNER: Principal = {
@@ -48,12 +45,14 @@ export const GOOD_BODY = {
   },
 };
 
+const PART_BYTES = 4_194_304;
+
 export type RecordsFixture = Awaited<ReturnType<typeof recordsFixture>>;
 
 /** The records service's own part on a database of its own; no other service is there. */
 export async function recordsFixture() {
   const fresh = await freshDatabase();
-  await migrate({ databaseUrl: fresh.url, sets: [EVENT_BUS, AUDIT_TRAIL, LIFECYCLE, MIGRATIONS] });
+  await migrate({ databaseUrl: fresh.url, sets: SCHEMA });
   const database = openDatabase(new URL(fresh.url));
   const logger = createLogger('records', { write: () => undefined });
   const packageIds = new Set<string>();
@@ -110,8 +109,9 @@ export async function recordsFixture() {
     async prepare(ids: string[], packageId = '', packageParentId = ''): Promise<() => Promise<void>> {
       const publicationId = newEntityId();
       const to = { packageId, packageParentId, ids };
-      const request = { publicationId, epoch: 1, ...to, manifests: [], ifRevision: '0', actor: null };
-      const vote = await preparePublication(lifecycle)(request, callOf(PACKAGES));
+      const basics = { publicationId, epoch: 1, manifests: [], ifRevision: '0', actor: null, inParts: false };
+      const request = { ...basics, ...to };
+      const vote = await preparePublication(lifecycle, PART_BYTES)(request, callOf(PACKAGES));
       if (vote.isPrepared !== true) throw new Error(JSON.stringify(vote));
       return async () =>
         void (await decidePublication(lifecycle)({ publicationId, isCommitted: true }, callOf(PACKAGES)));

@@ -1,3 +1,4 @@
+import { Writable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { migrate } from '@kr/schema-migration';
 import { createLogger } from '@kr/telemetry';
@@ -11,6 +12,7 @@ import { anEntity, type EntityTraits } from '../engine/testing/an-entity.ts';
 import { SEARCH_MIGRATIONS } from '../migrations.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
 import { applyEvents } from './apply-events.ts';
+import { givingWay } from './give-way.ts';
 import type { IndexedEvent } from './plan-fetches.ts';
 import { rebuildIndex } from './rebuild-index.ts';
 import { refreshEmbargoes } from './refresh-embargoes.ts';
@@ -40,6 +42,8 @@ function aWorld() {
   };
 }
 
+const logger = createLogger('test', new Writable({ write: (_chunk, _encoding, done) => done() }));
+
 const EVERYTHING = { viewer: { seesAll: true }, scope: { forms: 'either' as const } };
 const service = (kind: EntityKind) => (kind === 'record' ? 'records' : 'packages');
 
@@ -59,7 +63,7 @@ describe('applyEvents', () => {
   beforeAll(async () => {
     database = await freshDatabase();
     await migrate({ databaseUrl: database.url, sets: [SEARCH_MIGRATIONS] });
-    engine = postgresEngine({ databaseUrl: database.url, searchTimeoutMs: 10_000, maxConnections: 2 });
+    engine = postgresEngine({ databaseUrl: database.url, searchTimeoutMs: 60_000, maxConnections: 2 });
     pool = new pg.Pool({ connectionString: database.url, max: 1 });
     // Dropping the database may overtake the end of an idle connection.
     pool.on('error', () => {});
@@ -73,6 +77,11 @@ describe('applyEvents', () => {
     await pool.end();
     await database.drop();
   });
+  const refreshed = () =>
+    refreshEmbargoes(
+      { engine, source: world.source, logger, signal: new AbortController().signal },
+      new Date('2026-06-01T00:00:00Z'),
+    );
   const found = async () => idsOf(await engine.search(aSearch(EVERYTHING))).sort();
   const published = async () => idsOf(await engine.search(aSearch())).sort();
 
@@ -123,13 +132,40 @@ describe('applyEvents', () => {
     await engine.write({ entities: await world.source.fetch('record', ['r2']) });
     world.remove('r2', 'draft');
     world.put({ id: 'r2', revision: 2 });
-    await refreshEmbargoes(engine, world.source, new Date('2026-06-01T00:00:00Z'));
+    await refreshed();
     await engine.write({ unannounced: await world.source.fetch('record', ['r1']) });
     expect(await published()).toEqual([]);
 
     const event = anEvent('knowledge.packages.package.published', { id: 'p', recordIds: ['r1', 'r2'] });
     await applyEvents(engine, world.source, [event]);
     expect(await published()).toEqual(['p', 'r1', 'r2']);
+  });
+
+  test('an embargo that has passed is found out however many others are refused', async () => {
+    const restricted = (id: string): EntityTraits => ({
+      id,
+      access: 'restricted',
+      embargoUntil: '2026-01-01',
+    });
+    const many = Array.from({ length: 210 }, (_, n) => `r${String(n).padStart(3, '0')}`);
+    await engine.write({ entities: [...many, 'z'].map((id) => anEntity(restricted(id))) });
+    for (const id of [...many, 'z']) world.put({ id, revision: 2 });
+    const { source } = world;
+    const odd = new Set(many.slice(0, 3));
+    world.source = {
+      ...source,
+      // The database has no such form.
+      fetch: async (kind, ids) =>
+        (await source.fetch(kind, ids)).map((one) =>
+          odd.has(one.id) ? { ...one, form: 'odd' as 'draft' } : one,
+        ),
+    };
+    await refreshed();
+    await refreshed();
+    const { rows } = await pool.query<{ id: string }>(
+      'SELECT id FROM index_document WHERE embargo_until IS NOT NULL ORDER BY id',
+    );
+    expect(rows.map(({ id }) => id)).toEqual([...odd]);
   });
 
   test('a publication whose resources cannot be fetched yet is tried again', async () => {
@@ -210,8 +246,9 @@ describe('applyEvents', () => {
     world.put({ id: 'a', form: 'draft' });
     world.put({ id: 'p', kind: 'package' });
     const { signal } = new AbortController();
-    const logger = createLogger('test');
-    expect(await rebuildIndex({ engine, source: world.source, logger, signal })).toEqual({
+    expect(
+      await rebuildIndex({ ...givingWay(engine, 50, signal), source: world.source, logger, signal }),
+    ).toEqual({
       entities: 6,
       refused: 0,
     });

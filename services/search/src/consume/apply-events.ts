@@ -6,6 +6,7 @@ import type {
   Tombstone,
 } from '../engine/search-engine.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
+import { fetchEntities } from '../sources/fetch-entities.ts';
 import { type FetchPlan, higher, type IndexedEvent, planFetches } from './plan-fetches.ts';
 
 /**
@@ -21,7 +22,8 @@ export async function applyEvents(
 ): Promise<void> {
   const plans = await withKinds(engine, planFetches(events));
   if (plans.length === 0) return;
-  await engine.write(changesOf(plans, await fetchAll(source, plans)));
+  const fetched = Map.groupBy(await fetchEntities(source, plans), ({ id }) => id);
+  await engine.write(changesOf(plans, fetched));
 }
 
 type KnownPlan = FetchPlan & { kind: EntityKind };
@@ -34,20 +36,6 @@ async function withKinds(engine: SearchEngine, plans: readonly FetchPlan[]): Pro
     const kind = plan.kind ?? kinds.get(plan.id);
     return kind === undefined ? [] : [{ ...plan, kind }];
   });
-}
-
-async function fetchAll(
-  source: EntitySource,
-  plans: readonly KnownPlan[],
-): Promise<Map<string, IndexedEntity[]>> {
-  const ids = (wanted: EntityKind) => plans.filter(({ kind }) => kind === wanted).map(({ id }) => id);
-  const fetched = await Promise.all(
-    (['record', 'package'] as const).map(async (kind) => {
-      const wanted = ids(kind);
-      return wanted.length === 0 ? [] : source.fetch(kind, wanted);
-    }),
-  );
-  return Map.groupBy(fetched.flat(), ({ id }) => id);
 }
 
 function changesOf(

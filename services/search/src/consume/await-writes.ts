@@ -22,6 +22,8 @@ export interface WantedWrites {
   sentBy?: readonly string[];
   /** Whether services that may have unsent events may be named, instead of asked, while the index holds all that was sent. */
   mayLeaveUnasked?: boolean;
+  /** The longest wait for them, in milliseconds, where it is shorter than that for others. */
+  withinMs?: number;
 }
 
 /** What is not proven yet: as `SearchResponse.unasked`. */
@@ -38,9 +40,10 @@ export interface Unproven {
  * late is better than none.
  */
 export function awaitWrites(deps: AwaitWritesDeps): (wanted: WantedWrites) => Promise<Unproven | undefined> {
-  const { timeoutMs, logger } = deps;
+  const { logger } = deps;
   return async (wanted) => {
-    if (timeoutMs === 0) return undefined;
+    const timeoutMs = Math.min(deps.timeoutMs, wanted.withinMs ?? deps.timeoutMs);
+    if (timeoutMs <= 0) return undefined;
     const late = Promise.withResolvers<undefined>();
     const timer = setTimeout(() => late.resolve(undefined), timeoutMs);
     const arrival = arrive(deps, wanted, Date.now() + timeoutMs).catch((error: unknown) => {

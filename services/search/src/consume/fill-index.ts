@@ -1,12 +1,14 @@
 import type { Logger } from '@kr/telemetry';
 import type { SearchEngine } from '../engine/search-engine.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
+import type { GiveWay } from './give-way.ts';
 import { pauseUnlessStopped } from './pause-unless-stopped.ts';
 import { rebuildIndex } from './rebuild-index.ts';
 
 export interface FillIndexDeps {
   engine: SearchEngine;
   source: EntitySource;
+  giveWay: GiveWay;
   /** Whether the index has taken in every event of what was committed before the call. */
   hasArrived: () => Promise<boolean>;
   logger: Logger;
@@ -21,6 +23,7 @@ export interface FillIndexDeps {
 export async function fillIndex({
   engine,
   source,
+  giveWay,
   hasArrived,
   logger,
   signal,
@@ -29,7 +32,7 @@ export async function fillIndex({
   for (let failures = 0; !signal.aborted; failures += 1) {
     try {
       if (await engine.isFilled()) return;
-      filled ??= await rebuildIndex({ engine, source, logger, signal });
+      filled ??= await rebuildIndex({ engine, source, giveWay, logger, signal });
       if (signal.aborted) return;
       if (!(await hasArrived())) throw new Error('events of what was published meanwhile are on their way');
       await engine.markFilled();

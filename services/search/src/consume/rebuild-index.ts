@@ -1,12 +1,15 @@
 import type { Logger } from '@kr/telemetry';
 import type { SearchEngine } from '../engine/search-engine.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
+import { eachPage } from './each-page.ts';
+import type { GiveWay } from './give-way.ts';
 import { pagesOf } from './pages-of.ts';
 import { writeApart } from './write-apart.ts';
 
 export interface RebuildIndexDeps {
   engine: SearchEngine;
   source: EntitySource;
+  giveWay: GiveWay;
   logger: Logger;
   signal: AbortSignal;
 }
@@ -21,18 +24,19 @@ export interface RebuildIndexDeps {
 export async function rebuildIndex({
   engine,
   source,
+  giveWay,
   logger,
   signal,
 }: RebuildIndexDeps): Promise<{ entities: number; refused: number }> {
   let [entities, written] = [0, 0];
   const refused: Error[] = [];
-  for await (const { kind, ids } of pagesOf(source.list, signal)) {
-    const page = await source.fetch(kind, ids);
-    const left = await writeApart(page, (unannounced) => engine.write({ unannounced }), logger);
+  await eachPage(pagesOf(source.list, signal), giveWay, async ({ kind, ids }) => {
+    const forms = await source.fetch(kind, ids);
+    const left = await writeApart(forms, (unannounced) => engine.write({ unannounced }), logger);
     entities += ids.length;
-    written += page.length - left.length;
+    written += forms.length - left.length;
     refused.push(...left);
-  }
+  });
   if (written === 0 && refused[0]) throw refused[0];
   return { entities, refused: refused.length };
 }

@@ -18,12 +18,16 @@ const PATIENCE_MS = scaled(300_000, 7_200_000);
 
 const elasticsearch = await openElasticsearch();
 if ('missing' in elasticsearch) test.skip(`the engines agree (${elasticsearch.missing})`, () => {});
-else describe('both engines', () => describeOn(elasticsearch));
+else describe('both engines, and one of several shards,', () => describeOn(elasticsearch));
 
 function describeOn(server: TestElasticsearch): void {
-  let engines: readonly [TestedEngine, TestedEngine];
+  let engines: readonly TestedEngine[];
   beforeAll(async () => {
-    engines = [await aPostgresEngine(), await anElasticsearchEngine(server)];
+    engines = [
+      await aPostgresEngine(),
+      await anElasticsearchEngine(server),
+      await anElasticsearchEngine(server, { size: { shards: 3, replicas: 0 } }),
+    ];
     const entities = anyCorpus(seed, 400).map(anEntity);
     for (const { engine } of engines) {
       await engine.write({ entities: entities.slice(0, 380), unannounced: entities.slice(380) });
@@ -40,8 +44,9 @@ function describeOn(server: TestElasticsearch): void {
       let found = 0;
       const inTurn = async () => {
         for (let traits = searches.pop(); traits !== undefined; traits = searches.pop()) {
-          const [one, other] = await Promise.all(engines.map(({ engine }) => answerOf(engine, traits)));
-          expect({ seed, traits, answer: other }).toEqual({ seed, traits, answer: one });
+          const [one, ...others] = await Promise.all(engines.map(({ engine }) => answerOf(engine, traits)));
+          for (const other of others)
+            expect({ seed, traits, answer: other }).toEqual({ seed, traits, answer: one });
           if (one !== undefined && 'total' in one && one.total > 0) found += 1;
         }
       };
@@ -53,7 +58,7 @@ function describeOn(server: TestElasticsearch): void {
   );
 }
 
-/** What both have to say alike; how well something fits each may see in its own way. */
+/** What all have to say alike; how well something fits each may see in its own way. */
 async function answerOf(engine: SearchEngine, traits: SearchTraits) {
   try {
     const isRanked = traits.sort === 'bestmatch' && (traits.q ?? '') !== '';

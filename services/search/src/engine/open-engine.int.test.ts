@@ -22,6 +22,7 @@ else {
       url: new URL(url),
       login: null,
       indexPrefix,
+      shards: 1,
       replicas: 0,
     };
     const open = (engine: EngineConfig) =>
@@ -65,7 +66,14 @@ else {
     let heal = proxy.inflict({ kind: 'refuse' });
     const opening = openEngine(
       {
-        engine: { kind: 'elasticsearch', url: throughProxy, login: null, indexPrefix, replicas: 0 },
+        engine: {
+          kind: 'elasticsearch',
+          url: throughProxy,
+          login: null,
+          indexPrefix,
+          shards: 1,
+          replicas: 0,
+        },
         databaseUrl: new URL(database.url),
         searchTimeoutMs: 60_000,
         searchConnections: 1,

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
-import pg from 'pg';
 import type { ElasticsearchConfig, SearchConfig } from '../config.ts';
 import { elasticsearchCheck } from './elasticsearch/check-elasticsearch.ts';
 import { openElasticsearchEngine } from './elasticsearch/elasticsearch-engine.ts';
 import { keepUpIndex, keptUpIndex, POSTGRES } from './kept-up-index.ts';
+import { openPool } from './open-pool.ts';
 import { postgresEngine } from './postgres/postgres-engine.ts';
 import { inTurn } from './postgres/write-changes.ts';
 import type { SearchEngine } from './search-engine.ts';
@@ -44,8 +44,9 @@ async function openElasticsearch(
   settings: { databaseUrl: string; searchTimeoutMs: number; maxConnections: number },
   logger: Pick<Logger, 'warn'>,
 ): Promise<OpenEngine> {
-  const { url, login, indexPrefix, replicas } = config;
-  const open = () => openElasticsearchEngine({ ...settings, url, login, indexPrefix, size: { replicas } });
+  const { url, login, indexPrefix, shards, replicas } = config;
+  const size = { shards, replicas };
+  const open = () => openElasticsearchEngine({ ...settings, url, login, indexPrefix, size });
   const engine = await onceThere(open, logger);
   const { check, stop } = elasticsearchCheck(config);
   return {
@@ -71,7 +72,7 @@ async function onceThere<Engine>(open: () => Promise<Engine>, logger: Pick<Logge
 }
 
 async function keepUpPostgres(connectionString: string): Promise<void> {
-  const pool = new pg.Pool({ connectionString, max: 1 });
+  const pool = openPool({ connectionString, max: 1 });
   try {
     await inTurn(pool, async (database) => {
       if ((await keptUpIndex(database)) !== POSTGRES) await keepUpIndex(database, POSTGRES);

@@ -169,21 +169,29 @@ export interface IndexDifference {
 export interface SearchEngine {
   /** For operators: `postgres`, say. */
   readonly name: string;
-  /** @throws ServiceError `unavailable` with code `search_timeout` when it takes too long; `invalid` for a query
-   * whose values do not fit their fields */
+  /**
+   * @throws ServiceError `unavailable` with code `search_timeout` when it takes too long, without it when another index
+   *   is kept up by now; `invalid` for a query whose values do not fit their fields
+   */
   search(search: EngineSearch): Promise<EngineAnswer>;
   /**
    * Values of the newest published versions that the viewer may read, those of most documents first, ties by value.
    *
-   * @throws ServiceError `unavailable` with code `search_timeout` when it takes too long
+   * @throws ServiceError `unavailable` with code `search_timeout` when it takes too long, without it when another index
+   *   is kept up by now
    */
   suggest(suggest: EngineSuggest): Promise<readonly Suggestion[]>;
   /** All changes or none become visible, at once. Older states of a form change nothing; may be repeated. */
   write(changes: IndexChanges): Promise<void>;
   /** The kind of each id that the index knows. */
   kindsOf(ids: readonly string[]): Promise<ReadonlyMap<string, EntityKind>>;
-  /** Ids of documents whose embargo has passed since they were written. */
-  withPassedEmbargo(now: Date, limit: number): Promise<{ id: string; kind: EntityKind }[]>;
+  /** Ids of documents (after one, empty: from the start, in their order) whose embargo has passed since they were written. */
+  withPassedEmbargo(now: Date, afterId: string, limit: number): Promise<{ id: string; kind: EntityKind }[]>;
+  /**
+   * Ids of documents (after one, empty: from the start, in their order) that a process of the former release has written,
+   * which knows less of how they are kept than this one. None where such processes write nothing any more.
+   */
+  writtenByFormer(afterId: string, limit: number): Promise<{ id: string; kind: EntityKind }[]>;
   /** Forgets marks that were written before an instant. */
   sweepTombstones(writtenBefore: Date): Promise<void>;
   /** Whether everything there was has been written since the index was made, or made anew. */
@@ -192,22 +200,29 @@ export interface SearchEngine {
   markFilled(): Promise<void>;
   /** Live documents, with those kept back. */
   count(): Promise<number>;
-  /** Begins a build that holds nothing but the marks of the live index, in place of one that was not finished. */
-  beginBuild(): Promise<void>;
   /**
-   * Writes into the build only. What is there already in the same state stays, shown from now on: events brought it, and
+   * Begins a build that holds nothing but the marks of the live index, in place of one that was not finished.
+   *
+   * @returns its id: whoever has begun another one since is not written into by those who know this one alone
+   */
+  beginBuild(): Promise<string>;
+  /**
+   * Writes into a build only. What is there already in the same state stays, shown from now on: events brought it, and
    * may have brought what is newer beside it.
    *
-   * @throws Error when there is none
+   * @throws Error when it is not the one that is being built
    */
-  build(entities: readonly IndexedEntity[]): Promise<void>;
+  build(id: string, entities: readonly IndexedEntity[]): Promise<void>;
   /**
-   * Makes the build the live index, for all searches at one moment, none of which fails for it, and removes the former
-   * one. Published forms that were kept back in that one still are. May be repeated after a failure.
+   * Makes a build the live index, for all searches at one moment, none of which fails for it, and removes the former
+   * one. Published forms that were kept back in that one still are. May be repeated, also when it has succeeded.
    *
-   * @throws Error when there is no build, or `isTransient` when it was not possible at this moment
+   * @param isAlone whether nobody searches at the moment, so that it need leave them no processor
+   * @throws Error when it is not the one that is being built, or `isTransient` when it was not possible at this moment
    */
-  finishBuild(): Promise<void>;
+  finishBuild(id: string, isAlone?: boolean): Promise<void>;
+  /** Whether the live index is the one that was built under this id. */
+  isLive(buildId: string): Promise<boolean>;
   /** Ids with a live document of that kind after a position (exclusive, empty: from the start), in an order that lasts. */
   listIds(kind: EntityKind, afterId: string, limit: number): Promise<string[]>;
   /**

@@ -14,8 +14,12 @@ const LETTERS: Readonly<Record<string, string>> = {
 };
 const SPECIAL_LETTERS = /[ßæœøđðłıþ’]/gu;
 
+const ASCII = /^[\0-\x7f]*$/u;
+
 /** Lower case without accents: what a word is compared by. */
 export function foldText(text: string): string {
+  // Most texts are; what follows would take most of the time for nothing.
+  if (ASCII.test(text)) return text.toLowerCase();
   return text
     .toWellFormed()
     .normalize('NFKD')

@@ -97,8 +97,12 @@ async function stillDiffering(
     signal.throwIfAborted();
     again.push(...(await compare(deps, kind, ids)).filter((difference) => before.has(same(difference))));
   }
-  return again;
+  // One that the index has as another kind is a ghost of that kind too, and no more when it is mended.
+  const forms = new Set(again.filter(({ problem }) => problem !== 'ghost').map(formOf));
+  return again.filter((one) => one.problem !== 'ghost' || !forms.has(formOf(one)));
 }
+
+const formOf = ({ id, form }: IndexDifference): string => `${form} ${id}`;
 
 /** As it is at the moment of the repair. @returns the forms that differed and were mended */
 async function repair(
@@ -118,9 +122,11 @@ async function repair(
   return repaired;
 }
 
+/** Siblings beside each other: what one of them is may follow from another that differs. */
 function* pagesIn(differences: readonly IndexDifference[]) {
+  const byParent = [...Map.groupBy(differences, ({ parentId }) => parentId).values()].flat();
   for (const kind of ['record', 'package'] as const) {
-    const ids = [...new Set(differences.filter((one) => one.kind === kind).map(({ id }) => id))];
+    const ids = [...new Set(byParent.filter((one) => one.kind === kind).map(({ id }) => id))];
     for (let start = 0; start < ids.length; start += PAGE)
       yield { kind, ids: ids.slice(start, start + PAGE) };
   }

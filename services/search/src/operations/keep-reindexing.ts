@@ -1,8 +1,9 @@
+import { failpoint } from '@kr/failpoint';
 import type { Logger } from '@kr/telemetry';
 import { pauseUnlessStopped } from '../consume/pause-unless-stopped.ts';
 import type { OperationLog } from './operation-log.ts';
-import { messageOf, type ReindexDeps, reindex } from './reindex.ts';
-import { withLock } from './with-lock.ts';
+import { loggedReindex, messageOf, type ReindexDeps, type ReindexReport, reindex } from './reindex.ts';
+import { type HeldLock, withLock } from './with-lock.ts';
 
 export interface ReindexingDeps extends ReindexDeps {
   databaseUrl: string;
@@ -28,25 +29,36 @@ export async function keepReindexing(deps: ReindexingDeps, bell: Bell, signal: A
 
 async function reindexIfWanted(deps: ReindexingDeps, signal: AbortSignal): Promise<void> {
   const { databaseUrl, log, logger } = deps;
-  if (!(await isWanted(log))) return;
+  if ((await wanted(log)) === undefined) return;
   await withLock(databaseUrl, 'reindex', async (lock) => {
     // Who held the lock before may have come to the end meanwhile.
-    if (!(await isWanted(log))) return;
-    const isFinished = await reindex(deps, lock, signal, (progress) => log.note('reindex', progress)).catch(
-      async (error: unknown) => {
-        await log.note('reindex', { problem: `it is begun again: ${messageOf(error)}` });
-        throw error;
-      },
-    );
-    if (!isFinished) return;
+    const asked = await wanted(log);
+    if (asked === undefined) return;
+    if (!(await isDone(deps, asked)) && !(await reindexTold(deps, lock, signal))) return;
+    await failpoint('reindex.note.before');
     await log.close('reindex');
     logger.info('the index was built anew');
   });
 }
 
-async function isWanted(log: OperationLog): Promise<boolean> {
+async function wanted(log: OperationLog): Promise<ReindexReport | undefined> {
   const latest = await log.read('reindex');
-  return latest !== undefined && latest.endedAt === undefined;
+  return latest === undefined || latest.endedAt !== undefined ? undefined : loggedReindex(latest);
+}
+
+/** Whether somebody came to the end of it, but not to note it. */
+async function isDone({ engine }: ReindexingDeps, { build }: ReindexReport): Promise<boolean> {
+  return build !== undefined && engine.isLive(build);
+}
+
+async function reindexTold(deps: ReindexingDeps, lock: HeldLock, signal: AbortSignal): Promise<boolean> {
+  const tell = (progress: Partial<ReindexReport>) => deps.log.note('reindex', progress);
+  try {
+    return await reindex(deps, lock, signal, tell);
+  } catch (error) {
+    await tell({ problem: `it is begun again: ${messageOf(error)}` });
+    throw error;
+  }
 }
 
 /** Ends a pause before its time. */

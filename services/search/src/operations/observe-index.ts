@@ -15,7 +15,7 @@ const GAUGES = {
   pending: { name: 'search_events_pending', description: 'Events that the index has not taken in yet.' },
   lag: {
     name: 'search_events_oldest_seconds',
-    description: 'Age of the oldest of them; 0 when there is none.',
+    description: 'Age of the oldest event that the index has not taken in; 0 when there is none.',
     unit: 's',
   },
   deadLetters: { name: 'search_dead_letters', description: 'Events that could not be indexed.' },

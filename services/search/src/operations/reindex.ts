@@ -1,9 +1,11 @@
 import { isTransient } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
+import { eachPage } from '../consume/each-page.ts';
+import type { GiveWay } from '../consume/give-way.ts';
 import { pagesOf } from '../consume/pages-of.ts';
 import { pauseUnlessStopped } from '../consume/pause-unless-stopped.ts';
 import { writeApart } from '../consume/write-apart.ts';
-import type { SearchEngine } from '../engine/search-engine.ts';
+import type { IndexedEntity, SearchEngine } from '../engine/search-engine.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
 import type { LoggedOperation } from './operation-log.ts';
 import type { HeldLock } from './with-lock.ts';
@@ -11,6 +13,7 @@ import type { HeldLock } from './with-lock.ts';
 export interface ReindexDeps {
   engine: SearchEngine;
   source: EntitySource;
+  giveWay: GiveWay;
   /** Whether the index has taken in every event of what was committed before the call. */
   hasArrived: () => Promise<boolean>;
   logger: Logger;
@@ -23,9 +26,11 @@ export interface ReindexProgress {
   problem: string;
 }
 
-/** What the log has of the latest one. */
-export function loggedReindex({ report }: LoggedOperation): ReindexProgress & { expected: number } {
-  return report as unknown as ReindexProgress & { expected: number };
+/** What the log has of the latest one: `build` since an index is being built for it. */
+export type ReindexReport = ReindexProgress & { expected: number; build?: string };
+
+export function loggedReindex({ report }: LoggedOperation): ReindexReport {
+  return report as unknown as ReindexReport;
 }
 
 const LONGEST_PAUSE_MS = 10_000;
@@ -39,44 +44,55 @@ const LONGEST_PAUSE_MS = 10_000;
  * @throws Error when something failed that no waiting mends: it has to be begun again
  */
 export async function reindex(
-  { engine, source, hasArrived, logger }: ReindexDeps,
+  { engine, source, giveWay, hasArrived, logger }: ReindexDeps,
   lock: HeldLock,
   stopping: AbortSignal,
-  tell: (progress: ReindexProgress) => Promise<void>,
+  tell: (progress: Partial<ReindexReport>) => Promise<void>,
 ): Promise<boolean> {
   const signal = AbortSignal.any([stopping, lock.lost]);
   let documents = 0;
   const refused: Error[] = [];
-  const patiently = <Result>(what: string, act: () => Promise<Result>) =>
-    tryOn(act, signal, async (error) => {
+  // Of what is tried again at the moment: one page may get on while another one does not.
+  const stuck = new Map<object, string>();
+  const progress = (): ReindexProgress => {
+    const [problem = problemOf(refused)] = stuck.values();
+    return { documents, problem };
+  };
+  const patiently = async <Result>(what: string, act: () => Promise<Result>) => {
+    const result = await tryOn(act, signal, async (error) => {
       logger.warn({ err: error }, `${what} failed, trying on`);
-      await tell({
-        documents,
-        problem: `${what}: ${messageOf(error)}`,
-      });
+      stuck.set(act, `${what}: ${messageOf(error)}`);
+      await tell(progress());
     });
+    stuck.delete(act);
+    return result;
+  };
 
-  await patiently('beginning the index', () => engine.beginBuild());
+  const build = await patiently('beginning the index', engine.beginBuild);
+  if (build === undefined) return false;
+  // Before anything is written: whoever finds it in place of the former index knows that all was done.
+  await tell({ build });
+  const write = (entities: readonly IndexedEntity[]) => engine.build(build, entities);
   const list: EntitySource['list'] = async (kind, afterId) =>
     (await patiently('listing entities', () => source.list(kind, afterId))) ?? [];
-  for await (const { kind, ids } of pagesOf(list, signal)) {
+  await eachPage(pagesOf(list, signal), giveWay, async ({ kind, ids }) => {
     const entities = await patiently('reading entities', () => source.fetch(kind, ids));
-    if (entities === undefined) break;
-    const left = await patiently('writing documents', () => writeApart(entities, engine.build, logger));
-    if (left === undefined) break;
+    if (entities === undefined) return;
+    const left = await patiently('writing documents', () => writeApart(entities, write, logger));
+    if (left === undefined) return;
     refused.push(...left);
     documents += entities.length - left.length;
-    await tell({ documents, problem: problemOf(refused) });
-  }
+    await tell(progress());
+  });
   if (documents === 0 && refused[0]) throw refused[0];
   const finished = await patiently('taking the place of the former index', async () => {
     if (!(await hasArrived())) throw new EventsOnTheirWay();
     await lock.check();
-    await engine.finishBuild();
+    await engine.finishBuild(build, !giveWay.isWanted());
     return true;
   });
   if (finished !== true) return false;
-  await tell({ documents, problem: problemOf(refused) });
+  await tell(progress());
   return true;
 }
 

@@ -7,6 +7,7 @@ import type { Consumer, SqlExecutor, SqlQuerier } from '@kr/event-bus';
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import type pg from 'pg';
+import type { GiveWay } from '../consume/give-way.ts';
 import type { SearchEngine } from '../engine/search-engine.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
 import { checkDrift } from './check-drift.ts';
@@ -20,6 +21,8 @@ import { operationLog } from './operation-log.ts';
 export interface OperationsDeps {
   engine: SearchEngine;
   source: EntitySource;
+  /** To searches, while the index is built. */
+  giveWay: GiveWay;
   consumer: Pick<Consumer, 'pending' | 'oldestPending'>;
   /** What the consumer is, for its dead letters. */
   consumed: Omit<Replayed, 'database'>;

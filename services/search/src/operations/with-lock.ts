@@ -1,15 +1,27 @@
 import pg from 'pg';
+import { pauseUnlessStopped } from '../consume/pause-unless-stopped.ts';
 
 /** What only one process may do at a time. Any numbers, each for one purpose. */
 const LOCKS = { reindex: 7_160_052, drift: 7_160_053 } as const;
 
 /** A lock that its holder can lose: with the connection that holds it. */
 export interface HeldLock {
-  /** Aborted when the lock is lost. */
+  /** Aborted when the lock is lost, or when it cannot be told whether it is. */
   lost: AbortSignal;
   /** @throws Error when the lock is lost */
   check(): Promise<void>;
 }
+
+/** In milliseconds: how often the holder asks whether it still is, and how long an answer may take. */
+export interface LockPatience {
+  askEveryMs: number;
+  answerWithinMs: number;
+}
+
+/** The holder notices that the database is away before the database gives the lock to another. */
+const PATIENCE: LockPatience = { askEveryMs: 5_000, answerWithinMs: 10_000 };
+/** In seconds. Without it a database that hears nothing of a holder keeps the lock for hours. */
+const SILENCE = 'SET tcp_keepalives_idle = 20; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 4';
 
 /**
  * Does what only one process may do at a time, on a connection of its own that holds the lock.
@@ -20,19 +32,36 @@ export async function withLock<Result>(
   databaseUrl: string,
   name: keyof typeof LOCKS,
   work: (lock: HeldLock) => Promise<Result>,
+  { askEveryMs, answerWithinMs }: LockPatience = PATIENCE,
 ): Promise<Result | undefined> {
-  const client = new pg.Client({ connectionString: databaseUrl });
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    connectionTimeoutMillis: answerWithinMs,
+    query_timeout: answerWithinMs,
+    keepAlive: true,
+  });
   const losing = new AbortController();
+  const over = new AbortController();
   client.on('error', () => losing.abort());
   client.on('end', () => losing.abort());
   await client.connect();
+  const check = async () => void (await client.query('SELECT 1'));
+  const asking = async () => {
+    while (!over.signal.aborted && !losing.signal.aborted) {
+      await pauseUnlessStopped(askEveryMs, over.signal);
+      if (!over.signal.aborted) await check().catch(() => losing.abort());
+    }
+  };
   try {
+    await client.query(SILENCE);
     const { rows } = await client.query<{ is_held: boolean }>('SELECT pg_try_advisory_lock($1) AS is_held', [
       LOCKS[name],
     ]);
     if (rows[0]?.is_held !== true) return undefined;
-    return await work({ lost: losing.signal, check: async () => void (await client.query('SELECT 1')) });
+    void asking();
+    return await work({ lost: losing.signal, check });
   } finally {
+    over.abort();
     await client.end().catch(() => undefined);
   }
 }

@@ -1,31 +1,42 @@
 import type { Principal } from '@kr/caller';
 import type { SearchRequest__Output, SearchResponse } from '@kr/contracts';
+import type { CallContext } from '@kr/rpc';
 import type { Unproven, WantedWrites } from '../consume/await-writes.ts';
 import type { SearchEngine } from '../engine/search-engine.ts';
-import type { EntitySource } from '../sources/entity-source.ts';
 import { aggregations } from './aggregations.ts';
+import type { BringMissing } from './bring-missing.ts';
 import { writeCursor } from './cursor.ts';
 import { readSearch, type SearchLimits } from './read-search.ts';
 
 export interface SearchDeps {
   engine: SearchEngine;
-  source: EntitySource;
   limits: SearchLimits;
   now: () => Date;
   /** As `awaitWrites` of consume/await-writes.ts. */
   awaitWrites: (wanted: WantedWrites) => Promise<Unproven | undefined>;
+  bringMissing: BringMissing;
+  /** The longest that a listing waits for news of any kind, in milliseconds. */
+  newsMs: number;
 }
 
+/** Of the time that its caller waits, what it may wait: the rest is for searching. */
+const SHARE_OF_NEWS = 0.7;
+/** Of the wait, what is left for fetching what the index lacks, when waiting for its news has not helped. */
+const SHARE_OF_FETCHING = 1 / 3;
+/** The least there is for it: it is done also where nobody waits for news. */
+const LEAST_FETCHING_MS = 1_000;
+
 /**
- * SearchService.Search.
+ * SearchService.Search. News are waited for, and what the index lacks of what is known to be there is fetched, as long as
+ * there is time; then it answers from what there is.
  *
  * @throws ServiceError `invalid`, `unauthenticated` as `readSearch` says; `unavailable` (`search_timeout`) when the
  *   search takes too long, or when a resource that is not indexed yet cannot be fetched
  */
 export async function search(
-  { engine, source, limits, now, awaitWrites }: SearchDeps,
+  { engine, limits, now, awaitWrites, bringMissing, newsMs: longestMs }: SearchDeps,
   request: SearchRequest__Output,
-  principal: Principal,
+  { principal, deadline }: Pick<CallContext, 'principal' | 'deadline'>,
 ): Promise<SearchResponse> {
   const hasWritten = mayHaveWritten(principal);
   const known = hasWritten ? request : { ...request, publishedIds: [] };
@@ -35,16 +46,21 @@ export async function search(
   const { changedBy, missingFrom } = listing;
   const of = hasWritten ? changedBy(asked.scope.kinds) : [];
   const { sentBy, mayLeaveUnasked } = request;
-  const unproven = of.length === 0 ? undefined : await awaitWrites({ of, sentBy, mayLeaveUnasked });
+  const newsMs = Math.min(longestMs, (deadline.getTime() - now().getTime()) * SHARE_OF_NEWS);
+  const fetchingMs = Math.max(newsMs * SHARE_OF_FETCHING, LEAST_FETCHING_MS);
+  const begun = performance.now();
+  const waitMs = () => newsMs - (listing.takesIds ? fetchingMs : 0) - (performance.now() - begun);
+  const wait = (wanted: WantedWrites) => awaitWrites({ ...wanted, withinMs: waitMs() });
+  const unproven = of.length === 0 ? undefined : await wait({ of, sentBy, mayLeaveUnasked });
 
   let answer = await engine.search(asked);
   if (answer.missing.length > 0 && hasWritten && missingFrom.length > 0) {
-    await awaitWrites({ of: missingFrom });
+    await wait({ of: missingFrom });
     answer = await engine.search(asked);
   }
   if (answer.missing.length > 0) {
     // Who has just written what the index has not heard of yet finds it all the same.
-    await engine.write({ unannounced: await source.fetch('record', answer.missing) });
+    await bringMissing(answer.missing, fetchingMs);
     answer = await engine.search(asked);
   }
 

@@ -1,29 +1,40 @@
 import { servicePrincipal } from '@kr/caller';
 import type { definitions } from '@kr/contracts';
 import type { Client } from '@kr/rpc';
-import type { EntityKind } from '../engine/search-engine.ts';
+import { ServiceError } from '@kr/service-error';
+import type { EntityKind, IndexedEntity } from '../engine/search-engine.ts';
 import { indexedEntity } from '../index/indexed-entity.ts';
 import type { EntitySource } from './entity-source.ts';
 
 export type LifecycleClient = Pick<Client<typeof definitions.lifecycle>, 'fetchForIndex' | 'listIds'>;
 
 const FETCH_SIZE = 200;
-const LIST_SIZE = 500;
-const TIMEOUT_MS = 10_000;
+/** What is read, and written, between two pauses for others: some hundred milliseconds of work. */
+const LIST_SIZE = 100;
+/** A page of documents may be large. */
+const TIMES = 2;
 
 /** Reads entities from the records and packages services, on the search service's own behalf. */
 export function lifecycleSource(clients: Readonly<Record<EntityKind, LifecycleClient>>): EntitySource {
   const principal = () => servicePrincipal('search');
-  const options = { timeoutMs: TIMEOUT_MS };
+  const options = { times: TIMES };
+  /** In two halves where the documents are too large for one answer. */
+  const fetchPage = async (kind: EntityKind, ids: string[]): Promise<IndexedEntity[]> => {
+    try {
+      const { documents } = await clients[kind].fetchForIndex({ ids }, principal(), options);
+      return documents.map((document) => indexedEntity(document, kind));
+    } catch (error) {
+      if (!isTooLarge(error) || ids.length === 1) throw error;
+      const half = Math.ceil(ids.length / 2);
+      return [...(await fetchPage(kind, ids.slice(0, half))), ...(await fetchPage(kind, ids.slice(half)))];
+    }
+  };
   return {
     fetch: async (kind, ids) => {
       const entities = [];
       const wanted = [...new Set(ids)];
-      for (let start = 0; start < wanted.length; start += FETCH_SIZE) {
-        const page = wanted.slice(start, start + FETCH_SIZE);
-        const { documents } = await clients[kind].fetchForIndex({ ids: page }, principal(), options);
-        entities.push(...documents.map((document) => indexedEntity(document, kind)));
-      }
+      for (let start = 0; start < wanted.length; start += FETCH_SIZE)
+        entities.push(...(await fetchPage(kind, wanted.slice(start, start + FETCH_SIZE))));
       return entities;
     },
     list: async (kind, afterId) => {
@@ -31,4 +42,8 @@ export function lifecycleSource(clients: Readonly<Record<EntityKind, LifecycleCl
       return ids;
     },
   };
+}
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === 'answer_too_large';
 }

@@ -39,11 +39,12 @@ export async function openElasticsearch(): Promise<TestElasticsearch | MissingEl
   };
 }
 
-/** By their names, for whole patterns are removed by no server that is set up with care. */
+/** With their template, if there is one. By their names, for whole patterns are removed by no server that is set up with care. */
 async function removeIndexes(url: string, prefix: string): Promise<void> {
   const asked = await fetch(new URL(`/_cat/indices/${prefix}-*?format=json&h=index`, url));
   const names = ((await asked.json()) as { index: string }[]).map(({ index }) => index);
   if (names.length > 0) await fetch(new URL(`/${names.join()}`, url), { method: 'DELETE' });
+  await fetch(new URL(`/_index_template/${prefix}`, url), { method: 'DELETE' });
 }
 
 /** The run's folder, which its beginning has made and its end clears away. */

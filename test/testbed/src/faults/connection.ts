@@ -42,8 +42,7 @@ export class Connection {
   /** Breaks the connection on both sides, as a router or a killed process would. */
   reset(): void {
     for (const way of Object.values(this.#ways)) way.stop();
-    this.#client.resetAndDestroy();
-    this.#server.resetAndDestroy();
+    for (const socket of [this.#client, this.#server]) resetSocket(socket);
   }
 
   #way(direction: Direction, from: Socket, to: Socket): OneWay {
@@ -87,4 +86,11 @@ export class Connection {
     this.#surroundings.onCut(cut);
     return left;
   }
+}
+
+/** While its end is on the way a socket refuses to be reset, and then neither closes nor lets its process end. */
+function resetSocket(socket: Socket): void {
+  const isEnding = socket.writableEnded && !socket.writableFinished && socket.writableLength === 0;
+  if (isEnding) socket.once('finish', () => socket.resetAndDestroy());
+  else socket.resetAndDestroy();
 }

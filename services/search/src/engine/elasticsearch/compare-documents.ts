@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Client } from '@elastic/elasticsearch';
 import type { EntityKind, IndexDifference, IndexedEntity } from '../search-engine.ts';
-import { FLAGS } from './decide-changes.ts';
-import { documentPages, type WantedDocuments } from './documents.ts';
+import { expectedFlags, FLAGS, isSame } from './decide-changes.ts';
+import { documentPages, readHeads, type WantedDocuments } from './documents.ts';
 import { documentId, type StoredContent, type StoredFlags, storedContent } from './stored-document.ts';
 
 /** What of these ids is otherwise in the index than it should be. */
@@ -16,6 +16,8 @@ export async function compareDocuments(
   for await (const page of documentPages<StoredContent & StoredFlags>(client, index, about)) {
     for (const { _source } of page) if (_source !== undefined) stored.set(documentId(_source), _source);
   }
+  const siblings = { terms: { parentId: [...new Set(entities.map(({ parentId }) => parentId))] } };
+  const expected = expectedFlags(await readHeads(client, index, siblings), new Set(ids), entities);
   const wanted = new Set(entities.map(documentId));
   const ghosts = [...stored].filter(
     ([key, found]) => found.isLive && found.kind === kind && !wanted.has(key),
@@ -23,15 +25,20 @@ export async function compareDocuments(
   return [
     ...entities.flatMap((entity) => {
       const found = stored.get(documentId(entity));
-      const problem = problemOf(entity, found);
+      const problem = problemOf(entity, expected.get(documentId(entity)), found);
       return problem === null ? [] : [difference(entity, problem, found?.revision ?? null)];
     }),
     ...ghosts.map(([, found]) => difference(found, 'ghost', found.revision)),
   ];
 }
 
-function problemOf(entity: IndexedEntity, found: (StoredContent & StoredFlags) | undefined) {
+function problemOf(
+  entity: IndexedEntity,
+  flags: StoredFlags | undefined,
+  found: (StoredContent & StoredFlags) | undefined,
+) {
   if (found === undefined || !found.isLive || !found.isAnnounced) return 'missing';
+  if (flags === undefined || !isSame(flags, found)) return 'stale';
   const content: Record<string, unknown> = { ...found };
   for (const flag of FLAGS) delete content[flag];
   // As it comes back from being written.

@@ -1,7 +1,9 @@
 import type { estypes } from '@elastic/elasticsearch';
 import { edtfBounds } from '@kr/metadata';
 import { fieldType } from '../../index/fields.ts';
+import { existsLexeme, fieldLexeme, fitsIndex } from '../../index/lexemes.ts';
 import { similarTo } from '../../index/similar-words.ts';
+import { storableText } from '../../index/storable-text.ts';
 import { foldText, textTokens } from '../../index/text-tokens.ts';
 import { partialInstant } from '../../query/partial-instant.ts';
 import { syntaxError, tooComplex } from '../../query/query-error.ts';
@@ -15,8 +17,6 @@ import type {
   TermNode,
   WildcardNode,
 } from '../../query/query-tree.ts';
-import { existsLexeme, fieldLexeme, fitsIndex } from '../postgres/lexemes.ts';
-import { storableText } from '../postgres/parameters.ts';
 import type { WordClass } from './document-terms.ts';
 import { fieldWord, fitsWord } from './field-words.ts';
 import { dayNumber, microsOf } from './instants.ts';

@@ -124,6 +124,22 @@ export function decideMending(
   ];
 }
 
+/**
+ * What the forms of some ids would be among their siblings, had just `entities` been written of these ids: as if none were
+ * kept back.
+ */
+export function expectedFlags(
+  heads: Heads,
+  ids: ReadonlySet<string>,
+  entities: readonly IndexedEntity[],
+): ReadonlyMap<string, StoredFlags> {
+  const others = [...heads].filter(([, { id }]) => !ids.has(id));
+  const all = [...others, ...entities.map((entity) => [documentId(entity), headOf(entity)] as const)];
+  const announced = new Map(all.map(([key, head]) => [key, { ...head, isAnnounced: true }]));
+  const parentIds = new Set(entities.map(({ parentId }) => parentId));
+  return new Map([...derive(announced, parentIds)].map(([key, head]) => [key, flagsOf(head)]));
+}
+
 type Wholes = Map<string, StoredContent | StoredMark>;
 
 /** A mark for a form never seen is kept too: the copy it guards against may be on its way. */
@@ -165,9 +181,16 @@ function replace(
     const [given, kept] = [BigInt(entity.revision), BigInt(head.revision)];
     if (given < kept || (given === kept && !(head.isLive && replacesSame))) return;
   }
-  const { id, form, kind, parentId, revision, versionIndex } = entity;
   wholes.set(key, storedContent(entity));
-  heads.set(key, {
+  heads.set(key, headOf(entity, head));
+}
+
+/** What is derived from siblings is still to come. */
+function headOf(
+  { id, form, kind, parentId, revision, versionIndex }: IndexedEntity,
+  former: Head | undefined = undefined,
+): Head {
+  return {
     id,
     form,
     kind,
@@ -175,12 +198,12 @@ function replace(
     revision,
     versionIndex,
     isLive: true,
-    isAnnounced: form === 'draft' || (head?.isAnnounced ?? false),
+    isAnnounced: form === 'draft' || (former?.isAnnounced ?? false),
     isLatest: false,
     isLatestDraft: false,
     hasDraft: false,
-    standing: head?.standing ?? null,
-  });
+    standing: former?.standing ?? null,
+  };
 }
 
 /** Publishing one version changes what its siblings are, and an open draft what its published form is. */
@@ -197,7 +220,7 @@ function derive(heads: Heads, parentIds: ReadonlySet<string>): Heads {
     for (const head of siblings) {
       derived.set(documentId(head), {
         ...head,
-        isLatest: head.form === 'published' && head.versionIndex === newestShown,
+        isLatest: head.form === 'published' && head.isAnnounced && head.versionIndex === newestShown,
         isLatestDraft: head.versionIndex === newestOfAll,
         hasDraft: drafts.has(head.id),
       });

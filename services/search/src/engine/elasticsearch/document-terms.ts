@@ -1,8 +1,9 @@
 import { documentFields } from '../../index/document-fields.ts';
-import { type FieldWeight, fieldType, fieldWeight, hasKeywordTwin, isHtmlField } from '../../index/fields.ts';
+import { type FieldIndexing, fieldIndexing, keptByField } from '../../index/field-indexing.ts';
+import type { FieldWeight } from '../../index/fields.ts';
+import { fieldLexeme, fitsIndex, LONGEST_KEYWORD } from '../../index/lexemes.ts';
+import { storableText } from '../../index/storable-text.ts';
 import { htmlText, textTokens } from '../../index/text-tokens.ts';
-import { existsLexeme, fieldLexeme, fitsIndex, LONGEST_KEYWORD } from '../postgres/lexemes.ts';
-import { storableText } from '../postgres/parameters.ts';
 import { fieldWord, fitsWord } from './field-words.ts';
 
 /** Of one value, so that a huge one leaves room for the others. */
@@ -21,35 +22,47 @@ export interface DocumentTerms {
 
 const CLASSES: Readonly<Record<NonNullable<FieldWeight>, WordClass>> = { A: 'a', B: 'b', C: 'c', D: 'd' };
 
+interface TermsIndexing extends FieldIndexing {
+  wordClass: WordClass | undefined;
+  /** Before each word of the field. */
+  wordPrefix: string;
+}
+
+const indexingOf = keptByField((field): TermsIndexing => {
+  const { exists, weight, keywordField, ...indexing } = fieldIndexing(field);
+  return {
+    ...indexing,
+    weight,
+    exists: exists.map(storableText),
+    keywordField: keywordField && storableText(keywordField),
+    wordClass: weight === null ? undefined : CLASSES[weight],
+    wordPrefix: fieldWord(field, ''),
+  };
+});
+
 export function documentTerms(document: Readonly<Record<string, unknown>>): DocumentTerms {
   const words: DocumentTerms['words'] = { a: [], b: [], c: [], d: [] };
   const fieldWords: string[] = [];
   const exact = new Set<string>();
   for (const { field, value } of documentFields(document)) {
-    const isText = fieldType(field) === 'text';
-    const weight = fieldWeight(field);
-    for (const path of pathPrefixes(field)) exact.add(existsLexeme(path));
-    const keyword = storableText(value);
-    if ((!isText || hasKeywordTwin(field)) && keyword !== '' && keyword.length <= LONGEST_KEYWORD) {
-      exact.add(fieldLexeme(isText ? `${field}.keyword` : field, keyword));
+    const { exists, isText, isHtml, keywordField, wordClass, wordPrefix } = indexingOf(field);
+    for (const lexeme of exists) exact.add(lexeme);
+    if (keywordField !== undefined) {
+      const keyword = storableText(value);
+      if (keyword !== '' && keyword.length <= LONGEST_KEYWORD) exact.add(fieldLexeme(keywordField, keyword));
     }
-    if (!isText && weight === null) continue;
-    const tokens = textTokens(isHtmlField(field) ? htmlText(value) : value).slice(0, MOST_WORDS);
+    if (!isText && wordClass === undefined) continue;
+    const tokens = textTokens(isHtml ? htmlText(value) : value).slice(0, MOST_WORDS);
     if (tokens.length === 0) continue;
-    if (weight !== null) words[CLASSES[weight]].push(tokens.join(' '));
-    if (isText)
-      fieldWords.push(
-        tokens
-          .map((token) => fieldWord(field, token))
-          .filter(fitsWord)
-          .join(' '),
-      );
+    if (wordClass !== undefined) words[wordClass].push(tokens.join(' '));
+    if (isText) fieldWords.push(wordsOf(tokens, wordPrefix));
   }
-  return { words, fieldWords, exact: [...exact].map(storableText).filter(fitsIndex) };
+  return { words, fieldWords, exact: [...exact].filter(fitsIndex) };
 }
 
-/** `a.b.c` → `a.b.c`, `a.b`, `a`. */
-function pathPrefixes(field: string): string[] {
-  const parts = field.split('.');
-  return parts.map((_, index) => parts.slice(0, parts.length - index).join('.'));
+function wordsOf(tokens: readonly string[], prefix: string): string {
+  return tokens
+    .map((token) => prefix + token)
+    .filter(fitsWord)
+    .join(' ');
 }

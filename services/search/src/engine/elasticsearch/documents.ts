@@ -68,7 +68,7 @@ function headOf({ _source, _seq_no, _primary_term }: estypes.SearchHit<Omit<Head
 /**
  * Carries operations out; nothing of it is seen before a refresh. What was not seen before is written as kept back, and
  * shown, by flags alone, when all contents have been taken: a refresh that comes too early, of the next writer after one
- * that failed, shows nothing new of a batch that is not all there.
+ * that failed, shows nothing new of a batch that is not all there. In an index that nobody searches all goes at once.
  *
  * @returns false when a document has changed since it was read, or there was too much to do: what is left of the
  *   operations has to be decided anew
@@ -78,9 +78,10 @@ export async function carryOut(
   client: Client,
   index: string,
   operations: readonly Operation[],
+  { isSearched } = { isSearched: true },
 ): Promise<boolean> {
   // One document alone is there or not.
-  if (operations.length <= 1) return (await runBulks(client, index, operations)) !== null;
+  if (operations.length <= 1 || !isSearched) return (await runBulks(client, index, operations)) !== null;
   const contents = operations.flatMap((final) =>
     isContent(final) ? [{ final, first: keptBack(final) }] : [],
   );
@@ -172,13 +173,14 @@ export async function writeDecided(
   index: string,
   about: Query | ((index: string) => Promise<Query>),
   decide: (heads: Map<string, Head>) => Operation[],
+  { isSearched } = { isSearched: true },
 ): Promise<void> {
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
     // What a writer that failed has left unseen counts too.
     await client.indices.refresh({ index });
     const query = typeof about === 'function' ? await about(index) : about;
     const operations = decide(await readHeads(client, index, query));
-    if (await carryOut(client, index, operations)) return;
+    if (await carryOut(client, index, operations, { isSearched })) return;
   }
   throw new ServiceError('unavailable', 'The index is being changed by somebody else.', {
     retryAfterMs: 1_000,

@@ -1,15 +1,23 @@
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { Client } from '@elastic/elasticsearch';
 import { describe, expect, test } from '@jest/globals';
 import { MIGRATIONS } from '@kr/event-bus';
 import { migrate } from '@kr/schema-migration';
 import { isTransient } from '@kr/service-error';
-import { FaultProxy, freshDatabase, openElasticsearch, type TestElasticsearch, until } from '@kr/testbed';
+import {
+  FaultProxy,
+  freshDatabase,
+  guardElasticsearch,
+  openElasticsearch,
+  type TestElasticsearch,
+  until,
+} from '@kr/testbed';
 import pg from 'pg';
 import { SEARCH_MIGRATIONS } from '../../migrations.ts';
 import { parseQuery } from '../../query/parse-query.ts';
 import { MOST_DEPTH, QUERY_LIMITS } from '../../query/query-tree.ts';
 import type { SearchEngine } from '../search-engine.ts';
-import { aSearch, idsOf } from '../testing/a-search.ts';
+import { aSearch, aSuggest, idsOf } from '../testing/a-search.ts';
 import { anEntity } from '../testing/an-entity.ts';
 import { describeSearchEngine } from '../testing/search-engine.contract.ts';
 import { indexNames } from './live-index.ts';
@@ -22,7 +30,7 @@ else describe('on a real one', () => describeOn(elasticsearch));
 function describeOn(server: TestElasticsearch): void {
   describeSearchEngine('Elasticsearch', () => anElasticsearchEngine(server));
 
-  test('writes nothing and calls nothing filled while another index is kept up', async () => {
+  test('writes, finds, suggests and calls filled nothing while another index is kept up', async () => {
     const database = await freshDatabase();
     await migrate({ databaseUrl: database.url, sets: [MIGRATIONS, SEARCH_MIGRATIONS] });
     const client = new pg.Client({ connectionString: database.url });
@@ -30,11 +38,18 @@ function describeOn(server: TestElasticsearch): void {
     const { engine, stop } = await anElasticsearchEngine(server, { databaseUrl: database.url });
     try {
       await engine.markFilled();
-      await client.query(`UPDATE index_state SET kept_up = 'another'`);
+      const { rows } = await client.query<{ kept_up: string }>('SELECT kept_up FROM index_state');
+      const keepUp = (name: string) => client.query('UPDATE index_state SET kept_up = $1', [name]);
       const write = () => engine.write({ entities: [anEntity({ id: 'a' })] });
-      for (const refused of [write, engine.isFilled, engine.beginBuild, engine.markFilled])
+      const search = () => engine.search(aSearch());
+      const suggest = () => engine.suggest(aSuggest({ q: 'title' }));
+      await keepUp('another');
+      for (const refused of [write, search, suggest, engine.isFilled, engine.beginBuild, engine.markFilled])
         await expect(refused()).rejects.toMatchObject({ kind: 'unavailable' });
       expect(await engine.count()).toBe(0);
+      await keepUp(rows[0]?.kept_up ?? '');
+      await write();
+      expect([(await search()).total, await suggest()]).toEqual([1, [{ value: 'Title of a', count: 1 }]]);
     } finally {
       await client.end();
       await stop();
@@ -101,6 +116,92 @@ function describeOn(server: TestElasticsearch): void {
     }
   });
 
+  describe('a search engine that asks who one is', () => {
+    const login = { username: 'search', password: 'sea:rch' };
+    const basic = `Basic ${Buffer.from('search:sea:rch').toString('base64')}`;
+
+    test('is told by TLS, once its authority is trusted', async () => {
+      const guarded = await guardElasticsearch(server.url, [basic]);
+      const trusted = getCACertificates('default');
+      const open = (password: string) =>
+        anElasticsearchEngine(server, { url: new URL(guarded.url), login: { ...login, password } });
+      try {
+        await expect(open(login.password)).rejects.toMatchObject({ kind: 'unavailable' });
+        expect(guarded.served()).toBe(0);
+        setDefaultCACertificates([...trusted, guarded.authority]);
+        await expect(open('another')).rejects.toMatchObject({ statusCode: 401 });
+        expect(guarded.served()).toBe(0);
+        const { engine, stop } = await open(login.password);
+        try {
+          await engine.write({ entities: [anEntity({ id: 'a' })] });
+          expect(idsOf(await engine.search(aSearch()))).toEqual(['a']);
+        } finally {
+          await stop();
+        }
+      } finally {
+        setDefaultCACertificates(trusted);
+        await guarded.stop();
+      }
+    });
+  });
+
+  describe('the template of indexes', () => {
+    /** What of them an engine with this size has. */
+    const opened = async (
+      size: { shards: number; replicas: number },
+      work: (client: Client, index: string, engine: SearchEngine) => Promise<void>,
+    ) => {
+      const { engine, client, index, stop } = await anElasticsearchEngine(server, { size });
+      try {
+        await work(client, index, engine);
+      } finally {
+        await stop();
+      }
+    };
+
+    test('makes what is live and what is built, of the size that was asked for', () =>
+      opened({ shards: 3, replicas: 0 }, async (client, index, engine) => {
+        await engine.beginBuild();
+        for (const alias of [index, index.replace(/-live$/, '-build')]) {
+          const [{ settings = {} } = {}] = Object.values(await client.indices.getSettings({ index: alias }));
+          expect(settings.index).toMatchObject({ number_of_shards: '3', number_of_replicas: '0' });
+          const [made] = Object.values(await client.indices.getMapping({ index: alias }));
+          expect(made?.mappings).toMatchObject({
+            dynamic: 'strict',
+            properties: { id: { type: 'keyword' } },
+          });
+        }
+      }));
+
+    test('lets no write make an index that is not there', () =>
+      opened({ shards: 1, replicas: 0 }, async (client, index, engine) => {
+        await client.indices.delete({
+          index: Object.keys(await client.indices.getAlias({ name: index }))[0] ?? '',
+        });
+        await expect(client.index({ index, document: {} })).rejects.toMatchObject({ statusCode: 404 });
+        await expect(engine.write({ entities: [anEntity({ id: 'a' })] })).rejects.toMatchObject({
+          kind: 'unavailable',
+        });
+        expect(await client.indices.exists({ index })).toBe(false);
+      }));
+
+    test('that another one covers makes nothing', async () => {
+      const indexPrefix = server.freshPrefix();
+      const client = new Client({ node: server.url });
+      const name = `${indexPrefix}-other`;
+      await client.indices.putIndexTemplate({ name, index_patterns: [`${indexPrefix}-*`], priority: 9_999 });
+      try {
+        await expect(anElasticsearchEngine(server, { indexPrefix })).rejects.toThrow(
+          `another index template of a higher priority fits ${indexPrefix}-*`,
+        );
+      } finally {
+        await client.indices.deleteIndexTemplate({ name });
+        await server.removeIndexes(indexPrefix);
+        await client.close();
+      }
+    });
+  });
+
   describe('a search engine that is far away', () => {
     /** An engine whose server is reached through a proxy, and that does not wait long for it. */
     const withProxy = async (work: (proxy: FaultProxy, engine: SearchEngine) => Promise<void>) => {
@@ -128,6 +229,29 @@ function describeOn(server: TestElasticsearch): void {
         heal();
         await until(() => found(engine));
       }));
+
+    test('answers nothing while nobody can tell whether its index is kept up', async () => {
+      const database = await freshDatabase();
+      await migrate({ databaseUrl: database.url, sets: [MIGRATIONS, SEARCH_MIGRATIONS] });
+      const proxy = await FaultProxy.start(new URL(database.url).host);
+      const databaseUrl = proxy.urlThrough(database.url);
+      const { engine, stop } = await anElasticsearchEngine(server, { databaseUrl });
+      let heal = () => {};
+      try {
+        await engine.write({ entities: [anEntity({ id: 'a' })] });
+        heal = proxy.inflict({ kind: 'refuse' });
+        proxy.reset();
+        for (const ask of [() => engine.search(aSearch()), () => engine.suggest(aSuggest({ q: 'title' }))])
+          await expect(ask()).rejects.toMatchObject({ kind: 'unavailable', retryAfterMs: 1_000 });
+        heal();
+        expect(await until(() => found(engine))).toEqual(['a']);
+      } finally {
+        heal();
+        await stop();
+        await proxy.stop();
+        await database.drop();
+      }
+    });
 
     test('takes what comes again when it is back', () =>
       withProxy(async (proxy, engine) => {

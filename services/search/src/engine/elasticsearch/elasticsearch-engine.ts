@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { Client, type estypes } from '@elastic/elasticsearch';
-import pg from 'pg';
+import { ServiceError } from '@kr/service-error';
+import type pg from 'pg';
 import { demandKeptUp } from '../kept-up-index.ts';
+import { openPool } from '../open-pool.ts';
 import { inTurn } from '../postgres/write-changes.ts';
 import type { EntityKind, SearchEngine } from '../search-engine.ts';
 import { compareDocuments } from './compare-documents.ts';
 import type { Query } from './compile-query.ts';
-import { decideChanges, decideMending } from './decide-changes.ts';
+import { decideChanges, decideMending, type Heads } from './decide-changes.ts';
 import { documentPages, LIVE, readHeads, writeDecided } from './documents.ts';
 import { engineFailure, isOfExchange, searchFailure, searchTimeout } from './engine-failure.ts';
 import type { IndexSize } from './index-layout.ts';
@@ -67,9 +69,14 @@ export async function openElasticsearchEngine({
     agent: { connections: 2 },
     requestTimeout: WRITE_TIMEOUT_MS,
   });
-  const turns = new pg.Pool({ connectionString: databaseUrl, max: 2 });
-  // A connection that breaks while idle is replaced by the pool; without a listener it would end the process.
-  turns.on('error', () => {});
+  const turns = openPool({ connectionString: databaseUrl, max: 2 });
+  // Apart, for searches do not wait for the turns of writers.
+  const askedBySearches = openPool({
+    connectionString: databaseUrl,
+    max: 2,
+    statement_timeout: searchTimeoutMs,
+    connectionTimeoutMillis: searchTimeoutMs,
+  });
   const names = indexNames(indexPrefix);
 
   /** What this process has opened; others may have changed what is kept up since. */
@@ -89,7 +96,7 @@ export async function openElasticsearchEngine({
     const given = { index: names.live, preference, allow_partial_search_results: false };
     const asked = { ...request, ...given, timeout: `${searchTimeoutMs}ms` };
     const limits = { signal: AbortSignal.timeout(searchTimeoutMs), requestTimeout: searchTimeoutMs };
-    const response = await reader
+    const answering = reader
       .search(asked, limits)
       .catch((cause: unknown) => {
         if (isOfExchange(cause)) return reader.search(asked, limits);
@@ -98,6 +105,8 @@ export async function openElasticsearchEngine({
       .catch((cause: unknown) => {
         throw searchFailure(cause);
       });
+    // Another engine, which does not know this one, may have taken over: Elasticsearch itself could not tell.
+    const [response] = await Promise.all([answering, demandKeptUp(askedBySearches, keptUp).catch(untold)]);
     if (response.timed_out) throw searchTimeout();
     return response as Response;
   };
@@ -116,19 +125,19 @@ export async function openElasticsearchEngine({
     decide: Parameters<typeof writeDecided>[3],
   ) => {
     for (const index of await theIndexes()) {
-      await writeDecided(writer, index, about, decide);
+      await writeDecided(writer, index, about, decide, { isSearched: index === names.live });
       // Now all of it is seen, at once.
       await writer.indices.refresh({ index });
     }
   };
-  const theBuild = async () => {
-    const build = await indexBehind(writer, names.build);
-    if (build === undefined) throw new Error('no index is being built');
-    return build;
+  const demandBuild = async (id: string) => {
+    if ((await indexBehind(writer, names.build)) !== id)
+      throw new Error(`the index ${id} is not being built`);
   };
+  const isLive = async (buildId: string) => (await indexBehind(writer, names.live)) === buildId;
 
   const stop = async () => {
-    await Promise.all([reader.close(), writer.close(), turns.end()]);
+    await Promise.all([reader.close(), writer.close(), turns.end(), askedBySearches.end()]);
   };
   try {
     await inTurn(turns, async (database) => {
@@ -160,12 +169,19 @@ export async function openElasticsearchEngine({
         }
         return kinds;
       }),
-    withPassedEmbargo: (now, limit) =>
+    writtenByFormer: async () => [],
+    withPassedEmbargo: (now, afterId, limit) =>
       asking(async () => {
         const { hits } = await writer.search<{ id: string; kind: EntityKind }>({
           index: names.live,
           query: {
-            bool: { filter: [LIVE, { range: { embargoUntil: { lte: microsOf(now.toISOString()) } } }] },
+            bool: {
+              filter: [
+                LIVE,
+                { range: { embargoUntil: { lte: microsOf(now.toISOString()) } } },
+                { range: { id: { gt: afterId } } },
+              ],
+            },
           },
           collapse: { field: 'id' },
           sort: [{ id: 'asc' }],
@@ -189,26 +205,32 @@ export async function openElasticsearchEngine({
         await writeMeta(writer, names.live, { ...(await readMeta(writer, names.live)), isFilled: true });
       }),
     count: () => asking(async () => (await writer.count({ index: names.live, query: LIVE })).count),
-    beginBuild: () =>
-      inOrder(async () => {
-        await createIndex(writer, names, 'build', size);
+    beginBuild: async () => {
+      let index = '';
+      await inOrder(async () => {
+        ({ index } = await createIndex(writer, names, 'build', size));
         await writer.indices.refresh({ index: names.live });
-        await copyMarks(writer, names.live, names.build);
-      }),
-    build: (entities) =>
-      inOrder(async () =>
-        writeDecided(writer, await theBuild(), aboutForms(entities), (heads) =>
-          decideChanges(heads, { entities }, new Date(), [], { replacesSame: false }),
-        ),
-      ),
-    finishBuild: () =>
+        await copyMarks(writer, names.live, index);
+      });
+      return index;
+    },
+    build: (id, entities) =>
       inOrder(async () => {
-        const build = await theBuild();
-        await keepBackAsIn(writer, names.live, build);
-        await writer.indices.refresh({ index: build });
-        await writeMeta(writer, build, await readMeta(writer, names.live));
-        await exchange(writer, names);
+        await demandBuild(id);
+        const decide = (heads: Heads) =>
+          decideChanges(heads, { entities }, new Date(), [], { replacesSame: false });
+        await writeDecided(writer, id, aboutForms(entities), decide, { isSearched: false });
       }),
+    finishBuild: (id) =>
+      inOrder(async () => {
+        if (await isLive(id)) return;
+        await demandBuild(id);
+        await keepBackAsIn(writer, names.live, id);
+        await writer.indices.refresh({ index: id });
+        await writeMeta(writer, id, await readMeta(writer, names.live));
+        await exchange(writer, names, id);
+      }),
+    isLive: (buildId) => asking(() => isLive(buildId)),
     listIds: (kind, afterId, limit) =>
       asking(async () => {
         const { hits } = await writer.search<{ id: string }>({
@@ -237,6 +259,15 @@ export async function openElasticsearchEngine({
       ),
     stop,
   };
+}
+
+/** What says that another index is kept up is passed on; whatever else, it could not be told. */
+function untold(cause: unknown): never {
+  if (cause instanceof ServiceError) throw cause;
+  throw new ServiceError('unavailable', 'The search service cannot ask its database at the moment.', {
+    retryAfterMs: 1_000,
+    cause,
+  });
 }
 
 /** The documents of these forms, and their siblings. */

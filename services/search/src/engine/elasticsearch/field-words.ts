@@ -1,5 +1,5 @@
-import { fieldLexeme } from '../postgres/lexemes.ts';
-import { storableText } from '../postgres/parameters.ts';
+import { fieldLexeme } from '../../index/lexemes.ts';
+import { storableText } from '../../index/storable-text.ts';
 
 /** The whitespace tokenizer cuts what is longer. */
 const LONGEST_WORD = 255;

@@ -59,18 +59,33 @@ export const MAPPINGS: estypes.MappingTypeMapping = {
 };
 
 export interface IndexSize {
+  /** What was written appears when a shard is refreshed, and several do that one after the other. */
+  shards: number;
   replicas: number;
 }
 
 /**
- * One primary shard: what was written appears when a shard is refreshed, and several would do that one after the other.
- * Nothing is refreshed but by the writer, when all of a batch is there.
+ * What every index of a prefix is made by. Nothing is refreshed but by the writer, when all of a batch is there, and no
+ * write to a name that is not there makes an index.
  */
-export function indexSettings({ replicas }: IndexSize): estypes.IndicesIndexSettings {
+export function indexTemplate(
+  prefix: string,
+  { shards, replicas }: IndexSize,
+): estypes.IndicesPutIndexTemplateRequest {
   return {
-    number_of_shards: 1,
-    number_of_replicas: replicas,
-    refresh_interval: '-1',
-    max_result_window: 1_000_000,
+    name: prefix,
+    index_patterns: [`${prefix}-*`],
+    // Prefixes of other installations may begin with this one; theirs are longer then.
+    priority: 1_000 + prefix.length,
+    allow_auto_create: false,
+    template: {
+      settings: {
+        number_of_shards: shards,
+        number_of_replicas: replicas,
+        refresh_interval: '-1',
+        max_result_window: 1_000_000,
+      },
+      mappings: { ...MAPPINGS, _meta: { layout: LAYOUT } },
+    },
   };
 }

@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import type { Client } from '@elastic/elasticsearch';
 import type pg from 'pg';
 import { keepUpIndex, keptUpIndex } from '../kept-up-index.ts';
-import { type IndexSize, indexSettings, LAYOUT, MAPPINGS } from './index-layout.ts';
+import { type IndexSize, indexTemplate, LAYOUT } from './index-layout.ts';
 
 /** Names by which indexes are reached: searches go to one, and writes to the other too while it is being built. */
 export interface IndexNames {
+  prefix: string;
   live: string;
   build: string;
   /** A new index, which nobody knows yet. */
@@ -18,6 +19,7 @@ export interface IndexNames {
 
 export function indexNames(prefix: string): IndexNames {
   return {
+    prefix,
     live: `${prefix}-live`,
     build: `${prefix}-build`,
     fresh: () => `${prefix}-${Date.now().toString(36)}${randomBytes(3).toString('hex')}`,
@@ -39,31 +41,35 @@ export interface IndexMeta {
 /**
  * Makes an empty index under an alias, in place of the one that had it.
  *
- * @returns its id
+ * @returns its name, and the id in its `_meta`
+ * @throws Error when an index template that is not ours makes it otherwise
  */
 export async function createIndex(
   client: Client,
   names: IndexNames,
   alias: 'live' | 'build',
   size: IndexSize,
-): Promise<string> {
+): Promise<{ index: string; id: string }> {
   await removeNameless(client, names);
   const index = names.fresh();
   const former = await indexBehind(client, names[alias]);
-  const meta: IndexMeta = { id: randomBytes(8).toString('hex'), layout: LAYOUT, isFilled: false };
+  const id = randomBytes(8).toString('hex');
+  await client.indices.putIndexTemplate(indexTemplate(names.prefix, size));
   await client.indices.create({
     index,
-    settings: indexSettings(size),
-    mappings: { ...MAPPINGS, _meta: { ...meta } },
+    mappings: { _meta: { id, isFilled: false } },
     wait_for_active_shards: 1,
   });
+  if ((await readMeta(client, index)).layout !== LAYOUT) {
+    throw new Error(`another index template of a higher priority fits ${names.all}`);
+  }
   await client.indices.updateAliases({
     actions: [
       { add: { index, alias: names[alias], is_write_index: true } },
       ...(former === undefined ? [] : [{ remove_index: { index: former } }]),
     ],
   });
-  return meta.id;
+  return { index, id };
 }
 
 /** Indexes that have no alias, since whoever made them ended before giving it. Writers take turns: nobody is at it. */
@@ -90,7 +96,7 @@ export async function openLiveIndex(
   const meta = live === undefined ? undefined : await readMeta(client, live);
   const keptUp = await keptUpIndex(database);
   if (meta !== undefined && meta.layout === LAYOUT && keptUp === keptUpName(meta.id)) return keptUp;
-  const name = keptUpName(await createIndex(client, names, 'live', size));
+  const name = keptUpName((await createIndex(client, names, 'live', size)).id);
   await keepUpIndex(database, name);
   return name;
 }
@@ -114,12 +120,8 @@ export async function writeMeta(client: Client, index: string, meta: IndexMeta):
 }
 
 /** Makes the index that is being built the live one, at one moment for all searches. */
-export async function exchange(client: Client, names: IndexNames): Promise<void> {
-  const [live, build] = await Promise.all([
-    indexBehind(client, names.live),
-    indexBehind(client, names.build),
-  ]);
-  if (build === undefined) throw new Error('no index is being built');
+export async function exchange(client: Client, names: IndexNames, build: string): Promise<void> {
+  const live = await indexBehind(client, names.live);
   await client.indices.updateAliases({
     actions: [
       { remove: { index: build, alias: names.build } },

@@ -1,5 +1,5 @@
 import type { estypes } from '@elastic/elasticsearch';
-import { storableText } from '../postgres/parameters.ts';
+import { storableText } from '../../index/storable-text.ts';
 import type {
   EngineAnswer,
   EngineHit,
@@ -15,6 +15,8 @@ import { scopeFilters } from './scope-filter.ts';
 import { innerFacet, isInner, NESTED_FACET, type StoredContent } from './stored-document.ts';
 
 const BUCKETS = 10;
+/** So many does each shard count, so that the most frequent of all are told right. */
+const SHARD_BUCKETS = 1_000;
 /** More inner values than any vocabulary has; each outer value shows ten of them. */
 const MOST_INNER = 10_000;
 
@@ -114,6 +116,7 @@ function facetCounts(facets: readonly string[]): Aggregations {
     terms: {
       field: `facets.${facet}`,
       size,
+      shard_size: Math.max(size, SHARD_BUCKETS),
       order: [{ _count: 'desc' as const }, { _key: 'asc' as const }],
     },
   });

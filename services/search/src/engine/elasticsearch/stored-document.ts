@@ -1,5 +1,5 @@
+import { storableText } from '../../index/storable-text.ts';
 import { textTokens } from '../../index/text-tokens.ts';
-import { storableText } from '../postgres/parameters.ts';
 import {
   type EntityForm,
   type EntityKind,

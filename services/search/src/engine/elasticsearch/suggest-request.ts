@@ -1,8 +1,11 @@
 import type { estypes } from '@elastic/elasticsearch';
-import { storableText } from '../postgres/parameters.ts';
+import { storableText } from '../../index/storable-text.ts';
 import type { EngineSuggest, Suggestion } from '../search-engine.ts';
 import type { Query } from './compile-query.ts';
 import { scopeFilters } from './scope-filter.ts';
+
+/** So many does each shard count, so that the most frequent of all are told right. */
+const SHARD_VALUES = 1_000;
 
 /** Counts the suggested values of the documents that may be shown, most frequent first. */
 export function suggestRequest({
@@ -44,6 +47,7 @@ export function suggestRequest({
                 terms: {
                   field: 'suggestions.value',
                   size: limit,
+                  shard_size: Math.max(limit, SHARD_VALUES),
                   order: [{ _count: 'desc' }, { _key: 'asc' }],
                 },
               },

@@ -1,8 +1,30 @@
+import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import { BUILD_SCHEMA, DERIVE, inOwnTurn } from './write-changes.ts';
+import type { IndexedEntity } from '../search-engine.ts';
+import { countFromNow } from './count-documents.ts';
+import { CONTENT } from './index-rows.ts';
+import { BUILD_SCHEMA, changeStatements, DERIVE, INTO_BUILD, inOwnTurn } from './write-changes.ts';
+
+type Queryable = Pick<pg.ClientBase, 'query'>;
 
 /** The tables of an index, what others refer to first. */
-const TABLES = ['index_document', 'index_box', 'index_word'] as const;
+const TABLES = ['index_document', 'index_box', 'index_facet_set', 'index_word'] as const;
+
+/**
+ * Autovacuum reads whole tables for every tenth that comes into them, and pages wait for it, with events behind them; all
+ * that it does is done at the end. A second process for the sorting is otherwise thought too much: the terms, which lie apart,
+ * are not counted.
+ */
+const WHILE_BUILT = { autovacuum_enabled: 'off', 'toast.autovacuum_enabled': 'off', parallel_workers: '1' };
+const settingsWhileBuilt = Object.entries(WHILE_BUILT)
+  .map(([name, value]) => `${name} = ${value}`)
+  .join(', ');
+
+/** What a mark is beside what it shares with live forms. */
+const MARK = ['id', 'form', 'deleted_at', ...CONTENT].join(', ');
+
+/** For one index at a time. */
+const SORTING_MEMORY = '256MB';
 
 /**
  * How long the exchange of the indexes may at first keep searches waiting, for those that run and then for itself: longer
@@ -17,8 +39,14 @@ export function exchangeTimeoutMs(failures: number, searchTimeoutMs: number): nu
   return Math.min(EXCHANGE_TIMEOUT_MS * 2 ** failures, searchTimeoutMs + ENOUGH);
 }
 
-/** Makes tables like the live ones, with the same indexes and constraints under the same names. */
-export async function beginBuild(pool: pg.Pool): Promise<void> {
+/**
+ * Makes tables like the live ones, with the same constraints under the same names, and the indexes that writing needs. The comment of the first
+ * one is the id of the build: it stays with it when it takes the place of the live one.
+ *
+ * @returns the id
+ */
+export async function beginBuild(pool: pg.Pool): Promise<string> {
+  const id = randomUUID();
   await inOwnTurn(pool, async (client) => {
     await client.query(`DROP SCHEMA IF EXISTS ${BUILD_SCHEMA} CASCADE; CREATE SCHEMA ${BUILD_SCHEMA}`);
     const further = [];
@@ -33,28 +61,121 @@ export async function beginBuild(pool: pg.Pool): Promise<void> {
     // What a constraint refers to is then the table of the build.
     await client.query(`SET LOCAL search_path = ${BUILD_SCHEMA}, public`);
     for (const statement of further) await client.query(statement);
+    for (const table of TABLES)
+      await client.query(`ALTER TABLE ${BUILD_SCHEMA}.${table} SET (${settingsWhileBuilt})`);
+    await countFromNow(client, `${BUILD_SCHEMA}.index_document`);
     await client.query(
-      `INSERT INTO ${BUILD_SCHEMA}.index_document SELECT * FROM public.index_document WHERE deleted_at IS NOT NULL`,
+      `INSERT INTO ${BUILD_SCHEMA}.index_document (${MARK})
+       SELECT ${MARK} FROM public.index_document WHERE deleted_at IS NOT NULL`,
     );
+    await client.query(`COMMENT ON TABLE ${BUILD_SCHEMA}.index_document IS '${id}'`);
   });
+  return id;
 }
 
-/** Searches that come meanwhile wait; where they would have to wait longer than `timeoutMs`, it is given up. */
-export async function finishBuild(pool: pg.Pool, timeoutMs: number): Promise<void> {
-  // Without numbers about them new tables are searched by bad plans.
-  await pool.query(`ANALYZE ${TABLES.map((table) => `${BUILD_SCHEMA}.${table}`).join(', ')}`);
-  await inOwnTurn(pool, async (client) => {
-    await client.query(`SET LOCAL search_path = ${BUILD_SCHEMA}, public`);
-    const { rows } = await client.query<{ parent_id: string }>(KEEP_BACK);
-    await client.query(DERIVE, [rows.map(({ parent_id }) => parent_id)]);
-    await client.query(`SET LOCAL lock_timeout = ${timeoutMs}`);
-    const live = TABLES.map((table) => `public.${table}`).join(', ');
-    await client.query(`LOCK TABLE ${live} IN ACCESS EXCLUSIVE MODE; DROP TABLE ${live}`);
-    for (const table of TABLES) {
-      await client.query(`ALTER TABLE ${BUILD_SCHEMA}.${table} SET SCHEMA public`);
-    }
-    await client.query(`DROP SCHEMA ${BUILD_SCHEMA}`);
-  });
+/** Some ten megabytes. */
+const MOST_KNOWN_WORDS = 200_000;
+
+/** Writes into builds. What words one of them has is kept: most of those of a page were in the pages before. */
+export function buildWriter(pool: pg.Pool) {
+  let known = { id: '', words: new Set<string>() };
+  let pages = 0;
+
+  /** @throws Error when it is not the one that is being built */
+  return async (id: string, entities: readonly IndexedEntity[]): Promise<void> => {
+    if (known.id !== id) pages = 0;
+    if (known.id !== id || known.words.size > MOST_KNOWN_WORDS) known = { id, words: new Set() };
+    const { words } = known;
+    const writing = await changeStatements({ entities }, { replacesSame: false, knownWords: words });
+    let written: readonly string[] = [];
+    await inOwnTurn(pool, async (client) => {
+      await demandBuild(client, id);
+      await client.query(INTO_BUILD);
+      written = await writing(client);
+      pages += 1;
+      if (isPowerOfTwo(pages)) await client.query(ANALYZE);
+    });
+    for (const word of written) words.add(word);
+  };
+}
+
+/** Whoever plans for tables that seem to be empty reads all of them, page by page more. */
+const ANALYZE = `ANALYZE ${BUILD_SCHEMA}.index_document (id, form, parent_id), ${BUILD_SCHEMA}.index_box (id, form)`;
+
+const isPowerOfTwo = (count: number): boolean => (count & (count - 1)) === 0;
+
+/** Whether the tables of a schema, which need not be there, are those that were made as this build. */
+export async function isBuiltAs(
+  database: Queryable,
+  schema: 'public' | typeof BUILD_SCHEMA,
+  id: string,
+): Promise<boolean> {
+  const { rows } = await database.query<{ id: string | null }>(
+    `SELECT obj_description(to_regclass($1), 'pg_class') AS id`,
+    [`${schema}.index_document`],
+  );
+  return rows[0]?.id === id;
+}
+
+async function demandBuild(database: Queryable, id: string): Promise<void> {
+  if (!(await isBuiltAs(database, BUILD_SCHEMA, id))) throw new Error(`the index ${id} is not being built`);
+}
+
+/**
+ * Finishes builds. Searches that come meanwhile wait; where they would have to wait too long, it is given up, and the next
+ * time longer than the time before.
+ */
+export function buildFinisher(pool: pg.Pool, searchTimeoutMs: number) {
+  let begun = { id: '', isRead: false, failures: 0 };
+
+  /** @throws Error when it is not the one that is being built, or the exchange was given up */
+  return async (id: string, isAlone: boolean): Promise<void> => {
+    if (await isBuiltAs(pool, 'public', id)) return;
+    await demandBuild(pool, id);
+    if (begun.id !== id) begun = { id, isRead: false, failures: 0 };
+    const finishing = begun;
+    await completeIndexes(pool, isAlone);
+    // Once is enough, however often the exchange is tried: what events bring meanwhile is little.
+    if (!finishing.isRead) await readThrough(pool);
+    finishing.isRead = true;
+    const timeoutMs = exchangeTimeoutMs(finishing.failures, searchTimeoutMs);
+    finishing.failures += 1;
+    await inOwnTurn(pool, (client) => exchange(client, id, timeoutMs));
+  };
+}
+
+/** Without numbers about them new tables are searched by bad plans, and whoever reads a row first writes that it is there. */
+async function readThrough(pool: pg.Pool): Promise<void> {
+  await pool.query(`VACUUM (ANALYZE) ${TABLES.map((table) => `${BUILD_SCHEMA}.${table}`).join(', ')}`);
+}
+
+async function exchange(client: pg.PoolClient, id: string, timeoutMs: number): Promise<void> {
+  await demandBuild(client, id);
+  await client.query(`SET LOCAL search_path = ${BUILD_SCHEMA}, public`);
+  const { rows } = await client.query<{ parent_id: string }>(KEEP_BACK);
+  await client.query(DERIVE, [rows.map(({ parent_id }) => parent_id)]);
+  await client.query(`SET LOCAL lock_timeout = ${timeoutMs}`);
+  const live = TABLES.map((table) => `public.${table}`).join(', ');
+  await client.query(`LOCK TABLE ${live} IN ACCESS EXCLUSIVE MODE; DROP TABLE ${live}`);
+  for (const table of TABLES) {
+    await client.query(`ALTER TABLE ${BUILD_SCHEMA}.${table} RESET (${Object.keys(WHILE_BUILT).join(', ')})`);
+    await client.query(`ALTER TABLE ${BUILD_SCHEMA}.${table} SET SCHEMA public`);
+  }
+  await client.query(`DROP SCHEMA ${BUILD_SCHEMA}`);
+}
+
+/** Indexes of many entries for each row are made in far less time when all rows are there. Writers do not wait for it. */
+async function completeIndexes(pool: pg.Pool, isAlone: boolean): Promise<void> {
+  const client = await pool.connect();
+  try {
+    const { rows } = await client.query<{ statement: string }>(LACKING);
+    await client.query(`SET maintenance_work_mem = '${SORTING_MEMORY}'`);
+    await client.query(`SET max_parallel_maintenance_workers = ${isAlone ? 1 : 0}`);
+    for (const { statement } of rows) await client.query(statement);
+  } finally {
+    // With its settings.
+    client.release(true);
+  }
 }
 
 /** What events have brought without their publication; pages brought it as if it were known whole. */
@@ -65,7 +186,7 @@ const KEEP_BACK = `
     AND d.is_announced
   RETURNING d.parent_id`;
 
-/** Keys before what refers to them, then indexes and settings. */
+/** Keys before what refers to them, then indexes, settings and triggers. */
 const LIKE_THE_LIVE_ONE = `
   SELECT statement FROM (
     SELECT CASE contype WHEN 'f' THEN 2 ELSE 1 END AS turn,
@@ -75,12 +196,31 @@ const LIKE_THE_LIVE_ONE = `
     WHERE conrelid = format('public.%I', $1::text)::regclass AND contype IN ('p', 'u', 'f')
     UNION ALL
     SELECT 3, replace(pg_get_indexdef(indexrelid), ' ON public.', ' ON ${BUILD_SCHEMA}.')
-    FROM pg_index
-    WHERE indrelid = format('public.%I', $1::text)::regclass
+    FROM pg_index JOIN pg_class c ON c.oid = indexrelid JOIN pg_am a ON a.oid = c.relam
+    WHERE indrelid = format('public.%I', $1::text)::regclass AND amname = 'btree'
       AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid AND conrelid = indrelid)
     UNION ALL
     SELECT 4, format('ALTER TABLE ${BUILD_SCHEMA}.%I SET (%s)', $1::text, array_to_string(reloptions, ', '))
     FROM pg_class
     WHERE oid = format('public.%I', $1::text)::regclass AND reloptions IS NOT NULL
+    UNION ALL
+    SELECT 5, replace(pg_get_triggerdef(oid), ' ON public.', ' ON ${BUILD_SCHEMA}.')
+    FROM pg_trigger WHERE tgrelid = format('public.%I', $1::text)::regclass AND NOT tgisinternal
+  ) AS statements
+  ORDER BY turn`;
+
+/** Indexes of the live tables that those of the build have not, after those whose making has failed there. */
+const LACKING = `
+  SELECT statement FROM (
+    SELECT 1 AS turn, format('DROP INDEX %s', indexrelid::regclass) AS statement
+    FROM pg_index JOIN pg_class c ON c.oid = indexrelid
+    WHERE c.relnamespace = '${BUILD_SCHEMA}'::regnamespace AND NOT indisvalid
+    UNION ALL
+    SELECT 2, regexp_replace(indexdef, '^CREATE INDEX (.*) ON public[.]', 'CREATE INDEX CONCURRENTLY \\1 ON ${BUILD_SCHEMA}.')
+    FROM pg_indexes live
+    WHERE schemaname = 'public' AND tablename = ANY ('{${TABLES.join(',')}}') AND NOT EXISTS (
+      SELECT FROM pg_index JOIN pg_class c ON c.oid = indexrelid
+      WHERE c.relnamespace = '${BUILD_SCHEMA}'::regnamespace AND c.relname = live.indexname AND indisvalid
+    )
   ) AS statements
   ORDER BY turn`;

@@ -1,10 +1,20 @@
 import type pg from 'pg';
 import type { EntityForm, EntityKind, IndexDifference, IndexedEntity } from '../search-engine.ts';
-import { contentOf, entityRows, INCOMING } from './write-changes.ts';
+import { contentOf, entityRows, INCOMING } from './index-rows.ts';
+import { documentTerms } from './terms-vector.ts';
+import { FLAGS_OF } from './write-changes.ts';
 
-/** Compares rows with those that would be written; the boxes in whatever order. */
+/**
+ * Compares rows with those that would be written; the boxes in whatever order. What they are among their siblings, as if
+ * none were kept back: one that is stays a difference of its own.
+ */
 const COMPARE = `
-  WITH incoming AS (${INCOMING})
+  WITH incoming AS (${INCOMING}), siblings AS (
+    SELECT id, form, parent_id, version_index, true AS is_announced FROM incoming
+    UNION ALL
+    SELECT id, form, parent_id, version_index, true FROM index_document
+    WHERE deleted_at IS NULL AND id <> ALL ($2::text[]) AND parent_id IN (SELECT parent_id FROM incoming)
+  ), flags AS (SELECT ${FLAGS_OF} FROM siblings)
   SELECT coalesce(i.id, d.id) AS id, coalesce(i.form, d.form) AS form, coalesce(i.kind, d.kind) AS kind,
     coalesce(i.parent_id, d.parent_id) AS parent_id, d.revision::text AS revision,
     CASE
@@ -12,12 +22,13 @@ const COMPARE = `
       WHEN d.id IS NULL OR d.deleted_at IS NOT NULL OR NOT d.is_announced THEN 'missing'
       ELSE 'stale'
     END AS problem
-  FROM incoming i
+  FROM incoming i JOIN flags f USING (id, form)
   FULL JOIN (SELECT * FROM index_document WHERE id = ANY ($2::text[])) d ON d.id = i.id AND d.form = i.form
   WHERE CASE
     WHEN i.id IS NULL THEN d.deleted_at IS NULL AND d.kind = $3
     ELSE d.id IS NULL OR d.deleted_at IS NOT NULL OR NOT d.is_announced
       OR ${contentOf('i')} IS DISTINCT FROM ${contentOf('d')}
+      OR (f.is_latest, f.is_latest_draft, f.has_draft) IS DISTINCT FROM (d.is_latest, d.is_latest_draft, d.has_draft)
       OR ARRAY(SELECT bounds::box::text FROM unnest(i.boxes) AS bounds ORDER BY 1)
         IS DISTINCT FROM ARRAY(SELECT bounds::text FROM index_box b WHERE b.id = d.id AND b.form = d.form ORDER BY 1)
     END`;
@@ -38,6 +49,38 @@ export async function compareIndex(
   ids: readonly string[],
   entities: readonly IndexedEntity[],
 ): Promise<IndexDifference[]> {
-  const { rows } = await pool.query<DifferenceRow>(COMPARE, [entityRows(entities).rows, [...ids], kind]);
-  return rows.map(({ parent_id: parentId, ...row }) => ({ ...row, parentId }));
+  const { rows: incoming, terms, words } = await entityRows(entities);
+  const { rows } = await pool.query<DifferenceRow>(COMPARE, [incoming, [...ids], kind, terms]);
+  const differences = rows.map(({ parent_id: parentId, ...row }) => ({ ...row, parentId }));
+  return [...differences, ...withoutWords(entities, differences, await missingWords(pool, words))];
+}
+
+/** Words that no search for those like another comes upon. */
+async function missingWords(pool: pg.Pool, words: readonly string[]): Promise<ReadonlySet<string>> {
+  const { rows } = await pool.query<{ word: string }>(
+    'SELECT word FROM unnest($1::text[]) AS word WHERE NOT EXISTS (SELECT FROM index_word w WHERE w.word = word.word)',
+    [words],
+  );
+  return new Set(rows.map(({ word }) => word));
+}
+
+/** Of those that do not differ otherwise. */
+function withoutWords(
+  entities: readonly IndexedEntity[],
+  differences: readonly IndexDifference[],
+  missing: ReadonlySet<string>,
+): IndexDifference[] {
+  if (missing.size === 0) return [];
+  const differing = new Set(differences.map(({ id, form }) => `${form} ${id}`));
+  return entities
+    .filter(({ id, form }) => !differing.has(`${form} ${id}`))
+    .filter(({ document }) => [...documentTerms(document).words].some((word) => missing.has(word)))
+    .map(({ id, form, kind, parentId, revision }) => ({
+      id,
+      form,
+      kind,
+      parentId,
+      revision,
+      problem: 'stale',
+    }));
 }

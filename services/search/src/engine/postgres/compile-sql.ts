@@ -1,5 +1,7 @@
 import { edtfBounds } from '@kr/metadata';
 import { fieldType } from '../../index/fields.ts';
+import { allFieldsLexeme, existsLexeme, fieldLexeme, fitsIndex } from '../../index/lexemes.ts';
+import { storableText } from '../../index/storable-text.ts';
 import { foldText, textTokens } from '../../index/text-tokens.ts';
 import { partialInstant } from '../../query/partial-instant.ts';
 import { syntaxError, tooComplex } from '../../query/query-error.ts';
@@ -13,8 +15,8 @@ import type {
   TermNode,
   WildcardNode,
 } from '../../query/query-tree.ts';
-import { allFieldsLexeme, existsLexeme, fieldLexeme, fitsIndex, quoteLexeme } from './lexemes.ts';
-import { Parameters, storableText } from './parameters.ts';
+import { Parameters } from './parameters.ts';
+import { quoteLexeme } from './quote-lexeme.ts';
 import type { SimilarWords } from './similar-words.ts';
 
 export interface CompiledQuery {
@@ -22,6 +24,8 @@ export interface CompiledQuery {
   where: string;
   /** A number that grows with how well the row fits; null when nothing in the query ranks. Adds parameters. */
   rank: () => string | null;
+  /** Conditions on the same columns, of rows that are likely to rank high; none where that costs too much. Add parameters. */
+  likely: () => string[];
 }
 
 /**
@@ -33,8 +37,12 @@ export interface CompiledQuery {
  */
 export function compileSql(query: QueryNode, parameters: Parameters, similar: SimilarWords): CompiledQuery {
   const leaves: RankLeaf[] = [];
-  const fragment = compileNode(query, { parameters, leaves, ranks: true, similar });
-  return { where: asSql(fragment ?? NOTHING, parameters), rank: () => rankSql(leaves, parameters) };
+  const fragment = compileNode(query, { parameters, leaves, ranks: true, similar }) ?? NOTHING;
+  return {
+    where: asSql(fragment, parameters),
+    rank: () => rankSql(leaves, parameters),
+    likely: () => likelySql(leaves, fragment, parameters),
+  };
 }
 
 /** Either a tsquery literal or a SQL condition. */
@@ -44,6 +52,8 @@ const EVERYTHING: Fragment = { sql: 'true' };
 
 interface RankLeaf {
   tsquery: string;
+  /** The same in the title alone, which weighs most; null for what is looked for in one field. */
+  inTitle: string | null;
   boost: number;
   /** Ranked apart from the others; see `padded`. */
   isApart?: boolean;
@@ -78,10 +88,16 @@ function compileNode(node: QueryNode, at: Compilation): Fragment | null {
       if (node.field !== null && fieldType(node.field) !== 'text') {
         return compileValue(node.field, node, at);
       }
-      const lexemes = textTokens(node.text).map((token) => lexemeOf(node.field, token));
-      if (lexemes.length === 0) return null;
-      if (!lexemes.every(fitsIndex)) return NOTHING;
-      return ranked(phrase(lexemes.map(quoteLexeme), slop, node.position), node.boost, at);
+      const tokens = textTokens(node.text);
+      if (tokens.length === 0) return null;
+      if (!tokens.every((token) => fitsIndex(lexemeOf(node.field, token)))) return NOTHING;
+      const phraseIn = (field: string | null) =>
+        phrase(
+          tokens.map((token) => quoteLexeme(lexemeOf(field, token))),
+          slop,
+          node.position,
+        );
+      return ranked(phraseIn, node, at);
     }
   }
 }
@@ -90,8 +106,20 @@ function lexemeOf(field: string | null, token: string): string {
   return field === null ? allFieldsLexeme(token) : fieldLexeme(field, token);
 }
 
-function ranked(tsquery: string, boost: number, at: Compilation): Fragment {
-  if (at.ranks) at.leaves.push({ tsquery, boost });
+const TITLE = 'metadata.title';
+
+interface Ranking {
+  field: string | null;
+  boost: number;
+}
+
+function ranked(
+  tsqueryIn: (field: string | null) => string,
+  { field, boost }: Ranking,
+  at: Compilation,
+): Fragment {
+  const tsquery = tsqueryIn(field);
+  if (at.ranks) at.leaves.push({ tsquery, inTitle: field === null ? tsqueryIn(TITLE) : null, boost });
   return { tsquery };
 }
 
@@ -130,7 +158,7 @@ function compileValue(
     return compileRange({ type: 'range', field, lower: bound, upper: bound, position }, at.parameters);
   }
   const found = exact(fieldLexeme(field, type === 'integer' ? String(wholeNumber(bound)) : text));
-  return 'tsquery' in found ? ranked(found.tsquery, boost, at) : found;
+  return 'tsquery' in found ? ranked(() => found.tsquery, { field, boost }, at) : found;
 }
 
 function compileWildcard(node: WildcardNode, at: Compilation): Fragment | null {
@@ -143,14 +171,16 @@ function compileWildcard(node: WildcardNode, at: Compilation): Fragment | null {
   const words = isText ? textTokens(first.literal) : [first.literal];
   const last = words.pop();
   if (last === undefined) return null;
-  const before = words.map((word) => quoteLexeme(lexemeOf(node.field, word)));
   const prefix = storableText(lexemeOf(node.field, last));
   if (![...words.map((word) => lexemeOf(node.field, word)), prefix].every(fitsIndex)) return NOTHING;
   const isPrefixOnly = rest.every((part) => 'any' in part && part.any === 'many');
-  const found = phrase([...before, `${quoteLexeme(prefix)}:*`], 0, node.position);
-  if (isPrefixOnly) return ranked(found, node.boost, at);
+  const beginningIn = (field: string | null) => {
+    const before = words.map((word) => quoteLexeme(lexemeOf(field, word)));
+    return phrase([...before, `${quoteLexeme(storableText(lexemeOf(field, last)))}:*`], 0, node.position);
+  };
+  const beginning = ranked(beginningIn, node, at);
+  if (isPrefixOnly) return beginning;
 
-  if (at.ranks) at.leaves.push({ tsquery: found, boost: node.boost });
   const pattern = [{ literal: prefix }, ...rest]
     .map((part) =>
       'literal' in part ? part.literal.replace(/[\\%_]/gu, '\\$&') : part.any === 'many' ? '%' : '_',
@@ -159,7 +189,7 @@ function compileWildcard(node: WildcardNode, at: Compilation): Fragment | null {
   const { parameters } = at;
   return {
     sql:
-      `(d.terms @@ ${parameters.add(found)}::tsquery` +
+      `(${asSql(beginning, parameters)}` +
       ` AND EXISTS (SELECT FROM unnest(d.terms) AS t WHERE t.lexeme LIKE ${parameters.add(pattern)}))`,
   };
 }
@@ -167,11 +197,13 @@ function compileWildcard(node: WildcardNode, at: Compilation): Fragment | null {
 function compileFuzzy(node: FuzzyNode, at: Compilation): Fragment | null {
   const words = at.similar.get(node);
   if (words === undefined) return null;
-  const lexemes = words.map((word) => lexemeOf(node.field, word)).filter(fitsIndex);
-  const parts = chunksOf(lexemes.map(quoteLexeme), MOST_ALTERNATIVES).map((chunk): Fragment => {
-    const { operands, boost } = padded(chunk, node.boost);
-    if (at.ranks) at.leaves.push({ tsquery: operands.join(' | '), boost, isApart: true });
-    return { tsquery: `(${chunk.join(' | ')})` };
+  const fitting = words.filter((word) => fitsIndex(lexemeOf(node.field, word)));
+  const parts = chunksOf(fitting, MOST_ALTERNATIVES).map((chunk): Fragment => {
+    const lexemesIn = (field: string | null) => chunk.map((word) => quoteLexeme(lexemeOf(field, word)));
+    const { operands, boost } = padded(lexemesIn(node.field), node.boost);
+    const inTitle = node.field === null ? `(${lexemesIn(TITLE).join(' | ')})` : null;
+    if (at.ranks) at.leaves.push({ tsquery: `(${operands.join(' | ')})`, inTitle, boost, isApart: true });
+    return { tsquery: `(${lexemesIn(node.field).join(' | ')})` };
   });
   const [only = NOTHING, ...others] = parts;
   if (others.length === 0) return only;
@@ -368,4 +400,19 @@ function rankSql(leaves: readonly RankLeaf[], parameters: Parameters): string | 
         `${parameters.add(boost)}::float8 * ts_rank(${WEIGHTS}, d.terms, ${parameters.add(tsquery)}::tsquery, 1)`,
     )
     .join(' + ');
+}
+
+/** Of more parts hardly a document has all, and each is looked up once more. */
+const MOST_LIKELY = 8;
+
+/** Rows that have all that ranks, unless that is asked of all rows, and rows that have some of it in their titles. */
+function likelySql(leaves: readonly RankLeaf[], asked: Fragment, parameters: Parameters): string[] {
+  if (leaves.length > MOST_LIKELY) return [];
+  const parts = (tsqueries: readonly string[]) => [...new Set(tsqueries)].map((tsquery) => ({ tsquery }));
+  const all = join('&', parts(leaves.map(({ tsquery }) => tsquery)), parameters);
+  const isAsked = 'tsquery' in all && 'tsquery' in asked && all.tsquery === asked.tsquery;
+  const inTitle = parts(leaves.flatMap((leaf) => leaf.inTitle ?? []));
+  return [...(isAsked ? [] : [all]), ...(inTitle.length > 0 ? [join('|', inTitle, parameters)] : [])].map(
+    (part) => asSql(part, parameters),
+  );
 }

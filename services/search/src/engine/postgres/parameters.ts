@@ -1,3 +1,5 @@
+import { storableText } from '../../index/storable-text.ts';
+
 /** Collects the values of a statement; `add` gives the placeholder that stands for one. */
 export class Parameters {
   readonly values: unknown[] = [];
@@ -12,9 +14,4 @@ export class Parameters {
     );
     return `$${this.values.length}`;
   }
-}
-
-/** Postgres text holds neither NUL nor half a surrogate pair. */
-export function storableText(text: string): string {
-  return text.toWellFormed().replaceAll('\u0000', '');
 }

@@ -1,28 +1,50 @@
 import { ServiceError } from '@kr/service-error';
 import pg from 'pg';
-import { demandKeptUp, keptUpElsewhere, POSTGRES } from '../kept-up-index.ts';
-import type {
-  EngineAnswer,
-  EngineHit,
-  EngineSearch,
-  EntityForm,
-  EntityKind,
-  FacetCount,
-  SearchEngine,
-} from '../search-engine.ts';
-import { beginBuild, exchangeTimeoutMs, finishBuild } from './build-index.ts';
+import { demandKeptUp, POSTGRES } from '../kept-up-index.ts';
+import { openPool } from '../open-pool.ts';
+import type { EntityKind, SearchEngine } from '../search-engine.ts';
+import { beginBuild, buildFinisher, buildWriter, isBuiltAs } from './build-index.ts';
 import { compareIndex } from './compare-index.ts';
-import { searchSql } from './search-sql.ts';
-import { similarWords } from './similar-words.ts';
+import { countDocuments } from './count-documents.ts';
+import { WRITTEN_HERE } from './index-rows.ts';
+import { searchRunner } from './run-search.ts';
 import { runSuggest } from './suggest.ts';
-import { announceAll, mendDifferences, writeBuild, writeChanges } from './write-changes.ts';
+import { announceAll, mendDifferences, writeChanges } from './write-changes.ts';
 
 export interface PostgresEngineOptions {
   databaseUrl: string;
   /** Milliseconds one search may take in the database. */
   searchTimeoutMs: number;
-  /** Connections for searches; writes have two of their own. */
+  /** Connections for searches; writes have two of their own, and so have builds; the state of the index has one. */
   maxConnections: number;
+}
+
+/**
+ * Compiling to machine code and beginning further processes cost more than these statements run. What one search
+ * collects stays in memory. Looking for a common word in all rows one after the other seems cheap to the planner, which
+ * does not count that their terms lie apart.
+ */
+export const READING = settings({
+  jit: 'off',
+  max_parallel_workers_per_gather: 0,
+  work_mem: '32MB',
+  enable_seqscan: 'off',
+});
+
+/**
+ * A build takes one processor of the database at a time, unless it is alone, and its cleaning up makes pauses, about as
+ * long as its work.
+ */
+const BUILDING = settings({
+  max_parallel_maintenance_workers: 0,
+  vacuum_cost_delay: '1ms',
+  vacuum_cost_limit: 2_000,
+});
+
+function settings(values: Readonly<Record<string, string | number>>): string {
+  return Object.entries(values)
+    .map(([setting, value]) => `-c ${setting}=${value}`)
+    .join(' ');
 }
 
 /** SQLSTATE query_canceled. */
@@ -37,22 +59,23 @@ export function postgresEngine({
   searchTimeoutMs,
   maxConnections,
 }: PostgresEngineOptions): SearchEngine & { stop(): Promise<void> } {
-  // Compiling to machine code costs more than these statements run; what one search collects stays in memory.
-  const readers = new pg.Pool({
+  const readers = openPool({
     connectionString: databaseUrl,
     max: maxConnections,
     statement_timeout: searchTimeoutMs,
     connectionTimeoutMillis: searchTimeoutMs,
-    options: '-c jit=off -c work_mem=32MB',
+    options: READING,
   });
-  const writers = new pg.Pool({ connectionString: databaseUrl, max: 2 });
-  // A connection that breaks while idle is replaced by the pool; without a listener it would end the process.
-  for (const pool of [readers, writers]) pool.on('error', () => {});
-  let failedExchanges = 0;
+  const writers = openPool({ connectionString: databaseUrl, max: 2 });
+  // Operators want to know how it is above all when all others wait.
+  const states = openPool({ connectionString: databaseUrl, max: 1 });
+  const builders = openPool({ connectionString: databaseUrl, max: 2, options: BUILDING });
+  const runSearch = searchRunner(readers);
+  const finish = buildFinisher(builders, searchTimeoutMs);
 
   return {
     name: 'postgres',
-    search: (search) => runSearch(readers, search).catch(fail),
+    search: (search) => runSearch(search).catch(fail),
     suggest: (suggest) => runSuggest(readers, suggest).catch(fail),
     write: (changes) => writeChanges(writers, changes),
     kindsOf: async (ids) => {
@@ -62,11 +85,20 @@ export function postgresEngine({
       );
       return new Map(rows.map(({ id, kind }) => [id, kind]));
     },
-    withPassedEmbargo: async (now, limit) => {
+    withPassedEmbargo: async (now, afterId, limit) => {
       const { rows } = await writers.query<{ id: string; kind: EntityKind }>(
         `SELECT DISTINCT id, kind FROM index_document
-         WHERE embargo_until <= $1 AND deleted_at IS NULL ORDER BY id LIMIT $2`,
-        [now, limit],
+         WHERE embargo_until <= $1 AND id > $2 AND deleted_at IS NULL ORDER BY id LIMIT $3`,
+        [now, afterId, limit],
+      );
+      return rows;
+    },
+    writtenByFormer: async (afterId, limit) => {
+      const { rows } = await writers.query<{ id: string; kind: EntityKind }>(
+        `SELECT DISTINCT id, kind FROM index_document
+         WHERE id > $1 AND deleted_at IS NULL AND facets[1] IS DISTINCT FROM '${WRITTEN_HERE}'
+         ORDER BY id LIMIT $2`,
+        [afterId, limit],
       );
       return rows;
     },
@@ -74,28 +106,16 @@ export function postgresEngine({
       await writers.query('DELETE FROM index_document WHERE deleted_at < $1', [writtenBefore]);
     },
     isFilled: async () => {
-      await demandKeptUp(writers, POSTGRES);
-      const { rows } = await writers.query<{ filled_at: Date | null }>('SELECT filled_at FROM index_state');
+      await demandKeptUp(states, POSTGRES);
+      const { rows } = await states.query<{ filled_at: Date | null }>('SELECT filled_at FROM index_state');
       return rows[0]?.filled_at instanceof Date;
     },
     markFilled: () => announceAll(writers),
-    count: async () => {
-      const { rows } = await writers.query<{ count: string }>(
-        'SELECT count(*) FROM index_document WHERE deleted_at IS NULL',
-      );
-      return Number(rows[0]?.count ?? 0);
-    },
-    beginBuild: () => beginBuild(writers),
-    build: (entities) => writeBuild(writers, entities),
-    finishBuild: async () => {
-      try {
-        await finishBuild(writers, exchangeTimeoutMs(failedExchanges, searchTimeoutMs));
-        failedExchanges = 0;
-      } catch (error) {
-        failedExchanges += 1;
-        throw error;
-      }
-    },
+    count: () => countDocuments(states),
+    beginBuild: () => beginBuild(builders),
+    build: buildWriter(builders),
+    finishBuild: (id, isAlone = false) => finish(id, isAlone),
+    isLive: (buildId) => isBuiltAs(writers, 'public', buildId),
     listIds: async (kind, afterId, limit) => {
       const { rows } = await writers.query<{ id: string }>(
         `SELECT DISTINCT id FROM index_document
@@ -107,51 +127,8 @@ export function postgresEngine({
     compare: (kind, ids, entities) => compareIndex(writers, kind, ids, entities),
     mend: (differences, entities) => mendDifferences(writers, differences, entities),
     stop: async () => {
-      await Promise.all([readers.end(), writers.end()]);
+      await Promise.all([readers, writers, states, builders].map((pool) => pool.end()));
     },
-  };
-}
-
-interface SearchRow {
-  hits: [
-    kind: EntityKind,
-    id: string,
-    form: EntityForm,
-    createdAt: string,
-    updatedAt: string,
-    versionIndex: number,
-  ][];
-  total: string;
-  facets: [facet: string, value: string, count: number][];
-  missing: string[];
-  kept_up: string;
-}
-
-async function runSearch(pool: pg.Pool, search: EngineSearch): Promise<EngineAnswer> {
-  const { text, values } = searchSql(search, await similarWords(pool, search.query));
-  const { rows } = await pool.query<SearchRow>(text, [...values]);
-  const [row] = rows;
-  if (!row) throw new Error('a search statement answers one row');
-  if (row.kept_up !== POSTGRES) throw keptUpElsewhere();
-  const facets: Record<string, FacetCount[]> = {};
-  for (const [facet, value, count] of row.facets) {
-    facets[facet] ??= [];
-    facets[facet].push({ value, count });
-  }
-  return {
-    hits: row.hits.map(
-      ([kind, id, form, createdAt, updatedAt, versionIndex]): EngineHit => ({
-        kind,
-        id,
-        form,
-        createdAt,
-        updatedAt,
-        versionIndex,
-      }),
-    ),
-    total: Number(row.total),
-    facets,
-    missing: row.missing,
   };
 }
 

@@ -1,9 +1,12 @@
 import type pg from 'pg';
+import { fieldLexeme } from '../../index/lexemes.ts';
+import { storableText } from '../../index/storable-text.ts';
 import { textTokens } from '../../index/text-tokens.ts';
+import { keptUpElsewhere, POSTGRES } from '../kept-up-index.ts';
 import type { EngineSuggest, Suggestion, SuggestionType } from '../search-engine.ts';
-import { fieldLexeme, quoteLexeme } from './lexemes.ts';
-import { Parameters, storableText } from './parameters.ts';
-import { scopeConditions } from './search-sql.ts';
+import { Parameters } from './parameters.ts';
+import { quoteLexeme } from './quote-lexeme.ts';
+import { scopeConditions } from './scope-sql.ts';
 
 /** The fields that the values are of, so that the index of the terms finds their documents. */
 const FIELDS: Readonly<Record<SuggestionType, string>> = {
@@ -18,10 +21,13 @@ export function suggestionEntry(type: SuggestionType, value: string): string {
   return storableText(`${type}=${words.join('')}\n${value}`);
 }
 
+/** @throws ServiceError `unavailable` when events go into another index */
 export async function runSuggest(pool: pg.Pool, suggest: EngineSuggest): Promise<Suggestion[]> {
   const { text, values } = suggestSql(suggest);
-  const { rows } = await pool.query<{ value: string; count: string }>(text, values);
-  return rows.map(({ value, count }) => ({ value, count: Number(count) }));
+  const { rows } = await pool.query<{ suggestions: Suggestion[]; kept_up: string }>(text, values);
+  const [row] = rows;
+  if (row?.kept_up !== POSTGRES) throw keptUpElsewhere();
+  return row.suggestions;
 }
 
 function suggestSql({ viewer, kinds, type, prefixes, limit, now }: EngineSuggest) {
@@ -29,18 +35,21 @@ function suggestSql({ viewer, kinds, type, prefixes, limit, now }: EngineSuggest
   const lexemes = prefixes.map((prefix) => fieldLexeme(FIELDS[type], prefix));
   const scope = { forms: 'published', kinds, latestOnly: true, onlyIds: null, publishedIds: [] } as const;
   const conditions = [
-    'd.deleted_at IS NULL',
-    ...scopeConditions(scope, viewer, now, parameters),
+    ...scopeConditions({ scope, viewer, now, isByWords: true }, parameters),
     `d.terms @@ ${parameters.add(lexemes.map((lexeme) => `${quoteLexeme(lexeme)}:*`).join(' & '))}::tsquery`,
     `starts_with(entry, ${parameters.add(`${type}=`)})`,
     ...prefixes.map((prefix) => `strpos(split_part(entry, E'\\n', 1), ${parameters.add(` ${prefix}`)}) > 0`),
   ];
   const text = `
-    SELECT value, count FROM (
+    WITH found AS (
       SELECT substr(entry, strpos(entry, E'\\n') + 1) AS value, count(*) AS count
       FROM index_document d, unnest(d.suggestions) AS entry
       WHERE ${conditions.join(' AND ')} GROUP BY value
-    ) AS found
-    ORDER BY count DESC, value COLLATE "C" LIMIT ${parameters.add(limit)}`;
+    ), shown AS (
+      SELECT value, count FROM found ORDER BY count DESC, value COLLATE "C" LIMIT ${parameters.add(limit)}
+    )
+    SELECT
+      (SELECT coalesce(json_agg(shown ORDER BY count DESC, value COLLATE "C"), '[]') FROM shown) AS suggestions,
+      (SELECT kept_up FROM index_state) AS kept_up`;
   return { text, values: parameters.values };
 }

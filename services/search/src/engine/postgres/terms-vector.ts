@@ -1,15 +1,9 @@
 import { documentFields, type FieldValue } from '../../index/document-fields.ts';
-import { type FieldWeight, fieldType, fieldWeight, hasKeywordTwin, isHtmlField } from '../../index/fields.ts';
+import { type FieldIndexing, fieldIndexing, keptByField } from '../../index/field-indexing.ts';
+import type { FieldWeight } from '../../index/fields.ts';
+import { allFieldsLexeme, fieldLexeme, fitsIndex, LONGEST_KEYWORD } from '../../index/lexemes.ts';
+import { storableText } from '../../index/storable-text.ts';
 import { htmlText, textTokens } from '../../index/text-tokens.ts';
-import {
-  allFieldsLexeme,
-  existsLexeme,
-  fieldLexeme,
-  fitsIndex,
-  LONGEST_KEYWORD,
-  quoteLexeme,
-} from './lexemes.ts';
-import { storableText } from './parameters.ts';
 
 /** Words between two values, so that no phrase reaches from one into the next. */
 const GAP = 20;
@@ -17,23 +11,38 @@ const GAP = 20;
 const LAST_POSITION = 16_383;
 const MOST_POSITIONS = 255;
 const MOST_BYTES = 700_000;
+/** A position is 14 bits, below those of its weight. */
+const POSITION_BITS = 14;
+const WEIGHTS = { D: 0, C: 1, B: 2, A: 3 } as const;
 /** Of one value, so that a huge one leaves room for the others. */
 const MOST_WORDS = 10_000;
-/** What one lexeme takes beside its text and positions. */
+/** What one lexeme takes beside its text and positions, at least as much as in the binary form. */
 const LEXEME_BYTES = 8;
 
 export interface DocumentTerms {
-  /** A tsvector literal. */
-  vector: string;
+  /** A tsvector in the binary form of Postgres, which need not be taken apart once more. */
+  vector: Buffer;
   /** The words in it, whatever field they are of. */
   words: ReadonlySet<string>;
 }
 
 /** The `terms` of a document. One too large for a tsvector keeps its first fields, which are those that matter most. */
 export function documentTerms(document: Readonly<Record<string, unknown>>): DocumentTerms {
+  const work = termsByValue(document);
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** As `documentTerms`, value by value: there may be a thousand of them, and between two others can have their turn. */
+export function* termsByValue(document: Readonly<Record<string, unknown>>): Generator<void, DocumentTerms> {
   const vector = new Vector();
-  for (const field of documentFields(document)) addField(vector, field);
-  return { vector: vector.toString(), words: vector.words };
+  for (const field of documentFields(document)) {
+    addField(vector, field);
+    yield;
+  }
+  return { vector: vector.toBinary(), words: vector.words };
 }
 
 function addField(vector: Vector, { field, value }: FieldValue): void {
@@ -48,51 +57,20 @@ function addField(vector: Vector, { field, value }: FieldValue): void {
   vector.addWords(tokens, weight, spaces);
 }
 
-/** How the values of one field are indexed. */
-interface FieldIndexing {
-  /** The lexemes of `a.b.c`, `a.b` and `a`. */
-  exists: readonly string[];
-  weight: FieldWeight;
-  isText: boolean;
-  isHtml: boolean;
-  /** The field that holds the whole value; undefined when none does. */
-  keywordField: string | undefined;
+interface VectorIndexing extends FieldIndexing {
   spaces: readonly WordSpace[];
 }
 
-/** Documents have some hundred fields, and nearly all of them the same; those beyond are read each time. */
-const MOST_KNOWN = 1_000;
-const known = new Map<string, FieldIndexing>();
-
-function indexingOf(field: string): FieldIndexing {
-  const before = known.get(field);
-  if (before !== undefined) return before;
-  const indexing = readIndexing(field);
-  if (known.size < MOST_KNOWN) known.set(field, indexing);
-  return indexing;
-}
-
-function readIndexing(field: string): FieldIndexing {
-  const weight = fieldWeight(field);
-  const isText = fieldType(field) === 'text';
+const indexingOf = keptByField((field): VectorIndexing => {
+  const indexing = fieldIndexing(field);
   return {
-    exists: pathPrefixes(field).map(existsLexeme),
-    weight,
-    isText,
-    isHtml: isHtmlField(field),
-    keywordField: isText ? (hasKeywordTwin(field) ? `${field}.keyword` : undefined) : field,
+    ...indexing,
     spaces: [
-      ...(weight === null ? [] : [{ name: '', lexemeOf: allFieldsLexeme }]),
-      ...(isText ? [{ name: field, lexemeOf: (token: string) => fieldLexeme(field, token) }] : []),
+      ...(indexing.weight === null ? [] : [{ name: '', lexemeOf: allFieldsLexeme }]),
+      ...(indexing.isText ? [{ name: field, lexemeOf: (token: string) => fieldLexeme(field, token) }] : []),
     ],
   };
-}
-
-/** `a.b.c` → `a.b.c`, `a.b`, `a`. */
-function pathPrefixes(field: string): string[] {
-  const parts = field.split('.');
-  return parts.map((_, index) => parts.slice(0, parts.length - index).join('.'));
-}
+});
 
 /** Where words follow each other: one field, or all of them together. */
 interface WordSpace {
@@ -102,7 +80,7 @@ interface WordSpace {
 
 class Vector {
   readonly words = new Set<string>();
-  readonly #positions = new Map<string, string[]>();
+  readonly #positions = new Map<string, number[]>();
   readonly #next = new Map<string, number>();
   #bytes = 0;
 
@@ -112,11 +90,12 @@ class Vector {
 
   /** Each space has positions of its own; a word goes into all of them before the next, so they fill up alike. */
   addWords(tokens: readonly string[], weight: FieldWeight, spaces: readonly WordSpace[]): void {
+    const weightBits = WEIGHTS[weight ?? 'D'] << POSITION_BITS;
     const starts = spaces.map(({ name }) => this.#next.get(name) ?? 1);
     for (const [offset, token] of tokens.entries()) {
       for (const [index, { lexemeOf }] of spaces.entries()) {
         const position = Math.min((starts[index] ?? 1) + offset, LAST_POSITION);
-        if (this.#addPosition(lexemeOf(token), `${position}${weight ?? 'D'}`)) this.words.add(token);
+        if (this.#addPosition(lexemeOf(token), position, weightBits)) this.words.add(token);
       }
     }
     for (const [index, { name }] of spaces.entries())
@@ -124,31 +103,41 @@ class Vector {
   }
 
   /** Whether the vector has the lexeme now. */
-  #addPosition(lexeme: string, position: string): boolean {
+  #addPosition(lexeme: string, position: number, weightBits: number): boolean {
     const positions = this.#positions.get(lexeme) ?? this.#open(lexeme);
     if (positions === undefined) return false;
-    if (positions.length < MOST_POSITIONS && positions.at(-1) !== position) {
-      positions.push(position);
+    if (positions.length < MOST_POSITIONS && positionOf(positions.at(-1)) !== position) {
+      positions.push(weightBits | position);
       this.#bytes += 2;
     }
     return true;
   }
 
-  #open(lexeme: string): string[] | undefined {
+  #open(lexeme: string): number[] | undefined {
     const bytes = Buffer.byteLength(lexeme) + LEXEME_BYTES;
     if (this.#bytes + bytes > MOST_BYTES || !fitsIndex(lexeme)) return undefined;
     this.#bytes += bytes;
-    const positions: string[] = [];
+    const positions: number[] = [];
     this.#positions.set(lexeme, positions);
     return positions;
   }
 
-  toString(): string {
-    return [...this.#positions]
-      .map(
-        ([lexeme, positions]) =>
-          quoteLexeme(lexeme) + (positions.length > 0 ? `:${positions.join(',')}` : ''),
-      )
-      .join(' ');
+  /** As `tsvectorrecv` reads it: how many lexemes, then each with a zero behind it, how many positions, and these. */
+  toBinary(): Buffer {
+    const binary = Buffer.allocUnsafe(4 + this.#bytes);
+    let end = binary.writeInt32BE(this.#positions.size);
+    // How much space lies between them, which counts where vectors are compared, depends on their order.
+    for (const lexeme of [...this.#positions.keys()].sort()) {
+      const positions = this.#positions.get(lexeme) ?? [];
+      end += binary.write(lexeme, end);
+      end = binary.writeUInt8(0, end);
+      end = binary.writeUInt16BE(positions.length, end);
+      for (const position of positions) end = binary.writeUInt16BE(position, end);
+    }
+    return binary.subarray(0, end);
   }
+}
+
+function positionOf(weighted: number | undefined): number | undefined {
+  return weighted === undefined ? undefined : weighted & LAST_POSITION;
 }

@@ -1,40 +1,20 @@
 import type pg from 'pg';
 import { demandKeptUp, POSTGRES } from '../kept-up-index.ts';
-import {
-  type IndexChanges,
-  type IndexDifference,
-  type IndexedEntity,
-  SUGGESTION_TYPES,
-  type Tombstone,
-} from '../search-engine.ts';
-import { sqlDate } from './compile-sql.ts';
-import { storableText } from './parameters.ts';
-import { facetEntry } from './search-sql.ts';
-import { suggestionEntry } from './suggest.ts';
-import { documentTerms } from './terms-vector.ts';
+import type { IndexChanges, IndexDifference, IndexedEntity, Tombstone } from '../search-engine.ts';
+import { CONTENT, entityRows, INCOMING } from './index-rows.ts';
 
 /** Any number, the same for all writers: they take turns, so what they derive from each other's rows holds. */
 const WRITER_LOCK = 7_160_051;
 
 /** Where an index is built beside the live one, with tables of the same names. */
 export const BUILD_SCHEMA = 'index_build';
-const INTO_BUILD = `SET LOCAL search_path = ${BUILD_SCHEMA}, public`;
+export const INTO_BUILD = `SET LOCAL search_path = ${BUILD_SCHEMA}, public`;
 
 /** Writes all changes in one transaction; what is older than the index stays out. */
 export async function writeChanges(pool: pg.Pool, changes: IndexChanges): Promise<void> {
   if (!Object.values(changes).some((some) => some?.length > 0)) return;
-  const writing = changeStatements(changes);
+  const writing = await changeStatements(changes);
   await inOwnTurn(pool, (client) => intoAll(client, () => writing(client)));
-}
-
-/** Writes into the index that is being built. @throws Error when there is none */
-export async function writeBuild(pool: pg.Pool, entities: readonly IndexedEntity[]): Promise<void> {
-  const writing = changeStatements({ entities }, { replacesSame: false });
-  await inOwnTurn(pool, async (client) => {
-    if (!(await isBuilding(client))) throw new Error('no index is being built');
-    await client.query(INTO_BUILD);
-    await writing(client);
-  });
 }
 
 /** Writes what differs anew, past the guard of change numbers, as long as it is what was seen. */
@@ -48,7 +28,7 @@ export async function mendDifferences(
     problem === 'ghost' && revision !== null ? [{ ...form, revision }] : [],
   );
   const differing = new Set(differences.map(({ id, form }) => `${form} ${id}`));
-  const writing = changeStatements({
+  const writing = await changeStatements({
     entities: entities.filter(({ id, form }) => differing.has(`${form} ${id}`)),
     tombstones,
   });
@@ -63,31 +43,49 @@ export async function mendDifferences(
   );
 }
 
-function changeStatements(
+interface WritingRules {
+  /** Whether a live form is written anew though it has the same change number. */
+  replacesSame?: boolean;
+  /** Words that the index has for certain. */
+  knownWords?: ReadonlySet<string>;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** What changes do to one index; answers the words that were put into it, or were there already. */
+export async function changeStatements(
   { entities = [], unannounced = [], tombstones = [] }: IndexChanges,
-  { replacesSame } = { replacesSame: true },
+  { replacesSame = true, knownWords = NONE }: WritingRules = {},
 ) {
   const written = [...entities, ...unannounced];
   const parentIds = [...new Set([...written, ...tombstones].map(({ parentId }) => parentId))];
-  const { rows, words } = entityRows(written);
+  const { rows, terms, sets, words } = await entityRows(written);
+  const newWords = words.filter((word) => !knownWords.has(word));
   const marks = JSON.stringify(tombstones.map(tombstoneRow));
   const announcedIds = entities.filter(({ form }) => form === 'published').map(({ id }) => id);
+  const unannouncedIds = unannounced.filter(({ form }) => form === 'published').map(({ id }) => id);
 
-  return async (client: pg.PoolClient): Promise<void> => {
+  return async (client: pg.PoolClient): Promise<readonly string[]> => {
     if (tombstones.length > 0) await client.query({ name: 'bury', text: BURY, values: [marks] });
     if (written.length > 0) {
-      await client.query({ name: 'upsert', text: UPSERT, values: [rows, replacesSame] });
-      await client.query({ name: 'words', text: WORDS, values: [words] });
+      await client.query({ name: 'facet-sets', text: FACET_SETS, values: [sets] });
+      await client.query({
+        name: 'upsert',
+        text: UPSERT,
+        values: [rows, replacesSame, unannouncedIds, terms],
+      });
+      if (newWords.length > 0) await client.query({ name: 'words', text: WORDS, values: [newWords] });
     }
     if (announcedIds.length > 0) {
       await client.query({ name: 'announce', text: ANNOUNCE, values: [announcedIds] });
     }
     await client.query({ name: 'derive', text: DERIVE, values: [parentIds] });
+    return newWords;
   };
 }
 
 /** The same statements for the live index, and for the one that is being built if there is any. */
-async function intoAll(client: pg.PoolClient, write: () => Promise<void>): Promise<void> {
+async function intoAll(client: pg.PoolClient, write: () => Promise<unknown>): Promise<void> {
   await write();
   if (!(await isBuilding(client))) return;
   await client.query(INTO_BUILD);
@@ -141,44 +139,6 @@ export async function inTurn(pool: pg.Pool, work: (client: pg.PoolClient) => Pro
   }
 }
 
-/** Entities as the parameter of `INCOMING`, and the words of their texts. */
-export function entityRows(entities: readonly IndexedEntity[]): { rows: string; words: string[] } {
-  const words = new Set<string>();
-  const rows = entities.map((entity) => {
-    const terms = documentTerms(entity.document);
-    for (const word of terms.words) words.add(word);
-    return entityRow(entity, terms.vector);
-  });
-  return { rows: JSON.stringify(rows), words: [...words] };
-}
-
-function entityRow(entity: IndexedEntity, terms: string) {
-  return {
-    id: entity.id,
-    form: entity.form,
-    kind: entity.kind,
-    parent_id: entity.parentId,
-    managed_by: entity.managedBy,
-    owner_id: entity.ownerId,
-    record_access: entity.recordAccess,
-    embargo_until: entity.embargoUntil,
-    version_index: entity.versionIndex,
-    created_at: entity.createdAt,
-    updated_at: entity.updatedAt,
-    revision: entity.revision,
-    publication_from: entity.publicationFrom === null ? null : sqlDate(entity.publicationFrom),
-    publication_to: entity.publicationTo === null ? null : sqlDate(entity.publicationTo),
-    terms,
-    facets: Object.entries(entity.facets).flatMap(([facet, values]) =>
-      values.map((value) => storableText(facetEntry(facet, value))),
-    ),
-    suggestions: SUGGESTION_TYPES.flatMap((type) =>
-      entity.suggestions[type].map((value) => suggestionEntry(type, value)),
-    ),
-    boxes: entity.boxes.map(({ west, south, east, north }) => `((${east},${north}),(${west},${south}))`),
-  };
-}
-
 function tombstoneRow(tombstone: Tombstone) {
   return {
     id: tombstone.id,
@@ -189,46 +149,25 @@ function tombstoneRow(tombstone: Tombstone) {
   };
 }
 
-/** What the index keeps of a form, beside its id. */
-const COLUMNS = {
-  kind: 'text',
-  parent_id: 'text',
-  managed_by: 'text',
-  owner_id: 'text',
-  record_access: 'text',
-  embargo_until: 'timestamptz',
-  version_index: 'integer',
-  created_at: 'timestamptz',
-  updated_at: 'timestamptz',
-  revision: 'bigint',
-  publication_from: 'date',
-  publication_to: 'date',
-  terms: 'tsvector',
-  facets: 'text[]',
-  suggestions: 'text[]',
-} as const;
-const NAMES = Object.keys(COLUMNS);
-
-/** The columns of one form, as a row to compare. */
-export const contentOf = (alias: string): string => `(${NAMES.map((name) => `${alias}.${name}`).join(', ')})`;
-
-/** What `entityRows` has made of entities. */
-export const INCOMING = `
-  SELECT * FROM jsonb_to_recordset($1::jsonb) AS x (
-    id text, form text, boxes text[], ${Object.entries(COLUMNS)
-      .map(([name, type]) => `${name} ${type}`)
-      .join(', ')}
-  )`;
+/** They stay as long as the index, as words do. Writers take turns, so nobody else adds the same meanwhile. */
+const FACET_SETS = `
+  INSERT INTO index_facet_set (key, entries)
+  SELECT key, entries FROM jsonb_to_recordset($1::jsonb) AS given (key text, entries text[])
+  WHERE (SELECT s.id FROM index_facet_set s WHERE s.key = given.key) IS NULL`;
 
 /**
  * A row gives way to later revisions, a live one also to its own if told so: what is beside the content may have changed.
+ * A new one is written as what it is without siblings, which most are, so that it need not be written again.
  */
 const UPSERT = `
   WITH incoming AS (${INCOMING}), written AS (
-    INSERT INTO index_document AS d (id, form, ${NAMES.join(', ')}, is_announced)
-    SELECT id, form, ${NAMES.join(', ')}, form = 'draft' FROM incoming
+    INSERT INTO index_document AS d (
+      id, form, ${CONTENT.join(', ')}, is_announced, is_latest, is_latest_draft, has_draft
+    )
+    SELECT id, form, ${CONTENT.join(', ')}, is_announced, is_announced AND form = 'published', true, form = 'draft'
+    FROM (SELECT *, form = 'draft' OR id <> ALL ($3::text[]) AS is_announced FROM incoming) AS i
     ON CONFLICT (id, form) DO UPDATE SET
-      ${NAMES.map((name) => `${name} = excluded.${name}`).join(', ')}, deleted_at = NULL
+      ${CONTENT.map((name) => `${name} = excluded.${name}`).join(', ')}, deleted_at = NULL
     WHERE excluded.revision > d.revision OR (excluded.revision = d.revision AND d.deleted_at IS NULL AND $2)
     RETURNING id, form
   ), cleared AS (
@@ -268,24 +207,28 @@ const BURY = `
     FROM marks
     ON CONFLICT (id, form) DO UPDATE SET
       revision = excluded.revision, deleted_at = excluded.deleted_at,
-      embargo_until = NULL, publication_from = NULL, publication_to = NULL, terms = '', facets = '{}',
-      suggestions = '{}',
+      embargo_until = NULL, publication_from = NULL, publication_to = NULL, terms = '', facet_sets = '',
+      facets = '{}', suggestions = '{}',
       is_latest = false, is_latest_draft = false, has_draft = false
     WHERE excluded.revision >= d.revision
     RETURNING id, form
   )
   DELETE FROM index_box b USING buried w WHERE b.id = w.id AND b.form = w.form`;
 
+/** What forms are among those of the same parent, of live rows. */
+export const FLAGS_OF = `
+  id, form,
+  coalesce(form = 'published' AND is_announced AND version_index = max(version_index)
+    FILTER (WHERE form = 'published' AND is_announced) OVER (PARTITION BY parent_id), false) AS is_latest,
+  version_index = max(version_index) OVER (PARTITION BY parent_id) AS is_latest_draft,
+  bool_or(form = 'draft') OVER (PARTITION BY id) AS has_draft`;
+
 /** Publishing one version changes what its siblings are, and an open draft what its published form is. */
 export const DERIVE = `
   UPDATE index_document d
   SET is_latest = s.is_latest, is_latest_draft = s.is_latest_draft, has_draft = s.has_draft
   FROM (
-    SELECT id, form,
-      coalesce(form = 'published' AND version_index = max(version_index)
-        FILTER (WHERE form = 'published' AND is_announced) OVER (PARTITION BY parent_id), false) AS is_latest,
-      version_index = max(version_index) OVER (PARTITION BY parent_id) AS is_latest_draft,
-      bool_or(form = 'draft') OVER (PARTITION BY id) AS has_draft
+    SELECT ${FLAGS_OF}
     FROM index_document
     WHERE parent_id = ANY ($1::text[]) AND deleted_at IS NULL
   ) s

@@ -18,7 +18,12 @@ const mark = (id: string, revision: number): Tombstone => ({
 export function describeBuilds(tested: () => TestedEngine): void {
   const engine = () => tested().engine;
   const write = (...documents: EntityTraits[]) => engine().write({ entities: documents.map(anEntity) });
-  const build = (...documents: EntityTraits[]) => engine().build(documents.map(anEntity));
+  let begun: string;
+  const begin = async () => {
+    begun = await engine().beginBuild();
+  };
+  const build = (...documents: EntityTraits[]) => engine().build(begun, documents.map(anEntity));
+  const finish = () => engine().finishBuild(begun);
   const find = async (traits: SearchTraits = {}) => idsOf(await engine().search(aSearch(traits))).sort();
 
   describe('a build', () => {
@@ -26,11 +31,11 @@ export function describeBuilds(tested: () => TestedEngine): void {
 
     test('is not seen until it is finished, then alone', async () => {
       await write({ id: 'a' }, { id: 'b' });
-      await engine().beginBuild();
+      await begin();
       await build({ id: 'b' }, { id: 'c' });
       expect(await find()).toEqual(['a', 'b']);
       expect(await engine().count()).toBe(2);
-      await engine().finishBuild();
+      await finish();
       expect(await find()).toEqual(['b', 'c']);
       expect(await engine().count()).toBe(2);
       await write({ id: 'd' });
@@ -39,12 +44,12 @@ export function describeBuilds(tested: () => TestedEngine): void {
 
     test('takes part in what happens, and nothing that is older replaces it', async () => {
       await write({ id: 'a', revision: 1, title: 'first' }, { id: 'b', form: 'draft', revision: 1 });
-      await engine().beginBuild();
+      await begin();
       await write({ id: 'a', revision: 3, title: 'third' });
       await engine().write({ tombstones: [mark('b', 2)] });
       await build({ id: 'a', revision: 2, title: 'second' }, { id: 'b', form: 'draft', revision: 1 });
       expect(await find({ q: 'third' })).toEqual(['a']);
-      await engine().finishBuild();
+      await finish();
       expect(await find(DRAFTS)).toEqual(['a']);
       expect(await find({ q: 'third' })).toEqual(['a']);
     });
@@ -52,9 +57,9 @@ export function describeBuilds(tested: () => TestedEngine): void {
     test('keeps out what was deleted before it began', async () => {
       await write({ id: 'a', form: 'draft', revision: 1 });
       await engine().write({ tombstones: [mark('a', 2)] });
-      await engine().beginBuild();
+      await begin();
       await write({ id: 'a', form: 'draft', revision: 1 });
-      await engine().finishBuild();
+      await finish();
       await write({ id: 'a', form: 'draft', revision: 1 });
       expect(await find(DRAFTS)).toEqual([]);
     });
@@ -64,9 +69,9 @@ export function describeBuilds(tested: () => TestedEngine): void {
       const v2 = { id: 'v2', parentId: 'p', versionIndex: 2 };
       await write(v1);
       await engine().write({ unannounced: [anEntity(v2)] });
-      await engine().beginBuild();
+      await begin();
       await build(v1, v2, { id: 'c' });
-      await engine().finishBuild();
+      await finish();
       expect(await find({ scope: { latestOnly: true } })).toEqual(['c', 'v1']);
       await write(v2);
       expect(await find({ scope: { latestOnly: true } })).toEqual(['c', 'v2']);
@@ -76,31 +81,49 @@ export function describeBuilds(tested: () => TestedEngine): void {
       const before = { id: 'a', title: 'with its files before' };
       const after = { id: 'a', title: 'with its files after' };
       await write(before);
-      await engine().beginBuild();
+      await begin();
       await engine().write({ unannounced: [anEntity(after)] });
       await build(before);
-      await engine().finishBuild();
+      await finish();
       expect(await find({ q: 'after' })).toEqual(['a']);
     });
 
     test('shows at the end of the filling what it keeps back', async () => {
-      await engine().beginBuild();
+      await begin();
       await engine().write({ unannounced: [anEntity({ id: 'a' })] });
       await engine().markFilled();
-      await engine().finishBuild();
+      await finish();
       expect(await find()).toEqual(['a']);
     });
 
-    test('is begun anew in place of one that was left', async () => {
-      await engine().beginBuild();
-      await build({ id: 'a' });
-      await engine().beginBuild();
+    test('is begun anew in place of one that was left, into which nobody writes any more', async () => {
+      await write({ id: 'live' });
+      const left = await engine().beginBuild();
+      await engine().build(left, [anEntity({ id: 'a' })]);
+      await begin();
+      await expect(engine().build(left, [anEntity({ id: 'a' })])).rejects.toThrow(left);
+      await expect(engine().finishBuild(left)).rejects.toThrow(left);
+      expect(await find()).toEqual(['live']);
       await build({ id: 'b' });
-      await engine().finishBuild();
+      await finish();
       expect(await find()).toEqual(['b']);
-      await expect(build({ id: 'c' })).rejects.toThrow();
-      await expect(engine().finishBuild()).rejects.toThrow();
-      expect(await find()).toEqual(['b']);
+      await expect(engine().finishBuild(left)).rejects.toThrow(left);
+    });
+
+    test('is known once it has taken its place, and takes nothing more', async () => {
+      await begin();
+      await build({ id: 'a' });
+      expect(await engine().isLive(begun)).toBe(false);
+      await finish();
+      expect(await engine().isLive(begun)).toBe(true);
+      // Whoever has not heard the answer asks again.
+      await finish();
+      await expect(build({ id: 'b' })).rejects.toThrow(begun);
+      expect(await find()).toEqual(['a']);
+      const next = await engine().beginBuild();
+      expect(await engine().isLive(begun)).toBe(true);
+      await engine().finishBuild(next);
+      expect(await engine().isLive(begun)).toBe(false);
     });
 
     test('takes the place of the live index while it is searched and written, and nobody notices', async () => {
@@ -111,12 +134,11 @@ export function describeBuilds(tested: () => TestedEngine): void {
         const searching = (async () => {
           while (!isOver) found.push(await find({ q: 'id:always' }));
         })();
-        await engine().beginBuild();
+        await begin();
         await build({ id: 'always' });
         const writing = Promise.all(Array.from({ length: 10 }, (_, n) => write({ id: `new-${round}-${n}` })));
         for (let isFinished = false; !isFinished; ) {
-          isFinished = await engine()
-            .finishBuild()
+          isFinished = await finish()
             .then(() => true)
             .catch((error: unknown) => {
               if (isTransient(error)) return false;
@@ -196,6 +218,8 @@ export function describeBuilds(tested: () => TestedEngine): void {
         ['ghost', 'published', 'ghost', '1'],
         ['gone', 'draft', 'missing', '7'],
         ['half', 'draft', 'ghost', '4'],
+        // It is taken for one that has a draft.
+        ['half', 'published', 'stale', '1'],
         ['held', 'published', 'missing', '1'],
         ['new', 'published', 'missing', null],
       ]);
@@ -246,11 +270,11 @@ export function describeBuilds(tested: () => TestedEngine): void {
 
     test('mends the build too', async () => {
       await write({ id: 'ghost', revision: 9 }, { id: 'stale', revision: 9, title: 'wrong' });
-      await engine().beginBuild();
+      await begin();
       await build({ id: 'ghost', revision: 9 }, { id: 'stale', revision: 9, title: 'wrong' });
       const there = { id: 'stale', revision: 3, title: 'mended' };
       await engine().mend(await differ('record', ['ghost', 'stale'], there), [anEntity(there)]);
-      await engine().finishBuild();
+      await finish();
       expect(await differ('record', ['ghost', 'stale'], there)).toEqual([]);
     });
   });

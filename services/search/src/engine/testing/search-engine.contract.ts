@@ -537,14 +537,18 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
       });
 
       test('an embargo ends by the clock', async () => {
+        const passed = (afterId: string, limit: number) =>
+          tested.engine.withPassedEmbargo(new Date('2026-06-02T00:00:00Z'), afterId, limit);
         await fill({ id: 'embargoed', access: 'restricted', embargoUntil: '2026-06-01' });
         expect(await find({ now: new Date('2026-05-31T23:59:59Z') })).toEqual([]);
         expect(await find({ now: new Date('2026-06-01T00:00:00Z') })).toEqual(['embargoed']);
-        expect(await tested.engine.withPassedEmbargo(new Date('2026-06-02T00:00:00Z'), 10)).toEqual([
-          { id: 'embargoed', kind: 'record' },
-        ]);
+        expect(await passed('', 10)).toEqual([{ id: 'embargoed', kind: 'record' }]);
+        await write({ id: 'too', kind: 'package', access: 'restricted', embargoUntil: '2026-06-02' });
+        expect(await passed('', 1)).toEqual([{ id: 'embargoed', kind: 'record' }]);
+        expect(await passed('embargoed', 1)).toEqual([{ id: 'too', kind: 'package' }]);
+        expect(await passed('too', 1)).toEqual([]);
         await write({ id: 'embargoed', access: 'public' });
-        expect(await tested.engine.withPassedEmbargo(new Date('2026-06-02T00:00:00Z'), 10)).toEqual([]);
+        expect(await passed('', 10)).toEqual([{ id: 'too', kind: 'package' }]);
       });
     });
 
@@ -863,6 +867,13 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         expect(await find({})).toEqual(['b']);
         await tested.engine.markFilled();
         expect(await find({})).toEqual(['a', 'b']);
+      });
+
+      test('what is not announced is not the newest version either, be it as new as one that is', async () => {
+        const of = { parentId: 'p', versionIndex: 2 };
+        await fill({ id: 'a', ...of });
+        await hold({ id: 'b', ...of });
+        expect(await find({ scope: { latestOnly: true } })).toEqual(['a']);
       });
 
       test('what is announced stays so, whatever state of it comes next', async () => {

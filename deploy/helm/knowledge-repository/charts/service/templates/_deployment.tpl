@@ -20,7 +20,6 @@ spec:
     matchLabels: {{- include "service.selector" . | nindent 6 }}
   strategy:
     type: RollingUpdate
-    # The first pod of a release migrates the database while those of the last serve.
     rollingUpdate: { maxSurge: 1, maxUnavailable: 0 }
   template:
     metadata:
@@ -36,15 +35,7 @@ spec:
       enableServiceLinks: false
       securityContext: {{- include "service.security" . | nindent 8 }}
       terminationGracePeriodSeconds: 30
-      {{- with $values.image.pullSecrets }}
-      imagePullSecrets: {{- toYaml . | nindent 8 }}
-      {{- end }}
-      {{- with $values.nodeSelector }}
-      nodeSelector: {{- toYaml . | nindent 8 }}
-      {{- end }}
-      {{- with $values.tolerations }}
-      tolerations: {{- toYaml . | nindent 8 }}
-      {{- end }}
+      {{- include "service.placement" . | nindent 6 }}
       topologySpreadConstraints:
         {{- range list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
         - topologyKey: {{ . }}
@@ -55,14 +46,12 @@ spec:
         {{- end }}
       containers:
         - name: {{ .name }}
-          image: {{ printf "%s/%s:%s" $values.image.registry .name (default .root.Chart.AppVersion $values.image.tag) | quote }}
+          image: {{ include "service.image" . | quote }}
           imagePullPolicy: {{ $values.image.pullPolicy }}
           securityContext: {{- include "service.containerSecurity" . | nindent 12 }}
           env:
-            {{- range $name, $value := mergeOverwrite (dict) .env (default (dict) $values.env) (default (dict) $own.env) }}
-            {{- /* Numbers of a values file are floating, and as text 1000000 would be 1e+06. */}}
-            {{- $isWhole := and (kindIs "float64" $value) (eq $value (floor $value)) }}
-            - { name: {{ $name }}, value: {{ ternary (int64 $value) $value $isWhole | toString | quote }} }
+            {{- with include "service.plainEnv" . }}
+            {{- . | nindent 12 }}
             {{- end }}
             {{- range .secrets }}
             - name: {{ . }}
@@ -105,4 +94,15 @@ spec:
         {{- with .volumes }}
         {{- toYaml . | nindent 8 }}
         {{- end }}
+{{- end }}
+
+{{- /* The variables that are no secrets: those of "env", over which go those of the values, for all services and for this one. */ -}}
+{{- define "service.plainEnv" -}}
+{{- $values := .root.Values }}
+{{- $own := index $values.services .name }}
+{{- range $name, $value := mergeOverwrite (dict) .env (default (dict) $values.env) (default (dict) $own.env) }}
+{{- /* Numbers of a values file are floating, and as text 1000000 would be 1e+06. */}}
+{{- $isWhole := and (kindIs "float64" $value) (eq $value (floor $value)) }}
+- { name: {{ $name }}, value: {{ ternary (int64 $value) $value $isWhole | toString | quote }} }
+{{- end }}
 {{- end }}

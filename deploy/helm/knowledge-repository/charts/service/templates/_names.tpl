@@ -22,6 +22,25 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{ .name | upper | replace "-" "_" }}
 {{- end }}
 
+{{- define "service.image" -}}
+{{- $image := .root.Values.image }}
+{{- printf "%s/%s:%s" $image.registry .name (default .root.Chart.AppVersion $image.tag) }}
+{{- end }}
+
+{{- /* What pods need to be put somewhere. */ -}}
+{{- define "service.placement" -}}
+{{- $values := .root.Values }}
+{{- with $values.image.pullSecrets }}
+imagePullSecrets: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $values.nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $values.tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
 {{- define "service.security" -}}
 runAsNonRoot: true
 runAsUser: 10001

@@ -6,11 +6,11 @@ import { SEARCH_MIGRATIONS } from '../../../migrations.ts';
 import type { TestedEngine } from '../../testing/tested-engine.ts';
 import { type ElasticsearchEngineOptions, openElasticsearchEngine } from '../elasticsearch-engine.ts';
 
-/** An engine with indexes of its own, which are removed when it stops. */
+/** An engine with indexes of its own, which are removed when it stops, and a way past it. */
 export async function anElasticsearchEngine(
   elasticsearch: TestElasticsearch,
   options: Partial<ElasticsearchEngineOptions> = {},
-): Promise<TestedEngine> {
+): Promise<TestedEngine & { client: Client; index: string }> {
   const database = await freshDatabase();
   await migrate({ databaseUrl: database.url, sets: [MIGRATIONS, SEARCH_MIGRATIONS] });
   const indexPrefix = elasticsearch.freshPrefix();
@@ -19,7 +19,7 @@ export async function anElasticsearchEngine(
     url: new URL(elasticsearch.url),
     login: null,
     indexPrefix,
-    size: { replicas: 0 },
+    size: { shards: 1, replicas: 0 },
     // No test is about how long a search takes on a busy machine.
     searchTimeoutMs: 60_000,
     maxConnections: 2,
@@ -29,6 +29,8 @@ export async function anElasticsearchEngine(
   const index = `${indexPrefix}-live`;
   return {
     engine,
+    client,
+    index,
     clear: async () => {
       const { hits } = await client.search({ index, size: 10_000, _source: false });
       const operations = hits.hits.map(({ _id }) => ({ delete: { _id } }));

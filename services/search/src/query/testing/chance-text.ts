@@ -164,3 +164,10 @@ export function chanceText(random: Random): string {
     50 + Math.floor(random() * 200),
   );
 }
+
+/** The same with what no request can carry: a NUL, or half a surrogate pair. */
+export function unpairedText(random: Random): string {
+  const text = chanceText(random);
+  const at = Math.floor(random() * text.length);
+  return `${text.slice(0, at)}${oneOf(random, ['', '', '\u0000', '\ud800'])}${text.slice(at)}`;
+}

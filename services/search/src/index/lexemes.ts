@@ -27,10 +27,6 @@ export const LONGEST_KEYWORD = 256;
 const LONGEST_LEXEME_BYTES = 2_000;
 
 export function fitsIndex(lexeme: string): boolean {
-  return Buffer.byteLength(lexeme) <= LONGEST_LEXEME_BYTES;
-}
-
-/** A lexeme as tsvector and tsquery literals write it. */
-export function quoteLexeme(lexeme: string): string {
-  return `'${lexeme.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
+  // No character of a text takes more than three bytes for each of its code units.
+  return lexeme.length <= LONGEST_LEXEME_BYTES / 3 || Buffer.byteLength(lexeme) <= LONGEST_LEXEME_BYTES;
 }

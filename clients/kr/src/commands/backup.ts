@@ -1,0 +1,80 @@
+import { readFile } from 'node:fs/promises';
+import type { Manifest } from '@kr/backup';
+import { Failure } from '../failure.ts';
+import { reachSystem } from '../settings/reach-system.ts';
+import { formatBytes } from '../terminal/format-bytes.ts';
+import { stepProgress } from '../terminal/step-progress.ts';
+import { table } from '../terminal/table.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+
+export interface BackupOptions {
+  /** Keys and passwords of a local system go along. */
+  withSecrets: boolean;
+  /** Whether the list of the bytes is enough. */
+  withoutFiles: boolean;
+  json: boolean;
+  /** Folders of a system; the first that has one counts. */
+  dataDirs: readonly string[];
+}
+
+const PACKAGE = new URL('../../../../package.json', import.meta.url);
+
+/** `kr admin backup DIR`: everything that a system cannot make anew, while it runs or not. */
+export async function backup(
+  terminal: Terminal,
+  folder: string,
+  { withSecrets, withoutFiles, json, dataDirs }: BackupOptions,
+): Promise<void> {
+  const { makeBackup } = await import('@kr/backup');
+  await using reached = await reachSystem(dataDirs, { isMade: false });
+  const { filesFolder } = reached.system;
+  if (filesFolder === undefined && !withoutFiles)
+    throw new Failure(
+      'The bytes of files are in a bucket, or in a folder that nobody has named: back them up where they are (docs/operations.md), and say --without-files.',
+    );
+  const manifest = await makeBackup(
+    { ...reached.system, filesFolder: withoutFiles ? undefined : filesFolder },
+    {
+      folder,
+      withSecrets,
+      release: await release(),
+      now: () => new Date(),
+      progress: stepProgress(terminal),
+    },
+  ).catch((error: unknown) => {
+    throw new Failure(error instanceof Error ? error.message : String(error));
+  });
+  terminal.status('');
+  if (json) terminal.print(JSON.stringify(manifest, null, 2));
+  else for (const line of summary(manifest)) terminal.print(line);
+  tellOfSecrets(terminal, withSecrets);
+  const { missing } = manifest.files;
+  if (missing.length > 0)
+    throw new Failure(
+      `The backup is whole but for ${missing.length} objects that the store itself has lost (kr admin files audit): ${missing.slice(0, 5).join(', ')}`,
+    );
+}
+
+/** What a backup has in it, for people. */
+export function summary({ taken_at: takenAt, release: by, files, parts }: Manifest): string[] {
+  const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
+  const amount = `${files.objects} objects, ${formatBytes(files.bytes)}`;
+  return table([
+    ['state of', takenAt],
+    ['release', by],
+    ['databases', `6, ${formatBytes(bytes)}`],
+    ['files', files.has_bytes ? amount : `only the list of ${amount}`],
+  ]);
+}
+
+function tellOfSecrets(terminal: Terminal, withSecrets: boolean): void {
+  terminal.note(
+    withSecrets
+      ? 'The keys and passwords are in it: whoever reads this folder can open every link and act as any service.'
+      : 'No keys and passwords are in it: keep secrets.json elsewhere. Without it, access links and kept answers of this system open nothing after a restore.',
+  );
+}
+
+async function release(): Promise<string> {
+  return (JSON.parse(await readFile(PACKAGE, 'utf8')) as { version: string }).version;
+}

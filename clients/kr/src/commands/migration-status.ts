@@ -1,0 +1,86 @@
+import type { SchemaState } from '@kr/schema-migration';
+import { Failure } from '../failure.ts';
+import { reachSystem } from '../settings/reach-system.ts';
+import { table } from '../terminal/table.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+
+export interface MigrationStatusOptions {
+  json: boolean;
+  /** Folders of a system; the first that has one counts. */
+  dataDirs: readonly string[];
+}
+
+interface ServiceState extends SchemaState {
+  service: string;
+}
+
+/** `kr admin migrate status`: how far each database is; fails when something is pending. */
+export async function showMigrations(
+  terminal: Terminal,
+  { json, dataDirs }: MigrationStatusOptions,
+): Promise<void> {
+  const states = await readStates(dataDirs);
+  if (json) terminal.print(JSON.stringify({ services: states.map(stateJson) }, null, 2));
+  else for (const line of lines(states)) terminal.print(line);
+  const pending = states.reduce((sum, state) => sum + state.pending.length, 0);
+  const newer = states.some((state) => state.newer.length > 0);
+  if (newer)
+    terminal.note('A later release was here; this one lives with what that has added, not the reverse.');
+  if (pending > 0)
+    throw new Failure(
+      `${pending} migrations are pending: the Jobs of the chart apply them, else the first process of each service that starts.`,
+    );
+}
+
+async function readStates(dataDirs: readonly string[]): Promise<ServiceState[]> {
+  const [{ SCHEMAS }, { readSchemaState }, { SERVICES }] = await Promise.all([
+    import('@kr/backup'),
+    import('@kr/schema-migration'),
+    import('@kr/local-stack'),
+  ]);
+  await using reached = await reachSystem(dataDirs, { isMade: false });
+  const { databaseUrls } = reached.system;
+  const read = SERVICES.map(async (service) => {
+    const states = await readSchemaState(databaseUrls[service], SCHEMAS[service]);
+    return states.map((state) => ({ service, ...state }));
+  });
+  const found = await Promise.all(read).catch((error: unknown) => {
+    throw new Failure(error instanceof Error ? error.message : String(error));
+  });
+  return found.flat();
+}
+
+function lines(states: readonly ServiceState[]): string[] {
+  const rows = states.map((state) => [
+    state.service,
+    state.set,
+    state.applied.at(-1) ?? 'nothing',
+    wantedBy(state) ?? 'nothing',
+    conditionOf(state),
+  ]);
+  return table([['service', 'tables of', 'has', 'this release wants', ''], ...rows]);
+}
+
+function conditionOf({ pending, newer }: ServiceState): string {
+  if (pending.length > 0) return `${pending.length} pending`;
+  return newer.length > 0 ? 'newer' : 'as wanted';
+}
+
+/** The newest that this release knows. */
+function wantedBy({ applied, pending, newer }: ServiceState): string | undefined {
+  return [...applied.filter((name) => !newer.includes(name)), ...pending].sort().at(-1);
+}
+
+function stateJson(state: ServiceState) {
+  const { service, set, applied, pending, newer } = state;
+  return {
+    service,
+    set,
+    has: applied.at(-1) ?? null,
+    wants: wantedBy(state) ?? null,
+    applied: applied.length,
+    pending,
+    newer,
+    migrated_by: `a Job of the chart, or the ${service} service when it starts`,
+  };
+}

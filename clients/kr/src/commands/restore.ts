@@ -1,0 +1,86 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Failure } from '../failure.ts';
+import { type ReachedSystem, reachSystem } from '../settings/reach-system.ts';
+import { stepProgress } from '../terminal/step-progress.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+import { summary } from './backup.ts';
+
+export interface RestoreOptions {
+  /** Only reads the backup. */
+  verify: boolean;
+  /** What is there may go. */
+  replace: boolean;
+  json: boolean;
+  /** Folders of a system; the first that has one counts. */
+  dataDirs: readonly string[];
+  /** Whether one of them was asked for, and is made where there is none. */
+  isFolderGiven: boolean;
+}
+
+/** `kr admin restore DIR`: reads a backup to its last byte, then puts it in the place of a stopped system's data. */
+export async function restore(
+  terminal: Terminal,
+  folder: string,
+  { verify, replace, json, dataDirs, isFolderGiven }: RestoreOptions,
+): Promise<void> {
+  const progress = stepProgress(terminal);
+  const { bringSecrets, restoreBackup, verifyBackup } = await import('@kr/backup');
+  const manifest = await verifyBackup(folder, progress).catch(failed);
+  terminal.status('');
+  if (json) terminal.print(JSON.stringify(manifest, null, 2));
+  else for (const line of summary(manifest)) terminal.print(line);
+  if (verify) return terminal.note('Everything in it is as it was written.');
+
+  const [first = ''] = dataDirs;
+  if (isFolderGiven && manifest.has_secrets) await bringSecrets(folder, first);
+  await using reached = await reachSystem(dataDirs, { isMade: isFolderGiven });
+  if (reached.isRunning) throw new Failure('Stop the system first; then restore again.');
+  const { dataDir } = reached.system;
+  // Asked for first, so that a bus which cannot be reached stops this before anything is changed.
+  await using events = await eventsOf(terminal, reached);
+  await restoreBackup(reached.system, { folder, manifest, isReplacing: replace, progress }).catch(failed);
+  await events.forget();
+  terminal.status('');
+  if (dataDir !== undefined && !(await bringSecrets(folder, dataDir)))
+    terminal.note(
+      'The keys are not those of the backup: its access links open nothing, and its kept answers cannot be repeated.',
+    );
+  if (!manifest.files.has_bytes)
+    terminal.note('The bytes of files are not in it: bring them back where they are kept.');
+  terminal.note(NEXT);
+}
+
+/** What the bus holds of the time after the backup never happened; the services send again what did. */
+async function eventsOf(
+  terminal: Terminal,
+  { system, natsUrl }: ReachedSystem,
+): Promise<AsyncDisposable & { forget(): Promise<void> }> {
+  const nothingOpen = { [Symbol.asyncDispose]: async () => {} };
+  if (system.dataDir !== undefined) {
+    const folder = join(system.dataDir, 'nats');
+    return { forget: () => rm(folder, { recursive: true, force: true }), ...nothingOpen };
+  }
+  if (natsUrl === undefined) {
+    const forget = async () => terminal.note(REMOVE_STREAM);
+    return { forget, ...nothingOpen };
+  }
+  const { openStream } = await import('@kr/event-bus');
+  const stream = await openStream(natsUrl).catch(failed);
+  return {
+    forget: () => stream.remove().catch(failed),
+    [Symbol.asyncDispose]: () => stream[Symbol.asyncDispose](),
+  };
+}
+
+function failed(error: unknown): never {
+  throw new Failure(error instanceof Error ? error.message : String(error));
+}
+
+const REMOVE_STREAM = 'Remove the stream KNOWLEDGE of NATS before the services start: it is of another time.';
+
+const NEXT = `Restored. Start the services, then:
+  kr admin search reindex              builds the index anew
+  kr admin search drift                compares it with the services
+  kr admin files audit --now           reads every object
+  kr admin publications list --open    what was under way; it ends by itself`;

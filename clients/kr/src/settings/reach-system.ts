@@ -1,0 +1,103 @@
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { BackupSystem } from '@kr/backup';
+import { Failure } from '../failure.ts';
+
+/** The data of a system, where operators reach it; disposing of it ends what was started for that. */
+export interface ReachedSystem extends AsyncDisposable {
+  system: BackupSystem;
+  /** With the rights of the operator; undefined while a local system is stopped, or where nobody has said it. */
+  natsUrl: string | undefined;
+  /** Whether it is a local system that runs. */
+  isRunning: boolean;
+}
+
+/** What `runtime.json` of a local system, or of a folder for operators, says of the data. */
+interface Runtime {
+  pid?: number;
+  databases?: BackupSystem['databaseUrls'];
+  files_folder?: string;
+  nats?: string;
+}
+
+/**
+ * The data of the system of the first of these folders that has one: of a running local system, of a stopped one, whose
+ * Postgres is started for it, or of a deployed one. Where there is none yet, one is made if `isMade`.
+ *
+ * @throws Failure when there is none, or its folder does not say where the data is
+ */
+export async function reachSystem(
+  dataDirs: readonly string[],
+  { isMade }: { isMade: boolean },
+): Promise<ReachedSystem> {
+  for (const folder of dataDirs) {
+    const runtime = await readRuntime(join(folder, 'runtime.json'));
+    if (runtime !== undefined && !hasEnded(runtime)) return reached(runtime, folder);
+    if ((await isThere(join(folder, 'secrets.json'))) || isMade) return openStopped(folder);
+  }
+  throw new Failure(
+    `No system in ${dataDirs.join(' or ')}. \`npm start\` makes one; --data-dir names another folder.`,
+  );
+}
+
+function reached(
+  { pid, databases, files_folder: filesFolder, nats }: Runtime,
+  folder: string,
+): ReachedSystem {
+  if (databases === undefined)
+    throw new Failure(
+      `${join(folder, 'runtime.json')} does not say where the databases are. npm run deploy -- operator FILE ${folder} --postgres URL writes it; a local system has to be started again.`,
+    );
+  const dataDir = pid === undefined ? undefined : folder;
+  return {
+    system: { databaseUrls: databases, filesFolder, dataDir },
+    natsUrl: nats,
+    isRunning: pid !== undefined,
+    [Symbol.asyncDispose]: async () => {},
+  };
+}
+
+async function openStopped(folder: string): Promise<ReachedSystem> {
+  // Only what works on the data of a system needs its parts.
+  const { openStoppedStack } = await import('@kr/local-stack');
+  const stack = await openStoppedStack(folder).catch((error: unknown) => {
+    throw new Failure(error instanceof Error ? error.message : String(error));
+  });
+  return {
+    system: { databaseUrls: stack.databaseUrls, filesFolder: stack.folder.files, dataDir: folder },
+    natsUrl: undefined,
+    isRunning: false,
+    [Symbol.asyncDispose]: () => stack[Symbol.asyncDispose](),
+  };
+}
+
+async function readRuntime(file: string): Promise<Runtime | undefined> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw new Failure(`cannot read ${file}: ${error.code}`);
+  });
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text) as Runtime;
+  } catch {
+    throw new Failure(`${file} is no JSON; start the system again`);
+  }
+}
+
+/** A local system that was killed leaves its file behind. */
+function hasEnded({ pid }: Runtime): boolean {
+  if (pid === undefined) return false;
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ESRCH';
+  }
+}
+
+async function isThere(file: string): Promise<boolean> {
+  return stat(file).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,35 @@
+import type { BackupSystem } from './backup-system.ts';
+import { openSession } from './open-session.ts';
+import { readStoreId } from './stored-objects.ts';
+
+/**
+ * Makes sure that the folder of bytes is the one that the database of the files service knows: a local system that is stopped
+ * does not say whether its files are in a bucket.
+ *
+ * @throws Error when it is another, or none
+ */
+export async function assertOwnStore({ databaseUrls, filesFolder }: BackupSystem): Promise<void> {
+  if (filesFolder === undefined) return;
+  const known = await knownStoreId(databaseUrls.files);
+  if (known === undefined || known === (await readStoreId(filesFolder))) return;
+  throw new Error(
+    `The bytes of this system's files are not in ${filesFolder}, but in a bucket or another folder: back them up where they are, and say --without-files.`,
+  );
+}
+
+/** The mark that the store was seen to have; undefined where none was used yet, or nobody has made tables. */
+async function knownStoreId(databaseUrl: string): Promise<string | undefined> {
+  const client = await openSession(databaseUrl, 'backup');
+  try {
+    const { rows: tables } = await client.query<{ is_there: boolean }>(
+      `select to_regclass('store_mark') is not null as is_there`,
+    );
+    if (tables[0]?.is_there !== true) return undefined;
+    const { rows } = await client.query<{ id: string }>(
+      'select id::text from store_mark where marked_at is not null',
+    );
+    return rows[0]?.id;
+  } finally {
+    await client.end();
+  }
+}

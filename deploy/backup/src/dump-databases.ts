@@ -1,0 +1,54 @@
+import { eachService, type ServiceName } from '@kr/local-stack';
+import { type BackupSystem, IN_ORDER, type Progress } from './backup-system.ts';
+import { type DumpedDatabase, openSnapshot, type Snapshot } from './dump-database.ts';
+import type { Part } from './part.ts';
+import { whilePublicationsWait } from './publication-barrier.ts';
+import { type ListedObjects, writeObjectList } from './stored-objects.ts';
+
+export interface DumpedDatabases {
+  takenAt: Date;
+  databases: Record<ServiceName, DumpedDatabase>;
+  objects: ListedObjects;
+  parts: Part[];
+}
+
+/**
+ * Writes all databases as they are at one moment, and the list of the objects that they name. Of each the snapshot is closed as
+ * soon as it is written: whoever exchanges or migrates its tables waits for as long.
+ *
+ * @throws Error when a database is not reached, or cannot be held still
+ */
+export async function dumpDatabases(
+  { databaseUrls }: BackupSystem,
+  { folder, now, progress }: { folder: string; now: () => Date; progress: Progress },
+): Promise<DumpedDatabases> {
+  const snapshots = new Map<ServiceName, Snapshot>();
+  try {
+    for (const service of IN_ORDER)
+      snapshots.set(service, await openSnapshot(service, databaseUrls[service]));
+    const takenAt = await whilePublicationsWait(databaseUrls.packages, async () => {
+      const moment = now();
+      for (const snapshot of snapshots.values()) await snapshot.take();
+      return moment;
+    });
+    const databases = new Map<ServiceName, DumpedDatabase>();
+    const parts: Part[] = [];
+    let objects: ListedObjects | undefined;
+    for (const [service, snapshot] of snapshots) {
+      progress.step(`database of ${service}`);
+      const dumped = await snapshot.dump(folder);
+      databases.set(service, dumped.database);
+      parts.push(...dumped.parts);
+      if (service === 'files') objects = await writeObjectList(folder, snapshot.client);
+      await snapshot.close();
+    }
+    return {
+      takenAt,
+      databases: eachService((service) => databases.get(service) as DumpedDatabase),
+      objects: objects as ListedObjects,
+      parts,
+    };
+  } finally {
+    await Promise.all([...snapshots.values()].map((snapshot) => snapshot.close()));
+  }
+}

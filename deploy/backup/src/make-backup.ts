@@ -1,0 +1,117 @@
+import { existsSync } from 'node:fs';
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { assertOwnStore } from './assert-own-store.ts';
+import { amountOf, type BackupSystem, type Progress } from './backup-system.ts';
+import { dumpDatabases } from './dump-databases.ts';
+import { FORMAT, type Manifest, writeManifest } from './manifest.ts';
+import { copyOperatorsFiles } from './operators-files.ts';
+import { type Part, writePart } from './part.ts';
+import { bringObjects, FILES, type ListedObjects, readStoreId, STORE_ID } from './stored-objects.ts';
+
+export interface BackupOptions {
+  /** Made; where it exists, it is empty. */
+  folder: string;
+  /** Keys and passwords of a local system go along. */
+  withSecrets: boolean;
+  /** Of the program that makes it. */
+  release: string;
+  now: () => Date;
+  progress: Progress;
+}
+
+/**
+ * Writes everything that a system cannot make anew into a folder: all databases as they are at one moment, then the bytes that
+ * they name, of which nothing is removed for a day. The system may run and be used. The folder is written under another
+ * name and appears when it is whole.
+ *
+ * @throws Error when the folder holds anything or is where a volume is mounted, the bytes are elsewhere, a part cannot be
+ *   read, or a later release has made the tables
+ */
+export async function makeBackup(system: BackupSystem, options: BackupOptions): Promise<Manifest> {
+  const { folder } = options;
+  const partial = `${folder}.partial`;
+  if ((await entriesOf(folder)).length > 0) throw new Error(`${folder} is not empty.`);
+  await mkdir(dirname(folder), { recursive: true });
+  await assertReplaceable(folder);
+  await assertOwnStore(system);
+  await mkdir(partial, { mode: 0o700 }).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code !== 'EEXIST') throw cause;
+    throw new Error(`${partial} is there: another backup is under way, or was broken off. Remove it then.`, {
+      cause,
+    });
+  });
+  try {
+    const manifest = await writeAll(system, { ...options, folder: partial });
+    await syncFolder(partial);
+    await rename(partial, folder);
+    await syncFolder(dirname(folder));
+    return manifest;
+  } catch (error) {
+    await rm(partial, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+async function writeAll(system: BackupSystem, options: BackupOptions): Promise<Manifest> {
+  const { folder, now, release, withSecrets } = options;
+  const begunAt = now();
+  const { databases, objects, parts, takenAt } = await dumpDatabases(system, options);
+  const brought = await bringFiles(system, options, objects);
+  const operators = await copyOperatorsFiles(system, options);
+  const manifest: Manifest = {
+    format: FORMAT,
+    release,
+    begun_at: begunAt.toISOString(),
+    taken_at: takenAt.toISOString(),
+    ended_at: now().toISOString(),
+    databases,
+    files: brought.files,
+    has_secrets: withSecrets,
+    parts: [...parts, objects.part, ...brought.parts, ...operators],
+  };
+  await writeManifest(folder, manifest);
+  return manifest;
+}
+
+async function bringFiles(
+  { filesFolder }: BackupSystem,
+  { folder, progress }: BackupOptions,
+  { objects, bytes }: ListedObjects,
+): Promise<{ files: Manifest['files']; parts: Part[] }> {
+  const listed = { store_id: null, has_bytes: false, objects, bytes, missing: [] };
+  if (filesFolder === undefined) return { files: listed, parts: [] };
+  progress.step('bytes of files');
+  const storeId = await readStoreId(filesFolder);
+  const mark =
+    storeId === undefined ? [] : [await writePart(folder, `${FILES}/${STORE_ID}`, [`${storeId}\n`])];
+  const missing = await bringObjects(folder, {
+    from: filesFolder,
+    to: join(folder, FILES),
+    onObject: amountOf(objects, progress),
+  });
+  return { files: { ...listed, store_id: storeId ?? null, has_bytes: true, missing }, parts: mark };
+}
+
+/** A volume that is mounted there cannot be put in the place of what was written beside it. */
+async function assertReplaceable(folder: string): Promise<void> {
+  if (!existsSync(folder)) return;
+  const [own, parent] = await Promise.all([stat(folder), stat(dirname(resolve(folder)))]);
+  if (own.dev !== parent.dev) throw new Error(`${folder} is a volume of its own: name a folder below it.`);
+}
+
+async function entriesOf(folder: string): Promise<string[]> {
+  return readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}

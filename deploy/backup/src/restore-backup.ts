@@ -1,0 +1,61 @@
+import { mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { amountOf, type BackupSystem, IN_ORDER, type Progress } from './backup-system.ts';
+import { emptyDatabase, loadDatabase, problemsOfTarget } from './load-database.ts';
+import type { Manifest } from './manifest.ts';
+import { bringVocabularies } from './operators-files.ts';
+import { bringObjects, copyDurably, FILES, STORE_ID } from './stored-objects.ts';
+
+export interface RestoreOptions {
+  folder: string;
+  /** As `verifyBackup` has found it. */
+  manifest: Manifest;
+  /** Whether what the databases hold may go. */
+  isReplacing: boolean;
+  progress: Progress;
+}
+
+/**
+ * Puts a backup that was verified in the place of a system's data. Nothing is changed before everything that can stand
+ * against it was looked at; what breaks off then is repeated with `isReplacing`. Objects of the store that the backup does not
+ * name stay, until the files service removes them as nobody's.
+ *
+ * @throws Error while a service is connected, and where something would be replaced that must not be
+ */
+export async function restoreBackup(system: BackupSystem, options: RestoreOptions): Promise<void> {
+  const { folder, manifest, progress } = options;
+  await assertFree(system, options);
+  const { filesFolder, databaseUrls, dataDir } = system;
+  if (filesFolder !== undefined && manifest.files.has_bytes) {
+    progress.step('bytes of files');
+    const onObject = amountOf(manifest.files.objects, progress);
+    await bringObjects(folder, { from: join(folder, FILES), to: filesFolder, onObject });
+    if (manifest.files.store_id !== null)
+      await copyDurably(join(folder, FILES, STORE_ID), join(filesFolder, STORE_ID));
+  }
+  for (const service of IN_ORDER) {
+    progress.step(`database of ${service}`);
+    await emptyDatabase(databaseUrls[service]);
+    await loadDatabase(service, databaseUrls[service], { folder, dumped: manifest.databases[service] });
+  }
+  if (dataDir !== undefined) await bringVocabularies(folder, dataDir);
+}
+
+async function assertFree(
+  { databaseUrls, filesFolder }: BackupSystem,
+  { isReplacing }: RestoreOptions,
+): Promise<void> {
+  const found = await Promise.all(
+    IN_ORDER.map((service) => problemsOfTarget(service, databaseUrls[service])),
+  );
+  const inUse = found.flatMap((problems) => problems.inUse ?? []);
+  if (inUse.length > 0) throw new Error(`Stop the services first; in use: ${inUse.join(', ')}.`);
+  const holds = found.flatMap((problems) => problems.holds ?? []);
+  if (filesFolder !== undefined) {
+    await mkdir(join(filesFolder, 'objects'), { recursive: true });
+    const stored = await readdir(join(filesFolder, 'objects'));
+    if (stored.length > 0) holds.push(`the files in ${filesFolder}`);
+  }
+  if (holds.length > 0 && !isReplacing)
+    throw new Error(`There is data already, which --replace replaces: ${holds.join(', ')}.`);
+}

@@ -1,0 +1,65 @@
+{{- /*
+Brings the database of a service up to date before its first pod of a release starts, and ends. Takes (dict "root" $ "name"
+SERVICE "egress" (list RULES)).
+*/ -}}
+{{- define "service.migration" -}}
+{{- $values := .root.Values }}
+{{- $own := index $values.services .name }}
+{{- $it := dict "root" .root "name" (printf "%s-migration" .name) }}
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata:
+  name: {{ include "service.fullname" $it }}
+  labels: {{- include "service.labels" $it | nindent 4 }}
+  annotations: {{- include "service.beforeRelease" "-1" | nindent 4 }}
+spec:
+  podSelector:
+    matchLabels: {{- include "service.selector" $it | nindent 6 }}
+  policyTypes: [Ingress, Egress]
+  egress:
+    - ports: [{ port: 53, protocol: UDP }, { port: 53, protocol: TCP }]
+    {{- toYaml .egress | nindent 4 }}
+---
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {{ include "service.fullname" $it }}
+  labels: {{- include "service.labels" $it | nindent 4 }}
+  annotations: {{- include "service.beforeRelease" "0" | nindent 4 }}
+spec:
+  backoffLimit: 2
+  activeDeadlineSeconds: {{ $values.startupSeconds }}
+  template:
+    metadata:
+      labels: {{- include "service.labels" $it | nindent 8 }}
+    spec:
+      restartPolicy: Never
+      {{- with $own.serviceAccount }}
+      serviceAccountName: {{ . }}
+      {{- end }}
+      automountServiceAccountToken: false
+      enableServiceLinks: false
+      securityContext: {{- include "service.security" . | nindent 8 }}
+      {{- include "service.placement" . | nindent 6 }}
+      containers:
+        - name: migration
+          image: {{ include "service.image" . | quote }}
+          imagePullPolicy: {{ $values.image.pullPolicy }}
+          args: [src/migrate.ts]
+          securityContext: {{- include "service.containerSecurity" . | nindent 12 }}
+          env:
+            {{- with include "service.plainEnv" (dict "root" .root "name" .name "env" (dict)) }}
+            {{- . | nindent 12 }}
+            {{- end }}
+            - name: DATABASE_URL
+              valueFrom: { secretKeyRef: { name: {{ printf "%s-%s" $values.secretPrefix .name }}, key: DATABASE_URL } }
+          resources: {{- toYaml $own.resources | nindent 12 }}
+{{- end }}
+
+{{- /* Takes the weight, a text: what is lighter comes first. */ -}}
+{{- define "service.beforeRelease" -}}
+helm.sh/hook: pre-install,pre-upgrade
+helm.sh/hook-weight: {{ . | quote }}
+# What failed is left for its log to be read.
+helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+{{- end }}

@@ -1,0 +1,111 @@
+import { once } from 'node:events';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { until } from '@kr/testbed';
+import { endSlowReading } from './end-slow-reading.ts';
+import { relay } from './relay.ts';
+
+const CHUNK = 65_536;
+/** More than the system keeps for a reader who does not read. */
+const CHUNKS = 1_000;
+
+let server: Server;
+let slow: number;
+let ended: number;
+const clients: Socket[] = [];
+beforeEach(() => {
+  // Its seconds pass when they are told to.
+  jest.useFakeTimers({
+    doNotFake: ['nextTick', 'setImmediate', 'setTimeout', 'clearTimeout', 'Date', 'performance'],
+  });
+  [slow, ended] = [0, 0];
+});
+afterEach(() => {
+  jest.useRealTimers();
+  for (const client of clients.splice(0)) client.destroy();
+  server.close().closeAllConnections();
+});
+
+const second = () => jest.advanceTimersByTime(1_000);
+
+/** A client of a server that answers every request so; it has asked, and does not read yet. */
+async function asked(answer: (response: ServerResponse) => void, times = 1): Promise<Socket> {
+  server = createServer((_request, response) => {
+    endSlowReading(response, {
+      minBytesPerSecond: CHUNK,
+      onSlow: () => {
+        slow += 1;
+      },
+    });
+    answer(response);
+  });
+  server.timeout = 50;
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => {});
+  clients.push(client.pause());
+  client.write('GET / HTTP/1.1\r\nhost: h\r\n\r\n'.repeat(times));
+  await once(server, 'request');
+  return client;
+}
+
+function sendMuch(response: ServerResponse): void {
+  response.writeHead(200, { 'content-length': CHUNKS * CHUNK });
+  const bytes = Readable.from(Array.from({ length: CHUNKS }, () => Buffer.allocUnsafeSlow(CHUNK)));
+  relay(bytes, response).catch(() => {
+    ended += 1;
+  });
+}
+
+test('who reads nothing is cut off, and so are the answers behind the one that he does not read', async () => {
+  const client = await asked(sendMuch, 3);
+  const isClosed = once(client, 'close');
+  await until(() => {
+    second();
+    return slow > 0;
+  });
+  client.resume();
+  await isClosed;
+  await until(() => ended === 3);
+});
+
+test('who reads no faster than he must is not cut off, though the system lets it be seen in leaps', async () => {
+  const client = await asked(sendMuch);
+  for (let taken = 0; taken < CHUNKS * CHUNK; ) {
+    const bytes = client.read(Math.min(CHUNK, client.readableLength)) as Buffer | null;
+    taken += bytes?.length ?? 0;
+    if (bytes === null) await once(client, 'readable');
+    // A second at each chunk that was taken, however many readings it took.
+    else if (Math.floor(taken / CHUNK) > Math.floor((taken - bytes.length) / CHUNK)) second();
+  }
+  expect([slow, ended]).toEqual([0, 0]);
+});
+
+test('who waits for bytes that do not come is not cut off, also when nothing is heard for long', async () => {
+  const client = await asked((response) => {
+    response.writeHead(200, { 'content-length': 10 }).write('12345');
+    setTimeout(() => {
+      for (let seconds = 0; seconds < 1_000; seconds += 1) second();
+      response.end('67890');
+    }, 200);
+  });
+  let heard = '';
+  client.resume().on('data', (bytes: Buffer) => {
+    heard += bytes;
+  });
+  await until(() => heard.endsWith('1234567890'));
+  expect(slow).toBe(0);
+});
+
+test('nobody is watched any more when the answer has ended, or its client was gone before', async () => {
+  await asked((response) => {
+    response.req.socket.destroy();
+    response.once('close', () => {
+      endSlowReading(response, { minBytesPerSecond: CHUNK });
+      ended += 1;
+    });
+  });
+  await until(() => ended === 1);
+  expect(jest.getTimerCount()).toBe(0);
+});

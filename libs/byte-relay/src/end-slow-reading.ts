@@ -1,0 +1,48 @@
+import type { ServerResponse } from 'node:http';
+import { readingCredit } from './reading-credit.ts';
+
+/** Seconds are counted, not measured: a process that was held up charges nobody for it. */
+const LOOK_EVERY_MS = 1_000;
+
+/** Of Linux, which keeps up to 4 MiB to be sent on a connection and asks for more when a third of that is gone. */
+const MOST_SAVED_BYTES = 4_194_304;
+
+export interface SlowReading {
+  /** Bytes a second that must be read on average. */
+  minBytesPerSecond: number;
+  /** How much of what was read faster counts for later (default 4 MiB). */
+  mostSavedBytes?: number;
+  /** Told before the connection ends. */
+  onSlow?: () => void;
+}
+
+/**
+ * Ends the connection of an answer when too little of it is read while bytes of it wait. No other limit on the silence of the
+ * connection holds meanwhile: from here a steady reader behind large buffers looks silent for long.
+ */
+export function endSlowReading(
+  response: ServerResponse,
+  { minBytesPerSecond, mostSavedBytes = MOST_SAVED_BYTES, onSlow }: SlowReading,
+): void {
+  // Its end has been told already, and would be waited for in vain.
+  if (response.destroyed) return;
+  const { socket } = response.req;
+  const isWorthIt = readingCredit({ minBytesPerSecond, mostSavedBytes });
+  const taken = () => (response.socket === null ? 0 : socket.bytesWritten - socket.writableLength);
+  let takenBefore = taken();
+  let wasWaiting = false;
+  const watching = setInterval(() => {
+    const [takenNow, isWaitingNow] = [taken(), response.writableLength > 0];
+    const isReading = isWorthIt({
+      takenBytes: takenNow - takenBefore,
+      isWaiting: wasWaiting && isWaitingNow,
+    });
+    [takenBefore, wasWaiting] = [takenNow, isWaitingNow];
+    if (isReading) return;
+    clearInterval(watching);
+    onSlow?.();
+    socket.destroy();
+  }, LOOK_EVERY_MS).unref();
+  socket.setTimeout(0);
+  response.once('close', () => clearInterval(watching));
+}

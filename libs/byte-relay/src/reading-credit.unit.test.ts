@@ -1,0 +1,42 @@
+import { expect, test } from '@jest/globals';
+import { readingCredit } from './reading-credit.ts';
+
+const KIB = 1_024;
+const MIB = 1_048_576;
+const LIMITS = { minBytesPerSecond: KIB, mostSavedBytes: 4 * MIB };
+
+/** In which second a reader is given up, told how much he takes in each while bytes wait; undefined: not in a day. */
+function givenUp(takenIn: (second: number) => number, isWaiting = true): number | undefined {
+  const isWorthIt = readingCredit(LIMITS);
+  for (let second = 1; second <= 86_400; second += 1)
+    if (!isWorthIt({ takenBytes: takenIn(second), isWaiting })) return second;
+  return undefined;
+}
+
+test.each<[string, (second: number) => number]>([
+  ['takes the least', () => KIB],
+  ['takes a minute’s worth once a minute', (second) => (second % 60 === 0 ? 60 * KIB : 0)],
+  ['fills large buffers, then takes the least in leaps', (second) => (second % 1_024 === 1 ? MIB : 0)],
+])('who %s is never given up', (_who, takenIn) => {
+  expect(givenUp(takenIn)).toBe(undefined);
+});
+
+test.each<[string, (second: number) => number, number]>([
+  ['takes nothing', () => 0, 65],
+  ['takes a byte at a time', () => 1, 65],
+  ['takes half of the least', () => KIB / 2, 129],
+  ['has taken little and stops', (second) => (second === 1 ? 100 * KIB : 0), 165],
+  ['has taken a terabyte and stops', (second) => (second === 1 ? 1e12 : 0), 1 + 4_096 + 1],
+])('who %s is given up in time', (_who, takenIn, second) => {
+  expect(givenUp(takenIn)).toBe(second);
+});
+
+test('nobody is charged for bytes that are not there', () => {
+  expect(givenUp(() => 0, false)).toBe(undefined);
+});
+
+test('what is taken faster than can be saved counts in its own second', () => {
+  const isWorthIt = readingCredit({ minBytesPerSecond: 10 * MIB, mostSavedBytes: MIB });
+  expect(isWorthIt({ takenBytes: 10 * MIB, isWaiting: true })).toBe(true);
+  expect(isWorthIt({ takenBytes: 8 * MIB, isWaiting: true })).toBe(false);
+});

@@ -1,0 +1,75 @@
+import { once } from 'node:events';
+import { createServer, get, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { PassThrough, Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { afterEach, expect, test } from '@jest/globals';
+import { relay } from './relay.ts';
+import { release } from './release.ts';
+
+const servers: Server[] = [];
+
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close().closeAllConnections();
+});
+
+async function asked(answer: (response: ServerResponse) => void): Promise<IncomingMessage> {
+  const server = createServer((_request, response) => answer(response)).listen(0, '127.0.0.1');
+  servers.push(server);
+  await once(server, 'listening');
+  const request = get({ host: '127.0.0.1', port: (server.address() as AddressInfo).port, agent: false });
+  const [incoming] = await once(request, 'response');
+  return incoming as IncomingMessage;
+}
+
+/** Chunks of their own memory, of which the test keeps hold. */
+function chunks(count: number, bytes = 100_000): Buffer[] {
+  return Array.from({ length: count }, (_, index) => Buffer.allocUnsafeSlow(bytes).fill(index));
+}
+
+test('all chunks arrive as they were, and the memory of each is given back', async () => {
+  const sent = chunks(50);
+  const expected = Buffer.concat(sent);
+  let relayed: Promise<void> | undefined;
+  const incoming = await asked((response) => {
+    relayed = relay(Readable.from(sent), response);
+  });
+  expect((await buffer(incoming)).equals(expected)).toBe(true);
+  await relayed;
+  expect(sent.map(({ byteLength }) => byteLength)).toEqual(sent.map(() => 0));
+});
+
+test('what is part of a larger memory is left alone', () => {
+  const whole = Buffer.alloc(10, 'x');
+  release(whole.subarray(2));
+  expect(String(whole)).toBe('xxxxxxxxxx');
+});
+
+test('a source that breaks cuts the answer off, which never looks complete', async () => {
+  let relayed: Promise<void> | undefined;
+  const incoming = await asked((response) => {
+    const source = new PassThrough();
+    source.write('some');
+    relayed = relay(source, response);
+    relayed.catch(() => {});
+    setImmediate(() => source.destroy(new Error('the disk broke')));
+  });
+  await expect(buffer(incoming)).rejects.toThrow('aborted');
+  await expect(relayed).rejects.toThrow('the disk broke');
+});
+
+test('a reader that goes away ends the source, and so does the signal', async () => {
+  const source = new PassThrough();
+  const [first, second] = [new PassThrough(), new PassThrough()];
+  const broken = relay(source, first);
+  first.destroy();
+  await expect(broken).rejects.toMatchObject({ code: 'ERR_STREAM_PREMATURE_CLOSE' });
+  expect(source.destroyed).toBe(true);
+
+  const aborting = new AbortController();
+  const endless = new PassThrough();
+  const aborted = relay(endless, second, { signal: aborting.signal });
+  aborting.abort();
+  await expect(aborted).rejects.toMatchObject({ name: 'AbortError' });
+  expect([endless.destroyed, second.destroyed]).toEqual([true, true]);
+});

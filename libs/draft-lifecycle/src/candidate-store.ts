@@ -1,0 +1,111 @@
+import type { Issue } from '@kr/service-error';
+import type { LifecycleSql } from './lifecycle-sql.ts';
+import type { Candidate, PublicationRequest } from './publication-rules.ts';
+import type { StoredDocument } from './stored-document.ts';
+
+/** What is asked of a vote: as `PublicationRequest`, by which the ids are looked at in their order. */
+export type Wanted = Pick<PublicationRequest, 'packageParentId' | 'ids'>;
+
+/** The first of the entities that were asked for, as far as one vote goes. */
+export interface CandidatePart {
+  candidates: ReadonlyMap<string, Candidate>;
+  /** The ids that are left for another vote. */
+  leftIds: readonly string[];
+  /** How much the drafts of the part are, as JSON in bytes; 0 where all were taken, whatever they are. */
+  bytes: number;
+}
+
+interface CandidateRow {
+  id: string;
+  revision: bigint;
+  draft_revision: bigint;
+  visible: boolean;
+  managed_by: string | null;
+  d_document: StoredDocument | null;
+  d_issues: Issue[] | null;
+  d_revision: bigint | null;
+  d_locked_by: string | null;
+  d_created_at: Date | null;
+  d_updated_at: Date | null;
+}
+
+type PartRow = { taken: number; bytes: bigint } & (CandidateRow | { id: null });
+
+const ALL = 'part as (select cardinality($1::text[]) as taken, 0::bigint as bytes)';
+
+// One after the other, so that drafts behind the end of the part are not even looked at. The first is always taken.
+const FIRST = `
+  taking (taken, bytes) as (
+    select 0, 0::bigint
+    union all
+    select taken + 1, bytes + coalesce((
+      select octet_length(d.document::text) from draft d join version v on v.id = d.id
+      where d.id = ($1::text[])[taken + 1] and not (v.visible and $2::boolean)
+    ), 0)
+    from taking where taken < cardinality($1::text[]) and bytes < $3::bigint
+  ), part as (select max(taken) as taken, max(bytes) as bytes from taking)`;
+
+// What a package finds published stays as it is, and so does its draft: neither is read.
+const loadPart = (part: string) => `
+  with recursive ${part}
+  select part.taken, part.bytes, c.*
+  from part
+  left join lateral (
+    select v.id, v.revision, v.draft_revision, v.visible, p.managed_by,
+           d.document as d_document, d.issues as d_issues, d.revision as d_revision, d.locked_by as d_locked_by,
+           d.created_at as d_created_at, d.updated_at as d_updated_at
+    from version v
+    join parent p on p.id = v.parent_id
+    left join draft d on d.id = v.id and not (v.visible and $2::boolean)
+    where v.id = any(($1::text[])[1:part.taken])
+  ) c on true`;
+
+const LOAD_ALL = loadPart(ALL);
+const LOAD_FIRST = loadPart(FIRST);
+
+/**
+ * As much of the entities as a vote has to know; one statement whatever their number.
+ *
+ * @param mostBytes of drafts, after which the rest is left for another vote; null takes all
+ */
+export async function loadCandidates(
+  sql: LifecycleSql,
+  { packageParentId, ids }: Wanted,
+  mostBytes: number | null,
+): Promise<CandidatePart> {
+  const isPackage = packageParentId !== '';
+  const rows =
+    mostBytes === null
+      ? await sql.$queryRawUnsafe<PartRow[]>(LOAD_ALL, ids, isPackage)
+      : await sql.$queryRawUnsafe<PartRow[]>(LOAD_FIRST, ids, isPackage, mostBytes);
+  const found = rows.filter((row) => row.id !== null);
+  return {
+    candidates: new Map(found.map((row) => [row.id, candidateOf(row)])),
+    leftIds: ids.slice(rows[0]?.taken),
+    bytes: Number(rows[0]?.bytes ?? 0),
+  };
+}
+
+function candidateOf(row: CandidateRow): Candidate {
+  const revision = Number(row.revision);
+  return {
+    id: row.id,
+    parent: { managedBy: row.managed_by },
+    published: row.visible ? { revision } : null,
+    draft: draftOf(row),
+    nextDraftRevision: Math.max(revision, Number(row.draft_revision)) + 1,
+  };
+}
+
+function draftOf(row: CandidateRow): Candidate['draft'] {
+  const { d_document: document, d_revision: revision, d_created_at, d_updated_at } = row;
+  if (document === null || revision === null || d_created_at === null || d_updated_at === null) return null;
+  return {
+    document,
+    issues: row.d_issues ?? [],
+    revision: Number(revision),
+    lockedBy: row.d_locked_by,
+    createdAt: d_created_at,
+    updatedAt: d_updated_at,
+  };
+}

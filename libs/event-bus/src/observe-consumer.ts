@@ -1,0 +1,68 @@
+import { counter, durations, type Logger, observeGauges } from '@kr/telemetry';
+import { lagOf, type PendingOf } from './pending-events.ts';
+
+const METER = '@kr/event-bus';
+
+const GAUGES = {
+  pending: { name: 'event_consumer_pending', description: 'Events that a consumer was not given yet.' },
+  unacknowledged: {
+    name: 'event_consumer_unacknowledged',
+    description: 'Events that a consumer was given and has not answered.',
+  },
+  redelivered: {
+    name: 'event_consumer_redelivered',
+    description: 'Events that a consumer was given more than once and has not answered.',
+  },
+  oldest: {
+    name: 'event_consumer_oldest_seconds',
+    description: 'Age of the oldest event that a consumer has not done; 0 when there is none.',
+    unit: 's',
+  },
+} as const;
+
+const handling = durations(METER, {
+  name: 'event_handling_seconds',
+  description: 'Batches of events, each try, from taking them up to the end.',
+});
+const OUTCOMES = ['done', 'retried', 'dead'] as const;
+
+/** Counts what became of events, and times the work on them. */
+export interface HandlingCounts {
+  events(outcome: (typeof OUTCOMES)[number], count: number): void;
+  /** Told when a try begins, and the answer when it ends, with whether it failed. */
+  begin(): (outcome: 'done' | 'failed') => void;
+}
+
+/** How far a consumer is behind is asked of the bus: each process under its name tells the same. */
+export function observeConsumer(of: PendingOf, logger: Logger): HandlingCounts & { stop(): void } {
+  const consumer = of.durable;
+  const events = counter(
+    METER,
+    { name: 'events_handled', description: 'Events by what became of them; retried ones come back.' },
+    OUTCOMES.map((outcome) => ({ consumer, outcome })),
+  );
+  const gauges = observeGauges({
+    meter: METER,
+    gauges: GAUGES,
+    failed: (err) => logger.debug({ err, durable: consumer }, 'the consumer could not be looked at'),
+    read: async () => {
+      const { oldest, ...counts } = await lagOf(of);
+      const ageMs = oldest === undefined ? 0 : Math.max(0, Date.now() - oldest.getTime());
+      const attributes = { consumer };
+      return [
+        { of: 'pending', value: counts.pending, attributes },
+        { of: 'unacknowledged', value: counts.unacknowledged, attributes },
+        { of: 'redelivered', value: counts.redelivered, attributes },
+        { of: 'oldest', value: ageMs / 1_000, attributes },
+      ];
+    },
+  });
+  return {
+    events: (outcome, count) => events({ consumer, outcome }, count),
+    begin: () => {
+      const started = performance.now();
+      return (outcome) => handling((performance.now() - started) / 1_000, { consumer, outcome });
+    },
+    stop: gauges.stop,
+  };
+}

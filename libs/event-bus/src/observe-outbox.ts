@@ -1,0 +1,76 @@
+import { counter, type Logger, observeGauges } from '@kr/telemetry';
+import type { Client } from 'pg';
+
+const METER = '@kr/event-bus';
+
+const GAUGES = {
+  unsent: {
+    name: 'outbox_unsent_events',
+    description: 'Events that the stream has not taken yet, up to 100000.',
+  },
+  oldest: {
+    name: 'outbox_oldest_unsent_seconds',
+    description: 'Age of the oldest event that the stream has not taken; 0 when there is none.',
+    unit: 's',
+  },
+  bytes: {
+    name: 'outbox_bytes',
+    description: 'Size of the table of events, those of seven days that were sent included.',
+    unit: 'By',
+  },
+  dead: { name: 'event_dead_letters', description: 'Events that a consumer has given up on.' },
+} as const;
+
+/** The same session sends, so it is one question. */
+const LOOK = `
+  select (select count(*)::int from (select from outbox where published_at is null limit 100000) as unsent) as unsent,
+         (select extract(epoch from clock_timestamp() - created_at)::float8
+          from outbox where published_at is null order by id limit 1) as oldest,
+         pg_total_relation_size('outbox')::float8 as bytes,
+         (select coalesce(jsonb_object_agg(consumer, dead), '{}')
+          from (select consumer, count(*) as dead from dead_letter group by consumer) as given_up) as dead`;
+
+interface Look {
+  unsent: number;
+  oldest: number | null;
+  bytes: number;
+  dead: Record<string, number>;
+}
+
+/** Counts what the relay sends. */
+export interface SendCounts {
+  sent(subject: string): void;
+  failed(): void;
+}
+
+/** What no relay has sent yet is seen by each of them, through its own session: nothing is seen while that is lost. */
+export function observeOutbox(
+  session: () => Client | undefined,
+  logger: Logger,
+): SendCounts & { stop(): void } {
+  const sent = counter(METER, { name: 'events_sent', description: 'Events that the stream took.' }, []);
+  const failed = counter(
+    METER,
+    { name: 'event_sends_failed', description: 'Events that the stream did not take, each try.' },
+    [{}],
+  );
+  const gauges = observeGauges({
+    meter: METER,
+    gauges: GAUGES,
+    failed: (err) => logger.debug({ err }, 'the outbox could not be looked at'),
+    read: async () => {
+      const database = session();
+      if (database === undefined) return [];
+      const [row] = (await database.query<Look>(LOOK)).rows;
+      if (row === undefined) return [];
+      const dead = Object.entries(row.dead).map(([consumer, value]) => ({ value, attributes: { consumer } }));
+      return [
+        { of: 'unsent', value: row.unsent },
+        { of: 'oldest', value: Math.max(0, row.oldest ?? 0) },
+        { of: 'bytes', value: row.bytes },
+        ...dead.map((reading) => ({ of: 'dead' as const, ...reading })),
+      ];
+    },
+  });
+  return { sent: (subject) => sent({ subject }), failed: () => failed(), stop: gauges.stop };
+}

@@ -1,0 +1,1 @@
+export { type Drain, openDrain } from './open-drain.ts';

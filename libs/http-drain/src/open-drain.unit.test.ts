@@ -1,0 +1,62 @@
+import { once } from 'node:events';
+import { Agent, createServer, get, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { type Drain, openDrain } from './open-drain.ts';
+
+let server: Server;
+let drain: Drain;
+let agent: Agent;
+/** Answers that wait to be ended. */
+let held: ServerResponse[];
+beforeEach(async () => {
+  held = [];
+  server = createServer((_request, response) => void held.push(response));
+  drain = openDrain(server);
+  agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+});
+afterEach(() => {
+  agent.destroy();
+  server.closeAllConnections();
+  server.close();
+});
+
+/** One request on the one connection that is kept; gives what the answer says of the connection. */
+async function ask(): Promise<string | undefined> {
+  const { port } = server.address() as AddressInfo;
+  const [response] = await once(get({ port, host: '127.0.0.1', agent }), 'response');
+  response.resume();
+  await once(response, 'end');
+  return response.headers.connection;
+}
+
+async function heldAnswer(): Promise<ServerResponse> {
+  if (held.length === 0) await once(server, 'request');
+  return held.shift() as ServerResponse;
+}
+
+test('an answer under way comes whole, and is told to be the last of its connection', async () => {
+  const first = ask();
+  (await heldAnswer()).end('first');
+  const second = ask();
+  const answer = await heldAnswer();
+  const drained = drain(60_000);
+  answer.end('second');
+  expect([await first, await second]).toEqual(['keep-alive', 'close']);
+  await drained;
+});
+
+test('nothing is left to be waited for where connections are only kept', async () => {
+  const first = ask();
+  (await heldAnswer()).end();
+  await first;
+  await drain(60_000);
+});
+
+test('an answer that does not come is cut after the grace', async () => {
+  const asked = ask().catch((error: NodeJS.ErrnoException) => error.code);
+  await heldAnswer();
+  await drain(1);
+  expect(await asked).toBe('ECONNRESET');
+});

@@ -1,0 +1,50 @@
+import { constants, getPriority, setPriority } from 'node:os';
+import { parentPort } from 'node:worker_threads';
+import { type DigestName, type Digests, type LocalHash, localHash } from './content-hash.ts';
+
+/** What a hashing thread is asked, about hashes by their numbers. */
+export type HashRequest =
+  | { what: 'begin'; hash: number; of: readonly DigestName[] }
+  | { what: 'drop' | 'digests'; hash: number }
+  | { what: 'copy'; hash: number; into: number }
+  | { what: 'update'; hash: number; bytes: Uint8Array };
+
+/** The answers to `update` and `digests`, in their order; no other request has one. */
+export type HashAnswer = Partial<Digests> | null;
+
+/** In steps of the scheduler. */
+const BELOW_THE_PROCESS = 10;
+
+const hashes = new Map<number, LocalHash>();
+// On Linux a thread has a priority of its own: requests go before the hashing of uploads.
+if (process.platform === 'linux')
+  setPriority(Math.min(constants.priority.PRIORITY_LOW, getPriority() + BELOW_THE_PROCESS));
+
+parentPort?.on('message', (request: HashRequest) => {
+  const { hash } = request;
+  switch (request.what) {
+    case 'begin':
+      hashes.set(hash, localHash(request.of));
+      return;
+    case 'copy':
+      hashes.set(request.into, known(hash).copy());
+      return;
+    case 'update':
+      known(hash).update(request.bytes);
+      return answer(null);
+    case 'digests':
+      return answer(known(hash).digests());
+    case 'drop':
+      hashes.delete(hash);
+  }
+});
+
+function answer(told: HashAnswer): void {
+  parentPort?.postMessage(told);
+}
+
+function known(number: number): LocalHash {
+  const hash = hashes.get(number);
+  if (hash === undefined) throw new Error(`there is no hash ${number}`);
+  return hash;
+}

@@ -1,0 +1,40 @@
+import { Readable } from 'node:stream';
+import type { NewContentHash } from '../blob/content-hash.ts';
+import type { FileContent } from '../file-entry.ts';
+
+/** What is read is not what was stored. */
+export class DamagedContent extends Error {
+  constructor(objectId: string) {
+    super(`object ${objectId} is not what was stored`);
+  }
+}
+
+/**
+ * All bytes of an object, the last of them only when all are known to be what was stored: by the sha256 where that is
+ * known, else by the md5. It fails with DamagedContent before them, so that no reader takes for whole what is not.
+ */
+export function verifiedBytes(bytes: Readable, content: FileContent, newHash: NewContentHash): Readable {
+  return Readable.from(checked(bytes, content, newHash), { highWaterMark: 1 });
+}
+
+async function* checked(
+  bytes: Readable,
+  { objectId, sizeBytes, md5, sha256 }: FileContent,
+  newHash: NewContentHash,
+): AsyncGenerator<Uint8Array, void> {
+  const hash = newHash(sizeBytes);
+  try {
+    let heldBack: Uint8Array | undefined;
+    for await (const chunk of bytes) {
+      await hash.update(chunk);
+      if (heldBack !== undefined) yield heldBack;
+      heldBack = chunk;
+    }
+    const read = await hash.digests();
+    const isAsStored = sha256 === null || read.sha256 === null ? read.md5 === md5 : read.sha256 === sha256;
+    if (!isAsStored) throw new DamagedContent(objectId);
+    if (heldBack !== undefined) yield heldBack;
+  } finally {
+    hash.drop();
+  }
+}

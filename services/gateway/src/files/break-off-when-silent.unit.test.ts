@@ -1,0 +1,48 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, request, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { breakOffWhenSilent } from './break-off-when-silent.ts';
+
+let server: Server;
+let sendRest: () => void;
+beforeEach(async () => {
+  server = createServer((_request, response) => {
+    response.writeHead(200, { 'content-length': 10 });
+    response.write('01234');
+    sendRest = () => void response.end('56789');
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+});
+afterEach(() => server.close().closeAllConnections());
+
+/** An answer of which so much came and was read, and that was held on then until its connection was silent for its time. */
+async function silentAfter(wanted: 5 | 10): Promise<{ answer: IncomingMessage; heard: () => string }> {
+  const outgoing = request({ host: '127.0.0.1', port: (server.address() as AddressInfo).port });
+  outgoing.on('error', () => {});
+  breakOffWhenSilent(outgoing, { idleMs: 100, error: () => new Error('it was silent') });
+  const [answer] = (await once(outgoing.end(), 'response')) as [IncomingMessage];
+  let heard = '';
+  const silence = once(answer.socket, 'timeout');
+  answer
+    .on('error', () => {})
+    .on('data', (bytes: Buffer) => {
+      heard += bytes;
+      if (heard.length === wanted) answer.pause();
+      else sendRest();
+    });
+  await silence;
+  return { answer, heard: () => heard };
+}
+
+test('an answer that stops in the middle is broken off', async () => {
+  const { answer, heard } = await silentAfter(5);
+  expect([heard(), answer.errored?.message]).toEqual(['01234', 'it was silent']);
+});
+
+test('an answer that has come whole may be passed on for as long as its reader takes', async () => {
+  const { answer, heard } = await silentAfter(10);
+  expect(answer.errored).toBe(null);
+  await once(answer.resume(), 'end');
+  expect(heard()).toBe('0123456789');
+});

@@ -1,0 +1,113 @@
+import { readFile } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { request } from 'node:http';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { until } from '@kr/testbed';
+import { type GatewayUnderTest, startGateway } from '../gateway-fixture.ts';
+
+const FILE = '/api/records/e7vvn-90a62/files/a/content';
+const DRAFT = '/api/records/e7vvn-90a62/draft/files/a';
+
+let gateway: GatewayUnderTest;
+let token: string;
+
+beforeAll(async () => {
+  gateway = await startGateway();
+  ({ token } = await gateway.createUser('ada'));
+});
+afterAll(() => gateway.stop());
+beforeEach(() => {
+  gateway.script.records = { Authorise: async () => ({ ticket: 'a ticket', filesEnabled: true }) };
+});
+
+test('three hundred slow downloads make nobody wait', async () => {
+  const held: ServerResponse[] = [];
+  gateway.script.content = (_asked, response) => void held.push(response);
+  const answered: (number | undefined)[] = [];
+  for (let count = 0; count < 300; count += 1) {
+    request(`${gateway.baseUrl}${FILE}`, { agent: false }, (answer) => {
+      answered.push(answer.resume().statusCode);
+    }).end();
+  }
+  await until(() => held.length === 300);
+  for (const response of held) response.end('hello');
+  await until(() => answered.length === 300);
+  expect(new Set(answered)).toEqual(new Set([200]));
+});
+
+test.each([
+  ['a download', 'GET', FILE],
+  ['a look at an upload', 'HEAD', `${DRAFT}/tus/1`],
+])('%s ends where its client goes away', async (_what, method, path) => {
+  let isOpen: boolean | undefined;
+  gateway.script.content = (_asked, response) => {
+    isOpen = true;
+    response.once('close', () => {
+      isOpen = false;
+    });
+  };
+  const headers = { authorization: `Bearer ${token}` };
+  const asked = request(`${gateway.baseUrl}${path}`, { agent: false, method, headers });
+  asked.on('error', () => {}).end();
+  await until(() => isOpen === true);
+  asked.destroy();
+  await until(() => isOpen === false);
+});
+
+test('what creates something is not asked for a second time when the answer is lost', async () => {
+  const asked: string[] = [];
+  gateway.script.content = (incoming, response) => {
+    asked.push(String(incoming.method));
+    if (incoming.method === 'POST') incoming.socket.destroy();
+    else response.end('hello');
+  };
+  // It leaves a connection behind that could be taken.
+  expect(await (await gateway.fetch(FILE)).text()).toBe('hello');
+  const headers = { 'tus-resumable': '1.0.0', 'upload-length': '5' };
+  const { status } = await gateway.fetch(`${DRAFT}/tus`, { method: 'POST', token, headers });
+  expect([status, asked]).toEqual([503, ['GET', 'POST']]);
+});
+
+test('an upload whose answer breaks off is unavailable, not a defect', async () => {
+  gateway.script.content = (incoming, response) => {
+    incoming.resume();
+    response.writeHead(200, { 'content-length': 1_000 }).write('{', () => response.destroy());
+  };
+  const response = await gateway.fetch(`${DRAFT}/content`, { method: 'PUT', token, body: Buffer.from('x') });
+  expect([response.status, await response.json()]).toEqual([
+    503,
+    { status: 503, message: 'The files service is not available.' },
+  ]);
+});
+
+const onLinux = process.platform === 'linux' ? test : test.skip;
+onLinux.each(['GET', 'PUT'])('a connection for %s is probed while nothing passes', async (method) => {
+  let seen: { incoming: IncomingMessage; response: ServerResponse } | undefined;
+  gateway.script.content = (incoming, response) => {
+    seen = { incoming, response };
+  };
+  const asked = request(`${gateway.baseUrl}${method === 'GET' ? FILE : `${DRAFT}/content`}`, {
+    agent: false,
+    method,
+    headers: { authorization: `Bearer ${token}`, ...(method === 'PUT' ? { 'content-length': 6 } : {}) },
+  });
+  asked.on('error', () => {}).flushHeaders();
+  if (method === 'GET') asked.end();
+  await until(() => seen !== undefined);
+  const { remotePort = 0, localPort = 0 } = seen?.incoming.socket ?? {};
+  await until(async () => (await timerOf(remotePort, localPort)) === KEEPALIVE);
+  asked.destroy();
+});
+
+/** What the kernel waits for with a connection between two ports of this machine (proc_pid_net(5), `tr`). */
+const KEEPALIVE = '02';
+
+async function timerOf(localPort: number, remotePort: number): Promise<string | undefined> {
+  const hex = (port: number) => port.toString(16).toUpperCase().padStart(4, '0');
+  const lines = (await readFile('/proc/net/tcp', 'utf8')).split('\n').map((line) => line.trim().split(/\s+/));
+  const line = lines.find(
+    ([, local = '', remote = '']) =>
+      local.endsWith(`:${hex(localPort)}`) && remote.endsWith(`:${hex(remotePort)}`),
+  );
+  return line?.[5]?.split(':')[0];
+}

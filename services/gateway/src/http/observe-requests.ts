@@ -1,0 +1,48 @@
+import type { RequestListener, ServerResponse } from 'node:http';
+import { durations, nameRequest, observeGauges } from '@kr/telemetry';
+
+/** Whatever else is sent as a method is counted as one. */
+const METHODS = new Set(['OPTIONS', 'HEAD', 'GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
+const OTHER = 'other';
+
+const routes = new WeakMap<ServerResponse, string>();
+
+/** Says by which row of the route table a request is answered; what no row answers is counted as `other`. */
+export function nameRoute(response: ServerResponse, method: string, path: string): void {
+  routes.set(response, path);
+  nameRequest(method, path);
+}
+
+/** Times every request that reaches a listener, by its route and never by its address: there are few routes. */
+export function observeRequests(listener: RequestListener): { listener: RequestListener; stop(): void } {
+  const record = durations('gateway', {
+    name: 'http_server_request_duration_seconds',
+    description: 'Requests of the public interface, from their headers to the end of the answer.',
+    of: 'answers',
+  });
+  let active = 0;
+  const gauges = observeGauges({
+    meter: 'gateway',
+    gauges: {
+      active: { name: 'http_server_requests_active', description: 'Requests that are being answered.' },
+    },
+    read: () => [{ of: 'active', value: active }],
+  });
+  return {
+    stop: gauges.stop,
+    listener: (request, response) => {
+      const started = performance.now();
+      const { method = '' } = request;
+      active += 1;
+      response.once('close', () => {
+        active -= 1;
+        record((performance.now() - started) / 1_000, {
+          method: METHODS.has(method) ? method : OTHER,
+          route: routes.get(response) ?? OTHER,
+          status: response.writableFinished ? String(response.statusCode) : 'aborted',
+        });
+      });
+      listener(request, response);
+    },
+  };
+}

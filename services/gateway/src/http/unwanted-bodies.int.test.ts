@@ -1,0 +1,86 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { until } from '@kr/testbed';
+import { type GatewayUnderTest, startGateway } from '../gateway-fixture.ts';
+
+const LENGTH = 2_000_000;
+
+let gateway: GatewayUnderTest;
+let token: string;
+beforeAll(async () => {
+  gateway = await startGateway({ BODY_TIMEOUT_MS: '2000' });
+  ({ token } = await gateway.createUser('ada'));
+  gateway.script.records = { Authorise: async () => ({ ticket: 'a ticket', filesEnabled: true }) };
+  gateway.script.content = (_request, response) => void response.writeHead(408).end();
+});
+afterAll(() => gateway.stop());
+
+const open: Socket[] = [];
+afterEach(() => {
+  for (const socket of open.splice(0)) socket.destroy();
+});
+
+/** A request without its body, and all that is heard. */
+async function begun(head: string): Promise<{ socket: Socket; heard: () => string }> {
+  const { hostname, port } = new URL(gateway.baseUrl);
+  const socket = connect(Number(port), hostname);
+  open.push(socket);
+  let heard = '';
+  socket
+    .on('error', () => {})
+    .on('data', (bytes: Buffer) => {
+      heard += bytes;
+    });
+  await once(socket, 'connect');
+  socket.write(`${head}\r\nhost: h\r\ncontent-length: ${LENGTH}\r\n\r\n`);
+  return { socket, heard: () => heard };
+}
+
+const CREATE = 'POST /api/records HTTP/1.1';
+const upload = (method: string, face: string) =>
+  `${method} /api/records/e7vvn-90a62/draft/files/a/${face} HTTP/1.1\r\nauthorization: Bearer ${token}\r\n` +
+  'tus-resumable: 1.0.0\r\nupload-offset: 0\r\n' +
+  `content-type: application/${method === 'PUT' ? 'octet-stream' : 'offset+octet-stream'}`;
+
+test.each<[string, () => string, number]>([
+  ['a document', () => CREATE, 401],
+  ['a file', () => upload('PUT', 'content'), 408],
+  ['a chunk', () => upload('PATCH', 'tus/1'), 408],
+])('who goes on with %s a byte at a time after the answer is cut off', async (_what, head, status) => {
+  const { socket, heard } = await begun(head());
+  const drip = setInterval(() => socket.writable && socket.write('x'), 100);
+  try {
+    await until(() => socket.destroyed);
+  } finally {
+    clearInterval(drip);
+  }
+  expect(heard()).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+});
+
+test('who goes on at a pace may ask again on the same connection', async () => {
+  const isAnsweredAgain = async () => {
+    const { socket, heard } = await begun(CREATE);
+    const hears = (status: number) =>
+      until(() => socket.destroyed || heard().includes(`HTTP/1.1 ${status} `));
+    await hears(401);
+    // Over two looks at how much has come.
+    let left = LENGTH;
+    const sending = setInterval(() => {
+      left -= LENGTH / 50;
+      socket.write(Buffer.alloc(LENGTH / 50));
+      if (left === 0) clearInterval(sending);
+    }, 100);
+    try {
+      await until(() => socket.destroyed || left === 0);
+    } finally {
+      clearInterval(sending);
+    }
+    if (socket.destroyed) return false;
+    socket.write('GET /api/ping HTTP/1.1\r\nhost: h\r\n\r\n');
+    await hears(200);
+    return heard().includes('HTTP/1.1 200 ');
+  };
+  // On a busy machine nothing may come for so long that it is taken for too slow.
+  await until(isAnsweredAgain, { timeoutMs: 240_000 });
+});

@@ -1,0 +1,123 @@
+import { describe, expect, test } from '@jest/globals';
+import type { EngineSuggest, SearchEngine } from '../engine/search-engine.ts';
+import { aSearch } from '../engine/testing/a-search.ts';
+import { eachPage } from './each-page.ts';
+import { givingWay } from './give-way.ts';
+import type { IdPage } from './pages-of.ts';
+
+const never = new AbortController().signal;
+
+const suggest: EngineSuggest = {
+  viewer: aSearch().viewer,
+  kinds: ['record'],
+  type: 'title',
+  prefixes: ['flo'],
+  limit: 1,
+  now: new Date(),
+};
+
+/** Searches that end when they are told to. */
+function searches() {
+  const { promise, resolve } = Promise.withResolvers<never>();
+  const engine: Pick<SearchEngine, 'search' | 'suggest'> = { search: () => promise, suggest: () => promise };
+  return { end: () => resolve(undefined as never), engine };
+}
+
+async function millisecondsOf(work: Promise<void>): Promise<number> {
+  const begun = performance.now();
+  await work;
+  return performance.now() - begun;
+}
+
+describe('work on the whole index', () => {
+  test('makes no pause while nobody searches', async () => {
+    const { giveWay } = givingWay(searches().engine, 1, never);
+    expect(giveWay.isWanted()).toBe(false);
+    await giveWay.pauseAfter(3_600_000);
+  });
+
+  test('takes no more than its share of the time while somebody does, and does not wait for ever', async () => {
+    const { engine: asked } = searches();
+    const { engine, giveWay } = givingWay(asked, 25, never);
+    void engine.search(aSearch());
+    expect(giveWay.isWanted()).toBe(true);
+    // Timers may be early by a part of a millisecond.
+    expect(await millisecondsOf(giveWay.pauseAfter(20))).toBeGreaterThan(59);
+  });
+
+  test('goes on when it is told to stop', async () => {
+    const stopping = new AbortController();
+    const { engine, giveWay } = givingWay(searches().engine, 1, stopping.signal);
+    void engine.suggest(suggest);
+    const pause = giveWay.pauseAfter(3_600_000);
+    stopping.abort();
+    await pause;
+  });
+
+  test('goes on a moment after the last search', async () => {
+    const { engine: asked, end } = searches();
+    const { engine, giveWay } = givingWay(asked, 1, never);
+    const search = engine.search(aSearch());
+    const pause = giveWay.pauseAfter(3_600_000);
+    end();
+    await search;
+    await pause;
+    expect(giveWay.isWanted()).toBe(false);
+  });
+});
+
+describe('pages', () => {
+  const pages = async function* (count: number): AsyncGenerator<IdPage> {
+    for (let page = 0; page < count; page += 1) yield { kind: 'record', ids: [String(page)] };
+  };
+  const most = async (isWanted: boolean): Promise<{ atOnce: number; done: string[] }> => {
+    let [now, atOnce] = [0, 0];
+    const done: string[] = [];
+    await eachPage(pages(5), { isWanted: () => isWanted, pauseAfter: async () => {} }, async ({ ids }) => {
+      now += 1;
+      atOnce = Math.max(atOnce, now);
+      await new Promise(setImmediate);
+      done.push(...ids);
+      now -= 1;
+    });
+    return { atOnce, done: done.sort() };
+  };
+
+  test('are worked on two at once, and one at a time beside searches', async () => {
+    const done = ['0', '1', '2', '3', '4'];
+    expect(await most(false)).toEqual({ atOnce: 2, done });
+    expect(await most(true)).toEqual({ atOnce: 1, done });
+  });
+
+  test('end where the next one cannot be had, when nothing is under way any more', async () => {
+    let isOver = false;
+    const broken = async function* () {
+      yield* pages(1);
+      throw new Error('no list');
+    };
+    const work = eachPage(broken(), { isWanted: () => false, pauseAfter: async () => {} }, async () => {
+      await new Promise(setImmediate);
+      isOver = true;
+    });
+    await expect(work).rejects.toThrow('no list');
+    expect(isOver).toBe(true);
+  });
+
+  test('end with the first that fails, when nothing is under way any more', async () => {
+    const begun: string[] = [];
+    let isOver = false;
+    const work = eachPage(
+      pages(50),
+      { isWanted: () => false, pauseAfter: async () => {} },
+      async ({ ids }) => {
+        begun.push(...ids);
+        if (ids[0] === '1') throw new Error('broken');
+        await new Promise(setImmediate);
+        isOver = true;
+      },
+    );
+    await expect(work).rejects.toThrow('broken');
+    expect(isOver).toBe(true);
+    expect(begun.length).toBeLessThan(4);
+  });
+});

@@ -1,0 +1,128 @@
+import { setImmediate as pause } from 'node:timers/promises';
+import { type IndexedEntity, SUGGESTION_TYPES } from '../search-engine.ts';
+import { binaryArray } from './binary-array.ts';
+import { sqlDate } from './compile-sql.ts';
+import { type FacetSet, facetSets } from './facet-sets.ts';
+import { suggestionEntry } from './suggest.ts';
+import { termsByValue } from './terms-vector.ts';
+
+interface EntityRows {
+  /** The parameters of `INCOMING`. */
+  rows: string;
+  terms: Buffer;
+  /** The parameter of `FACET_SETS`, which comes before. */
+  sets: string;
+  /** The words of the texts. */
+  words: string[];
+}
+
+/** Before the facets that the former release reads, which writes none before them. No facet is called so. */
+export const WRITTEN_HERE = '=';
+
+/** After so many milliseconds of work others get their turn. */
+const AT_ONCE_MS = 10;
+
+/** The number that Postgres has for the type, of which the parameter is an array. */
+const TSVECTOR = 3614;
+
+/** What is written of entities. Taking texts apart takes a fraction of a millisecond, or of a second where they are large. */
+export async function entityRows(entities: readonly IndexedEntity[]): Promise<EntityRows> {
+  const words = new Set<string>();
+  const sets = new Map<string, FacetSet>();
+  const rows: string[] = [];
+  const vectors: Buffer[] = [];
+  const inTurns = turns();
+  for (const entity of entities) {
+    const terms = await inTurns(termsByValue(entity.document));
+    for (const word of terms.words) words.add(word);
+    const own = facetSets(entity.facets);
+    for (const set of own) sets.set(set.key, set);
+    rows.push(JSON.stringify(entityRow(entity, own)));
+    vectors.push(terms.vector);
+  }
+  return {
+    rows: `[${rows.join(',')}]`,
+    terms: binaryArray(vectors, TSVECTOR),
+    sets: JSON.stringify([...sets.values()]),
+    words: [...words],
+  };
+}
+
+/** Does work step by step, one piece after the other, with a pause wherever it has lasted long enough for one. */
+function turns() {
+  let begun = performance.now();
+  return async <Result>(work: Generator<void, Result>): Promise<Result> => {
+    for (;;) {
+      const step = work.next();
+      if (step.done === true) return step.value;
+      if (performance.now() - begun > AT_ONCE_MS) {
+        await pause();
+        begun = performance.now();
+      }
+    }
+  };
+}
+
+function entityRow(entity: IndexedEntity, sets: readonly FacetSet[]) {
+  return {
+    id: entity.id,
+    form: entity.form,
+    kind: entity.kind,
+    parent_id: entity.parentId,
+    managed_by: entity.managedBy,
+    owner_id: entity.ownerId,
+    record_access: entity.recordAccess,
+    embargo_until: entity.embargoUntil,
+    version_index: entity.versionIndex,
+    created_at: entity.createdAt,
+    updated_at: entity.updatedAt,
+    revision: entity.revision,
+    publication_from: entity.publicationFrom === null ? null : sqlDate(entity.publicationFrom),
+    publication_to: entity.publicationTo === null ? null : sqlDate(entity.publicationTo),
+    facet_keys: sets.map(({ key }) => key),
+    facets: [WRITTEN_HERE, ...sets.flatMap(({ entries }) => entries)],
+    suggestions: SUGGESTION_TYPES.flatMap((type) =>
+      entity.suggestions[type].map((value) => suggestionEntry(type, value)),
+    ),
+    boxes: entity.boxes.map(({ west, south, east, north }) => `((${east},${north}),(${west},${south}))`),
+  };
+}
+
+/** What the index keeps of a form as it comes, beside its id. */
+const COLUMNS = {
+  kind: 'text',
+  parent_id: 'text',
+  managed_by: 'text',
+  owner_id: 'text',
+  record_access: 'text',
+  embargo_until: 'timestamptz',
+  version_index: 'integer',
+  created_at: 'timestamptz',
+  updated_at: 'timestamptz',
+  revision: 'bigint',
+  publication_from: 'date',
+  publication_to: 'date',
+  facets: 'text[]',
+  suggestions: 'text[]',
+} as const;
+const GIVEN = Object.entries({ id: 'text', form: 'text', boxes: 'text[]', facet_keys: 'text[]', ...COLUMNS });
+/** The columns of what a form is, beside its id; what it is among others is derived. */
+export const CONTENT = [...Object.keys(COLUMNS), 'terms', 'facet_sets'];
+
+/** The columns of one form, as a row to compare. */
+export const contentOf = (alias: string): string =>
+  `(${CONTENT.map((name) => `${alias}.${name}`).join(', ')})`;
+
+/**
+ * What `entityRows` has made of entities, in the parameters 1 (rows) and 4 (terms). Each set is looked up by itself: a
+ * join would read all there are for each row wherever the planner takes them for few, as in an index that is being built.
+ */
+export const INCOMING = `
+  SELECT *, (
+    SELECT string_agg((SELECT s.id FROM index_facet_set s WHERE s.key = k.key) || ' ', '' ORDER BY place)
+    FROM unnest(x.facet_keys) WITH ORDINALITY AS k (key, place)
+  ) AS facet_sets
+  FROM ROWS FROM (
+    jsonb_to_recordset($1::jsonb) AS (${GIVEN.map(([name, type]) => `${name} ${type}`).join(', ')}),
+    unnest($4::tsvector[])
+  ) AS x (${GIVEN.map(([name]) => name).join(', ')}, terms)`;

@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { aSearch } from '../testing/a-search.ts';
+import { anEntity, type EntityTraits } from '../testing/an-entity.ts';
+import { facetSetReader } from './known-facet-sets.ts';
+import { MOST_RANKED } from './search-sql.ts';
+import { aPostgresEngine } from './testing/a-postgres-engine.ts';
+
+const NEWER: readonly EntityTraits[] = Array.from({ length: 2 * MOST_RANKED }, (_, n) => ({
+  id: `newer-${n}`,
+  createdAt: 1_700_000_000 + n,
+  title: 'Something else',
+  metadata: { description: n % 2 === 0 ? 'water' : 'soil' },
+}));
+const OLDEST: readonly EntityTraits[] = [
+  { id: 'both', createdAt: 1, title: 'Something', metadata: { description: 'soil and water' } },
+  { id: 'title', createdAt: 2, title: 'Water' },
+  { id: 'mention', createdAt: 3, title: 'Something', metadata: { description: 'water' } },
+];
+
+describe('of more matches than are ranked', () => {
+  let tested: Awaited<ReturnType<typeof aPostgresEngine>>;
+  beforeAll(async () => {
+    tested = await aPostgresEngine();
+    await tested.engine.write({ entities: [...OLDEST, ...NEWER].map(anEntity) });
+    await tested.pool.query('ANALYZE');
+  });
+  afterAll(() => tested?.stop());
+
+  const find = async (q: string, page: { offset: number; limit: number }) => {
+    const search = aSearch({ q, sort: 'bestmatch', ...page, scope: { latestOnly: true } });
+    const { hits, total } = await tested.engine.search(search);
+    return { ids: hits.map(({ id }) => id), total };
+  };
+
+  test.each([
+    ['water', 'title'],
+    ['soil water', 'title'],
+    ['soil water^9 other', 'title'],
+    ['description:soil description:water', 'both'],
+  ])('%j finds first what is old and fits best', async (q, first) => {
+    expect((await find(q, { offset: 0, limit: 1 })).ids).toEqual([first]);
+  });
+
+  test.each(['water', 'soil water', 'soil AND water', 'NOT fire'])(
+    'the pages of %j hold each match once, whatever is ranked of them',
+    async (q) => {
+      const found: string[] = [];
+      for (let offset = 0; offset < 3 * MOST_RANKED; offset += 70) {
+        const { ids, total } = await find(q, { offset, limit: 70 });
+        found.push(...ids);
+        expect(ids.length).toBe(Math.max(0, Math.min(70, total - offset)));
+      }
+      expect(new Set(found).size).toBe(found.length);
+    },
+  );
+});
+
+describe('what facet sets stand for', () => {
+  let tested: Awaited<ReturnType<typeof aPostgresEngine>>;
+  let ids: number[];
+  beforeAll(async () => {
+    tested = await aPostgresEngine();
+    // As after years of drafts that come and go.
+    await tested.pool.query(`SELECT setval('index_facet_set_id', 5000000000)`);
+    const subjects = Array.from({ length: 8 }, (_, n) => ({ subject: `Subject ${n}` }));
+    await tested.engine.write({ entities: [anEntity({ id: 'a', metadata: { subjects } })] });
+    const { rows } = await tested.pool.query<{ id: string }>('SELECT id FROM index_facet_set ORDER BY id');
+    ids = rows.map(({ id }) => Number(id));
+  });
+  afterAll(() => tested?.stop());
+
+  test('is counted, however great their ids', async () => {
+    const { facets } = await tested.engine.search(aSearch({ facets: ['category', 'subject'] }));
+    expect(facets['category']).toEqual([{ value: 'open', count: 1 }]);
+    expect(facets['subject']).toHaveLength(8);
+  });
+
+  test('is learnt once, even where one answer has more than may be known', async () => {
+    const query = jest.spyOn(tested.pool, 'query');
+    try {
+      const reader = facetSetReader(tested.pool, 1);
+      await reader.read(ids);
+      expect([...((await reader.read(ids))?.keys() ?? [])]).toEqual(ids);
+      expect(query).toHaveBeenCalledTimes(1);
+    } finally {
+      query.mockRestore();
+    }
+  });
+
+  test('is forgotten without mixing what was learnt before and after', async () => {
+    await tested.pool.query(`UPDATE index_facet_set SET entries = '{category=open}'`);
+    const [first, second, third = 0, ...further] = ids as [number, number, ...number[]];
+    const reader = facetSetReader(tested.pool, 4);
+    await reader.read([first]);
+    // The database has one connection and answers in turn: the last of these is under way when the others are there.
+    const before = further.slice(0, 4).map((id) => reader.read([id]));
+    const underWay = reader.read([first, second]);
+    await Promise.all(before);
+    await reader.read([third]);
+    const sets = await underWay;
+    expect(sets?.get(first)?.[0]).toBeDefined();
+    expect(sets?.get(second)?.[0]).toBe(sets?.get(first)?.[0]);
+  });
+});
+
+test('an id that no facet set has any more is told from one that was learnt', async () => {
+  const { engine, pool, stop } = await aPostgresEngine();
+  try {
+    await engine.write({ entities: [anEntity({ id: 'a' })] });
+    const { rows } = await pool.query<{ id: string }>('SELECT id FROM index_facet_set');
+    const ids = rows.map(({ id }) => Number(id));
+    const reader = facetSetReader(pool);
+    expect([...((await reader.read(ids))?.keys() ?? [])]).toEqual(ids);
+    await pool.query('DELETE FROM index_facet_set');
+    expect(await reader.read(ids)).toBeDefined();
+    expect(await facetSetReader(pool).read(ids)).toBeUndefined();
+  } finally {
+    await stop();
+  }
+});

@@ -1,0 +1,8 @@
+import { migrate } from '@kr/schema-migration';
+import { readDatabaseUrlAlone } from '@kr/service-config';
+import { createLogger } from '@kr/telemetry';
+import { SCHEMA } from './schema.ts';
+
+const logger = createLogger('search');
+await migrate({ databaseUrl: readDatabaseUrlAlone(process.env), sets: SCHEMA, logger });
+logger.info('the schema is the newest');

@@ -1,0 +1,79 @@
+import type { IndexedEntity, SearchEngine } from '../engine/search-engine.ts';
+import type { EntitySource } from '../sources/entity-source.ts';
+
+export interface BringMissingDeps {
+  engine: Pick<SearchEngine, 'write'>;
+  source: Pick<EntitySource, 'fetch'>;
+}
+
+/** Waits until resources that the index lacks are in it, for so many milliseconds. */
+export type BringMissing = (ids: readonly string[], timeoutMs: number) => Promise<void>;
+
+/** So many are fetched together. */
+const PORTION = 10;
+
+/** As much is written together, in characters of JSON, and one at least: more is work for a good part of a second. */
+const MOST_TOGETHER = 100_000;
+
+/**
+ * Fetches resources that are known to be there into the index, some at a time, until the time is over. The rest comes with
+ * its events. What is being fetched for one search is not fetched for others at the same time.
+ *
+ * @throws ServiceError `unavailable`: one cannot be fetched
+ */
+export function bringMissing({ engine, source }: BringMissingDeps): BringMissing {
+  const underWay = new Map<string, Promise<void>>();
+
+  const fetchAndWrite = async (ids: readonly string[]): Promise<void> => {
+    for (const unannounced of together(await source.fetch('record', ids)))
+      await engine.write({ unannounced });
+  };
+
+  const bring = (ids: readonly string[]): Promise<void> => {
+    if (ids.length === 0) return Promise.resolve();
+    const bringing = fetchAndWrite(ids).finally(() => {
+      for (const id of ids) underWay.delete(id);
+    });
+    for (const id of ids) underWay.set(id, bringing);
+    return bringing;
+  };
+
+  const bringAll = async (ids: readonly string[], isLate: () => boolean): Promise<void> => {
+    for (let start = 0; start < ids.length && !isLate(); start += PORTION) {
+      const portion = ids.slice(start, start + PORTION);
+      const brought = portion.flatMap((id) => underWay.get(id) ?? []);
+      await Promise.all([...new Set(brought), bring(portion.filter((id) => !underWay.has(id)))]);
+    }
+  };
+
+  return async (ids, timeoutMs) => {
+    const late = Promise.withResolvers<void>();
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      late.resolve();
+    }, timeoutMs);
+    try {
+      // Who is late is not waited for: what fails then fails for nobody.
+      await Promise.race([bringAll(ids, () => isLate), late.promise]);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+}
+
+/** In their order, and the forms of one entity beside each other. */
+function together(entities: readonly IndexedEntity[]): IndexedEntity[][] {
+  const groups: IndexedEntity[][] = [];
+  let room = 0;
+  for (const entity of entities) {
+    const size = JSON.stringify(entity.document).length;
+    if (groups.length === 0 || size > room) {
+      groups.push([]);
+      room = MOST_TOGETHER;
+    }
+    groups.at(-1)?.push(entity);
+    room -= size;
+  }
+  return groups;
+}

@@ -1,0 +1,83 @@
+import { describe, expect, test } from '@jest/globals';
+import { anEntity } from '../engine/testing/an-entity.ts';
+import { bringMissing } from './bring-missing.ts';
+
+/** Longer than a busy machine stands still. */
+const LONG_MS = 60_000;
+const SOON_MS = 20;
+
+/** The third and the fourth are large. */
+const sizeOf = (id: string) => (['r2', 'r3'].includes(id) ? 200_000 : 10);
+
+const ids = (count: number) => Array.from({ length: count }, (_, at) => `r${at}`);
+
+/** A source that answers when it is let, and what reached the index. */
+function world({ isOpen = true } = {}) {
+  const gate = Promise.withResolvers<void>();
+  if (isOpen) gate.resolve();
+  const fetched: string[][] = [];
+  const written: string[] = [];
+  const bring = bringMissing({
+    source: {
+      fetch: async (_kind, wanted) => {
+        fetched.push([...wanted]);
+        await gate.promise;
+        return wanted.map((id) => anEntity({ id }));
+      },
+    },
+    engine: {
+      write: async ({ unannounced = [] }) => void written.push(...unannounced.map(({ id }) => id)),
+    },
+  });
+  return { bring, fetched, written, open: gate.resolve, fail: gate.reject };
+}
+
+describe('what the index lacks', () => {
+  test('is fetched some at a time, and all of it where there is time', async () => {
+    const { bring, fetched, written } = world();
+    await bring(ids(25), LONG_MS);
+    expect(fetched.map(({ length }) => length)).toEqual([10, 10, 5]);
+    expect(written).toEqual(ids(25));
+  });
+
+  test('is not waited for any longer than said, and no more of it is begun then', async () => {
+    const { bring, fetched, written, open } = world({ isOpen: false });
+    await bring(ids(25), SOON_MS);
+    expect(fetched).toEqual([ids(10)]);
+    open();
+    await bring(ids(25), LONG_MS);
+    expect(written).toEqual(ids(25));
+  });
+
+  test('is fetched once for all who lack it at the same time', async () => {
+    const { bring, fetched, written, open } = world({ isOpen: false });
+    await Promise.all([bring(ids(3), SOON_MS), bring(ids(4), SOON_MS), bring(ids(2), SOON_MS)]);
+    expect(fetched).toEqual([ids(3), ['r3']]);
+    open();
+    await bring(ids(4), LONG_MS);
+    expect(new Set(written)).toEqual(new Set(ids(4)));
+  });
+
+  test('is written one by one where it is large, and together where it is not', async () => {
+    const writes: number[] = [];
+    const bring = bringMissing({
+      source: {
+        fetch: async (_kind, wanted) => wanted.map((id) => anEntity({ id, title: 'x'.repeat(sizeOf(id)) })),
+      },
+      engine: { write: async ({ unannounced = [] }) => void writes.push(unannounced.length) },
+    });
+    await bring(ids(6), LONG_MS);
+    expect(writes).toEqual([2, 1, 1, 2]);
+  });
+
+  test('fails for who waits when it cannot be fetched, and may be tried again', async () => {
+    const { bring, fetched, fail } = world({ isOpen: false });
+    const late = bring(ids(1), SOON_MS);
+    const waiting = bring(ids(1), LONG_MS);
+    await late;
+    fail(new Error('the records service is away'));
+    await expect(waiting).rejects.toThrow('away');
+    await expect(bring(ids(1), LONG_MS)).rejects.toThrow('away');
+    expect(fetched).toEqual([ids(1), ids(1)]);
+  });
+});

@@ -1,0 +1,21 @@
+import type { EntityKind, IndexedEntity } from '../engine/search-engine.ts';
+import type { EntitySource } from './entity-source.ts';
+
+export interface KnownEntity {
+  id: string;
+  kind: EntityKind;
+}
+
+/** Both forms of entities of whatever kind, each kind from its service, both at once. */
+export async function fetchEntities(
+  source: EntitySource,
+  entities: readonly KnownEntity[],
+): Promise<IndexedEntity[]> {
+  const fetched = await Promise.all(
+    (['record', 'package'] as const).map(async (wanted) => {
+      const ids = entities.filter(({ kind }) => kind === wanted).map(({ id }) => id);
+      return ids.length === 0 ? [] : source.fetch(wanted, ids);
+    }),
+  );
+  return fetched.flat();
+}

@@ -1,0 +1,82 @@
+import { globSync, readFileSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { contractOf } from '@kr/schema-migration';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const FILES = globSync('{libs,services}/*/migrations/*.sql', { cwd: ROOT });
+
+/** Of the time before there was a release: they emptied the index, which is filled again. */
+const BEFORE_THE_FIRST_RELEASE = [
+  'services/search/migrations/1763720000000_slim-rows.sql',
+  'services/search/migrations/1764000000000_managed-resources.sql',
+];
+
+/** What they take away is there again when they are done, by the same name and with all its columns. */
+const IN_ANOTHER_ORDER = ['services/search/migrations/1795600000000_large-listings.sql'];
+/** What they take away is an index that is being built, which whoever builds it begins again. */
+const BEGUN_AGAIN = ['services/search/migrations/1795700000000_index-size.sql'];
+const EXEMPT = [...BEFORE_THE_FIRST_RELEASE, ...IN_ANOTHER_ORDER, ...BEGUN_AGAIN];
+
+/** What the processes of the release before cannot live with, by how it is written. */
+const TAKES_AWAY: readonly [what: string, how: RegExp][] = [
+  ['drops', /\bdrop\s+(table|column|view|function|trigger|schema|type|extension)\b/],
+  ['renames', /\brename\b/],
+  ['changes a type', /\balter\s+(column\s+)?\w+\s+(set\s+data\s+)?type\b/],
+  ['demands a value', /\bset\s+not\s+null\b/],
+  [
+    'demands a value',
+    /\badd\s+(column\s+)?(?!constraint\b|check\b|primary\b|foreign\b)[^,;]*\bnot\s+null\b(?![^,;]*\bdefault\b)(?<!\bdefault\b[^,;]*)/,
+  ],
+  ['empties', /(^|;)\s*truncate\b/],
+];
+
+/** What a migration takes away from whoever runs beside it; nothing where it says that it is a contract step. */
+function takenAwayBy(sql: string): string[] {
+  if (contractOf(sql) !== undefined) return [];
+  const statements = sql
+    .replaceAll(/--[^\n]*/g, '')
+    .replaceAll(/'[^']*'/g, "''")
+    .toLowerCase();
+  return [...new Set(TAKES_AWAY.filter(([, how]) => how.test(statements)).map(([what]) => what))];
+}
+
+describe('a migration', () => {
+  test.each(FILES.filter((file) => !EXEMPT.includes(file)))(
+    '%s only adds what the release before can live with, or is a contract step',
+    (file) => {
+      expect(takenAwayBy(readFileSync(resolve(ROOT, file), 'utf8'))).toEqual([]);
+    },
+  );
+
+  test.each(FILES)('%s follows a file of its set where it is a contract step', (file) => {
+    const expanding = contractOf(readFileSync(resolve(ROOT, file), 'utf8'));
+    const earlier = FILES.filter(
+      (other) => other.startsWith(file.slice(0, file.lastIndexOf('/'))) && other < file,
+    );
+    const names = earlier.map((other) => basename(other, '.sql'));
+    expect(expanding === undefined || names.includes(expanding)).toBe(true);
+  });
+
+  test.each([
+    ['drops', 'ALTER TABLE thing DROP COLUMN name;'],
+    ['renames', 'alter table thing rename to things;'],
+    ['changes a type', 'alter table thing alter column id type bigint;'],
+    ['demands a value', 'alter table thing alter column name set not null;'],
+    ['demands a value', 'alter table thing add column name text not null;'],
+    ['empties', 'truncate thing;'],
+  ])('that %s is found: %s', (what, sql) => {
+    expect(takenAwayBy(sql)).toEqual([what]);
+    expect(takenAwayBy(`-- contract of 1_expanded: nobody needs it\n${sql}`)).toEqual([]);
+  });
+
+  test.each([
+    'create table thing (id int primary key, name text not null);',
+    "alter table thing add column name text not null default '', add column size int;",
+    "alter table thing add column size int, add column name text default '' not null;",
+    '-- drop table thing\nalter table thing add check ((a is null) = (b is not null));',
+    'create index thing_name on thing (name) where name is not null;',
+  ])('that adds is let through: %s', (sql) => {
+    expect(takenAwayBy(sql)).toEqual([]);
+  });
+});

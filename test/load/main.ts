@@ -1,0 +1,111 @@
+import { parseArgs } from 'node:util';
+import { measureCapacity, measureOverload } from './capacity.ts';
+import { measureHerd } from './herd.ts';
+import { openMix } from './mix.ts';
+import { runMixedLoad } from './mixed-load.ts';
+import { type LoadFigures, writeLoadReport } from './report-load.ts';
+import { measureSlowDependencies, SLOWED_EDGES } from './slow-dependency.ts';
+import { measureStartAndIdle } from './start-and-idle.ts';
+import { openWorld } from './world.ts';
+
+const PARTS = ['overload', 'mixed', 'slow', 'herd', 'start'] as const;
+type Part = (typeof PARTS)[number];
+
+const HELP = `Loads the system as many people do, too many people do, and with parts that are slow or were away.
+
+  npm run load -- [options]
+
+  --only LIST     of ${PARTS.join(', ')} (default all); mixed measures the peak first, too
+  --minutes N     how long the mixed load lasts (default 2)
+  --seconds N     how long the peak is measured, and how long there is too much (default 20)
+  --clients N     how many come back at once (default 500)
+  --out DIR       where load.md and load.json go (default bench/results)
+  --help          this text
+
+The system is started for it on free loopback ports, with fsync on, and removed afterwards. Each upload of the mixed load
+leaves 1 MiB on the disk meanwhile. Linux only: processes are looked at in /proc.
+`;
+
+const SLOW_SECONDS = 5;
+const IDLE_SECONDS = 60;
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      only: { type: 'string', default: PARTS.join(',') },
+      minutes: { type: 'string', default: '2' },
+      seconds: { type: 'string', default: '20' },
+      clients: { type: 'string', default: '500' },
+      out: { type: 'string', default: 'bench/results' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(HELP);
+    return;
+  }
+  const parts = chosen(values.only);
+  const minutes = positive('--minutes', values.minutes);
+  const seconds = positive('--seconds', values.seconds);
+  const clients = positive('--clients', values.clients);
+  const figures: LoadFigures = {};
+  if (parts.has('overload') || parts.has('mixed')) await measureMix(figures, parts, { minutes, seconds });
+  if (parts.has('slow')) figures.slow = await measureSlow();
+  if (parts.has('herd')) {
+    say(`${clients} clients come back at once …`);
+    await using world = await openWorld();
+    figures.herd = await measureHerd(world, clients);
+  }
+  if (parts.has('start')) figures.start = await measureStartAndIdle(IDLE_SECONDS, say);
+  process.stdout.write(`${writeLoadReport(values.out, figures, new Date())}\n`);
+}
+
+async function measureMix(
+  figures: LoadFigures,
+  parts: ReadonlySet<Part>,
+  { minutes, seconds }: { minutes: number; seconds: number },
+): Promise<void> {
+  say('preparing what is read and changed …');
+  await using world = await openWorld();
+  const mix = await openMix({ ...world, token: world.system.token });
+  await world.client.warmUp();
+  say('measuring the peak …');
+  const { perSecond, tally } = await measureCapacity(mix, seconds);
+  say(
+    `${perSecond.toFixed(0)} successes a second, ${tally.refusals.length} refusals; ${tally.unforeseen.join('; ')}`,
+  );
+  if (parts.has('mixed')) {
+    figures.mixed = await runMixedLoad(world, mix, { perSecond: perSecond / 2, minutes, say });
+  }
+  if (parts.has('overload')) {
+    say('three times too much …');
+    figures.overload = await measureOverload(mix, perSecond, seconds);
+  }
+}
+
+async function measureSlow() {
+  say('one connection after the other becomes slow …');
+  await using world = await openWorld({ proxied: SLOWED_EDGES });
+  return await measureSlowDependencies(world, SLOW_SECONDS, say);
+}
+
+function chosen(list: string): ReadonlySet<Part> {
+  const names = list.split(',').map((name) => name.trim());
+  const parts = PARTS.filter((part) => names.includes(part));
+  const unknown = names.filter((name) => !parts.some((part) => part === name));
+  if (unknown.length > 0) throw new Error(`--only takes ${PARTS.join(', ')}, not "${unknown.join(', ')}"`);
+  return new Set(parts);
+}
+
+function positive(option: string, text: string): number {
+  const value = Number(text);
+  if (!Number.isFinite(value) || value <= 0)
+    throw new Error(`${option} must be a number above 0, not "${text}"`);
+  return value;
+}
+
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+await main();
