@@ -30,7 +30,7 @@ export default {
   testSequencer: '<rootDir>/test/testbed/src/jest/longest-first.mjs',
   // Ends what hangs; how fast something is, no test may depend on.
   testTimeout: 300_000,
-  reporters: ['default', '<rootDir>/test/testbed/src/jest/closing-line-reporter.mjs'],
+  reporters: ['default', '<rootDir>/test/testbed/src/jest/outcome-reporter.mjs'],
   projects: [
     {
       ...project,

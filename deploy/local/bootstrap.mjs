@@ -14,7 +14,6 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { createRequire } from 'node:module';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -32,11 +31,7 @@ const TASKS = {
     file: 'deploy/local/src/main.ts',
     flags: ['--max-semi-space-size=1', '--max-old-space-size=128', '--expose-gc'],
   },
-  test: {
-    needs: 'code',
-    file: jest,
-    flags: ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning'],
-  },
+  test: { needs: 'code', file: 'test/main.ts' },
   'test-model': { needs: 'code', file: 'test/model/main.ts' },
   'test-faults': { needs: 'code', file: 'test/faults/main.ts' },
   check: { needs: 'code', file: 'scripts/check.mjs' },
@@ -59,7 +54,7 @@ function main([name, ...args]) {
 }
 
 function handOver(task, args) {
-  const file = typeof task.file === 'function' ? task.file() : join(ROOT, task.file);
+  const file = join(ROOT, task.file);
   if (!existsSync(file)) fail(`This task has no program yet: ${file}`);
   // Programs that a task starts by name run on the same Node.
   process.env.PATH = `${TOOLCHAIN}${delimiter}${process.env.PATH}`;
@@ -210,10 +205,6 @@ function isAlive(pid) {
   } catch (thrown) {
     return thrown.code === 'EPERM';
   }
-}
-
-function jest() {
-  return join(dirname(createRequire(join(ROOT, 'package.json')).resolve('jest/package.json')), 'bin/jest.js');
 }
 
 function isStamped(file, stamp) {
