@@ -18,7 +18,8 @@ const READY_MS = 5_000;
 
 interface Generation {
   readonly channel: GrpcClient;
-  readonly bornAt: number;
+  /** Or when it was last tried in vain to replace it. */
+  bornAt: number;
   running: number;
   isFormer: boolean;
 }
@@ -40,7 +41,7 @@ export function renewedChannel(open: () => GrpcClient, ageMs: number): RenewedCh
       next = undefined;
       if (failure !== undefined) {
         opened.close();
-        current = { ...current, bornAt: performance.now() };
+        current.bornAt = performance.now();
         return;
       }
       const former = current;
