@@ -1,7 +1,6 @@
-import type { Issue } from '@kr/service-error';
+import { DRAFT_COLUMNS, type DraftRow, draftOf } from './draft-row.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import type { Candidate, PublicationRequest } from './publication-rules.ts';
-import type { StoredDocument } from './stored-document.ts';
 
 /** What is asked of a vote: as `PublicationRequest`, by which the ids are looked at in their order. */
 export type Wanted = Pick<PublicationRequest, 'packageParentId' | 'ids'>;
@@ -15,18 +14,12 @@ export interface CandidatePart {
   bytes: number;
 }
 
-interface CandidateRow {
+interface CandidateRow extends DraftRow {
   id: string;
   revision: bigint;
   draft_revision: bigint;
   visible: boolean;
   managed_by: string | null;
-  d_document: StoredDocument | null;
-  d_issues: Issue[] | null;
-  d_revision: bigint | null;
-  d_locked_by: string | null;
-  d_created_at: Date | null;
-  d_updated_at: Date | null;
 }
 
 type PartRow = { taken: number; bytes: bigint } & (CandidateRow | { id: null });
@@ -52,8 +45,7 @@ const loadPart = (part: string) => `
   from part
   left join lateral (
     select v.id, v.revision, v.draft_revision, v.visible, p.managed_by,
-           d.document as d_document, d.issues as d_issues, d.revision as d_revision, d.locked_by as d_locked_by,
-           d.created_at as d_created_at, d.updated_at as d_updated_at
+           ${DRAFT_COLUMNS}
     from version v
     join parent p on p.id = v.parent_id
     left join draft d on d.id = v.id and not (v.visible and $2::boolean)
@@ -94,18 +86,5 @@ function candidateOf(row: CandidateRow): Candidate {
     published: row.visible ? { revision } : null,
     draft: draftOf(row),
     nextDraftRevision: Math.max(revision, Number(row.draft_revision)) + 1,
-  };
-}
-
-function draftOf(row: CandidateRow): Candidate['draft'] {
-  const { d_document: document, d_revision: revision, d_created_at, d_updated_at } = row;
-  if (document === null || revision === null || d_created_at === null || d_updated_at === null) return null;
-  return {
-    document,
-    issues: row.d_issues ?? [],
-    revision: Number(revision),
-    lockedBy: row.d_locked_by,
-    createdAt: d_created_at,
-    updatedAt: d_updated_at,
   };
 }

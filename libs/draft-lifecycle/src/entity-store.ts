@@ -1,10 +1,10 @@
 import { HAS_UNSENT } from '@kr/event-bus';
-import type { Issue } from '@kr/service-error';
+import { DRAFT_COLUMNS, type DraftRow, draftOf } from './draft-row.ts';
 import type { Entity } from './entity.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import type { StoredDocument } from './stored-document.ts';
 
-interface EntityRow {
+interface EntityRow extends DraftRow {
   id: string;
   parent_id: string;
   version_index: number;
@@ -20,12 +20,6 @@ interface EntityRow {
   pending: string[] | null;
   latest_index: number;
   last_index: number;
-  d_document: StoredDocument | null;
-  d_issues: Issue[] | null;
-  d_revision: bigint | null;
-  d_locked_by: string | null;
-  d_created_at: Date | null;
-  d_updated_at: Date | null;
   of_draft?: string[] | null;
   of_published?: string[] | null;
 }
@@ -35,8 +29,7 @@ const select = (related?: string) => `
   select v.id, v.parent_id, v.version_index, v.document, v.revision, v.draft_revision, v.created_at, v.updated_at,
          p.owner_id, p.managed_by, p.was_managed, p.link_ids,
          s.pending, s.latest_index, s.last_index,
-         d.document as d_document, d.issues as d_issues, d.revision as d_revision, d.locked_by as d_locked_by,
-         d.created_at as d_created_at, d.updated_at as d_updated_at
+         ${DRAFT_COLUMNS}
          ${related === undefined ? '' : ', r.of_draft, r.of_published'}
   from version v
   join parent p on p.id = v.parent_id
@@ -153,22 +146,4 @@ function relatedOf({ of_draft, of_published }: EntityRow): Pick<Entity, 'related
 function publishedOf({ document, revision, created_at, updated_at }: EntityRow): Entity['published'] {
   if (document === null || created_at === null || updated_at === null) return null;
   return { document, revision: Number(revision), createdAt: created_at, updatedAt: updated_at };
-}
-
-function draftOf(row: EntityRow): Entity['draft'] {
-  const {
-    d_document: document,
-    d_revision: revision,
-    d_created_at: createdAt,
-    d_updated_at: updatedAt,
-  } = row;
-  if (document === null || revision === null || createdAt === null || updatedAt === null) return null;
-  return {
-    document,
-    issues: row.d_issues ?? [],
-    revision: Number(revision),
-    lockedBy: row.d_locked_by,
-    createdAt,
-    updatedAt,
-  };
 }
