@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '@kr/local-stack/backends';
 import { newRunFolder } from '../run-folder.ts';
 import { findElasticsearch, startElasticsearch } from './elasticsearch-program.ts';
@@ -17,19 +19,18 @@ export interface MissingElasticsearch {
   missing: string;
 }
 
-/** As told by whoever has started it to the others of the run. */
 type Started = { url: string } | MissingElasticsearch;
 
 /** The first start may have to fetch and lay out the program, on a machine that does other things too. */
 const START_MS = 900_000;
 
 /**
- * A real Elasticsearch 9: the one that `ELASTICSEARCH_TEST_URL` names, else one for the whole run of Jest, started by
- * the first who asks: a container, where there is a runtime for them, else a local program.
+ * A real Elasticsearch 9: the one that `ELASTICSEARCH_TEST_URL` names, else one for the whole run of Jest, started when
+ * the first test asks, or for this process: a container, where there is a runtime for them, else a local program.
  */
 export async function openElasticsearch(): Promise<TestElasticsearch | MissingElasticsearch> {
   const given = process.env['ELASTICSEARCH_TEST_URL'];
-  const started = given === undefined || given === '' ? await startOnce() : { url: given };
+  const started = given === undefined || given === '' ? await startedOnce() : { url: given };
   if ('missing' in started) return started;
   const { url } = started;
   return {
@@ -47,35 +48,41 @@ async function removeIndexes(url: string, prefix: string): Promise<void> {
   await fetch(new URL(`/_index_template/${prefix}`, url), { method: 'DELETE' });
 }
 
-/** The run's folder, which its beginning has made and its end clears away. */
-async function startOnce(): Promise<Started> {
-  const folder = process.env['TEST_ELASTICSEARCH_FOLDER'] ?? (await newRunFolder('elasticsearch'));
-  const told = join(folder, 'started.json');
-  if (await isFirst(folder)) {
-    const started = await start(folder).catch((error: unknown) => ({ missing: reasonOf(error) }));
-    await writeFile(`${told}.new`, JSON.stringify(started));
-    await rename(`${told}.new`, told);
-  }
-  const read = () => readFile(told, 'utf8').then((text) => JSON.parse(text) as Started);
-  return until(read, {
+async function startedOnce(): Promise<Started> {
+  const folder = process.env['TEST_ELASTICSEARCH_FOLDER'];
+  if (folder === undefined) return start(await newRunFolder('elasticsearch'));
+  await writeFile(join(folder, WANTED), '');
+  return until(() => readFile(join(folder, STARTED), 'utf8').then((text) => JSON.parse(text) as Started), {
     timeoutMs: START_MS,
     everyMs: 200,
-    what: 'the Elasticsearch that another test starts',
+    what: 'the Elasticsearch of this run',
   });
 }
 
-function isFirst(folder: string): Promise<boolean> {
-  return writeFile(join(folder, 'taken'), '', { flag: 'wx' }).then(
-    () => true,
-    () => false,
-  );
+/** In the folder of a run: who asks for the server leaves the one, and is told in the other. */
+const WANTED = 'wanted';
+const STARTED = 'started.json';
+
+/**
+ * Starts one for all tests of a run once one of them asks. A process that outlives Jest's workers has to call this: the
+ * server ends with whoever has started it.
+ */
+export async function startWhenWanted(folder: string): Promise<void> {
+  while (!existsSync(join(folder, WANTED))) await sleep(200);
+  const started = JSON.stringify(await start(folder));
+  await writeFile(join(folder, `${STARTED}.new`), started);
+  await rename(join(folder, `${STARTED}.new`), join(folder, STARTED));
 }
 
 async function start(folder: string): Promise<Started> {
-  const container = await import('../container.ts');
-  if (await container.hasContainerRuntime()) return container.startElasticsearchContainer();
-  const program = await findElasticsearch();
-  return startElasticsearch({ program, folder, timeoutMs: START_MS });
+  try {
+    const container = await import('../container.ts');
+    if (await container.hasContainerRuntime()) return await container.startElasticsearchContainer();
+    const program = await findElasticsearch();
+    return await startElasticsearch({ program, folder, timeoutMs: START_MS });
+  } catch (error) {
+    return { missing: reasonOf(error) };
+  }
 }
 
 /** Of the reason, which may be all that a program has said. */

@@ -1,8 +1,11 @@
 import { spawn } from 'node:child_process';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { spawnAttached } from '@kr/local-stack/backends';
 import { openPostgres } from '../postgres.ts';
 import { newRunFolder } from '../run-folder.ts';
 
+const KEEP_ELASTICSEARCH = fileURLToPath(new URL('../elasticsearch/keep-elasticsearch.ts', import.meta.url));
 const PREPARE_S3 = fileURLToPath(new URL('../s3/prepare-s3-server.ts', import.meta.url));
 
 /** Jest's workers inherit the environment that is set here. */
@@ -10,9 +13,21 @@ export default async function startBackends(globalConfig) {
   const postgres = await openPostgres(process.env.TEST_DATABASE_URL);
   process.env.TEST_DATABASE_URL = postgres.url;
   globalThis.stopTestPostgres = postgres.stop;
-  // The first test that needs an Elasticsearch starts it there, for all.
   process.env.TEST_ELASTICSEARCH_FOLDER = await newRunFolder('elasticsearch');
+  globalThis.elasticsearchKeeper = keepElasticsearch(process.env.TEST_ELASTICSEARCH_FOLDER);
   if (isWholeRun(globalConfig)) globalThis.preparedS3 ??= prepareS3();
+}
+
+/** One for all tests, started when the first of them needs it. */
+function keepElasticsearch(folder) {
+  const child = spawnAttached({
+    command: process.execPath,
+    args: ['--no-warnings', KEEP_ELASTICSEARCH, folder],
+    logFile: join(folder, 'keeper.log'),
+    stopSignal: 'SIGTERM',
+  });
+  child.unref();
+  return child;
 }
 
 /** Whoever asks for some tests may well need no S3 server, which takes minutes to be built. */

@@ -4,5 +4,6 @@ export default async function stopBackends() {
   globalThis.preparedS3?.kill('SIGTERM');
   const folder = process.env.TEST_ELASTICSEARCH_FOLDER;
   if (folder !== undefined) await stopElasticsearch(folder);
+  globalThis.elasticsearchKeeper?.kill('SIGTERM');
   await globalThis.stopTestPostgres?.();
 }
