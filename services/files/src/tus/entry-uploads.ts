@@ -168,10 +168,10 @@ export class EntryUploads extends DataStore implements Locker {
   }
 
   async #terminate(): Promise<void> {
-    const { upload } = this.#held();
+    const { lease, upload } = this.#held();
     const { database, blobs, hashes } = this.#deps;
-    if (upload.isFinished) await this.#detach(upload);
-    else await deleteUpload(database, upload.id);
+    // It ends with the upload: that this is gone is nothing to be told of.
+    await lease.endBy(() => (upload.isFinished ? this.#detach(upload) : deleteUpload(database, upload.id)));
     await blobs.removeIncomplete(upload.id);
     hashes.forget(upload.id);
     this.#upload = undefined;

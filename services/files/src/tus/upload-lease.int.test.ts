@@ -1,8 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ServiceError } from '@kr/service-error';
 import { createLogger } from '@kr/telemetry';
 import { until } from '@kr/testbed';
+import type { BlobStore } from '../blob/blob-store.ts';
+import { storeFull } from '../blob/store-errors.ts';
+import { startContentServer } from '../content/content-server.ts';
+import { openContext } from '../context.ts';
 import { type Database, openDatabase } from '../store/prisma.ts';
 import { type FilesUnderTest, startFilesUnderTest } from '../testing/files-under-test.ts';
 import { heldLease, LEASE_MS } from './upload-lease.ts';
@@ -61,6 +66,36 @@ async function lostLease(entityId: string) {
   await until(late.isAsked);
   return { lease, answer: late.answer, told, logged };
 }
+
+/** More than one renewal of a lease is due meanwhile. */
+const LONG_MS = 1_500;
+
+test('a creation is told why its bytes were refused, however long it takes to clear up', async () => {
+  await files.start('lease-clear', 'a.bin');
+  const context = await openContext(files.config, createLogger('files', { write: () => {} }));
+  const blobs: BlobStore = {
+    ...context.blobs,
+    append: () => Promise.reject(storeFull(undefined)),
+    removeIncomplete: async (id) => {
+      await delay(LONG_MS);
+      await context.blobs.removeIncomplete(id);
+    },
+  };
+  const server = await startContentServer({ ...context, blobs }, { host: '127.0.0.1', port: 0 });
+  const refused = await fetch(`http://127.0.0.1:${server.port}/uploads/lease-clear/a.bin`, {
+    method: 'POST',
+    headers: {
+      'kr-ticket': files.ticket('lease-clear'),
+      'tus-resumable': '1.0.0',
+      'upload-length': '5',
+      'content-type': 'application/offset+octet-stream',
+    },
+    body: 'bytes',
+  });
+  expect([refused.status, await refused.json()]).toEqual([507, expect.objectContaining({ status: 507 })]);
+  await server.stop(0);
+  await context.close();
+});
 
 describe('a lease that turns out to be lost', () => {
   test('is told of', async () => {
