@@ -163,6 +163,12 @@ function bulkLines({ documentId: _id, standing, change, flags }: Operation): str
 
 const MOST_ATTEMPTS = 10;
 
+export interface WrittenIndex {
+  isSearched: boolean;
+  /** Whether all that was written about these documents can be read, without a refresh. */
+  isRefreshed?: boolean;
+}
+
 /**
  * Reads, decides and writes until nothing came between. What is read may follow from what there is.
  *
@@ -173,11 +179,11 @@ export async function writeDecided(
   index: string,
   about: Query | ((index: string) => Promise<Query>),
   decide: (heads: Map<string, Head>) => Operation[],
-  { isSearched } = { isSearched: true },
+  { isSearched, isRefreshed = false }: WrittenIndex = { isSearched: true },
 ): Promise<void> {
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
     // What a writer that failed has left unseen counts too.
-    await client.indices.refresh({ index });
+    if (attempt > 0 || !isRefreshed) await client.indices.refresh({ index });
     const query = typeof about === 'function' ? await about(index) : about;
     const operations = decide(await readHeads(client, index, query));
     if (await carryOut(client, index, operations, { isSearched })) return;

@@ -24,6 +24,7 @@ import {
 } from './live-index.ts';
 import { readAnswer, type SearchResponse, searchRequest } from './search-request.ts';
 import { readSuggestions, type SuggestResponse, suggestRequest } from './suggest-request.ts';
+import { unseenParents } from './unseen-parents.ts';
 import { announceAll, copyMarks, keepBackAsIn, removeMarks } from './upkeep.ts';
 
 export type ElasticsearchLogin = { username: string; password: string } | { apiKey: string };
@@ -134,6 +135,7 @@ export async function openElasticsearchEngine({
     if ((await indexBehind(writer, names.build)) !== id)
       throw new Error(`the index ${id} is not being built`);
   };
+  const built = unseenParents();
   const isLive = async (buildId: string) => (await indexBehind(writer, names.live)) === buildId;
 
   const stop = async () => {
@@ -219,7 +221,9 @@ export async function openElasticsearchEngine({
         await demandBuild(id);
         const decide = (heads: Heads) =>
           decideChanges(heads, { entities }, new Date(), [], { replacesSame: false });
-        await writeDecided(writer, id, aboutForms(entities), decide, { isSearched: false });
+        const parentIds = entities.map(({ parentId }) => parentId);
+        const isRefreshed = !built.willWrite(id, parentIds);
+        await writeDecided(writer, id, aboutForms(entities), decide, { isSearched: false, isRefreshed });
       }),
     finishBuild: (id) =>
       inOrder(async () => {

@@ -77,6 +77,15 @@ export function describeBuilds(tested: () => TestedEngine): void {
       expect(await find({ scope: { latestOnly: true } })).toEqual(['c', 'v2']);
     });
 
+    test('knows the latest of versions that come page by page, in whatever order', async () => {
+      const version = (index: number) => ({ id: `v${index}`, parentId: 'p', versionIndex: index });
+      await begin();
+      for (const index of [2, 1, 4, 3]) await build(version(index), { id: `c${index}` });
+      await finish();
+      const latest = await find({ scope: { latestOnly: true } });
+      expect(latest).toEqual(['c1', 'c2', 'c3', 'c4', 'v4']);
+    });
+
     test('takes nothing from pages that an event has brought in the same state, and shows it', async () => {
       const before = { id: 'a', title: 'with its files before' };
       const after = { id: 'a', title: 'with its files after' };
