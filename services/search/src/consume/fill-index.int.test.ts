@@ -113,9 +113,9 @@ describe('filling the index', () => {
     const stopping = new AbortController();
     const failing: EntitySource = {
       ...refusing(() => true),
-      list: async (kind, afterId) => {
+      list: async (kind, ...after) => {
         if (kind === 'package') stopping.abort();
-        return pagesOfTwo().list(kind, afterId);
+        return pagesOfTwo().list(kind, ...after);
       },
     };
     await fill(failing, stopping.signal);

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import type { EngineSuggest, SearchEngine } from '../engine/search-engine.ts';
 import { aSearch } from '../engine/testing/a-search.ts';
 import { eachPage } from './each-page.ts';
@@ -73,13 +73,17 @@ describe('pages', () => {
   const most = async (isWanted: boolean): Promise<{ atOnce: number; done: string[] }> => {
     let [now, atOnce] = [0, 0];
     const done: string[] = [];
-    await eachPage(pages(5), { isWanted: () => isWanted, pauseAfter: async () => {} }, async ({ ids }) => {
-      now += 1;
-      atOnce = Math.max(atOnce, now);
-      await new Promise(setImmediate);
-      done.push(...ids);
-      now -= 1;
-    });
+    await eachPage(
+      () => pages(5),
+      { isWanted: () => isWanted, pauseAfter: async () => {} },
+      async ({ ids }) => {
+        now += 1;
+        atOnce = Math.max(atOnce, now);
+        await new Promise(setImmediate);
+        done.push(...ids);
+        now -= 1;
+      },
+    );
     return { atOnce, done: done.sort() };
   };
 
@@ -95,7 +99,7 @@ describe('pages', () => {
       yield* pages(1);
       throw new Error('no list');
     };
-    const work = eachPage(broken(), { isWanted: () => false, pauseAfter: async () => {} }, async () => {
+    const work = eachPage(broken, { isWanted: () => false, pauseAfter: async () => {} }, async () => {
       await new Promise(setImmediate);
       isOver = true;
     });
@@ -107,7 +111,7 @@ describe('pages', () => {
     const begun: string[] = [];
     let isOver = false;
     const work = eachPage(
-      pages(50),
+      () => pages(50),
       { isWanted: () => false, pauseAfter: async () => {} },
       async ({ ids }) => {
         begun.push(...ids);
@@ -119,5 +123,45 @@ describe('pages', () => {
     await expect(work).rejects.toThrow('broken');
     expect(isOver).toBe(true);
     expect(begun.length).toBeLessThan(4);
+  });
+
+  /** What is asked for, page by page, where each id takes so many milliseconds. */
+  const sizes = async (msEach: readonly number[], isWanted = false): Promise<number[]> => {
+    let now = 0;
+    jest.spyOn(performance, 'now').mockImplementation(() => now);
+    const asked: number[] = [];
+    const sized = async function* (size: () => number): AsyncGenerator<IdPage> {
+      for (const ms of msEach) {
+        asked.push(size());
+        yield { kind: 'record', ids: Array.from({ length: size() }, () => String(ms)) };
+      }
+    };
+    await eachPage(sized, { isWanted: () => isWanted, pauseAfter: async () => {} }, async ({ ids }) => {
+      now += ids.reduce((sum, ms) => sum + Number(ms), 0);
+    });
+    jest.restoreAllMocks();
+    return asked;
+  };
+
+  test('grow as long as they are written at once, up to five hundred ids', async () => {
+    expect((await sizes(Array.from({ length: 9 }, () => 0.1))).at(-1)).toBe(500);
+    expect((await sizes(Array.from({ length: 9 }, () => 0))).at(-1)).toBe(500);
+  });
+
+  test('are small where each id takes its time, but not too small', async () => {
+    expect((await sizes(Array.from({ length: 9 }, () => 8))).at(-1)).toBe(50);
+    expect((await sizes(Array.from({ length: 9 }, () => 8_000))).at(-1)).toBe(10);
+    expect((await sizes([8_000, 8_000, 8_000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])).at(-1)).toBe(500);
+  });
+
+  test('are small beside searches, however fast they are', async () => {
+    expect(
+      (
+        await sizes(
+          Array.from({ length: 9 }, () => 0.1),
+          true,
+        )
+      ).at(-1),
+    ).toBe(100);
   });
 });

@@ -30,7 +30,9 @@ export async function rebuildIndex({
 }: RebuildIndexDeps): Promise<{ entities: number; refused: number }> {
   let [entities, written] = [0, 0];
   const refused: Error[] = [];
-  await eachPage(pagesOf(source.list, signal), giveWay, async ({ kind, ids }) => {
+  const pages = (size: () => number) =>
+    pagesOf((kind, afterId) => source.list(kind, afterId, size()), signal);
+  await eachPage(pages, giveWay, async ({ kind, ids }) => {
     const forms = await source.fetch(kind, ids);
     const left = await writeApart(forms, (unannounced) => engine.write({ unannounced }), logger);
     entities += ids.length;

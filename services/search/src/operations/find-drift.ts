@@ -41,7 +41,8 @@ export async function findDrift(deps: DriftDeps, isRepaired: boolean, signal: Ab
     found.push(...(await compare(deps, kind, ids)));
   }
   // What it does not know at all.
-  for await (const { kind, ids } of pagesOf(deps.source.list, signal)) {
+  const existing = (kind: EntityKind, afterId: string) => deps.source.list(kind, afterId, PAGE);
+  for await (const { kind, ids } of pagesOf(existing, signal)) {
     const unknown = await unknownOf(deps.engine, kind, ids);
     entities += unknown.length;
     found.push(...(await compare(deps, kind, unknown)));

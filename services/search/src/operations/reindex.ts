@@ -73,9 +73,10 @@ export async function reindex(
   // Before anything is written: whoever finds it in place of the former index knows that all was done.
   await tell({ build });
   const write = (entities: readonly IndexedEntity[]) => engine.build(build, entities);
-  const list: EntitySource['list'] = async (kind, afterId) =>
-    (await patiently('listing entities', () => source.list(kind, afterId))) ?? [];
-  await eachPage(pagesOf(list, signal), giveWay, async ({ kind, ids }) => {
+  const list: EntitySource['list'] = async (...after) =>
+    (await patiently('listing entities', () => source.list(...after))) ?? [];
+  const pages = (size: () => number) => pagesOf((kind, afterId) => list(kind, afterId, size()), signal);
+  await eachPage(pages, giveWay, async ({ kind, ids }) => {
     const entities = await patiently('reading entities', () => source.fetch(kind, ids));
     if (entities === undefined) return;
     const left = await patiently('writing documents', () => writeApart(entities, write, logger));

@@ -4,6 +4,6 @@ import type { EntityKind, IndexedEntity } from '../engine/search-engine.ts';
 export interface EntitySource {
   /** Both forms, as far as there are any, of each entity, as they are at this moment. */
   fetch(kind: EntityKind, ids: readonly string[]): Promise<IndexedEntity[]>;
-  /** Ids after a position (exclusive, empty: from the start), in their order; empty at the end. */
-  list(kind: EntityKind, afterId: string): Promise<string[]>;
+  /** So many ids at most after a position (exclusive, empty: from the start), in their order; empty at the end. */
+  list(kind: EntityKind, afterId: string, limit: number): Promise<string[]>;
 }

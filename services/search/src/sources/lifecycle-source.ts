@@ -9,8 +9,6 @@ import type { EntitySource } from './entity-source.ts';
 export type LifecycleClient = Pick<Client<typeof definitions.lifecycle>, 'fetchForIndex' | 'listIds'>;
 
 const FETCH_SIZE = 200;
-/** What is read, and written, between two pauses for others: some hundred milliseconds of work. */
-const LIST_SIZE = 100;
 /** A page of documents may be large. */
 const TIMES = 2;
 
@@ -37,8 +35,8 @@ export function lifecycleSource(clients: Readonly<Record<EntityKind, LifecycleCl
         entities.push(...(await fetchPage(kind, wanted.slice(start, start + FETCH_SIZE))));
       return entities;
     },
-    list: async (kind, afterId) => {
-      const { ids } = await clients[kind].listIds({ afterId, limit: LIST_SIZE }, principal(), options);
+    list: async (kind, afterId, limit) => {
+      const { ids } = await clients[kind].listIds({ afterId, limit }, principal(), options);
       return ids;
     },
   };

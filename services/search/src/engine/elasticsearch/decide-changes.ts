@@ -37,6 +37,12 @@ export interface Operation {
   flags: StoredFlags;
 }
 
+interface HowToReplace {
+  /** Whether a live document gives way to its own revision too. */
+  replacesSame: boolean;
+  contentOf: (entity: IndexedEntity) => StoredContent;
+}
+
 /**
  * What changes do to the documents of their ids and parents, which are all in `heads`: what is older stays out, a mark
  * keeps what it buried out, and what siblings are follows from what there is then, also those of `formerParents`.
@@ -46,12 +52,13 @@ export function decideChanges(
   { entities = [], unannounced = [], tombstones = [] }: IndexChanges,
   now: Date,
   formerParents: readonly string[] = [],
-  { replacesSame } = { replacesSame: true },
+  { replacesSame, contentOf }: HowToReplace = { replacesSame: true, contentOf: storedContent },
 ): Operation[] {
   const after = new Map(heads);
   const wholes = new Map<string, StoredContent | StoredMark>();
   for (const tombstone of tombstones) bury(after, wholes, tombstone, now);
-  for (const entity of [...entities, ...unannounced]) replace(after, wholes, entity, replacesSame);
+  for (const entity of [...entities, ...unannounced])
+    replace(after, wholes, entity, { replacesSame, contentOf });
   for (const { id, form } of entities) {
     const key = documentId({ id, form });
     const head = after.get(key);
@@ -173,7 +180,7 @@ function replace(
   heads: Map<string, Head>,
   wholes: Wholes,
   entity: IndexedEntity,
-  replacesSame: boolean,
+  { replacesSame, contentOf }: HowToReplace,
 ): void {
   const key = documentId(entity);
   const head = heads.get(key);
@@ -181,7 +188,7 @@ function replace(
     const [given, kept] = [BigInt(entity.revision), BigInt(head.revision)];
     if (given < kept || (given === kept && !(head.isLive && replacesSame))) return;
   }
-  wholes.set(key, storedContent(entity));
+  wholes.set(key, contentOf(entity));
   heads.set(key, headOf(entity, head));
 }
 

@@ -12,6 +12,20 @@ const PAGE = 1_000;
 /** Of the bodies of one bulk request. */
 const BULK_BYTES = 20_000_000;
 
+/** The documents of these forms, and their siblings. */
+export function aboutForms(forms: readonly { id: string; parentId: string }[]): Query {
+  const distinct = (values: readonly string[]) => [...new Set(values)];
+  return {
+    bool: {
+      should: [
+        { terms: { id: distinct(forms.map(({ id }) => id)) } },
+        { terms: { parentId: distinct(forms.map(({ parentId }) => parentId)) } },
+      ],
+      minimum_should_match: 1,
+    },
+  };
+}
+
 export interface WantedDocuments {
   query: Query;
   fields: readonly string[] | 'all';

@@ -6,10 +6,10 @@ import { demandKeptUp } from '../kept-up-index.ts';
 import { openPool } from '../open-pool.ts';
 import { inTurn } from '../postgres/write-changes.ts';
 import type { EntityKind, SearchEngine } from '../search-engine.ts';
+import { buildWriter } from './build-documents.ts';
 import { compareDocuments } from './compare-documents.ts';
-import type { Query } from './compile-query.ts';
-import { decideChanges, decideMending, type Heads } from './decide-changes.ts';
-import { documentPages, LIVE, readHeads, writeDecided } from './documents.ts';
+import { decideChanges, decideMending } from './decide-changes.ts';
+import { aboutForms, documentPages, LIVE, readHeads, writeDecided } from './documents.ts';
 import { engineFailure, isOfExchange, searchFailure, searchTimeout } from './engine-failure.ts';
 import type { IndexSize } from './index-layout.ts';
 import { microsOf } from './instants.ts';
@@ -24,7 +24,6 @@ import {
 } from './live-index.ts';
 import { readAnswer, type SearchResponse, searchRequest } from './search-request.ts';
 import { readSuggestions, type SuggestResponse, suggestRequest } from './suggest-request.ts';
-import { unseenParents } from './unseen-parents.ts';
 import { announceAll, copyMarks, keepBackAsIn, removeMarks } from './upkeep.ts';
 
 export type ElasticsearchLogin = { username: string; password: string } | { apiKey: string };
@@ -135,7 +134,12 @@ export async function openElasticsearchEngine({
     if ((await indexBehind(writer, names.build)) !== id)
       throw new Error(`the index ${id} is not being built`);
   };
-  const built = unseenParents();
+  const build = buildWriter(writer, (id, work) =>
+    inOrder(async () => {
+      await demandBuild(id);
+      await work();
+    }),
+  );
   const isLive = async (buildId: string) => (await indexBehind(writer, names.live)) === buildId;
 
   const stop = async () => {
@@ -216,15 +220,7 @@ export async function openElasticsearchEngine({
       });
       return index;
     },
-    build: (id, entities) =>
-      inOrder(async () => {
-        await demandBuild(id);
-        const decide = (heads: Heads) =>
-          decideChanges(heads, { entities }, new Date(), [], { replacesSame: false });
-        const parentIds = entities.map(({ parentId }) => parentId);
-        const isRefreshed = !built.willWrite(id, parentIds);
-        await writeDecided(writer, id, aboutForms(entities), decide, { isSearched: false, isRefreshed });
-      }),
+    build,
     finishBuild: (id) =>
       inOrder(async () => {
         if (await isLive(id)) return;
@@ -272,18 +268,4 @@ function untold(cause: unknown): never {
     retryAfterMs: 1_000,
     cause,
   });
-}
-
-/** The documents of these forms, and their siblings. */
-function aboutForms(forms: readonly { id: string; parentId: string }[]): Query {
-  const distinct = (values: readonly string[]) => [...new Set(values)];
-  return {
-    bool: {
-      should: [
-        { terms: { id: distinct(forms.map(({ id }) => id)) } },
-        { terms: { parentId: distinct(forms.map(({ parentId }) => parentId)) } },
-      ],
-      minimum_should_match: 1,
-    },
-  };
 }

@@ -1,0 +1,40 @@
+import type { Client } from '@elastic/elasticsearch';
+import type { IndexedEntity } from '../search-engine.ts';
+import { decideChanges, type Heads } from './decide-changes.ts';
+import { aboutForms, writeDecided } from './documents.ts';
+import { storedContent } from './stored-document.ts';
+
+/** A refresh shows all of them at once. */
+const MOST_UNSEEN = 5_000;
+
+/**
+ * Writes pages into an index that is being built, by nobody else. A refresh costs as much as writing some hundred documents,
+ * so it comes only before siblings of what was written since the one before: who has none asks for nothing that is unseen.
+ *
+ * @param inTurn does the work while nobody else writes, if that index is still the one that is being built
+ */
+export function buildWriter(
+  client: Client,
+  inTurn: (index: string, work: () => Promise<void>) => Promise<void>,
+) {
+  let unseen = { index: '', parentIds: new Set<string>() };
+  const needsRefresh = (index: string, parentIds: readonly string[]): boolean =>
+    unseen.index !== index ||
+    unseen.parentIds.size > MOST_UNSEEN ||
+    parentIds.some((id) => unseen.parentIds.has(id));
+
+  return async (index: string, entities: readonly IndexedEntity[]): Promise<void> => {
+    // Before its turn, while the page before it is being written.
+    const contents = new Map(entities.map((entity) => [entity, storedContent(entity)]));
+    const contentOf = (entity: IndexedEntity) => contents.get(entity) ?? storedContent(entity);
+    const decide = (heads: Heads) =>
+      decideChanges(heads, { entities }, new Date(), [], { replacesSame: false, contentOf });
+    const parentIds = entities.map(({ parentId }) => parentId);
+    await inTurn(index, async () => {
+      const isRefreshed = !needsRefresh(index, parentIds);
+      if (!isRefreshed) unseen = { index, parentIds: new Set() };
+      for (const id of parentIds) unseen.parentIds.add(id);
+      await writeDecided(client, index, aboutForms(entities), decide, { isSearched: false, isRefreshed });
+    });
+  };
+}
