@@ -28,7 +28,7 @@ with what moves the same without us.
   --only TEXT     only what has TEXT in its name; all that is about bytes has "bytes: "
   --file-mib N    size of the files that are moved (default 128)
   --transfer-mib N  size of each of the eight transfers whose memory is measured (default 256)
-  --out DIR       where the results go, latest.*, bytes.*, corpus.* and tracing.*, as JSON and Markdown (default bench/results)
+  --out DIR       where the results go, latest.*, bytes.*, corpus-ENGINE.* and tracing.*, as JSON and Markdown (default bench/results)
   --help          this text
 
 The system is started for it on free loopback ports, with fsync on, and removed afterwards. Linux only: processor time

@@ -4,7 +4,7 @@ import { measuredMachine } from '../report.ts';
 import type { CorpusRound } from './corpus-round.ts';
 import type { CorpusMeasurements } from './measure-corpus.ts';
 
-/** Writes `corpus.json` and `corpus.md`; returns the Markdown. */
+/** Writes `corpus-<engine>.json` and `corpus-<engine>.md`; returns the Markdown. */
 export function writeCorpusReport(folder: string, measured: CorpusMeasurements, measuredAt: Date): string {
   const machine = measuredMachine();
   const { records, seed, engine, rounds, builds, failures } = measured;
@@ -28,11 +28,12 @@ export function writeCorpusReport(folder: string, measured: CorpusMeasurements, 
     ...failures.map(({ name, reason }) => `Not measured: ${name}, which failed: ${reason}.\n`),
   ].join('\n');
   mkdirSync(folder, { recursive: true });
+  const name = `corpus-${engine}`;
   writeFileSync(
-    join(folder, 'corpus.json'),
+    join(folder, `${name}.json`),
     `${JSON.stringify({ measuredAt, machine: machine.facts, ...measured }, null, 2)}\n`,
   );
-  writeFileSync(join(folder, 'corpus.md'), markdown);
+  writeFileSync(join(folder, `${name}.md`), markdown);
   return markdown;
 }
 
