@@ -1,7 +1,7 @@
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { EngineSuggest, SearchEngine } from '../engine/search-engine.ts';
 import { aSearch } from '../engine/testing/a-search.ts';
-import { eachPage } from './each-page.ts';
+import { eachPage, type PageSize } from './each-page.ts';
 import { givingWay } from './give-way.ts';
 import type { IdPage } from './pages-of.ts';
 
@@ -82,6 +82,7 @@ describe('pages', () => {
         await new Promise(setImmediate);
         done.push(...ids);
         now -= 1;
+        return 0;
       },
     );
     return { atOnce, done: done.sort() };
@@ -102,6 +103,7 @@ describe('pages', () => {
     const work = eachPage(broken, { isWanted: () => false, pauseAfter: async () => {} }, async () => {
       await new Promise(setImmediate);
       isOver = true;
+      return 0;
     });
     await expect(work).rejects.toThrow('no list');
     expect(isOver).toBe(true);
@@ -118,6 +120,7 @@ describe('pages', () => {
         if (ids[0] === '1') throw new Error('broken');
         await new Promise(setImmediate);
         isOver = true;
+        return 0;
       },
     );
     await expect(work).rejects.toThrow('broken');
@@ -125,43 +128,49 @@ describe('pages', () => {
     expect(begun.length).toBeLessThan(4);
   });
 
-  /** What is asked for, page by page, where each id takes so many milliseconds. */
-  const sizes = async (msEach: readonly number[], isWanted = false): Promise<number[]> => {
-    let now = 0;
-    jest.spyOn(performance, 'now').mockImplementation(() => now);
+  /** How many ids are asked for, page by page, where each of them stands for so many bytes. */
+  const sizes = async (bytesEach: readonly number[], isWanted = false): Promise<number[]> => {
     const asked: number[] = [];
-    const sized = async function* (size: () => number): AsyncGenerator<IdPage> {
-      for (const ms of msEach) {
-        asked.push(size());
-        yield { kind: 'record', ids: Array.from({ length: size() }, () => String(ms)) };
+    const sized = async function* (size: PageSize): AsyncGenerator<IdPage> {
+      for (const bytes of bytesEach) {
+        // The one before is done.
+        await new Promise(setImmediate);
+        asked.push(size('record'));
+        yield { kind: 'record', ids: Array.from({ length: size('record') }, () => String(bytes)) };
       }
     };
-    await eachPage(sized, { isWanted: () => isWanted, pauseAfter: async () => {} }, async ({ ids }) => {
-      now += ids.reduce((sum, ms) => sum + Number(ms), 0);
-    });
-    jest.restoreAllMocks();
+    await eachPage(sized, { isWanted: () => isWanted, pauseAfter: async () => {} }, async ({ ids }) =>
+      ids.reduce((sum, bytes) => sum + Number(bytes), 0),
+    );
     return asked;
   };
+  const pagesOfBytes = (bytes: number, count = 12) => Array.from({ length: count }, () => bytes);
 
-  test('grow as long as they are written at once, up to five hundred ids', async () => {
-    expect((await sizes(Array.from({ length: 9 }, () => 0.1))).at(-1)).toBe(500);
-    expect((await sizes(Array.from({ length: 9 }, () => 0))).at(-1)).toBe(500);
+  test('begin small and grow up to five hundred ids', async () => {
+    expect(await sizes(pagesOfBytes(2_000, 8))).toEqual([20, 40, 80, 160, 320, 500, 500, 500]);
+    expect((await sizes(pagesOfBytes(0))).at(-1)).toBe(500);
   });
 
-  test('are small where each id takes its time, but not too small', async () => {
-    expect((await sizes(Array.from({ length: 9 }, () => 8))).at(-1)).toBe(50);
-    expect((await sizes(Array.from({ length: 9 }, () => 8_000))).at(-1)).toBe(10);
-    expect((await sizes([8_000, 8_000, 8_000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])).at(-1)).toBe(500);
+  test('are of as many ids as memory has room for, whatever came before', async () => {
+    expect((await sizes(pagesOfBytes(15_000))).at(-1)).toBe(100);
+    expect((await sizes(pagesOfBytes(1_000_000))).at(-1)).toBe(5);
+    expect((await sizes([...pagesOfBytes(1_000_000), ...pagesOfBytes(1_000)])).at(-1)).toBe(500);
   });
 
-  test('are small beside searches, however fast they are', async () => {
-    expect(
-      (
-        await sizes(
-          Array.from({ length: 9 }, () => 0.1),
-          true,
-        )
-      ).at(-1),
-    ).toBe(100);
+  test('are small beside searches, however little is behind the ids', async () => {
+    expect((await sizes(pagesOfBytes(10), true)).at(-1)).toBe(100);
+  });
+
+  test('of another kind begin small again', async () => {
+    const asked: number[] = [];
+    const kinds = async function* (size: PageSize): AsyncGenerator<IdPage> {
+      for (const kind of [...Array.from({ length: 9 }, () => 'record' as const), 'package' as const]) {
+        await new Promise(setImmediate);
+        asked.push(size(kind));
+        yield { kind, ids: Array.from({ length: size(kind) }, String) };
+      }
+    };
+    await eachPage(kinds, { isWanted: () => false, pauseAfter: async () => {} }, async () => 1_000);
+    expect(asked.slice(-2)).toEqual([500, 20]);
   });
 });

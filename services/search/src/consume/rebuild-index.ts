@@ -1,7 +1,7 @@
 import type { Logger } from '@kr/telemetry';
 import type { SearchEngine } from '../engine/search-engine.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
-import { eachPage } from './each-page.ts';
+import { bytesOf, eachPage, type PageSize } from './each-page.ts';
 import type { GiveWay } from './give-way.ts';
 import { pagesOf } from './pages-of.ts';
 import { writeApart } from './write-apart.ts';
@@ -30,14 +30,15 @@ export async function rebuildIndex({
 }: RebuildIndexDeps): Promise<{ entities: number; refused: number }> {
   let [entities, written] = [0, 0];
   const refused: Error[] = [];
-  const pages = (size: () => number) =>
-    pagesOf((kind, afterId) => source.list(kind, afterId, size()), signal);
+  const pages = (size: PageSize) =>
+    pagesOf((kind, afterId) => source.list(kind, afterId, size(kind)), signal);
   await eachPage(pages, giveWay, async ({ kind, ids }) => {
     const forms = await source.fetch(kind, ids);
     const left = await writeApart(forms, (unannounced) => engine.write({ unannounced }), logger);
     entities += ids.length;
     written += forms.length - left.length;
     refused.push(...left);
+    return bytesOf(forms);
   });
   if (written === 0 && refused[0]) throw refused[0];
   return { entities, refused: refused.length };

@@ -30,6 +30,8 @@ export interface IndexedEntity {
   boxes: readonly Box[];
   /** The public JSON without `links`. */
   document: Readonly<Record<string, unknown>>;
+  /** Of that as JSON. */
+  sizeBytes: number;
 }
 
 /** A form that is gone. It stays in the index as a mark, so that a late copy cannot bring it back. */

@@ -30,6 +30,7 @@ export function indexedEntity(message: IndexDocument__Output, kind: EntityKind):
     suggestions: suggestedValues(document),
     boxes: geometryBoxes(geometries(document)),
     document,
+    sizeBytes: message.json.length,
   };
 }
 

@@ -1,6 +1,6 @@
 import { isTransient } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
-import { eachPage } from '../consume/each-page.ts';
+import { bytesOf, eachPage, type PageSize } from '../consume/each-page.ts';
 import type { GiveWay } from '../consume/give-way.ts';
 import { pagesOf } from '../consume/pages-of.ts';
 import { pauseUnlessStopped } from '../consume/pause-unless-stopped.ts';
@@ -75,15 +75,16 @@ export async function reindex(
   const write = (entities: readonly IndexedEntity[]) => engine.build(build, entities);
   const list: EntitySource['list'] = async (...after) =>
     (await patiently('listing entities', () => source.list(...after))) ?? [];
-  const pages = (size: () => number) => pagesOf((kind, afterId) => list(kind, afterId, size()), signal);
+  const pages = (size: PageSize) => pagesOf((kind, afterId) => list(kind, afterId, size(kind)), signal);
   await eachPage(pages, giveWay, async ({ kind, ids }) => {
     const entities = await patiently('reading entities', () => source.fetch(kind, ids));
-    if (entities === undefined) return;
+    if (entities === undefined) return 0;
     const left = await patiently('writing documents', () => writeApart(entities, write, logger));
-    if (left === undefined) return;
+    if (left === undefined) return 0;
     refused.push(...left);
     documents += entities.length - left.length;
     await tell(progress());
+    return bytesOf(entities);
   });
   if (documents === 0 && refused[0]) throw refused[0];
   const finished = await patiently('taking the place of the former index', async () => {

@@ -12,7 +12,7 @@ export type BringMissing = (ids: readonly string[], timeoutMs: number) => Promis
 /** So many are fetched together. */
 const PORTION = 10;
 
-/** As much is written together, in characters of JSON, and one at least: more is work for a good part of a second. */
+/** As much is written together, in bytes of JSON, and one at least: more is work for a good part of a second. */
 const MOST_TOGETHER = 100_000;
 
 /**
@@ -67,13 +67,12 @@ function together(entities: readonly IndexedEntity[]): IndexedEntity[][] {
   const groups: IndexedEntity[][] = [];
   let room = 0;
   for (const entity of entities) {
-    const size = JSON.stringify(entity.document).length;
-    if (groups.length === 0 || size > room) {
+    if (groups.length === 0 || entity.sizeBytes > room) {
       groups.push([]);
       room = MOST_TOGETHER;
     }
     groups.at(-1)?.push(entity);
-    room -= size;
+    room -= entity.sizeBytes;
   }
   return groups;
 }

@@ -1,8 +1,9 @@
 import type { Client } from '@elastic/elasticsearch';
 import type { IndexedEntity } from '../search-engine.ts';
+import { workInTurns } from '../work-in-turns.ts';
 import { decideChanges, type Heads } from './decide-changes.ts';
-import { aboutForms, writeDecided } from './documents.ts';
-import { storedContent } from './stored-document.ts';
+import { aboutForms, refresh, writeDecided } from './documents.ts';
+import { type StoredContent, storedContent } from './stored-document.ts';
 
 /** A refresh shows all of them at once. */
 const MOST_UNSEEN = 5_000;
@@ -25,16 +26,32 @@ export function buildWriter(
 
   return async (index: string, entities: readonly IndexedEntity[]): Promise<void> => {
     // Before its turn, while the page before it is being written.
-    const contents = new Map(entities.map((entity) => [entity, storedContent(entity)]));
+    const contents = await contentsOf(entities);
     const contentOf = (entity: IndexedEntity) => contents.get(entity) ?? storedContent(entity);
     const decide = (heads: Heads) =>
       decideChanges(heads, { entities }, new Date(), [], { replacesSame: false, contentOf });
     const parentIds = entities.map(({ parentId }) => parentId);
     await inTurn(index, async () => {
-      const isRefreshed = !needsRefresh(index, parentIds);
-      if (!isRefreshed) unseen = { index, parentIds: new Set() };
+      if (needsRefresh(index, parentIds)) {
+        await refresh(client, index);
+        // Only now: where that failed, they are unseen still.
+        unseen = { index, parentIds: new Set() };
+      }
       for (const id of parentIds) unseen.parentIds.add(id);
-      await writeDecided(client, index, aboutForms(entities), decide, { isSearched: false, isRefreshed });
+      const settings = { isSearched: false, isRefreshed: true };
+      await writeDecided(client, index, aboutForms(entities), decide, settings);
     });
   };
+}
+
+async function contentsOf(entities: readonly IndexedEntity[]): Promise<Map<IndexedEntity, StoredContent>> {
+  const inTurns = workInTurns();
+  const contents = new Map<IndexedEntity, StoredContent>();
+  for (const entity of entities) contents.set(entity, await inTurns(contentStep(entity)));
+  return contents;
+}
+
+function* contentStep(entity: IndexedEntity): Generator<void, StoredContent> {
+  yield;
+  return storedContent(entity);
 }

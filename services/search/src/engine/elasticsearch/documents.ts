@@ -175,6 +175,13 @@ function bulkLines({ documentId: _id, standing, change, flags }: Operation): str
   return lines.map((line) => JSON.stringify(line));
 }
 
+/** Shows all that was written. @throws ServiceError `unavailable`: a part of the index does not */
+export async function refresh(client: Client, index: string): Promise<void> {
+  const { _shards } = await client.indices.refresh({ index });
+  if (_shards === undefined || _shards.failed === 0) return;
+  throw new ServiceError('unavailable', 'A part of the index cannot be refreshed.', { retryAfterMs: 1_000 });
+}
+
 const MOST_ATTEMPTS = 10;
 
 export interface WrittenIndex {
@@ -197,7 +204,7 @@ export async function writeDecided(
 ): Promise<void> {
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
     // What a writer that failed has left unseen counts too.
-    if (attempt > 0 || !isRefreshed) await client.indices.refresh({ index });
+    if (attempt > 0 || !isRefreshed) await refresh(client, index);
     const query = typeof about === 'function' ? await about(index) : about;
     const operations = decide(await readHeads(client, index, query));
     if (await carryOut(client, index, operations, { isSearched })) return;

@@ -1,6 +1,6 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { Client } from '@elastic/elasticsearch';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import { MIGRATIONS } from '@kr/event-bus';
 import { migrate } from '@kr/schema-migration';
 import { isTransient } from '@kr/service-error';
@@ -20,7 +20,8 @@ import type { SearchEngine } from '../search-engine.ts';
 import { aSearch, aSuggest, idsOf } from '../testing/a-search.ts';
 import { anEntity } from '../testing/an-entity.ts';
 import { describeSearchEngine } from '../testing/search-engine.contract.ts';
-import { indexNames } from './live-index.ts';
+import { buildWriter } from './build-documents.ts';
+import { createIndex, indexNames } from './live-index.ts';
 import { anElasticsearchEngine } from './testing/an-elasticsearch-engine.ts';
 
 const elasticsearch = await openElasticsearch();
@@ -93,6 +94,29 @@ function describeOn(server: TestElasticsearch): void {
       expect(await found()).toEqual(['other', 'package', 'resource', 'v2']);
     } finally {
       await stop();
+    }
+  });
+
+  test('a page of a build whose refresh failed leaves nothing unseen for the page after it', async () => {
+    const client = new Client({ node: server.url });
+    const names = indexNames(server.freshPrefix());
+    const { index } = await createIndex(client, names, 'build', { shards: 1, replicas: 0 });
+    const build = buildWriter(client, (_index, work) => work());
+    const version = (versionIndex: number) =>
+      anEntity({ id: `v${versionIndex}`, parentId: 'p', versionIndex });
+    const shared = (id: string) => anEntity({ id, parentId: 'q', versionIndex: Number(id.slice(1)) });
+    try {
+      await build(index, [version(1), shared('w1')]);
+      jest.spyOn(client.indices, 'refresh').mockRejectedValueOnce(new Error('no refresh'));
+      await expect(build(index, [shared('w2')])).rejects.toThrow('no refresh');
+      await build(index, [version(2)]);
+      await build(index, [shared('w2')]);
+      await client.indices.refresh({ index });
+      const { hits } = await client.search<{ id: string }>({ index, query: { term: { isLatest: true } } });
+      expect(hits.hits.map(({ _source }) => _source?.id).sort()).toEqual(['v2', 'w2']);
+    } finally {
+      await server.removeIndexes(names.prefix);
+      await client.close();
     }
   });
 

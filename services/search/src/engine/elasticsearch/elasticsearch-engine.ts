@@ -9,7 +9,7 @@ import type { EntityKind, SearchEngine } from '../search-engine.ts';
 import { buildWriter } from './build-documents.ts';
 import { compareDocuments } from './compare-documents.ts';
 import { decideChanges, decideMending } from './decide-changes.ts';
-import { aboutForms, documentPages, LIVE, readHeads, writeDecided } from './documents.ts';
+import { aboutForms, documentPages, LIVE, readHeads, refresh, writeDecided } from './documents.ts';
 import { engineFailure, isOfExchange, searchFailure, searchTimeout } from './engine-failure.ts';
 import type { IndexSize } from './index-layout.ts';
 import { microsOf } from './instants.ts';
@@ -127,7 +127,7 @@ export async function openElasticsearchEngine({
     for (const index of await theIndexes()) {
       await writeDecided(writer, index, about, decide, { isSearched: index === names.live });
       // Now all of it is seen, at once.
-      await writer.indices.refresh({ index });
+      await refresh(writer, index);
     }
   };
   const demandBuild = async (id: string) => {
@@ -215,7 +215,7 @@ export async function openElasticsearchEngine({
       let index = '';
       await inOrder(async () => {
         ({ index } = await createIndex(writer, names, 'build', size));
-        await writer.indices.refresh({ index: names.live });
+        await refresh(writer, names.live);
         await copyMarks(writer, names.live, index);
       });
       return index;
@@ -226,7 +226,7 @@ export async function openElasticsearchEngine({
         if (await isLive(id)) return;
         await demandBuild(id);
         await keepBackAsIn(writer, names.live, id);
-        await writer.indices.refresh({ index: id });
+        await refresh(writer, id);
         await writeMeta(writer, id, await readMeta(writer, names.live));
         await exchange(writer, names, id);
       }),

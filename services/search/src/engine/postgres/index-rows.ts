@@ -1,5 +1,5 @@
-import { setImmediate as pause } from 'node:timers/promises';
 import { type IndexedEntity, SUGGESTION_TYPES } from '../search-engine.ts';
+import { workInTurns } from '../work-in-turns.ts';
 import { binaryArray } from './binary-array.ts';
 import { sqlDate } from './compile-sql.ts';
 import { type FacetSet, facetSets } from './facet-sets.ts';
@@ -19,9 +19,6 @@ interface EntityRows {
 /** Before the facets that the former release reads, which writes none before them. No facet is called so. */
 export const WRITTEN_HERE = '=';
 
-/** After so many milliseconds of work others get their turn. */
-const AT_ONCE_MS = 10;
-
 /** The number that Postgres has for the type, of which the parameter is an array. */
 const TSVECTOR = 3614;
 
@@ -31,7 +28,7 @@ export async function entityRows(entities: readonly IndexedEntity[]): Promise<En
   const sets = new Map<string, FacetSet>();
   const rows: string[] = [];
   const vectors: Buffer[] = [];
-  const inTurns = turns();
+  const inTurns = workInTurns();
   for (const entity of entities) {
     const terms = await inTurns(termsByValue(entity.document));
     for (const word of terms.words) words.add(word);
@@ -45,21 +42,6 @@ export async function entityRows(entities: readonly IndexedEntity[]): Promise<En
     terms: binaryArray(vectors, TSVECTOR),
     sets: JSON.stringify([...sets.values()]),
     words: [...words],
-  };
-}
-
-/** Does work step by step, one piece after the other, with a pause wherever it has lasted long enough for one. */
-function turns() {
-  let begun = performance.now();
-  return async <Result>(work: Generator<void, Result>): Promise<Result> => {
-    for (;;) {
-      const step = work.next();
-      if (step.done === true) return step.value;
-      if (performance.now() - begun > AT_ONCE_MS) {
-        await pause();
-        begun = performance.now();
-      }
-    }
   };
 }
 
