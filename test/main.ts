@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -24,15 +25,16 @@ interface TestCounts {
 
 /** As `testbed/src/jest/outcome-reporter.mjs` writes it. */
 interface ReportedOutcome extends TestCounts {
+  /** Whether every suite ran to its end, and nothing else went wrong than what failed in them. */
+  isWhole: boolean;
   failedSuites: readonly (TestCounts & { path: string })[];
 }
 
 interface TestOutcome extends ReportedOutcome {
   isSuccess: boolean;
+  /** Whether what was started for all suites was cleared away. */
+  isCleared: boolean;
 }
-
-/** Of a run that ended before it began. */
-const NOTHING_RAN: ReportedOutcome = { passed: 0, failed: 0, skipped: 0, failedSuites: [] };
 
 const ROOT = resolve(import.meta.dirname, '..');
 const JEST = join(dirname(createRequire(import.meta.url).resolve('jest/package.json')), 'bin/jest.js');
@@ -47,39 +49,56 @@ async function main(args: readonly string[]): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'kr-test-'));
   try {
     const first = await runJest(args, join(folder, 'first.json'));
-    const isWhole = args.length === 0;
-    const outcome =
-      isWhole && mayBeChance(first) ? await runAgain(first, join(folder, 'second.json')) : first;
-    process.exitCode = outcome.isSuccess ? 0 : 1;
-    // The last line, for machines to count.
-    say(`${outcome.passed} passed, ${outcome.failed} failed, ${outcome.skipped} skipped`);
+    if (typeof first === 'string') process.once('exit', () => process.kill(process.pid, first));
+    else if (typeof first === 'number') process.exitCode = first;
+    else tell(args.length === 0 ? await forgiving(first, join(folder, 'second.json')) : first);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-function mayBeChance({ isSuccess, failedSuites }: TestOutcome): boolean {
-  return !isSuccess && failedSuites.length > 0 && failedSuites.length <= MOST_SUITES_AGAIN;
+function tell({ isSuccess, passed, failed, skipped }: TestOutcome): void {
+  process.exitCode = isSuccess ? 0 : 1;
+  // The last line, for machines to count.
+  say(`${passed} passed, ${failed} failed, ${skipped} skipped`);
 }
 
-/** What the run came to with each failed suite counted as it ended the second time, alone. */
-async function runAgain(first: TestOutcome, file: string): Promise<TestOutcome> {
-  const paths = first.failedSuites.map(({ path }) => path);
+/** With each failed suite as it ended the second time, alone, if it may have been chance that it failed. */
+async function forgiving(first: TestOutcome, file: string): Promise<TestOutcome> {
+  const { failedSuites } = first;
+  const isChance = failedSuites.length > 0 && failedSuites.length <= MOST_SUITES_AGAIN;
+  if (!isChance || !first.isWhole || !first.isCleared) return first;
+  const paths = failedSuites.map(({ path }) => path);
   say(`\nOnce more, one by one, what failed among the others:\n${list(paths)}\n`);
   const second = await runJest(['--runInBand', '--runTestsByPath', ...paths], file);
+  if (typeof second !== 'object') return first;
+  const before = (count: keyof TestCounts) => failedSuites.reduce((sum, suite) => sum + suite[count], 0);
+  if (second.skipped > before('skipped')) {
+    say('\nNot all of their tests could run alone: what failed stays failed.');
+    return first;
+  }
   const stillFailed = new Set(second.failedSuites.map(({ path }) => path));
   const unsteady = paths.filter((path) => !stillFailed.has(path));
   if (unsteady.length > 0) say(`\nFailed among the others, passed alone; see above why:\n${list(unsteady)}`);
-  const without = (count: keyof TestCounts): number =>
-    first[count] - first.failedSuites.reduce((sum, suite) => sum + suite[count], 0) + second[count];
-  return { ...second, passed: without('passed'), failed: without('failed'), skipped: without('skipped') };
+  const together = (count: keyof TestCounts) => first[count] - before(count) + second[count];
+  return {
+    ...second,
+    isSuccess: second.isSuccess && second.isWhole,
+    passed: together('passed'),
+    failed: together('failed'),
+    skipped: together('skipped'),
+  };
 }
 
 function list(paths: readonly string[]): string {
   return paths.map((path) => `  ${relative(ROOT, path)}`).join('\n');
 }
 
-async function runJest(args: readonly string[], outcomeFile: string): Promise<TestOutcome> {
+/** @returns the exit code, or the signal, of a Jest that has run no test */
+async function runJest(
+  args: readonly string[],
+  outcomeFile: string,
+): Promise<TestOutcome | number | NodeJS.Signals> {
   const child = spawn(
     process.execPath,
     ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning', JEST, ...args],
@@ -90,10 +109,10 @@ async function runJest(args: readonly string[], outcomeFile: string): Promise<Te
     child.on('error', failed).on('exit', (...ended) => done(ended));
   });
   forget();
-  if (signal !== null) process.kill(process.pid, signal);
-  const written = await readFile(outcomeFile, 'utf8').catch(() => undefined);
-  const outcome: ReportedOutcome = written === undefined ? NOTHING_RAN : JSON.parse(written);
-  return { ...outcome, isSuccess: code === 0 };
+  if (signal !== null) return signal;
+  if (!existsSync(outcomeFile)) return code ?? 1;
+  const reported: ReportedOutcome = JSON.parse(await readFile(outcomeFile, 'utf8'));
+  return { ...reported, isSuccess: code === 0, isCleared: existsSync(`${outcomeFile}.cleared`) };
 }
 
 /** A terminal sends Ctrl-C to both; who sends a signal to this process alone means Jest too. */

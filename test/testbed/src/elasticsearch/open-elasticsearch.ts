@@ -52,16 +52,36 @@ async function startedOnce(): Promise<Started> {
   const folder = process.env['TEST_ELASTICSEARCH_FOLDER'];
   if (folder === undefined) return start(await newRunFolder('elasticsearch'));
   await writeFile(join(folder, WANTED), '');
-  return until(() => readFile(join(folder, STARTED), 'utf8').then((text) => JSON.parse(text) as Started), {
-    timeoutMs: START_MS,
+  const keeper = Number(process.env['TEST_ELASTICSEARCH_KEEPER']);
+  const told = async () => {
+    const isAlive = isRunning(keeper);
+    const text = await readFile(join(folder, STARTED), 'utf8').catch(() => undefined);
+    return text ?? (isAlive ? undefined : OVER);
+  };
+  const started = await until(told, {
+    // The start takes so long at most, and what comes before it.
+    timeoutMs: START_MS + 60_000,
     everyMs: 200,
     what: 'the Elasticsearch of this run',
   });
+  if (started !== OVER) return JSON.parse(started) as Started;
+  const said = await readFile(join(folder, KEEPER_LOG), 'utf8');
+  throw new Error(`who keeps the Elasticsearch of this run has ended: ${said.slice(-MOST_CHARACTERS)}`);
 }
 
 /** In the folder of a run: who asks for the server leaves the one, and is told in the other. */
 const WANTED = 'wanted';
 const STARTED = 'started.json';
+export const KEEPER_LOG = 'keeper.log';
+const OVER = 'over';
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
 
 /**
  * Starts one for all tests of a run once one of them asks. A process that outlives Jest's workers has to call this: the

@@ -11,7 +11,13 @@ export default class OutcomeReporter {
       failed: suite.numFailingTests + (suite.testExecError == null ? 0 : 1),
       skipped: suite.numPendingTests + suite.numTodoTests,
     }));
+    const { runExecError, wasInterrupted, snapshot, numTotalTestSuites, testResults } = results;
     const outcome = {
+      isWhole:
+        runExecError === undefined &&
+        !wasInterrupted &&
+        !snapshot.failure &&
+        testResults.length === numTotalTestSuites,
       passed: results.numPassedTests,
       failed: results.numFailedTests + results.numRuntimeErrorTestSuites,
       skipped: results.numPendingTests + results.numTodoTests,

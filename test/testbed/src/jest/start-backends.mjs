@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { spawnAttached } from '@kr/local-stack/backends';
+import { KEEPER_LOG } from '../elasticsearch/open-elasticsearch.ts';
 import { openPostgres } from '../postgres.ts';
 import { newRunFolder } from '../run-folder.ts';
 
@@ -15,6 +16,7 @@ export default async function startBackends(globalConfig) {
   globalThis.stopTestPostgres = postgres.stop;
   process.env.TEST_ELASTICSEARCH_FOLDER = await newRunFolder('elasticsearch');
   globalThis.elasticsearchKeeper = keepElasticsearch(process.env.TEST_ELASTICSEARCH_FOLDER);
+  process.env.TEST_ELASTICSEARCH_KEEPER = String(globalThis.elasticsearchKeeper.pid);
   if (isWholeRun(globalConfig)) globalThis.preparedS3 ??= prepareS3();
 }
 
@@ -23,9 +25,10 @@ function keepElasticsearch(folder) {
   const child = spawnAttached({
     command: process.execPath,
     args: ['--no-warnings', KEEP_ELASTICSEARCH, folder],
-    logFile: join(folder, 'keeper.log'),
+    logFile: join(folder, KEEPER_LOG),
     stopSignal: 'SIGTERM',
   });
+  child.on('error', (error) => process.stderr.write(`no Elasticsearch can be kept: ${error.message}\n`));
   child.unref();
   return child;
 }
