@@ -26,13 +26,13 @@ with what moves the same without us.
   --corpus N      instead of all else, search over so many generated records (100000, say)
   --tracing       instead of all else, what it costs to trace a tenth of the requests, beside a system that traces none
   --only TEXT     only what has TEXT in its name; all that is about bytes has "bytes: "
-  --file-mib N    size of the files that are moved (default 128)
+  --file-mib N    size of the files that are moved (default 512)
   --transfer-mib N  size of each of the eight transfers whose memory is measured (default 256)
   --out DIR       where the results go, latest.*, bytes.*, corpus-ENGINE.* and tracing.*, as JSON and Markdown (default bench/results)
   --help          this text
 
 The system is started for it on free loopback ports, with fsync on, and removed afterwards. Linux only: processor time
-is read from /proc. The bytes take about 15 GiB of the disk meanwhile.
+is read from /proc. The bytes take about 35 GiB of the disk meanwhile.
 `;
 
 const MIB = 1_048_576;
@@ -45,7 +45,7 @@ async function main(): Promise<void> {
       only: { type: 'string', default: '' },
       corpus: { type: 'string' },
       tracing: { type: 'boolean', default: false },
-      'file-mib': { type: 'string', default: '128' },
+      'file-mib': { type: 'string', default: '512' },
       'transfer-mib': { type: 'string', default: '256' },
       out: { type: 'string', default: 'bench/results' },
       help: { type: 'boolean', default: false },
