@@ -1,8 +1,6 @@
 import type { EntityKind, IndexedEntity } from '../engine/search-engine.ts';
 import type { GiveWay } from './give-way.ts';
-import type { IdPage } from './pages-of.ts';
-
-export type PageSize = (kind: EntityKind) => number;
+import type { IdPage, PageSize } from './pages-of.ts';
 
 /** So many keep the processors busy: while one is written, the next one is read and taken apart. */
 const AT_ONCE = 2;

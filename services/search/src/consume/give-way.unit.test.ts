@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import type { EngineSuggest, SearchEngine } from '../engine/search-engine.ts';
 import { aSearch } from '../engine/testing/a-search.ts';
-import { eachPage, type PageSize } from './each-page.ts';
+import { eachPage } from './each-page.ts';
 import { givingWay } from './give-way.ts';
-import type { IdPage } from './pages-of.ts';
+import type { IdPage, PageSize } from './pages-of.ts';
 
 const never = new AbortController().signal;
 

@@ -1,9 +1,9 @@
 import type { Logger } from '@kr/telemetry';
 import type { SearchEngine } from '../engine/search-engine.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
-import { bytesOf, eachPage, type PageSize } from './each-page.ts';
+import { bytesOf, eachPage } from './each-page.ts';
 import type { GiveWay } from './give-way.ts';
-import { pagesOf } from './pages-of.ts';
+import { type PageSize, pagesOf } from './pages-of.ts';
 import { writeApart } from './write-apart.ts';
 
 export interface RebuildIndexDeps {
@@ -30,8 +30,7 @@ export async function rebuildIndex({
 }: RebuildIndexDeps): Promise<{ entities: number; refused: number }> {
   let [entities, written] = [0, 0];
   const refused: Error[] = [];
-  const pages = (size: PageSize) =>
-    pagesOf((kind, afterId) => source.list(kind, afterId, size(kind)), signal);
+  const pages = (size: PageSize) => pagesOf(source.list, size, signal);
   await eachPage(pages, giveWay, async ({ kind, ids }) => {
     const forms = await source.fetch(kind, ids);
     const left = await writeApart(forms, (unannounced) => engine.write({ unannounced }), logger);

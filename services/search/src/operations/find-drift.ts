@@ -35,14 +35,12 @@ export async function findDrift(deps: DriftDeps, isRepaired: boolean, signal: Ab
   let entities = 0;
   let found: IndexDifference[] = [];
   // What the index knows: stale forms and ghosts, and what is missing of entities that it knows in part.
-  const indexed = (kind: EntityKind, afterId: string) => deps.engine.listIds(kind, afterId, PAGE);
-  for await (const { kind, ids } of pagesOf(indexed, signal)) {
+  for await (const { kind, ids } of pagesOf(deps.engine.listIds, () => PAGE, signal)) {
     entities += ids.length;
     found.push(...(await compare(deps, kind, ids)));
   }
   // What it does not know at all.
-  const existing = (kind: EntityKind, afterId: string) => deps.source.list(kind, afterId, PAGE);
-  for await (const { kind, ids } of pagesOf(existing, signal)) {
+  for await (const { kind, ids } of pagesOf(deps.source.list, () => PAGE, signal)) {
     const unknown = await unknownOf(deps.engine, kind, ids);
     entities += unknown.length;
     found.push(...(await compare(deps, kind, unknown)));

@@ -1,8 +1,8 @@
 import { isTransient } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
-import { bytesOf, eachPage, type PageSize } from '../consume/each-page.ts';
+import { bytesOf, eachPage } from '../consume/each-page.ts';
 import type { GiveWay } from '../consume/give-way.ts';
-import { pagesOf } from '../consume/pages-of.ts';
+import { type PageSize, pagesOf } from '../consume/pages-of.ts';
 import { pauseUnlessStopped } from '../consume/pause-unless-stopped.ts';
 import { writeApart } from '../consume/write-apart.ts';
 import type { IndexedEntity, SearchEngine } from '../engine/search-engine.ts';
@@ -75,7 +75,7 @@ export async function reindex(
   const write = (entities: readonly IndexedEntity[]) => engine.build(build, entities);
   const list: EntitySource['list'] = async (...after) =>
     (await patiently('listing entities', () => source.list(...after))) ?? [];
-  const pages = (size: PageSize) => pagesOf((kind, afterId) => list(kind, afterId, size(kind)), signal);
+  const pages = (size: PageSize) => pagesOf(list, size, signal);
   await eachPage(pages, giveWay, async ({ kind, ids }) => {
     const entities = await patiently('reading entities', () => source.fetch(kind, ids));
     if (entities === undefined) return 0;
