@@ -11,6 +11,7 @@ import { writeCorpusReport } from './corpus/report-corpus.ts';
 import { processTree } from './cpu-time.ts';
 import { jsonClient } from './json-client.ts';
 import { type Comparison, compare } from './paired-rounds.ts';
+import { positiveNumber } from './positive-number.ts';
 import { writeReport } from './report.ts';
 import { SCENARIOS } from './scenarios/index.ts';
 import { measureTracing } from './tracing/measure-tracing.ts';
@@ -63,8 +64,8 @@ async function main(): Promise<void> {
   if (values.tracing) {
     const measured = {
       folder: dataDir,
-      rounds: positive('--rounds', values.rounds),
-      seconds: positive('--seconds', values.seconds),
+      rounds: positiveNumber('--rounds', values.rounds),
+      seconds: positiveNumber('--seconds', values.seconds),
       say,
     };
     const wanted = SCENARIOS.filter((make) => make().name.includes(values.only));
@@ -86,8 +87,8 @@ async function main(): Promise<void> {
     const { token } = await stack.createUser('bench');
     const repository = jsonClient(stack.baseUrl, token);
     if (values.corpus !== undefined) {
-      const records = positive('--corpus', values.corpus);
-      const seconds = positive('--seconds', values.seconds);
+      const records = positiveNumber('--corpus', values.corpus);
+      const seconds = positiveNumber('--seconds', values.seconds);
       const measured = await measureCorpus({ stack, repository, records, seconds, say });
       process.stdout.write(`${writeCorpusReport(values.out, measured, new Date())}\n`);
       if (measured.failures.length > 0) process.exitCode = 1;
@@ -103,8 +104,8 @@ async function main(): Promise<void> {
           repository,
           visitor,
           pids: () => pidsOf(stack),
-          rounds: positive('--rounds', values.rounds),
-          seconds: positive('--seconds', values.seconds),
+          rounds: positiveNumber('--rounds', values.rounds),
+          seconds: positiveNumber('--seconds', values.seconds),
           onRound: (_scenario, side, round) =>
             say(
               `  ${side}: ${round.requests} requests, ${round.cpuMicrosecondsPerRequest.toFixed(0)} CPU µs each, ` +
@@ -116,7 +117,7 @@ async function main(): Promise<void> {
     if (comparisons.length > 0) process.stdout.write(`${writeReport(values.out, comparisons, new Date())}\n`);
     if (ofBytes.length > 0) {
       const bytes = byteClient(stack.baseUrl, token);
-      const fileBytes = Math.ceil(positive('--file-mib', values['file-mib']) * MIB);
+      const fileBytes = Math.ceil(positiveNumber('--file-mib', values['file-mib']) * MIB);
       const measured = await measureBytes(
         {
           address: { baseUrl: stack.baseUrl, token },
@@ -124,10 +125,10 @@ async function main(): Promise<void> {
           repository,
           folder: dataDir,
           pids: () => servicePids(stack),
-          rounds: positive('--rounds', values.rounds),
-          seconds: positive('--seconds', values.seconds),
+          rounds: positiveNumber('--rounds', values.rounds),
+          seconds: positiveNumber('--seconds', values.seconds),
           fileBytes,
-          transferBytes: Math.ceil(positive('--transfer-mib', values['transfer-mib']) * MIB),
+          transferBytes: Math.ceil(positiveNumber('--transfer-mib', values['transfer-mib']) * MIB),
           say,
         },
         ofBytes,
@@ -153,13 +154,6 @@ function pidsOf(stack: RunningStack): number[] {
 function servicePids(stack: RunningStack): Record<string, number> {
   const pids = SERVICES.map((service) => [service, stack.pid(service)] as const);
   return Object.fromEntries(pids.filter((pair): pair is [(typeof pair)[0], number] => pair[1] !== undefined));
-}
-
-function positive(option: string, text: string): number {
-  const value = Number(text);
-  if (!Number.isFinite(value) || value <= 0)
-    throw new Error(`${option} must be a number above 0, not "${text}"`);
-  return value;
 }
 
 function say(line: string): void {

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { positiveNumber } from '../bench/positive-number.ts';
 import { measureCapacity, measureOverload } from './capacity.ts';
 import { measureHerd } from './herd.ts';
 import { openMix } from './mix.ts';
@@ -45,9 +46,9 @@ async function main(): Promise<void> {
     return;
   }
   const parts = chosen(values.only);
-  const minutes = positive('--minutes', values.minutes);
-  const seconds = positive('--seconds', values.seconds);
-  const clients = positive('--clients', values.clients);
+  const minutes = positiveNumber('--minutes', values.minutes);
+  const seconds = positiveNumber('--seconds', values.seconds);
+  const clients = positiveNumber('--clients', values.clients);
   const figures: LoadFigures = {};
   if (parts.has('overload') || parts.has('mixed')) await measureMix(figures, parts, { minutes, seconds });
   if (parts.has('slow')) figures.slow = await measureSlow();
@@ -95,13 +96,6 @@ function chosen(list: string): ReadonlySet<Part> {
   const unknown = names.filter((name) => !parts.some((part) => part === name));
   if (unknown.length > 0) throw new Error(`--only takes ${PARTS.join(', ')}, not "${unknown.join(', ')}"`);
   return new Set(parts);
-}
-
-function positive(option: string, text: string): number {
-  const value = Number(text);
-  if (!Number.isFinite(value) || value <= 0)
-    throw new Error(`${option} must be a number above 0, not "${text}"`);
-  return value;
 }
 
 function say(line: string): void {
