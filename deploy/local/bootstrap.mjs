@@ -9,13 +9,12 @@ import {
   readFileSync,
   realpathSync,
   renameSync,
-  rmSync,
   symlinkSync,
-  unlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { withLock } from './file-lock.mjs';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const TOOLCHAIN = join(ROOT, '.toolchain');
@@ -45,7 +44,7 @@ const TASKS = {
 function main([name, ...args]) {
   const task = TASKS[name];
   if (task === undefined) fail(`Unknown task "${name}". There are: ${Object.keys(TASKS).join(', ')}.`);
-  withLock(() => {
+  withLock(join(TOOLCHAIN, 'preparing'), () => {
     bringToolchain();
     installPackages();
     if (task.needs === 'code') generateCode();
@@ -169,44 +168,6 @@ function generateCode() {
   if (result.status !== 0) fail('The code generation failed; its own message is above.');
 }
 
-/** One preparation at a time in a checkout; a lock whose owner is gone counts for nothing. */
-function withLock(prepare) {
-  mkdirSync(TOOLCHAIN, { recursive: true });
-  const lock = join(TOOLCHAIN, 'preparing');
-  while (!take(lock)) pause(200);
-  try {
-    prepare();
-  } finally {
-    rmSync(lock, { force: true });
-  }
-}
-
-function take(lock) {
-  try {
-    writeFileSync(lock, String(process.pid), { flag: 'wx' });
-    process.once('exit', () => release(lock));
-    return true;
-  } catch (thrown) {
-    if (thrown.code !== 'EEXIST') throw thrown;
-    if (!isAlive(Number(readOr(lock, '0')))) rmSync(lock, { force: true });
-    return false;
-  }
-}
-
-function release(lock) {
-  if (readOr(lock, '') === String(process.pid)) unlinkSync(lock);
-}
-
-function isAlive(pid) {
-  if (!(pid > 0)) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (thrown) {
-    return thrown.code === 'EPERM';
-  }
-}
-
 function isStamped(file, stamp) {
   return readOr(file, '') === stamp;
 }
@@ -225,10 +186,6 @@ function platformName() {
 
 function nodeFileName() {
   return process.platform === 'win32' ? 'node.exe' : 'node';
-}
-
-function pause(ms) {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 function say(sentence) {
