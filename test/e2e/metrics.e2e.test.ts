@@ -31,7 +31,6 @@ beforeAll(async () => {
       OTEL_EXPORTER_PROMETHEUS_HOST: '127.0.0.1',
       OTEL_EXPORTER_PROMETHEUS_PORT: String(port),
       OTEL_TRACES_EXPORTER: 'none',
-      OTEL_LOGS_EXPORTER: 'none',
     });
   }
   author = oneTryClient(system.baseUrl, system.token);

@@ -50,7 +50,6 @@ const METRICS = () => ({
   OTEL_EXPORTER_PROMETHEUS_HOST: '127.0.0.1',
   OTEL_EXPORTER_PROMETHEUS_PORT: String(metricsPort),
   OTEL_TRACES_EXPORTER: 'none',
-  OTEL_LOGS_EXPORTER: 'none',
 });
 
 const newDraft = (title: string) =>

@@ -1,6 +1,7 @@
 type Environment = Readonly<Record<string, string | undefined>>;
 
-const SIGNALS = ['TRACES', 'METRICS', 'LOGS'] as const;
+/** Logs are lines on standard output, for the platform's collector. */
+const SIGNALS = ['TRACES', 'METRICS'] as const;
 
 export type Signal = (typeof SIGNALS)[number];
 

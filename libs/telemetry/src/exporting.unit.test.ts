@@ -8,6 +8,7 @@ describe('telemetry is exported', () => {
     { env: { OTEL_TRACES_EXPORTER: 'none', OTEL_METRICS_EXPORTER: '' }, expected: false },
     { env: { OTEL_TRACES_EXPORTER: 'console' }, expected: true },
     { env: { OTEL_METRICS_EXPORTER: 'prometheus' }, expected: true },
+    { env: { OTEL_LOGS_EXPORTER: 'otlp' }, expected: false },
     { env: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' }, expected: true },
     { env: { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://collector:4318/v1/traces' }, expected: true },
     { env: { OTEL_EXPORTER_OTLP_ENDPOINT: '' }, expected: false },
@@ -21,16 +22,16 @@ describe('telemetry is exported', () => {
 });
 
 test.each([
-  [{ OTEL_METRICS_EXPORTER: 'prometheus' }, { TRACES: false, METRICS: true, LOGS: false }],
-  [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c' }, { TRACES: true, METRICS: true, LOGS: true }],
+  [{ OTEL_METRICS_EXPORTER: 'prometheus' }, { TRACES: false, METRICS: true }],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c' }, { TRACES: true, METRICS: true }],
   [
-    { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_LOGS_EXPORTER: 'none' },
-    { TRACES: true, METRICS: true, LOGS: false },
+    { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_METRICS_EXPORTER: 'none' },
+    { TRACES: true, METRICS: false },
   ],
-  [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://c' }, { TRACES: true, METRICS: false, LOGS: false }],
+  [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://c' }, { TRACES: true, METRICS: false }],
 ])('of %j only that signal is sent', (env, expected) => {
   const asked = Object.fromEntries(
-    (['TRACES', 'METRICS', 'LOGS'] as const).map((name) => [name, isAskedFor(name, env)]),
+    (['TRACES', 'METRICS'] as const).map((name) => [name, isAskedFor(name, env)]),
   );
   expect(asked).toEqual(expected);
 });

@@ -76,7 +76,6 @@ describe('preload', () => {
     const output = await run(CONTINUE_A_TRACE, {
       OTEL_TRACES_EXPORTER: 'console',
       OTEL_METRICS_EXPORTER: 'none',
-      OTEL_LOGS_EXPORTER: 'none',
     });
     expect(output).toContain('loads @opentelemetry/sdk-node');
     expect(output).toMatch(/headers \{"traceparent":"00-0af7651916cd43dd8448eb211c80319c-[0-9a-f]{16}-01"/);

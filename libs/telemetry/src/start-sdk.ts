@@ -39,7 +39,7 @@ const sdk = new NodeSDK({
   // What is not asked for would be sent to the default address of a collector.
   ...(isTracing ? {} : { spanProcessors: [] }),
   ...(isMeasuring ? {} : { metricReaders: [] }),
-  ...(isAskedFor('LOGS', environment) ? {} : { logRecordProcessors: [] }),
+  logRecordProcessors: [],
 });
 sdk.start();
 // Their durations of requests know no routes, and ours do.

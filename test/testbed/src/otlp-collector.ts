@@ -49,7 +49,6 @@ export async function startOtlpCollector(): Promise<OtlpCollector> {
       OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json',
       OTEL_BSP_SCHEDULE_DELAY: '100',
       OTEL_METRICS_EXPORTER: 'none',
-      OTEL_LOGS_EXPORTER: 'none',
     },
     spans: () => spans,
     stop: () =>
