@@ -8,6 +8,7 @@ import { handOverTo } from './files/hand-over.ts';
 import { openDatabase } from './identity/prisma.ts';
 import { tokenStore } from './identity/token-store.ts';
 import { LEAST_ENVIRONMENT } from './least-environment-fixture.ts';
+import { loadOf } from './overload/load-of.ts';
 import { routes } from './routes.ts';
 
 interface Operation {
@@ -96,3 +97,22 @@ test('no two rows are the same', () => {
   const names = table().map(({ name }) => name);
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
 });
+
+test.each(['alerts.yaml', 'dashboard.json'])(
+  'durations of requests in %s leave out transfers of bytes, and nothing else',
+  async (file) => {
+    const folder = new URL('../../../deploy/helm/knowledge-repository/observability/', import.meta.url);
+    const expressions = await readFile(new URL(file, folder), 'utf8');
+    const excluded = new Set(
+      [...expressions.matchAll(/http_server_request_duration_seconds_bucket\{route!~\\?"([^"\\]*)/g)].map(
+        ([, pattern]) => pattern,
+      ),
+    );
+    expect(excluded.size).toBe(1);
+    // Prometheus matches the whole label.
+    const isExcluded = new RegExp(`^(?:${[...excluded][0]})$`);
+    const transfers = table().filter((row) => loadOf(row) === 'transfer' || row.path.includes('/tus'));
+    const leftOut = table().filter(({ path }) => isExcluded.test(path));
+    expect(leftOut.map(({ name }) => name)).toEqual(transfers.map(({ name }) => name));
+  },
+);
