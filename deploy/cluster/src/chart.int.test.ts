@@ -12,10 +12,12 @@ import { openKubernetesSchemas } from './testing/open-kubernetes-schemas.ts';
 import type { Container, PolicyRule, Resource } from './testing/resource.ts';
 import { isTold } from './told-variables-fixture.ts';
 
+/** Required values without a default. */
+const IDENTIFIERS = 'identifiers.doiPrefix=10.1234,identifiers.oaiPrefix=repository.example.org';
 const CHART = resolve(import.meta.dirname, '../../helm/knowledge-repository');
 const SERVICES_FOLDER = resolve(import.meta.dirname, '../../../services');
 const VALUES: Record<string, readonly string[]> = {
-  'values.yaml': [],
+  'values.yaml': ['--set', IDENTIFIERS],
   'values.dev.yaml': ['-f', join(CHART, 'values.dev.yaml')],
   'values.everything.yaml': ['-f', join(import.meta.dirname, 'testing/values.everything.yaml')],
 };
@@ -49,8 +51,8 @@ else {
       folder = await mkdtemp(join(tmpdir(), 'kr-chart-'));
       const rendered = await helm.template(CHART, values);
       resources = parseAllDocuments(rendered).flatMap((document) => document.toJS() ?? []);
-      const [, file] = values;
-      given = file === undefined ? {} : parse(await readFile(file, 'utf8'));
+      const [flag, file] = values;
+      given = flag !== '-f' || file === undefined ? {} : parse(await readFile(file, 'utf8'));
       const backends = { postgres: 'postgres://postgres:5432', nats: 'nats://nats:4222' };
       const made = await loadSecrets(join(folder, 'secrets.json'));
       const prefix = name === 'values.everything.yaml' ? 'mine' : 'knowledge';
@@ -331,6 +333,30 @@ else {
     ],
     ['a store that there is none of', ['--set', 'files.store=tape'], 'files/store|files.store'],
   ])('refuses %s', async (_, values, reason) => {
-    await expect(helm.template(CHART, values)).rejects.toThrow(new RegExp(reason));
+    const all = ['--set', IDENTIFIERS, ...values];
+    await expect(helm.template(CHART, all)).rejects.toThrow(new RegExp(reason));
+  });
+
+  test.each([
+    ['identifiers.doiPrefix', 'identifiers.oaiPrefix=repository.example.org'],
+    ['identifiers.oaiPrefix', 'identifiers.doiPrefix=10.1234'],
+  ])('requires %s', async (missing, given) => {
+    await expect(helm.template(CHART, ['--set', given])).rejects.toThrow(`${missing} is required`);
+  });
+
+  test.each([
+    ['a claim that one node may mount', 1, 'Recreate'],
+    ['a claim that many nodes may mount', 2, 'RollingUpdate'],
+  ])('with files on %s, an upgrade can mount it', async (_, replicas, type) => {
+    const store = `files.store=filesystem,files.existingClaim=bytes,services.files.replicas=${replicas}`;
+    const rendered = await helm.template(CHART, ['--set', `${IDENTIFIERS},${store}`]);
+    const strategies = parseAllDocuments(rendered)
+      .map((document): Resource => document.toJS())
+      .filter((resource) => resource?.kind === 'Deployment')
+      .map(({ metadata, spec }) => [metadata.name, spec.strategy?.type]);
+    expect(Object.fromEntries(strategies)).toMatchObject({
+      'repository-files': type,
+      'repository-records': 'RollingUpdate',
+    });
   });
 }

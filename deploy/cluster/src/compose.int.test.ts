@@ -37,7 +37,14 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'kr-compose-'));
   await writeComposeFolder(join(folder, 'secrets'));
   const text = await readFile(FILE, 'utf8');
-  compose = parse(text.replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1'), { merge: true });
+  const required: Record<string, string> = {
+    DOI_PREFIX: '10.1234',
+    OAI_PREFIX: 'repository.example.org',
+  };
+  const filled = text
+    .replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1')
+    .replaceAll(/\$\{(\w+):\?[^}]*\}/g, (variable, name) => required[name] ?? variable);
+  compose = parse(filled, { merge: true });
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 

@@ -14,9 +14,9 @@ all problems named.
 `;
 
 const TELEMETRY = `
-Traces, metrics and logs are sent as the standard variables of OpenTelemetry say (\`OTEL_…\`): nothing is measured or sent
-unless \`OTEL_TRACES_EXPORTER\`, \`OTEL_METRICS_EXPORTER\` or \`OTEL_LOGS_EXPORTER\` names an exporter, or an
-\`OTEL_EXPORTER_OTLP_…ENDPOINT\` is set. What is not asked for of the three is not sent.
+The standard variables of OpenTelemetry (\`OTEL_…\`) configure traces and metrics. Neither is measured or sent
+unless \`OTEL_TRACES_EXPORTER\` or \`OTEL_METRICS_EXPORTER\` names an exporter, or an
+\`OTEL_EXPORTER_OTLP_…ENDPOINT\` is set. Logs are written to standard output only.
 `;
 
 export interface Documented {

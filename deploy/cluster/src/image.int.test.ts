@@ -85,7 +85,8 @@ describe('what the image of a service has', () => {
       OTEL_METRICS_EXPORTER: 'prometheus',
       OTEL_EXPORTER_PROMETHEUS_PORT: metricsPort,
       OTEL_TRACES_EXPORTER: 'none',
-      OTEL_LOGS_EXPORTER: 'none',
+      DOI_PREFIX: '10.1234',
+      OAI_PREFIX: 'repository.example.org',
     };
     const child = spawn(process.execPath, await command(), {
       cwd: join(app, 'services/records'),

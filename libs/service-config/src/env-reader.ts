@@ -3,6 +3,11 @@ import { ConfigError } from './config-error.ts';
 import { type VariableReading, watcherOf } from './describe-variables.ts';
 import type { Environment } from './environment.ts';
 
+export interface AboutText extends AboutVariable<string> {
+  /** Returns why a value is wrong, as a phrase that follows the variable's name, or undefined if it is right. */
+  check?: (text: string) => string | undefined;
+}
+
 /** What is said of each variable. */
 export interface AboutVariable<Value> {
   /** What it is for, as a phrase for operators, with units. */
@@ -41,8 +46,11 @@ export class EnvReader {
     this.#env = env;
   }
 
-  string(name: string, about: AboutVariable<string>): string {
-    return this.#read(name, { ...about, kind: 'text' }, '', (text) => text);
+  string(name: string, { check, ...about }: AboutText): string {
+    return this.#read(name, { ...about, kind: 'text' }, '', (text) => {
+      const reason = check?.(text);
+      return reason === undefined ? text : this.#bad(reason);
+    });
   }
 
   /** One `host:port`, or several `IPv4:port` parted by commas: the processes of one service. */

@@ -72,6 +72,11 @@ export function readTicketKey(read: EnvReader, peer: 'FILES' | 'ACCESS_LINKS'): 
   });
 }
 
+const TEST_DOI_PREFIX = '10.5072';
+const TEST_OAI_PREFIX = 'localhost';
+/** A namespace identifier of OAI identifiers, version 2.0: a domain name. */
+const OAI_NAMESPACE = /^[a-zA-Z][a-zA-Z0-9-]*(\.[a-zA-Z][a-zA-Z0-9-]*)+$/;
+
 /** For clients of `@kr/rpc`. */
 export function readRpcDeadline(read: EnvReader): number {
   return read.integer('RPC_DEADLINE_MS', {
@@ -100,13 +105,27 @@ export function readVocabularyDir(read: EnvReader): string {
   });
 }
 
-/** What identifiers that are given out here are made of. */
+/** The prefixes of DOIs and OAI identifiers. Neither has a default: identifiers are permanent. */
 export function readPrefixes(read: EnvReader): { doiPrefix: string; oaiPrefix: string } {
+  const allowTest = read.boolean('ALLOW_TEST_IDENTIFIERS', {
+    doc: `Allows the DOI test prefix ${TEST_DOI_PREFIX} and the OAI prefix ${TEST_OAI_PREFIX}; for systems that are thrown away`,
+    fallback: false,
+  });
+  const isTest = (test: string) => `is ${test}, which is for tests; set ALLOW_TEST_IDENTIFIERS to use it`;
   return {
-    doiPrefix: read.string('DOI_PREFIX', { doc: 'What DOIs given out here begin with', fallback: '10.5072' }),
+    doiPrefix: read.string('DOI_PREFIX', {
+      doc: 'The DOI prefix registered for this repository, such as `10.1234`',
+      check: (text) => {
+        if (!/^10\.\d{4,9}(\.\d+)*$/.test(text)) return 'is not a DOI prefix such as 10.1234';
+        return text === TEST_DOI_PREFIX && !allowTest ? isTest(TEST_DOI_PREFIX) : undefined;
+      },
+    }),
     oaiPrefix: read.string('OAI_PREFIX', {
-      doc: 'The middle part of OAI identifiers',
-      fallback: 'localhost',
+      doc: 'The domain name in OAI identifiers, such as `repository.example.org`',
+      check: (text) => {
+        if (text === TEST_OAI_PREFIX) return allowTest ? undefined : isTest(TEST_OAI_PREFIX);
+        return OAI_NAMESPACE.test(text) ? undefined : 'is not a domain name such as repository.example.org';
+      },
     }),
   };
 }

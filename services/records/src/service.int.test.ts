@@ -27,6 +27,8 @@ beforeAll(async () => {
     FILES_KEY: KEY,
     FILES_TICKET_KEY: KEY,
     ACCESS_LINKS_TICKET_KEY: KEY,
+    DOI_PREFIX: '10.1234',
+    OAI_PREFIX: 'repository.example.org',
   });
   service = await startRecordsService(config, logger);
 });

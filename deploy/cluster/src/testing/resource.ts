@@ -9,6 +9,7 @@ export interface Resource {
       metadata: { labels: Record<string, string> };
       spec: { serviceAccountName?: string; containers: Container[] };
     };
+    strategy?: { type: string };
     ports?: { name: string; port: number; targetPort: string }[];
     ingress?: PolicyRule[];
     egress?: PolicyRule[];

@@ -41,6 +41,13 @@ OTEL_TRACES_SAMPLER_ARG: {{ $values.tracing.ratio | quote }}
 {{- if and $values.vocabulariesConfigMap (has .name (list "gateway" "records" "packages" "search")) }}
 VOCABULARY_DIR: /vocabularies
 {{- end }}
+{{- if has .name (list "records" "packages") }}
+DOI_PREFIX: {{ required "identifiers.doiPrefix is required: the DOI prefix registered for this repository" $values.identifiers.doiPrefix | quote }}
+OAI_PREFIX: {{ required "identifiers.oaiPrefix is required: the domain name in OAI identifiers" $values.identifiers.oaiPrefix | quote }}
+{{- if $values.identifiers.allowTest }}
+ALLOW_TEST_IDENTIFIERS: "true"
+{{- end }}
+{{- end }}
 {{- if eq .name "gateway" }}
 HTTP_HOST: 0.0.0.0
 HTTP_PORT: "8080"
@@ -93,6 +100,12 @@ ELASTICSEARCH_REPLICAS: {{ $values.search.elasticsearch.replicas | quote }}
 {{- $names = list "ELASTICSEARCH_API_KEY" "ELASTICSEARCH_USER" "ELASTICSEARCH_PASSWORD" }}
 {{- end }}
 {{- toYaml $names }}
+{{- end }}
+
+{{- /* "true" if more than one pod of a service may run, otherwise empty. */ -}}
+{{- define "system.hasReplicas" -}}
+{{- $own := index .root.Values.services .name }}
+{{- if or $own.autoscaling.enabled (gt (int $own.replicas) 1) }}true{{ end }}
 {{- end }}
 
 {{- define "system.volumes" -}}

@@ -97,7 +97,16 @@ function ownKeys(service: ServiceName, secrets: Secrets): Record<string, string>
   return keys[service];
 }
 
-function ownVariables(service: ServiceName, { filesDir }: Surroundings, own: ProcessPorts): Variables {
+/** A local system is for trying out, so it has test identifiers unless its user sets others. */
+function identifiers({ DOI_PREFIX, OAI_PREFIX }: Variables): Variables {
+  return {
+    DOI_PREFIX: DOI_PREFIX || '10.5072',
+    OAI_PREFIX: OAI_PREFIX || 'localhost',
+    ALLOW_TEST_IDENTIFIERS: 'true',
+  };
+}
+
+function ownVariables(service: ServiceName, { filesDir, outer }: Surroundings, own: ProcessPorts): Variables {
   if (service === 'gateway') {
     return {
       HTTP_HOST: '127.0.0.1',
@@ -105,6 +114,7 @@ function ownVariables(service: ServiceName, { filesDir }: Surroundings, own: Pro
       FILES_CONTENT_URL: `http://127.0.0.1:${own.content}`,
     };
   }
+  if (service === 'records' || service === 'packages') return identifiers(outer);
   if (service === 'files') return { CONTENT_PORT: String(own.content), STORAGE_DIR: filesDir };
   return {};
 }

@@ -1,6 +1,6 @@
 {{- /*
 A Deployment. Takes (dict "root" $ "name" SERVICE "calls" (list CALLEES) "secrets" (list VARIABLES) "optionalSecrets"
-(list VARIABLES) "env" (dict VARIABLE VALUE) "ports" (dict NAME PORT) "volumes" (list VOLUMES) "mounts" (list MOUNTS)).
+(list VARIABLES) "env" (dict VARIABLE VALUE) "ports" (dict NAME PORT) "volumes" (list VOLUMES) "mounts" (list MOUNTS) "replaceFirst" BOOLEAN).
 */ -}}
 {{- define "service.deployment" -}}
 {{- $values := .root.Values }}
@@ -19,8 +19,13 @@ spec:
   selector:
     matchLabels: {{- include "service.selector" . | nindent 6 }}
   strategy:
+    {{- if .replaceFirst }}
+    # A ReadWriteOnce volume has to be released before the next pod can start on another node.
+    type: Recreate
+    {{- else }}
     type: RollingUpdate
     rollingUpdate: { maxSurge: 1, maxUnavailable: 0 }
+    {{- end }}
   template:
     metadata:
       labels: {{- include "service.labels" . | nindent 8 }}
