@@ -167,6 +167,39 @@ describe('rpc between two processes', () => {
     });
   });
 
+  test('never reads the message of a caller that it refuses', async () => {
+    let messages = 0;
+    const { Publish, ...others } = definitions.publications;
+    const counted: Publications = {
+      ...others,
+      Publish: {
+        ...Publish,
+        requestDeserialize(bytes) {
+          messages += 1;
+          return Publish.requestDeserialize(bytes);
+        },
+      },
+    };
+    const server = await serve({
+      services: [{ definition: counted, handlers: answers, callers: CALLERS }],
+      host: '127.0.0.1',
+      port: 0,
+      audience: 'packages',
+      callerKeys,
+      logger,
+    });
+    opened.push(server);
+    const large = { id: 'x'.repeat(32 * 1024 * 1024) };
+    const refused = [
+      connect(server.port, { key: 'another-secret-of-thirty-two-characters' }),
+      connect(server.port, { caller: 'records', key: RECORDS_KEY }),
+    ].map((client) => failureOf(client.publish(large, principal)));
+    expect(await Promise.all(refused)).toMatchObject([{ kind: 'unauthenticated' }, { kind: 'forbidden' }]);
+    expect(messages).toBe(0);
+    await connect(server.port).publish({ id: 'p' }, principal);
+    expect(messages).toBe(1);
+  });
+
   test('tells of an answer that is larger than a message may be', async () => {
     const { port } = await start({ Publish: async () => ({ publicationId: 'x'.repeat(65 * 1024 * 1024) }) });
     const client = connect(port);

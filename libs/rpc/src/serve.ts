@@ -1,9 +1,14 @@
 import {
   Server as GrpcServer,
   type handleUnaryCall,
+  type Metadata,
   ServerCredentials,
+  ServerInterceptingCall,
+  type ServerInterceptor,
+  ServerListenerBuilder,
   type ServerUnaryCall,
   type ServiceDefinition,
+  status as Status,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { type Principal, verifyPrincipal } from '@kr/caller';
@@ -63,6 +68,7 @@ export async function serve<const Served extends readonly object[]>(
 ): Promise<Server> {
   const server = new GrpcServer({
     'grpc.max_receive_message_length': LARGEST_MESSAGE_BYTES,
+    interceptors: [requirePrincipal(options)],
   });
   for (const served of options.services as readonly AnyServedService[]) {
     server.addService(served.definition as ServiceDefinition, implementation(served, options));
@@ -86,31 +92,27 @@ interface AnyServedService {
   callers: Readonly<Record<string, 'all' | readonly string[]>>;
 }
 
-interface Callee extends Pick<ServeOptions<[]>, 'audience' | 'callerKeys' | 'logger'> {
-  mayCall: (caller: string) => boolean;
-}
+type Callee = Pick<ServeOptions<[]>, 'audience' | 'callerKeys' | 'logger'>;
 
 type AnyHandler = (request: object, call: CallContext) => Promise<object>;
 type AnyCall = ServerUnaryCall<object, object>;
 
 function implementation(
-  { definition, handlers, callers }: AnyServedService,
-  options: ServeOptions<readonly object[]>,
+  { definition, handlers }: AnyServedService,
+  { logger }: ServeOptions<readonly object[]>,
 ): UntypedServiceImplementation {
   return Object.fromEntries(
     methodsOf(definition).map(([name, method]) => {
       const handler = handlers[name];
       if (handler === undefined) throw new Error(`${method.path} has no handler`);
-      const mayCall = (caller: string) =>
-        callers[caller] === 'all' || callers[caller]?.includes(name) === true;
-      return [name, unary(method, handler, { ...options, mayCall })];
+      return [name, unary(method, handler, logger)];
     }),
   );
 }
 
 /** The one place where what a handler throws becomes an answer. */
-function unary(method: AnyMethod, handler: AnyHandler, callee: Callee): handleUnaryCall<object, object> {
-  const name = method.path.slice(1);
+function unary(method: AnyMethod, handler: AnyHandler, logger: Logger): handleUnaryCall<object, object> {
+  const name = nameOf(method);
   return (call, callback) => {
     const ended = beginAnswer(name);
     const departure = departureOf(call);
@@ -120,7 +122,7 @@ function unary(method: AnyMethod, handler: AnyHandler, callee: Callee): handleUn
       isFailure,
     } as const;
     withRemoteTrace(traceOf(call.metadata), name, span, async () => {
-      const context = contextOf(call, name, departure.signal, callee);
+      const context = contextOf(call, name, departure.signal);
       return whileHandling(context.deadline.getTime(), () => handler(call.request, context));
     }).then(
       (response) => {
@@ -132,19 +134,55 @@ function unary(method: AnyMethod, handler: AnyHandler, callee: Callee): handleUn
         departure.forget();
         const error = ServiceError.from(thrown);
         ended(error);
-        logFailure(callee.logger, name, error, call.cancelled);
+        logFailure(logger, name, error, call.cancelled);
         callback(toStatus(error));
       },
     );
   };
 }
 
-/**
- * @throws ServiceError `unauthenticated` without a valid principal; `forbidden` when this is not for the caller;
- * `invalid` without a deadline
- */
-function contextOf(call: AnyCall, method: string, signal: AbortSignal, callee: Callee): CallContext {
-  const principal = principalOf(call, callee);
+/** The verified principal of each running call, by its metadata. */
+const principals = new WeakMap<Metadata, Principal>();
+
+/** Checks the principal when the headers of a call arrive: the message of a refused call is never buffered. */
+function requirePrincipal(options: ServeOptions<readonly object[]>): ServerInterceptor {
+  const callersByPath = new Map<string, ReadonlySet<string>>();
+  for (const { definition, callers } of options.services as readonly AnyServedService[]) {
+    for (const [name, { path }] of methodsOf(definition)) {
+      const allowed = Object.keys(callers).filter(
+        (caller) => callers[caller] === 'all' || callers[caller]?.includes(name),
+      );
+      callersByPath.set(path, new Set(allowed));
+    }
+  }
+  return (method, call) => {
+    const callers = callersByPath.get(method.path);
+    if (callers === undefined) return new ServerInterceptingCall(call);
+    const listener = new ServerListenerBuilder()
+      .withOnReceiveMetadata((metadata, next) => {
+        try {
+          principals.set(metadata, principalOf(metadata, callers, options));
+          next(metadata);
+        } catch (thrown) {
+          const error = ServiceError.from(thrown);
+          beginAnswer(nameOf(method))(error);
+          logFailure(options.logger, nameOf(method), error, false);
+          call.sendStatus({ code: Status.UNKNOWN, details: '', ...toStatus(error) });
+        }
+      })
+      .build();
+    return new ServerInterceptingCall(call, { start: (next) => next(listener) });
+  };
+}
+
+function nameOf({ path }: { path: string }): string {
+  return path.slice(1);
+}
+
+/** @throws ServiceError `invalid` without a deadline */
+function contextOf(call: AnyCall, method: string, signal: AbortSignal): CallContext {
+  const principal = principals.get(call.metadata);
+  if (principal === undefined) throw new Error(`${method} was called without a verified principal`);
   const deadline = new Date(call.getDeadline());
   if (Number.isNaN(deadline.getTime())) throw new ServiceError('invalid', 'A call needs a deadline.');
   return { principal, signal, deadline, method };
@@ -158,15 +196,20 @@ function departureOf(call: AnyCall): { signal: AbortSignal; forget(): void } {
   return { signal: abort.signal, forget: () => void call.off('cancelled', leave) };
 }
 
-function principalOf(call: AnyCall, { audience, callerKeys, mayCall }: Callee): Principal {
-  const caller = String(call.metadata.get(CALLER_METADATA)[0]);
+/** @throws ServiceError `unauthenticated` without a valid principal; `forbidden` if the caller is not among `callers` */
+function principalOf(
+  metadata: Metadata,
+  callers: ReadonlySet<string>,
+  { audience, callerKeys }: Callee,
+): Principal {
+  const caller = String(metadata.get(CALLER_METADATA)[0]);
   const key = callerKeys.get(caller);
-  const [token] = call.metadata.get(PRINCIPAL_METADATA);
+  const [token] = metadata.get(PRINCIPAL_METADATA);
   if (key === undefined || typeof token !== 'string') {
     throw new ServiceError('unauthenticated', 'The caller is not known.');
   }
   const principal = verifyPrincipal(token, { audience, key });
-  if (!mayCall(caller)) throw new ServiceError('forbidden', `${caller} may not call this.`);
+  if (!callers.has(caller)) throw new ServiceError('forbidden', `${caller} may not call this.`);
   return principal;
 }
 
