@@ -2,11 +2,13 @@ import { access, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { loadSecrets } from '@kr/local-stack';
+import { documentedFields } from '@kr/metadata';
 import { busAuthorization } from './bus-authorization.ts';
 import { writeComposeFolder } from './compose-folder.ts';
 import { configurationPage } from './configuration-page.ts';
 import { databaseScript } from './database-script.ts';
 import { kubernetesSecrets } from './kubernetes-secrets.ts';
+import { metadataPage } from './metadata-page.ts';
 import { writeOperatorFolder } from './operator-folder.ts';
 import { logVariables, servicesWithFailpoints, serviceVariables } from './service-variables.ts';
 
@@ -14,6 +16,7 @@ const ROOT = resolve(import.meta.dirname, '../../..');
 const USAGE = `What deployments are made of: npm run deploy -- COMMAND
 
   configuration                 writes docs/configuration.md from what the services read
+  metadata                      writes docs/metadata.md from the metadata schema
   compose [FOLDER]              makes the secrets of compose.yaml (default: deploy/secrets)
   secrets FILE                  makes the secrets of a cluster in FILE, which stays with you; repeated, it keeps them
   kubernetes FILE               prints the Secrets of the chart, for kubectl apply -f -
@@ -55,6 +58,7 @@ const COMMANDS: Record<string, () => Promise<unknown>> = {
     });
     await writeFile(resolve(ROOT, 'docs/configuration.md'), page);
   },
+  metadata: () => writeFile(resolve(ROOT, 'docs/metadata.md'), metadataPage(documentedFields())),
   compose: () => writeComposeFolder(first ?? resolve(ROOT, 'deploy/secrets')),
   secrets: () => loadSecrets(named(first, 'FILE')),
   kubernetes: async () => {

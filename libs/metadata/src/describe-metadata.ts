@@ -131,3 +131,57 @@ function collect(field: FieldDescription, path: string, found: Map<string, Searc
       field satisfies never;
   }
 }
+
+/** One row of the field reference. */
+export interface DocumentedField {
+  /** Path in a document; `[]` after a list. */
+  path: string;
+  /** What a client sends. */
+  type: string;
+  isRequired: boolean;
+}
+
+/** Every metadata field that clients may send, in the order of documents; members follow their object. */
+export function documentedFields(): readonly DocumentedField[] {
+  return Object.entries(METADATA_FIELDS).flatMap(([name, member]) =>
+    rowsOf(member.field.describes, name, 'required' in member && member.required),
+  );
+}
+
+function rowsOf(field: FieldDescription, path: string, isRequired: boolean): DocumentedField[] {
+  if (field.is === 'list') return rowsOf(field.item, `${path}[]`, isRequired);
+  const row = { path, type: typeOf(field), isRequired };
+  if (field.is !== 'object') return [row];
+  const members = Object.entries(field.members).flatMap(([name, member]) =>
+    rowsOf(member, `${path}.${name}`, field.required.includes(name)),
+  );
+  return [row, ...members];
+}
+
+function typeOf(field: Exclude<FieldDescription, { is: 'list' }>): string {
+  switch (field.is) {
+    case 'term':
+      return `\`{"id": …}\` of the vocabulary \`${field.vocabulary}\``;
+    case 'languages':
+      return 'text by language, such as `{"en": "…"}`';
+    case 'geometry':
+      return 'GeoJSON geometry';
+    case 'object':
+      return 'object';
+    case 'text': {
+      const { choices, format, minLength } = field;
+      if (choices !== undefined) return `one of ${choices.map((choice) => `\`${choice}\``).join(', ')}`;
+      const kind = format === undefined ? 'text' : TEXT_TYPES[format];
+      return minLength === undefined ? kind : `${kind}, at least ${minLength} characters`;
+    }
+    default:
+      return field satisfies never;
+  }
+}
+
+const TEXT_TYPES = {
+  html: 'HTML, sanitised',
+  email: 'email address',
+  uri: 'URL',
+  edtf: 'EDTF level 0 date or interval, such as `2026-05-04` or `2025/2026-05`',
+} as const;

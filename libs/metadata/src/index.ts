@@ -9,6 +9,8 @@ export {
   type Visibility,
 } from './access.ts';
 export {
+  type DocumentedField,
+  documentedFields,
   type JsonSchema,
   metadataJsonSchema,
   metadataSearchFields,
