@@ -293,17 +293,16 @@ describe.each(KINDS)('$kind', ({ kind, document }) => {
     const before = await statusOf('GET', self);
     const patched = await author.call<AccessLink>('PATCH', one, { json: { permission: 'preview' } });
     expect([before, patched.status, patched.body]).toEqual([403, 200, { ...shared, permission: 'preview' }]);
-    await until(async () => (await statusOf('GET', self)) === 200);
+    expect(await statusOf('GET', self)).toBe(200);
   });
 
-  test('a revoked link soon opens nothing, and nothing brings it back', async () => {
+  test('a revoked link opens nothing at once, and nothing brings it back', async () => {
     const published = await restrictedPublished('Revoked');
     const shared = await share(published, 'edit');
     const one = `${link(published, 'access_links')}/${shared.id}`;
     const self = by(link(published, 'self'), shared);
     const before = await statusOf('GET', self);
     const revoked = [(await author.call('DELETE', one)).status, (await author.call('DELETE', one)).status];
-    await until(async () => (await statusOf('GET', self)) !== 200);
     const after = [
       await statusOf('GET', self),
       await statusOf('GET', by(`/${kind}/${published.id}/files/a.txt/content`, shared)),

@@ -1,12 +1,8 @@
 import type { Scope } from '@kr/caller';
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
-import { LRUCache } from 'lru-cache';
 import { isTokenShaped, tokenHash } from './access-token.ts';
-import type { TokenRow, TokenStore } from './token-store.ts';
-
-/** A revoked token works at most this much longer, in milliseconds. */
-const REMEMBERED_MS = 900;
+import type { TokenStore } from './token-store.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -23,8 +19,8 @@ export interface TokenOwner {
 export type FindTokenOwner = (token: string) => Promise<TokenOwner>;
 
 /**
- * The user a personal access token belongs to, remembered for less than a second. That it was used is noted once in an
- * hour.
+ * The user a personal access token belongs to. Every request reads the token's row, so a revocation holds on all gateways once
+ * it was answered. The last use is stored at most once an hour.
  *
  * @throws ServiceError `unauthenticated` (code `invalid_token`): malformed, unknown, expired or revoked
  */
@@ -33,36 +29,18 @@ export function findTokenOwner(
   now: () => Date,
   logger: Pick<Logger, 'warn'>,
 ): FindTokenOwner {
-  const remembered = new LRUCache<string, TokenRow>({ max: 10_000, ttl: REMEMBERED_MS });
-  const asking = new Map<string, Promise<TokenRow | undefined>>();
-
-  // One question for all requests that come with the same token meanwhile.
-  function ask(hash: Uint8Array<ArrayBuffer>, cacheKey: string): Promise<TokenRow | undefined> {
-    const running = asking.get(cacheKey);
-    if (running !== undefined) return running;
-    const answer = store.findToken(hash).finally(() => asking.delete(cacheKey));
-    asking.set(cacheKey, answer);
-    return answer;
-  }
-
   return async (token) => {
     if (!isTokenShaped(token)) throw invalidToken('The access token is malformed.');
-    const hash = tokenHash(token);
-    const cacheKey = Buffer.from(hash).toString('base64');
-    const known = remembered.get(cacheKey);
-    const row = known ?? (await ask(hash, cacheKey));
+    const row = await store.findToken(tokenHash(token));
     if (row === undefined) throw invalidToken('The access token is unknown.');
     if (row.revokedAt !== null) throw invalidToken('The access token has been revoked.');
     if (row.expiresAt !== null && row.expiresAt <= now()) throw invalidToken('The access token has expired.');
-    if (known === undefined) {
-      remembered.set(cacheKey, row, { noUpdateTTL: true });
-      const hour = new Date(Math.floor(now().getTime() / HOUR_MS) * HOUR_MS);
-      if (row.lastUsedAt === null || row.lastUsedAt < hour) {
-        // The token is good, whether that can be noted or not.
-        store
-          .markUsed(row.id, hour)
-          .catch((err: unknown) => logger.warn({ err }, 'the use of a token was not noted'));
-      }
+    const hour = new Date(Math.floor(now().getTime() / HOUR_MS) * HOUR_MS);
+    if (row.lastUsedAt === null || row.lastUsedAt < hour) {
+      // The token is valid whether or not its use can be stored.
+      store
+        .markUsed(row.id, hour)
+        .catch((err: unknown) => logger.warn({ err }, 'the use of a token was not stored'));
     }
     return {
       userId: String(row.user.id),

@@ -53,7 +53,7 @@ export function createToken({ tokens, limits, now, newId }: TokensDeps): Endpoin
   };
 }
 
-/** DELETE /api/user/tokens/{tokenId}: 204; the token ends within a second, everywhere. */
+/** DELETE /api/user/tokens/{tokenId}: 204; every later request on any gateway rejects the token. */
 export function revokeToken({ tokens, now }: TokensDeps): Endpoint {
   return async (call) => {
     const [userId, id] = [userOf(call), param(call, 'tokenId')];
