@@ -1,4 +1,4 @@
-import { checkAccess, checkMetadata, OPEN_ACCESS, type StoredAccess } from '@kr/metadata';
+import { checkAccess, checkMetadata, firstIssues, OPEN_ACCESS, type StoredAccess } from '@kr/metadata';
 import type { Issue } from '@kr/service-error';
 import type { EntityKind } from './entity-kind.ts';
 import { filesIssues, filesOptions, previewIssues } from './files-rules.ts';
@@ -52,7 +52,8 @@ export function draftContent(body: JsonObject, input: ContentInput): DraftConten
       pids: pids.pids,
       custom_fields: {},
     },
-    issues: [...metadata.issues, ...access.issues, ...custom, ...pids.issues, ...files.issues, ...fit],
+    // Part by part: publishing looks at the stored problems of each.
+    issues: [metadata.issues, access.issues, custom, pids.issues, files.issues, fit].flatMap(firstIssues),
     fatal: access.fatal,
   };
 }

@@ -33,7 +33,8 @@ export function fetchForIndex<Tx extends LifecycleSql>(context: LifecycleContext
       FORMS.filter((form) => entity[form] !== null).map((form) => ({ entity, form })),
     );
     const everything = servicePrincipal('index', principal.requestId);
-    const forms = await renderForms(context, shown, everything);
+    // Problems are not searched.
+    const forms = await renderForms(context, shown, everything, { issues: [] });
     const now = context.now();
     return { documents: forms.map((form) => indexDocument(form, now)) };
   };

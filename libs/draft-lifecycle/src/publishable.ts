@@ -29,6 +29,9 @@ export async function problemsOf<Tx extends LifecycleSql>(
   );
 }
 
+/** Problems listed for one publication. */
+const MAX_PROBLEMS_OF_PLAN = 10_000;
+
 /** Everything that keeps what a request names from being published, each with the entity it is about. */
 export async function issuesOfPlan<Tx extends LifecycleSql>(
   deps: Pick<LifecycleDeps<Tx>, 'kind'>,
@@ -37,10 +40,10 @@ export async function issuesOfPlan<Tx extends LifecycleSql>(
   counts: ReadonlyMap<string, FileCounts>,
 ): Promise<Issue[]> {
   const problems = await problemsOf(deps, sql, drafts, counts);
-  return [
-    ...issues,
-    ...drafts.flatMap(({ id }) => (problems.get(id) ?? []).map((issue) => ({ ...issue, record: id }))),
-  ];
+  const ofDrafts = drafts.flatMap(({ id }) =>
+    (problems.get(id) ?? []).map((issue) => ({ ...issue, record: id })),
+  );
+  return [...issues, ...ofDrafts].slice(0, MAX_PROBLEMS_OF_PLAN);
 }
 
 /** The form of a draft that will be shown. */

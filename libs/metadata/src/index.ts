@@ -19,6 +19,7 @@ export {
 export { edtfBounds } from './fields/edtf-date.ts';
 export { checkMetadata, type MetadataKind, renderMetadata, type StoredMetadata } from './metadata.ts';
 export type { Metadata } from './metadata-schema.ts';
+export { firstIssues } from './report.ts';
 export {
   isAddition,
   isVocabularyType,

@@ -360,3 +360,21 @@ describe('metadata', () => {
     expect(metadata['description']).toBe('<p>ok</p>alert(1)<a>y</a>');
   });
 });
+
+describe('a document with more problems than anybody reads', () => {
+  const features = Array.from({ length: 330 }, () => ({ identifiers: Array(1_000).fill({}) }));
+
+  test('has the first hundred listed, and that there are more', () => {
+    const { issues } = checkMetadata({ title: 'x', locations: { features } }, 'record', { strict: false });
+    expect(issues.flatMap(({ messages }) => messages)).toHaveLength(101);
+    expect(issues.at(-1)).toEqual({
+      field: '_schema',
+      messages: ['There are more problems; the first 100 are listed.'],
+    });
+  });
+
+  test('keeps what was sent', () => {
+    const { metadata } = checkMetadata({ locations: { features } }, 'record', { strict: false });
+    expect(metadata).toEqual({ locations: { features } });
+  });
+});

@@ -6,15 +6,34 @@ export interface Report {
   issues(): Issue[];
 }
 
+/** Problems listed for one document. A body of 1 MB can have more than 600,000. */
+export const MAX_PROBLEMS = 100;
+
+/** The first problems of a document, and a last entry if there are more. */
+export function firstIssues(issues: readonly Issue[]): Issue[] {
+  return issues.length > MAX_PROBLEMS ? [...issues.slice(0, MAX_PROBLEMS), MORE_ISSUES] : [...issues];
+}
+
+const MORE_ISSUES: Issue = {
+  field: '_schema',
+  messages: [`There are more problems; the first ${MAX_PROBLEMS} are listed.`],
+};
+
 export function newReport(): Report {
   const messagesOf = new Map<string, string[]>();
+  let problems = 0;
   return {
     add(field, message) {
+      problems += 1;
+      if (problems > MAX_PROBLEMS) return;
       const messages = messagesOf.get(field);
       if (messages) messages.push(message);
       else messagesOf.set(field, [message]);
     },
-    issues: () => [...messagesOf].map(([field, messages]) => ({ field, messages })),
+    issues: () => {
+      const issues = [...messagesOf].map(([field, messages]) => ({ field, messages }));
+      return problems > MAX_PROBLEMS ? [...issues, MORE_ISSUES] : issues;
+    },
   };
 }
 
