@@ -4,7 +4,7 @@ import type { AuthoriseRequest__Output, AuthoriseResponse } from '@kr/contracts'
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import type { Entity, Face, Form } from './entity.ts';
-import { loadVersions } from './entity-store.ts';
+import { loadVersionHeads } from './entity-store.ts';
 import { getEntity, type LifecycleContext } from './lifecycle-context.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import { assertUnlocked } from './lock-rules.ts';
@@ -98,7 +98,7 @@ async function previousVersion<Tx extends LifecycleSql>(
   { database }: LifecycleContext<Tx>,
   { parent, versionIndex }: Entity,
 ): Promise<string> {
-  const versions = await loadVersions(database, parent.id, { limit: versionIndex, offset: 0 });
+  const versions = await loadVersionHeads(database, parent.id, versionIndex);
   const previous = versions.find((one) => one.versionIndex < versionIndex);
   if (previous === undefined) throw notFound();
   return previous.id;

@@ -6,7 +6,7 @@ import { insertVersion } from './draft-store.ts';
 import type { Entity } from './entity.ts';
 import { entityDocument } from './entity-documents.ts';
 import { entityEntry } from './entity-entry.ts';
-import { findOpenVersion, loadEntities, loadVersions, lockParent } from './entity-store.ts';
+import { findOpenVersion, loadEntities, loadLatest, lockParent } from './entity-store.ts';
 import { assertRevision, getEntity, type LifecycleContext, publishedFace } from './lifecycle-context.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import { notRegistered } from './missing-entity.ts';
@@ -46,7 +46,7 @@ async function openVersion<Tx extends LifecycleSql>(
   await lockParent(tx, parentId);
   const open = await findOpenVersion(tx, parentId);
   if (open !== undefined) return open;
-  const [latest] = await loadVersions(tx, parentId, { limit: 1, offset: 0 });
+  const latest = await loadLatest(tx, parentId);
   if (latest === undefined) throw notRegistered();
 
   const document = nextVersionContent(publishedFace(latest).document, kind.versionDrops);

@@ -12,10 +12,13 @@ export interface DraftRow {
   d_updated_at: Date | null;
 }
 
-/** Of a table `draft` that was joined as `d`. */
-export const DRAFT_COLUMNS = `
-         d.document as d_document, d.issues as d_issues, d.revision as d_revision, d.locked_by as d_locked_by,
+/** Of a table `draft` that was joined as `d`: what is small. */
+export const DRAFT_STATE = `
+         d.revision as d_revision, d.locked_by as d_locked_by,
          d.created_at as d_created_at, d.updated_at as d_updated_at`;
+
+/** Of a table `draft` that was joined as `d`. */
+export const DRAFT_COLUMNS = `d.document as d_document, d.issues as d_issues, ${DRAFT_STATE}`;
 
 export function draftOf(row: DraftRow): Entity['draft'] {
   const {

@@ -1,5 +1,6 @@
 import { HAS_UNSENT } from '@kr/event-bus';
-import { DRAFT_COLUMNS, type DraftRow, draftOf } from './draft-row.ts';
+import type { DocumentBudget } from './document-budget.ts';
+import { DRAFT_COLUMNS, DRAFT_STATE, type DraftRow, draftOf } from './draft-row.ts';
 import type { Entity } from './entity.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import type { StoredDocument } from './stored-document.ts';
@@ -20,16 +21,17 @@ interface EntityRow extends DraftRow {
   pending: string[] | null;
   latest_index: number;
   last_index: number;
+  bytes?: bigint | number | string;
   of_draft?: string[] | null;
   of_published?: string[] | null;
 }
 
 // The versions of a parent are few and found by its index, so what is derived from them costs no second query.
-const select = (related?: string) => `
-  select v.id, v.parent_id, v.version_index, v.document, v.revision, v.draft_revision, v.created_at, v.updated_at,
+const select = (related?: string, documents = `v.document, ${DRAFT_COLUMNS}`) => `
+  select v.id, v.parent_id, v.version_index, v.revision, v.draft_revision, v.created_at, v.updated_at,
          p.owner_id, p.managed_by, p.was_managed, p.link_ids,
          s.pending, s.latest_index, s.last_index,
-         ${DRAFT_COLUMNS}
+         ${documents}
          ${related === undefined ? '' : ', r.of_draft, r.of_published'}
   from version v
   join parent p on p.id = v.parent_id
@@ -44,17 +46,33 @@ const select = (related?: string) => `
 
 const SELECT = select();
 
+/** All documents of a page, or none if they are larger than $2 bytes together. */
+const BYTES = 'sum(coalesce(v.document_bytes, 0) + coalesce(d.document_bytes, 0)) over ()';
+const selectWithin = (related?: string) => `
+  select page.*, case when page.bytes <= $2::bigint then v.document end as document,
+         case when page.bytes <= $2::bigint then d.document end as d_document,
+         case when page.bytes <= $2::bigint then d.issues end as d_issues
+  from (${select(related, `${DRAFT_STATE}, ${BYTES} as bytes`)} where v.id = any($1::text[])) page
+  join version v on v.id = page.id
+  left join draft d on d.id = page.id`;
+
 /**
- * The entities of these ids, by id; one statement whatever their number. Staged forms are only named, not shown.
- * Their relations come along where `EntityKind.related` is given.
+ * The entities of these ids, by id; one statement whatever their number, or two if their documents are large. Staged forms
+ * are only named, not shown. Their relations come along where `EntityKind.related` is given.
+ *
+ * @throws ServiceError with a `budget`, as `DocumentBudget.load`
  */
 export async function loadEntities(
   sql: LifecycleSql,
   ids: readonly string[],
   related?: string,
+  budget?: DocumentBudget,
 ): Promise<Map<string, Entity>> {
   if (ids.length === 0) return new Map();
-  const rows = await sql.$queryRawUnsafe<EntityRow[]>(`${select(related)} where v.id = any($1::text[])`, ids);
+  const rows =
+    budget === undefined
+      ? await sql.$queryRawUnsafe<EntityRow[]>(`${select(related)} where v.id = any($1::text[])`, ids)
+      : await budget.load((bytes) => sql.$queryRawUnsafe<EntityRow[]>(selectWithin(related), ids, bytes));
   return new Map(rows.map((row) => [row.id, entityOf(row)]));
 }
 
@@ -63,11 +81,15 @@ export async function loadWithOutbox(
   sql: LifecycleSql,
   ids: readonly string[],
   related: string,
+  budget: DocumentBudget,
 ): Promise<{ entities: Map<string, Entity>; hasUnsent: boolean }> {
-  const rows = await sql.$queryRawUnsafe<((EntityRow | { id: null }) & { has_unsent: boolean })[]>(
-    `select entity.*, outbox.has_unsent from (select ${HAS_UNSENT} as has_unsent) outbox
-     left join (${select(related)} where v.id = any($1::text[])) entity on true`,
-    ids,
+  const rows = await budget.load((bytes) =>
+    sql.$queryRawUnsafe<((EntityRow | { id: null; bytes?: null }) & { has_unsent: boolean })[]>(
+      `select entity.*, outbox.has_unsent from (select ${HAS_UNSENT} as has_unsent) outbox
+       left join (${selectWithin(related)}) entity on true`,
+      ids,
+      bytes,
+    ),
   );
   const found = rows.filter((row) => row.id !== null);
   return {
@@ -102,19 +124,36 @@ export async function findOpenVersion(sql: LifecycleSql, parentId: string): Prom
   return rows.map(entityOf)[0];
 }
 
+/** The highest published version of a parent. */
+export async function loadLatest(sql: LifecycleSql, parentId: string): Promise<Entity | undefined> {
+  const rows = await sql.$queryRawUnsafe<EntityRow[]>(
+    `${SELECT} where v.parent_id = $1 and v.visible order by v.version_index desc limit 1`,
+    parentId,
+  );
+  return rows.map(entityOf)[0];
+}
+
+/** A published version without its metadata. */
+export interface VersionHead {
+  id: string;
+  versionIndex: number;
+  access: StoredDocument['access'];
+  fileCount: number;
+}
+
 /** The published versions of a parent, highest first. */
-export async function loadVersions(
+export async function loadVersionHeads(
   sql: LifecycleSql,
   parentId: string,
-  { limit, offset }: { limit: number; offset: number },
-): Promise<Entity[]> {
-  const rows = await sql.$queryRawUnsafe<EntityRow[]>(
-    `${SELECT} where v.parent_id = $1 and v.visible order by v.version_index desc limit $2::int offset $3::int`,
+  limit: number,
+): Promise<readonly VersionHead[]> {
+  return sql.$queryRawUnsafe<VersionHead[]>(
+    `select id, version_index as "versionIndex", document -> 'access' as access,
+            coalesce((document -> 'files' -> 'entries')::int, 0) as "fileCount"
+     from version where parent_id = $1 and visible order by version_index desc limit $2::int`,
     parentId,
     limit,
-    offset,
   );
-  return rows.map(entityOf);
 }
 
 function entityOf(row: EntityRow): Entity {

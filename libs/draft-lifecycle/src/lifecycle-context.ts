@@ -1,4 +1,5 @@
 import { ServiceError } from '@kr/service-error';
+import type { DocumentBudget } from './document-budget.ts';
 import type { Entity } from './entity.ts';
 import type { LifecycleDeps } from './lifecycle-deps.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
@@ -8,6 +9,7 @@ import type { PublicationResolver } from './publication-resolver.ts';
 /** What the operations share: the dependencies, and the one memory of decisions. */
 export interface LifecycleContext<Tx extends LifecycleSql = LifecycleSql> extends LifecycleDeps<Tx> {
   publications: PublicationResolver;
+  documents: DocumentBudget;
 }
 
 /** Entities as every reader must see them: what a decided publication staged is applied first. */
@@ -21,7 +23,7 @@ export interface SettledEntities {
 export async function findSettled<Tx extends LifecycleSql>(
   context: LifecycleContext<Tx>,
   ids: readonly string[],
-  load = () => context.store.loadEntities(context.database, ids, context.kind.related),
+  load = () => context.store.loadEntities(context.database, ids, context.kind.related, context.documents),
 ): Promise<SettledEntities> {
   const asked = new Set<string>();
   const unknown = new Map<string, ServiceError>();

@@ -1,4 +1,5 @@
 import type { CandidatePart, Wanted } from './candidate-store.ts';
+import type { DocumentBudget } from './document-budget.ts';
 import type { Content, NewDraft, SeenDraft, Told } from './draft-store.ts';
 import type { Entity, EntityRef } from './entity.ts';
 import type { PublishedEntity } from './entity-kind.ts';
@@ -43,6 +44,7 @@ export interface LifecycleStore<Tx extends LifecycleSql> {
     sql: LifecycleDatabase<Tx> | Tx,
     ids: readonly string[],
     related?: string,
+    budget?: DocumentBudget,
   ): Promise<Map<string, Entity>>;
 
   /**

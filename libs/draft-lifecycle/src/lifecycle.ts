@@ -6,6 +6,7 @@ import { createDraft } from './create-draft.ts';
 import { createVersion } from './create-version.ts';
 import { deleteDraft } from './delete-draft.ts';
 import { discardPid } from './discard-pid.ts';
+import { documentBudget } from './document-budget.ts';
 import { editPublished } from './edit-published.ts';
 import { fetchForIndex } from './fetch-for-index.ts';
 import { findIds } from './find-ids.ts';
@@ -26,7 +27,7 @@ export type LifecycleHandlers = Handlers<typeof definitions.lifecycle>;
 
 /** One memory of decisions for all operations of a process. */
 export function lifecycleContext<Tx extends LifecycleSql>(deps: LifecycleDeps<Tx>): LifecycleContext<Tx> {
-  return { ...deps, publications: createPublicationResolver(deps) };
+  return { ...deps, publications: createPublicationResolver(deps), documents: documentBudget() };
 }
 
 /** RPC name -> the file that answers it, for one kind of entity. */

@@ -1,10 +1,9 @@
 import type { ListVersionsRequest__Output, ListVersionsResponse } from '@kr/contracts';
 import { accessStatus } from '@kr/metadata';
 import type { CallContext } from '@kr/rpc';
-import type { Entity } from './entity.ts';
 import { entityDocuments } from './entity-documents.ts';
-import { loadVersions } from './entity-store.ts';
-import { draftFace, getEntity, type LifecycleContext } from './lifecycle-context.ts';
+import { loadVersionHeads, type VersionHead } from './entity-store.ts';
+import { draftFace, findSettled, getEntity, type LifecycleContext } from './lifecycle-context.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import { may, permit } from './permission.ts';
 
@@ -18,6 +17,7 @@ const MAX_VERSIONS = 10_000;
  *   - `not_found`: no such entity
  *   - `unauthenticated`, `forbidden`: the caller may not read the one that was named
  *   - `unavailable`: a version is staged and the coordinator cannot be asked
+ *   - `invalid` (`answer_too_large`): the page is larger than any may be
  */
 export function listVersions<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
   return async (
@@ -28,13 +28,15 @@ export function listVersions<Tx extends LifecycleSql>(context: LifecycleContext<
     const now = context.now();
     permit(principal, 'read', entity, entity.published ?? draftFace(entity), now);
 
-    const all = await loadVersions(context.database, entity.parent.id, { limit: MAX_VERSIONS, offset: 0 });
-    const readable = all.filter(
-      (one) => one.published !== null && may(principal, 'read', one, one.published, now),
+    const heads = await loadVersionHeads(context.database, entity.parent.id, MAX_VERSIONS);
+    const readable = heads.filter(({ access }) =>
+      may(principal, 'read', entity, { document: { access } }, now),
     );
     const offset = (Math.max(page, 1) - 1) * size;
-    const shown = readable
-      .slice(offset, offset + size)
+    const ids = readable.slice(offset, offset + size).map((head) => head.id);
+    const { entities } = await findSettled(context, ids);
+    const shown = ids
+      .flatMap((one) => entities.get(one) ?? [])
       .map((one) => ({ entity: one, form: 'published' as const }));
     return {
       documents: await entityDocuments(context, shown, principal),
@@ -44,12 +46,10 @@ export function listVersions<Tx extends LifecycleSql>(context: LifecycleContext<
   };
 }
 
-function statusCounts(entities: readonly Entity[], now: Date): Record<string, number> {
+function statusCounts(heads: readonly VersionHead[], now: Date): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (const { published } of entities) {
-    if (published === null) continue;
-    const { access, files } = published.document;
-    const status = accessStatus(access, files.entries ?? 0, now);
+  for (const { access, fileCount } of heads) {
+    const status = accessStatus(access, fileCount, now);
     counts[status] = (counts[status] ?? 0) + 1;
   }
   return counts;

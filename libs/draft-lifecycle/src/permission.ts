@@ -2,15 +2,17 @@ import { type AccessSubject, allows, authorise, type EntityAction } from '@kr/ac
 import type { Principal } from '@kr/caller';
 import { effectiveAccess } from '@kr/metadata';
 import { ServiceError } from '@kr/service-error';
-import type { Entity, Face } from './entity.ts';
+import type { Entity } from './entity.ts';
 import type { View } from './render-rules.ts';
+import type { StoredDocument } from './stored-document.ts';
+
+/** A form, as far as the policy looks at it. */
+interface Accessible {
+  readonly document: Pick<StoredDocument, 'access'>;
+}
 
 /** What the policy must know of one form of an entity at an instant. */
-function subjectOf(
-  { parent }: Pick<Entity, 'parent'>,
-  { document }: Pick<Face, 'document'>,
-  now: Date,
-): AccessSubject {
+function subjectOf({ parent }: Pick<Entity, 'parent'>, { document }: Accessible, now: Date): AccessSubject {
   const { record, files } = effectiveAccess(document.access, now);
   return {
     parentId: parent.id,
@@ -26,7 +28,7 @@ export function may(
   principal: Principal,
   action: EntityAction,
   entity: Pick<Entity, 'parent'>,
-  face: Pick<Face, 'document'>,
+  face: Accessible,
   now: Date,
 ): boolean {
   return allows(principal, action, subjectOf(entity, face, now));
@@ -37,7 +39,7 @@ export function permit(
   principal: Principal,
   action: EntityAction,
   entity: Pick<Entity, 'parent'>,
-  face: Pick<Face, 'document'>,
+  face: Accessible,
   now: Date,
 ): void {
   authorise(principal, action, subjectOf(entity, face, now));
@@ -47,7 +49,7 @@ export function permit(
 export function viewOf(
   principal: Principal,
   entity: Pick<Entity, 'parent'>,
-  face: Pick<Face, 'document'>,
+  face: Accessible,
   isDraft: boolean,
   now: Date,
 ): View {

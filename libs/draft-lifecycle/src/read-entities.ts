@@ -32,7 +32,7 @@ export function readEntities<Tx extends LifecycleSql>(context: LifecycleContext<
     const ids = [...new Set(asked.map(({ id }) => id))];
     let hasUnsent = false;
     const load = async () => {
-      const seen = await loadWithOutbox(context.database, ids, context.kind.related);
+      const seen = await loadWithOutbox(context.database, ids, context.kind.related, context.documents);
       hasUnsent = seen.hasUnsent;
       return seen.entities;
     };

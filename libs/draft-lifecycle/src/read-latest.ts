@@ -1,7 +1,7 @@
 import type { ReadLatestRequest__Output, ReadLatestResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
 import { entityDocument } from './entity-documents.ts';
-import { loadVersions } from './entity-store.ts';
+import { loadLatest } from './entity-store.ts';
 import { getEntity, type LifecycleContext, publishedFace } from './lifecycle-context.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import { notRegistered } from './missing-entity.ts';
@@ -22,7 +22,7 @@ export function readLatest<Tx extends LifecycleSql>(context: LifecycleContext<Tx
   ): Promise<ReadLatestResponse> => {
     const named = await getEntity(context, id);
     publishedFace(named);
-    const [entity] = await loadVersions(context.database, named.parent.id, { limit: 1, offset: 0 });
+    const entity = await loadLatest(context.database, named.parent.id);
     if (entity === undefined) throw notRegistered();
     permit(principal, 'read', entity, publishedFace(entity), context.now());
     return { document: await entityDocument(context, { entity, form: 'published' }, principal) };

@@ -7,7 +7,7 @@ export interface Report {
 }
 
 /** Problems listed for one document. A body of 1 MB can have more than 600,000. */
-export const MAX_PROBLEMS = 100;
+const MAX_PROBLEMS = 100;
 
 /** The first problems of a document, and a last entry if there are more. */
 export function firstIssues(issues: readonly Issue[]): Issue[] {

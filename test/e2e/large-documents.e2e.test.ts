@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startSystem, type TestSystem } from '@kr/testbed/system';
+import type { Entity, Listing } from './story/answers.ts';
+import { recordDocument } from './story/documents.ts';
+import { type HttpClient, httpClient } from './story/http-client.ts';
+import { adminCommand } from './story/operator-command.ts';
+import { link, publish } from './story/stories.ts';
+
+/** As many as the largest page may not have. */
+const RECORDS = 16;
+const VERSIONS = 14;
+const POSITIONS = 120_000;
+
+let system: TestSystem;
+let author: HttpClient;
+let visitor: HttpClient;
+let versions: Entity;
+
+beforeAll(async () => {
+  system = await startSystem();
+  author = httpClient(system.baseUrl, (await system.createUser('author')).token);
+  visitor = httpClient(system.baseUrl);
+  for (let n = 0; n < RECORDS; n += 1) await published(`Coast ${n}`);
+  versions = await published('River');
+  for (let n = 0; n < VERSIONS; n += 1) {
+    const draft = await author.sure<Entity>('POST', `/records/${versions.id}/versions`);
+    await author.sure('PUT', link(draft, 'self'), { json: largeDocument('River') });
+    versions = await publish(author, draft);
+  }
+});
+afterAll(() => system.stop());
+
+function largeDocument(title: string): object {
+  const coordinates = Array.from({ length: POSITIONS }, (_, n) => [n % 90, n % 45]);
+  const features = [{ geometry: { type: 'LineString', coordinates } }];
+  const { metadata, ...document } = recordDocument(title) as { metadata: object };
+  return { ...document, metadata: { ...metadata, locations: { features } } };
+}
+
+async function published(title: string): Promise<Entity> {
+  const draft = await author.sure<Entity>('POST', '/records', { json: largeDocument(title) });
+  return publish(author, draft);
+}
+
+const processes = () =>
+  ['gateway', 'records', 'packages', 'search'].map((name) => system.pid(name as 'records'));
+
+describe('pages of large documents', () => {
+  test('are refused with what to do when they are too large, and no process ends', async () => {
+    const before = processes();
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, () => visitor.call('GET', '/records?q=Coast&size=16')),
+    );
+    for (const { status, body } of answers)
+      expect([status, body]).toEqual([400, expect.objectContaining({ code: 'answer_too_large' })]);
+    expect(processes()).toEqual(before);
+  });
+
+  test('are answered one after the other, and no process ends', async () => {
+    const before = processes();
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, () => visitor.call<Listing>('GET', '/records?q=Coast&size=10')),
+    );
+    expect(answers.map(({ status }) => status).filter((status) => status !== 200 && status !== 503)).toEqual(
+      [],
+    );
+    expect(answers.some(({ status, body }) => status === 200 && body.hits.hits.length === 10)).toBe(true);
+    expect(processes()).toEqual(before);
+  });
+
+  test('of versions load only what they show', async () => {
+    const before = processes();
+    const path = `/records/${versions.id}/versions?size=1`;
+    const answers = await Promise.all(Array.from({ length: 4 }, () => visitor.call<Listing>('GET', path)));
+    for (const { status, body } of answers)
+      expect([status, body.hits.total, body.hits.hits.length]).toEqual([200, VERSIONS + 1, 1]);
+    expect(processes()).toEqual(before);
+  });
+});
+
+describe('a body with hundreds of thousands of problems', () => {
+  test('is stored, answered with the first hundred, and keeps nobody from building the index', async () => {
+    const before = processes();
+    const features = Array.from({ length: 330 }, () => ({ identifiers: Array(1_000).fill({}) }));
+    const json = { metadata: { title: 'Hollow', locations: { features } } };
+    const answers = await Promise.all(
+      Array.from({ length: 4 }, () => author.call<Entity>('POST', '/records', { json })),
+    );
+    for (const { status, body } of answers) {
+      expect(status).toBe(201);
+      expect(body.errors?.length).toBeLessThanOrEqual(101);
+    }
+    expect((await adminCommand(system, 'search', 'reindex')).code).toBe(0);
+    expect(processes()).toEqual(before);
+  });
+});
