@@ -268,6 +268,8 @@ function entities(reading: LifecycleContext<MemoryTx>, editing: LifecycleContext
 function participantClients(world: Surroundings, process: SimulatedProcess): ParticipantClients {
   const call = callOf(PACKAGES);
   return {
+    // No package of the simulation is restricted.
+    closeManagedDrafts: async () => {},
     files: {
       sealBuckets: (request, _principal, options) =>
         world.call(

@@ -182,25 +182,41 @@ describe('a package that becomes restricted', () => {
     expect(fixture.peers.restricted[0]).toEqual(closed);
   });
 
-  test('says so again by event, with the same change number', async () => {
-    const { id, parentId } = await aPackageWith(fixture, service, ['r1']);
-    await put(id, 'restricted');
-    // Events of other tests' packages are still told of meanwhile.
-    const ofThis = () =>
-      fixture.peers.restricted.filter(({ packageParentId }) => packageParentId === parentId);
-    await until(() => ofThis().length >= 2);
-    const revisions = fixture.peers.mirrored
-      .filter(({ packageId }) => packageId === id)
-      .slice(1)
-      .map(({ revision }) => revision);
-    expect(new Set(revisions).size).toBe(1);
-    const saved = await fixture.database.$queryRawUnsafe<{ id: string }[]>(
-      `select event_id::text as id from outbox where subject = 'knowledge.packages.draft.saved' and aggregate_id = $1`,
-      id,
+  test('closes all its drafts also when its list of resources changed before the event came', async () => {
+    const { id, parentId } = await aPackageWith(fixture, service, ['r1', 'r2']);
+    let isAway = true;
+    fixture.peers.say.mirror = async (_packageId, closesAnyway) => {
+      if (isAway && closesAnyway) throw LOST;
+    };
+    expect(await failure(put(id, 'restricted'))).toMatchObject({ kind: 'unavailable' });
+    await service.packages.removeResources({ packageId: id, ids: ['r2'] }, OWNER);
+    isAway = false;
+    const closed = { packageParentId: parentId, ids: ['r1'], access };
+    await until(() => fixture.peers.restricted.some((one) => one.packageParentId === parentId));
+    expect(fixture.peers.restricted).toContainEqual(closed);
+    await until(
+      async () => (await fixture.database.pendingRestriction.count({ where: { packageId: id } })) === 0,
     );
-    // The event may be faster than the request that it comes from.
-    const told = fixture.peers.toldBy.map(({ requestId }) => requestId);
-    expect(saved.filter(({ id }) => told.includes(id))).not.toEqual([]);
+  });
+
+  test('is not published before its drafts are closed', async () => {
+    const { id } = await aPackageWith(fixture, service, ['r1']);
+    fixture.peers.say.mirror = async (_packageId, closesAnyway) => {
+      if (closesAnyway) throw LOST;
+    };
+    expect(await failure(put(id, 'restricted'))).toMatchObject({ kind: 'unavailable' });
+    const published = service.publications.publish({ subject: 'SUBJECT_PACKAGE', id }, OWNER);
+    expect(await failure(published)).toMatchObject({ kind: 'unavailable' });
+    expect(fixture.peers.prepared.flatMap(({ ids }) => ids)).not.toContain('r1');
+  });
+
+  test('forgets a save that was refused', async () => {
+    const { id } = await aPackageWith(fixture, service, ['r1']);
+    const stale = { id, ifRevision: '99', body: Buffer.from('{"access": {"record": "restricted"}}') };
+    expect(await failure(service.lifecycle.updateDraft(stale, OWNER))).toMatchObject({
+      kind: 'precondition_failed',
+    });
+    expect(await fixture.database.pendingRestriction.count({ where: { packageId: id } })).toBe(0);
   });
 });
 

@@ -1,24 +1,37 @@
 import type { UpdateDraftRequest__Output, UpdateDraftResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
+import { ServiceError } from '@kr/service-error';
 import type { PackagesContext } from '../context.ts';
-import { tellRecords } from '../resources/tell-records.ts';
-import { restrictedVersions } from './restricted-versions.ts';
+import { addPendingRestriction, removePendingRestrictions } from '../store/restriction-store.ts';
+import { closeManagedDrafts } from './close-managed-drafts.ts';
 
 type UpdateDraft = (request: UpdateDraftRequest__Output, call: CallContext) => Promise<UpdateDraftResponse>;
 
 /**
- * RPC UpdateDraft of packages: the lifecycle's own, and then a restricted package closes the drafts it manages.
+ * RPC UpdateDraft of packages: the lifecycle's own, and then a restricted package closes the drafts it manages. That it has to
+ * is stored before the save, so that neither a lost call nor a crash leaves one open when the package is published.
  *
- * @throws ServiceError as the lifecycle's; besides, when the draft is saved and the drafts it manages are not closed yet
- *   - `unavailable`: the records service was not reached; the same call again tells it again
- *   - `conflict` (`draft_locked`): one of those drafts is being published
+ * @throws ServiceError as the lifecycle's; besides, when the draft is saved and the drafts it manages are not closed yet,
+ *   those of `closeManagedDrafts`
  */
 export function updateDraft(context: PackagesContext, ofLifecycle: UpdateDraft): UpdateDraft {
   return async (request, call) => {
-    const reply = await ofLifecycle(request, call);
-    for (const news of await restrictedVersions(context, [request.id])) {
-      await tellRecords(context, news, call.principal.requestId);
-    }
+    if (!mayRestrict(request.body)) return ofLifecycle(request, call);
+    const { database } = context.lifecycle;
+    const attempt = await addPendingRestriction(database, request.id);
+    const reply = await ofLifecycle(request, call).catch(async (thrown: unknown) => {
+      const { kind } = ServiceError.from(thrown);
+      // After these it is not known whether the draft was saved.
+      if (kind !== 'internal' && kind !== 'unavailable') await removePendingRestrictions(database, [attempt]);
+      throw thrown;
+    });
+    await closeManagedDrafts(context, [request.id], call.principal.requestId);
     return reply;
   };
+}
+
+/** Whether the body could say `access.record: restricted`. A JSON escape hides no letter of it: those are backslashes. */
+function mayRestrict(body: Uint8Array): boolean {
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  return text.includes('restricted') || text.includes('\\u');
 }

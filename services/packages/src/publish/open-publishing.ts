@@ -5,6 +5,7 @@ import { type ErrorKind, ServiceError } from '@kr/service-error';
 import { v7 as uuidv7 } from 'uuid';
 import type { PackagesConfig } from '../config.ts';
 import type { PackagesContext } from '../context.ts';
+import { closeManagedDrafts } from '../package-context/close-managed-drafts.ts';
 import { decisionStore, publicationStore } from '../store/publication-store.ts';
 import { beginPackage, beginRecord } from './begin-publication.ts';
 import { type Coordinator, startCoordinator } from './coordinator.ts';
@@ -39,7 +40,15 @@ export function openPublishing(
       now,
       sleep: async (ms) => void (await sleep(ms)),
       log: failingLog(publicationStore(storeDeps)),
-      participants: failingParticipants(participants(context, { ...config, rpcDeadlineMs })),
+      participants: failingParticipants(
+        participants(
+          {
+            ...context,
+            closeManagedDrafts: (id, requestId) => closeManagedDrafts(context, [id], requestId),
+          },
+          { ...config, rpcDeadlineMs },
+        ),
+      ),
       observed: (fact) => {
         observed.publicationFact(fact);
         // Consumers that come before the participants have heard would ask how the publication ended.

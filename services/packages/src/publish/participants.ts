@@ -8,6 +8,8 @@ import type { Participants } from './publish-ports.ts';
 import type { FileManifest } from './publish-saga.ts';
 
 export interface ParticipantClients {
+  /** Closes drafts that a restricted package should have closed before. */
+  closeManagedDrafts(packageId: string, requestId: string): Promise<void>;
   readonly files: Pick<Client<typeof definitions.files>, 'sealBuckets' | 'decideBuckets'>;
   readonly records: Pick<Client<typeof definitions.records>, 'preparePublication' | 'decidePublication'>;
 }
@@ -21,7 +23,7 @@ const BEFORE_ANSWER_MS = 2_000;
  * owner that waits for a silent participant would otherwise lose its publication again and again, and never decide it.
  */
 export function participants(
-  { files, records }: ParticipantClients,
+  { closeManagedDrafts, files, records }: ParticipantClients,
   { leaseMs, rpcDeadlineMs }: { readonly leaseMs: number; readonly rpcDeadlineMs: number },
 ): Participants {
   const timeoutMs = Math.min(rpcDeadlineMs, leaseMs / 2);
@@ -43,6 +45,8 @@ export function participants(
     async prepare(publication, ids, manifests) {
       const { id, epoch, subject, entityId, packageParentId, resourceIds, actor } = publication;
       const asked = new Set(ids);
+      // The draft of the package is locked: nothing restricts it from here on.
+      if (subject === 'package') await closeManagedDrafts(entityId, id);
       const reply = await records.preparePublication(
         {
           publicationId: id,

@@ -50,7 +50,7 @@ export interface ScriptedPeers {
     decideBuckets(request: DecideBucketsRequest__Output): Promise<void>;
     validate(request: ValidateRecordsRequest__Output): Promise<Issue[]>;
     authorise(id: string, form: string): Promise<void>;
-    mirror(packageId: string): Promise<void>;
+    mirror(packageId: string, closesAnyway: boolean): Promise<void>;
     associate(packageParentId: string): Promise<void>;
     /** What may not be held any more. */
     dissociate(ids: string[]): Promise<string[]>;
@@ -138,7 +138,7 @@ export async function startScriptedPeers(logger: Logger): Promise<ScriptedPeers>
     async SetPackageResources(request, { principal }) {
       const { packageId, revision, ids, packageParentId, restrictedIds, accessJson } = request;
       lists.toldBy.push(principal);
-      await peers.say.mirror(packageId);
+      await peers.say.mirror(packageId, request.closesAnyway);
       lists.mirrored.push({ packageId, revision, ids });
       if (restrictedIds.length > 0) {
         const access: unknown = JSON.parse(accessJson.toString());

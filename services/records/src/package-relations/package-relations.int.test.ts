@@ -34,7 +34,12 @@ const tell = (packageId: string, revision: number, ids: string[]) =>
     { packageId, revision: String(revision), ids, ...UNRESTRICTED },
     callOf(PACKAGES),
   );
-const UNRESTRICTED = { packageParentId: '', restrictedIds: [], accessJson: Buffer.alloc(0) };
+const UNRESTRICTED = {
+  packageParentId: '',
+  restrictedIds: [],
+  accessJson: Buffer.alloc(0),
+  closesAnyway: false,
+};
 const management = async (id: string) =>
   ((await records.json(id, 'FORM_DRAFT'))['parent'] as { relationship: unknown }).relationship;
 
@@ -257,6 +262,7 @@ describe('the mirror of package versions', () => {
           packageParentId: 'c9',
           restrictedIds: ids,
           accessJson: Buffer.from(JSON.stringify(access)),
+          closesAnyway: false,
         },
         callOf({ ...PACKAGES, requestId: `change ${revision}` }),
       );
@@ -278,6 +284,33 @@ describe('the mirror of package versions', () => {
         actor: { service: 'packages', requestId: 'change 1' },
       },
     ]);
+  });
+
+  test('closes managed drafts also when a newer list of resources came first', async () => {
+    const [early, added] = [await records.create(), await records.create()];
+    await associate('c8', [early, added]);
+    const access = { record: 'restricted', files: 'restricted', embargo: { active: false, reason: null } };
+    const close = (revision: string, restrictedIds: string[], closesAnyway: boolean) =>
+      setPackageResources(records.context)(
+        {
+          packageId: 'p8',
+          revision,
+          ids: [early, added],
+          packageParentId: 'c8',
+          restrictedIds,
+          accessJson: Buffer.from(JSON.stringify(access)),
+          closesAnyway,
+        },
+        callOf(PACKAGES),
+      );
+    await close('6', [added], false);
+    const accessOf = async (id: string) => (await records.entity(id)).draft?.document.access.record;
+    expect([await accessOf(early), await accessOf(added)]).toEqual(['public', 'restricted']);
+    await close('6', [early, added], true);
+    const { revision } = (await records.entity(early)).draft ?? {};
+    await close('6', [early, added], true);
+    expect([await accessOf(early), await accessOf(added)]).toEqual(['restricted', 'restricted']);
+    expect((await records.entity(early)).draft?.revision).toBe(revision);
   });
 
   test('changes nothing of a published resource until the package is published, and then only the relation', async () => {

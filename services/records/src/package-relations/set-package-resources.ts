@@ -15,6 +15,8 @@ export interface PackageNews {
   requestId: string;
   /** Those that take the package's access; none where it is not restricted. */
   restriction?: PackageAccess | undefined;
+  /** Whether they take it even if the list of resources is known already. */
+  closesAnyway?: boolean;
 }
 
 /** RPC SetPackageResources. @throws ServiceError `forbidden` when the caller is no service */
@@ -24,10 +26,17 @@ export function setPackageResources(context: Pick<RecordsContext, 'lifecycle'>) 
     { principal }: CallContext,
   ): Promise<SetPackageResourcesResponse> => {
     assertService(principal);
-    const { packageId, revision, ids, packageParentId, restrictedIds, accessJson } = request;
+    const { packageId, revision, ids, packageParentId, restrictedIds, accessJson, closesAnyway } = request;
     const restriction = restrictionOf(packageParentId, restrictedIds, accessJson);
     const { requestId } = principal;
-    await writePackageNews(context, { packageId, revision, recordIds: ids, requestId, restriction });
+    await writePackageNews(context, {
+      packageId,
+      revision,
+      recordIds: ids,
+      requestId,
+      restriction,
+      closesAnyway,
+    });
     return {};
   };
 }
@@ -41,9 +50,8 @@ export async function writePackageNews(
     // Resources before their package, as in the publication that shows both.
     if (news.restriction !== undefined) await lockParents(tx, news.restriction.ids);
     const affected = await replacePackageRecords(tx, news, lifecycle.now());
-    if (affected === undefined) return;
-    await tellChanged(lifecycle, tx, affected);
-    if (news.restriction !== undefined) {
+    if (affected !== undefined) await tellChanged(lifecycle, tx, affected);
+    if (news.restriction !== undefined && (affected !== undefined || news.closesAnyway === true)) {
       await takePackageAccess(lifecycle, tx, news, news.restriction);
     }
   });

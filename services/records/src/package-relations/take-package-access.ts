@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { appendAudited, auditEntry } from '@kr/audit-trail';
 import { servicePrincipal } from '@kr/caller';
 import { assertUnlocked, type LifecycleContext } from '@kr/draft-lifecycle';
@@ -27,7 +28,10 @@ export async function takePackageAccess(
 ): Promise<void> {
   const held = [...(await lockParents(tx, ids)).values()].filter(
     ({ parent, published, draft }) =>
-      parent.managedBy === packageParentId && published === null && draft !== null,
+      parent.managedBy === packageParentId &&
+      published === null &&
+      draft !== null &&
+      !isDeepStrictEqual(draft.document.access, access),
   );
   for (const { draft } of held) if (draft !== null) assertUnlocked(draft);
   // What was wrong with the access that is replaced is no problem any more.

@@ -1,0 +1,47 @@
+import { servicePrincipal } from '@kr/caller';
+import { loadEntities } from '@kr/draft-lifecycle';
+import type { PackagesContext } from '../context.ts';
+import { restrictionFor } from '../resources/package-access.ts';
+import { resourceIdsOf } from '../store/resource-store.ts';
+import { pendingRestrictions, removePendingRestrictions } from '../store/restriction-store.ts';
+
+export type CloseContext = Pick<PackagesContext, 'lifecycle' | 'records' | 'now'>;
+
+/**
+ * Closes the drafts of restricted packages of which a save is pending, with the packages' resources and access as they are now.
+ * Going back to public opens nothing, and the resources of a published version are published themselves.
+ *
+ * @throws ServiceError when a draft may still be open; the same call again tries again
+ *   - `unavailable`: the records service was not reached
+ *   - `conflict` (`draft_locked`): one of the drafts is being published
+ */
+export async function closeManagedDrafts(
+  { lifecycle: { database }, records, now }: CloseContext,
+  packageIds: readonly string[],
+  requestId: string,
+): Promise<void> {
+  const pending = await pendingRestrictions(database, packageIds);
+  if (pending.length === 0) return;
+  const restricted = [...new Set(pending.map(({ packageId }) => packageId))];
+  for (const { id, parent, draft, published } of (await loadEntities(database, restricted)).values()) {
+    if (draft === null || published !== null) continue;
+    const ids = await resourceIdsOf(database, id);
+    const restriction = restrictionFor(draft.document, ids, now());
+    if (restriction.restrictedIds.length === 0) continue;
+    await records.setPackageResources(
+      {
+        packageId: id,
+        packageParentId: parent.id,
+        revision: draft.revision,
+        ids,
+        ...restriction,
+        closesAnyway: true,
+      },
+      servicePrincipal('packages', requestId),
+    );
+  }
+  await removePendingRestrictions(
+    database,
+    pending.map(({ attempt }) => attempt),
+  );
+}
