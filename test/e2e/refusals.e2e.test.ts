@@ -53,7 +53,7 @@ const WRONG_QUERY = 'Invalid querystring parameters.';
 const NO_CREDENTIALS = 'Authentication required.';
 
 const deep = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
-const bodyError = (field: string, message: string): Issue[] => [{ field, messages: [message] }];
+const bodyError = (field: string, ...messages: string[]): Issue[] => [{ field, messages }];
 
 const credentials: Refusal[] = [
   ...(
@@ -608,7 +608,11 @@ const revisions: Refusal[] = [
     sent: { json: {}, headers: { 'if-match': 'soon' } },
     status: 400,
     message: WRONG,
-    errors: bodyError('if_match', 'Not a valid integer.'),
+    errors: bodyError(
+      'if_match',
+      'Not a valid integer.',
+      'Send If-Match with a revision, such as "4", or with *.',
+    ),
   },
 ];
 

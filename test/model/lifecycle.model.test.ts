@@ -1,21 +1,57 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openElasticsearch, until } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { adminCommand } from '../e2e/story/operator-command.ts';
 import { runModel } from './run-model.ts';
 
-let system: TestSystem;
-beforeAll(async () => {
-  system = await startSystem();
-});
-afterAll(() => system?.stop());
+const elasticsearch = await openElasticsearch();
 
-test('whatever people do, in whatever order, the system answers as the reference model', async () => {
-  // The same stories every time; `npm run test:model` goes on to others.
-  const { counterexamples } = await runModel(system, {
-    runs: 30,
-    maxCommands: 80,
-    workers: 4,
-    seed: 1,
-    timeLimitMs: 120_000,
+describe('with the index in Postgres', () => describeModel(30, {}));
+if ('missing' in elasticsearch)
+  test.skip(`with the index in Elasticsearch (${elasticsearch.missing})`, () => {});
+else {
+  const { url, freshPrefix, removeIndexes } = elasticsearch;
+  const prefix = freshPrefix();
+  describe('with the index in Elasticsearch', () => {
+    describeModel(8, {
+      SEARCH_ENGINE: 'elasticsearch',
+      ELASTICSEARCH_URL: url,
+      ELASTICSEARCH_INDEX_PREFIX: prefix,
+      ELASTICSEARCH_REPLICAS: '0',
+      SEARCH_TIMEOUT_MS: '30000',
+    });
+    afterAll(() => removeIndexes(prefix));
   });
-  expect(counterexamples).toEqual([]);
-});
+}
+
+function describeModel(runs: number, environment: Record<string, string>): void {
+  let system: TestSystem;
+  beforeAll(async () => {
+    system = await startSystem({ environment });
+  });
+  afterAll(() => system?.stop());
+
+  test('whatever people do, in whatever order, the system answers as the reference model', async () => {
+    // The same stories every time; `npm run test:model` goes on to others.
+    const { counterexamples } = await runModel(system, {
+      runs,
+      maxCommands: 80,
+      workers: 4,
+      seed: 1,
+      timeLimitMs: 120_000,
+    });
+    expect(counterexamples).toEqual([]);
+  });
+
+  test('the index is as the services are, without repair', async () => {
+    let report = '';
+    const isClean = async () => {
+      const { code, out } = await adminCommand(system, 'search', 'drift');
+      report = out;
+      return code === 0;
+    };
+    // Events of the last changes may be on their way.
+    await until(isClean).catch(() => undefined);
+    expect(report).toContain('no drift');
+  });
+}

@@ -214,7 +214,7 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore<Me
         tx.set(drafts, id, undefined);
       }
       return shown
-        .map(({ id, parentId, revision }) => ({ id, parentId, revision }))
+        .map(({ id, parentId, revision }) => ({ id, parentId, revision, formerLatestId: null }))
         .sort((a, b) => (a.id < b.id ? -1 : 1));
     },
 

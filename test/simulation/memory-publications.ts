@@ -1,4 +1,4 @@
-import { assertRevision } from '@kr/draft-lifecycle';
+import { assertRevision, draftLocked } from '@kr/draft-lifecycle';
 import type { Begun, PublishWish } from '../../services/packages/src/publish/begin-publication.ts';
 import type { PackageVersion, SeenPackage } from '../../services/packages/src/publish/package-version.ts';
 import type { Publication, Refusal } from '../../services/packages/src/publish/publication.ts';
@@ -125,7 +125,11 @@ export function memoryPublications(deps: MemoryPublicationsDeps): Publications {
         await tx.step();
         await tx.lock(`publications of ${recordId}`);
         const running = runningOf(tx, recordId);
-        if (running !== undefined) return { kind: 'joined', publicationId: running.id };
+        if (running !== undefined) {
+          const { ifRevision } = wish;
+          if (ifRevision !== 0 && ifRevision !== (running.ifRevision ?? 0)) throw draftLocked();
+          return { kind: 'joined', publicationId: running.id };
+        }
         const publication = put(tx, {
           ...newRow(deps.newId(), wish),
           subject: 'record',

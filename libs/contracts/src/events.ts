@@ -32,6 +32,7 @@ export interface Events {
     sent: PackageResourcesChanged;
     received: PackageResourcesChanged__Output;
   };
+  'knowledge.files.entry.started': { sent: FileEntryChanged; received: FileEntryChanged__Output };
   'knowledge.files.entry.completed': { sent: FileEntryChanged; received: FileEntryChanged__Output };
   'knowledge.files.entry.deleted': { sent: FileEntryChanged; received: FileEntryChanged__Output };
   'knowledge.access-links.link.created': { sent: AccessLinkChanged; received: AccessLinkChanged__Output };
@@ -60,6 +61,7 @@ export const eventCodecs: EventCodecs = {
   'knowledge.packages.package.published': messageCodec('knowledge.events.v1.PackagePublished'),
   'knowledge.packages.package.changed': messageCodec('knowledge.events.v1.EntityChanged'),
   'knowledge.packages.resources.changed': messageCodec('knowledge.events.v1.PackageResourcesChanged'),
+  'knowledge.files.entry.started': messageCodec('knowledge.events.v1.FileEntryChanged'),
   'knowledge.files.entry.completed': messageCodec('knowledge.events.v1.FileEntryChanged'),
   'knowledge.files.entry.deleted': messageCodec('knowledge.events.v1.FileEntryChanged'),
   'knowledge.access-links.link.created': messageCodec('knowledge.events.v1.AccessLinkChanged'),

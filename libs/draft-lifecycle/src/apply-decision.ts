@@ -7,6 +7,7 @@ import type { LifecycleDeps } from './lifecycle-deps.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import { onDecide } from './participant-rules.ts';
 import type { Participant } from './participant-store.ts';
+import { tellChanged } from './tell-changed.ts';
 import { transact } from './transact.ts';
 
 /**
@@ -59,5 +60,7 @@ async function show<Tx extends LifecycleSql>(
       return { action, entityId: id, parentId, actor, metadata: { ...metadata, revision } };
     }),
   });
+  const former = published.flatMap(({ formerLatestId }) => formerLatestId ?? []);
+  if (former.length > 0) await tellChanged({ kind }, tx, former);
   await kind.hooks.published?.(tx, published, publication);
 }

@@ -42,8 +42,8 @@ export function authoriseAction<Tx extends LifecycleSql>(context: LifecycleConte
     const form = formOf(request.form);
     const action = actionOn(request.action, form);
     const work = ELSEWHERE[action];
-    const face = faceFor(entity, form, work?.audience);
     const now = context.now();
+    const face = faceFor(entity, form, work?.audience);
     permit(principal, action, entity, face, now);
     if (work?.isWrite === true && entity.draft !== null) assertUnlocked(entity.draft);
 

@@ -42,8 +42,8 @@ export async function draftForChange<Tx extends LifecycleSql>(
  *
  * @throws ServiceError, in this order
  *   - `not_found`: no such entity, or it has no draft
- *   - `precondition_failed`: it is not at the revision the caller has seen
  *   - `unauthenticated`, `forbidden`: the caller may not
+ *   - `precondition_failed`: it is not at the revision the caller has seen
  *   - `conflict` (`draft_locked`): it is being published
  */
 export async function changeDraft<Tx extends LifecycleSql, Result>(
@@ -62,8 +62,9 @@ export async function changeDraft<Tx extends LifecycleSql, Result>(
 
 function checked(entity: Entity, { ifRevision = 0, action, principal }: DraftChange, now: Date): DraftFace {
   const draft = draftFace(entity);
-  assertRevision(ifRevision, draft);
   permit(principal, action, entity, draft, now);
+  // After that: how often a draft was saved is nobody else's business.
+  assertRevision(ifRevision, draft);
   assertUnlocked(draft);
   return draft;
 }

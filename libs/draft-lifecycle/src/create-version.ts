@@ -19,8 +19,8 @@ import { transact } from './transact.ts';
  *
  * @throws ServiceError
  *   - `not_found`: no such entity, or it was never published
- *   - `precondition_failed`: what is published of it is not at `if_revision`
  *   - `unauthenticated`, `forbidden`: the caller may not
+ *   - `precondition_failed`: what is published of it is not at `if_revision`
  *   - `unavailable`: a version is staged and the coordinator cannot be asked
  */
 export function createVersion<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
@@ -29,9 +29,13 @@ export function createVersion<Tx extends LifecycleSql>(context: LifecycleContext
     { principal }: CallContext,
   ): Promise<CreateVersionResponse> => {
     const found = await getEntity(context, id);
-    assertRevision(ifRevision, publishedFace(found));
     permit(principal, 'new_version', found, publishedFace(found), context.now());
-    const entity = await transact(context, (tx) => openVersion(context, tx, found.parent.id, principal));
+    const entity = await transact(context, async (tx) => {
+      await lockParent(tx, found.parent.id);
+      const current = await context.store.loadLocked(tx, [id]);
+      assertRevision(ifRevision, publishedFace(current.get(id) ?? found));
+      return openVersion(context, tx, found.parent.id, principal);
+    });
     return { document: await entityDocument(context, { entity, form: 'draft' }, principal) };
   };
 }
@@ -43,7 +47,6 @@ async function openVersion<Tx extends LifecycleSql>(
   principal: Principal,
 ): Promise<Entity> {
   const { kind, newId, store } = context;
-  await lockParent(tx, parentId);
   const open = await findOpenVersion(tx, parentId);
   if (open !== undefined) return open;
   const latest = await loadLatest(tx, parentId);

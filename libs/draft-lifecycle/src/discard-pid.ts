@@ -26,6 +26,7 @@ export function discardPid<Tx extends LifecycleSql>(context: LifecycleContext<Tx
     const change = { id, ifRevision, action: 'manage_pids', principal } as const;
     await draftForChange(context, change);
     const entity = await changeDraft(context, change, async (tx, entity, draft) => {
+      if (!Object.hasOwn(draft.document.pids, scheme)) throw unknownId();
       const { [scheme]: discarded, ...pids } = draft.document.pids;
       if (discarded === undefined) throw unknownId();
       if (entity.published?.document.pids[scheme]?.identifier === discarded.identifier) {

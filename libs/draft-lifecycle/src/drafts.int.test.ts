@@ -121,7 +121,7 @@ describe('a draft', () => {
     expect(json['metadata']).not.toHaveProperty('title');
   });
 
-  test('checks id, then revision, then right, then body', async () => {
+  test('checks id, then right, then revision, then body, and tells strangers no revision', async () => {
     const { id } = await life.create();
     const wrong = {
       kind: 'precondition_failed',
@@ -131,8 +131,10 @@ describe('a draft', () => {
       kind: 'not_found',
       message: 'The persistent identifier does not exist.',
     });
-    await expect(life.update(id, '{', 7, STRANGER)).rejects.toMatchObject(wrong);
-    await expect(life.update(id, '{', 1, STRANGER)).rejects.toMatchObject({ kind: 'forbidden' });
+    const forbidden = { kind: 'forbidden', currentRevision: undefined };
+    await expect(life.update(id, '{', 7, STRANGER)).rejects.toMatchObject(forbidden);
+    await expect(life.update(id, '{', 1, STRANGER)).rejects.toMatchObject(forbidden);
+    await expect(life.update(id, '{', 7)).rejects.toMatchObject(wrong);
     await expect(life.update(id, '{', 1)).rejects.toMatchObject({ kind: 'invalid' });
     await expect(life.update(id, GOOD_BODY, 1)).resolves.toMatchObject({ revision: 2 });
   });

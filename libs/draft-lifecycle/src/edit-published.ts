@@ -15,8 +15,8 @@ import { transact } from './transact.ts';
  *
  * @throws ServiceError
  *   - `not_found`: no such entity
- *   - `precondition_failed`: neither its draft nor, without one, what is published is at `if_revision`
  *   - `unauthenticated`, `forbidden`: the caller may not
+ *   - `precondition_failed`: neither its draft nor, without one, what is published is at `if_revision`
  *   - `unavailable`: it is staged and the coordinator cannot be asked
  */
 export function editPublished<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
@@ -27,8 +27,8 @@ export function editPublished<Tx extends LifecycleSql>(context: LifecycleContext
   ): Promise<EditPublishedResponse> => {
     const found = await getEntity(context, id);
     const now = context.now();
-    assertRevision(ifRevision, found.draft ?? publishedFace(found));
     permit(principal, 'edit', found, found.draft ?? publishedFace(found), now);
+    assertRevision(ifRevision, found.draft ?? publishedFace(found));
 
     const entity =
       found.draft !== null

@@ -6,6 +6,8 @@ export interface PublishedEntity {
   id: string;
   parentId: string;
   revision: number;
+  /** The version below it, which was the latest until then. */
+  formerLatestId?: string | null;
 }
 
 /** What was published together. */

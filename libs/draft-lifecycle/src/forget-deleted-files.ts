@@ -43,11 +43,15 @@ export const FILE_DELETED_SUBJECTS = ['knowledge.files.entry.deleted'] as const;
  * left alone; its files were counted when they were sealed.
  */
 export function forgetDeletedFiles<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
-  return (events: readonly ReceivedEvent<'knowledge.files.entry.deleted'>[]): Promise<void> =>
-    forgetPreviews(
+  return async (events: readonly ReceivedEvent<'knowledge.files.entry.deleted'>[]): Promise<void> => {
+    const deleted = events.map(({ payload }) => ({ id: payload.entityId, key: payload.key }));
+    // The event may be late: a file of the same name may be there again.
+    const counts = await context.describeBuckets([...new Set(deleted.map(({ id }) => id))]);
+    await forgetPreviews(
       context,
-      events.map(({ payload }) => ({ id: payload.entityId, key: payload.key })),
+      deleted.filter(({ id, key }) => counts.get(id)?.keys.includes(key) !== true),
     );
+  };
 }
 
 async function forgetPreviews<Tx extends LifecycleSql>(

@@ -20,7 +20,7 @@ export { assertRevision, findEntities, getEntity, type LifecycleContext } from '
 export { type Decision, type FileCounts, type LifecycleDeps, NO_FILES } from './lifecycle-deps.ts';
 export type { LifecycleDatabase, LifecycleSql } from './lifecycle-sql.ts';
 export type { LifecycleStore } from './lifecycle-store.ts';
-export { assertUnlocked } from './lock-rules.ts';
+export { assertUnlocked, draftLocked } from './lock-rules.ts';
 export { MIGRATIONS } from './migrations.ts';
 export { notFound, notRegistered, unknownId, whyMissing } from './missing-entity.ts';
 export { newEntityId } from './new-entity-id.ts';

@@ -2,6 +2,7 @@ import type { AuditEntry } from '@kr/audit-trail';
 import type { Actor } from '@kr/caller';
 import type { Issue } from '@kr/service-error';
 import type { PublishedEntity } from './entity-kind.ts';
+import { loadLatest } from './entity-store.ts';
 import { draftFace } from './lifecycle-context.ts';
 import type { FileCounts, LifecycleDeps } from './lifecycle-deps.ts';
 import type { LifecycleDatabase, LifecycleSql } from './lifecycle-sql.ts';
@@ -9,6 +10,7 @@ import { loadLocked } from './lifecycle-store.ts';
 import { draftLocked } from './lock-rules.ts';
 import { notFound } from './missing-entity.ts';
 import { problemsOf, stagedForm } from './publishable.ts';
+import { tellChanged } from './tell-changed.ts';
 
 /** One entity that the coordinator publishes itself. */
 export interface OwnPublication {
@@ -68,7 +70,10 @@ export async function publishInTransaction<Tx extends LifecycleSql>(
     metadata: { publication: publicationId, revision: form.revision, records: recordIds.length },
   };
   const told = { events: [deps.kind.events.published(published, publication)], entries: [entry] };
+  const former = entity.published === null && entity.latestIndex > 0 ? entity.parent.id : undefined;
+  const formerLatest = former === undefined ? undefined : await loadLatest(tx, former);
   await store.showDraft(tx, publicationId, form, told, deps.now());
+  if (formerLatest !== undefined) await tellChanged(deps, tx, [formerLatest.id]);
   await deps.kind.hooks.published?.(tx, [published], publication);
   return published;
 }

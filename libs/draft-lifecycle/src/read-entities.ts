@@ -6,7 +6,7 @@ import type {
 } from '@kr/contracts';
 import { type CallContext, toErrorDetail } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
-import type { Entity, Form } from './entity.ts';
+import type { Form } from './entity.ts';
 import { entityDocuments, FORM_NAMES, refKey, type Shown } from './entity-documents.ts';
 import { loadWithOutbox } from './entity-store.ts';
 import { draftFace, findSettled, type LifecycleContext, publishedFace } from './lifecycle-context.ts';
@@ -51,8 +51,8 @@ export function readEntities<Tx extends LifecycleSql>(context: LifecycleContext<
       const doubt = unclear.get(id);
       if (doubt !== undefined) return doubt;
       return attempt(() => {
-        const face = faceOf(entity, form);
-        permit(principal, form === 'draft' ? 'read_draft' : 'read', entity, face, now);
+        if (form === 'published') permit(principal, 'read', entity, publishedFace(entity), now);
+        else permit(principal, 'read_draft', entity, draftFace(entity), now);
         return { entity, form };
       });
     });
@@ -76,11 +76,6 @@ export function readEntities<Tx extends LifecycleSql>(context: LifecycleContext<
 /** Which form a message means; saying nothing means the published one. */
 export function formOf(name: string): Form {
   return name === FORM_NAMES.draft ? 'draft' : 'published';
-}
-
-/** @throws ServiceError `not_found` when the entity has no such form */
-function faceOf(entity: Entity, form: Form): NonNullable<Entity['published']> {
-  return form === 'draft' ? draftFace(entity) : publishedFace(entity);
 }
 
 function attempt<Value>(run: () => Value): Value | ServiceError {

@@ -84,25 +84,33 @@ const SHOW_STAGED = `
         created_at = coalesce(created_at, staged_at), updated_at = staged_at,
         publication_id = null, staged = null, staged_revision = null, staged_at = null
     where publication_id = $1
-    returning id, parent_id, revision
+    returning id, parent_id, version_index, revision
   ), dropped as (
     delete from draft where locked_by = $1
   ), applied as (
     update participant set state = 'applied', updated_at = $2::timestamptz where publication_id = $1
   )
-  select id, parent_id, revision from shown order by id`;
+  select id, parent_id, revision, (
+    select former.id from version former
+    where former.parent_id = shown.parent_id and former.visible and former.version_index < shown.version_index
+    order by former.version_index desc limit 1
+  ) as former_latest_id
+  from shown order by id`;
 
 export async function showStaged(
   tx: LifecycleSql,
   publicationId: string,
   at: Date,
 ): Promise<PublishedEntity[]> {
-  const rows = await tx.$queryRawUnsafe<{ id: string; parent_id: string; revision: bigint }[]>(
-    SHOW_STAGED,
-    publicationId,
-    at.toISOString(),
-  );
-  return rows.map((row) => ({ id: row.id, parentId: row.parent_id, revision: Number(row.revision) }));
+  const rows = await tx.$queryRawUnsafe<
+    { id: string; parent_id: string; revision: bigint; former_latest_id: string | null }[]
+  >(SHOW_STAGED, publicationId, at.toISOString());
+  return rows.map((row) => ({
+    id: row.id,
+    parentId: row.parent_id,
+    revision: Number(row.revision),
+    formerLatestId: row.former_latest_id,
+  }));
 }
 
 const DROP_STAGED = `

@@ -76,14 +76,14 @@ function packDetail(error: ServiceError): [string, Buffer] {
   if (detail.length < DEFLATE_FROM_BYTES) return [DETAIL, detail];
   const deflated = deflateRawSync(detail);
   if (deflated.length <= MOST_HEADER_BYTES) return [DEFLATED_DETAIL, deflated];
-  // Better a part of the issues than an answer that cannot be sent.
-  const { kind, message, issues, code, retryAfterMs } = error;
+  // Better a part of the issues, or of the message, than an answer that cannot be sent.
+  const { kind, message, issues, code, retryAfterMs, currentRevision } = error;
+  const shorter =
+    issues.length > 0
+      ? { message, issues: issues.slice(0, Math.floor(issues.length / 2)) }
+      : { message: message.slice(0, Math.floor(message.length / 2)), issues };
   return packDetail(
-    new ServiceError(kind, message, {
-      issues: issues.slice(0, Math.floor(issues.length / 2)),
-      code,
-      retryAfterMs,
-    }),
+    new ServiceError(kind, shorter.message, { issues: shorter.issues, code, retryAfterMs, currentRevision }),
   );
 }
 

@@ -48,3 +48,14 @@ describe('an error across the wire', () => {
     expect(failure(code).kind).toBe(kind);
   });
 });
+
+test('an error whose message alone is too large is cut, and keeps its revision', () => {
+  const message = randomBytes(100_000).toString('base64');
+  const sent = new ServiceError('precondition_failed', message, { currentRevision: 7 });
+  const received = across(sent);
+  expect({ kind: received.kind, currentRevision: received.currentRevision }).toEqual({
+    kind: 'precondition_failed',
+    currentRevision: 7,
+  });
+  expect(message.startsWith(received.message)).toBe(true);
+});

@@ -1,6 +1,6 @@
-import type { EntityKind } from '@kr/draft-lifecycle';
+import { type EntityKind, tellChanged } from '@kr/draft-lifecycle';
 import { newEvent } from '@kr/event-bus';
-import { forgetRecord, markPublished, RELATED } from './store/package-relation-store.ts';
+import { forgetRecord, markPublishedWith, RELATED } from './store/package-relation-store.ts';
 import type { Tx } from './store/prisma.ts';
 
 /** What makes a knowledge resource of an entity (REST document, 2.1, 2.2 and 3). */
@@ -37,8 +37,11 @@ export const recordKind: EntityKind<Tx> = {
   hooks: {
     // The relation of a published resource outlives its edit draft.
     draftDeleted: async (tx, { id, isPublished }) => (isPublished ? [] : forgetRecord(tx, id)),
-    published: async (tx, _entities, { packageId }) => {
-      if (packageId !== '') await markPublished(tx, packageId);
+    published: async (tx, entities, { packageId }) => {
+      if (packageId === '') return;
+      const together = entities.map(({ id }) => id);
+      const before = await markPublishedWith(tx, packageId, together);
+      if (before.length > 0) await tellChanged({ kind: recordKind }, tx, before);
     },
   },
 };

@@ -152,6 +152,13 @@ const INTERNAL_ERROR =
 
 /** Single exchanges that this system answers otherwise, by recording and number. */
 export const INTENDED: Readonly<Record<string, Difference>> = {
+  'records/30': {
+    topic: '`If-Match` with a tag that is not a revision',
+    differs: [
+      'status: 400 → 412',
+      `message: "A validation error occurred." → "Revision id provided(-1) doesn't match record's one(2)"`,
+    ],
+  },
   'packages/3': {
     topic: NO_CREDENTIALS,
     differs: ['status: 400 → 401', 'message: "CSRF cookie not set." → "Authentication required."'],

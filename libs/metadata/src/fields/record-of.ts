@@ -56,7 +56,8 @@ export function recordOf<const Of extends Members>(
         if (keptMember !== undefined) kept[name] = keptMember;
       }
       for (const name of Object.keys(value)) {
-        if (!(name in members) && !derived.includes(name)) report.add(`${path}.${name}`, MESSAGES.unknown);
+        if (!Object.hasOwn(members, name) && !derived.includes(name))
+          report.add(`${path}.${name}`, MESSAGES.unknown);
       }
       return whole ? whole(kept, path, report, value) : kept;
     },
@@ -64,7 +65,7 @@ export function recordOf<const Of extends Members>(
       if (!isObject(kept)) return kept;
       const rendered: JsonObject = {};
       for (const [name, member] of entries) {
-        if (name in kept) rendered[name] = member.field.render(kept[name]);
+        if (Object.hasOwn(kept, name)) rendered[name] = member.field.render(kept[name]);
       }
       return derive ? derive(rendered) : rendered;
     },

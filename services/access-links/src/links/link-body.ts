@@ -12,7 +12,7 @@ export function readLinkBody(bytes: Uint8Array): Readonly<Record<string, unknown
 
 function parse(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(Buffer.from(bytes).toString('utf8'));
+    return JSON.parse(Buffer.from(bytes).toString('utf8').trim());
   } catch (cause) {
     throw new ServiceError('invalid', 'Unable to decode JSON data in request body.', { cause });
   }

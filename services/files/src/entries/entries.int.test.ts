@@ -70,6 +70,25 @@ describe('the entries of a bucket', () => {
     });
   });
 
+  test('have 1 MiB of metadata together at most', async () => {
+    const entityId = 'fullmeta-01';
+    const large = Buffer.from(JSON.stringify({ note: 'x'.repeat(65_000) }));
+    const entries = Array.from({ length: 16 }, (_, n) => ({ key: `${n}`, metadataJson: large }));
+    await files.client.startUploads({ ...write(entityId), entries }, GATEWAY);
+    const more = { key: 'more', metadataJson: large };
+    const problem = ['The metadata of all files together may have at most 1048576 bytes.'];
+    expect(
+      await refusalOf(files.client.startUploads({ ...write(entityId), entries: [more] }, GATEWAY)),
+    ).toMatchObject({ kind: 'invalid', issues: [{ field: '_schema', messages: problem }] });
+    await files.start(entityId, 'small');
+    const update = { ...write(entityId), key: 'small', metadataJson: large };
+    expect(await refusalOf(files.client.updateEntryMetadata(update, GATEWAY))).toMatchObject({
+      kind: 'invalid',
+      issues: [{ field: 'metadata', messages: problem }],
+    });
+    expect(await keysOf(entityId)).toHaveLength(17);
+  });
+
   test('are started all or none', async () => {
     const entityId = 'atomic-0001';
     await files.start(entityId, 'a.txt');

@@ -3,7 +3,7 @@ import type { LockedBucket } from '../store/bucket-store.ts';
 
 /** The event of one entry's change; its revision is the bucket's. */
 export function entryEvent(
-  verb: 'completed' | 'deleted',
+  verb: 'started' | 'completed' | 'deleted',
   { entityId, revision }: LockedBucket,
   key: string,
 ): OutboxEvent {

@@ -17,6 +17,22 @@ export function entryMetadata(json: Uint8Array, field: string): string | null {
   return JSON.stringify(value);
 }
 
+/** Metadata of all files of one entity, in bytes: every listing carries it. */
+const MAX_METADATA_OF_ENTITY_BYTES = 1_048_576;
+
+/** @throws ServiceError `invalid`: the files of an entity would have more metadata together than 1 MiB */
+export function assertMetadataFits(bytes: number, field: string): void {
+  if (bytes > MAX_METADATA_OF_ENTITY_BYTES)
+    throw invalidField(
+      field,
+      `The metadata of all files together may have at most ${MAX_METADATA_OF_ENTITY_BYTES} bytes.`,
+    );
+}
+
+export function metadataBytes(metadata: string | null): number {
+  return metadata === null ? 0 : Buffer.byteLength(metadata);
+}
+
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);

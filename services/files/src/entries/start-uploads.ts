@@ -1,6 +1,7 @@
 import { entryRows, insertEntries, ticketEntry } from '@kr/audit-trail';
 import type { Principal, Ticket } from '@kr/caller';
 import type { NewEntry__Output, StartUploadsRequest__Output, StartUploadsResponse } from '@kr/contracts';
+import { appendEvents } from '@kr/event-bus';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import { type ChangeBucketDeps, changeBucket, checkChangeable } from '../buckets/change-bucket.ts';
@@ -9,7 +10,8 @@ import { fileExists, invalidField } from '../file-errors.ts';
 import type { OpenTicket } from '../open-ticket.ts';
 import { listEntries } from '../store/entry-store.ts';
 import type { Database, Tx } from '../store/prisma.ts';
-import { entryMetadata } from './entry-metadata.ts';
+import { entryEvent } from './entry-event.ts';
+import { assertMetadataFits, entryMetadata, metadataBytes } from './entry-metadata.ts';
 import { keyProblem } from './key-rules.ts';
 
 export interface StartUploadsDeps extends ChangeBucketDeps {
@@ -42,8 +44,11 @@ export function startUploads(deps: StartUploadsDeps) {
       await checkChangeable(deps, entityId);
       return { entries: (await listEntries(deps.database, entityId)).map(fileEntryMessage) };
     }
-    const all = await changeBucket(deps, entityId, async (tx) => {
-      await addEntries(tx, opened, principal, starts, deps);
+    const all = await changeBucket(deps, entityId, async (tx, bucket) => {
+      const isFirst = await addEntries(tx, opened, principal, starts, deps);
+      // What was metadata only has files from now on, which is searched.
+      const [first] = starts;
+      if (isFirst && first !== undefined) await appendEvents(tx, [entryEvent('started', bucket, first.key)]);
       return listEntries(tx, entityId);
     });
     return { entries: all.map(fileEntryMessage) };
@@ -65,33 +70,33 @@ const LOOK_AND_TELL = `
     where entity_id = $1 and $3::text is not null and owner_id is distinct from $3
   ), audited as (${insertEntries('$4', '(select) as always')})
   select count(*)::int as count, coalesce(max(position), 0)::int as last,
-    coalesce(array_agg(key) filter (where key = any($2::text[])), '{}') as taken
+    coalesce(array_agg(key) filter (where key = any($2::text[])), '{}') as taken,
+    coalesce(sum(octet_length(metadata)), 0)::int as metadata
   from entry where entity_id = $1`;
 
+/** Whether they are the first entries of the bucket. */
 async function addEntries(
   tx: Tx,
   opened: Ticket,
   principal: Principal,
   starts: readonly Start[],
   { maxFilesPerEntity, now }: StartUploadsDeps,
-): Promise<void> {
+): Promise<boolean> {
   const keys = starts.map(({ key }) => key);
   const { entityId, ownerId } = opened;
   const entries = keys.map((key) => ticketEntry(principal, 'file.init', opened, { key }));
-  const [found] = await tx.$queryRawUnsafe<{ count: number; last: number; taken: string[] }[]>(
-    LOOK_AND_TELL,
-    entityId,
-    keys,
-    ownerId ?? null,
-    entryRows(entries),
-  );
-  const { count, last, taken } = found ?? { count: 0, last: 0, taken: [] };
+  const [found] = await tx.$queryRawUnsafe<
+    { count: number; last: number; taken: string[]; metadata: number }[]
+  >(LOOK_AND_TELL, entityId, keys, ownerId ?? null, entryRows(entries));
+  const { count, last, taken, metadata } = found ?? { count: 0, last: 0, taken: [], metadata: 0 };
   const seen = new Set(taken);
   for (const key of keys) {
     if (seen.has(key)) throw fileExists(key);
     seen.add(key);
   }
   if (count + keys.length > maxFilesPerEntity) throw tooManyFiles(maxFilesPerEntity);
+  const added = starts.reduce((sum, start) => sum + metadataBytes(start.metadata), 0);
+  if (added > 0) assertMetadataFits(metadata + added, '_schema');
   const at = now();
   await tx.entry.createMany({
     data: starts.map(({ key, metadata }, index) => ({
@@ -104,6 +109,7 @@ async function addEntries(
       updatedAt: at,
     })),
   });
+  return count === 0;
 }
 
 function tooManyFiles(maxFilesPerEntity: number): ServiceError {

@@ -7,7 +7,7 @@ import { fileEntryMessage } from '../file-entry-message.ts';
 import { noSuchFile } from '../file-errors.ts';
 import type { OpenTicket } from '../open-ticket.ts';
 import { findEntry } from '../store/entry-store.ts';
-import { entryMetadata } from './entry-metadata.ts';
+import { assertMetadataFits, entryMetadata, metadataBytes } from './entry-metadata.ts';
 
 const UPDATE = `
   with updated as (
@@ -35,6 +35,12 @@ export function updateEntryMetadata(deps: ChangeBucketDeps & { openTicket: OpenT
       const found = await findEntry(tx, entityId, key);
       if (found === undefined) throw noSuchFile(entityId, key);
       if (found.metadata === metadata) return found;
+      if (metadataBytes(metadata) > metadataBytes(found.metadata)) {
+        const others = await tx.$queryRaw<{ bytes: number }[]>`
+          select coalesce(sum(octet_length(metadata)), 0)::int as bytes from entry
+          where entity_id = ${entityId} and key <> ${key}`;
+        assertMetadataFits((others[0]?.bytes ?? 0) + metadataBytes(metadata), 'metadata');
+      }
       const updatedAt = deps.now();
       const entry = ticketEntry(principal, 'file.update', opened, { key });
       await tx.$executeRawUnsafe(

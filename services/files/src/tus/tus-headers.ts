@@ -62,7 +62,8 @@ export function checkedHeaders(
   const shown = new Headers();
   for (const name of SHOWN) {
     const value = headerOf(request, name);
-    if (value !== undefined) shown.set(name, value);
+    // Some clients send Upload-Metadata without any.
+    if (value !== undefined && (name !== 'upload-metadata' || value.trim() !== '')) shown.set(name, value);
   }
   // A POST may have a type without having a chunk.
   if (type === CHUNK_TYPE) shown.set('content-type', CHUNK_TYPE);

@@ -127,6 +127,15 @@ describe('a resumable upload', () => {
     expect((await files.storedFiles()).tmp).toEqual([]);
   });
 
+  test('may come with metadata that is empty', async () => {
+    await files.start('tus-nometa', 'a.bin');
+    const answer = await tus('POST', '/uploads/tus-nometa/a.bin', {
+      'upload-length': 3,
+      'upload-metadata': '',
+    });
+    expect([answer.status, String(answer.body)]).toEqual([201, '']);
+  });
+
   test('has the digests of all its bytes, also when the process was another one for the first of them', async () => {
     const bytes = randomBytes(300_000);
     const path = await create('tus-again1', 'a.bin', bytes.length);

@@ -3,11 +3,16 @@ import { ServiceError } from '@kr/service-error';
 // What follows the revision in a tag of ours tells representations apart; a writer depends on the revision alone.
 const REVISION = /^(?:W\/)?(?:"(\d{1,18})(?:\.[\w.-]{1,64})?"|(\d{1,18}))$/;
 
+/** RFC 9110, section 8.8.3. */
+const ENTITY_TAG = /^(?:W\/)?"[^"\s]*"$/;
+/** A tag that is not one of ours matches nothing, which is 412 and not a bad request. */
+const NO_REVISION = '-1';
+
 /**
  * The revisions of which an If-Match header demands one: each bare, or in a tag, weak or not. `*` and no header demand
  * none.
  *
- * @throws ServiceError `invalid`: anything else
+ * @throws ServiceError `invalid`: neither a revision nor an entity tag
  */
 export function demandedRevisions(ifMatch: string | undefined): string[] {
   return ifMatch === undefined || ifMatch.trim() === '*' ? [] : tagsIn(ifMatch).map(revisionOf);
@@ -16,13 +21,15 @@ export function demandedRevisions(ifMatch: string | undefined): string[] {
 function revisionOf(tag: string): string {
   const match = REVISION.exec(tag);
   const revision = match?.[1] ?? match?.[2];
+  if (revision === undefined && ENTITY_TAG.test(tag)) return NO_REVISION;
   if (revision === undefined) {
+    const form = 'Send If-Match with a revision, such as "4", or with *.';
     throw new ServiceError('invalid', 'A validation error occurred.', {
-      issues: [{ field: 'if_match', messages: ['Not a valid integer.'] }],
+      issues: [{ field: 'if_match', messages: ['Not a valid integer.', form] }],
     });
   }
   // NOTE: 0 means "whatever the revision" to the services, and no entity has a revision below 1.
-  return BigInt(revision) === 0n ? '-1' : revision;
+  return BigInt(revision) === 0n ? NO_REVISION : revision;
 }
 
 /** Whether an If-None-Match header names this strong tag (RFC 9110, section 13.1.2: compared weakly). */

@@ -25,3 +25,14 @@ export function checkContentType(contentType: string | undefined, takes: Route['
 function typeOf(contentType: string): string {
   return parse(contentType, { parameters: false }).type.toLowerCase();
 }
+
+/**
+ * Lets a Content-Encoding header pass that is absent or `identity`: no body is decompressed, and no file is stored compressed.
+ *
+ * @throws HttpProblem 415
+ */
+export function checkContentEncoding(encoding: string | undefined): void {
+  if (encoding === undefined || encoding.trim().toLowerCase() === 'identity' || encoding.trim() === '')
+    return;
+  throw new HttpProblem(415, "Invalid 'Content-Encoding' header. Expected one of: identity");
+}

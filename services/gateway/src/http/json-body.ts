@@ -71,7 +71,8 @@ function structureIssue(text: string): Issue | undefined {
     } else if (token === '}' || token === ']') {
       levels.pop();
     } else if (token === ':' && level?.keys !== undefined) {
-      level.at = JSON.parse(latest) as string;
+      // As services store it: without null characters.
+      level.at = (JSON.parse(latest) as string).replaceAll('\u0000', '');
       if (REFUSED_KEYS.has(level.at)) return issue(levels, 'Unknown field.');
       if (level.keys.has(level.at)) return issue(levels, 'Duplicate key.');
       level.keys.add(level.at);

@@ -12,17 +12,10 @@ export interface BodyLimits {
  *
  * @throws HttpProblem
  *   - 413: more bytes than allowed, declared or counted
- *   - 415: it is compressed
  *   - 408: it did not come in time
  *   - 400: the client broke off
  */
 export function readBody(request: IncomingMessage, { maxBytes, timeoutMs }: BodyLimits): Promise<Buffer> {
-  const encoding = request.headers['content-encoding'];
-  if (encoding !== undefined && encoding !== 'identity') {
-    return Promise.reject(
-      new HttpProblem(415, "Invalid 'Content-Encoding' header. Expected one of: identity"),
-    );
-  }
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) return Promise.reject(tooLarge(maxBytes));
   // Nothing more is heard of a request that ended before anybody listened.
   if (request.destroyed) return Promise.reject(incomplete());

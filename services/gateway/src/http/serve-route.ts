@@ -13,7 +13,7 @@ import { weightOf } from '../rate-limits/weight.ts';
 import { chooseMediaType } from './accept.ts';
 import { setCaching } from './caching.ts';
 import { assertDemanded } from './conditional.ts';
-import { checkContentType } from './content-type.ts';
+import { checkContentEncoding, checkContentType } from './content-type.ts';
 import type { Call, Reply, Route } from './endpoint.ts';
 import { unknownUrl } from './http-problem.ts';
 import { decodeJsonBody } from './json-body.ts';
@@ -47,7 +47,8 @@ export function serveRoute(route: Route, deps: ServeRouteDeps): RequestHandler {
   const load = loadOf(route);
   return async (request, response) => {
     nameRoute(response, route.method, route.path);
-    const place = deps.admission.enter(load);
+    const isDownload = request.method === 'GET';
+    const place = deps.admission.enter(load, { isDownload: load === 'transfer' && isDownload });
     try {
       await serve(request, response, place);
     } finally {
@@ -72,10 +73,15 @@ function serveAdmitted(route: Route, deps: ServeRouteDeps) {
     const weight = weightOf(route, { method, isKnown: hasCredentials(principal) });
     deps.rateLimits.count(request, response, { userId: principal.userId, weight });
     if (route.auth === 'token') requireCredentials(principal);
+    place.assign({
+      key: deps.rateLimits.callerOf(request, principal.userId),
+      isAnonymous: principal.userId === null,
+    });
     setCaching(response, { hasUser: principal.userId !== null, hasLink: principal.grants.length > 0 });
 
     const mediaType = chooseMediaType(request.headers.accept, route.gives);
     checkContentType(request.headers['content-type'], route.takes);
+    if (route.takes !== '-') checkContentEncoding(request.headers['content-encoding']);
 
     const call: Call = {
       params,

@@ -87,8 +87,7 @@ describe('a gateway with as much under way as it may have', () => {
     const refused = {
       status: 503,
       code: 'overloaded',
-      message:
-        'Too much is asked at this moment: 6 requests are being worked on, the rest of MAX_REQUESTS_IN_FLIGHT is for reads. Nothing was done.',
+      message: 'The server is overloaded. The request was not processed; retry in 1 s.',
       retryAfter: '1',
     };
     expect(await ask('/api/search')).toEqual(refused);
@@ -97,7 +96,7 @@ describe('a gateway with as much under way as it may have', () => {
     const reads = await keepBusy(ENTITY, 2);
     expect(await ask(ENTITY)).toMatchObject({
       code: 'overloaded',
-      message: expect.stringContaining('8 requests are being worked on (MAX_REQUESTS_IN_FLIGHT)'),
+      message: 'The server is overloaded. The request was not processed; retry in 1 s.',
     });
     letGo();
     expect([await searches.statuses, await reads.statuses].flat()).toEqual(Array(8).fill(200));
@@ -162,7 +161,7 @@ describe('a gateway with as much under way as it may have', () => {
     await until(() => moving.length === 2);
     expect(await ask(path)).toMatchObject({
       code: 'overloaded',
-      message: expect.stringContaining('2 files are being sent or received (MAX_TRANSFERS_IN_FLIGHT)'),
+      message: 'Too many file transfers are running. The request was not processed; retry in 1 s.',
     });
     expect((await ask(ENTITY)).status).toBe(200);
     for (const end of moving) end();

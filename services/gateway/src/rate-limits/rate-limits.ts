@@ -18,6 +18,8 @@ export interface RateLimits {
    * @throws ServiceError `rate_limited`: nothing is left
    */
   count(request: Origin, response: HeaderSink, counted: Counted): void;
+  /** Names the user, or the address of a request without one. */
+  callerOf(request: Origin, userId: string | null): string;
   /** Whether the request that is answered so was counted, as much or as little as it weighs. */
   isCounted(response: HeaderSink): boolean;
   tryCredentials: TryCredentials;
@@ -65,6 +67,8 @@ export function rateLimits({ config, clientAddressOf, elapsed, now }: RateLimits
       if (userId === null) anonymous?.spend(clientAddressOf(request), amounts[weight], response);
       else users?.spend(userId, amounts[weight], response);
     },
+    callerOf: (request, userId) =>
+      userId === null ? `address ${clientAddressOf(request)}` : `user ${userId}`,
     isCounted: (response) => counted.has(response),
     tryCredentials: credentialTries({ limit: failures, clientAddressOf, elapsed }),
   };

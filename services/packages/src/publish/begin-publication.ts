@@ -1,6 +1,6 @@
 import type { Actor } from '@kr/caller';
 import type { SqlDatabase } from '@kr/database';
-import { assertRevision } from '@kr/draft-lifecycle';
+import { assertRevision, draftLocked } from '@kr/draft-lifecycle';
 import {
   insertLocking,
   insertPublication,
@@ -83,9 +83,10 @@ export async function beginRecord(deps: BeginDeps, recordId: string, wish: Publi
   if (publication !== undefined) return { kind: 'opened', publication };
   const running = await runningPublication(deps.database, recordId);
   // None: the one that was in the way has just been decided.
-  return running === undefined
-    ? beginRecord(deps, recordId, wish)
-    : { kind: 'joined', publicationId: running };
+  if (running === undefined) return beginRecord(deps, recordId, wish);
+  // Only the records service knows the revision, and it was asked about another one.
+  if (wish.ifRevision !== 0 && wish.ifRevision !== running.ifRevision) throw draftLocked();
+  return { kind: 'joined', publicationId: running.id };
 }
 
 function ownedFrom({ now, times }: BeginDeps): Pick<NewPublication, 'createdAt' | 'leaseUntil' | 'deadline'> {

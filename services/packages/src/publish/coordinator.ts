@@ -10,8 +10,6 @@ export interface Coordinator {
   drive(publication: Publication): Drive;
   /** The decision of a publication, whoever drives it; `unknown` when there is none before the instant given. */
   outcome(publicationId: string, until: Date): Promise<PublishAnswer>;
-  /** How many are being driven. */
-  active(): number;
   /** Waits until none is driven any more. */
   idle(): Promise<void>;
 }
@@ -47,7 +45,6 @@ export function startCoordinator(ports: PublishPorts, limits: PublishLimits): Co
   return {
     drive,
     outcome,
-    active: () => drives.size,
     idle: async () => {
       await Promise.all([...drives.values()].map(({ settled }) => settled));
     },

@@ -23,8 +23,9 @@ export function resumePublications(deps: ResumeDeps, everyMs: number): Resumptio
   let isStopped = false;
   let look = Promise.resolve();
 
+  const resumed = new Set<Promise<unknown>>();
   const again = (): void => {
-    look = resumeOnce(deps).finally(() => {
+    look = resumeOnce(deps, resumed).finally(() => {
       if (!isStopped) timer = setTimeout(again, everyMs);
     });
   };
@@ -38,20 +39,22 @@ export function resumePublications(deps: ResumeDeps, everyMs: number): Resumptio
   };
 }
 
-/** One look. A database that cannot be asked is asked again at the next. */
-export async function resumeOnce({
-  decisions,
-  coordinator,
-  now,
-  resumed,
-  failed,
-}: ResumeDeps): Promise<void> {
-  const room = MOST_AT_ONCE - coordinator.active();
+/**
+ * One look. A database that cannot be asked is asked again at the next. `running` has what earlier looks resumed: publications
+ * of this process's own callers, however many, keep no abandoned one waiting.
+ */
+export async function resumeOnce(
+  { decisions, coordinator, now, resumed, failed }: ResumeDeps,
+  running: Set<Promise<unknown>> = new Set(),
+): Promise<void> {
+  const room = MOST_AT_ONCE - running.size;
   if (room <= 0) return;
   try {
     for (const publication of await decisions.claim(room, now())) {
       resumed(publication);
-      coordinator.drive(publication);
+      const { settled } = coordinator.drive(publication);
+      running.add(settled);
+      void settled.finally(() => running.delete(settled));
     }
   } catch (cause) {
     failed(cause);

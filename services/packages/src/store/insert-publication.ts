@@ -74,10 +74,14 @@ function written([row]: readonly PublicationRow[]): Publication | undefined {
 }
 
 /** The publication that an entity is in at this moment. */
-export async function runningPublication(sql: Tx, entityId: string): Promise<string | undefined> {
-  const [row] = await sql.$queryRawUnsafe<{ id: string }[]>(
-    `select id from publication where entity_id = $1 and state = 'PREPARING'`,
+export async function runningPublication(
+  sql: Tx,
+  entityId: string,
+): Promise<{ id: string; ifRevision: number } | undefined> {
+  const [row] = await sql.$queryRawUnsafe<{ id: string; ifRevision: number }[]>(
+    `select id, coalesce((snapshot ->> 'ifRevision')::int, 0) as "ifRevision"
+     from publication where entity_id = $1 and state = 'PREPARING'`,
     entityId,
   );
-  return row?.id;
+  return row;
 }

@@ -3,7 +3,7 @@ import type { ReceivedEvent } from '@kr/event-bus';
 import type { RecordsContext } from '../context.ts';
 import { releaseManaged } from '../package-relations/release-managed.ts';
 import { restrictionOf, writePackageNews } from '../package-relations/set-package-resources.ts';
-import { markPublished, publishedAmong, recordsIn } from '../store/package-relation-store.ts';
+import { markPublishedWith, publishedAmong } from '../store/package-relation-store.ts';
 
 export const PACKAGE_SUBJECTS = [
   'knowledge.packages.resources.changed',
@@ -61,6 +61,7 @@ async function follow(context: RecordsContext, event: PackageEvent): Promise<voi
 
 async function showPackage({ lifecycle }: RecordsContext, packageId: string): Promise<void> {
   await transact(lifecycle, async (tx) => {
-    if (await markPublished(tx, packageId)) await tellChanged(lifecycle, tx, await recordsIn(tx, packageId));
+    const records = await markPublishedWith(tx, packageId, []);
+    if (records.length > 0) await tellChanged(lifecycle, tx, records);
   });
 }

@@ -49,14 +49,27 @@ export async function replacePackageRecords(
   return rows.map((row) => row.record_id);
 }
 
-/** Writes down that a package version is published; false when that was known. */
-export async function markPublished(tx: LifecycleSql, packageId: string): Promise<boolean> {
-  const written = await tx.$executeRawUnsafe(
-    `insert into package_version (package_id, is_published) values ($1, true)
-     on conflict (package_id) do update set is_published = true where not package_version.is_published`,
+/**
+ * Writes down that a package version is published.
+ *
+ * @returns the records it holds but `together`, whose relation that changes; none when it was known
+ */
+export async function markPublishedWith(
+  tx: LifecycleSql,
+  packageId: string,
+  together: readonly string[],
+): Promise<string[]> {
+  const rows = await tx.$queryRawUnsafe<{ record_id: string }[]>(
+    `with marked as (
+       insert into package_version (package_id, is_published) values ($1, true)
+       on conflict (package_id) do update set is_published = true where not package_version.is_published
+       returning package_id
+     )
+     select record_id from packaged_record join marked using (package_id) where record_id <> all($2::text[])`,
     packageId,
+    together,
   );
-  return written > 0;
+  return rows.map((row) => row.record_id);
 }
 
 /** Those of these package versions that are known to be published. */
@@ -75,13 +88,4 @@ export async function forgetRecord(tx: LifecycleSql, recordId: string): Promise<
     recordId,
   );
   return rows.map((row) => row.package_id);
-}
-
-/** The records that a package version holds. */
-export async function recordsIn(sql: LifecycleSql, packageId: string): Promise<string[]> {
-  const rows = await sql.$queryRawUnsafe<{ record_id: string }[]>(
-    'select record_id from packaged_record where package_id = $1',
-    packageId,
-  );
-  return rows.map((row) => row.record_id);
 }

@@ -12,6 +12,7 @@ export const INDEXED_SUBJECTS = [
   'knowledge.packages.package.published',
   'knowledge.packages.package.changed',
   'knowledge.packages.resources.changed',
+  'knowledge.files.entry.started',
   'knowledge.files.entry.completed',
   'knowledge.files.entry.deleted',
 ] as const;
@@ -82,6 +83,7 @@ function plansOf(event: IndexedEvent): FetchPlan[] {
       return [changed(event.payload.id, kind)];
     case 'knowledge.packages.resources.changed':
       return [changed(event.payload.id, kind), ...event.payload.recordIds.map((id) => changed(id, 'record'))];
+    case 'knowledge.files.entry.started':
     case 'knowledge.files.entry.completed':
     case 'knowledge.files.entry.deleted':
       return [changed(event.payload.entityId, null)];
