@@ -1,10 +1,10 @@
 /**
- * Everything a machine can say about the sources: format and lint, types, boundaries, dead code, contracts, names.
+ * Everything a machine can say about the sources: format and lint, types, boundaries, dead code, contracts, OpenAPI, names.
  * Prints one line for each check and what a failed one found; exits with 1 when any found something.
  */
 import { execFile } from 'node:child_process';
 import { globSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -20,6 +20,7 @@ const checks = [
   { name: 'dead code', find: () => tool('knip', '--no-progress', '--no-config-hints') },
   { name: 'contracts: lint', find: () => tool('buf', 'lint', 'proto') },
   { name: 'contracts: breaking changes', find: breakingChanges },
+  { name: 'OpenAPI', find: openapi },
   { name: 'names', find: grabBags },
 ];
 
@@ -50,6 +51,20 @@ async function tool(name, ...args) {
     return { findings: '' };
   } catch (thrown) {
     return { findings: `${thrown.stdout ?? ''}${thrown.stderr ?? ''}`.trim() || thrown.message };
+  }
+}
+
+/** The description that the gateway serves, metadata fields included. */
+async function openapi() {
+  const folder = await mkdtemp(join(tmpdir(), 'kr-openapi-'));
+  try {
+    const { openapiYaml } = await import('../services/gateway/src/site/openapi.ts');
+    const { text } = await openapiYaml()({});
+    const file = join(folder, 'openapi.yaml');
+    await writeFile(file, text);
+    return await tool('redocly', 'lint', '--format=stylish', file);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
   }
 }
 

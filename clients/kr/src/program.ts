@@ -152,15 +152,22 @@ export function createProgram({ terminal, env, cwd, signal }: ProgramSurrounding
     );
 
   add(program, 'download <id>', 'Download the files of a resource or package and check them.')
-    .option('--to <folder>', 'where to put them', '.')
+    .option('--to <folder>', 'folder for the files (default: the id)')
+    .option('--force', 'replace existing files that differ', false)
     .option('--draft', 'of its draft instead of what is published', false)
     .addOption(concurrencyOption())
     .option('--json', 'print what was downloaded as JSON', false)
     .action(
       (
         id: string,
-        options: ConnectionOptions & { to: string; draft: boolean; json: boolean; concurrency: number },
-      ) => download(contextOf(options), id, { ...options, to: resolve(cwd, options.to) }),
+        options: ConnectionOptions & {
+          to?: string;
+          force: boolean;
+          draft: boolean;
+          json: boolean;
+          concurrency: number;
+        },
+      ) => download(contextOf(options), id, { ...options, to: options.to, cwd }),
     );
 
   const tokens = program.command('token').description('Your personal access tokens.');

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -318,7 +318,8 @@ describe('kr get, search and download', () => {
       request.endsWith('large.bin/content') ? { status: 200, body: 'damaged' } : undefined;
     const { code, err } = await kr(['download', id, '--to', 'here']);
     expect(code).toBe(1);
-    expect(err).toContain('large.bin did not arrive');
+    expect(err).toContain('"large.bin": it did not arrive');
+    expect((await readdir(join(folder, 'here'))).sort()).toEqual(['ä b.txt']);
     await expect(stat(join(folder, 'here/large.bin'))).rejects.toThrow('ENOENT');
   });
 
@@ -329,8 +330,44 @@ describe('kr get, search and download', () => {
     const { code, err } = await kr(['download', id, '--to', 'here']);
     expect({ code, err }).toEqual({
       code: 1,
-      err: `"../escaped" is no name for a file in ${join(folder, 'here')}\n`,
+      err: expect.stringContaining(
+        `1 of 3 files were not downloaded:\n  "../escaped": this is no name for a file in ${join(folder, 'here')}\n`,
+      ),
     });
+    expect((await readdir(join(folder, 'here'))).sort()).toEqual(['large.bin', 'ä b.txt']);
+  });
+
+  test('download goes into a folder named after the id unless told', async () => {
+    const id = await loaded();
+    expect((await kr(['download', id])).code).toBe(0);
+    expect((await readdir(join(folder, id))).sort()).toEqual(['large.bin', 'ä b.txt']);
+  });
+
+  test('download replaces no file that differs without --force', async () => {
+    const id = await loaded();
+    await mkdir(join(folder, 'here'));
+    await writeFile(join(folder, 'here/large.bin'), 'mine');
+    const { code, err } = await kr(['download', id, '--to', 'here']);
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: expect.stringContaining('large.bin exists with other content; --force replaces it'),
+    });
+    expect(await readFile(join(folder, 'here/large.bin'), 'utf8')).toBe('mine');
+    expect((await readdir(join(folder, 'here'))).sort()).toEqual(['large.bin', 'ä b.txt']);
+    expect((await kr(['download', id, '--to', 'here', '--force'])).code).toBe(0);
+    expect((await readFile(join(folder, 'here/large.bin'))).equals(LARGE)).toBe(true);
+  });
+
+  test('download stores files whose names look like temporary files or parent folders', async () => {
+    const id = await loaded();
+    const names = ['data', 'data.part', 'data.part.part', '...', '..x'];
+    for (const name of names)
+      repository.entities.get(id)?.files.set(name, { bytes: Buffer.from(name), isCommitted: true });
+    await mkdir(join(folder, 'here'));
+    await writeFile(join(folder, 'here/large.bin.part'), 'mine');
+    expect((await kr(['download', id, '--to', 'here'])).code).toBe(0);
+    for (const name of names) expect(await readFile(join(folder, 'here', name), 'utf8')).toBe(name);
+    expect(await readFile(join(folder, 'here/large.bin.part'), 'utf8')).toBe('mine');
   });
 
   test('say what an unknown id is', async () => {

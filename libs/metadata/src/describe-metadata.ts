@@ -78,8 +78,8 @@ function schemaOf(field: FieldDescription): JsonSchema {
         description: 'A GeoJSON geometry (RFC 7946, section 3.1).',
         properties: {
           type: { type: 'string' },
-          coordinates: { type: 'array' },
-          geometries: { type: 'array' },
+          coordinates: { type: 'array', items: {} },
+          geometries: { type: 'array', items: { type: 'object' } },
         },
         required: ['type'],
       };

@@ -121,7 +121,8 @@ describe('metadata', () => {
     ['title null', { title: null }, { 'metadata.title': ['Field may not be null.'] }],
     ['title a number', { title: 1 }, { 'metadata.title': ['Not a valid string.'] }],
     ['unknown field', { foo: 1 }, { 'metadata.foo': ['Unknown field.'] }],
-    ['prototype key', JSON.parse('{"__proto__": 1}'), {}],
+    ['prototype key', JSON.parse('{"__proto__": 1}'), { 'metadata.__proto__': ['Unknown field.'] }],
+    ['name of a method', JSON.parse('{"toString": 1}'), { 'metadata.toString': ['Unknown field.'] }],
     [
       'impossible date',
       { publication_date: '2024-02-30' },

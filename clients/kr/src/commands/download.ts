@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, rename, rm } from 'node:fs/promises';
-import { dirname, relative, resolve } from 'node:path';
+import { constants, copyFile, link, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import pMap from 'p-map';
@@ -12,7 +12,11 @@ import { transferProgress } from '../terminal/transfer-progress.ts';
 import type { CommandContext } from './context.ts';
 
 export interface DownloadOptions {
-  to: string;
+  /** A folder; the id of the entity in `cwd` if undefined. */
+  to: string | undefined;
+  cwd: string;
+  /** Whether existing files with other content are replaced. */
+  force: boolean;
   draft: boolean;
   json: boolean;
   concurrency: number;
@@ -24,7 +28,12 @@ interface Target {
   isThere: boolean;
 }
 
-/** `kr download ID`: the files of a resource or package, each checked against its checksum. */
+/**
+ * `kr download ID`: the files of a resource or package, each checked against its checksum. A file that cannot be stored is
+ * reported, and the others are downloaded.
+ *
+ * @throws Failure naming every file that was not downloaded
+ */
 export async function download(
   { terminal, connect }: CommandContext,
   id: string,
@@ -32,28 +41,56 @@ export async function download(
 ): Promise<void> {
   const api = await connect();
   const entity = await findEntity(api, idIn(id), options.draft ? 'draft' : 'published');
+  const folder = resolve(options.cwd, options.to ?? entity.id);
   const { entries = [] } = await api.call<FilesListing>({ method: 'GET', target: linkOf(entity, 'files') });
   const completed = entries.filter(({ status }) => status === 'completed');
-  const targets = await Promise.all(completed.map((entry) => locate(entry, options.to)));
+
+  const problems: string[] = [];
+  /** Undefined for a file that was not downloaded. */
+  const attempt = async <Value>(entry: FileEntry, work: () => Promise<Value>): Promise<Value | undefined> => {
+    try {
+      return await work();
+    } catch (error) {
+      problems.push(
+        `${JSON.stringify(entry.key)}: ${error instanceof Error ? error.message : String(error)}`,
+      );
+      return undefined;
+    }
+  };
+  const located = await Promise.all(completed.map((entry) => attempt(entry, () => locate(entry, folder))));
+  const targets = located.filter((target) => target !== undefined);
 
   const missing = targets.filter(({ isThere }) => !isThere);
   const bytes = missing.reduce((sum, { entry }) => sum + (entry.size ?? 0), 0);
   const progress = transferProgress(terminal, 'downloaded', { files: missing.length, bytes });
+  const failed = new Set<Target>();
+  if (missing.length > 0) await mkdir(folder, { recursive: true });
+  // Names of files in a record cannot collide with those in here.
+  const parts = missing.length > 0 ? await mkdtemp(join(folder, '.kr-download-')) : undefined;
   try {
     await pMap(
       missing,
-      async ({ entry, path }) => {
-        await fetchFile(api, entry, path, progress.advance);
-        progress.finished(entry.key, entry.size ?? 0);
+      async (target, index) => {
+        const { entry, path } = target;
+        const part = join(parts ?? folder, String(index));
+        const done = await attempt(entry, async () => {
+          await fetchFile(api, entry, part, progress.advance);
+          await store(part, path, options.force);
+          return true;
+        });
+        if (done) progress.finished(entry.key, entry.size ?? 0);
+        else failed.add(target);
       },
       { concurrency: options.concurrency },
     );
   } finally {
     progress.end();
+    if (parts !== undefined) await rm(parts, { recursive: true, force: true });
   }
-  if (targets.length === 0) terminal.note(`${entity.id} has no files`);
+  if (completed.length === 0) terminal.note(`${entity.id} has no files`);
+  const stored = targets.filter((target) => !failed.has(target));
   if (options.json) {
-    const files = targets.map(({ entry, path }) => ({
+    const files = stored.map(({ entry, path }) => ({
       key: entry.key,
       path,
       size: entry.size,
@@ -61,17 +98,35 @@ export async function download(
     }));
     terminal.print(JSON.stringify({ id: entity.id, files }, null, 2));
   } else {
-    for (const { path } of targets) terminal.print(path);
+    for (const { path } of stored) terminal.print(path);
   }
+  if (problems.length > 0)
+    throw new Failure(
+      `${problems.length} of ${completed.length} files were not downloaded:\n  ${problems.join('\n  ')}`,
+    );
 }
 
-/** Where a file goes; a key is never allowed to lead out of the folder. */
+/** Where a file goes. @throws Failure: the key is not the name of a file in the folder */
 async function locate(entry: FileEntry, folder: string): Promise<Target> {
   const path = resolve(folder, entry.key);
-  const inside = relative(resolve(folder), path);
-  if (inside === '' || inside.startsWith('..'))
-    throw new Failure(`"${entry.key}" is no name for a file in ${folder}`);
+  const inside = relative(folder, path);
+  if (inside === '' || inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside))
+    throw new Failure(`this is no name for a file in ${folder}`);
   return { entry, path, isThere: (await checksumOf(path)) === entry.checksum };
+}
+
+/** Gives a complete file its name. @throws Failure: another file has it, and may not be replaced */
+async function store(part: string, path: string, force: boolean): Promise<void> {
+  if (force) return rename(part, path);
+  try {
+    // Unlike a rename, a link never replaces a file.
+    await link(part, path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // Some file systems have no links.
+    if (code !== 'EEXIST') return copyFile(part, path, constants.COPYFILE_EXCL);
+    throw new Failure(`${path} exists with other content; --force replaces it`);
+  }
 }
 
 async function checksumOf(path: string): Promise<string | undefined> {
@@ -90,31 +145,24 @@ const MOST_ATTEMPTS = 4;
 async function fetchFile(
   api: ApiClient,
   entry: FileEntry,
-  path: string,
+  part: string,
   advance: (bytes: number) => void,
 ): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
-  const part = `${path}.part`;
-  try {
-    for (let attempt = 1; ; attempt += 1) {
-      let received = 0;
-      try {
-        const checksum = await receive(api, linkOf(entry, 'content'), part, (bytes) => {
-          received += bytes;
-          advance(bytes);
-        });
-        if (checksum !== entry.checksum) throw new Error(`it is ${checksum} instead of ${entry.checksum}`);
-        break;
-      } catch (error) {
-        advance(-received);
-        if (error instanceof Failure) throw error;
-        // The connection broke or bytes got lost on the way: from the start again.
-        if (attempt === MOST_ATTEMPTS) throw new Failure(`${entry.key} did not arrive: ${String(error)}`);
-      }
+  for (let attempt = 1; ; attempt += 1) {
+    let received = 0;
+    try {
+      const checksum = await receive(api, linkOf(entry, 'content'), part, (bytes) => {
+        received += bytes;
+        advance(bytes);
+      });
+      if (checksum !== entry.checksum) throw new Error(`it is ${checksum} instead of ${entry.checksum}`);
+      return;
+    } catch (error) {
+      advance(-received);
+      if (error instanceof Failure) throw error;
+      // The connection broke or bytes got lost on the way: from the start again.
+      if (attempt === MOST_ATTEMPTS) throw new Failure(`it did not arrive: ${String(error)}`);
     }
-    await rename(part, path);
-  } finally {
-    await rm(part, { force: true });
   }
 }
 

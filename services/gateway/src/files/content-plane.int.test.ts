@@ -24,8 +24,13 @@ test('three hundred slow downloads make nobody wait', async () => {
   const held: ServerResponse[] = [];
   gateway.script.content = (_asked, response) => void held.push(response);
   const answered: (number | undefined)[] = [];
+  // As many of each user as a user may have.
+  const users = await Promise.all(
+    Array.from({ length: 6 }, (_, number) => gateway.createUser(`reader-${number}`)),
+  );
   for (let count = 0; count < 300; count += 1) {
-    request(`${gateway.baseUrl}${FILE}`, { agent: false }, (answer) => {
+    const headers = { authorization: `Bearer ${users[count % 6]?.token}` };
+    request(`${gateway.baseUrl}${FILE}`, { agent: false, headers }, (answer) => {
       answered.push(answer.resume().statusCode);
     }).end();
   }

@@ -24,17 +24,26 @@ describe('If-Match', () => {
     ['0', ['-1']],
     ['999999999999999999', ['999999999999999999']],
     ['"4", W/"5",6', ['4', '5', '6']],
+    // Tags that are not ours match nothing.
+    ['"abc"', ['-1']],
+    ['".4"', ['-1']],
+    ['"4.", "4"', ['-1', '4']],
   ])('%s demands one of %j', (ifMatch, revisions) => {
     expect(demandedRevisions(ifMatch)).toEqual(revisions);
   });
 
-  test.each(['abc', '"abc"', '-1', '1.5', '"4', '"4."', '".4"', '"4",', '*, 5', '', '9'.repeat(40)])(
+  test.each(['abc', '-1', '1.5', '"4', '"4",', '*, 5', '', '9'.repeat(40)])(
     '%s is no revision',
     (ifMatch) => {
       const thrown = thrownBy(() => demandedRevisions(ifMatch));
       expect([ServiceError.from(thrown).kind, ServiceError.from(thrown).issues]).toEqual([
         'invalid',
-        [{ field: 'if_match', messages: ['Not a valid integer.'] }],
+        [
+          {
+            field: 'if_match',
+            messages: ['Not a valid integer.', 'Send If-Match with a revision, such as "4", or with *.'],
+          },
+        ],
       ]);
     },
   );

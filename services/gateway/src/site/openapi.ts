@@ -37,7 +37,11 @@ async function describe(): Promise<Description> {
 function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   let made: Promise<Value> | undefined;
   return () => {
-    made ??= make();
+    made ??= make().catch((cause: unknown) => {
+      // A file that could not be read now may be readable later.
+      made = undefined;
+      throw cause;
+    });
     return made;
   };
 }
