@@ -307,7 +307,7 @@ describe('metadata', () => {
           },
         ],
       ] as const
-    ).map(([name, geometry]): [string, object, object] => [
+    ).map(([name, geometry]): [string, Record<string, unknown>, Record<string, readonly string[]>] => [
       `position ${name}`,
       { locations: { features: [{ geometry }] } },
       {
