@@ -32,6 +32,7 @@ export const SITE_ROUTES: Readonly<Record<string, SiteRoute>> = {
   'GET /api/ping': { expected: always('200') },
   'GET /api/openapi.json': { expected: always('200') },
   'GET /api/openapi.yaml': { expected: always('200') },
+  'GET /api/vocabularies': { target: '/api/vocabularies', expected: always('200') },
   'GET /api/vocabularies/{type}': { target: '/api/vocabularies/resourcetypes', expected: always('200') },
   'GET /api/vocabularies/{type}/{id}': {
     target: '/api/vocabularies/resourcetypes/dataset',

@@ -28,4 +28,5 @@ export {
   terms,
   useVocabularyFolder,
   type VocabularyType,
+  vocabularyTypes,
 } from './vocabularies.ts';

@@ -36,6 +36,10 @@ const VOCABULARY_TYPES = [
 
 export type VocabularyType = (typeof VOCABULARY_TYPES)[number];
 
+export function vocabularyTypes(): readonly VocabularyType[] {
+  return VOCABULARY_TYPES;
+}
+
 export function isVocabularyType(name: string): name is VocabularyType {
   return VOCABULARY_TYPES.some((type) => type === name);
 }
@@ -48,7 +52,14 @@ const SOURCES: Partial<Record<VocabularyType, () => Term[]>> = {
   contributorsroles: () => termsOfFile('roles'),
 };
 
-const loaded = new Map<VocabularyType, ReadonlyMap<string, Term>>();
+interface Vocabulary {
+  byId: ReadonlyMap<string, Term>;
+  terms: readonly Term[];
+  /** Ids of the operator's entries. */
+  added: ReadonlySet<string>;
+}
+
+const loaded = new Map<VocabularyType, Vocabulary>();
 let additions: { folder: string; onProblem: (problem: Error) => void } | undefined;
 
 /**
@@ -73,26 +84,28 @@ export function useVocabularyFolder(folder: string, onProblem: (problem: Error) 
 
 /** The entry of a vocabulary; `undefined` if it has none of that id. Read on first use. */
 export function lookup(type: VocabularyType, id: string): Term | undefined {
-  return vocabulary(type).get(id);
+  return vocabulary(type).byId.get(id);
 }
 
 /** Whether an entry is the operator's, and so may change at any time. */
 export function isAddition(type: VocabularyType, id: string): boolean {
-  return addedTerms(type).some((term) => term.id === id);
+  return vocabulary(type).added.has(id);
 }
 
-/** All entries of a vocabulary, in its own order, the operator's last. */
-export function terms(type: VocabularyType): Term[] {
-  return [...vocabulary(type).values()];
+/** All entries of a vocabulary, in its own order, the operator's last; the same array until its files change. */
+export function terms(type: VocabularyType): readonly Term[] {
+  return vocabulary(type).terms;
 }
 
-function vocabulary(type: VocabularyType): ReadonlyMap<string, Term> {
+function vocabulary(type: VocabularyType): Vocabulary {
   const known = loaded.get(type);
   if (known) return known;
-  const entries = [...(SOURCES[type] ?? (() => termsOfFile(type)))(), ...addedTerms(type)];
+  const added = addedTerms(type);
+  const entries = [...(SOURCES[type] ?? (() => termsOfFile(type)))(), ...added];
   const byId = new Map(entries.map((term) => [term.id, term]));
-  loaded.set(type, byId);
-  return byId;
+  const found = { byId, terms: [...byId.values()], added: new Set(added.map(({ id }) => id)) };
+  loaded.set(type, found);
+  return found;
 }
 
 function termsOfFile(name: string): Term[] {

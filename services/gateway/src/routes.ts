@@ -57,6 +57,7 @@ import { openapiJson, openapiYaml } from './site/openapi.ts';
 import { ping } from './site/ping.ts';
 import { welcome } from './site/welcome.ts';
 import { listTerms } from './vocabularies/list-terms.ts';
+import { listVocabularies } from './vocabularies/list-vocabularies.ts';
 import { readTerm } from './vocabularies/read-term.ts';
 
 export interface RoutesDeps {
@@ -99,6 +100,7 @@ export function routes(deps: RoutesDeps): readonly Route[] {
     row('GET', '/api/search', 'open', '-', 'hits', searchPublished(clients, both, limits), 'search'),
     row('GET', '/api/search/suggest', 'open', '-', 'json', suggest(clients, limits), 'search'),
 
+    row('GET', '/api/vocabularies', 'open', '-', 'json', listVocabularies()),
     row('GET', '/api/vocabularies/:type', 'open', '-', 'json', listTerms(limits)),
     row('GET', '/api/vocabularies/:type/:id', 'open', '-', 'json', readTerm()),
 

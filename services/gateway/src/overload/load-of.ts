@@ -4,7 +4,7 @@ import type { Route } from '../http/endpoint.ts';
 export type Load = 'none' | 'little' | 'much' | 'transfer';
 
 /** What this process answers by itself, for probes and people who look around. */
-const OWN = /^\/(?:api\/(?:ping|openapi\.(?:json|yaml)|vocabularies\/.*))?$/;
+const OWN = /^\/(?:api\/(?:ping|openapi\.(?:json|yaml)|vocabularies(?:\/.*)?))?$/;
 const BYTES = /\/(?:content|files-archive)$/;
 const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
 

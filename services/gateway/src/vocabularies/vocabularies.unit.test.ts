@@ -4,6 +4,7 @@ import { anonymous } from '@kr/caller';
 import { ServiceError } from '@kr/service-error';
 import type { Call } from '../http/endpoint.ts';
 import { listTerms } from './list-terms.ts';
+import { listVocabularies } from './list-vocabularies.ts';
 import { readTerm } from './read-term.ts';
 
 function callOf(params: Record<string, string>, query = ''): Call {
@@ -70,6 +71,36 @@ describe('vocabularies', () => {
       ['not_found', 'Not found.'],
       ['not_found', 'Not found.'],
     ]);
+  });
+
+  test.each([
+    ['languages', 'suggest=eng', 'eng'],
+    ['languages', 'q=English', 'eng'],
+    ['licenses', 'q=CC BY 4.0', 'cc-by-4.0'],
+    ['licenses', 'q=mit', 'mit'],
+    ['licenses', 'suggest=cc-by-4', 'cc-by-4.0'],
+  ])('%s?%s offers the best match first', async (type, query, first) => {
+    expect((await list(type, `${query}&size=5`)).ids[0]).toBe(first);
+  });
+
+  test('refuse an order that there is none of', async () => {
+    const call = listTerms({ pageMaxSize: 10 })(callOf({ type: 'languages' }, 'sort=x'));
+    expect(await failure(call)).toEqual(['invalid', 'A validation error occurred.']);
+  });
+
+  test('are listed by type', async () => {
+    const reply = await listVocabularies()(callOf({}));
+    expect(reply).toMatchObject({
+      status: 200,
+      body: {
+        hits: {
+          hits: expect.arrayContaining([
+            { id: 'licenses', links: { self: 'http://here/api/vocabularies/licenses' } },
+          ]),
+          total: 16,
+        },
+      },
+    });
   });
 
   test('are listed in pages', async () => {
