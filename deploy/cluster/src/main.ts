@@ -13,7 +13,7 @@ import { writeOperatorFolder } from './operator-folder.ts';
 import { logVariables, servicesWithFailpoints, serviceVariables } from './service-variables.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
-const USAGE = `What deployments are made of: npm run deploy -- COMMAND
+const USAGE = `Generates files for deployments: npm run deploy -- COMMAND
 
   configuration                 writes docs/configuration.md from what the services read
   metadata                      writes docs/metadata.md from the metadata schema
@@ -36,6 +36,7 @@ const USAGE = `What deployments are made of: npm run deploy -- COMMAND
 const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
+    help: { type: 'boolean', default: false },
     postgres: { type: 'string' },
     nats: { type: 'string' },
     'files-folder': { type: 'string' },
@@ -80,7 +81,9 @@ const COMMANDS: Record<string, () => Promise<unknown>> = {
 };
 
 const command = COMMANDS[name];
-if (command === undefined) {
+if (values.help) {
+  process.stdout.write(USAGE);
+} else if (command === undefined) {
   process.stderr.write(USAGE);
   process.exitCode = 2;
 } else {

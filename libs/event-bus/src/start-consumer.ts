@@ -36,7 +36,7 @@ export interface ConsumerOptions<Subject extends EventSubject> {
    * together; none unless given. Nothing is held back while somebody waits for it.
    */
   batchEveryMs?: number;
-  /** Milliseconds before an event is tried again by itself, one for each try; then it is a dead letter. */
+  /** Milliseconds before an event is tried again by itself, one for each failure; then it is a dead letter. */
   retryDelaysMs?: readonly number[];
 }
 
@@ -83,20 +83,21 @@ export function startConsumer<Subject extends EventSubject>(options: ConsumerOpt
   const pacer = createPacer(batchEveryMs, Date.now);
   const progress = { connection, durable, subjects, holdings };
   const observed = observeConsumer(progress, logger);
+  const failures = new Map<number, number>();
 
   const keepConsuming = async () => {
-    for (let failures = 0; !stopping.signal.aborted; ) {
+    for (let interruptions = 0; !stopping.signal.aborted; ) {
       try {
         const bus = await connection.whenUp(stopping.signal);
         await ensureStream(bus);
         const consumer = await ensureConsumer(bus, durable, subjects);
-        failures = 0;
-        await consume(consumer, { ...options, holdings, pacer, observed }, stopping.signal);
+        interruptions = 0;
+        await consume(consumer, { ...options, holdings, pacer, observed, failures }, stopping.signal);
       } catch (error) {
-        failures += 1;
+        interruptions += 1;
         if (!stopping.signal.aborted)
-          logger.warn({ err: error, durable, failures }, 'consumer was interrupted, trying on');
-        await pause(Math.min(backOffMs(failures), 5_000), stopping.signal);
+          logger.warn({ err: error, durable, failures: interruptions }, 'consumer was interrupted, retrying');
+        await pause(Math.min(backOffMs(interruptions), 5_000), stopping.signal);
       }
     }
   };
@@ -126,6 +127,11 @@ interface Work<Subject extends EventSubject> extends ConsumerOptions<Subject> {
   holdings: Holdings;
   pacer: Pacer;
   observed: HandlingCounts;
+  /**
+   * Failed attempts by position in the stream. The server's count of deliveries grows also when the connection or the process
+   * is replaced, so it does not say how often an event failed.
+   */
+  failures: Map<number, number>;
 }
 
 /** Consumes until the signal, the loss of the connection, or the loss of the consumer on the server. */
@@ -221,7 +227,10 @@ async function settleTogether<Subject extends EventSubject>(
   if (first === undefined) return;
   const error = await handle(deliveries, options, signal);
   if (error === undefined) {
-    for (const { message } of deliveries) message.ack();
+    for (const { message } of deliveries) {
+      message.ack();
+      options.failures.delete(message.info.streamSequence);
+    }
     options.observed.events('done', deliveries.length);
   } else if (signal.aborted) {
     for (const { message } of deliveries) message.nak();
@@ -273,8 +282,14 @@ async function retryOrGiveUp<Subject extends EventSubject>(
   options: Work<Subject>,
 ): Promise<void> {
   const { durable, logger, retryDelaysMs = RETRY_DELAYS_MS } = options;
-  const delayMs = retryDelaysMs[message.info.deliveryCount - 1];
-  if (delayMs === undefined) return giveUp(message, error, options);
+  const { streamSequence } = message.info;
+  const earlier = options.failures.get(streamSequence) ?? 0;
+  const delayMs = retryDelaysMs[earlier];
+  if (delayMs === undefined) {
+    options.failures.delete(streamSequence);
+    return giveUp(message, error, options);
+  }
+  options.failures.set(streamSequence, earlier + 1);
   logger.warn(
     { err: error, durable, event: eventIdOf(message), subject: message.subject, delayMs },
     'event failed, trying later',

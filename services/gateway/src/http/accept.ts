@@ -20,21 +20,6 @@ const OFFERED: Record<Exclude<Route['gives'], 'any'>, string[]> = {
   json: WRITTEN,
 };
 
-/** The types that a refusal names; for entities, all that the interface is to offer. */
-const ALL_OF_ENTITIES = [
-  ...WRITTEN,
-  'application/vnd.citationstyles.csl+json',
-  'application/vnd.datacite.datacite+json',
-  'application/vnd.datacite.datacite+xml',
-  'application/x-dc+xml',
-  'text/x-bibliography',
-];
-const NAMED: Record<Exclude<Route['gives'], 'any'>, readonly string[]> = {
-  entity: ALL_OF_ENTITIES,
-  hits: [...ALL_OF_ENTITIES, CSV_TYPE, GEOJSON_TYPE],
-  json: WRITTEN,
-};
-
 // Parameters other than the weight do not choose between our types.
 const PARAMETER = /;\s*(?!q\s*=)[\w!#$%&'*+.^`|~-]+\s*=\s*(?:"(?:[^"\\]|\\.)*"|[^;,\s"]*)/gi;
 
@@ -50,5 +35,5 @@ export function chooseMediaType(accept: string | undefined, gives: Route['gives'
   if (chosen !== undefined) return chosen;
   // It names how errors are to look, and leaves the rest to us.
   if (asksForProblem(accept) && !accept.includes(',')) return DEFAULT_TYPE;
-  throw new HttpProblem(406, `Invalid 'Accept' header. Expected one of: ${NAMED[gives].join(', ')}`);
+  throw new HttpProblem(406, `Invalid 'Accept' header. Expected one of: ${OFFERED[gives].join(', ')}`);
 }

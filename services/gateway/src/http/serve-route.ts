@@ -70,7 +70,7 @@ function serveAdmitted(route: Route, deps: ServeRouteDeps) {
       deps.authenticate(credentials, idOf(response), signal),
     );
     const { method } = request;
-    const weight = weightOf(route, { method, isKnown: hasCredentials(principal) });
+    const weight = weightOf(route, { isKnown: hasCredentials(principal) });
     deps.rateLimits.count(request, response, { userId: principal.userId, weight });
     if (route.auth === 'token') requireCredentials(principal);
     place.assign({
