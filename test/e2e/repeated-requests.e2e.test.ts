@@ -157,3 +157,20 @@ describe('a request with an idempotency key', () => {
     },
   );
 });
+
+test('an answer is not replayed to a request with other access links', async () => {
+  const restricted = recordDocument('Shared', { access: { record: 'restricted', files: 'restricted' } });
+  const draft = await author.sure<Entity>('POST', '/records', { json: restricted });
+  const record = await author.sure<Entity>('POST', link(draft, 'publish'));
+  const shared = await author.sure<{ id: string; token: string }>('POST', link(record, 'access_links'), {
+    json: { permission: 'edit' },
+  });
+  const stranger = httpClient(system.baseUrl, (await system.createUser('stranger')).token);
+  const headers = { 'idempotency-key': randomUUID() };
+  const edit = (query = '') =>
+    stranger.call<Entity>('POST', `/records/${record.id}/draft${query}`, { headers });
+  expect((await edit()).status).toBe(403);
+  expect((await edit(`?token=${shared.token}`)).status).toBe(201);
+  await author.sure('DELETE', `${link(record, 'access_links')}/${shared.id}`);
+  expect((await edit(`?token=${shared.token}`)).status).toBe(403);
+});

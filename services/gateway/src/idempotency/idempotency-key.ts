@@ -48,14 +48,11 @@ export interface AskedFor {
   principal: Pick<Principal, 'userId' | 'isAdmin' | 'scopes' | 'grants'>;
 }
 
-/** With what the credential is good for: one that is good for less, or more, is not given the answer of another. */
+/** All rights of the credentials: an answer is not replayed to a request with other scopes or access links. */
 function callerOf({ userId, isAdmin, scopes, grants }: AskedFor['principal']): string | undefined {
-  if (userId !== null) return `user ${userId} ${isAdmin} ${[...scopes].sort().join(' ')}`;
-  if (grants.length === 0) return undefined;
-  return `links ${grants
-    .map(({ linkId }) => linkId)
-    .sort()
-    .join(' ')}`;
+  if (userId === null && grants.length === 0) return undefined;
+  const links = grants.map(({ linkId, permission }) => `${linkId} ${permission}`).sort();
+  return JSON.stringify([userId, isAdmin, [...scopes].sort(), links]);
 }
 
 function withoutCredentials(query: URLSearchParams): string {
