@@ -277,6 +277,16 @@ describe('kr package load', () => {
   });
 });
 
+describe('kr with a command that there is none of', () => {
+  test.each([[['link', '--help']], [['admin', 'nothing', '--help']], [['nothing']]])(
+    '%j fails',
+    async (args) => {
+      const { code, err } = await kr(args);
+      expect([code, err]).toEqual([2, expect.stringContaining('unknown command')]);
+    },
+  );
+});
+
 describe('kr get, search and download', () => {
   async function loaded(): Promise<string> {
     await writePackage();

@@ -1,4 +1,4 @@
-import { CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { Failure } from './failure.ts';
 import { createProgram, type ProgramSurroundings } from './program.ts';
 
@@ -9,7 +9,13 @@ export async function run(
 ): Promise<number> {
   const end = new AbortController();
   try {
-    await createProgram({ ...surroundings, signal: end.signal }).parseAsync(args, { from: 'user' });
+    const program = createProgram({ ...surroundings, signal: end.signal });
+    const unknown = unknownCommand(program, args);
+    if (unknown !== undefined) {
+      surroundings.terminal.note(`error: unknown command '${unknown}'; kr --help lists the commands`);
+      return 2;
+    }
+    await program.parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
@@ -20,4 +26,16 @@ export async function run(
     // When one of several transfers failed, the others are not waited for.
     end.abort();
   }
+}
+
+/** A word in the place of a command that there is none of. With --help the library would print the help of another one. */
+function unknownCommand(program: Command, args: readonly string[]): string | undefined {
+  let command = program;
+  for (const word of args) {
+    if (word.startsWith('-') || word === 'help' || command.commands.length === 0) return undefined;
+    const next = command.commands.find((one) => one.name() === word);
+    if (next === undefined) return word;
+    command = next;
+  }
+  return undefined;
 }

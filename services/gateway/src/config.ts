@@ -277,7 +277,7 @@ export function readConfig(env: Environment): GatewayConfig {
         max: 100_000,
       }),
       maxTransfersInFlight: read.integer('MAX_TRANSFERS_IN_FLIGHT', {
-        doc: 'The most files and chunks that are sent or received at once; more are answered 503',
+        doc: 'File transfers at once; more are answered 503. One caller has 5 % of them (at least 16), anonymous callers 60 % together, downloads 80 %',
         fallback: 1_000,
         min: 1,
         max: 100_000,

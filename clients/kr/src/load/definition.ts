@@ -36,6 +36,7 @@ export async function readDefinition(folder: string): Promise<PackageDefinition>
   const root = await readObject(join(folder, DEFINITION_FILE), DEFINITION_FILE, problems);
   if (root === undefined) throw new Failure(problems.join('\n'));
 
+  problems.push(...unknownKeys(root, ['knowledge_package', 'resources'], DEFINITION_FILE));
   const main = await readEntity(folder, root['knowledge_package'], 'knowledge_package', problems);
   const listed = root['resources'] ?? [];
   if (!Array.isArray(listed)) problems.push(`${DEFINITION_FILE}: resources is not a list`);
@@ -64,6 +65,8 @@ async function readEntity(
     return { document: {}, files: [], includeDoi: false };
   }
   const { metadata_file: metadataFile, files = [], options = {} } = item;
+  problems.push(...unknownKeys(item, ['metadata_file', 'files', 'options'], where));
+  if (isObject(options)) problems.push(...unknownKeys(options, ['include_doi'], `${where}.options`));
   const includeDoi = isObject(options) ? (options['include_doi'] ?? false) : options;
   if (typeof includeDoi !== 'boolean') problems.push(`${where}.options.include_doi is not true or false`);
   if (!isTexts(files)) problems.push(`${where}.files is not a list of paths`);
@@ -78,6 +81,12 @@ async function readEntity(
     files: localFiles,
     includeDoi: includeDoi === true,
   };
+}
+
+function unknownKeys(value: object, known: readonly string[], where: string): string[] {
+  return Object.keys(value)
+    .filter((key) => !known.includes(key))
+    .map((key) => `${where} has an unknown key "${key}"; known are ${known.join(', ')}`);
 }
 
 async function readDocument(

@@ -47,7 +47,7 @@ export function serveRoute(route: Route, deps: ServeRouteDeps): RequestHandler {
   const load = loadOf(route);
   return async (request, response) => {
     nameRoute(response, route.method, route.path);
-    const isDownload = request.method === 'GET';
+    const isDownload = request.method === 'GET' || request.method === 'HEAD';
     const place = deps.admission.enter(load, { isDownload: load === 'transfer' && isDownload });
     try {
       await serve(request, response, place);
