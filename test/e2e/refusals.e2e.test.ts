@@ -39,8 +39,7 @@ interface Refusal {
   headers?: Record<string, string>;
 }
 
-const JSON_TYPES =
-  'application/json, application/vnd.inveniordm.v1+json, application/vnd.citationstyles.csl+json, application/vnd.datacite.datacite+json, application/vnd.datacite.datacite+xml, application/x-dc+xml, text/x-bibliography';
+const JSON_TYPES = 'application/json, application/vnd.inveniordm.v1+json';
 const BODY_TYPES = 'application/json, application/ld+json;profile="https://w3id.org/ro/crate/1.1"';
 const NO_ROUTE =
   'The requested URL was not found on the server. If you entered the URL manually please check your spelling and try again.';

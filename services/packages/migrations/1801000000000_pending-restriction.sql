@@ -2,5 +2,6 @@
 create table pending_restriction (
   package_id text not null,
   attempt uuid not null,
+  created_at timestamptz(3) not null default now(),
   primary key (package_id, attempt)
 );

@@ -150,8 +150,18 @@ const FILE_NAMES = 'file names with `/` or `\\`';
 const INTERNAL_ERROR =
   '"The server encountered an internal error and was unable to complete your request. Either the server is overloaded or there is an error in the application."';
 
+/** A refusal names what is served here. */
+const SERVED_TYPES: Difference = {
+  topic: 'export formats: CSL, DataCite, Dublin Core, citations',
+  differs: [
+    `message: "Invalid 'Accept' header. Expected one of: application/json, application/vnd.inveniordm.v1+json, application/vnd.citationstyles.csl+json, application/vnd.datacite.datacite+json, application/vnd.datacite.datacite+xml, application/x-dc+xml, text/x-bibliography" → "Invalid 'Accept' header. Expected one of: application/json, application/vnd.inveniordm.v1+json"`,
+  ],
+};
+
 /** Single exchanges that this system answers otherwise, by recording and number. */
 export const INTENDED: Readonly<Record<string, Difference>> = {
+  'records/25': SERVED_TYPES,
+  'records/78': SERVED_TYPES,
   'records/30': {
     topic: '`If-Match` with a tag that is not a revision',
     differs: [

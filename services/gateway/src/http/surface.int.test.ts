@@ -110,7 +110,7 @@ describe('order of the checks', () => {
       init: { ...bad, token: 'ada' },
       status: 406,
       message:
-        "Invalid 'Accept' header. Expected one of: application/json, application/vnd.inveniordm.v1+json, application/vnd.citationstyles.csl+json, application/vnd.datacite.datacite+json, application/vnd.datacite.datacite+xml, application/x-dc+xml, text/x-bibliography",
+        "Invalid 'Accept' header. Expected one of: application/json, application/vnd.inveniordm.v1+json",
     },
     {
       name: 'then the body’s type',

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { servicePrincipal } from '@kr/caller';
 import { ServiceError } from '@kr/service-error';
@@ -13,6 +14,7 @@ import {
   STRANGER,
 } from '../testing/packages-fixture.ts';
 import { LOST } from '../testing/scripted-peers.ts';
+import { closeManagedDrafts } from './close-managed-drafts.ts';
 
 let fixture: PackagesFixture;
 let service: Replica;
@@ -149,7 +151,7 @@ describe('a package that becomes restricted', () => {
     await put(id, 'public');
     expect(fixture.peers.restricted).toEqual([]);
     await put(id, 'restricted');
-    expect(fixture.peers.restricted[0]).toEqual({ packageParentId: parentId, ids: ['r1', 'r2'], access });
+    expect(fixture.peers.restricted).toContainEqual({ packageParentId: parentId, ids: ['r1', 'r2'], access });
 
     fixture.peers.restricted.length = 0;
     fixture.peers.records.set('r3', managedDraft('r3', parentId));
@@ -208,6 +210,20 @@ describe('a package that becomes restricted', () => {
     const published = service.publications.publish({ subject: 'SUBJECT_PACKAGE', id }, OWNER);
     expect(await failure(published)).toMatchObject({ kind: 'unavailable' });
     expect(fixture.peers.prepared.flatMap(({ ids }) => ids)).not.toContain('r1');
+  });
+
+  test('keeps a save that is still running, whatever events come meanwhile', async () => {
+    const { id } = await aPackageWith(fixture, service, ['r1']);
+    const attempt = randomUUID();
+    await fixture.database.pendingRestriction.create({ data: { packageId: id, attempt } });
+    const pending = () => fixture.database.pendingRestriction.count({ where: { attempt } });
+    const now = () => new Date();
+    const context = { lifecycle: { database: fixture.database }, now };
+    // As the consumer of the events of earlier saves does.
+    await closeManagedDrafts(context as never, [id], 'an event');
+    expect(await pending()).toBe(1);
+    await put(id, 'restricted');
+    expect(await pending()).toBe(0);
   });
 
   test('forgets a save that was refused', async () => {

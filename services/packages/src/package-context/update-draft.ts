@@ -25,7 +25,8 @@ export function updateDraft(context: PackagesContext, ofLifecycle: UpdateDraft):
       if (kind !== 'internal' && kind !== 'unavailable') await removePendingRestrictions(database, [attempt]);
       throw thrown;
     });
-    await closeManagedDrafts(context, [request.id], call.principal.requestId);
+    const ended = { packageId: request.id, attempt, isOver: true };
+    await closeManagedDrafts(context, [request.id], call.principal.requestId, ended);
     return reply;
   };
 }

@@ -12,14 +12,26 @@ export async function addPendingRestriction(sql: LifecycleSql, packageId: string
   return attempt;
 }
 
+export interface PendingRestriction {
+  packageId: string;
+  attempt: string;
+  /** Whether its save has ended by now, however it ended. */
+  isOver: boolean;
+}
+
+/** No save of a draft takes as long. */
+const LONGEST_SAVE_SECONDS = 120;
+
 /** The attempts for these packages. */
 export async function pendingRestrictions(
   sql: LifecycleSql,
   packageIds: readonly string[],
-): Promise<{ packageId: string; attempt: string }[]> {
+): Promise<PendingRestriction[]> {
   return sql.$queryRawUnsafe(
-    'select package_id as "packageId", attempt::text from pending_restriction where package_id = any($1::text[])',
+    `select package_id as "packageId", attempt::text, created_at < now() - make_interval(secs => $2) as "isOver"
+     from pending_restriction where package_id = any($1::text[])`,
     packageIds,
+    LONGEST_SAVE_SECONDS,
   );
 }
 
