@@ -33,7 +33,7 @@ describe('event codecs', () => {
   test('exist for every subject and encode an empty payload', () => {
     const lengths = SUBJECTS.map((subject) => eventCodecs[subject].encode({}).length);
     expect(lengths).toEqual(SUBJECTS.map(() => 0));
-    expect(SUBJECTS.length).toBe(14);
+    expect(SUBJECTS.length).toBe(15);
   });
 
   test('know their subjects only', () => {
