@@ -347,7 +347,7 @@ describe('kr get, search and download', () => {
     expect((await readdir(join(folder, 'here'))).sort()).toEqual(['large.bin', 'ä b.txt']);
   });
 
-  test('download goes into a folder named after the id unless told', async () => {
+  test('download stores files in a folder named after the id by default', async () => {
     const id = await loaded();
     expect((await kr(['download', id])).code).toBe(0);
     expect((await readdir(join(folder, id))).sort()).toEqual(['large.bin', 'ä b.txt']);

@@ -3,7 +3,7 @@ import type { DocumentedField } from '@kr/metadata';
 /** What each top-level field is for. Members of objects are explained by their names and types. */
 const MEANINGS: Readonly<Record<string, string>> = {
   resource_type:
-    'What it is: a dataset, an article, software … Packages are always `knowledge` and send none.',
+    'The kind of resource: a dataset, an article, software … Packages are always `knowledge` and send none.',
   creators: 'People and organisations to cite, in order.',
   title: 'The title to cite.',
   additional_titles: 'Subtitles, translations and other titles.',

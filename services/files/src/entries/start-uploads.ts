@@ -46,7 +46,7 @@ export function startUploads(deps: StartUploadsDeps) {
     }
     const all = await changeBucket(deps, entityId, async (tx, bucket) => {
       const isFirst = await addEntries(tx, opened, principal, starts, deps);
-      // What was metadata only has files from now on, which is searched.
+      // The first entry changes the access status of the draft, which is indexed.
       const [first] = starts;
       if (isFirst && first !== undefined) await appendEvents(tx, [entryEvent('started', bucket, first.key)]);
       return listEntries(tx, entityId);

@@ -102,7 +102,7 @@ export function admission({ config, refused }: AdmissionDeps): Admission {
   };
 }
 
-/** Who has how many transfers. */
+/** Transfers per caller. */
 function transferShares(all: number): { take(caller: Caller): (() => void) | undefined } {
   const mostOfOne = Math.max(LEAST_OF_CALLER, Math.ceil(CALLER_SHARE * all));
   const mostAnonymous = Math.max(LEAST_OF_CALLER, Math.ceil(ANONYMOUS_SHARE * all));

@@ -56,7 +56,7 @@ function searchableTerms(all: readonly Term[]): readonly SearchableTerm[] {
   return made;
 }
 
-/** The entries of which each wanted word begins a word: an equal id or title first, then those that begin so, then the rest. */
+/** Entries with a word that begins with each wanted word. Order: equal id or title, id or title that begins with the text, others. */
 function rankedTerms(all: readonly Term[], wanted: readonly string[]): readonly Term[] {
   if (wanted.length === 0) return all;
   const text = wanted.join(' ');
