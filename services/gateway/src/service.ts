@@ -18,6 +18,7 @@ import { countSlowReaders } from './files/count-slow-readers.ts';
 import { handOverTo } from './files/hand-over.ts';
 import { baseUrlOf } from './http/base-url.ts';
 import { clientAddressOf } from './http/client-address.ts';
+import { continueWhenWanted } from './http/continue-body.ts';
 import { crossOrigin } from './http/cross-origin.ts';
 import { type MalformedRequestsDeps, refuseMalformedRequests } from './http/malformed-requests.ts';
 import { observeRequests } from './http/observe-requests.ts';
@@ -196,6 +197,7 @@ function listen(
     listener,
   );
   applyLimits(server, limits);
+  continueWhenWanted(server);
   refuseMalformedRequests(server, { ...deps, limits });
   endUnwantedBodies(server, { overMs: limits.bodyTimeoutMs });
   const drain = openDrain(server);

@@ -14,6 +14,7 @@ import { chooseMediaType } from './accept.ts';
 import { setCaching } from './caching.ts';
 import { assertDemanded } from './conditional.ts';
 import { checkContentEncoding, checkContentType } from './content-type.ts';
+import { continueBody } from './continue-body.ts';
 import type { Call, Reply, Route } from './endpoint.ts';
 import { unknownUrl } from './http-problem.ts';
 import { decodeJsonBody } from './json-body.ts';
@@ -56,6 +57,9 @@ export function serveRoute(route: Route, deps: ServeRouteDeps): RequestHandler {
     }
   };
 }
+
+/** Credentials of a request whose body took longer are checked again. */
+const RECHECK_AFTER_MS = 1_000;
 
 function serveAdmitted(route: Route, deps: ServeRouteDeps) {
   return async (request: Request, response: Response, place: Place): Promise<void> => {
@@ -111,8 +115,18 @@ function serveAdmitted(route: Route, deps: ServeRouteDeps) {
     if (route.takes === 'json' || (route.takes === '-' && isKeyed)) {
       // A body that comes slowly keeps nobody busy either.
       place.leave();
+      continueBody(request, response);
+      const begun = performance.now();
       call.rawBody = await readBody(request, deps.bodyLimits);
       place.enterAgain();
+      if (performance.now() - begun > RECHECK_AFTER_MS) {
+        // The credentials may have been revoked while the body came.
+        const again = await deps.authenticate(credentials, idOf(response), signal);
+        call.principal = again.principal;
+        if (route.auth === 'token') requireCredentials(again.principal);
+      }
+    } else if (route.takes !== '-') {
+      continueBody(request, response);
     }
     if (route.takes === 'json') call.body = decodeJsonBody(call.rawBody);
     if (route.method === 'POST') {

@@ -3,6 +3,10 @@ import type { Server } from 'node:http';
 /** What the files service expects of an upload too, unless told otherwise. */
 const LEAST_BYTES_PER_SECOND = 16_384;
 
+/** Bytes of a refused body that are read, so that a client that sends everything first gets the answer. */
+const MOST_DRAINED_BYTES = 64 * 1024 * 1024;
+const CHECK_INTERVAL_MS = 50;
+
 /**
  * Reads what is still coming of a body after its request was answered, so that a client that sends everything before it
  * listens hears the answer, and ends the connection when too little comes over so many milliseconds.
@@ -12,6 +16,11 @@ export function endUnwantedBodies(server: Server, { overMs }: { overMs: number }
     response.once('finish', () => {
       if (request.complete) return;
       const { socket } = request;
+      const readAtAnswer = socket.bytesRead;
+      const bounding = setInterval(() => {
+        if (socket.bytesRead - readAtAnswer > MOST_DRAINED_BYTES) socket.destroy();
+        if (request.complete || socket.destroyed) clearInterval(bounding);
+      }, CHECK_INTERVAL_MS).unref();
       let readBefore = socket.bytesRead;
       const watching = setInterval(() => {
         const isSlow = socket.bytesRead - readBefore < (LEAST_BYTES_PER_SECOND * overMs) / 1_000;
