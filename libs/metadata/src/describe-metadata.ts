@@ -78,7 +78,7 @@ function schemaOf(field: FieldDescription): JsonSchema {
         description: 'A GeoJSON geometry (RFC 7946, section 3.1).',
         properties: {
           type: { type: 'string' },
-          coordinates: { type: 'array', items: {} },
+          coordinates: { type: 'array', items: numbersNested(3) },
           geometries: { type: 'array', items: { type: 'object' } },
         },
         required: ['type'],
@@ -86,6 +86,12 @@ function schemaOf(field: FieldDescription): JsonSchema {
     default:
       return field satisfies never;
   }
+}
+
+/** Numbers, or arrays of them down to this depth: those of a MultiPolygon lie in four arrays. */
+function numbersNested(depth: number): JsonSchema {
+  const number = { type: 'number' };
+  return depth === 0 ? number : { anyOf: [number, { type: 'array', items: numbersNested(depth - 1) }] };
 }
 
 /** How a metadata value is searched: word by word, whole, or as a date. */
