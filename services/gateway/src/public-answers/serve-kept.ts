@@ -44,8 +44,7 @@ export function serveKept(
       const mediaType = mediaTypes.get(accept) ?? chooseMediaType(accept, 'entity');
       mediaTypes.set(accept, mediaType);
       const kept = answers.find({ path: url, mediaType, baseUrl: baseUrlOf(request) });
-      const weight = request.method === 'HEAD' ? 'nothing' : 'one';
-      if (kept !== undefined) rateLimits.count(request, response, { userId: null, weight });
+      if (kept !== undefined) rateLimits.count(request, response, { userId: null, weight: 'one' });
       return kept;
     } catch {
       // Refusals are worded by the application.
