@@ -3,6 +3,8 @@ import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } 
 import { dirname } from 'node:path';
 
 const RETRY_MS = 200;
+/** Much longer than a process takes from reading a lock to replacing it. */
+const TAKE_OVER_MS = 300;
 
 /** Runs `work`, which has to be synchronous, while no other living process holds the lock `file`. */
 export function withLock(file, work, { retryMs = RETRY_MS } = {}) {
@@ -27,37 +29,34 @@ function acquire(file) {
     return true;
   } catch (thrown) {
     if (thrown.code !== 'EEXIST') throw thrown;
-    removeDead(file);
-    return false;
+    return takeOver(file, own);
   } finally {
     rmSync(own, { force: true });
   }
 }
 
-/** Several processes may find the same dead lock. One that moved a newer, living lock away puts it back. */
-function removeDead(file) {
-  if (isAlive(ownerOf(file))) return;
-  const aside = `${file}.${process.pid}.dead`;
-  try {
-    renameSync(file, aside);
-    if (isAlive(ownerOf(aside))) linkSync(aside, file);
-  } catch (thrown) {
-    if (thrown.code !== 'ENOENT' && thrown.code !== 'EEXIST') throw thrown;
-  } finally {
-    rmSync(aside, { force: true });
-  }
+/**
+ * Replaces the lock of a process that is gone. Several processes may find the same dead lock and replace it one after the
+ * other: the last one has it, which all of them see after a pause.
+ */
+function takeOver(file, own) {
+  const owner = ownerOf(file);
+  if (owner === undefined || isAlive(owner)) return false;
+  renameSync(own, file);
+  pause(TAKE_OVER_MS);
+  return ownerOf(file) === process.pid;
 }
 
 function release(file) {
   if (ownerOf(file) === process.pid) rmSync(file, { force: true });
 }
 
-/** 0 if there is no lock. */
+/** Undefined if there is no lock, 0 if it is empty. */
 function ownerOf(file) {
   try {
     return Number(readFileSync(file, 'utf8'));
   } catch (thrown) {
-    if (thrown.code === 'ENOENT') return 0;
+    if (thrown.code === 'ENOENT') return undefined;
     throw thrown;
   }
 }

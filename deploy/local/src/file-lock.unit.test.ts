@@ -35,6 +35,15 @@ test('only one process works at a time', async () => {
   expect(await readdir(folder)).toEqual(['counter']);
 });
 
+test('only one of several processes takes over the lock of one that is gone', async () => {
+  for (let repetition = 0; repetition < 3; repetition += 1) {
+    await writeFile(join(folder, 'counter'), '0');
+    await writeFile(join(folder, 'lock'), '999999999');
+    await Promise.all(Array.from({ length: PROCESSES }, () => countUp(10)));
+    expect(await readFile(join(folder, 'counter'), 'utf8')).toBe(String(PROCESSES * 10));
+  }
+});
+
 test.each([
   ['a process that is gone', '999999999'],
   ['a process that could not write it', ''],
