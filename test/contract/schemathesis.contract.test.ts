@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { openPython } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
 import type { Entity } from '../e2e/story/answers.ts';
 import { packageDocument, recordDocument } from '../e2e/story/documents.ts';
 import { type HttpClient, httpClient } from '../e2e/story/http-client.ts';
 import { publish } from '../e2e/story/stories.ts';
-import { openSchemathesis } from './schemathesis/open-schemathesis.ts';
 
 const FOLDER = join(import.meta.dirname, 'schemathesis');
 /** The most requests that are made up for one operation. From ten on, all that its description implies come beside them. */
@@ -19,7 +19,7 @@ const PHASES = IS_FULL ? 'examples,coverage,fuzzing,stateful' : 'examples,fuzzin
 const EACH = IS_FULL ? 40 : 4;
 const MOST_MS = IS_FULL ? 3_600_000 : 900_000;
 
-const schemathesis = await openSchemathesis();
+const schemathesis = await openPython(join(FOLDER, 'requirements.txt'));
 let system: TestSystem;
 let running: ChildProcess | undefined;
 

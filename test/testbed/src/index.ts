@@ -14,5 +14,6 @@ export { type FreshDatabase, freshDatabase } from './fresh-database.ts';
 export { findGoProgram } from './go-program.ts';
 export { startNats, type TestNats } from './nats.ts';
 export { type OtlpCollector, type SentSpan, startOtlpCollector } from './otlp-collector.ts';
+export { openPython } from './python/open-python.ts';
 export { type MissingS3, openS3, type S3Access, type TestBucket, type TestS3 } from './s3/open-s3.ts';
 export { until } from './until.ts';
