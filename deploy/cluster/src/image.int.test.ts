@@ -71,12 +71,26 @@ describe('what the image of a service has', () => {
     await expect(run(process.execPath, ['src/migrate.ts'], knowingNothing)).rejects.toThrow('DATABASE_URL');
   });
 
+  test('lets the heap follow the memory of the container', async () => {
+    const { nodeOptions } = await imageConfig();
+    const heapLimit = async (options: string | undefined) => {
+      const program = 'process.stdout.write(String(v8.getHeapStatistics().heap_size_limit))';
+      const env = { NODE_OPTIONS: options };
+      return Number((await run(process.execPath, ['-e', program], { env })).stdout);
+    };
+    // This machine stands for a container: its memory is not 640 MiB, so a fixed limit would show.
+    const tenPercent = await heapLimit('--max-old-space-size-percentage=10');
+    expect((await heapLimit(nodeOptions)) / tenPercent).toBeCloseTo(6, 0);
+  });
+
   test('is enough: it starts as the image says, is found healthy, tells its metrics, and ends when told', async () => {
     const [healthPort, metricsPort] = [String(await freePort()), String(await freePort())];
     const secrets = await loadSecrets(join(folder, 'secrets.json'));
     const backends = { postgres: 'postgres://127.0.0.1', nats: 'nats://127.0.0.1:1' };
+    const { command, nodeOptions } = await imageConfig();
     const env = {
       PATH: process.env['PATH'],
+      NODE_OPTIONS: nodeOptions,
       ...serviceSecrets('records', secrets, backends),
       DATABASE_URL: database.url,
       PACKAGES_ADDRESS: '127.0.0.1:1',
@@ -88,7 +102,7 @@ describe('what the image of a service has', () => {
       DOI_PREFIX: '10.1234',
       OAI_PREFIX: 'repository.example.org',
     };
-    const child = spawn(process.execPath, await command(), {
+    const child = spawn(process.execPath, command, {
       cwd: join(app, 'services/records'),
       env,
       stdio: ['ignore', 'ignore', 'inherit'],
@@ -112,8 +126,11 @@ describe('what the image of a service has', () => {
   });
 });
 
-/** What the image's Dockerfile gives to Node. */
-async function command(): Promise<string[]> {
+/** The command of the image and its options for Node. */
+async function imageConfig(): Promise<{ command: string[]; nodeOptions: string | undefined }> {
   const dockerfile = await readFile(join(IMAGE, 'Dockerfile'), 'utf8');
-  return JSON.parse(/^CMD (\[.*\])$/m.exec(dockerfile)?.[1] ?? '[]');
+  return {
+    command: JSON.parse(/^CMD (\[.*\])$/m.exec(dockerfile)?.[1] ?? '[]'),
+    nodeOptions: /^ENV NODE_OPTIONS=(.*)$/m.exec(dockerfile)?.[1],
+  };
 }

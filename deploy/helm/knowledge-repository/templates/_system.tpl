@@ -20,7 +20,6 @@ search: [records, packages]
 {{- define "system.env" -}}
 {{- $root := .root }}
 {{- $values := .root.Values }}
-NODE_OPTIONS: --max-old-space-size=384
 GRPC_HOST: 0.0.0.0
 GRPC_PORT: "50051"
 HEALTH_PORT: "8081"
