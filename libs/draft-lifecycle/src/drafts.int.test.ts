@@ -239,6 +239,16 @@ describe('reading', () => {
     expect([one.length, fifty.length]).toEqual([1, 1]);
   });
 
+  test('checks permission and returns revisions without documents', async () => {
+    const { id } = await life.create();
+    const check = async (caller: typeof OWNER) => {
+      const refs = [{ id, form: 'FORM_DRAFT' as const }];
+      const { results } = await life.handlers.ReadEntities({ refs, omitJson: true }, callOf(caller));
+      return results?.map(({ document, error }) => error?.kind ?? [document?.revision, document?.json]);
+    };
+    expect([await check(OWNER), await check(STRANGER)]).toEqual([[['1', undefined]], ['forbidden']]);
+  });
+
   test('looks at the outbox in the same statement, also when nothing is read', async () => {
     const { id } = await life.create();
     const look = (ids: string[]) => {

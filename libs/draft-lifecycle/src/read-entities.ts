@@ -1,4 +1,5 @@
 import type {
+  EntityDocument,
   EntityRef as EntityRefMessage,
   EntityResult,
   ReadEntitiesRequest__Output,
@@ -23,7 +24,7 @@ const MAX_REFS = 1_000;
  */
 export function readEntities<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
   return async (
-    { refs, looksAtOutbox = false }: ReadEntitiesRequest__Output,
+    { refs, looksAtOutbox = false, omitJson = false }: ReadEntitiesRequest__Output,
     { principal }: CallContext,
   ): Promise<ReadEntitiesResponse> => {
     if (refs.length > MAX_REFS)
@@ -57,7 +58,7 @@ export function readEntities<Tx extends LifecycleSql>(context: LifecycleContext<
       });
     });
     const shown = outcomes.filter((outcome): outcome is Shown => !(outcome instanceof ServiceError));
-    const documents = await entityDocuments(context, shown, principal);
+    const documents = omitJson ? shown.map(documentHead) : await entityDocuments(context, shown, principal);
     const byKey = new Map(
       shown.map(({ entity, form }, at) => [refKey({ id: entity.id, form }), documents[at]]),
     );
@@ -71,6 +72,11 @@ export function readEntities<Tx extends LifecycleSql>(context: LifecycleContext<
     });
     return { results, hasUnsent };
   };
+}
+
+function documentHead({ entity, form }: Shown): EntityDocument {
+  const { id, parent } = entity;
+  return { id, parentId: parent.id, form: FORM_NAMES[form], revision: String(entity[form]?.revision ?? 0) };
 }
 
 /** Which form a message means; saying nothing means the published one. */

@@ -284,10 +284,12 @@ describe('the search service', () => {
       (await search.suggest({ type: 'title', ...wanted }, anonymous('request'))).suggestions;
 
     test('are those of what the caller may read', async () => {
-      expect(await suggest({ q: 'pre fre' })).toEqual([{ value: 'fresh from the press', count: '1' }]);
+      expect(await suggest({ q: 'pre fre' })).toMatchObject([{ value: 'fresh from the press', count: '1' }]);
       expect(await suggest({ q: 'a fresh pack' })).toEqual([]);
       const ofAnn = await search.suggest({ type: 'title', q: 'a fresh pack' }, ANN);
-      expect(ofAnn.suggestions).toEqual([{ value: 'a fresh package', count: '1' }]);
+      expect(ofAnn.suggestions).toMatchObject([
+        { value: 'a fresh package', count: '1', sources: [{ kind: 'package' }] },
+      ]);
       expect(await suggest({ q: ' . ' })).toEqual([]);
     });
 

@@ -100,6 +100,44 @@ test('how many are suggested unless asked the search service decides', async () 
   expect(sizes).toEqual([0, 7]);
 });
 
+test('a suggestion is shown as long as a document that it is of may be read in that revision', async () => {
+  const source = (id: string, revision: number, kind = 'record') => ({ kind, id, revision });
+  gateway.script.search.Suggest = async () => ({
+    suggestions: [
+      { value: 'Readable', count: 2, sources: [source('readable', 4), source('changed', 3)] },
+      { value: 'Restricted since', count: 1, sources: [source('restricted', 4)] },
+      { value: 'Changed since', count: 1, sources: [source('changed', 3)] },
+      {
+        value: 'Of another document',
+        count: 2,
+        sources: [source('restricted', 4), source('a-package', 4, 'package')],
+      },
+      { value: 'Gone', count: 1, sources: [source('gone', 1, 'package')] },
+      { value: 'Of none', count: 1, sources: [] },
+    ],
+  });
+  const detail = { message: 'No.', issues: [], code: '', retryAfterMs: 0 };
+  gateway.script.records.ReadEntities = async ({ refs, omitJson }) => ({
+    results: refs.map(({ id, form }) =>
+      omitJson && form === 'FORM_PUBLISHED' && id !== 'restricted'
+        ? { document: { id, form, revision: 4 } }
+        : { error: { ...detail, kind: 'forbidden' } },
+    ),
+  });
+  gateway.script.packages.ReadEntities = async ({ refs }) => ({
+    results: refs.map(({ id }) =>
+      id === 'gone' ? { error: { ...detail, kind: 'not_found' } } : { document: { id, revision: 4 } },
+    ),
+  });
+  const response = await gateway.fetch('/api/search/suggest?q=a');
+  expect(await response.json()).toEqual({
+    suggestions: [
+      { value: 'Readable', count: 2 },
+      { value: 'Of another document', count: 2 },
+    ],
+  });
+});
+
 test('a list whose service has news is searched with them at once', async () => {
   gateway.script.packages.ListResources = async () => ({ ids: [HIT.id], hasUnsent: true });
   expect(await list('/api/packages/qbyhw-yw493/draft/resources')).toEqual([

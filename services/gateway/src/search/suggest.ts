@@ -1,5 +1,6 @@
 import type { Clients } from '../clients.ts';
 import { type Endpoint, json } from '../http/endpoint.ts';
+import { confirmSuggestions } from './confirm-suggestions.ts';
 import { type PageLimits, readSearchPage } from './read-page.ts';
 import { assertText } from './search-query.ts';
 
@@ -15,8 +16,9 @@ export function suggest(clients: Clients, limits: PageLimits): Endpoint {
       size: query.has('size') ? size : 0,
     };
     const { suggestions } = await clients.search.suggest(wanted, principal, { signal });
+    const confirmed = await confirmSuggestions(clients, suggestions, { principal, signal });
     return json(200, {
-      suggestions: suggestions.map(({ value, count }) => ({ value, count: Number(count) })),
+      suggestions: confirmed.map(({ value, count }) => ({ value, count: Number(count) })),
     });
   };
 }

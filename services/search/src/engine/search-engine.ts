@@ -147,6 +147,15 @@ export interface Suggestion {
   value: string;
   /** Documents that have it. */
   count: number;
+  /** One or two of these documents. */
+  sources: readonly SuggestionSource[];
+}
+
+export interface SuggestionSource {
+  kind: EntityKind;
+  id: string;
+  /** As decimal text. */
+  revision: string;
 }
 
 /** One form that the index holds otherwise than its service. */

@@ -42,7 +42,7 @@ export async function suggest(
     limit,
     now: now(),
   });
-  return { suggestions: [...suggestions] };
+  return { suggestions: suggestions.map((one) => ({ ...one, sources: [...one.sources] })) };
 }
 
 function readType(type: string): SuggestionType {

@@ -50,7 +50,10 @@ function describeOn(server: TestElasticsearch): void {
       expect(await engine.count()).toBe(0);
       await keepUp(rows[0]?.kept_up ?? '');
       await write();
-      expect([(await search()).total, await suggest()]).toEqual([1, [{ value: 'Title of a', count: 1 }]]);
+      expect([(await search()).total, await suggest()]).toMatchObject([
+        1,
+        [{ value: 'Title of a', count: 1 }],
+      ]);
     } finally {
       await client.end();
       await stop();

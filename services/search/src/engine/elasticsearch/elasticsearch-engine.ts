@@ -23,7 +23,13 @@ import {
   writeMeta,
 } from './live-index.ts';
 import { readAnswer, type SearchResponse, searchRequest } from './search-request.ts';
-import { readSuggestions, type SuggestResponse, suggestRequest } from './suggest-request.ts';
+import {
+  readSuggestions,
+  type SourcesResponse,
+  type SuggestResponse,
+  sourcesRequest,
+  suggestRequest,
+} from './suggest-request.ts';
 import { announceAll, copyMarks, keepBackAsIn, removeMarks } from './upkeep.ts';
 
 export type ElasticsearchLogin = { username: string; password: string } | { apiKey: string };
@@ -159,7 +165,11 @@ export async function openElasticsearchEngine({
   return {
     name: 'elasticsearch',
     search: async (asked) => readAnswer(asked, await search<SearchResponse>(searchRequest(asked))),
-    suggest: async (asked) => readSuggestions(await search<SuggestResponse>(suggestRequest(asked))),
+    suggest: async (asked) => {
+      const values = await search<SuggestResponse>(suggestRequest(asked));
+      const request = sourcesRequest(values);
+      return request === undefined ? [] : readSuggestions(values, await search<SourcesResponse>(request));
+    },
     write: async (changes) => {
       const { entities = [], unannounced = [], tombstones = [] } = changes;
       const forms = [...entities, ...unannounced, ...tombstones];

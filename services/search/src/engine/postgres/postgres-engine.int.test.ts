@@ -229,7 +229,10 @@ describe('when another index is kept up meanwhile', () => {
       await keepUp('postgres');
       expect([await engine.count(), await engine.isFilled()]).toEqual([0, true]);
       await write();
-      expect([(await search()).total, await suggest()]).toEqual([1, [{ value: 'Title of a', count: 1 }]]);
+      expect([(await search()).total, await suggest()]).toMatchObject([
+        1,
+        [{ value: 'Title of a', count: 1 }],
+      ]);
     } finally {
       await stop();
     }

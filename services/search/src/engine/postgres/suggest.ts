@@ -3,7 +3,7 @@ import { fieldLexeme } from '../../index/lexemes.ts';
 import { storableText } from '../../index/storable-text.ts';
 import { textTokens } from '../../index/text-tokens.ts';
 import { keptUpElsewhere, POSTGRES } from '../kept-up-index.ts';
-import type { EngineSuggest, Suggestion, SuggestionType } from '../search-engine.ts';
+import type { EngineSuggest, Suggestion, SuggestionSource, SuggestionType } from '../search-engine.ts';
 import { Parameters } from './parameters.ts';
 import { quoteLexeme } from './quote-lexeme.ts';
 import { scopeConditions } from './scope-sql.ts';
@@ -24,10 +24,29 @@ export function suggestionEntry(type: SuggestionType, value: string): string {
 /** @throws ServiceError `unavailable` when events go into another index */
 export async function runSuggest(pool: pg.Pool, suggest: EngineSuggest): Promise<Suggestion[]> {
   const { text, values } = suggestSql(suggest);
-  const { rows } = await pool.query<{ suggestions: Suggestion[]; kept_up: string }>(text, values);
+  const { rows } = await pool.query<{ suggestions: SuggestionRow[]; kept_up: string }>(text, values);
   const [row] = rows;
   if (row?.kept_up !== POSTGRES) throw keptUpElsewhere();
-  return row.suggestions;
+  return row.suggestions.map(({ value, count, first_source, last_source }) => ({
+    value,
+    count,
+    sources: [...new Set([first_source, last_source])].map(readSource),
+  }));
+}
+
+interface SuggestionRow {
+  value: string;
+  count: number;
+  first_source: string;
+  last_source: string;
+}
+
+/** Aggregates over one text are cheaper than over rows. Ids have no blanks. */
+const SOURCE = `(d.id || ' ' || d.kind || ' ' || d.revision) COLLATE "C"`;
+
+function readSource(text: string): SuggestionSource {
+  const [id = '', kind, revision = ''] = text.split(' ');
+  return { id, kind: kind === 'package' ? 'package' : 'record', revision };
 }
 
 function suggestSql({ viewer, kinds, type, prefixes, limit, now }: EngineSuggest) {
@@ -42,11 +61,12 @@ function suggestSql({ viewer, kinds, type, prefixes, limit, now }: EngineSuggest
   ];
   const text = `
     WITH found AS (
-      SELECT substr(entry, strpos(entry, E'\\n') + 1) AS value, count(*) AS count
+      SELECT substr(entry, strpos(entry, E'\\n') + 1) AS value, count(*) AS count,
+        min(${SOURCE}) AS first_source, max(${SOURCE}) AS last_source
       FROM index_document d, unnest(d.suggestions) AS entry
       WHERE ${conditions.join(' AND ')} GROUP BY value
     ), shown AS (
-      SELECT value, count FROM found ORDER BY count DESC, value COLLATE "C" LIMIT ${parameters.add(limit)}
+      SELECT value, count, first_source, last_source FROM found ORDER BY count DESC, value COLLATE "C" LIMIT ${parameters.add(limit)}
     )
     SELECT
       (SELECT coalesce(json_agg(shown ORDER BY count DESC, value COLLATE "C"), '[]') FROM shown) AS suggestions,

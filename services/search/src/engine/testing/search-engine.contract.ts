@@ -700,6 +700,18 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         expect(await suggested(traits)).toEqual(found);
       });
 
+      test('come with one or two of their documents', async () => {
+        const found = await tested.engine.suggest(aSuggest({ q: 'flood' }));
+        const sources = found.map(({ sources }) =>
+          sources.map(({ kind, id, revision }) => `${kind} ${id} ${revision}`),
+        );
+        expect(sources.map((of) => of.sort())).toEqual([
+          ['package c 1', 'record a 1'],
+          ['record f 1'],
+          ['record b 1'],
+        ]);
+      });
+
       test('follow the document', async () => {
         await write({ id: 'f', parentId: 'p', versionIndex: 2, revision: 2, title: 'Drought of 2020' });
         expect(await suggested({ q: '2020' })).toEqual(['1 Drought of 2020']);
