@@ -54,7 +54,7 @@ export function draftContent(body: JsonObject, input: ContentInput): DraftConten
     },
     // Part by part: publishing looks at the stored problems of each.
     issues: [metadata.issues, access.issues, custom, pids.issues, files.issues, fit].flatMap(firstIssues),
-    fatal: access.fatal,
+    fatal: [...metadata.fatal, ...access.fatal],
   };
 }
 

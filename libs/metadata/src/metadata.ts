@@ -20,7 +20,8 @@ const SCHEMAS = {
 
 /**
  * Checks metadata of either kind (REST document, sections 2.2 and 2.3). One rule set, two strengths: saving keeps
- * what was sent and lists `issues`; publishing refuses when there are any. Unknown fields are reported and dropped.
+ * what was sent and lists `issues`; publishing refuses when there are any. `fatal` issues refuse both:
+ * HTML beyond its limits. Unknown fields are reported and dropped.
  *
  * `input` may be any JSON value; `undefined` counts as an empty object. Without `strict`, metadata that was not sent
  * at all has no issues (an empty draft is a fine start).
@@ -29,11 +30,11 @@ export function checkMetadata(
   input: unknown,
   kind: MetadataKind,
   { strict }: { strict: boolean },
-): { metadata: StoredMetadata; issues: Issue[] } {
-  if (input === undefined && !strict) return { metadata: {}, issues: [] };
+): { metadata: StoredMetadata; issues: Issue[]; fatal: Issue[] } {
+  if (input === undefined && !strict) return { metadata: {}, issues: [], fatal: [] };
   const report = newReport();
   const kept = SCHEMAS[kind].check(input ?? {}, 'metadata', report);
-  return { metadata: isObject(kept) ? withThemes(kept) : {}, issues: report.issues() };
+  return { metadata: isObject(kept) ? withThemes(kept) : {}, issues: report.issues(), fatal: report.fatal() };
 }
 
 /** The public form of kept metadata: titles and other parts of vocabulary entries added, in the order of the schema. */

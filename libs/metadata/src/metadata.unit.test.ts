@@ -66,11 +66,15 @@ describe('metadata', () => {
     };
     const first = checkMetadata(sent, 'record', { strict: true });
     const second = checkMetadata(renderMetadata(first.metadata, 'record'), 'record', { strict: true });
-    expect(second).toEqual({ metadata: first.metadata, issues: [] });
+    expect(second).toEqual({ metadata: first.metadata, issues: [], fatal: [] });
   });
 
   test('that is missing is fine for a draft and incomplete for publishing', () => {
-    expect(checkMetadata(undefined, 'record', { strict: false })).toEqual({ metadata: {}, issues: [] });
+    expect(checkMetadata(undefined, 'record', { strict: false })).toEqual({
+      metadata: {},
+      issues: [],
+      fatal: [],
+    });
     const { issues } = checkMetadata(undefined, 'package', { strict: true });
     expect(issues).toEqual(
       ['metadata.creators', 'metadata.title', 'metadata.publication_date'].map((field) => ({
@@ -361,6 +365,59 @@ describe('metadata', () => {
       { strict: false },
     );
     expect(metadata['description']).toBe('<p>ok</p>alert(1)<a>y</a>');
+  });
+});
+
+describe('HTML beyond its limits is refused, with the field', () => {
+  const described = (description: string, count: number) => ({
+    ...COMPLETE,
+    additional_descriptions: Array.from({ length: count }, () => ({ description, type: { id: 'abstract' } })),
+  });
+
+  test.each([
+    { name: '10,000 tags', text: '<b>'.repeat(2_000), count: 5, fatal: [] },
+    {
+      name: '10,001 tags',
+      text: '<b>'.repeat(3_334),
+      count: 4,
+      fatal: [
+        {
+          field: 'metadata.additional_descriptions.2.description',
+          messages: ['More than 10000 HTML tags in this and the fields before it.'],
+        },
+      ],
+    },
+    { name: 'a text of 65,536 characters when cleaned', text: `${'&'.repeat(13_107)}x`, count: 1, fatal: [] },
+    {
+      name: 'a text that grows beyond 65,536 characters when cleaned',
+      text: '&'.repeat(13_108),
+      count: 1,
+      fatal: [
+        {
+          field: 'metadata.additional_descriptions.0.description',
+          messages: ['Longer than maximum length 65536 as HTML.'],
+        },
+      ],
+    },
+    {
+      name: 'texts of more than 1 MiB together when cleaned',
+      text: '&'.repeat(13_107),
+      count: 20,
+      fatal: [
+        {
+          field: 'metadata.additional_descriptions.16.description',
+          messages: ['Longer than maximum length 1048576 as HTML with the fields before it.'],
+        },
+      ],
+    },
+  ])('$name', ({ text, count, fatal }) => {
+    expect(checkMetadata(described(text, count), 'record', { strict: false }).fatal).toEqual(fatal);
+  });
+
+  test('what was accepted may be sent back as it was answered', () => {
+    const once = checkMetadata(described('&'.repeat(13_107), 3), 'record', { strict: false });
+    const again = checkMetadata(once.metadata, 'record', { strict: false });
+    expect(again).toEqual(once);
   });
 });
 

@@ -4,6 +4,11 @@ import type { Issue } from '@kr/service-error';
 export interface Report {
   add(field: string, message: string): void;
   issues(): Issue[];
+  /** A problem with which not even a draft is saved. */
+  refuse(field: string, message: string): void;
+  fatal(): Issue[];
+  /** HTML of the document so far: `<` characters before cleaning, and UTF-16 units after it. */
+  html: { tags: number; length: number };
 }
 
 /** Problems listed for one document. A body of 1 MB can have more than 600,000. */
@@ -21,8 +26,15 @@ const MORE_ISSUES: Issue = {
 
 export function newReport(): Report {
   const messagesOf = new Map<string, string[]>();
+  const fatal: Issue[] = [];
   let problems = 0;
   return {
+    html: { tags: 0, length: 0 },
+    // One is enough to refuse a document.
+    refuse(field, message) {
+      if (fatal.length === 0) fatal.push({ field, messages: [message] });
+    },
+    fatal: () => fatal,
     add(field, message) {
       problems += 1;
       if (problems > MAX_PROBLEMS) return;
