@@ -3,7 +3,7 @@ import { isErrorKind, ServiceError } from '@kr/service-error';
 
 /** A ServiceError as a message; anything else thrown is `internal` and says nothing of itself. */
 export function toErrorDetail(thrown: unknown): ErrorDetail {
-  const { kind, message, issues, code, retryAfterMs, currentRevision } = ServiceError.from(thrown);
+  const { kind, message, issues, code, retryAfterMs, currentRevision, usedMs } = ServiceError.from(thrown);
   return {
     kind,
     message,
@@ -15,6 +15,7 @@ export function toErrorDetail(thrown: unknown): ErrorDetail {
     code: code ?? '',
     retryAfterMs: retryAfterMs ?? 0,
     currentRevision: String(currentRevision ?? 0),
+    usedMs: usedMs ?? 0,
   };
 }
 
@@ -27,5 +28,6 @@ export function fromErrorDetail(detail: ErrorDetail__Output): ServiceError {
     code: detail.code === '' ? undefined : detail.code,
     retryAfterMs: detail.retryAfterMs === 0 ? undefined : detail.retryAfterMs,
     currentRevision: Number(detail.currentRevision) === 0 ? undefined : Number(detail.currentRevision),
+    usedMs: detail.usedMs === 0 ? undefined : detail.usedMs,
   });
 }

@@ -19,6 +19,8 @@ export interface ServiceErrorOptions {
   retryAfterMs?: number | undefined;
   /** The change number that the entity has, where another one was demanded. */
   currentRevision?: number | undefined;
+  /** Milliseconds of work before the failure, which the caller's rate limit is charged for. */
+  usedMs?: number | undefined;
   /** For the log only; never leaves the process. */
   cause?: unknown;
 }
@@ -31,6 +33,7 @@ export class ServiceError extends Error {
   readonly code?: string;
   readonly retryAfterMs?: number;
   readonly currentRevision?: number;
+  readonly usedMs?: number;
 
   constructor(kind: ErrorKind, message: string, options: ServiceErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -39,6 +42,7 @@ export class ServiceError extends Error {
     if (options.code !== undefined) this.code = options.code;
     if (options.retryAfterMs !== undefined) this.retryAfterMs = options.retryAfterMs;
     if (options.currentRevision !== undefined) this.currentRevision = options.currentRevision;
+    if (options.usedMs !== undefined) this.usedMs = options.usedMs;
   }
 
   /**

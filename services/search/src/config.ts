@@ -49,7 +49,7 @@ export interface SearchConfig {
   packages: ServiceAddress;
   /** Milliseconds that a call of another service may take. */
   rpcDeadlineMs: number;
-  /** Milliseconds a search may take in the engine; then the caller is told to come back. */
+  /** Milliseconds that all engine statements of a search may take, with waiting for a connection. */
   searchTimeoutMs: number;
   /** Searches that run in the engine at once; more wait. */
   searchConnections: number;
@@ -96,13 +96,13 @@ export function readConfig(env: Environment): SearchConfig {
     packages: peer('PACKAGES'),
     rpcDeadlineMs: readRpcDeadline(read),
     searchTimeoutMs: read.integer('SEARCH_TIMEOUT_MS', {
-      doc: 'Milliseconds a search may take in the engine; then the caller is told to come back',
+      doc: 'Milliseconds that all engine statements of a search may take, with waiting for a connection; then the answer is 503',
       fallback: 2_000,
       min: 10,
       max: 60_000,
     }),
     searchConnections: read.integer('SEARCH_CONNECTIONS', {
-      doc: 'Searches that run in the engine at once; more wait',
+      doc: 'Searches that run in the engine at once, two of one caller; more wait. One connection is only for quick searches',
       fallback: 4,
       min: 1,
       max: 100,
@@ -166,6 +166,12 @@ function readQueryLimits(read: EnvReader): QueryLimits {
       'QUERY_MAX_WILDCARDS',
       'maxWildcards',
       'The most words with `*` or `?` in a query',
+      100,
+    ),
+    maxScans: limit(
+      'QUERY_MAX_SCANS',
+      'maxScans',
+      'The most wildcards inside words and ranges of texts in a query: they compare all words of the documents',
       100,
     ),
     minWildcardPrefix: limit(

@@ -206,6 +206,7 @@ describe('the search service', () => {
       hits: [{ kind: 'record', id: 'old-record', isDraft: false }],
       total: '2',
       nextCursor: '',
+      engineMs: expect.any(Number),
       isNextTooFar: false,
       sortBy: 'oldest',
       effectiveFilters: [{ name: 'resource_type', values: ['image'] }],

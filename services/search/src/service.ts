@@ -24,6 +24,8 @@ import { sqlOn, startOperations } from './operations/start-operations.ts';
 import { SCHEMA } from './schema.ts';
 import { bringMissing } from './search/bring-missing.ts';
 import { confirmSearch } from './search/confirm-search.ts';
+import { engineTime } from './search/engine-time.ts';
+import { fairTurns } from './search/fair-turns.ts';
 import { search } from './search/search.ts';
 import { suggest } from './search/suggest.ts';
 import { lifecycleSource } from './sources/lifecycle-source.ts';
@@ -138,7 +140,10 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
 
   const { maxPageSize, window, queryLimits, maxSuggestions } = config;
   const limits = { maxPageSize, window, query: queryLimits };
+  const turns = fairTurns(config.searchConnections);
+  const openTime = engineTime({ turns, limitMs: config.searchTimeoutMs, elapsed: () => performance.now() });
   const searching = {
+    openTime,
     engine,
     limits,
     now,
@@ -154,7 +159,7 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
         handlers: {
           Search: (request, call) => search(searching, request, call),
           Suggest: (request, { principal }) =>
-            suggest({ engine, limits: suggestLimits, now }, request, principal),
+            suggest({ engine, openTime, limits: suggestLimits, now }, request, principal),
           ConfirmSearch: confirmSearch({ consumer, timeoutMs: config.ownWritesWaitMs, logger }),
           AwaitIndex: awaitIndex({ ...arrival, now, logger }),
           ...operations.handlers,

@@ -23,6 +23,10 @@ export interface Call {
   /** The type that the answer is asked for in, one of those that the route gives. */
   mediaType: string;
   principal: Principal;
+  /** Names the user, or the address of a request without one, for services that share something between callers. */
+  caller: string;
+  /** Adds milliseconds of work in a service to the rate-limit cost of the request. */
+  addCost(ms: number): void;
   /** The address that the connection comes from. */
   peer: string | undefined;
   /** Scheme, host and path that links start with, without a slash at the end. */

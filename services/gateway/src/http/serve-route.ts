@@ -75,12 +75,11 @@ function serveAdmitted(route: Route, deps: ServeRouteDeps) {
     );
     const { method } = request;
     const weight = weightOf(route, { isKnown: hasCredentials(principal) });
-    deps.rateLimits.count(request, response, { userId: principal.userId, weight });
+    const counted = { userId: principal.userId, weight };
+    deps.rateLimits.count(request, response, counted);
     if (route.auth === 'token') requireCredentials(principal);
-    place.assign({
-      key: deps.rateLimits.callerOf(request, principal.userId),
-      isAnonymous: principal.userId === null,
-    });
+    const caller = deps.rateLimits.callerOf(request, principal.userId);
+    place.assign({ key: caller, isAnonymous: principal.userId === null });
     setCaching(response, { hasUser: principal.userId !== null, hasLink: principal.grants.length > 0 });
 
     const mediaType = chooseMediaType(request.headers.accept, route.gives);
@@ -99,6 +98,8 @@ function serveAdmitted(route: Route, deps: ServeRouteDeps) {
       creationKey: Buffer.alloc(0),
       mediaType,
       principal,
+      caller,
+      addCost: deps.rateLimits.timeCost(request, response, counted),
       peer: request.socket.remoteAddress,
       baseUrl,
       signal,

@@ -299,3 +299,46 @@ describe('the limit of credentials that are worth nothing', () => {
     expect((await ask('/api/ping', asLink('wrong'))).status).toBe(401);
   });
 });
+
+describe('the time of a search', () => {
+  const left = async () => Number((await ask('/api/search', { token: ada })).told.remaining);
+  const scripted = (answer: () => Promise<object>) => {
+    gateway.script.search.Search = answer;
+  };
+
+  test('is charged beyond the weight of a search', async () => {
+    scripted(async () => ({ sortBy: 'newest', total: 0, engineMs: 100 }));
+    expect(await left()).toBe(35);
+    scripted(async () => ({ sortBy: 'newest', total: 0, engineMs: 240 }));
+    expect(await left()).toBe(23);
+  });
+
+  test('is charged when the search fails', async () => {
+    scripted(async () => {
+      throw new ServiceError('unavailable', 'The search took too long.', {
+        code: 'search_timeout',
+        usedMs: 700,
+      });
+    });
+    expect(await left()).toBe(5);
+  });
+
+  test('is charged in full, and keeps its caller away until it is paid', async () => {
+    scripted(async () => ({ sortBy: 'newest', total: 0, engineMs: 4_000 }));
+    expect(await left()).toBe(0);
+    expect((await ask('/api/search', { token: ada })).status).toBe(429);
+    expect((await ask('/api/search', { token: ben })).status).toBe(200);
+  });
+
+  test('is of the caller that the search service is told', async () => {
+    const callers: string[] = [];
+    gateway.script.search.Search = async ({ caller }) => {
+      callers.push(caller);
+      return { sortBy: 'newest', total: 0 };
+    };
+    const { token } = await gateway.createUser('cleo');
+    await ask('/api/search', { token });
+    await ask('/api/search', from('192.0.2.7'));
+    expect(callers).toEqual([expect.stringMatching(/^user /), 'address 192.0.2.7']);
+  });
+});

@@ -18,6 +18,8 @@ export interface RateLimits {
    * @throws ServiceError `rate_limited`: nothing is left
    */
   count(request: Origin, response: HeaderSink, counted: Counted): void;
+  /** Counts milliseconds of work for a counted request, beyond those that its weight stands for. */
+  timeCost(request: Origin, response: HeaderSink, counted: Counted): (ms: number) => void;
   /** Names the user, or the address of a request without one. */
   callerOf(request: Origin, userId: string | null): string;
   /** Whether the request that is answered so was counted, as much or as little as it weighs. */
@@ -32,6 +34,9 @@ export interface RateLimitsDeps {
   elapsed: () => number;
   now: () => Date;
 }
+
+/** Milliseconds of work in a service that one unit of an allowance stands for. */
+const MS_PER_UNIT = 20;
 
 /** How much a caller may ask for: users by who they are, all others by where they come from. */
 export function rateLimits({ config, clientAddressOf, elapsed, now }: RateLimitsDeps): RateLimits {
@@ -66,6 +71,20 @@ export function rateLimits({ config, clientAddressOf, elapsed, now }: RateLimits
       if (amounts[weight] === 0) return;
       if (userId === null) anonymous?.spend(clientAddressOf(request), amounts[weight], response);
       else users?.spend(userId, amounts[weight], response);
+    },
+    timeCost(request, response, { userId, weight }) {
+      let paid = amounts[weight];
+      let totalMs = 0;
+      return (ms) => {
+        // Operators can exempt requests from the limits.
+        if (paid === 0) return;
+        totalMs += ms;
+        const due = Math.floor(totalMs / MS_PER_UNIT) - paid;
+        if (due <= 0) return;
+        paid += due;
+        if (userId === null) anonymous?.charge(clientAddressOf(request), due, response);
+        else users?.charge(userId, due, response);
+      };
     },
     callerOf: (request, userId) =>
       userId === null ? `address ${clientAddressOf(request)}` : `user ${userId}`,

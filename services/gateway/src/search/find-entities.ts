@@ -5,6 +5,7 @@ import { type Call, type JsonReply, json } from '../http/endpoint.ts';
 import { KINDS, type Kind } from '../kind.ts';
 import { entityJson, type Json } from '../rendering/entity-json.ts';
 import type { Links } from '../rendering/links.ts';
+import { chargeSearch } from './charge-search.ts';
 import { cursorLinks, pageLinks } from './page-links.ts';
 import type { SearchQuery } from './search-query.ts';
 
@@ -80,7 +81,10 @@ interface Page {
 }
 
 async function findPage(clients: Clients, request: SearchRequest, call: Call): Promise<Page> {
-  const found = await clients.search.search(request, call.principal, { signal: call.signal });
+  const { caller, principal, signal } = call;
+  const found = await chargeSearch(call, () =>
+    clients.search.search({ ...request, caller }, principal, { signal }),
+  );
   return { found, ...(await render(clients, found, call)) };
 }
 

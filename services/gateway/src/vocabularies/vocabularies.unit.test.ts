@@ -20,6 +20,8 @@ function callOf(params: Record<string, string>, query = ''): Call {
     creationKey: Buffer.alloc(0),
     mediaType: 'application/json',
     principal: anonymous('request'),
+    caller: 'address 192.0.2.1',
+    addCost: () => undefined,
     peer: undefined,
     baseUrl: 'http://here',
     signal: new AbortController().signal,

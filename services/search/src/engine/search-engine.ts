@@ -183,15 +183,16 @@ export interface SearchEngine {
   /**
    * @throws ServiceError `unavailable` with code `search_timeout` when it takes too long, without it when another index
    *   is kept up by now; `invalid` for a query whose values do not fit their fields
+   * @param timeoutMs for all statements together; the configured limit unless given
    */
-  search(search: EngineSearch): Promise<EngineAnswer>;
+  search(search: EngineSearch, timeoutMs?: number): Promise<EngineAnswer>;
   /**
    * Values of the newest published versions that the viewer may read, those of most documents first, ties by value.
    *
    * @throws ServiceError `unavailable` with code `search_timeout` when it takes too long, without it when another index
    *   is kept up by now
    */
-  suggest(suggest: EngineSuggest): Promise<readonly Suggestion[]>;
+  suggest(suggest: EngineSuggest, timeoutMs?: number): Promise<readonly Suggestion[]>;
   /** All changes or none become visible, at once. Older states of a form change nothing; may be repeated. */
   write(changes: IndexChanges): Promise<void>;
   /** The kind of each id that the index knows. */

@@ -3,6 +3,7 @@ import { textTokens } from '../index/text-tokens.ts';
 import { fieldPath } from './field-paths.ts';
 import { syntaxError, tooComplex } from './query-error.ts';
 import { type Token, tokenizeQuery } from './query-lexer.ts';
+import { scansOf } from './query-scans.ts';
 import {
   type BoolNode,
   QUERY_LIMITS,
@@ -27,7 +28,13 @@ export function parseQuery(text: string, limits: QueryLimits = QUERY_LIMITS): Qu
   if (text.length > limits.maxLength) {
     throw tooComplex(`The query is longer than ${limits.maxLength} characters`, limits.maxLength);
   }
-  return new Parser(tokenizeQuery(text), text.length, limits).parse();
+  const query = new Parser(tokenizeQuery(text), text.length, limits).parse();
+  const excess = scansOf(query)[limits.maxScans];
+  if (excess) {
+    const what = 'wildcards inside words and ranges of texts';
+    throw tooComplex(`More than ${limits.maxScans} ${what}`, excess.position);
+  }
+  return query;
 }
 
 type Occur = 'must' | 'should' | 'mustNot';

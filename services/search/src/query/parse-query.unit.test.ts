@@ -254,9 +254,26 @@ describe('parseQuery', () => {
         maxClauses: 1e6,
         maxDepth: 500,
         maxWildcards: 1e6,
+        maxScans: 1e6,
       };
       const text = scrap.repeat(10_000 / scrap.length);
       expect(costMs(() => refusal(text, { ...limits, minWildcardPrefix: 0 }))).toBeLessThan(500);
     },
   );
+});
+
+test('few clauses may compare all words of the documents', () => {
+  const limits = { ...QUERY_LIMITS, maxScans: 2 };
+  const places = (text: string) => {
+    try {
+      parseQuery(text, limits);
+      return 'taken';
+    } catch (error) {
+      return (error as ServiceError).issues[0]?.messages[0]?.replace(/.* at position/, 'refused at');
+    }
+  };
+  expect(places('abc*z def*z ghi*z jkl*z mno*z')).toBe('refused at 13.');
+  expect(places('id:[a TO *] OR (abc*z AND NOT title:>m)')).toMatch(/^refused at/);
+  expect(places('abc*z def?z ghi* jkl* mno*')).toBe('taken');
+  expect(places('id:[* TO *] id:[a TO b] id:>c created:[2026 TO *] versions.index:>1')).toBe('taken');
 });

@@ -98,6 +98,8 @@ export interface QueryLimits {
   maxDepth: number;
   /** Words with wildcards. */
   maxWildcards: number;
+  /** Clauses that compare each word of the documents: wildcards inside words, and ranges of words and exact values. */
+  maxScans: number;
   /** Literal characters that must stand before the first wildcard of a word. */
   minWildcardPrefix: number;
   /** Words with `~`. */
@@ -117,6 +119,7 @@ export const QUERY_LIMITS: QueryLimits = {
   maxClauses: 64,
   maxDepth: 10,
   maxWildcards: 5,
+  maxScans: 2,
   minWildcardPrefix: 3,
   maxFuzzy: 3,
   maxSlop: 10,

@@ -26,6 +26,7 @@ const REQUEST: SearchRequest__Output = {
   publishedIds: [],
   sentBy: [],
   mayLeaveUnasked: false,
+  caller: '',
 };
 
 const read = (request: Partial<SearchRequest__Output>, principal: Principal = NOBODY) =>

@@ -3,13 +3,16 @@ import type { SearchRequest__Output, SearchResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
 import type { Unproven, WantedWrites } from '../consume/await-writes.ts';
 import type { SearchEngine } from '../engine/search-engine.ts';
+import { isCostlyQuery } from '../query/query-scans.ts';
 import { aggregations } from './aggregations.ts';
 import type { BringMissing } from './bring-missing.ts';
 import { writeCursor } from './cursor.ts';
+import type { OpenEngineTime } from './engine-time.ts';
 import { readSearch, type SearchLimits } from './read-search.ts';
 
 export interface SearchDeps {
   engine: SearchEngine;
+  openTime: OpenEngineTime;
   limits: SearchLimits;
   now: () => Date;
   /** As `awaitWrites` of consume/await-writes.ts. */
@@ -34,7 +37,7 @@ const LEAST_FETCHING_MS = 1_000;
  *   search takes too long, or when a resource that is not indexed yet cannot be fetched
  */
 export async function search(
-  { engine, limits, now, awaitWrites, bringMissing, newsMs: longestMs }: SearchDeps,
+  { engine, openTime, limits, now, awaitWrites, bringMissing, newsMs: longestMs }: SearchDeps,
   request: SearchRequest__Output,
   { principal, deadline }: Pick<CallContext, 'principal' | 'deadline'>,
 ): Promise<SearchResponse> {
@@ -53,15 +56,19 @@ export async function search(
   const wait = (wanted: WantedWrites) => awaitWrites({ ...wanted, withinMs: waitMs() });
   const unproven = of.length === 0 ? undefined : await wait({ of, sentBy, mayLeaveUnasked });
 
-  let answer = await engine.search(asked);
+  const time = openTime(request.caller);
+  const isCostly = asked.query !== null && isCostlyQuery(asked.query);
+  const find = () => time.run(isCostly, (timeoutMs) => engine.search(asked, timeoutMs));
+
+  let answer = await find();
   if (answer.missing.length > 0 && hasWritten && missingFrom.length > 0) {
     await wait({ of: missingFrom });
-    answer = await engine.search(asked);
+    answer = await find();
   }
   if (answer.missing.length > 0) {
     // Who has just written what the index has not heard of yet finds it all the same.
     await bringMissing(answer.missing, fetchingMs);
-    answer = await engine.search(asked);
+    answer = await find();
   }
 
   const hits = answer.hits.slice(0, read.limit);
@@ -76,6 +83,7 @@ export async function search(
     nextCursor: cursorSort !== null && last !== undefined ? writeCursor(cursorSort, last) : '',
     isNextTooFar,
     streamEnd: unproven?.streamEnd ?? 0,
+    engineMs: time.usedMs,
   };
 }
 

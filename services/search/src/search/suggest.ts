@@ -2,11 +2,13 @@ import type { Principal } from '@kr/caller';
 import type { SuggestRequest__Output, SuggestResponse } from '@kr/contracts';
 import { type SearchEngine, SUGGESTION_TYPES, type SuggestionType } from '../engine/search-engine.ts';
 import { textTokens } from '../index/text-tokens.ts';
+import type { OpenEngineTime } from './engine-time.ts';
 import { refusedField } from './refused-field.ts';
 import { viewerOf } from './viewer.ts';
 
 export interface SuggestDeps {
   engine: Pick<SearchEngine, 'suggest'>;
+  openTime: OpenEngineTime;
   limits: { maxSuggestions: number; maxLength: number };
   now: () => Date;
 }
@@ -22,8 +24,8 @@ const MOST_WORDS = 10;
  *   (`search_timeout`) when it takes too long
  */
 export async function suggest(
-  { engine, limits, now }: SuggestDeps,
-  { q, type, size }: SuggestRequest__Output,
+  { engine, openTime, limits, now }: SuggestDeps,
+  { q, type, size, caller }: SuggestRequest__Output,
   principal: Principal,
 ): Promise<SuggestResponse> {
   const { maxSuggestions, maxLength } = limits;
@@ -34,15 +36,20 @@ export async function suggest(
   const known = readType(type);
   const prefixes = [...new Set(textTokens(q))].slice(0, MOST_WORDS);
   if (prefixes.length === 0) return { suggestions: [] };
-  const suggestions = await engine.suggest({
+  const wanted = {
     viewer: viewerOf(principal),
-    kinds: ['record', 'package'],
+    kinds: ['record', 'package'] as const,
     type: known,
     prefixes,
     limit,
     now: now(),
-  });
-  return { suggestions: suggestions.map((one) => ({ ...one, sources: [...one.sources] })) };
+  };
+  const time = openTime(caller);
+  const suggestions = await time.run(false, (timeoutMs) => engine.suggest(wanted, timeoutMs));
+  return {
+    suggestions: suggestions.map((one) => ({ ...one, sources: [...one.sources] })),
+    engineMs: time.usedMs,
+  };
 }
 
 function readType(type: string): SuggestionType {

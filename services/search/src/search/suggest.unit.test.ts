@@ -1,5 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { anonymous } from '@kr/caller';
+import { engineTime } from './engine-time.ts';
+import { fairTurns } from './fair-turns.ts';
 import { suggest } from './suggest.ts';
 
 test.each<[size: number, maxSuggestions: number, limit: number]>([
@@ -15,7 +17,8 @@ test.each<[size: number, maxSuggestions: number, limit: number]>([
       return [];
     },
   };
-  const deps = { engine, limits: { maxSuggestions, maxLength: 10 }, now: () => new Date(0) };
-  await suggest(deps, { q: 'flo', type: 'title', size }, anonymous('request'));
+  const openTime = engineTime({ turns: fairTurns(1), limitMs: 1_000, elapsed: () => 0 });
+  const deps = { engine, openTime, limits: { maxSuggestions, maxLength: 10 }, now: () => new Date(0) };
+  await suggest(deps, { q: 'flo', type: 'title', size, caller: '' }, anonymous('request'));
   expect(limits).toEqual([limit]);
 });

@@ -6,11 +6,12 @@ import { demandKeptUp } from '../kept-up-index.ts';
 import { openPool } from '../open-pool.ts';
 import { inTurn } from '../postgres/write-changes.ts';
 import type { EntityKind, SearchEngine } from '../search-engine.ts';
+import { searchTimeout } from '../search-timeout.ts';
 import { buildWriter } from './build-documents.ts';
 import { compareDocuments } from './compare-documents.ts';
 import { decideChanges, decideMending } from './decide-changes.ts';
 import { aboutForms, documentPages, LIVE, readHeads, refresh, writeDecided } from './documents.ts';
-import { engineFailure, isOfExchange, searchFailure, searchTimeout } from './engine-failure.ts';
+import { engineFailure, isOfExchange, searchFailure } from './engine-failure.ts';
 import type { IndexSize } from './index-layout.ts';
 import { microsOf } from './instants.ts';
 import {
@@ -98,10 +99,10 @@ export async function openElasticsearchEngine({
   };
   /** Searches of one process go to one copy of the index, so that none sees less than the one before. */
   const preference = randomUUID();
-  const search = async <Response>(request: estypes.SearchRequest): Promise<Response> => {
+  const search = async <Response>(request: estypes.SearchRequest, timeoutMs: number): Promise<Response> => {
     const given = { index: names.live, preference, allow_partial_search_results: false };
-    const asked = { ...request, ...given, timeout: `${searchTimeoutMs}ms` };
-    const limits = { signal: AbortSignal.timeout(searchTimeoutMs), requestTimeout: searchTimeoutMs };
+    const asked = { ...request, ...given, timeout: `${timeoutMs}ms` };
+    const limits = { signal: AbortSignal.timeout(timeoutMs), requestTimeout: timeoutMs };
     const answering = reader
       .search(asked, limits)
       .catch((cause: unknown) => {
@@ -164,11 +165,15 @@ export async function openElasticsearchEngine({
 
   return {
     name: 'elasticsearch',
-    search: async (asked) => readAnswer(asked, await search<SearchResponse>(searchRequest(asked))),
-    suggest: async (asked) => {
-      const values = await search<SuggestResponse>(suggestRequest(asked));
+    search: async (asked, timeoutMs = searchTimeoutMs) =>
+      readAnswer(asked, await search<SearchResponse>(searchRequest(asked), timeoutMs)),
+    suggest: async (asked, timeoutMs = searchTimeoutMs) => {
+      const endsAt = performance.now() + timeoutMs;
+      const values = await search<SuggestResponse>(suggestRequest(asked), timeoutMs);
       const request = sourcesRequest(values);
-      return request === undefined ? [] : readSuggestions(values, await search<SourcesResponse>(request));
+      if (request === undefined) return [];
+      const leftMs = Math.max(1, Math.floor(endsAt - performance.now()));
+      return readSuggestions(values, await search<SourcesResponse>(request, leftMs));
     },
     write: async (changes) => {
       const { entities = [], unannounced = [], tombstones = [] } = changes;

@@ -1,6 +1,7 @@
 import { errors } from '@elastic/elasticsearch';
 import { ServiceError } from '@kr/service-error';
 import { tooComplex } from '../../query/query-error.ts';
+import { searchTimeout } from '../search-timeout.ts';
 
 /** HTTP statuses that say "not at this moment": no index, too much to do. What fails on its side may work later too. */
 const PASSING = new Set([404, 408, 429]);
@@ -43,12 +44,4 @@ function isPassingResponse(cause: unknown): boolean {
   if (!(cause instanceof errors.ResponseError)) return false;
   const status = cause.statusCode ?? 500;
   return PASSING.has(status) || status >= 500;
-}
-
-export function searchTimeout(cause?: unknown): ServiceError {
-  return new ServiceError('unavailable', 'The search took too long.', {
-    code: 'search_timeout',
-    retryAfterMs: RETRY_AFTER_MS,
-    cause,
-  });
 }

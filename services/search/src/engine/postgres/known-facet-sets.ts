@@ -1,5 +1,5 @@
-import type pg from 'pg';
 import { readFacetEntry } from './facet-sets.ts';
+import type { TimedQueries } from './timed-queries.ts';
 
 /** One value of a facet. The same object wherever it stands, so that it can be counted by itself. */
 export interface FacetValue {
@@ -27,18 +27,15 @@ const nothing = (): Learnt => ({ sets: new Map(), values: new Map() });
  * Learns what the ids of sets stand for, each once. Beyond `mostKnown` it begins anew, but never before it knows twice as
  * many as it was ever asked for at once: it would learn the same for each search.
  */
-export function facetSetReader(
-  pool: pg.Pool,
-  mostKnown = MOST_KNOWN,
-): {
+export function facetSetReader(mostKnown = MOST_KNOWN): {
   /** @returns undefined when there is no set of some id any more: the index that had it was replaced meanwhile */
-  read(ids: readonly number[]): Promise<KnownFacetSets | undefined>;
+  read(queries: TimedQueries, ids: readonly number[]): Promise<KnownFacetSets | undefined>;
 } {
   let limit = mostKnown;
   let learnt = nothing();
 
   return {
-    read: async (ids) => {
+    read: async (queries, ids) => {
       limit = Math.max(limit, 2 * ids.length);
       if (learnt.sets.size > limit) learnt = nothing();
       // Others may begin anew while the database answers.
@@ -46,7 +43,7 @@ export function facetSetReader(
       const unknown = ids.filter((id) => !sets.has(id));
       if (unknown.length === 0) return sets;
       // The driver tells a bigint as a text.
-      const { rows } = await pool.query<{ id: number; entries: string[] }>(
+      const { rows } = await queries.query<{ id: number; entries: string[] }>(
         'SELECT id::float8 AS id, entries FROM index_facet_set WHERE id = ANY ($1::bigint[])',
         [unknown],
       );

@@ -78,9 +78,9 @@ describe('what facet sets stand for', () => {
   test('is learnt once, even where one answer has more than may be known', async () => {
     const query = jest.spyOn(tested.pool, 'query');
     try {
-      const reader = facetSetReader(tested.pool, 1);
-      await reader.read(ids);
-      expect([...((await reader.read(ids))?.keys() ?? [])]).toEqual(ids);
+      const reader = facetSetReader(1);
+      await reader.read(tested.pool, ids);
+      expect([...((await reader.read(tested.pool, ids))?.keys() ?? [])]).toEqual(ids);
       expect(query).toHaveBeenCalledTimes(1);
     } finally {
       query.mockRestore();
@@ -90,13 +90,13 @@ describe('what facet sets stand for', () => {
   test('is forgotten without mixing what was learnt before and after', async () => {
     await tested.pool.query(`UPDATE index_facet_set SET entries = '{category=open}'`);
     const [first, second, third = 0, ...further] = ids as [number, number, ...number[]];
-    const reader = facetSetReader(tested.pool, 4);
-    await reader.read([first]);
+    const reader = facetSetReader(4);
+    await reader.read(tested.pool, [first]);
     // The database has one connection and answers in turn: the last of these is under way when the others are there.
-    const before = further.slice(0, 4).map((id) => reader.read([id]));
-    const underWay = reader.read([first, second]);
+    const before = further.slice(0, 4).map((id) => reader.read(tested.pool, [id]));
+    const underWay = reader.read(tested.pool, [first, second]);
     await Promise.all(before);
-    await reader.read([third]);
+    await reader.read(tested.pool, [third]);
     const sets = await underWay;
     expect(sets?.get(first)?.[0]).toBeDefined();
     expect(sets?.get(second)?.[0]).toBe(sets?.get(first)?.[0]);
@@ -109,11 +109,11 @@ test('an id that no facet set has any more is told from one that was learnt', as
     await engine.write({ entities: [anEntity({ id: 'a' })] });
     const { rows } = await pool.query<{ id: string }>('SELECT id FROM index_facet_set');
     const ids = rows.map(({ id }) => Number(id));
-    const reader = facetSetReader(pool);
-    expect([...((await reader.read(ids))?.keys() ?? [])]).toEqual(ids);
+    const reader = facetSetReader();
+    expect([...((await reader.read(pool, ids))?.keys() ?? [])]).toEqual(ids);
     await pool.query('DELETE FROM index_facet_set');
-    expect(await reader.read(ids)).toBeDefined();
-    expect(await facetSetReader(pool).read(ids)).toBeUndefined();
+    expect(await reader.read(pool, ids)).toBeDefined();
+    expect(await facetSetReader().read(pool, ids)).toBeUndefined();
   } finally {
     await stop();
   }

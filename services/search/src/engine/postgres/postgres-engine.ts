@@ -1,14 +1,15 @@
-import { ServiceError } from '@kr/service-error';
 import pg from 'pg';
 import { demandKeptUp, POSTGRES } from '../kept-up-index.ts';
 import { openPool } from '../open-pool.ts';
 import type { EntityKind, SearchEngine } from '../search-engine.ts';
+import { searchTimeout } from '../search-timeout.ts';
 import { beginBuild, buildFinisher, buildWriter, isBuiltAs } from './build-index.ts';
 import { compareIndex } from './compare-index.ts';
 import { countDocuments } from './count-documents.ts';
 import { WRITTEN_HERE } from './index-rows.ts';
 import { searchRunner } from './run-search.ts';
 import { runSuggest } from './suggest.ts';
+import { type TimedQueries, timedQueries } from './timed-queries.ts';
 import { announceAll, mendDifferences, writeChanges } from './write-changes.ts';
 
 export interface PostgresEngineOptions {
@@ -70,13 +71,18 @@ export function postgresEngine({
   // Operators want to know how it is above all when all others wait.
   const states = openPool({ connectionString: databaseUrl, max: 1 });
   const builders = openPool({ connectionString: databaseUrl, max: 2, options: BUILDING });
-  const runSearch = searchRunner(readers);
+  const runSearch = searchRunner();
+  const timed = (timeoutMs: number | undefined): TimedQueries =>
+    timedQueries(
+      { pool: readers, poolTimeoutMs: searchTimeoutMs, elapsed: () => performance.now() },
+      timeoutMs,
+    );
   const finish = buildFinisher(builders, searchTimeoutMs);
 
   return {
     name: 'postgres',
-    search: (search) => runSearch(search).catch(fail),
-    suggest: (suggest) => runSuggest(readers, suggest).catch(fail),
+    search: (search, timeoutMs) => runSearch(timed(timeoutMs), search).catch(fail),
+    suggest: (suggest, timeoutMs) => runSuggest(timed(timeoutMs), suggest).catch(fail),
     write: (changes) => writeChanges(writers, changes),
     kindsOf: async (ids) => {
       const { rows } = await writers.query<{ id: string; kind: EntityKind }>(
@@ -137,9 +143,5 @@ function fail(cause: unknown): never {
   const isCanceled = cause instanceof pg.DatabaseError && cause.code === QUERY_CANCELED;
   const isBusy = cause instanceof Error && NO_CONNECTION.test(cause.message);
   if (!isCanceled && !isBusy) throw cause;
-  throw new ServiceError('unavailable', 'The search took too long.', {
-    code: 'search_timeout',
-    retryAfterMs: 1_000,
-    cause,
-  });
+  throw searchTimeout(cause);
 }

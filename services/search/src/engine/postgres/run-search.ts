@@ -1,10 +1,10 @@
-import type pg from 'pg';
 import { keptUpElsewhere, POSTGRES } from '../kept-up-index.ts';
 import type { EngineAnswer, EngineHit, EngineSearch, EntityForm, EntityKind } from '../search-engine.ts';
 import { countFacets, countNumbers, type NumberCount } from './count-facets.ts';
 import { facetSetReader, type KnownFacetSets } from './known-facet-sets.ts';
 import { searchSql } from './search-sql.ts';
 import { similarWords } from './similar-words.ts';
+import type { TimedQueries } from './timed-queries.ts';
 
 interface SearchRow {
   hits: [
@@ -21,24 +21,27 @@ interface SearchRow {
   kept_up: string;
 }
 
-/** Searches with the connections of a pool. What they learn of facet sets is kept. */
-export function searchRunner(pool: pg.Pool): (search: EngineSearch) => Promise<EngineAnswer> {
-  const facetSets = facetSetReader(pool);
+/** What searches learn of facet sets is kept. */
+export function searchRunner(): (queries: TimedQueries, search: EngineSearch) => Promise<EngineAnswer> {
+  const facetSets = facetSetReader();
 
-  const attempt = async (search: EngineSearch): Promise<EngineAnswer | undefined> => {
-    const { text, values } = searchSql(search, await similarWords(pool, search.query));
-    const { rows } = await pool.query<SearchRow>(text, [...values]);
+  const attempt = async (queries: TimedQueries, search: EngineSearch): Promise<EngineAnswer | undefined> => {
+    const { text, values } = searchSql(search, await similarWords(queries, search.query));
+    const { rows } = await queries.query<SearchRow>(text, [...values]);
     const [row] = rows;
     if (!row) throw new Error('a search statement answers one row');
     if (row.kept_up !== POSTGRES) throw keptUpElsewhere();
     const setCounts = countNumbers(row.facet_sets);
-    const sets = await facetSets.read(setCounts.map(([id]) => id));
+    const sets = await facetSets.read(
+      queries,
+      setCounts.map(([id]) => id),
+    );
     return sets === undefined ? undefined : answerOf(row, setCounts, sets, search.facets);
   };
 
-  return async (search) => {
+  return async (queries, search) => {
     // Another index may take the place between the two statements, but not again so soon.
-    const answer = (await attempt(search)) ?? (await attempt(search));
+    const answer = (await attempt(queries, search)) ?? (await attempt(queries, search));
     if (answer === undefined) throw new Error('the index has documents with facet sets that it lacks');
     return answer;
   };

@@ -1,17 +1,17 @@
-import type pg from 'pg';
 import { type SimilarTo, similarTo } from '../../index/similar-words.ts';
 import type { FuzzyNode, QueryNode } from '../../query/query-tree.ts';
+import type { TimedQueries } from './timed-queries.ts';
 
 /** The words that each `~` of a query stands for; without those of which the text has no word. */
 export type SimilarWords = ReadonlyMap<FuzzyNode, readonly string[]>;
 
 /** @throws ServiceError `invalid` as `similarTo` says */
-export async function similarWords(pool: pg.Pool, query: QueryNode | null): Promise<SimilarWords> {
+export async function similarWords(queries: TimedQueries, query: QueryNode | null): Promise<SimilarWords> {
   const found = new Map<FuzzyNode, readonly string[]>();
   for (const node of query === null ? [] : fuzzyNodes(query)) {
     const wanted = similarTo(node);
     if (wanted === null) continue;
-    found.set(node, wanted.distance === 0 ? [wanted.word] : await wordsLike(pool, wanted));
+    found.set(node, wanted.distance === 0 ? [wanted.word] : await wordsLike(queries, wanted));
   }
   return found;
 }
@@ -22,8 +22,8 @@ function fuzzyNodes(node: QueryNode): FuzzyNode[] {
   return [...node.must, ...node.should, ...node.mustNot].flatMap(fuzzyNodes);
 }
 
-async function wordsLike(pool: pg.Pool, { word, distance }: SimilarTo): Promise<string[]> {
-  const { rows } = await pool.query<{ word: string }>(WORDS_LIKE, [word, distance]);
+async function wordsLike(queries: TimedQueries, { word, distance }: SimilarTo): Promise<string[]> {
+  const { rows } = await queries.query<{ word: string }>(WORDS_LIKE, [word, distance]);
   return rows.map((row) => row.word);
 }
 

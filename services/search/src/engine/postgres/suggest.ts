@@ -1,4 +1,3 @@
-import type pg from 'pg';
 import { fieldLexeme } from '../../index/lexemes.ts';
 import { storableText } from '../../index/storable-text.ts';
 import { textTokens } from '../../index/text-tokens.ts';
@@ -7,6 +6,7 @@ import type { EngineSuggest, Suggestion, SuggestionSource, SuggestionType } from
 import { Parameters } from './parameters.ts';
 import { quoteLexeme } from './quote-lexeme.ts';
 import { scopeConditions } from './scope-sql.ts';
+import type { TimedQueries } from './timed-queries.ts';
 
 /** The fields that the values are of, so that the index of the terms finds their documents. */
 const FIELDS: Readonly<Record<SuggestionType, string>> = {
@@ -22,9 +22,9 @@ export function suggestionEntry(type: SuggestionType, value: string): string {
 }
 
 /** @throws ServiceError `unavailable` when events go into another index */
-export async function runSuggest(pool: pg.Pool, suggest: EngineSuggest): Promise<Suggestion[]> {
+export async function runSuggest(queries: TimedQueries, suggest: EngineSuggest): Promise<Suggestion[]> {
   const { text, values } = suggestSql(suggest);
-  const { rows } = await pool.query<{ suggestions: SuggestionRow[]; kept_up: string }>(text, values);
+  const { rows } = await queries.query<{ suggestions: SuggestionRow[]; kept_up: string }>(text, values);
   const [row] = rows;
   if (row?.kept_up !== POSTGRES) throw keptUpElsewhere();
   return row.suggestions.map(({ value, count, first_source, last_source }) => ({

@@ -1,0 +1,55 @@
+import { expect, test } from '@jest/globals';
+import { engineTime } from './engine-time.ts';
+import { fairTurns } from './fair-turns.ts';
+
+function aClock() {
+  let now = 0;
+  return {
+    elapsed: () => now,
+    pass: (ms: number) => {
+      now += ms;
+    },
+  };
+}
+
+test('all engine calls of a request share its time', async () => {
+  const { elapsed, pass } = aClock();
+  const time = engineTime({ turns: fairTurns(2), limitMs: 1_000, elapsed })('a');
+  const limits: number[] = [];
+  const call = (ms: number) =>
+    time.run(false, async (timeoutMs) => {
+      limits.push(timeoutMs);
+      pass(ms);
+    });
+  await call(400);
+  await call(500);
+  await call(100);
+  await expect(call(1)).rejects.toMatchObject({ code: 'search_timeout', usedMs: 1_000 });
+  expect([limits, time.usedMs]).toEqual([[1_000, 600, 100], 1_000]);
+});
+
+test('waiting for a turn takes of the time, and is not charged', async () => {
+  const { elapsed, pass } = aClock();
+  const turns = fairTurns(1);
+  const end = await turns.take({ caller: 'other', isCostly: true, timeoutMs: 60_000 });
+  const time = engineTime({ turns, limitMs: 60_000, elapsed })('a');
+  const running = time.run(true, async (timeoutMs) => {
+    pass(10);
+    return timeoutMs;
+  });
+  pass(20_000);
+  end();
+  expect([await running, time.usedMs]).toEqual([40_000, 10]);
+});
+
+test('a failed call says how long it took, and ends its turn', async () => {
+  const { elapsed, pass } = aClock();
+  const turns = fairTurns(1);
+  const time = engineTime({ turns, limitMs: 1_000, elapsed })('a');
+  const failing = time.run(true, async () => {
+    pass(30);
+    throw new Error('broken');
+  });
+  await expect(failing).rejects.toMatchObject({ kind: 'internal', usedMs: 30 });
+  expect(await time.run(true, async () => 'done')).toBe('done');
+});
