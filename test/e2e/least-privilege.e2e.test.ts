@@ -27,6 +27,7 @@ const OF_THE_OPERATOR = [
   'StartReindex',
   'CheckDrift',
 ];
+const OF_PEERS = ['FindIds', 'FindDois'];
 const OF_PUBLICATIONS = ['SealBuckets', 'DecideBuckets'];
 
 /** Of every RPC, whom it is for: what is not said of one by name is the first caller's. */
@@ -35,7 +36,7 @@ const RPCS: Record<Service, Partial<Record<keyof Definitions, (rpc: string) => r
   records: {
     lifecycle: (rpc) => {
       if (OF_THE_INDEX.includes(rpc)) return ['search'];
-      if (rpc === 'FindIds') return ['packages'];
+      if (OF_PEERS.includes(rpc)) return ['packages'];
       return rpc === 'Authorise' ? ['gateway', 'packages'] : ['gateway'];
     },
     records: () => ['packages'],
@@ -43,7 +44,7 @@ const RPCS: Record<Service, Partial<Record<keyof Definitions, (rpc: string) => r
   packages: {
     lifecycle: (rpc) => {
       if (OF_THE_INDEX.includes(rpc)) return ['search'];
-      return rpc === 'FindIds' ? ['records'] : ['gateway'];
+      return OF_PEERS.includes(rpc) ? ['records'] : ['gateway'];
     },
     packages: (rpc) => (rpc === 'ForgetRecords' ? ['records'] : ['gateway']),
     publications: (rpc) => (rpc === 'ResolvePublications' ? ['records', 'files'] : ['gateway']),

@@ -329,6 +329,7 @@ function ofWorld(world: Surroundings, database: MemoryConnection, process: Simul
     describeBuckets: (ids: readonly string[]) =>
       world.call(process, 'files', 'count', (files) => files.count(ids), ASK_RECORDS_MS),
     findElsewhere: async () => new Set<string>(),
+    findDoisElsewhere: async () => new Set<string>(),
     nudge: () => undefined,
     eventsSent: async () => true,
     logger: silentLogger(world.trace, 'fatal'),

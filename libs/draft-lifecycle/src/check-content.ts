@@ -1,6 +1,6 @@
 import { ServiceError } from '@kr/service-error';
 import { type ContentInput, type DraftContent, draftContent } from './content-rules.ts';
-import { findDoiOwners } from './draft-store.ts';
+import { findDoiOwners } from './doi-store.ts';
 import type { JsonObject } from './json-object.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import { externalDoi, takenDoi } from './pids-rules.ts';

@@ -170,19 +170,3 @@ export async function removeDraft(
   await tx.$executeRawUnsafe('delete from version where id = $1', id);
   if (isParentGone) await tx.$executeRawUnsafe('delete from parent where id = $1', parentId);
 }
-
-/** The entity that has this external DOI, other than the one that asks. */
-export async function findDoiOwners(
-  sql: LifecycleSql,
-  dois: readonly string[],
-): Promise<readonly { id: string; doi: string }[]> {
-  if (dois.length === 0) return [];
-  return sql.$queryRawUnsafe<{ id: string; doi: string }[]>(
-    `select id, document -> 'pids' -> 'doi' ->> 'identifier' as doi from version
-     where document -> 'pids' -> 'doi' is not null and document -> 'pids' -> 'doi' ->> 'identifier' = any($1::text[])
-     union
-     select id, document -> 'pids' -> 'doi' ->> 'identifier' from draft
-     where document -> 'pids' -> 'doi' is not null and document -> 'pids' -> 'doi' ->> 'identifier' = any($1::text[])`,
-    dois,
-  );
-}

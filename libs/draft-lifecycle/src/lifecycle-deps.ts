@@ -36,6 +36,8 @@ export interface LifecycleDeps<Tx extends LifecycleSql = LifecycleSql> {
   resolvePublications(publicationIds: readonly string[]): Promise<ReadonlyMap<string, Decision>>;
   /** Which of these ids belong to the other kind of entity. What fails counts as none. */
   findElsewhere(ids: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Which of these external DOIs belong to the other kind of entity. Throws when it cannot be asked. */
+  findDoisElsewhere(dois: readonly string[]): Promise<ReadonlySet<string>>;
   /** Called after a transaction that wrote events: wakes the relay. */
   nudge(): void;
   /** Whether everything that was committed by now is sent within that many milliseconds; answers as soon as it is. */

@@ -119,6 +119,7 @@ export async function lifecycleFixture() {
       if (!world.isCoordinatorUp) throw new Error('the coordinator is not there');
       return new Map(ids.map((id) => [id, decisions.get(id) ?? 'aborted']));
     },
+    findDoisElsewhere: async (dois) => new Set(dois.filter((doi) => world.elsewhere.has(doi))),
     findElsewhere: async (ids) => new Set(ids.filter((id) => world.elsewhere.has(id))),
     nudge: () => undefined,
     eventsSent: async () => true,

@@ -9,6 +9,7 @@ import { discardPid } from './discard-pid.ts';
 import { documentBudget } from './document-budget.ts';
 import { editPublished } from './edit-published.ts';
 import { fetchForIndex } from './fetch-for-index.ts';
+import { findDois } from './find-dois.ts';
 import { findIds } from './find-ids.ts';
 import { forgetFiles } from './forget-deleted-files.ts';
 import type { LifecycleContext } from './lifecycle-context.ts';
@@ -49,6 +50,7 @@ export function lifecycleHandlers<Tx extends LifecycleSql>(context: LifecycleCon
     FetchForIndex: fetchForIndex(context),
     ListIds: listIds(context),
     FindIds: findIds(context),
+    FindDois: findDois(context),
     AwaitEventsSent: awaitEventsSent(context),
   };
 }

@@ -24,7 +24,7 @@ export interface OwnPublication {
  * @throws ServiceError `not_found` when there is no such draft
  */
 export async function publishIssuesOf<Tx extends LifecycleSql>(
-  deps: Pick<LifecycleDeps<Tx>, 'kind' | 'store'>,
+  deps: Pick<LifecycleDeps<Tx>, 'kind' | 'store' | 'findDoisElsewhere'>,
   sql: LifecycleDatabase<Tx>,
   id: string,
   counts: FileCounts,

@@ -7,7 +7,8 @@ export type StoredPids = StoredDocument['pids'];
 
 const SCHEMES = ['doi', 'oai'];
 const MISSING = 'Missing data for required field.';
-const DOI = /^10\.\d{4,9}(\.\d+)*\/\S+$/;
+/** Without invisible characters, with which one DOI could be taken for another. */
+const DOI = /^10\.\d{4,9}(\.\d+)*\/[^\s\p{C}]+$/u;
 
 /** The provider of the DOIs that this installation gives out itself. */
 const MANAGED = 'datacite';

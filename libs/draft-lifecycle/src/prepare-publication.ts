@@ -4,6 +4,7 @@ import type { PreparePublicationRequest__Output, PreparePublicationResponse } fr
 import { failpoint } from '@kr/failpoint';
 import type { CallContext } from '@kr/rpc';
 import type { Issue } from '@kr/service-error';
+import { lockDois } from './doi-store.ts';
 import { issueMessages } from './issue-rules.ts';
 import { assertRevision, type LifecycleContext } from './lifecycle-context.ts';
 import type { FileCounts } from './lifecycle-deps.ts';
@@ -12,7 +13,7 @@ import { onPrepare } from './participant-rules.ts';
 import type { Participant } from './participant-store.ts';
 import { assertService } from './permission.ts';
 import { type PublicationPlan, planPublication } from './publication-rules.ts';
-import { issuesOfPlan, stagedForm } from './publishable.ts';
+import { externalDois, issuesOfPlan, stagedForm } from './publishable.ts';
 
 /** The longest vote, in milliseconds. */
 const VOTE_MS = 10_000;
@@ -83,6 +84,7 @@ async function voteOn<Tx extends LifecycleSql>(
   if (plan.blockedBy !== null) return { blockedBy: plan.blockedBy };
   for (const { draft } of plan.drafts) assertRevision(request.ifRevision, draft);
   const counts = countsOf(request);
+  await lockDois(tx, externalDois(plan.drafts));
   const issues = await issuesOfPlan(context, tx, plan, counts);
 
   const isYes = issues.length === 0;

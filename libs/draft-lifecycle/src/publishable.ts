@@ -1,5 +1,5 @@
 import type { Issue } from '@kr/service-error';
-import { findDoiOwners } from './draft-store.ts';
+import { findDoiOwners } from './doi-store.ts';
 import { type FileCounts, type LifecycleDeps, NO_FILES } from './lifecycle-deps.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import { externalDoi, takenDoi } from './pids-rules.ts';
@@ -9,24 +9,33 @@ import type { StagedForm } from './staging-store.ts';
 
 /** Every problem of every draft, by entity; at most one statement whatever their number. */
 export async function problemsOf<Tx extends LifecycleSql>(
-  { kind }: Pick<LifecycleDeps<Tx>, 'kind'>,
+  { kind, findDoisElsewhere }: Pick<LifecycleDeps<Tx>, 'kind' | 'findDoisElsewhere'>,
   sql: LifecycleSql,
   drafts: readonly Publishable[],
   counts: ReadonlyMap<string, FileCounts>,
 ): Promise<Map<string, Issue[]>> {
-  const dois = drafts.flatMap(({ draft }) => externalDoi(draft.document.pids) ?? []);
-  const owners = await findDoiOwners(sql, dois);
+  const dois = externalDois(drafts);
+  const owners = [
+    ...(await findDoiOwners(sql, dois)),
+    ...drafts.map(({ id, draft }) => ({ id, doi: externalDoi(draft.document.pids) })),
+  ];
+  const elsewhere = dois.length === 0 ? new Set<string>() : await findDoisElsewhere(dois);
+  const isTaken = (doi: string, id: string) =>
+    elsewhere.has(doi) ||
+    owners.some((owner) => owner.id !== id && owner.doi?.toLowerCase() === doi.toLowerCase());
   return new Map(
     drafts.map(({ id, draft }) => {
       const doi = externalDoi(draft.document.pids);
-      const isTaken = doi !== undefined && owners.some((owner) => owner.doi === doi && owner.id !== id);
       const issues = publishIssues(draft, kind.name, counts.get(id) ?? NO_FILES);
-      return [
-        id,
-        isTaken && !issues.some(({ field }) => field === 'pids.doi') ? [...issues, takenDoi(doi)] : issues,
-      ];
+      const hasIssue = issues.some(({ field }) => field === 'pids.doi');
+      return [id, doi !== undefined && !hasIssue && isTaken(doi, id) ? [...issues, takenDoi(doi)] : issues];
     }),
   );
+}
+
+/** The DOIs of these drafts that this installation does not give out itself. */
+export function externalDois(drafts: readonly Publishable[]): string[] {
+  return drafts.flatMap(({ draft }) => externalDoi(draft.document.pids) ?? []);
 }
 
 /** Problems listed for one publication. */
@@ -34,7 +43,7 @@ const MAX_PROBLEMS_OF_PLAN = 10_000;
 
 /** Everything that keeps what a request names from being published, each with the entity it is about. */
 export async function issuesOfPlan<Tx extends LifecycleSql>(
-  deps: Pick<LifecycleDeps<Tx>, 'kind'>,
+  deps: Pick<LifecycleDeps<Tx>, 'kind' | 'findDoisElsewhere'>,
   sql: LifecycleSql,
   { drafts, issues }: Pick<PublicationPlan, 'drafts' | 'issues'>,
   counts: ReadonlyMap<string, FileCounts>,

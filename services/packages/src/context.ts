@@ -80,6 +80,10 @@ export function openContext(config: PackagesConfig, logger: Logger): PackagesCon
           .catch(() => ({ ids: [] }));
         return new Set(found.ids);
       },
+      findDoisElsewhere: async (dois) => {
+        const found = await recordsLifecycle.findDois({ dois: [...dois] }, servicePrincipal('packages'));
+        return new Set(found.dois);
+      },
       nudge: () => relay.nudge(),
       eventsSent: (wait) => relay.whenSent(database, wait),
       logger,

@@ -125,7 +125,7 @@ export async function startPackagesService(config: PackagesConfig, logger: Logge
       {
         definition: definitions.lifecycle,
         handlers: lifecycleRpcs(context),
-        callers: { ...LIFECYCLE_CALLERS, records: ['FindIds'] },
+        callers: { ...LIFECYCLE_CALLERS, records: ['FindIds', 'FindDois'] },
       },
       { definition: definitions.packages, handlers: packageRpcs(context), callers: PACKAGES_CALLERS },
       {

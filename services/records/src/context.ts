@@ -1,3 +1,4 @@
+import { servicePrincipal } from '@kr/caller';
 import { definitions } from '@kr/contracts';
 import { type LifecycleContext, lifecycleContext, newEntityId, sqlLifecycleStore } from '@kr/draft-lifecycle';
 import { type BusConnection, connectBus, type Relay, startRelay } from '@kr/event-bus';
@@ -71,6 +72,10 @@ export function openContext(config: RecordsConfig, logger: Logger): OpenContext 
     resolvePublications: around('records.resolve', publicationDecisions(publications, 'records')),
     // Only the wording of a "not found" hangs on it.
     findElsewhere: (ids) => findPackageIds(ids).catch(() => new Set<string>()),
+    findDoisElsewhere: async (dois) => {
+      const found = await packageLife.findDois({ dois: [...dois] }, servicePrincipal('records'));
+      return new Set(found.dois);
+    },
     nudge: relay.nudge,
     eventsSent: (wait) => relay.whenSent(database, wait),
     logger,

@@ -76,7 +76,7 @@ export async function startRecordsService(config: RecordsConfig, logger: Logger)
         definition: definitions.lifecycle,
         handlers: lifecycleRpcs(context),
         // As a coordinator it asks what it may publish.
-        callers: { ...LIFECYCLE_CALLERS, packages: ['Authorise', 'FindIds'] },
+        callers: { ...LIFECYCLE_CALLERS, packages: ['Authorise', 'FindIds', 'FindDois'] },
       },
       { definition: definitions.records, handlers: rpcs(context, config), callers: { packages: 'all' } },
     ],

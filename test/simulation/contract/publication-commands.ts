@@ -91,7 +91,7 @@ export async function publicationTwins(): Promise<Twins> {
   const tables = new PublicationTables();
   for (const id of PACKAGES) tables.resources.rows.set(id, RESOURCES);
   const memoryStore = memoryLifecycleStore(lifecycle);
-  const ofKind = { oaiPrefix: 'test', now };
+  const ofKind = { oaiPrefix: 'test', now, findDoisElsewhere: async () => new Set<string>() };
   const inMemory = twin({
     publications: memoryPublications({
       tables,

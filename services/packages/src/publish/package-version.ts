@@ -39,7 +39,7 @@ export interface PackageVersion<T = Tx> {
 
 export function packageVersion<T extends LifecycleSql>(
   database: LifecycleDatabase<T>,
-  lifecycle: Pick<LifecycleDeps<T>, 'kind' | 'store' | 'oaiPrefix' | 'now'>,
+  lifecycle: Pick<LifecycleDeps<T>, 'kind' | 'store' | 'oaiPrefix' | 'now' | 'findDoisElsewhere'>,
 ): PackageVersion<T> {
   const { store } = lifecycle;
   return {

@@ -177,6 +177,9 @@ export async function startScriptedPeers(logger: Logger): Promise<ScriptedPeers>
       const known = [...records.values()].flatMap(({ id, parentId }) => [id, parentId]);
       return { ids: ids.filter((id) => known.includes(id)) };
     },
+    async FindDois() {
+      return { dois: [] };
+    },
   };
 
   const callerKeys = new Map([['packages', key]]);

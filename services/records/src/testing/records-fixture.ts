@@ -69,6 +69,7 @@ export async function recordsFixture() {
     describeBuckets: async () => new Map(),
     resolvePublications: async (ids) => new Map(ids.map((id) => [id, 'undecided'])),
     findElsewhere: findPackageIds,
+    findDoisElsewhere: async () => new Set(),
     eventsSent: async () => true,
     nudge: () => undefined,
     logger,

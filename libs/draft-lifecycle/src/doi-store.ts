@@ -1,0 +1,31 @@
+import type { LifecycleSql } from './lifecycle-sql.ts';
+
+/**
+ * The published entities that have one of these DOIs, and those being published with one. DOIs are compared without regard
+ * to case (DOI Handbook, 2.4); `doi` is the spelling that was passed.
+ */
+export async function findDoiOwners(
+  sql: LifecycleSql,
+  dois: readonly string[],
+): Promise<readonly { id: string; doi: string }[]> {
+  if (dois.length === 0) return [];
+  return sql.$queryRawUnsafe<{ id: string; doi: string }[]>(
+    `select id, doi from unnest($1::text[]) as doi join version
+       on document -> 'pids' -> 'doi' is not null and lower(document -> 'pids' -> 'doi' ->> 'identifier') = lower(doi)
+     union
+     select id, doi from unnest($1::text[]) as doi join draft
+       on document -> 'pids' -> 'doi' is not null and lower(document -> 'pids' -> 'doi' ->> 'identifier') = lower(doi)
+         and locked_by is not null`,
+    dois,
+  );
+}
+
+/** Makes other publications with one of these DOIs wait for the end of this transaction. */
+export async function lockDois(tx: LifecycleSql, dois: readonly string[]): Promise<void> {
+  if (dois.length === 0) return;
+  await tx.$queryRawUnsafe(
+    `select pg_advisory_xact_lock(hashtextextended(doi, 0))::text
+     from (select distinct lower(doi) as doi from unnest($1::text[]) as doi order by 1) as wanted`,
+    dois,
+  );
+}
