@@ -11,8 +11,13 @@ interface Accessible {
   readonly document: Pick<StoredDocument, 'access'>;
 }
 
+/** An entity, as far as the policy looks at it. */
+interface Owned {
+  readonly parent: Pick<Entity['parent'], 'id' | 'ownerId' | 'managedBy'>;
+}
+
 /** What the policy must know of one form of an entity at an instant. */
-function subjectOf({ parent }: Pick<Entity, 'parent'>, { document }: Accessible, now: Date): AccessSubject {
+function subjectOf({ parent }: Owned, { document }: Accessible, now: Date): AccessSubject {
   const { record, files } = effectiveAccess(document.access, now);
   return {
     parentId: parent.id,
@@ -27,7 +32,7 @@ function subjectOf({ parent }: Pick<Entity, 'parent'>, { document }: Accessible,
 export function may(
   principal: Principal,
   action: EntityAction,
-  entity: Pick<Entity, 'parent'>,
+  entity: Owned,
   face: Accessible,
   now: Date,
 ): boolean {
@@ -38,7 +43,7 @@ export function may(
 export function permit(
   principal: Principal,
   action: EntityAction,
-  entity: Pick<Entity, 'parent'>,
+  entity: Owned,
   face: Accessible,
   now: Date,
 ): void {
@@ -48,7 +53,7 @@ export function permit(
 /** What the caller may see of one form beside its content. */
 export function viewOf(
   principal: Principal,
-  entity: Pick<Entity, 'parent'>,
+  entity: Owned,
   face: Accessible,
   isDraft: boolean,
   now: Date,

@@ -18,6 +18,8 @@ export function listPackageResources(clients: Clients, limits: PageLimits): Endp
         listing: 'LISTING_PACKAGE_RESOURCES',
         kinds: ['record'],
         onlyIds: held.ids,
+        // Those of a draft version may be drafts, of which the index has no published form.
+        publishedIds: held.isPublished ? held.ids : [],
         ...newsOf('package', held),
       },
       query,

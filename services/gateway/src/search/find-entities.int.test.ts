@@ -157,3 +157,20 @@ test('a list whose service has none passes that on', async () => {
     'records: 1 false',
   ]);
 });
+
+test.each([
+  [true, [HIT.id]],
+  [false, []],
+])(
+  'resources of a package that is published (%s) are missed in the index: %j',
+  async (isPublished, missed) => {
+    const published: string[][] = [];
+    gateway.script.packages.ListResources = async () => ({ ids: [HIT.id], hasUnsent: true, isPublished });
+    gateway.script.search.Search = async ({ publishedIds }) => {
+      published.push(publishedIds);
+      return { hits: [HIT], total: 1 };
+    };
+    await list('/api/packages/qbyhw-yw493/resources');
+    expect(published).toEqual([missed]);
+  },
+);

@@ -1,4 +1,5 @@
 import type { ListResourcesRequest__Output, ListResourcesResponse } from '@kr/contracts';
+import { may } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import type { PackagesContext } from '../context.ts';
 import { parentOf, resourcesAndOutbox } from '../store/resource-store.ts';
@@ -8,13 +9,15 @@ import { mayListDrafts } from './may-list-drafts.ts';
  * RPC ListResources: what the version holds, draft or published; none if there is no such version, or for who may not
  * list those of drafts.
  */
-export function listResources({ lifecycle: { database } }: Pick<PackagesContext, 'lifecycle'>) {
+export function listResources({ lifecycle: { database, now } }: Pick<PackagesContext, 'lifecycle'>) {
   return async (
     { packageId, asDraft }: ListResourcesRequest__Output,
     { principal }: CallContext,
   ): Promise<ListResourcesResponse> => {
-    const held = await resourcesAndOutbox(database, packageId);
+    const { ids, hasUnsent, published } = await resourcesAndOutbox(database, packageId);
     const isOpen = !asDraft || (await mayListDrafts(principal, () => parentOf(database, packageId)));
-    return isOpen ? held : { ...held, ids: [] };
+    const isPublished =
+      published !== null && may(principal, 'read', published, { document: published }, now());
+    return { ids: isOpen ? ids : [], hasUnsent, isPublished };
   };
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { readTrail } from '@kr/audit-trail';
-import { servicePrincipal } from '@kr/caller';
+import { anonymous, servicePrincipal } from '@kr/caller';
 import { newEntityId } from '@kr/draft-lifecycle';
 import { ServiceError } from '@kr/service-error';
 import {
@@ -274,3 +274,16 @@ function length(): object {
     issues: [{ field: 'resources', messages: ['Length must be between 1 and 100.'] }],
   };
 }
+
+test('a list says whether its version is published and the caller may read it', async () => {
+  const { id } = await aPackage(service);
+  const isPublished = async (principal = OWNER) =>
+    (await service.packages.listResources({ packageId: id }, principal)).isPublished;
+  expect(await isPublished()).toBe(false);
+  await publish(id);
+  expect([await isPublished(), await isPublished(anonymous('request'))]).toEqual([true, true]);
+  await fixture.database.$executeRawUnsafe(
+    `update version set document = jsonb_set(document, '{access,record}', '"restricted"')`,
+  );
+  expect([await isPublished(), await isPublished(anonymous('request'))]).toEqual([true, false]);
+});

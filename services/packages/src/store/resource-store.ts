@@ -1,4 +1,4 @@
-import type { LifecycleSql } from '@kr/draft-lifecycle';
+import type { LifecycleSql, StoredDocument } from '@kr/draft-lifecycle';
 import { HAS_UNSENT } from '@kr/event-bus';
 import type { Tx } from './prisma.ts';
 
@@ -11,19 +11,45 @@ export async function resourceIdsOf(sql: Tx, packageId: string): Promise<string[
   return rows.map((row) => row.resource_id);
 }
 
-/** As `resourceIdsOf`, and in the same statement whether an event may not be sent yet. */
+interface ResourcesRow {
+  resource_id: string | null;
+  has_unsent: boolean;
+  parent_id: string | null;
+  owner_id: string;
+  managed_by: string | null;
+  access: StoredDocument['access'];
+}
+
+/** What the policy must know of a published version. */
+export interface PublishedVersion {
+  parent: { id: string; ownerId: string; managedBy: string | null };
+  access: StoredDocument['access'];
+}
+
+/** As `resourceIdsOf`, and in the same statement whether an event may not be sent yet, and the version if it is published. */
 export async function resourcesAndOutbox(
   sql: LifecycleSql,
   packageId: string,
-): Promise<{ ids: string[]; hasUnsent: boolean }> {
-  const rows = await sql.$queryRawUnsafe<{ resource_id: string | null; has_unsent: boolean }[]>(
-    `select held.resource_id, outbox.has_unsent from (select ${HAS_UNSENT} as has_unsent) outbox
+): Promise<{ ids: string[]; hasUnsent: boolean; published: PublishedVersion | null }> {
+  const rows = await sql.$queryRawUnsafe<ResourcesRow[]>(
+    `select held.resource_id, outbox.has_unsent, v.parent_id, p.owner_id, p.managed_by, v.access
+     from (select ${HAS_UNSENT} as has_unsent) outbox
+     left join (select id, parent_id, document -> 'access' as access from version where visible) v on v.id = $1
+     left join parent p on p.id = v.parent_id
      left join package_resource held on held.package_id = $1 order by held.position`,
     packageId,
   );
+  const [first] = rows;
   return {
     ids: rows.flatMap(({ resource_id }) => resource_id ?? []),
     hasUnsent: rows.some(({ has_unsent }) => has_unsent),
+    published:
+      first === undefined || first.parent_id === null
+        ? null
+        : {
+            parent: { id: first.parent_id, ownerId: first.owner_id, managedBy: first.managed_by },
+            access: first.access,
+          },
   };
 }
 

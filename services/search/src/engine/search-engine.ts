@@ -74,7 +74,7 @@ export interface Scope {
   latestOnly: boolean;
   /** Null does not restrict. */
   onlyIds: readonly string[] | null;
-  /** Those of `onlyIds` of which a published form is missed where there is none. */
+  /** Those of `onlyIds` that are known to be published: of them a published form is missed where there is none. */
   publishedIds: readonly string[];
 }
 
@@ -125,7 +125,7 @@ export interface EngineAnswer {
   total: number;
   /** The most frequent values first, ties by value, at most ten for each facet and each outer value. */
   facets: Readonly<Record<string, readonly FacetCount[]>>;
-  /** Of the ids that the scope is restricted to, those without a live document in a form that it could show. */
+  /** Of the ids that the scope is restricted to, those without a live document that there should be. */
   missing: readonly string[];
 }
 

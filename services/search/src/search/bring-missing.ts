@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { IndexedEntity, SearchEngine } from '../engine/search-engine.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
 
@@ -6,8 +7,16 @@ export interface BringMissingDeps {
   source: Pick<EntitySource, 'fetch'>;
 }
 
-/** Waits until resources that the index lacks are in it, for so many milliseconds. */
-export type BringMissing = (ids: readonly string[], timeoutMs: number) => Promise<void>;
+/**
+ * Waits until resources that the index lacks are in it, for so many milliseconds.
+ *
+ * @returns whether any were fetched: not if all of them were asked for a moment ago, and are not published
+ */
+export type BringMissing = (ids: readonly string[], timeoutMs: number) => Promise<boolean>;
+
+/** Resources without a published form are not fetched again for so many milliseconds. */
+const REMEMBERED_MS = 5_000;
+const MOST_REMEMBERED = 10_000;
 
 /** So many are fetched together. */
 const PORTION = 10;
@@ -23,10 +32,13 @@ const MOST_TOGETHER = 100_000;
  */
 export function bringMissing({ engine, source }: BringMissingDeps): BringMissing {
   const underWay = new Map<string, Promise<void>>();
+  const unpublished = new LRUCache<string, true>({ max: MOST_REMEMBERED, ttl: REMEMBERED_MS });
 
   const fetchAndWrite = async (ids: readonly string[]): Promise<void> => {
-    for (const unannounced of together(await source.fetch('record', ids)))
-      await engine.write({ unannounced });
+    const entities = await source.fetch('record', ids);
+    for (const unannounced of together(entities)) await engine.write({ unannounced });
+    const published = new Set(entities.flatMap(({ id, form }) => (form === 'published' ? id : [])));
+    for (const id of ids) if (!published.has(id)) unpublished.set(id, true);
   };
 
   const bring = (ids: readonly string[]): Promise<void> => {
@@ -46,7 +58,9 @@ export function bringMissing({ engine, source }: BringMissingDeps): BringMissing
     }
   };
 
-  return async (ids, timeoutMs) => {
+  return async (missing, timeoutMs) => {
+    const ids = missing.filter((id) => !unpublished.has(id));
+    if (ids.length === 0) return false;
     const late = Promise.withResolvers<void>();
     let isLate = false;
     const timer = setTimeout(() => {
@@ -56,6 +70,7 @@ export function bringMissing({ engine, source }: BringMissingDeps): BringMissing
     try {
       // Who is late is not waited for: what fails then fails for nobody.
       await Promise.race([bringAll(ids, () => isLate), late.promise]);
+      return true;
     } finally {
       clearTimeout(timer);
     }

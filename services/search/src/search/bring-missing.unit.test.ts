@@ -70,6 +70,23 @@ describe('what the index lacks', () => {
     expect(writes).toEqual([2, 1, 1, 2]);
   });
 
+  test('is not fetched again and again where it is not published', async () => {
+    const fetched: string[][] = [];
+    const bring = bringMissing({
+      source: {
+        fetch: async (_kind, wanted) => {
+          fetched.push([...wanted]);
+          return [anEntity({ id: 'published' }), anEntity({ id: 'draft', form: 'draft' })];
+        },
+      },
+      engine: { write: async () => undefined },
+    });
+    expect(await bring(['published', 'draft', 'gone'], LONG_MS)).toBe(true);
+    expect(await bring(['draft', 'gone'], LONG_MS)).toBe(false);
+    expect(await bring(['draft', 'other'], LONG_MS)).toBe(true);
+    expect(fetched).toEqual([['published', 'draft', 'gone'], ['other']]);
+  });
+
   test('fails for who waits when it cannot be fetched, and may be tried again', async () => {
     const { bring, fetched, fail } = world({ isOpen: false });
     const late = bring(ids(1), SOON_MS);

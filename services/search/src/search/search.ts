@@ -42,8 +42,7 @@ export async function search(
   { principal, deadline }: Pick<CallContext, 'principal' | 'deadline'>,
 ): Promise<SearchResponse> {
   const hasWritten = mayHaveWritten(principal);
-  const known = hasWritten ? request : { ...request, publishedIds: [] };
-  const { listing, search: read, cursorSort, isNextTooFar } = readSearch(known, principal, limits, now());
+  const { listing, search: read, cursorSort, isNextTooFar } = readSearch(request, principal, limits, now());
   // One more tells whether there is a next page.
   const asked = cursorSort === null ? read : { ...read, limit: read.limit + 1 };
   const { changedBy, missingFrom } = listing;
@@ -65,11 +64,8 @@ export async function search(
     await wait({ of: missingFrom });
     answer = await find();
   }
-  if (answer.missing.length > 0) {
-    // Who has just written what the index has not heard of yet finds it all the same.
-    await bringMissing(answer.missing, fetchingMs);
-    answer = await find();
-  }
+  // Callers find what they have just written, also before its events have come.
+  if (answer.missing.length > 0 && (await bringMissing(answer.missing, fetchingMs))) answer = await find();
 
   const hits = answer.hits.slice(0, read.limit);
   const last = answer.hits.length > read.limit ? hits.at(-1) : undefined;

@@ -200,6 +200,7 @@ function readMissing(
 ): string[] {
   const idsOf = (which: 'any' | 'published') => new Set(present?.[which].ids.buckets.map(({ key }) => key));
   const [any, published] = [idsOf('any'), idsOf('published')];
-  const needsPublished = (id: string) => forms === 'published' || publishedIds.includes(id);
-  return (onlyIds ?? []).filter((id) => !(needsPublished(id) ? published : any).has(id));
+  const needsPublished = new Set(publishedIds);
+  const wanted = forms === 'published' ? publishedIds : (onlyIds ?? []);
+  return wanted.filter((id) => !(needsPublished.has(id) ? published : any).has(id));
 }

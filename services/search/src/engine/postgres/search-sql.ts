@@ -123,13 +123,14 @@ function newest(condition: string, createdAt: string): string {
 
 function missingIds({ onlyIds, publishedIds, forms }: Scope, parameters: Parameters): string {
   if (onlyIds === null) return `'[]'::json`;
-  const shown =
-    forms === 'published' ? 'true' : `wanted.id = ANY (${parameters.add([...publishedIds])}::text[])`;
+  const published = `${parameters.add([...publishedIds])}::text[]`;
+  const wanted = forms === 'published' ? published : `${parameters.add([...onlyIds])}::text[]`;
   return `(
-    SELECT coalesce(json_agg(wanted.id), '[]') FROM unnest(${parameters.add([...onlyIds])}::text[]) AS wanted (id)
+    SELECT coalesce(json_agg(wanted.id), '[]') FROM unnest(${wanted}) AS wanted (id)
     WHERE NOT EXISTS (
       SELECT FROM index_document d
-      WHERE d.id = wanted.id AND d.deleted_at IS NULL AND (d.form = 'published' OR NOT (${shown}))
+      WHERE d.id = wanted.id AND d.deleted_at IS NULL
+        AND (d.form = 'published' OR wanted.id <> ALL (${published}))
     ))`;
 }
 
