@@ -329,6 +329,7 @@ function ofWorld(world: Surroundings, database: MemoryConnection, process: Simul
     describeBuckets: (ids: readonly string[]) =>
       world.call(process, 'files', 'count', (files) => files.count(ids), ASK_RECORDS_MS),
     findElsewhere: async () => new Set<string>(),
+    ownerLimits: { maxDrafts: 1_000, maxMetadataBytes: 1_000_000_000 },
     findDoisElsewhere: async () => new Set<string>(),
     nudge: () => undefined,
     eventsSent: async () => true,

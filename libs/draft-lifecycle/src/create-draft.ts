@@ -24,7 +24,7 @@ import { transact } from './transact.ts';
  *
  * @throws ServiceError
  *   - `unauthenticated`, `forbidden`: the caller is no user
- *   - `invalid`: the body is no object, or says what not even a draft may say
+ *   - `invalid`: the body is no object, or says what not even a draft may say, or the owner may have no more drafts
  */
 export function createDraft<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
   return async (
@@ -35,6 +35,7 @@ export function createDraft<Tx extends LifecycleSql>(context: LifecycleContext<T
     const ownerId = principal.userId;
     if (ownerId === null) throw new ServiceError('forbidden', 'Permission denied.');
     const sent = requestBody(body);
+    await context.owners.takeDraft(context.database, ownerId);
     const now = context.now();
 
     const draft = { principal, ownerId, sent, now };

@@ -1,6 +1,7 @@
 import type { Principal } from '@kr/caller';
 import type { CreateVersionRequest__Output, CreateVersionResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
+import { ServiceError } from '@kr/service-error';
 import { nextVersionContent } from './content-rules.ts';
 import { insertVersion } from './draft-store.ts';
 import type { Entity } from './entity.ts';
@@ -13,6 +14,8 @@ import { notRegistered } from './missing-entity.ts';
 import { permit } from './permission.ts';
 import { transact } from './transact.ts';
 
+const MAX_VERSIONS = 1_000;
+
 /**
  * RPC CreateVersion: the draft of the next version, made from the latest published one; an open one is the answer as
  * it is.
@@ -21,6 +24,7 @@ import { transact } from './transact.ts';
  *   - `not_found`: no such entity, or it was never published
  *   - `unauthenticated`, `forbidden`: the caller may not
  *   - `precondition_failed`: what is published of it is not at `if_revision`
+ *   - `invalid`: the entity has 1,000 versions (`too_many_versions`), or its owner may have no more drafts
  *   - `unavailable`: a version is staged and the coordinator cannot be asked
  */
 export function createVersion<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
@@ -51,6 +55,8 @@ async function openVersion<Tx extends LifecycleSql>(
   if (open !== undefined) return open;
   const latest = await loadLatest(tx, parentId);
   if (latest === undefined) throw notRegistered();
+  if (latest.lastIndex >= MAX_VERSIONS) throw tooManyVersions();
+  await context.owners.takeDraft(tx, latest.parent.ownerId);
 
   const document = nextVersionContent(publishedFace(latest).document, kind.versionDrops);
   const [id, versionIndex] = [await freeId(tx, newId), latest.lastIndex + 1];
@@ -76,6 +82,12 @@ async function openVersion<Tx extends LifecycleSql>(
     draft: { document, issues: [], revision: 1, lockedBy: null, createdAt: now, updatedAt: now },
     nextDraftRevision: 2,
   };
+}
+
+function tooManyVersions(): ServiceError {
+  return new ServiceError('invalid', `An entity may have at most ${MAX_VERSIONS} versions.`, {
+    code: 'too_many_versions',
+  });
 }
 
 async function freeId(tx: LifecycleSql, newId: () => string): Promise<string> {

@@ -302,7 +302,7 @@ describe('a reserved DOI', () => {
 
   test('that another entity has from outside is taken', async () => {
     const body = { ...GOOD_BODY, pids: { doi: { identifier: '10.1234/x', provider: 'external' } } };
-    await life.create(body);
+    await life.publish((await life.create(body)).id);
     const { id, json } = await life.create(body);
     expect(json).toMatchObject({
       pids: { doi: { identifier: '10.1234/x', provider: 'external' } },

@@ -26,6 +26,7 @@ export { notFound, notRegistered, unknownId, whyMissing } from './missing-entity
 export { newEntityId } from './new-entity-id.ts';
 export { observeLocks } from './observe-locks.ts';
 export { type OwnPublication, publishInTransaction, publishIssuesOf } from './own-publication.ts';
+export type { OwnerLimits } from './owner-limits.ts';
 export type { Participant } from './participant-store.ts';
 export { assertService, may, permit } from './permission.ts';
 export { preparePublication } from './prepare-publication.ts';

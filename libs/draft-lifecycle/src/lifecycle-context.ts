@@ -4,12 +4,14 @@ import type { Entity } from './entity.ts';
 import type { LifecycleDeps } from './lifecycle-deps.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import { notFound, notRegistered, whyMissing } from './missing-entity.ts';
+import type { OwnerRoom } from './owner-limits.ts';
 import type { PublicationResolver } from './publication-resolver.ts';
 
 /** What the operations share: the dependencies, and the one memory of decisions. */
 export interface LifecycleContext<Tx extends LifecycleSql = LifecycleSql> extends LifecycleDeps<Tx> {
   publications: PublicationResolver;
   documents: DocumentBudget;
+  owners: OwnerRoom;
 }
 
 /** Entities as every reader must see them: what a decided publication staged is applied first. */

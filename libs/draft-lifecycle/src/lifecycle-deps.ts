@@ -2,6 +2,7 @@ import type { Logger } from '@kr/telemetry';
 import type { EntityKind } from './entity-kind.ts';
 import type { LifecycleDatabase, LifecycleSql } from './lifecycle-sql.ts';
 import type { LifecycleStore } from './lifecycle-store.ts';
+import type { OwnerLimits } from './owner-limits.ts';
 
 /** The files of one entity, as the files service counts them. */
 export interface FileCounts {
@@ -38,6 +39,7 @@ export interface LifecycleDeps<Tx extends LifecycleSql = LifecycleSql> {
   findElsewhere(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Which of these external DOIs belong to the other kind of entity. Throws when it cannot be asked. */
   findDoisElsewhere(dois: readonly string[]): Promise<ReadonlySet<string>>;
+  ownerLimits: OwnerLimits;
   /** Called after a transaction that wrote events: wakes the relay. */
   nudge(): void;
   /** Whether everything that was committed by now is sent within that many milliseconds; answers as soon as it is. */

@@ -104,6 +104,7 @@ export async function lifecycleFixture() {
     elsewhere: new Set<string>(),
     now: new Date(FIRST_INSTANT),
   };
+  const limits = { maxDrafts: 1_000, maxMetadataBytes: 1_000_000_000 };
   const context = lifecycleContext<Tx>({
     kind: RECORD,
     database: prisma,
@@ -121,6 +122,7 @@ export async function lifecycleFixture() {
     },
     findDoisElsewhere: async (dois) => new Set(dois.filter((doi) => world.elsewhere.has(doi))),
     findElsewhere: async (ids) => new Set(ids.filter((id) => world.elsewhere.has(id))),
+    ownerLimits: limits,
     nudge: () => undefined,
     eventsSent: async () => true,
     logger: createLogger('test', { write: () => undefined }),
@@ -134,6 +136,7 @@ export async function lifecycleFixture() {
     handlers,
     prisma,
     world,
+    limits,
     counts,
     decisions,
     /** The statements sent while something ran. */

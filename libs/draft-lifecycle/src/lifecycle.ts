@@ -17,6 +17,7 @@ import type { LifecycleDeps } from './lifecycle-deps.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import { listIds } from './list-ids.ts';
 import { listVersions } from './list-versions.ts';
+import { ownerRoom } from './owner-limits.ts';
 import { createPublicationResolver } from './publication-resolver.ts';
 import { readAuditLog } from './read-audit-log.ts';
 import { readEntities } from './read-entities.ts';
@@ -28,7 +29,12 @@ export type LifecycleHandlers = Handlers<typeof definitions.lifecycle>;
 
 /** One memory of decisions for all operations of a process. */
 export function lifecycleContext<Tx extends LifecycleSql>(deps: LifecycleDeps<Tx>): LifecycleContext<Tx> {
-  return { ...deps, publications: createPublicationResolver(deps), documents: documentBudget() };
+  return {
+    ...deps,
+    publications: createPublicationResolver(deps),
+    documents: documentBudget(),
+    owners: ownerRoom(deps.ownerLimits, deps.now),
+  };
 }
 
 /** RPC name -> the file that answers it, for one kind of entity. */

@@ -9,6 +9,7 @@ export {
   readLeastDownload,
   readListening,
   readNatsUrl,
+  readOwnerLimits,
   readPeerAddress,
   readPeerKey,
   readPort,

@@ -130,6 +130,24 @@ export function readPrefixes(read: EnvReader): { doiPrefix: string; oaiPrefix: s
   };
 }
 
+/** What all entities of one kind of one owner may have together. */
+export function readOwnerLimits(read: EnvReader): { maxDrafts: number; maxMetadataBytes: number } {
+  return {
+    maxDrafts: read.integer('MAX_DRAFTS_PER_USER', {
+      doc: 'Drafts of one user, of new entities, new versions and edits',
+      fallback: 10_000,
+      min: 1,
+      max: 10_000_000,
+    }),
+    maxMetadataBytes: read.integer('MAX_METADATA_BYTES_PER_USER', {
+      doc: 'Bytes of metadata, as JSON, of all entities of one user',
+      fallback: 10_000_000_000,
+      min: 1_000_000,
+      max: 10_000_000_000_000,
+    }),
+  };
+}
+
 function serviceOf(peer: string): string {
   return `the ${peer.toLowerCase().replaceAll('_', '-')} service`;
 }

@@ -1,3 +1,4 @@
+import type { OwnerLimits } from '@kr/draft-lifecycle';
 import {
   type Environment,
   EnvReader,
@@ -5,6 +6,7 @@ import {
   readDatabaseUrl,
   readListening,
   readNatsUrl,
+  readOwnerLimits,
   readPeerAddress,
   readPeerKey,
   readPrefixes,
@@ -31,6 +33,8 @@ export interface PackagesConfig {
   ticketKeys: { files: string; 'access-links': string };
   doiPrefix: string;
   oaiPrefix: string;
+  /** What all entities of one owner may have together. */
+  ownerLimits: OwnerLimits;
   /** Folder with the operator's additions to vocabularies; empty: none. */
   vocabularyDir: string;
   publish: {
@@ -69,6 +73,7 @@ export function readConfig(env: Environment): PackagesConfig {
       'access-links': readTicketKey(read, 'ACCESS_LINKS'),
     },
     ...readPrefixes(read),
+    ownerLimits: readOwnerLimits(read),
     vocabularyDir: readVocabularyDir(read),
     publish: {
       leaseMs: read.integer('PUBLISH_LEASE_MS', {

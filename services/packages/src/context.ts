@@ -71,6 +71,7 @@ export function openContext(config: PackagesConfig, logger: Logger): PackagesCon
       newId: newEntityId,
       doiPrefix: config.doiPrefix,
       oaiPrefix: config.oaiPrefix,
+      ownerLimits: config.ownerLimits,
       ticketKeys: config.ticketKeys,
       describeBuckets: bucketCounts(files),
       resolvePublications: neverDecidedElsewhere,

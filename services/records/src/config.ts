@@ -1,3 +1,4 @@
+import type { OwnerLimits } from '@kr/draft-lifecycle';
 import {
   type Environment,
   EnvReader,
@@ -5,6 +6,7 @@ import {
   readDatabaseUrl,
   readListening,
   readNatsUrl,
+  readOwnerLimits,
   readPeerAddress,
   readPeerKey,
   readPrefixes,
@@ -33,6 +35,8 @@ export interface RecordsConfig {
   doiPrefix: string;
   /** The middle part of OAI identifiers. */
   oaiPrefix: string;
+  /** What all entities of one owner may have together. */
+  ownerLimits: OwnerLimits;
   /** Folder with the operator's additions to vocabularies; empty: none. */
   vocabularyDir: string;
   /** Milliseconds between two looks for publications whose decision has not come. */
@@ -59,6 +63,7 @@ export function readConfig(env: Environment): RecordsConfig {
       'access-links': readTicketKey(read, 'ACCESS_LINKS'),
     },
     ...readPrefixes(read),
+    ownerLimits: readOwnerLimits(read),
     vocabularyDir: readVocabularyDir(read),
     janitorEveryMs: read.integer('PUBLISH_SCAN_MS', {
       doc: 'Milliseconds between two looks for publications whose decision has not come',

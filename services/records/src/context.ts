@@ -67,6 +67,7 @@ export function openContext(config: RecordsConfig, logger: Logger): OpenContext 
     newId: newEntityId,
     doiPrefix: config.doiPrefix,
     oaiPrefix: config.oaiPrefix,
+    ownerLimits: config.ownerLimits,
     ticketKeys: config.ticketKeys,
     describeBuckets: bucketCounts(files),
     resolvePublications: around('records.resolve', publicationDecisions(publications, 'records')),

@@ -2,12 +2,16 @@ import { type AuditEntry, appendAudited, auditEntry } from '@kr/audit-trail';
 import type { Principal } from '@kr/caller';
 import { changeDraft, type Entity } from '@kr/draft-lifecycle';
 import { newEvent } from '@kr/event-bus';
+import { ServiceError } from '@kr/service-error';
 import type { PackagesContext } from '../context.ts';
 import type { Tx } from '../store/prisma.ts';
 import { replaceResourceIds, resourceIdsOf } from '../store/resource-store.ts';
 import { restrictionFor } from './package-access.ts';
 import type { Holder } from './resource-rules.ts';
 import { tellRecords, type VersionNews } from './tell-records.ts';
+
+/** Events and publications name all resources of a version. */
+const MAX_RESOURCES = 10_000;
 
 export interface ResourceChange<Result> {
   readonly packageId: string;
@@ -26,6 +30,7 @@ export interface ResourceChange<Result> {
  *   - `not_found`: no such package, or no draft of it
  *   - `unauthenticated`, `forbidden`: the caller may not
  *   - `conflict` (`draft_locked`): it is being published
+ *   - `invalid` (`too_many_resources`): more than 10,000 resources
  */
 export async function changeResources<Result>(
   context: PackagesContext,
@@ -37,6 +42,7 @@ export async function changeResources<Result>(
     const { ids, result } = run(holderOf(entity, before));
     const isSame = before.length === ids.length && before.every((resource) => ids.includes(resource));
     if (isSame) return { result, news: undefined };
+    if (ids.length > Math.max(MAX_RESOURCES, before.length)) throw tooManyResources();
     const added = ids.filter((id) => !before.includes(id));
     const restriction = restrictionFor(draft.document, added, context.now());
     await replaceResourceIds(tx, packageId, before, ids);
@@ -49,6 +55,13 @@ export async function changeResources<Result>(
   });
   if (news !== undefined) await tellRecords(context, news, principal.requestId);
   return result;
+}
+
+function tooManyResources(): ServiceError {
+  return new ServiceError('invalid', 'A validation error occurred.', {
+    code: 'too_many_resources',
+    issues: [{ field: 'resources', messages: [`A package may have at most ${MAX_RESOURCES} resources.`] }],
+  });
 }
 
 function entriesOf(

@@ -69,6 +69,7 @@ export async function recordsFixture() {
     describeBuckets: async () => new Map(),
     resolvePublications: async (ids) => new Map(ids.map((id) => [id, 'undecided'])),
     findElsewhere: findPackageIds,
+    ownerLimits: { maxDrafts: 1_000, maxMetadataBytes: 1_000_000_000 },
     findDoisElsewhere: async () => new Set(),
     eventsSent: async () => true,
     nudge: () => undefined,
