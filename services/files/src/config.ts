@@ -113,7 +113,7 @@ export function readConfig(env: Environment): FilesConfig {
         max: MOST_BYTES,
       }),
       maxBytesPerUser: read.integer('MAX_BYTES_PER_USER', {
-        doc: 'The most bytes of what all entities of one user refer to, each object once',
+        doc: 'Bytes stored for all files of one user, each object once, replaced and deleted ones until they are removed',
         fallback: 1_000_000_000_000,
         min: 1,
         max: MOST_BYTES,

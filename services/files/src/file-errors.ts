@@ -27,7 +27,7 @@ export function fileTooLarge(maxFileBytes: number): ServiceError {
 
 /** @param leftBytes of the limit, what is neither used nor promised to another upload */
 export function entityQuotaExceeded(limitBytes: number, leftBytes: number): ServiceError {
-  const message = `The files of one entity may have at most ${limitBytes} bytes (MAX_BYTES_PER_ENTITY), of which ${leftBytes} are left.`;
+  const message = `The files of one entity may have at most ${limitBytes} bytes, of which ${leftBytes} are left.`;
   return new ServiceError('too_large', 'Bucket quota exceeded.', {
     code: 'entity_quota_exceeded',
     issues: [{ field: 'size', messages: [message] }],
@@ -36,19 +36,9 @@ export function entityQuotaExceeded(limitBytes: number, leftBytes: number): Serv
 
 /** As `entityQuotaExceeded`. */
 export function userQuotaExceeded(limitBytes: number, leftBytes: number): ServiceError {
-  return quotaOfUserExceeded(
-    `The files of one user may have at most ${limitBytes} bytes (MAX_BYTES_PER_USER), of which ${leftBytes} are left.`,
-  );
-}
-
-/** As `entityQuotaExceeded`, of a user with a limit of their own. */
-export function ownQuotaExceeded(limitBytes: number, leftBytes: number): ServiceError {
-  return quotaOfUserExceeded(
-    `The files of this user may have at most ${limitBytes} bytes (kr admin quota), of which ${leftBytes} are left.`,
-  );
-}
-
-function quotaOfUserExceeded(message: string): ServiceError {
+  const message =
+    `The files of this user may have at most ${limitBytes} bytes, of which ${leftBytes} are left. ` +
+    'Replaced and deleted files count until they are removed from the store, about a day later.';
   return new ServiceError('too_large', 'User quota exceeded.', {
     code: 'user_quota_exceeded',
     issues: [{ field: 'size', messages: [message] }],

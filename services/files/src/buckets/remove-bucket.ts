@@ -1,15 +1,15 @@
-import type { Logger } from '@kr/telemetry';
 import { bucketLocked } from '../file-errors.ts';
 import { findBucket } from '../store/bucket-store.ts';
 import type { Database } from '../store/prisma.ts';
+import { type RemoveIncompleteDeps, removeIncomplete } from '../tus/remove-incomplete.ts';
+import { deleteUnfinished } from '../tus/upload-store.ts';
 import type { SettlePublications } from './settle-publications.ts';
 
-export interface RemoveBucketDeps {
+export interface RemoveBucketDeps extends RemoveIncompleteDeps {
   database: Database;
   settle: SettlePublications;
   now: () => Date;
   newId: () => string;
-  logger: Logger;
 }
 
 /**
@@ -25,7 +25,7 @@ export async function removeBucket(deps: RemoveBucketDeps, entityId: string): Pr
   const bucket = await findBucket(database, entityId);
   if (bucket?.state === 'sealed' && bucket.publicationId !== null) await settle([bucket.publicationId]);
   const at = now();
-  const isRemoved = await database.$transaction(async (tx) => {
+  const uploads = await database.$transaction(async (tx) => {
     const rows = await tx.$queryRaw<unknown[]>`
       insert into bucket (entity_id, id, state, updated_at)
       values (${entityId}, ${newId()}::uuid, 'removed', ${at})
@@ -33,10 +33,12 @@ export async function removeBucket(deps: RemoveBucketDeps, entityId: string): Pr
         revision = bucket.revision + 1, updated_at = excluded.updated_at
         where bucket.state in ('open', 'removed')
       returning 1`;
-    if (rows.length > 0) await tx.entry.deleteMany({ where: { entityId } });
-    return rows.length > 0;
+    if (rows.length === 0) return undefined;
+    const uploads = await deleteUnfinished(tx, entityId, 'all');
+    await tx.entry.deleteMany({ where: { entityId } });
+    return uploads;
   });
-  if (isRemoved) return;
+  if (uploads !== undefined) return removeIncomplete(deps, uploads);
   if ((await findBucket(database, entityId))?.state !== 'immutable') throw bucketLocked();
   logger.error({ entityId }, 'files of a published entity are kept, though it is said to be gone');
 }

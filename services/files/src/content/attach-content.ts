@@ -37,9 +37,10 @@ export async function attachContent(
     const entry = await findPending(tx, path);
     const storedAt = deps.now();
     const versionId = deps.newId();
-    await tx.storedObject.create({
-      data: { id: objectId, size: sizeBytes, md5, sha256, crc32, ...dimensions, createdAt: storedAt },
-    });
+    await tx.$executeRaw`
+      insert into object (id, size, md5, sha256, crc32, width, height, created_at, owner_id)
+      values (${objectId}::uuid, ${sizeBytes}::bigint, ${md5}, ${sha256}, ${crc32}::bigint, ${dimensions?.width}::integer,
+        ${dimensions?.height}::integer, ${storedAt}, (select owner_id from bucket where entity_id = ${entityId}))`;
     await tx.entry.update({
       where: { entityId_key: { entityId, key } },
       data: { objectId, versionId, mimetype },

@@ -4,6 +4,8 @@ import type { CallContext } from '@kr/rpc';
 import { type ChangeBucketDeps, changeBucket } from '../buckets/change-bucket.ts';
 import { noSuchFile } from '../file-errors.ts';
 import type { OpenTicket } from '../open-ticket.ts';
+import { type RemoveIncompleteDeps, removeIncomplete } from '../tus/remove-incomplete.ts';
+import { deleteUnfinished } from '../tus/upload-store.ts';
 import { entryEvent } from './entry-event.ts';
 
 /**
@@ -13,7 +15,7 @@ import { entryEvent } from './entry-event.ts';
  *   - `not_found`: one of the keys is unknown; nothing is deleted
  *   - what `changeBucket` throws
  */
-export function deleteEntries(deps: ChangeBucketDeps & { openTicket: OpenTicket }) {
+export function deleteEntries(deps: ChangeBucketDeps & RemoveIncompleteDeps & { openTicket: OpenTicket }) {
   return async (
     { ticket, keys }: DeleteEntriesRequest__Output,
     { principal }: CallContext,
@@ -22,7 +24,8 @@ export function deleteEntries(deps: ChangeBucketDeps & { openTicket: OpenTicket 
     const { entityId } = opened;
     const badKey = keys.find((key) => key.includes('\0'));
     if (badKey !== undefined) throw noSuchFile(entityId, badKey);
-    const gone = await changeBucket(deps, entityId, async (tx, bucket) => {
+    const { gone, uploads } = await changeBucket(deps, entityId, async (tx, bucket) => {
+      const uploads = await deleteUnfinished(tx, entityId, keys.length === 0 ? 'all' : keys);
       const deleted = await tx.$queryRaw<{ key: string }[]>`
         delete from entry where entity_id = ${entityId} and (${keys.length === 0}::boolean or key = any(${keys}::text[]))
         returning key`;
@@ -34,8 +37,9 @@ export function deleteEntries(deps: ChangeBucketDeps & { openTicket: OpenTicket 
         [...gone].map((key) => entryEvent('deleted', bucket, key)),
         [...gone].map((key) => ticketEntry(principal, 'file.delete', opened, { key })),
       );
-      return gone;
+      return { gone, uploads };
     });
+    await removeIncomplete(deps, uploads);
     return { keys: [...gone] };
   };
 }

@@ -1,4 +1,4 @@
-import { entityQuotaExceeded, ownQuotaExceeded, userQuotaExceeded } from '../file-errors.ts';
+import { entityQuotaExceeded, userQuotaExceeded } from '../file-errors.ts';
 import type { Usage } from './quota-store.ts';
 
 export interface QuotaLimits {
@@ -20,9 +20,6 @@ export function allowance(
   const userLimit = userLimitBytes ?? maxBytesPerUser;
   const leftOfUser = Math.max(0, userLimit - userBytes);
   if (needed > leftOfEntity) throw entityQuotaExceeded(maxBytesPerEntity, leftOfEntity);
-  if (needed > leftOfUser) {
-    const exceeded = userLimitBytes === null ? userQuotaExceeded : ownQuotaExceeded;
-    throw exceeded(userLimit, leftOfUser);
-  }
+  if (needed > leftOfUser) throw userQuotaExceeded(userLimit, leftOfUser);
   return Math.min(wanted, leftOfEntity, leftOfUser);
 }

@@ -2,7 +2,7 @@ import type { ContentPath } from '../content/content-path.ts';
 import type { Database, Tx } from '../store/prisma.ts';
 import { allowance, type QuotaLimits } from './allowance.ts';
 import type { InTurn } from './in-turn.ts';
-import { findQuota, findUsage, lockQuota } from './quota-store.ts';
+import { findOwner, lockUsage } from './quota-store.ts';
 
 export interface PromiseUploadDeps extends QuotaLimits {
   database: Database;
@@ -10,35 +10,57 @@ export interface PromiseUploadDeps extends QuotaLimits {
   now: () => Date;
 }
 
+type UploadPath = ContentPath & { id: string };
+
 /**
- * Lets a resumable upload have its length, in the transaction of `save`: from then on, and until it is finished, given
- * up or expired, that counts as used.
+ * Reserves the length of a resumable upload, in the transaction of `save`, until it is finished, given up or removed.
  *
- * @param lengthBytes null where it is told later; until then counts what has come
+ * @param lengthBytes null where it is declared later; until then `reserveMore` reserves room step by step
  * @throws ServiceError `too_large` as `allowance` does
  */
 export async function promiseUpload<Result>(
   deps: PromiseUploadDeps,
-  { entityId, key, id, lengthBytes }: ContentPath & { id: string; lengthBytes: number | null },
-  save: (tx: Tx) => Promise<Result>,
+  { lengthBytes, ...path }: UploadPath & { lengthBytes: number | null },
+  save: (tx: Tx, ownerId: string | null) => Promise<Result>,
 ): Promise<Result> {
-  const quota = await findQuota(deps.database, entityId);
   const needed = lengthBytes ?? 0;
-  return deps.quotaTurns(quota, () =>
-    deps.database.$transaction(async (tx) => {
-      await lockQuota(tx, quota);
-      const usage = await findUsage(tx, { entityId, key }, { id, at: deps.now() });
-      allowance(deps, usage, { needed, wanted: needed });
-      return save(tx);
-    }),
-  );
+  return withUsage(deps, path, async (tx, ownerId) => {
+    const saved = await save(tx, ownerId);
+    const usage = await lockUsage(tx, { ...path, ownerId }, { id: path.id, at: deps.now() });
+    allowance(deps, usage, { needed, wanted: needed });
+    return saved;
+  });
 }
 
-/** How many bytes an upload may have that has not told its length yet. */
-export async function mostWithoutLength(
+/** Bytes reserved at a time for an upload of unknown length. */
+const STEP_BYTES = 16_777_216;
+
+/**
+ * Reserves room for an upload of unknown length, of which `needed` bytes have come: these, and some more if there is room.
+ *
+ * @returns how many bytes are reserved now
+ * @throws ServiceError `too_large` as `allowance` does
+ */
+export async function reserveMore(
   deps: PromiseUploadDeps & { maxFileBytes: number },
-  path: ContentPath & { id: string },
+  path: UploadPath,
+  needed: number,
 ): Promise<number> {
-  const usage = await findUsage(deps.database, path, { id: path.id, at: deps.now() });
-  return allowance(deps, usage, { needed: 0, wanted: deps.maxFileBytes });
+  return withUsage(deps, path, async (tx, ownerId) => {
+    await tx.$executeRaw`select from upload where id = ${path.id}::uuid for update`;
+    const usage = await lockUsage(tx, { ...path, ownerId }, { id: path.id, at: deps.now() });
+    const wanted = Math.max(needed, Math.min(needed + STEP_BYTES, deps.maxFileBytes));
+    const reserved = allowance(deps, usage, { needed, wanted });
+    await tx.$executeRaw`update upload set reserved = ${reserved}::bigint where id = ${path.id}::uuid`;
+    return reserved;
+  });
+}
+
+async function withUsage<Result>(
+  { database, quotaTurns }: PromiseUploadDeps,
+  { entityId }: UploadPath,
+  run: (tx: Tx, ownerId: string | null) => Promise<Result>,
+): Promise<Result> {
+  const ownerId = await findOwner(database, entityId);
+  return quotaTurns(ownerId ?? entityId, () => database.$transaction((tx) => run(tx, ownerId)));
 }

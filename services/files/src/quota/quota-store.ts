@@ -1,78 +1,69 @@
 import type { ContentPath } from '../content/content-path.ts';
 import type { Tx } from '../store/prisma.ts';
 
-/** What is used, or promised to uploads that are under way, in bytes. */
+/** Bytes stored or reserved, without those of the upload in question. */
 export interface Usage {
-  /** By the entity. */
+  /** Files of the entity as they are now, and uploads under way. */
   entityBytes: number;
-  /** By all entities of its owner, each object once; 0 where no owner is known. */
+  /** Everything of the owner until it is removed, replaced and deleted files included; 0 if the owner is unknown. */
   userBytes: number;
-  /** The owner's own; null where the usual one holds. */
+  /** The owner's own limit; null: the default. */
   userLimitBytes: number | null;
 }
 
-/** Names the quota that the files of an entity count against: that of its owner, or where none is known its own. */
-export async function findQuota(db: Tx, entityId: string): Promise<string> {
+/** The owner of an entity's files; null before anything was started in it. */
+export async function findOwner(db: Tx, entityId: string): Promise<string | null> {
   const [row] = await db.$queryRaw<{ owner_id: string | null }[]>`
     select owner_id from bucket where entity_id = ${entityId}`;
-  const ownerId = row?.owner_id ?? null;
-  return ownerId === null ? `quota of entity ${entityId}` : `quota of user ${ownerId}`;
+  return row?.owner_id ?? null;
 }
 
 /**
- * Lets one transaction at a time promise room of a quota, so that two never promise the same. It is taken before all
- * other locks.
+ * The usage without an upload of this id into this file, and without the file's present bytes for the entity. Locks the usage of the
+ * owner until the transaction ends, so that two uploads never get the same room. Locks of entities come before it.
  */
-export async function lockQuota(tx: Tx, quota: string): Promise<void> {
-  await tx.$queryRaw`select pg_advisory_xact_lock(hashtextextended(${quota}, 0))::text`;
-}
-
-/**
- * The usage but for what an upload of this id into this file replaces: the file's present bytes, and a resumable upload
- * of it.
- */
-export async function findUsage(
+export async function lockUsage(
   tx: Tx,
-  { entityId, key }: ContentPath,
+  { entityId, key, ownerId }: ContentPath & { ownerId: string | null },
   { id, at }: { id: string; at: Date },
 ): Promise<Usage> {
-  const [row] = await tx.$queryRaw<{ entity_bytes: bigint; user_bytes: bigint; user_limit: bigint | null }[]>`
-    with mine as materialized (
-      select entity_id from bucket where entity_id = ${entityId}
-      union
-      select entity_id from bucket where owner_id = (select owner_id from bucket where entity_id = ${entityId})
-    ), stored as (
-      select o.id, o.size, bool_or(e.entity_id = ${entityId}) as is_here
-      from mine join entry e on e.entity_id = mine.entity_id join object o on o.id = e.object_id
-      where not (e.entity_id = ${entityId} and e.key = ${key})
-      group by o.id
-    ), promised as (
-      select r.bytes, r.entity_id = ${entityId} as is_here
-      from mine join reservation r on r.entity_id = mine.entity_id
-      where r.id <> ${id}::uuid and r.expires_at > ${at}
-      union all
-      select coalesce(u.length, u.received), u.entity_id = ${entityId}
-      from mine join upload u on u.entity_id = mine.entity_id
-      where not (u.entity_id = ${entityId} and u.key = ${key}) and u.finished_at is null and u.expires_at > ${at}
-    ), bytes as (
-      select size as bytes, is_here from stored union all select bytes, is_here from promised
-    )
-    select coalesce(sum(bytes) filter (where is_here), 0)::bigint as entity_bytes,
-      coalesce(sum(bytes), 0)::bigint as user_bytes,
-      (select q.max_bytes from bucket b join quota q on q.owner_id = b.owner_id where b.entity_id = ${entityId})
-        as user_limit
-    from bytes`;
-  const limit = row?.user_limit ?? null;
+  const user = ownerId === null ? { bytes: 0, limit: null } : await lockOwner(tx, ownerId, { id, at });
+  const [entity] = await tx.$queryRaw<{ bytes: bigint }[]>`
+    select (
+      (select coalesce(sum(size), 0) from object where id in (
+        select object_id from entry where entity_id = ${entityId} and key <> ${key}))
+      + (select coalesce(sum(bytes), 0) from reservation
+        where entity_id = ${entityId} and id <> ${id}::uuid and expires_at > ${at})
+      + (select coalesce(sum(upload_usage(upload)), 0) from upload
+        where entity_id = ${entityId} and key <> ${key} and expires_at > ${at}))::bigint as bytes`;
+  return { entityBytes: Number(entity?.bytes ?? 0), userBytes: user.bytes, userLimitBytes: user.limit };
+}
+
+async function lockOwner(
+  tx: Tx,
+  ownerId: string,
+  { id, at }: { id: string; at: Date },
+): Promise<{ bytes: number; limit: number | null }> {
+  // Written, so that the row is locked and read as its last holder left it.
+  const [row] = await tx.$queryRaw<{ bytes: bigint; uncounted: bigint; limit: bigint | null }[]>`
+    insert into owner_usage as usage (owner_id, bytes) values (${ownerId}, 0)
+    on conflict (owner_id) do update set bytes = usage.bytes
+    returning bytes,
+      (select coalesce(sum(bytes), 0)::bigint from reservation
+        where owner_id = ${ownerId} and (id = ${id}::uuid or expires_at <= ${at}))
+      + (select coalesce(sum(upload_usage(upload)), 0)::bigint from upload where id = ${id}::uuid) as uncounted,
+      (select max_bytes from quota where owner_id = ${ownerId}) as limit`;
+  const limit = row?.limit ?? null;
   return {
-    entityBytes: Number(row?.entity_bytes ?? 0),
-    userBytes: Number(row?.user_bytes ?? 0),
-    userLimitBytes: limit === null ? null : Number(limit),
+    bytes: Number(row?.bytes ?? 0) - Number(row?.uncounted ?? 0),
+    limit: limit === null ? null : Number(limit),
   };
 }
 
 export interface ReservationRow {
   id: string;
   entityId: string;
+  ownerId: string | null;
   bytes: number;
   expiresAt: Date;
 }
@@ -80,15 +71,15 @@ export interface ReservationRow {
 /** Promises room, or changes what was promised; promises that have ended are forgotten on the way. */
 export async function saveReservation(
   tx: Tx,
-  { id, entityId, bytes, expiresAt }: ReservationRow,
+  { id, entityId, ownerId, bytes, expiresAt }: ReservationRow,
   at: Date,
 ): Promise<void> {
   await tx.$executeRaw`
     with ended as (
       delete from reservation where id in (
         select id from reservation where expires_at <= ${at} and id <> ${id}::uuid limit 100 for update skip locked))
-    insert into reservation (id, entity_id, bytes, expires_at)
-    values (${id}::uuid, ${entityId}, ${bytes}::bigint, ${expiresAt})
+    insert into reservation (id, entity_id, owner_id, bytes, expires_at)
+    values (${id}::uuid, ${entityId}, ${ownerId}, ${bytes}::bigint, ${expiresAt})
     on conflict (id) do update set bytes = excluded.bytes, expires_at = excluded.expires_at`;
 }
 

@@ -4,14 +4,7 @@ import type { ContentPath } from '../content/content-path.ts';
 import type { Database, Tx } from '../store/prisma.ts';
 import { allowance, type QuotaLimits } from './allowance.ts';
 import type { InTurn } from './in-turn.ts';
-import {
-  deleteReservation,
-  findQuota,
-  findUsage,
-  lockQuota,
-  renewReservation,
-  saveReservation,
-} from './quota-store.ts';
+import { deleteReservation, findOwner, lockUsage, renewReservation, saveReservation } from './quota-store.ts';
 
 export interface ReserveBytesDeps extends QuotaLimits {
   database: Database;
@@ -56,18 +49,17 @@ export async function reserveBytes(
   { objectId, declaredBytes }: { objectId: string; declaredBytes: number | undefined },
 ): Promise<Reservation> {
   const { database, quotaTurns, now, logger } = deps;
-  const quota = await findQuota(database, path.entityId);
+  const ownerId = await findOwner(database, path.entityId);
   const expiry = () => new Date(now().getTime() + LIFE_MS);
   let promised = 0;
 
   const promise = (asked: { needed: number; wanted: number }): Promise<void> =>
-    quotaTurns(quota, () =>
+    quotaTurns(ownerId ?? path.entityId, () =>
       database.$transaction(async (tx) => {
-        await lockQuota(tx, quota);
         const at = now();
-        const usage = await findUsage(tx, path, { id: objectId, at });
+        const usage = await lockUsage(tx, { ...path, ownerId }, { id: objectId, at });
         const bytes = allowance(deps, usage, asked);
-        const row = { id: objectId, entityId: path.entityId, bytes, expiresAt: expiry() };
+        const row = { id: objectId, entityId: path.entityId, ownerId, bytes, expiresAt: expiry() };
         await saveReservation(tx, row, at);
         promised = bytes;
       }),

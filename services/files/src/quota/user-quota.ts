@@ -8,33 +8,28 @@ export interface UserQuotaDeps {
 }
 
 interface QuotaRow {
-  used: bigint;
+  bytes: bigint | null;
   promised: bigint;
   own: bigint | null;
 }
 
-/** What all entities of a user refer to, each object once, and what is promised to their uploads. */
+/** Bytes stored for a user until they are removed, and bytes reserved for uploads under way. */
 export async function findUserQuota(
-  { database, now, maxBytesPerUser }: UserQuotaDeps,
+  { database, maxBytesPerUser }: Omit<UserQuotaDeps, 'now'>,
   userId: string,
 ): Promise<Quota> {
-  const at = now();
   const [row] = await database.$queryRaw<QuotaRow[]>`
-    with mine as (select entity_id from bucket where owner_id = ${userId})
     select
-      (select coalesce(sum(size), 0)::bigint from object where id in (
-        select e.object_id from mine join entry e on e.entity_id = mine.entity_id)) as used,
-      (select coalesce(sum(r.bytes), 0)::bigint from mine join reservation r on r.entity_id = mine.entity_id
-        where r.expires_at > ${at})
-      + (select coalesce(sum(coalesce(u.length, u.received)), 0)::bigint
-        from mine join upload u on u.entity_id = mine.entity_id
-        where u.finished_at is null and u.expires_at > ${at}) as promised,
+      (select bytes from owner_usage where owner_id = ${userId}) as bytes,
+      (select coalesce(sum(bytes), 0)::bigint from reservation where owner_id = ${userId})
+      + (select coalesce(sum(upload_usage(upload)), 0)::bigint from upload where owner_id = ${userId}) as promised,
       (select max_bytes from quota where owner_id = ${userId}) as own`;
+  const promised = row?.promised ?? 0n;
   const own = row?.own ?? null;
   return {
     userId,
-    usedBytes: String(row?.used ?? 0),
-    promisedBytes: String(row?.promised ?? 0),
+    usedBytes: String((row?.bytes ?? 0n) - promised),
+    promisedBytes: String(promised),
     limitBytes: String(own ?? maxBytesPerUser),
     isDefault: own === null,
   };

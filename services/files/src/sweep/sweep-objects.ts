@@ -29,14 +29,27 @@ export async function sweepObjects(deps: SweepDeps, { isTrial = false }: SweepOp
   return swept;
 }
 
-/** Since when nothing refers to them is known of objects from the first look on that finds it so. */
+const MARKED_AT_ONCE = 5_000;
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * Notes since when nothing has referred to an object: since the first sweep that found it so. A statement looks at some thousand
+ * objects, so that it never takes longer than a statement may.
+ */
 async function markUnreferenced(database: Database, at: Date): Promise<void> {
-  await database.$executeRaw`
-    update object set unreferenced_at = null
-    where unreferenced_at is not null and exists (select from entry where object_id = object.id)`;
-  await database.$executeRaw`
-    update object set unreferenced_at = ${at}
-    where unreferenced_at is null and not exists (select from entry where object_id = object.id)`;
+  for (let position: string | null = FIRST_ID; position !== null; ) {
+    const rows: { last: string | null }[] = await database.$queryRaw`
+      with looked_at as (
+        select id, unreferenced_at, exists (select from entry where object_id = object.id) as is_referenced
+        from object where id > ${position}::uuid order by id limit ${MARKED_AT_ONCE}
+      ), marked as (
+        update object set unreferenced_at = case when is_referenced then null else ${at}::timestamptz end
+        from looked_at
+        where looked_at.id = object.id and (looked_at.unreferenced_at is not null) = is_referenced
+      )
+      select id::text as last from looked_at order by looked_at.id desc limit 1`;
+    position = rows[0]?.last ?? null;
+  }
 }
 
 async function countUnreferenced(database: Database, before: Date): Promise<Swept> {

@@ -90,10 +90,10 @@ export class EntryUploads extends DataStore implements Locker {
       isFinished: false,
     };
     const [holder, since] = [newId(), performance.now()];
-    const replaced = await promiseUpload(this.#deps, upload, async (tx) => {
+    const replaced = await promiseUpload(this.#deps, upload, async (tx, ownerId) => {
       await lockEntry(tx, this.#entry.entityId, this.#entry.key);
       await findPending(tx, this.#entry);
-      return replaceUpload(tx, { ...upload, createdAt, leaseHolder: holder, leaseMs: LEASE_MS });
+      return replaceUpload(tx, { ...upload, ownerId, createdAt, leaseHolder: holder, leaseMs: LEASE_MS });
     });
     this.#upload = upload;
     this.#lease = heldLease(this.#deps, { id: upload.id, holder, since });

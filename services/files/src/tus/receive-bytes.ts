@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ServiceError } from '@kr/service-error';
 import type { BlobStore } from '../blob/blob-store.ts';
-import { mostWithoutLength, type PromiseUploadDeps } from '../quota/promise-upload.ts';
+import { type PromiseUploadDeps, reserveMore } from '../quota/promise-upload.ts';
 import type { Database } from '../store/prisma.ts';
 import type { RunningHashes } from './running-hashes.ts';
 import type { Upload } from './upload.ts';
@@ -45,13 +45,14 @@ export async function receiveBytes(
   const { id, receivedBytes: from } = upload;
   const check = checksum && createHash(checksum.algorithm);
   const maxBytes = upload.lengthBytes ?? deps.maxFileBytes;
-  const allowed = upload.lengthBytes ?? (await mostWithoutLength(deps, upload));
+  let reserved = upload.lengthBytes ?? from;
   const hash = deps.hashes.after(upload);
   async function* counted() {
     let total = from;
     for await (const chunk of body) {
       total += chunk.length;
-      if (total > allowed) throw uploadTooLarge(allowed);
+      if (total > maxBytes) throw uploadTooLarge(maxBytes);
+      if (total > reserved) reserved = await reserveMore(deps, upload, total);
       const hashed = hash.update(chunk);
       check?.update(chunk);
       yield chunk;

@@ -152,16 +152,6 @@ test('an upload whose hash is lost when all bytes have come is finished by who a
   expect([stored, inUse.size, begun.length]).toEqual([sent, 0, 2]);
 });
 
-test('a request that fails before its bytes are asked for leaves no hash', async () => {
-  const path = await create('hash-left1', { 'upload-defer-length': '1' });
-  await files.sql.query('alter table quota rename to quota_away');
-  expect(await patch(path, 0, part(0))).toBe(500);
-  await files.sql.query('alter table quota_away rename to quota');
-  expect(inUse.size).toBe(0);
-  expect(await patch(path, 0, part(0))).toBe(204);
-  expect(inUse.size).toBe(1);
-});
-
 test('an upload that another one replaces leaves no hash', async () => {
   const before = inUse.size;
   const path = await create('hash-left2', OF_ALL);

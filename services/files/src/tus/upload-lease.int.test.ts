@@ -51,7 +51,7 @@ async function lostLease(entityId: string) {
   await files.start(entityId, 'a.bin');
   const id = randomUUID();
   const times = { createdAt: new Date(), expiresAt: new Date(Date.now() + 3_600_000) };
-  const name = { id, entityId, key: 'a.bin', lengthBytes: 11, metadata: '' };
+  const name = { id, entityId, ownerId: null, key: 'a.bin', lengthBytes: 11, metadata: '' };
   await replaceUpload(database, { ...name, ...times, leaseHolder: randomUUID(), leaseMs: LEASE_MS });
   const late = lateDatabase();
   const logged: string[] = [];

@@ -33,6 +33,7 @@ function toUpload(row: UploadRow): Upload {
 }
 
 export interface NewUpload extends Omit<Upload, 'receivedBytes' | 'isFinished'> {
+  ownerId: string | null;
   createdAt: Date;
   /** Who may write to it from the first moment, and for how many milliseconds. */
   leaseHolder: string;
@@ -41,12 +42,13 @@ export interface NewUpload extends Omit<Upload, 'receivedBytes' | 'isFinished'> 
 
 /** Begins an upload in place of the one that the entry had, whose id is given back. The entry's row is held. */
 export async function replaceUpload(tx: Tx, upload: NewUpload): Promise<string | undefined> {
-  const { id, entityId, key, lengthBytes, metadata, createdAt, expiresAt, leaseHolder, leaseMs } = upload;
+  const { id, entityId, key, ownerId, lengthBytes, metadata, createdAt, expiresAt, leaseHolder, leaseMs } =
+    upload;
   const replaced = await tx.$queryRaw<{ id: string }[]>`
     delete from upload where entity_id = ${entityId} and key = ${key} returning id`;
   await tx.$executeRaw`
-    insert into upload (id, entity_id, key, length, metadata, created_at, expires_at, lease_holder, lease_until)
-    values (${id}::uuid, ${entityId}, ${key}, ${lengthBytes}::bigint, ${metadata}, ${createdAt}, ${expiresAt},
+    insert into upload (id, entity_id, key, owner_id, length, metadata, created_at, expires_at, lease_holder, lease_until)
+    values (${id}::uuid, ${entityId}, ${key}, ${ownerId}, ${lengthBytes}::bigint, ${metadata}, ${createdAt}, ${expiresAt},
       ${leaseHolder}::uuid, now() + ${leaseMs}::integer * interval '1 millisecond')`;
   return replaced[0]?.id;
 }
@@ -64,6 +66,7 @@ export async function saveReceived(
 ): Promise<boolean> {
   const changed = await db.$executeRaw`
     update upload set received = ${receivedBytes}::bigint, expires_at = ${expiresAt},
+      reserved = case when ${endsLease}::boolean then 0 else reserved end,
       lease_holder = case when ${endsLease}::boolean then null else lease_holder end,
       lease_until = case when ${endsLease}::boolean then null else lease_until end,
       is_wanted = is_wanted and not ${endsLease}::boolean
@@ -95,6 +98,19 @@ export async function saveFinished(
 
 export async function deleteUpload(db: Tx, id: string): Promise<void> {
   await db.$executeRaw`delete from upload where id = ${id}::uuid`;
+}
+
+/** Deletes the unfinished uploads of these files, or of all files of an entity; their ids are those of stored bytes. */
+export async function deleteUnfinished(
+  tx: Tx,
+  entityId: string,
+  keys: readonly string[] | 'all',
+): Promise<string[]> {
+  const rows = await tx.$queryRaw<{ id: string }[]>`
+    delete from upload where entity_id = ${entityId} and finished_at is null
+      and (${keys === 'all'}::boolean or key = any(${keys === 'all' ? [] : [...keys]}::text[]))
+    returning id`;
+  return rows.map(({ id }) => id);
 }
 
 export interface Held {

@@ -398,11 +398,19 @@ describe('the time of an upload', () => {
     await patch(kept, 0, 'hello ');
     const path = await create('tus-sweep2', 'a.bin', 11);
     await patch(path, 0, 'hello ');
-    await files.client.deleteEntries({ ticket: files.ticket('tus-sweep2') }, GATEWAY);
+    await files.sql.query(`delete from upload where entity_id = 'tus-sweep2'`);
     const old = new Date(Date.now() - 25 * HOUR_MS);
     for (const one of [kept, path]) await utimes(incompleteOf(one), old, old);
     await sweepOrphans(sweep());
     expect([existsSync(incompleteOf(kept)), existsSync(incompleteOf(path))]).toEqual([true, false]);
+  });
+
+  test('ends with its file, and its bytes are removed at once', async () => {
+    const path = await create('tus-gone1', 'a.bin', 11);
+    await patch(path, 0, 'hello ');
+    expect(existsSync(incompleteOf(path))).toBe(true);
+    await files.client.deleteEntries({ ticket: files.ticket('tus-gone1') }, GATEWAY);
+    expect(existsSync(incompleteOf(path))).toBe(false);
   });
 });
 
