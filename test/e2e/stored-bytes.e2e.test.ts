@@ -351,7 +351,9 @@ describe('kr admin quota', () => {
         {
           field: 'size',
           messages: [
-            `The files of this user may have at most ${limit} bytes (kr admin quota), of which 1000 are left.`,
+            expect.stringContaining(
+              `The files of this user may have at most ${limit} bytes, of which 1000 are left.`,
+            ),
           ],
         },
       ],
