@@ -36,6 +36,7 @@ const RPCS: Record<Service, Partial<Record<keyof Definitions, (rpc: string) => r
   records: {
     lifecycle: (rpc) => {
       if (OF_THE_INDEX.includes(rpc)) return ['search'];
+      if (rpc === 'FindIds') return ['packages', 'files'];
       if (OF_PEERS.includes(rpc)) return ['packages'];
       return rpc === 'Authorise' ? ['gateway', 'packages'] : ['gateway'];
     },
@@ -44,6 +45,7 @@ const RPCS: Record<Service, Partial<Record<keyof Definitions, (rpc: string) => r
   packages: {
     lifecycle: (rpc) => {
       if (OF_THE_INDEX.includes(rpc)) return ['search'];
+      if (rpc === 'FindIds') return ['records', 'files'];
       return OF_PEERS.includes(rpc) ? ['records'] : ['gateway'];
     },
     packages: (rpc) => (rpc === 'ForgetRecords' ? ['records'] : ['gateway']),

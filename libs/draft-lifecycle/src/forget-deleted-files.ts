@@ -54,6 +54,23 @@ export function forgetDeletedFiles<Tx extends LifecycleSql>(context: LifecycleCo
   };
 }
 
+/** The same for all drafts, when events were lost. */
+export async function forgetLostFiles<Tx extends LifecycleSql>(context: LifecycleContext<Tx>): Promise<void> {
+  for (let afterId = ''; ; ) {
+    const previews = await context.database.$queryRawUnsafe<DeletedFile[]>(PREVIEWS, afterId);
+    const last = previews.at(-1);
+    if (last === undefined) return;
+    const counts = await context.describeBuckets(previews.map(({ id }) => id));
+    const gone = previews.filter(({ id, key }) => counts.get(id)?.keys.includes(key) !== true);
+    if (gone.length > 0) await forgetPreviews(context, gone);
+    afterId = last.id;
+  }
+}
+
+const PREVIEWS = `
+  select id, document -> 'files' ->> 'default_preview' as key from draft
+  where id > $1 and document -> 'files' ->> 'default_preview' is not null order by id limit 200`;
+
 async function forgetPreviews<Tx extends LifecycleSql>(
   context: LifecycleContext<Tx>,
   gone: readonly DeletedFile[],

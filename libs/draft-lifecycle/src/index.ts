@@ -12,7 +12,7 @@ export type {
 } from './entity-kind.ts';
 export { loadEntities } from './entity-store.ts';
 export { followLinks, LINK_SUBJECTS, type LinkEvent } from './follow-links.ts';
-export { FILE_DELETED_SUBJECTS, forgetDeletedFiles } from './forget-deleted-files.ts';
+export { FILE_DELETED_SUBJECTS, forgetDeletedFiles, forgetLostFiles } from './forget-deleted-files.ts';
 export { isEntityId } from './id-rules.ts';
 export { type LifecycleHandlers, lifecycleContext, lifecycleHandlers } from './lifecycle.ts';
 export { LIFECYCLE_CALLERS } from './lifecycle-callers.ts';

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { migrate } from '@kr/schema-migration';
 import { createLogger } from '@kr/telemetry';
 import {
+  expireEvents,
   FaultProxy,
   type FreshDatabase,
   freePort,
@@ -82,7 +83,7 @@ afterEach(async () => {
   await streams.delete(STREAM).catch(() => {});
   await bus.close();
   await proxy.stop();
-  await pool.query('truncate outbox, outbox_stream, inbox, dead_letter');
+  await pool.query('truncate outbox, outbox_stream, inbox, dead_letter, consumer_position');
 });
 
 describe('relay', () => {
@@ -848,6 +849,101 @@ const saved = (id: string, revision: number) =>
   newEvent(SAVED, { id, parentId: 'p', revision: String(revision) }, { aggregateId: id, revision });
 const deleted = (id: string, revision: number) =>
   newEvent(DELETED, { id, parentId: 'p', revision: String(revision) }, { aggregateId: id, revision });
+/** The position that is noted of a consumer; undefined before its first look. */
+async function notedPosition(durable: string): Promise<string | undefined> {
+  const { rows } = await pool.query('select position from consumer_position where consumer = $1', [durable]);
+  return rows[0]?.position;
+}
+
+describe('events that the stream has dropped', () => {
+  /** Consumers of one name one after the other: what each has heard, and how often it made up for lost events. */
+  function aLife(durable: string, subjects: ReceivedEvent['subject'][]) {
+    const heard: string[] = [];
+    let recovered = 0;
+    let failures = 0;
+    const start = () =>
+      consumerFor(durable, subjects, async (events) => void heard.push(...events.map(nameOf)), {
+        recover: async () => {
+          if (failures > 0) {
+            failures -= 1;
+            throw new Error('not yet');
+          }
+          recovered += 1;
+        },
+      });
+    return {
+      heard,
+      start,
+      recovered: () => recovered,
+      failNext: () => {
+        failures = 1;
+      },
+    };
+  }
+  const expireAll = async () => expireEvents(await bus.whenUp());
+  const isSent = async () => (await unpublished()) === 0;
+
+  test('before a consumer has had them are made up for, once, also when its process ends before it has', async () => {
+    relayFor('records');
+    const life = aLife('away', [SAVED]);
+    const before = life.start();
+    await write(saved('a', 1));
+    await until(() => life.heard.length === 1);
+    await until(async () => (await notedPosition('away')) !== undefined);
+    await before.stop();
+    await write(saved('a', 2), saved('b', 1));
+    await until(isSent);
+    await expireAll();
+    life.failNext();
+    const failing = life.start();
+    const isLost = async () =>
+      (await pool.query('select 1 from consumer_position where lost_at is not null')).rowCount === 1;
+    await until(isLost);
+    await write(saved('c', 1));
+    await until(() => life.heard.length === 2);
+    await failing.stop();
+    expect([life.recovered(), await isLost()]).toEqual([0, true]);
+
+    const next = life.start();
+    await until(async () => !(await isLost()));
+    await next.stop();
+    life.start();
+    await write(saved('c', 2));
+    await until(() => life.heard.length === 3);
+    expect([life.heard, life.recovered()]).toEqual([['a@1', 'c@1', 'c@2'], 1]);
+  });
+
+  test('after it has had them, or that are of others, are not missed', async () => {
+    relayFor('records');
+    const life = aLife('present', [DELETED]);
+    const before = life.start();
+    await write(deleted('a', 1), saved('b', 1), saved('b', 2));
+    await until(async () => life.heard.length === 1 && (await isSent()));
+    await before.stop();
+    // Its look at the start notes that up to here nothing is left for it.
+    const again = life.start();
+    await until(async () => (await notedPosition('present')) === '3');
+    await again.stop();
+    await expireAll();
+    life.start();
+    await write(deleted('c', 1));
+    await until(() => life.heard.length === 2);
+    expect(life.recovered()).toBe(0);
+  });
+
+  test('before a consumer was made are not missed', async () => {
+    relayFor('records');
+    await write(saved('a', 1));
+    await until(isSent);
+    await expireAll();
+    const life = aLife('new', [SAVED]);
+    life.start();
+    await write(saved('b', 1));
+    await until(() => life.heard.length === 1);
+    expect(life.recovered()).toBe(0);
+  });
+});
+
 const nameOf = ({ aggregateId, revision }: { aggregateId: string; revision: number }) =>
   `${aggregateId}@${revision}`;
 
@@ -868,7 +964,8 @@ function consumerFor<Subject extends ReceivedEvent['subject']>(
     durable,
     subjects,
     handleBatch,
-    database: executor(pool),
+    recover: async () => undefined,
+    database: { ...executor(pool), ...querier() },
     logger,
     ...options,
   });

@@ -5,6 +5,7 @@ import type { Consumer as JetStreamConsumer, JsMsg } from '@nats-io/jetstream';
 import type { SqlExecutor } from './append-events.ts';
 import { createBell } from './bell.ts';
 import type { BusConnection } from './bus-connection.ts';
+import type { SqlQuerier } from './claim-events.ts';
 import { caughtUp, createHoldings, endIfCaughtUp, type Holdings, streamEnd } from './consumer-progress.ts';
 import { keepDeadLetter, reasonOf } from './dead-letter.ts';
 import { ACK_WAIT_MS, ensureConsumer, MAX_ACK_PENDING } from './ensure-consumer.ts';
@@ -15,6 +16,7 @@ import { createPacer, type Pacer } from './pacer.ts';
 import { backOffMs, pause } from './pause.ts';
 import { countPending, oldestPending } from './pending-events.ts';
 import { decodeEvent, encodedIn, eventIdOf, type ReceivedEvent } from './received-event.ts';
+import { watchPosition } from './watch-position.ts';
 
 export interface ConsumerOptions<Subject extends EventSubject> {
   connection: BusConnection;
@@ -26,8 +28,13 @@ export interface ConsumerOptions<Subject extends EventSubject> {
    * failure, and with events out of order or twice: guard by revision, or by `claimEvents`.
    */
   handleBatch: (events: ReceivedEvent<Subject>[]) => Promise<void>;
-  /** Where events go that can never be handled. */
-  database: SqlExecutor;
+  /** Where events go that can never be handled, and where its position is noted. */
+  database: SqlExecutor & SqlQuerier;
+  /**
+   * Brings what its events change to the present state without them, after the stream has dropped some that were not handled;
+   * may run twice. The consumer goes on meanwhile.
+   */
+  recover: () => Promise<void>;
   logger: Logger;
   /** The most events in one batch; 100 unless given. */
   maxBatch?: number;
@@ -84,6 +91,7 @@ export function startConsumer<Subject extends EventSubject>(options: ConsumerOpt
   const progress = { connection, durable, subjects, holdings };
   const observed = observeConsumer(progress, logger);
   const failures = new Map<number, number>();
+  const position = watchPosition(options);
 
   const keepConsuming = async () => {
     for (let interruptions = 0; !stopping.signal.aborted; ) {
@@ -91,6 +99,7 @@ export function startConsumer<Subject extends EventSubject>(options: ConsumerOpt
         const bus = await connection.whenUp(stopping.signal);
         await ensureStream(bus);
         const consumer = await ensureConsumer(bus, durable, subjects);
+        await position.look(bus);
         interruptions = 0;
         await consume(consumer, { ...options, holdings, pacer, observed, failures }, stopping.signal);
       } catch (error) {
@@ -101,7 +110,8 @@ export function startConsumer<Subject extends EventSubject>(options: ConsumerOpt
       }
     }
   };
-  const running = keepConsuming();
+  const whenUp = () => connection.whenUp(stopping.signal);
+  const running = Promise.all([keepConsuming(), position.keepWatching(whenUp, stopping.signal)]);
 
   return {
     pending: () => countPending(progress),

@@ -32,6 +32,8 @@ export interface FilesConfig {
   /** Whom to ask about publications. */
   packagesAddress: string;
   packagesKey: string;
+  recordsAddress: string;
+  recordsKey: string;
   /** Milliseconds that a call of another service may take. */
   rpcDeadlineMs: number;
   store: StoreSettings;
@@ -86,6 +88,8 @@ export function readConfig(env: Environment): FilesConfig {
     ticketKey: readTicketKey(read, 'FILES'),
     packagesAddress: readPeerAddress(read, 'PACKAGES'),
     packagesKey: readPeerKey(read, 'PACKAGES'),
+    recordsAddress: readPeerAddress(read, 'RECORDS'),
+    recordsKey: readPeerKey(read, 'RECORDS'),
     rpcDeadlineMs: readRpcDeadline(read),
     store: readStore(read),
     sha256:

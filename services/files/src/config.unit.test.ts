@@ -8,6 +8,8 @@ const LEAST = {
   FILES_TICKET_KEY: 'x'.repeat(32),
   PACKAGES_ADDRESS: '127.0.0.1:1',
   PACKAGES_KEY: 'x'.repeat(32),
+  RECORDS_ADDRESS: '127.0.0.1:1',
+  RECORDS_KEY: 'x'.repeat(32),
 };
 
 describe('where the bytes of files are kept', () => {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { servicePrincipal } from '@kr/caller';
 import { definitions } from '@kr/contracts';
 import type { Sql } from '@kr/database';
 import { type BusConnection, connectBus, type Relay, startRelay, type Wait } from '@kr/event-bus';
@@ -33,6 +34,8 @@ export interface FilesContext {
   bus: BusConnection;
   openTicket: OpenTicket;
   settle: SettlePublications;
+  /** Which of these ids records or packages have, draft or published. */
+  findEntityIds: (ids: readonly string[]) => Promise<ReadonlySet<string>>;
   nudgeRelay: () => void;
   /** Whether every event of what was committed before the call is in the stream within the time. */
   eventsSent: (wait: Wait) => Promise<boolean>;
@@ -74,13 +77,23 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
     source: 'files',
     logger,
   });
-  const publications = createClient(definitions.publications, {
+  const toPackages = {
     address: config.packagesAddress,
     audience: 'packages',
     caller: 'files',
     key: config.packagesKey,
     defaultTimeoutMs: config.rpcDeadlineMs,
-  });
+  };
+  const publications = createClient(definitions.publications, toPackages);
+  const entities = [
+    createClient(definitions.lifecycle, toPackages),
+    createClient(definitions.lifecycle, {
+      ...toPackages,
+      address: config.recordsAddress,
+      audience: 'records',
+      key: config.recordsKey,
+    }),
+  ];
   return {
     database,
     seals: sqlSealStore<Tx>(database),
@@ -90,6 +103,12 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
     bus,
     openTicket: ticketOpener(config.ticketKey, now),
     settle: settlePublications({ seals: publicationSeals, publications, now, newId, logger }),
+    findEntityIds: async (ids) => {
+      const found = await Promise.all(
+        entities.map((service) => service.findIds({ ids: [...ids] }, servicePrincipal('files'))),
+      );
+      return new Set(found.flatMap((answer) => answer.ids));
+    },
     nudgeRelay: () => relay.nudge(),
     eventsSent: (wait) => relay.whenSent(database, wait),
     now,
@@ -106,7 +125,7 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
     progress: { idleMs: limits.idleMs, minBytesPerSecond: limits.minUploadBytesPerSecond },
     uploadExpiryMs: config.uploadExpiryMs,
     close: async () => {
-      publications.close();
+      for (const client of [publications, ...entities]) client.close();
       await relay.stop();
       await bus.close();
       await database.$disconnect();

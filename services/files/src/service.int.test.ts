@@ -3,9 +3,16 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { appendEvents, connectBus, newEvent, type ReceivedEvent, startConsumer } from '@kr/event-bus';
+import {
+  appendEvents,
+  connectBus,
+  newEvent,
+  type ReceivedEvent,
+  startConsumer,
+  startRelay,
+} from '@kr/event-bus';
 import { createLogger } from '@kr/telemetry';
-import { startNats, type TestNats, until } from '@kr/testbed';
+import { expireEvents, startNats, type TestNats, until } from '@kr/testbed';
 import { removeUnfinished } from './blob/blob-store.contract.ts';
 import { filesystemBlobStore } from './blob/filesystem-blob-store.ts';
 import { openDatabase } from './store/prisma.ts';
@@ -62,6 +69,7 @@ describe('the files service', () => {
       handleBatch: async (events) => {
         heard.push(...events.filter(({ aggregateId }) => aggregateId === 'events-0001'));
       },
+      recover: async () => undefined,
       database,
       logger: silent,
     });
@@ -125,6 +133,43 @@ describe('the files service', () => {
   });
 });
 
+test('files of entities that are gone are removed also when the events that said so are lost', async () => {
+  const nats = await startNats();
+  const files = await startFilesUnderTest({}, nats.url);
+  const database = openDatabase(files.config.databaseUrl);
+  const bus = connectBus({ servers: nats.url, name: 'test', logger: silent });
+  try {
+    await files.upload('gone-000001', 'a.txt', 'a');
+    await files.upload('record-0001', 'a.txt', 'a');
+    await files.upload('package-001', 'a.txt', 'a');
+    files.entities.records.add('record-0001');
+    files.entities.packages.add('package-001');
+    const isNoted = async () => (await files.sql.query('select 1 from consumer_position')).rowCount === 1;
+    await until(isNoted);
+    await files.whileStopped(async () => {
+      const relay = startRelay({
+        databaseUrl: files.config.databaseUrl,
+        natsConnection: bus,
+        source: 'files',
+        logger: silent,
+      });
+      const gone = { id: 'gone-000001', parentId: 'p', revision: 1, isPublished: false };
+      const event = newEvent('knowledge.records.draft.deleted', gone, { aggregateId: gone.id, revision: 1 });
+      await appendEvents(database, [event]);
+      expect(await relay.whenSent(database, { timeoutMs: 60_000 })).toBe(true);
+      await relay.stop();
+      await expireEvents(await bus.whenUp());
+    });
+    await until(async () => (await files.list('gone-000001')).length === 0);
+    expect([await files.list('record-0001'), await files.list('package-001')]).toMatchObject([[{}], [{}]]);
+  } finally {
+    await bus.close();
+    await database.$disconnect();
+    await files.stop();
+    await nats.stop();
+  }
+});
+
 describe('a process that is killed', () => {
   let files: FilesUnderTest;
   let child: ChildProcess | undefined;
@@ -148,6 +193,8 @@ describe('a process that is killed', () => {
         FILES_TICKET_KEY: KEYS.tickets,
         PACKAGES_ADDRESS: config.packagesAddress,
         PACKAGES_KEY: KEYS.packages,
+        RECORDS_ADDRESS: config.recordsAddress,
+        RECORDS_KEY: KEYS.packages,
         STORAGE_DIR: files.storageDir,
       },
       stdio: ['ignore', 'pipe', 'inherit'],

@@ -12,6 +12,7 @@ import { startAudit } from './audit/start-audit.ts';
 import { decideBuckets } from './buckets/decide-buckets.ts';
 import { describeBuckets } from './buckets/describe-buckets.ts';
 import { observeSeals } from './buckets/observe-seals.ts';
+import { removeLostBuckets } from './buckets/remove-lost-buckets.ts';
 import { sealBuckets } from './buckets/seal-buckets.ts';
 import { settleOldSeals } from './buckets/settle-old-seals.ts';
 import type { FilesConfig } from './config.ts';
@@ -136,6 +137,7 @@ export async function startFilesService(config: FilesConfig, logger: Logger): Pr
     durable: 'files-remove-buckets',
     subjects: DRAFT_DELETED,
     handleBatch: onDraftDeleted(context),
+    recover: () => removeLostBuckets(context),
     database,
     logger,
   });

@@ -4,6 +4,7 @@ import {
   FILE_DELETED_SUBJECTS,
   followLinks,
   forgetDeletedFiles,
+  forgetLostFiles,
   LIFECYCLE_CALLERS,
   LINK_SUBJECTS,
   lifecycleHandlers,
@@ -15,8 +16,8 @@ import { type Callers, type Handlers, serve } from '@kr/rpc';
 import { migrate } from '@kr/schema-migration';
 import type { Logger } from '@kr/telemetry';
 import type { PackagesConfig } from './config.ts';
-import { onPackageDraftSaved } from './consume/on-package-draft-saved.ts';
-import { onRecordDraftDeleted } from './consume/on-record-draft-deleted.ts';
+import { closeAllManagedDrafts, onPackageDraftSaved } from './consume/on-package-draft-saved.ts';
+import { dropLostRecords, onRecordDraftDeleted } from './consume/on-record-draft-deleted.ts';
 import { openContext, type PackagesContext } from './context.ts';
 import { associate } from './package-context/associate.ts';
 import { deleteDraft } from './package-context/delete-draft.ts';
@@ -125,7 +126,7 @@ export async function startPackagesService(config: PackagesConfig, logger: Logge
       {
         definition: definitions.lifecycle,
         handlers: lifecycleRpcs(context),
-        callers: { ...LIFECYCLE_CALLERS, records: ['FindIds', 'FindDois'] },
+        callers: { ...LIFECYCLE_CALLERS, records: ['FindIds', 'FindDois'], files: ['FindIds'] },
       },
       { definition: definitions.packages, handlers: packageRpcs(context), callers: PACKAGES_CALLERS },
       {
@@ -190,24 +191,28 @@ function startConsumers(context: PackagesContext): Consumer[] {
       durable: 'packages-drop-deleted-records',
       subjects: ['knowledge.records.draft.deleted'],
       handleBatch: onRecordDraftDeleted(context),
+      recover: () => dropLostRecords(context),
     }),
     startConsumer({
       ...each,
       durable: 'packages-restrict-resources',
       subjects: ['knowledge.packages.draft.saved'],
       handleBatch: onPackageDraftSaved(context),
+      recover: () => closeAllManagedDrafts(context),
     }),
     startConsumer<(typeof LINK_SUBJECTS)[number]>({
       ...each,
       durable: 'packages-follow-links',
       subjects: LINK_SUBJECTS,
       handleBatch: followLinks(lifecycle),
+      recover: async () => logger.error('`parent.access.links` of packages may be out of date'),
     }),
     startConsumer({
       ...each,
       durable: 'packages-forget-deleted-files',
       subjects: FILE_DELETED_SUBJECTS,
       handleBatch: forgetDeletedFiles(lifecycle),
+      recover: () => forgetLostFiles(lifecycle),
     }),
   ];
 }

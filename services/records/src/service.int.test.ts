@@ -64,7 +64,8 @@ describe('the records service', () => {
       durable: 'test',
       subjects: ['knowledge.records.draft.saved'],
       handleBatch: async (events) => void heard.push(...events),
-      database: { $executeRawUnsafe: async () => 0 },
+      recover: async () => undefined,
+      database: { $executeRawUnsafe: async () => 0, $queryRawUnsafe: async <Rows>() => [] as Rows },
       logger,
     });
     await until(() => heard.length > 0);

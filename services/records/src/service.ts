@@ -4,6 +4,7 @@ import {
   FILE_DELETED_SUBJECTS,
   followLinks,
   forgetDeletedFiles,
+  forgetLostFiles,
   LIFECYCLE_CALLERS,
   LINK_SUBJECTS,
   lifecycleHandlers,
@@ -76,7 +77,7 @@ export async function startRecordsService(config: RecordsConfig, logger: Logger)
         definition: definitions.lifecycle,
         handlers: lifecycleRpcs(context),
         // As a coordinator it asks what it may publish.
-        callers: { ...LIFECYCLE_CALLERS, packages: ['Authorise', 'FindIds', 'FindDois'] },
+        callers: { ...LIFECYCLE_CALLERS, packages: ['Authorise', 'FindIds', 'FindDois'], files: ['FindIds'] },
       },
       { definition: definitions.records, handlers: rpcs(context, config), callers: { packages: 'all' } },
     ],
@@ -124,18 +125,21 @@ function startConsumers(context: OpenContext): Consumer[] {
       durable: 'records-follow-packages',
       subjects: PACKAGE_SUBJECTS,
       handleBatch: onPackageEvent(context),
+      recover: async () => logger.error('relations of records to packages may be out of date'),
     }),
     startConsumer<(typeof LINK_SUBJECTS)[number]>({
       ...shared,
       durable: 'records-follow-links',
       subjects: LINK_SUBJECTS,
       handleBatch: followLinks(lifecycle),
+      recover: async () => logger.error('`parent.access.links` of records may be out of date'),
     }),
     startConsumer({
       ...shared,
       durable: 'records-forget-deleted-files',
       subjects: FILE_DELETED_SUBJECTS,
       handleBatch: forgetDeletedFiles(lifecycle),
+      recover: () => forgetLostFiles(lifecycle),
     }),
   ];
 }

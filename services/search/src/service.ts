@@ -95,6 +95,7 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
     connection: bus,
     batchEveryMs: BATCH_EVERY_MS,
     database: sqlOn(pool),
+    recover: () => operations.rebuild(),
     logger,
   });
 

@@ -5,6 +5,7 @@ export {
   openElasticsearch,
   type TestElasticsearch,
 } from './elasticsearch/open-elasticsearch.ts';
+export { expireEvents } from './expire-events.ts';
 export type { Cut, Direction, Fault } from './faults/fault.ts';
 export { type FaultLog, openFaultLog } from './faults/fault-log.ts';
 export { FaultProxy, type FaultProxyOptions, type Watcher } from './faults/fault-proxy.ts';

@@ -3,7 +3,7 @@
 gateway: [records, packages, files, access-links, search]
 records: [packages, files]
 packages: [records, files]
-files: [packages]
+files: [records, packages]
 access-links: []
 search: [records, packages]
 {{- end }}

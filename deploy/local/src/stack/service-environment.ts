@@ -22,7 +22,7 @@ export const CALLS: Record<ServiceName, readonly ServiceName[]> = {
   gateway: ['records', 'packages', 'files', 'access-links', 'search'],
   records: ['packages', 'files'],
   packages: ['records', 'files'],
-  files: ['packages'],
+  files: ['records', 'packages'],
   'access-links': [],
   search: ['records', 'packages'],
 };

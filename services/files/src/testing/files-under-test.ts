@@ -67,6 +67,10 @@ export interface FilesUnderTest {
   storedFiles(): Promise<{ objects: string[]; tmp: string[] }>;
   /** Whose entity it is; a test may say that several are one user's. */
   ownerOf: (entityId: string) => string;
+  /** Ids that the records and the packages service have. */
+  entities: EntityIds;
+  /** Stops the service, does something, and starts it again. */
+  whileStopped(act: () => Promise<void>): Promise<void>;
   /** Stops the service and starts it again on the same database and storage. */
   restart(): Promise<void>;
   stop(): Promise<void>;
@@ -90,7 +94,9 @@ export async function startFilesUnderTest(
   const storageDir = await mkdtemp(join(tmpdir(), 'files-'));
   const decisions = new Map<string, Decision>();
   const asked: string[][] = [];
-  const coordinator = await startCoordinator(decisions, asked);
+  const entities: EntityIds = { records: new Set(), packages: new Set() };
+  const coordinator = await startCoordinator(decisions, asked, entities.packages);
+  const records = await startPeer('records', [ids(entities.records)]);
   const config: FilesConfig = {
     databaseUrl: new URL(database.url),
     natsUrl: new URL(natsUrl),
@@ -102,6 +108,8 @@ export async function startFilesUnderTest(
     ticketKey: KEYS.tickets,
     packagesAddress: `127.0.0.1:${coordinator.port}`,
     packagesKey: KEYS.packages,
+    recordsAddress: `127.0.0.1:${records.port}`,
+    recordsKey: KEYS.packages,
     rpcDeadlineMs: 5_000,
     store: { kind: 'filesystem', folder: storageDir },
     sha256: true,
@@ -230,16 +238,19 @@ export async function startFilesUnderTest(
       objects: await filesBelow(join(storageDir, 'objects')),
       tmp: await filesBelow(join(storageDir, 'tmp')),
     }),
-    restart: async () => {
+    entities,
+    whileStopped: async (act) => {
       client.close();
       await service.stop();
+      await act();
       service = await startFilesService(config, logger);
       client = connect(service);
     },
+    restart: () => system.whileStopped(async () => undefined),
     stop: async () => {
       client.close();
       await service.stop();
-      await coordinator.stop();
+      await Promise.all([coordinator.stop(), records.stop()]);
       await sql.end();
       await database.drop();
       await rm(storageDir, { recursive: true, force: true });
@@ -248,32 +259,59 @@ export async function startFilesUnderTest(
   return system;
 }
 
-function startCoordinator(decisions: Map<string, Decision>, asked: string[][]): Promise<Server> {
+interface EntityIds {
+  records: Set<string>;
+  packages: Set<string>;
+}
+
+type Served = Parameters<typeof serve>[0]['services'];
+
+function startPeer(audience: string, services: Served): Promise<Server> {
   return serve({
-    services: [
-      {
-        definition: definitions.publications,
-        handlers: {
-          Publish: async () => {
-            throw new ServiceError('internal', 'not in these tests');
-          },
-          Validate: async () => {
-            throw new ServiceError('internal', 'not in these tests');
-          },
-          ResolvePublications: async ({ publicationIds }) => {
-            asked.push(publicationIds);
-            return { decisions: publicationIds.map((publicationId) => decided(publicationId)) };
-          },
-        },
-        callers: { files: 'all' },
-      },
-    ],
+    services,
     host: '127.0.0.1',
     port: 0,
-    audience: 'packages',
+    audience,
     callerKeys: new Map([['files', KEYS.packages]]),
-    logger: createLogger('packages', { write: () => {} }),
+    logger: createLogger(audience, { write: () => {} }),
   });
+}
+
+/** A service that knows these ids. */
+function ids(known: ReadonlySet<string>): Served[number] {
+  return {
+    definition: { FindIds: definitions.lifecycle.FindIds },
+    handlers: {
+      FindIds: async (asked: { ids: string[] }) => ({ ids: asked.ids.filter((id) => known.has(id)) }),
+    },
+    callers: { files: 'all' },
+  };
+}
+
+function startCoordinator(
+  decisions: Map<string, Decision>,
+  asked: string[][],
+  packages: ReadonlySet<string>,
+): Promise<Server> {
+  return startPeer('packages', [
+    ids(packages),
+    {
+      definition: definitions.publications,
+      handlers: {
+        Publish: async () => {
+          throw new ServiceError('internal', 'not in these tests');
+        },
+        Validate: async () => {
+          throw new ServiceError('internal', 'not in these tests');
+        },
+        ResolvePublications: async ({ publicationIds }: { publicationIds: string[] }) => {
+          asked.push(publicationIds);
+          return { decisions: publicationIds.map((publicationId) => decided(publicationId)) };
+        },
+      },
+      callers: { files: 'all' },
+    },
+  ]);
 
   function decided(publicationId: string) {
     const decision = decisions.get(publicationId);

@@ -1,6 +1,7 @@
 import type { ReceivedEvent } from '@kr/event-bus';
 import type { PackagesContext } from '../context.ts';
 import { closeManagedDrafts } from '../package-context/close-managed-drafts.ts';
+import { packagesWithPendingRestrictions } from '../store/restriction-store.ts';
 
 /** A restricted package whose own call to the records service was lost closes its drafts now. */
 export function onPackageDraftSaved(context: PackagesContext) {
@@ -10,4 +11,9 @@ export function onPackageDraftSaved(context: PackagesContext) {
     const ids = [...new Set(events.map(({ payload }) => payload.id))];
     await closeManagedDrafts(context, ids, event.id);
   };
+}
+
+/** The same for all packages of which a save is pending, when events were lost. */
+export async function closeAllManagedDrafts(context: PackagesContext): Promise<void> {
+  await closeManagedDrafts(context, await packagesWithPendingRestrictions(context.database), 'lost events');
 }

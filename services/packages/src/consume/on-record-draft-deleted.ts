@@ -2,6 +2,7 @@ import { servicePrincipal } from '@kr/caller';
 import type { ReceivedEvent } from '@kr/event-bus';
 import type { PackagesContext } from '../context.ts';
 import { leaveDrafts } from '../resources/forget-records.ts';
+import { heldIds } from '../store/resource-store.ts';
 
 /**
  * A resource that was never published is gone: it leaves the package versions that hold it, if the records service's
@@ -14,4 +15,23 @@ export function onRecordDraftDeleted(context: PackagesContext) {
       if (!payload.isPublished) await leaveDrafts(context, [payload.id], servicePrincipal('packages', id));
     }
   };
+}
+
+const PAGE = 500;
+
+/** The same for all resources of package drafts, when events were lost. */
+export async function dropLostRecords(context: PackagesContext): Promise<void> {
+  const self = servicePrincipal('packages');
+  for (let afterId = ''; ; ) {
+    const held = await heldIds(context.database, afterId, PAGE);
+    const last = held.at(-1);
+    if (last === undefined) return;
+    const known = new Set((await context.recordsLifecycle.findIds({ ids: held }, self)).ids);
+    await leaveDrafts(
+      context,
+      held.filter((id) => !known.has(id)),
+      self,
+    );
+    afterId = last;
+  }
 }

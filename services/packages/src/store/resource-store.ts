@@ -100,3 +100,14 @@ export async function draftsHolding(
     resourceIds,
   );
 }
+
+/** Ids of the resources in versions that are not published, after an id, in order. */
+export async function heldIds(sql: LifecycleSql, afterId: string, limit: number): Promise<string[]> {
+  const rows = await sql.$queryRawUnsafe<{ resource_id: string }[]>(
+    `select distinct r.resource_id from package_resource r join version v on v.id = r.package_id
+     where r.resource_id > $1 and not v.visible order by r.resource_id limit $2::int`,
+    afterId,
+    limit,
+  );
+  return rows.map(({ resource_id }) => resource_id);
+}

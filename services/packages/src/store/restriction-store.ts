@@ -35,6 +35,14 @@ export async function pendingRestrictions(
   );
 }
 
+/** Packages of which a save is pending: few. */
+export async function packagesWithPendingRestrictions(sql: LifecycleSql): Promise<string[]> {
+  const rows = await sql.$queryRawUnsafe<{ package_id: string }[]>(
+    'select distinct package_id from pending_restriction',
+  );
+  return rows.map(({ package_id }) => package_id);
+}
+
 export async function removePendingRestrictions(
   sql: LifecycleSql,
   attempts: readonly string[],

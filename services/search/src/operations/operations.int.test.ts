@@ -465,6 +465,21 @@ test('what a repair has left is counted by its problem', async () => {
   expect(logged && loggedDrift(logged).left).toEqual({ missing: 1, stale: 0, ghosts: 0 });
 });
 
+test('lost events have the index built anew, once, unless it is being filled', async () => {
+  const world = aWorld();
+  await engine.markFilled();
+  await engine.write({ entities: [anEntity({ id: 'ghost' })] });
+  const operations = operate(world.source);
+  await Promise.all([operations.rebuild(), operations.rebuild()]);
+  await reindexed(operations);
+  expect(await drift(operations)).toMatchObject(NOTHING);
+
+  const { begunAt } = (await operationLog(pool).read('reindex')) ?? {};
+  await pool.query('UPDATE index_state SET filled_at = NULL');
+  await operations.rebuild();
+  expect((await operationLog(pool).read('reindex'))?.begunAt).toEqual(begunAt);
+});
+
 test('dead letters are listed after an id and nothing else', async () => {
   const { ListDeadLetters } = operate(aWorld().source).handlers;
   for (const afterId of ['', '0', '999999999999999999'])

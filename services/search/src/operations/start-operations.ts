@@ -56,7 +56,17 @@ export function startOperations(deps: OperationsDeps) {
     driftCheckEveryMs === 0 ? undefined : keepChecking({ ...deps, log }, driftCheckEveryMs, stopping.signal),
   ]);
 
+  const openReindex = async () => {
+    const isOpened = await log.open('reindex', { documents: 0, expected: await engine.count(), problem: '' });
+    if (isOpened) bell.ring();
+    return isOpened;
+  };
+
   return {
+    /** Begins to build the index anew, unless it is being built or filled. */
+    rebuild: async () => {
+      if (await engine.isFilled()) await openReindex();
+    },
     handlers: {
       DescribeIndex: () => describeIndex(described),
       ListDeadLetters: (request: ListDeadLettersRequest__Output) => listIndexDeadLetters(replayed, request),
@@ -65,9 +75,8 @@ export function startOperations(deps: OperationsDeps) {
       StartReindex: async () => {
         if (!(await engine.isFilled()))
           throw new ServiceError('conflict', 'The index is still being filled; that makes it anew.');
-        if (!(await log.open('reindex', { documents: 0, expected: await engine.count(), problem: '' })))
+        if (!(await openReindex()))
           throw new ServiceError('conflict', 'The index is being built anew already.');
-        bell.ring();
         return {};
       },
       CheckDrift: async ({ isRepaired }: CheckDriftRequest__Output) => ({
