@@ -197,7 +197,7 @@ describe('the search service', () => {
         sort: 'oldest',
         filters: [
           { name: 'resource_type', values: ['image'] },
-          { name: 'unknown', values: ['x'] },
+          { name: 'f', values: ['x'] },
         ],
       },
       anonymous('request'),

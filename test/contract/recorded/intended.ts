@@ -268,6 +268,8 @@ export const INTENDED: Readonly<Record<string, Difference>> = {
       'hits.hits.1.parent.access.links: ["b769cad6-9e03-4b50-9e9c-b3b9989c9e18","bf820d79-7962-400c-9c6c-5e688f2245b9","67fe7850-06a5-454c-a262-b1fbe6017f89"] → []',
     ],
   },
+  'records/178': unknownParameter('access_status'),
+  'records/182': unknownParameter('wibble'),
   'records/5': {
     topic: 'unknown vocabulary id in a draft',
     differs: [
@@ -439,4 +441,15 @@ function listingLink(url: string, { target }: Exchange): string {
   const box = new URLSearchParams(target.split('?')[1]).get('bbox');
   if (box !== null) parameters.push(`bbox=${encodeURIComponent(box)}`);
   return `${address.replace(/\/api\/.*/, path)}?${parameters.sort().join('&')}`;
+}
+
+function unknownParameter(name: string) {
+  return {
+    topic: 'query parameters that a listing does not know (`access_status` on `/api/records`)',
+    differs: [
+      'status: 200 → 400',
+      'message: nothing → "A validation error occurred."',
+      `errors: nothing → ["${name}: Unknown query parameter. This listing takes q, bbox, sort, size, page, cursor, allversions, category, record_type, resource_type, geo_work_programme_activity, target_audience, engagement_priority, subject."]`,
+    ],
+  };
 }

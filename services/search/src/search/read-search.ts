@@ -125,11 +125,26 @@ function refusedSort(sort: string): ServiceError {
   return refusedField('_schema', `Invalid sort option '${sort}'.`);
 }
 
-/** Parameters that are no facet of the listing have no effect. */
+/** Parameters that clients of the original send to listings without such a filter, to no effect. */
+const IGNORED = new Set(['f', 'filters', 'include_deleted', 'is_published', 'shared_with_me', 'status']);
+const OTHER_PARAMETERS = ['q', 'bbox', 'sort', 'size', 'page', 'cursor', 'allversions'];
+
+/** @throws ServiceError `invalid`: a parameter that is neither a facet of the listing nor ignored */
 function readSelection(
   { filters }: SearchRequest__Output,
   { facets }: ListingSettings,
 ): Record<string, string[]> {
+  const unknown = filters.filter(({ name }) => !facets.includes(name) && !IGNORED.has(name));
+  if (unknown.length > 0) {
+    const allowed = [...OTHER_PARAMETERS, ...facets].join(', ');
+    throw new ServiceError('invalid', 'A validation error occurred.', {
+      code: 'unknown_parameter',
+      issues: unknown.map(({ name }) => ({
+        field: name,
+        messages: [`Unknown query parameter. This listing takes ${allowed}.`],
+      })),
+    });
+  }
   const selected: Record<string, string[]> = {};
   for (const { name, values } of filters) {
     const known = facets.find((facet) => facet === name);

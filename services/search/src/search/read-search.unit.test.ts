@@ -239,12 +239,27 @@ describe('readSearch', () => {
     const filters = [
       { name: 'resource_type', values: ['image', 'image', ''] },
       { name: 'resource_type', values: ['dataset'] },
-      { name: 'access_status', values: ['open'] },
-      { name: '__proto__', values: ['x'] },
+      { name: 'shared_with_me', values: ['true'] },
       { name: 'subject', values: [''] },
     ];
     expect(read({ filters }).selected).toEqual({ resource_type: ['image', 'dataset'] });
   });
+
+  test.each(['access_status', 'datetime', '__proto__', 'toString'])(
+    'the unknown parameter %s is refused',
+    (name) => {
+      const message = expect.stringMatching(
+        /^Unknown query parameter\. This listing takes q, bbox, .*subject\.$/,
+      );
+      expect(() => read({ filters: [{ name, values: ['open'] }] })).toThrow(
+        expect.objectContaining({
+          kind: 'invalid',
+          code: 'unknown_parameter',
+          issues: [{ field: name, messages: [message] }],
+        }),
+      );
+    },
+  );
 
   test.each<[who: string, principal: Principal, viewer: object]>([
     ['a stranger', NOBODY, { seesAll: false, userId: null, viewParentIds: [], previewParentIds: [] }],
