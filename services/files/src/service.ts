@@ -28,6 +28,7 @@ import { readEntry } from './entries/read-entry.ts';
 import { readFileTrail } from './entries/read-file-trail.ts';
 import { startUploads } from './entries/start-uploads.ts';
 import { updateEntryMetadata } from './entries/update-entry-metadata.ts';
+import { checkUsage } from './quota/check-usage.ts';
 import { readQuota } from './quota/read-quota.ts';
 import { setQuota } from './quota/set-quota.ts';
 import { repeatedly } from './repeatedly.ts';
@@ -66,6 +67,7 @@ const SETTLE_EVERY_MS = 5_000;
 const AUDIT_EVERY_MS = 10_000;
 const SWEEP_EVERY_MS = 3_600_000;
 const SWEEP_ORPHANS_EVERY_MS = 86_400_000;
+const CHECK_USAGE_EVERY_MS = 86_400_000;
 const TRANSFER_GRACE_MS = 2_500;
 
 /** RPC name -> the file that answers it. */
@@ -199,6 +201,7 @@ function startChores(context: FilesContext, { sweepGraceMs: graceMs, audit }: Fi
       },
       logger,
     ),
+    repeatedly('check usage', CHECK_USAGE_EVERY_MS, () => checkUsage(context), logger),
     repeatedly('sweep history', SWEEP_EVERY_MS, () => sweepHistory(context), logger),
   ];
   return {

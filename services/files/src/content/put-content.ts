@@ -1,7 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
-import type { StoredBytes } from '../blob/blob-store.ts';
 import { checkChangeable } from '../buckets/change-bucket.ts';
 import type { FileEntry } from '../file-entry.ts';
 import { fileEntryJson } from '../file-entry-json.ts';
@@ -60,33 +58,19 @@ async function store(
 ): Promise<FileEntry> {
   const objectId = deps.newId();
   const reservation = await reserveBytes(deps, path, { objectId, declaredBytes });
-  let isSettled = false;
   try {
     if (request.headers.expect !== undefined) response.writeContinue();
     const bytes = receive(deps, request, response, reservation);
     const { maxFileBytes: maxBytes } = deps;
     const stored = await deps.blobs.write(objectId, bytes, { maxBytes, expectedBytes: declaredBytes });
-    const entry = await attach(deps, { ...path, declaredBytes }, { objectId, ...stored }, reservation);
-    isSettled = true;
-    return entry;
-  } finally {
-    await reservation.end({ isSettled });
-  }
-}
-
-async function attach(
-  deps: PutContentDeps,
-  { declaredBytes, ...path }: AskedPut,
-  stored: StoredBytes & { objectId: string },
-  reservation: Reservation,
-): Promise<FileEntry> {
-  try {
     if (declaredBytes !== undefined && stored.sizeBytes !== declaredBytes) throw lengthMismatch();
-    return await attachContent(deps, path, stored, reservation.settle);
+    return await attachContent(deps, path, { objectId, ...stored }, reservation.settle);
   } catch (error) {
-    // After any other failure the row may exist all the same: then only the sweep may judge.
-    if (error instanceof ServiceError) await discard(deps, stored.objectId);
+    // The transaction that attaches the bytes ends the reservation: while there is one, they are not attached.
+    if (await reservation.abandon()) await discard(deps, objectId);
     throw error;
+  } finally {
+    reservation.stop();
   }
 }
 

@@ -87,9 +87,10 @@ export async function renewReservation(tx: Tx, id: string, expiresAt: Date): Pro
   await tx.$executeRaw`update reservation set expires_at = ${expiresAt} where id = ${id}::uuid`;
 }
 
-/** Says whether the promise still held. */
-export async function deleteReservation(tx: Tx, id: string, at: Date): Promise<boolean> {
-  const rows = await tx.$queryRaw<{ held: boolean }[]>`
+/** `none`: it is gone, such as by the transaction that attached its bytes. */
+export async function deleteReservation(tx: Tx, id: string, at: Date): Promise<'held' | 'expired' | 'none'> {
+  const [row] = await tx.$queryRaw<{ held: boolean }[]>`
     delete from reservation where id = ${id}::uuid returning expires_at > ${at} as held`;
-  return rows[0]?.held === true;
+  if (row === undefined) return 'none';
+  return row.held ? 'held' : 'expired';
 }

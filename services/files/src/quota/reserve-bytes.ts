@@ -27,8 +27,10 @@ export interface Reservation {
    * @throws ServiceError `unavailable`: it has ended before
    */
   settle(tx: Tx): Promise<void>;
-  /** Is called once, whatever became of the upload: what was not settled is given back. */
-  end(outcome: { isSettled: boolean }): Promise<void>;
+  /** Ends it after a failure. True if the bytes were certainly not attached: then nothing else refers to them. */
+  abandon(): Promise<boolean>;
+  /** Is called once, at the end. */
+  stop(): void;
 }
 
 const LIFE_MS = 300_000;
@@ -83,15 +85,17 @@ export async function reserveBytes(
       }
     },
     settle: async (tx) => {
-      if (!(await deleteReservation(tx, objectId, now()))) throw reservationLost();
+      if ((await deleteReservation(tx, objectId, now())) !== 'held') throw reservationLost();
     },
-    end: async ({ isSettled }) => {
-      clearInterval(renewal);
-      if (isSettled) return;
-      await deleteReservation(database, objectId, now()).catch((err: unknown) => {
-        logger.warn({ err, objectId }, 'a reservation is left to end by itself');
-      });
+    abandon: async () => {
+      try {
+        return (await deleteReservation(database, objectId, now())) !== 'none';
+      } catch (err) {
+        logger.warn({ err, objectId }, 'a reservation is left to expire');
+        return false;
+      }
     },
+    stop: () => clearInterval(renewal),
   };
 }
 

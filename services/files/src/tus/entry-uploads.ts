@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { ServiceError } from '@kr/service-error';
 import { DataStore, type Lock, type Locker, Metadata, Upload as TusUpload } from '@tus/server';
 import { changeBucket } from '../buckets/change-bucket.ts';
 import { findPending } from '../content/attach-content.ts';
@@ -138,8 +139,10 @@ export class EntryUploads extends DataStore implements Locker {
     try {
       return await this.#receive(() => this.#request.body(lease));
     } catch (error) {
-      // Where it was, nobody will have heard.
+      // The client never learnt its address.
       if (this.#request.uploadId === undefined) await this.#terminate();
+      // The request that deleted the upload removed its bytes, but this one may have written more of them since.
+      else if (isGone(error)) await this.#deps.blobs.removeIncomplete(this.#held().upload.id);
       throw error;
     }
   }
@@ -193,4 +196,8 @@ export class EntryUploads extends DataStore implements Locker {
       throw new Error('an upload is written to by who holds its lease');
     return { lease: this.#lease, upload: this.#upload };
   }
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof ServiceError && error.kind === 'not_found';
 }
