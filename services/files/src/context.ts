@@ -47,6 +47,7 @@ export interface FilesContext {
   quotaTurns: InTurn;
   maxBytesPerEntity: number;
   maxBytesPerUser: number;
+  sweepGraceMs: number;
   minDownloadBytesPerSecond: number;
   verifyReadsPercent: number;
   buffers: ChunkBuffers;
@@ -119,6 +120,7 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
     quotaTurns: inTurn(),
     maxBytesPerEntity: limits.maxBytesPerEntity,
     maxBytesPerUser: limits.maxBytesPerUser,
+    sweepGraceMs: config.sweepGraceMs,
     minDownloadBytesPerSecond: limits.minDownloadBytesPerSecond,
     verifyReadsPercent: config.verifyReadsPercent,
     buffers: chunkBuffers(),

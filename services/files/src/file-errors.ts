@@ -34,15 +34,34 @@ export function entityQuotaExceeded(limitBytes: number, leftBytes: number): Serv
   });
 }
 
-/** As `entityQuotaExceeded`. */
-export function userQuotaExceeded(limitBytes: number, leftBytes: number): ServiceError {
-  const message =
-    `The files of this user may have at most ${limitBytes} bytes, of which ${leftBytes} are left. ` +
-    'Replaced and deleted files count until they are removed from the store, about a day later.';
+/**
+ * @param unreferencedBytes of the stored bytes, those that a sweep found to belong to replaced or deleted files
+ * @param removedAfter when the first of these are removed; null if there are none
+ */
+export function userQuotaExceeded({
+  limitBytes,
+  leftBytes,
+  unreferencedBytes,
+  removedAfter,
+}: {
+  limitBytes: number;
+  leftBytes: number;
+  unreferencedBytes: number;
+  removedAfter: Date | null;
+}): ServiceError {
+  const unreferenced =
+    removedAfter === null
+      ? 'Replaced and deleted files count until they are removed from the store.'
+      : `${unreferencedBytes} bytes of replaced and deleted files still count; the first are removed after ${minuteOf(removedAfter)}.`;
+  const limit = `The files of this user may have at most ${limitBytes} bytes, of which ${leftBytes} are left.`;
   return new ServiceError('too_large', 'User quota exceeded.', {
     code: 'user_quota_exceeded',
-    issues: [{ field: 'size', messages: [message] }],
+    issues: [{ field: 'size', messages: [`${limit} ${unreferenced}`] }],
   });
+}
+
+function minuteOf(instant: Date): string {
+  return `${new Date(Math.ceil(instant.getTime() / 60_000) * 60_000).toISOString().slice(0, 16)}Z`;
 }
 
 export function lengthMismatch(): ServiceError {

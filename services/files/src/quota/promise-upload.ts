@@ -1,13 +1,12 @@
 import type { ContentPath } from '../content/content-path.ts';
 import type { Database, Tx } from '../store/prisma.ts';
-import { allowance, type QuotaLimits } from './allowance.ts';
+import { type GrantBytesDeps, grantBytes } from './grant-bytes.ts';
 import type { InTurn } from './in-turn.ts';
-import { findOwner, lockUsage } from './quota-store.ts';
+import { findOwner } from './quota-store.ts';
 
-export interface PromiseUploadDeps extends QuotaLimits {
+export interface PromiseUploadDeps extends GrantBytesDeps {
   database: Database;
   quotaTurns: InTurn;
-  now: () => Date;
 }
 
 type UploadPath = ContentPath & { id: string };
@@ -16,7 +15,7 @@ type UploadPath = ContentPath & { id: string };
  * Reserves the length of a resumable upload, in the transaction of `save`, until it is finished, given up or removed.
  *
  * @param lengthBytes null where it is declared later; until then `reserveMore` reserves room step by step
- * @throws ServiceError `too_large` as `allowance` does
+ * @throws ServiceError `too_large` as `grantBytes` does
  */
 export async function promiseUpload<Result>(
   deps: PromiseUploadDeps,
@@ -26,8 +25,7 @@ export async function promiseUpload<Result>(
   const needed = lengthBytes ?? 0;
   return withUsage(deps, path, async (tx, ownerId) => {
     const saved = await save(tx, ownerId);
-    const usage = await lockUsage(tx, { ...path, ownerId }, { id: path.id, at: deps.now() });
-    allowance(deps, usage, { needed, wanted: needed });
+    await grantBytes(tx, deps, { ...path, ownerId }, { id: path.id, needed, wanted: needed });
     return saved;
   });
 }
@@ -39,7 +37,7 @@ const STEP_BYTES = 16_777_216;
  * Reserves room for an upload of unknown length, of which `needed` bytes have come: these, and some more if there is room.
  *
  * @returns how many bytes are reserved now
- * @throws ServiceError `too_large` as `allowance` does
+ * @throws ServiceError `too_large` as `grantBytes` does
  */
 export async function reserveMore(
   deps: PromiseUploadDeps & { maxFileBytes: number },
@@ -48,9 +46,8 @@ export async function reserveMore(
 ): Promise<number> {
   return withUsage(deps, path, async (tx, ownerId) => {
     await tx.$executeRaw`select from upload where id = ${path.id}::uuid for update`;
-    const usage = await lockUsage(tx, { ...path, ownerId }, { id: path.id, at: deps.now() });
     const wanted = Math.max(needed, Math.min(needed + STEP_BYTES, deps.maxFileBytes));
-    const reserved = allowance(deps, usage, { needed, wanted });
+    const reserved = await grantBytes(tx, deps, { ...path, ownerId }, { id: path.id, needed, wanted });
     await tx.$executeRaw`update upload set reserved = ${reserved}::bigint where id = ${path.id}::uuid`;
     return reserved;
   });

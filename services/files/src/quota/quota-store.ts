@@ -60,6 +60,17 @@ async function lockOwner(
   };
 }
 
+/** Stored bytes of an owner that no file refers to any more, and since when the first sweep found one of them so. */
+export async function findUnreferenced(
+  tx: Tx,
+  ownerId: string | null,
+): Promise<{ bytes: number; since: Date | null }> {
+  const [row] = await tx.$queryRaw<{ bytes: bigint; since: Date | null }[]>`
+    select coalesce(sum(size), 0)::bigint as bytes, min(unreferenced_at) as since from object
+    where owner_id = ${ownerId} and unreferenced_at is not null`;
+  return { bytes: Number(row?.bytes ?? 0), since: row?.since ?? null };
+}
+
 export interface ReservationRow {
   id: string;
   entityId: string;

@@ -282,6 +282,11 @@ describe('the bytes of a user on the disk', () => {
     for (let n = 0; n < 8; n += 1) answers.push(await put('gus 1', 'a', 4_000));
     expect(answers).toEqual([...Array(6).fill(200), ...Array(2).fill('413 user_quota_exceeded')]);
     expect(await counted('gus')).toEqual({ counted: 24_000, stored: 24_000 });
+    const { body } = await files.put('gus 1', 'a', bytes(4_000));
+    const [message] = JSON.parse(String(body)).errors[0].messages;
+    expect(message).toMatch(
+      / 20000 bytes of replaced and deleted files still count; .* after [-\d]+T\d\d:\d\dZ\.$/,
+    );
     await sweep();
     expect(await counted('gus')).toEqual({ counted: 4_000, stored: 4_000 });
     expect(await put('gus 1', 'a', 4_000)).toBe(200);

@@ -2,14 +2,13 @@ import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import type { ContentPath } from '../content/content-path.ts';
 import type { Database, Tx } from '../store/prisma.ts';
-import { allowance, type QuotaLimits } from './allowance.ts';
+import { type GrantBytesDeps, grantBytes } from './grant-bytes.ts';
 import type { InTurn } from './in-turn.ts';
-import { deleteReservation, findOwner, lockUsage, renewReservation, saveReservation } from './quota-store.ts';
+import { deleteReservation, findOwner, renewReservation, saveReservation } from './quota-store.ts';
 
-export interface ReserveBytesDeps extends QuotaLimits {
+export interface ReserveBytesDeps extends GrantBytesDeps {
   database: Database;
   quotaTurns: InTurn;
-  now: () => Date;
   logger: Logger;
 }
 
@@ -18,7 +17,7 @@ export interface Reservation {
   /**
    * Passes bytes on, and asks for more room before more of them come than were promised.
    *
-   * @throws ServiceError `too_large` as `allowance` does
+   * @throws ServiceError `too_large` as `grantBytes` does
    */
   covered(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
   /**
@@ -43,7 +42,7 @@ const STEP_BYTES = 16_777_216;
  * Promises room to the upload of an object into a file.
  *
  * @param declaredBytes undefined where the sender has not said how much is to come
- * @throws ServiceError `too_large` as `allowance` does
+ * @throws ServiceError `too_large` as `grantBytes` does
  */
 export async function reserveBytes(
   deps: ReserveBytesDeps,
@@ -58,11 +57,9 @@ export async function reserveBytes(
   const promise = (asked: { needed: number; wanted: number }): Promise<void> =>
     quotaTurns(ownerId ?? path.entityId, () =>
       database.$transaction(async (tx) => {
-        const at = now();
-        const usage = await lockUsage(tx, { ...path, ownerId }, { id: objectId, at });
-        const bytes = allowance(deps, usage, asked);
+        const bytes = await grantBytes(tx, deps, { ...path, ownerId }, { id: objectId, ...asked });
         const row = { id: objectId, entityId: path.entityId, ownerId, bytes, expiresAt: expiry() };
-        await saveReservation(tx, row, at);
+        await saveReservation(tx, row, now());
         promised = bytes;
       }),
     );

@@ -1,0 +1,34 @@
+import type { ContentPath } from '../content/content-path.ts';
+import { userQuotaExceeded } from '../file-errors.ts';
+import type { Tx } from '../store/prisma.ts';
+import { allowance, type QuotaLimits } from './allowance.ts';
+import { findUnreferenced, lockUsage } from './quota-store.ts';
+
+export interface GrantBytesDeps extends QuotaLimits {
+  now: () => Date;
+  /** Milliseconds that replaced and deleted bytes stay stored, and count. */
+  sweepGraceMs: number;
+}
+
+/**
+ * Decides how many bytes the upload of this id may reserve: at most as many as it wants, not fewer than it needs. Until the
+ * transaction ends, no other upload of the same owner is granted any. Locks of entities come before it.
+ *
+ * @throws ServiceError `too_large` (`entity_quota_exceeded`, `user_quota_exceeded`)
+ */
+export async function grantBytes(
+  tx: Tx,
+  { sweepGraceMs, now, ...limits }: GrantBytesDeps,
+  path: ContentPath & { ownerId: string | null },
+  request: { id: string; needed: number; wanted: number },
+): Promise<number> {
+  const usage = await lockUsage(tx, path, { id: request.id, at: now() });
+  const allowed = allowance(limits, usage, request);
+  if ('bytes' in allowed) return allowed.bytes;
+  const { bytes, since } = await findUnreferenced(tx, path.ownerId);
+  throw userQuotaExceeded({
+    ...allowed,
+    unreferencedBytes: bytes,
+    removedAfter: since === null ? null : new Date(since.getTime() + sweepGraceMs),
+  });
+}
