@@ -10,7 +10,6 @@ import type { SearchConfig } from './config.ts';
 import { applyEvents } from './consume/apply-events.ts';
 import { awaitIndex } from './consume/await-index.ts';
 import { awaitWrites } from './consume/await-writes.ts';
-import { fillIndex } from './consume/fill-index.ts';
 import { givingWay } from './consume/give-way.ts';
 import { pauseUnlessStopped } from './consume/pause-unless-stopped.ts';
 import { INDEXED_SUBJECTS } from './consume/plan-fetches.ts';
@@ -120,10 +119,7 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
     );
     return areSent.every(Boolean) && consumer.whenCaughtUp({ timeoutMs: ARRIVAL_TIMEOUT_MS });
   };
-  const upkeep = Promise.all([
-    fillIndex({ engine, source, giveWay, hasArrived, logger, signal: stopping.signal }),
-    keepUp({ engine, source, logger, signal: stopping.signal }, now),
-  ]);
+  const upkeep = keepUp({ engine, source, logger, signal: stopping.signal }, now);
 
   const operations = startOperations({
     engine,

@@ -12,9 +12,7 @@ import { anEntity, type EntityTraits } from '../engine/testing/an-entity.ts';
 import { SEARCH_MIGRATIONS } from '../migrations.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
 import { applyEvents } from './apply-events.ts';
-import { givingWay } from './give-way.ts';
 import type { IndexedEvent } from './plan-fetches.ts';
-import { rebuildIndex } from './rebuild-index.ts';
 import { refreshEmbargoes } from './refresh-embargoes.ts';
 
 /** Records and packages in memory; `fetch` answers with what they are at the time. */
@@ -239,22 +237,5 @@ describe('applyEvents', () => {
       }),
       { seed: 1, numRuns: 60 },
     );
-  });
-
-  test('an empty index is filled from the services, page by page', async () => {
-    for (const id of ['a', 'b', 'c', 'd', 'e']) world.put({ id });
-    world.put({ id: 'a', form: 'draft' });
-    world.put({ id: 'p', kind: 'package' });
-    const { signal } = new AbortController();
-    expect(
-      await rebuildIndex({ ...givingWay(engine, 50, signal), source: world.source, logger, signal }),
-    ).toEqual({
-      entities: 6,
-      refused: 0,
-    });
-    expect(await published()).toEqual([]);
-    await engine.markFilled();
-    expect(await published()).toEqual(['a', 'b', 'c', 'd', 'e', 'p']);
-    expect(await engine.count()).toBe(7);
   });
 });

@@ -30,11 +30,11 @@ export function givingWay<Engine extends Pick<SearchEngine, 'search' | 'suggest'
   let underWay = 0;
   let lastEnded = Number.NEGATIVE_INFINITY;
   const watched =
-    <Asked, Answer>(ask: (asked: Asked) => Promise<Answer>) =>
-    async (asked: Asked): Promise<Answer> => {
+    <Request extends unknown[], Answer>(ask: (...request: Request) => Promise<Answer>) =>
+    async (...request: Request): Promise<Answer> => {
       underWay += 1;
       try {
-        return await ask(asked);
+        return await ask(...request);
       } finally {
         underWay -= 1;
         lastEnded = performance.now();

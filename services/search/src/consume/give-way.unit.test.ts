@@ -36,6 +36,21 @@ describe('work on the whole index', () => {
     await giveWay.pauseAfter(3_600_000);
   });
 
+  test('leaves searches as they are asked for, with their time limits', async () => {
+    const limits: unknown[] = [];
+    const { engine } = givingWay(
+      {
+        search: async (_search, timeoutMs) => limits.push(timeoutMs) as never,
+        suggest: async (_suggest, timeoutMs) => limits.push(timeoutMs) as never,
+      } satisfies Pick<SearchEngine, 'search' | 'suggest'>,
+      1,
+      never,
+    );
+    await engine.search(aSearch(), 700);
+    await engine.suggest(suggest, 800);
+    expect(limits).toEqual([700, 800]);
+  });
+
   test('takes no more than its share of the time while somebody does, and does not wait for ever', async () => {
     const { engine: asked } = searches();
     const { engine, giveWay } = givingWay(asked, 25, never);

@@ -65,8 +65,16 @@ function describeSpoilt(
     afterAll(() => index?.stop());
 
     const drift = async (isRepaired: boolean) => {
-      const deps = { engine: index.engine, source: sourceOf(all), hasArrived: async () => true };
+      let pauses = 0;
+      const giveWay = {
+        pauseAfter: async () => {
+          pauses += 1;
+        },
+      };
+      const deps = { engine: index.engine, source: sourceOf(all), giveWay, hasArrived: async () => true };
       const { differences } = await findDrift(deps, isRepaired, new AbortController().signal);
+      // One after each page: comparing leaves the processors to searches.
+      expect(pauses).toBeGreaterThan(0);
       return differences.map(({ kind, id, form, problem }) => `${problem} ${kind} ${id} ${form}`);
     };
 

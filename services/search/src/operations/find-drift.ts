@@ -1,4 +1,5 @@
 import { ServiceError } from '@kr/service-error';
+import type { GiveWay } from '../consume/give-way.ts';
 import { pagesOf } from '../consume/pages-of.ts';
 import type { EntityKind, IndexDifference, IndexedEntity, SearchEngine } from '../engine/search-engine.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
@@ -6,6 +7,8 @@ import type { EntitySource } from '../sources/entity-source.ts';
 export interface DriftDeps {
   engine: SearchEngine;
   source: EntitySource;
+  /** To searches: comparing takes documents apart as indexing does. */
+  giveWay: Pick<GiveWay, 'pauseAfter'>;
   /** Whether the index has taken in every event of what was committed before the call. */
   hasArrived: () => Promise<boolean>;
 }
@@ -37,13 +40,15 @@ export async function findDrift(deps: DriftDeps, isRepaired: boolean, signal: Ab
   // What the index knows: stale forms and ghosts, and what is missing of entities that it knows in part.
   for await (const { kind, ids } of pagesOf(deps.engine.listIds, () => PAGE, signal)) {
     entities += ids.length;
-    found.push(...(await compare(deps, kind, ids)));
+    found.push(...(await throttled(deps, () => compare(deps, kind, ids))));
   }
   // What it does not know at all.
   for await (const { kind, ids } of pagesOf(deps.source.list, () => PAGE, signal)) {
-    const unknown = await unknownOf(deps.engine, kind, ids);
-    entities += unknown.length;
-    found.push(...(await compare(deps, kind, unknown)));
+    await throttled(deps, async () => {
+      const unknown = await unknownOf(deps.engine, kind, ids);
+      entities += unknown.length;
+      found.push(...(await compare(deps, kind, unknown)));
+    });
   }
   for (let round = 0; round < CONFIRMATIONS && found.length > 0; round += 1) {
     await arrival(deps, signal);
@@ -52,6 +57,13 @@ export async function findDrift(deps: DriftDeps, isRepaired: boolean, signal: Ab
   signal.throwIfAborted();
   const repaired = isRepaired ? await repair(deps, found, signal) : [];
   return { entities, differences: found, repaired };
+}
+
+async function throttled<Result>({ giveWay }: DriftDeps, work: () => Promise<Result>): Promise<Result> {
+  const begun = performance.now();
+  const result = await work();
+  await giveWay.pauseAfter(performance.now() - begun);
+  return result;
 }
 
 async function compare(

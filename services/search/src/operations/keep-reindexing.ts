@@ -14,7 +14,10 @@ export interface ReindexingDeps extends ReindexDeps {
 /** After which another process takes over from one that is gone. */
 const LOOK_EVERY_MS = 5_000;
 
-/** Does what `StartReindex` has asked for, here or in a process that is gone; until the signal. */
+/**
+ * Builds the index anew when that was asked for, here or in a process that is gone, and when it was never filled to its end;
+ * until the signal.
+ */
 export async function keepReindexing(deps: ReindexingDeps, bell: Bell, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
@@ -28,17 +31,29 @@ export async function keepReindexing(deps: ReindexingDeps, bell: Bell, signal: A
 }
 
 async function reindexIfWanted(deps: ReindexingDeps, signal: AbortSignal): Promise<void> {
-  const { databaseUrl, log, logger } = deps;
-  if ((await wanted(log)) === undefined) return;
+  const { databaseUrl, engine, log, logger } = deps;
+  if ((await wanted(log)) === undefined) {
+    if (await engine.isFilled()) return;
+    await openReindex(deps);
+  }
   await withLock(databaseUrl, 'reindex', async (lock) => {
     // Who held the lock before may have come to the end meanwhile.
     const asked = await wanted(log);
     if (asked === undefined) return;
     if (!(await isDone(deps, asked)) && !(await reindexTold(deps, lock, signal))) return;
+    if (!(await engine.isFilled())) {
+      await engine.markFilled();
+      logger.info('index filled');
+    }
     await failpoint('reindex.note.before');
     await log.close('reindex');
     logger.info('the index was built anew');
   });
+}
+
+/** @returns false when one is under way */
+export async function openReindex({ engine, log }: Pick<ReindexingDeps, 'engine' | 'log'>): Promise<boolean> {
+  return log.open('reindex', { documents: 0, expected: await engine.count(), problem: '' });
 }
 
 async function wanted(log: OperationLog): Promise<ReindexReport | undefined> {

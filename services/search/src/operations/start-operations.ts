@@ -14,7 +14,7 @@ import { checkDrift } from './check-drift.ts';
 import { listIndexDeadLetters, type Replayed, replayIndexDeadLetters } from './dead-letters.ts';
 import { describeIndex, driftReport } from './describe-index.ts';
 import { keepChecking } from './keep-checking.ts';
-import { createBell, keepReindexing } from './keep-reindexing.ts';
+import { createBell, keepReindexing, openReindex } from './keep-reindexing.ts';
 import { observeIndex } from './observe-index.ts';
 import { operationLog } from './operation-log.ts';
 
@@ -56,8 +56,8 @@ export function startOperations(deps: OperationsDeps) {
     driftCheckEveryMs === 0 ? undefined : keepChecking({ ...deps, log }, driftCheckEveryMs, stopping.signal),
   ]);
 
-  const openReindex = async () => {
-    const isOpened = await log.open('reindex', { documents: 0, expected: await engine.count(), problem: '' });
+  const beginReindex = async () => {
+    const isOpened = await openReindex({ engine, log });
     if (isOpened) bell.ring();
     return isOpened;
   };
@@ -65,7 +65,7 @@ export function startOperations(deps: OperationsDeps) {
   return {
     /** Begins to build the index anew, unless it is being built or filled. */
     rebuild: async () => {
-      if (await engine.isFilled()) await openReindex();
+      if (await engine.isFilled()) await beginReindex();
     },
     handlers: {
       DescribeIndex: () => describeIndex(described),
@@ -75,7 +75,7 @@ export function startOperations(deps: OperationsDeps) {
       StartReindex: async () => {
         if (!(await engine.isFilled()))
           throw new ServiceError('conflict', 'The index is still being filled; that makes it anew.');
-        if (!(await openReindex()))
+        if (!(await beginReindex()))
           throw new ServiceError('conflict', 'The index is being built anew already.');
         return {};
       },

@@ -13,7 +13,7 @@ export interface EngineTimeDeps {
 /** The time that one request spends in the engine. */
 export interface EngineTime {
   /**
-   * Does one engine call in a turn of the caller, within what is left of the time of the request.
+   * Does one engine call in a turn of the caller, within what is left of the time of the request, in whole milliseconds.
    *
    * @throws ServiceError as `FairTurns.take`, and what `work` throws, with the time used so far
    */
@@ -39,7 +39,7 @@ export function engineTime({ turns, limitMs, elapsed }: EngineTimeDeps): OpenEng
         const end = await turns.take({ caller, isCostly, timeoutMs });
         const started = elapsed();
         try {
-          return await work(Math.max(1, timeoutMs - (started - begun)));
+          return await work(Math.max(1, Math.floor(timeoutMs - (started - begun))));
         } catch (error) {
           throw withUsed(error, usedMs + elapsed() - started);
         } finally {

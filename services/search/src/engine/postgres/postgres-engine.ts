@@ -16,7 +16,7 @@ export interface PostgresEngineOptions {
   databaseUrl: string;
   /** Milliseconds one search may take in the database. */
   searchTimeoutMs: number;
-  /** Connections for searches; writes have two of their own, and so have builds; the state of the index has one. */
+  /** Connections for searches; writes and builds have two each, the state of the index and its comparison one each. */
   maxConnections: number;
 }
 
@@ -71,6 +71,8 @@ export function postgresEngine({
   // Operators want to know how it is above all when all others wait.
   const states = openPool({ connectionString: databaseUrl, max: 1 });
   const builders = openPool({ connectionString: databaseUrl, max: 2, options: BUILDING });
+  // Comparing takes long, and neither writers nor builds wait for it.
+  const checks = openPool({ connectionString: databaseUrl, max: 1, options: BUILDING });
   const runSearch = searchRunner();
   const timed = (timeoutMs: number | undefined): TimedQueries =>
     timedQueries(
@@ -123,17 +125,17 @@ export function postgresEngine({
     finishBuild: (id, isAlone = false) => finish(id, isAlone),
     isLive: (buildId) => isBuiltAs(writers, 'public', buildId),
     listIds: async (kind, afterId, limit) => {
-      const { rows } = await writers.query<{ id: string }>(
+      const { rows } = await checks.query<{ id: string }>(
         `SELECT DISTINCT id FROM index_document
          WHERE id > $1 AND kind = $2 AND deleted_at IS NULL ORDER BY id LIMIT $3`,
         [afterId, kind, limit],
       );
       return rows.map(({ id }) => id);
     },
-    compare: (kind, ids, entities) => compareIndex(writers, kind, ids, entities),
+    compare: (kind, ids, entities) => compareIndex(checks, kind, ids, entities),
     mend: (differences, entities) => mendDifferences(writers, differences, entities),
     stop: async () => {
-      await Promise.all([readers, writers, states, builders].map((pool) => pool.end()));
+      await Promise.all([readers, writers, states, builders, checks].map((pool) => pool.end()));
     },
   };
 }

@@ -4,18 +4,20 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { migrate } from '@kr/schema-migration';
+import { ServiceError } from '@kr/service-error';
 import { createLogger } from '@kr/telemetry';
-import { type FreshDatabase, freshDatabase } from '@kr/testbed';
+import { type FreshDatabase, freshDatabase, until } from '@kr/testbed';
 import pg from 'pg';
+import { givingWay } from '../consume/give-way.ts';
+import { refreshFormer } from '../consume/refresh-former.ts';
 import { postgresEngine } from '../engine/postgres/postgres-engine.ts';
 import type { SearchEngine } from '../engine/search-engine.ts';
 import { aSearch, idsOf } from '../engine/testing/a-search.ts';
 import { anEntity } from '../engine/testing/an-entity.ts';
 import { SEARCH_MIGRATIONS } from '../migrations.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
-import { fillIndex } from './fill-index.ts';
-import { givingWay } from './give-way.ts';
-import { refreshFormer } from './refresh-former.ts';
+import { createBell, keepReindexing } from './keep-reindexing.ts';
+import { operationLog } from './operation-log.ts';
 
 const IDS = ['a', 'b', 'c', 'd', 'e'];
 const logger = createLogger('test', new Writable({ write: (_chunk, _encoding, done) => done() }));
@@ -74,22 +76,42 @@ async function writeFormer(
 describe('filling the index', () => {
   let database: FreshDatabase;
   let engine: SearchEngine & { stop(): Promise<void> };
+  let engineUrl: string;
+  let pool: pg.Pool;
   const open = () =>
     postgresEngine({ databaseUrl: database.url, searchTimeoutMs: 60_000, maxConnections: 2 });
   beforeEach(async () => {
     database = await freshDatabase();
     await migrate({ databaseUrl: database.url, sets: [SEARCH_MIGRATIONS] });
     engine = open();
+    engineUrl = database.url;
+    pool = new pg.Pool({ connectionString: engineUrl, max: 1 });
+    pool.on('error', () => {});
   });
   afterEach(async () => {
-    await engine.stop();
+    await Promise.all([engine.stop(), pool.end()]);
     await database.drop();
   });
   const found = async () => idsOf(await engine.search(aSearch())).sort();
-  /** With those that are kept back. */
-  const held = async () => idsOf(await engine.search(aSearch({ scope: { onlyIds: IDS } }))).sort();
-  const fill = (source: EntitySource, signal = new AbortController().signal, hasArrived = async () => true) =>
-    fillIndex({ ...givingWay(engine, 50, signal), source, hasArrived, logger, signal });
+  /** As a process does that ends at the signal, or when the index is filled. */
+  const fill = async (
+    source: EntitySource,
+    signal = new AbortController().signal,
+    hasArrived = async () => true,
+    filling: SearchEngine = engine,
+  ) => {
+    const over = new AbortController();
+    const stopping = AbortSignal.any([signal, over.signal]);
+    const shared = { databaseUrl: engineUrl, log: operationLog(pool), hasArrived, logger };
+    const working = keepReindexing(
+      { ...givingWay(filling, 50, stopping), ...shared, source },
+      createBell(),
+      stopping,
+    );
+    await until(async () => signal.aborted || (await engine.isFilled()));
+    over.abort();
+    await working;
+  };
 
   test('is not over after a stop in the middle', async () => {
     const stopping = new AbortController();
@@ -97,8 +119,7 @@ describe('filling the index', () => {
       pagesOfTwo((afterId) => afterId === 'b' && stopping.abort()),
       stopping.signal,
     );
-    expect((await held()).slice(0, 2)).toEqual(['a', 'b']);
-    expect(await held()).not.toContain('e');
+    expect([await engine.isFilled(), await found()]).toEqual([false, []]);
     await fill(pagesOfTwo());
     expect(await found()).toEqual(IDS);
   });
@@ -140,33 +161,24 @@ describe('filling the index', () => {
     expect({ failures, found: await found() }).toEqual({ failures: 2, found: IDS });
   });
 
-  test('keeps back what was read of a publication, while its package cannot be read', async () => {
-    const stopping = new AbortController();
-    const source: EntitySource = {
-      ...pagesOfTwo(),
-      list: async (kind, afterId) => {
-        if (kind === 'record') return IDS.filter((id) => id > afterId);
-        stopping.abort();
-        throw new Error('away');
+  test('writes no row a second time at the end, and leaves what events write to the writers', async () => {
+    const written: string[][] = [];
+    const hidden: unknown[] = [];
+    const watched: SearchEngine = {
+      ...engine,
+      write: async () => expect('no page').toBe('written here'),
+      build: async (id, entities) => {
+        written.push(entities.map((one) => one.id));
+        await engine.build(id, entities);
+      },
+      markFilled: async () => {
+        const { rows } = await pool.query('SELECT id FROM index_document WHERE NOT is_announced');
+        hidden.push(...rows);
+        await engine.markFilled();
       },
     };
-    await fill(source, stopping.signal);
-    expect(await found()).toEqual([]);
-    expect(await held()).toEqual(IDS);
-  });
-
-  test('is not over when it fails in the middle and the process ends', async () => {
-    const stopping = new AbortController();
-    await fill(
-      pagesOfTwo((afterId) => {
-        if (afterId !== 'b') return;
-        stopping.abort();
-        throw new Error('killed');
-      }),
-      stopping.signal,
-    );
-    expect(await held()).toEqual(['a', 'b']);
-    await fill(pagesOfTwo());
+    await fill(pagesOfTwo(), undefined, undefined, watched);
+    expect({ written, hidden }).toEqual({ written: [['a', 'b'], ['c', 'd'], ['e']], hidden: [] });
     expect(await found()).toEqual(IDS);
   });
 
@@ -174,7 +186,7 @@ describe('filling the index', () => {
     let failures = 0;
     await fill(
       pagesOfTwo((afterId) => {
-        if (afterId === 'b' && failures++ === 0) throw new Error('away');
+        if (afterId === 'b' && failures++ === 0) throw new ServiceError('unavailable', 'Away.');
       }),
     );
     expect(failures).toBe(2);
@@ -264,13 +276,18 @@ describe('filling the index', () => {
       await migrate({ databaseUrl: before.url, sets: [{ ...SEARCH_MIGRATIONS, directory: older }] });
       await engine.stop();
       engine = postgresEngine({ databaseUrl: before.url, searchTimeoutMs: 60_000, maxConnections: 2 });
+      engineUrl = before.url;
+      await pool.end();
+      pool = new pg.Pool({ connectionString: engineUrl, max: 1 });
+      pool.on('error', () => {});
       await insertOlder(before.url, 'c');
       await migrate({ databaseUrl: before.url, sets: [SEARCH_MIGRATIONS] });
       await fill(pagesOfTwo());
       expect(await found()).toEqual(IDS);
     } finally {
-      await engine.stop();
+      await Promise.all([engine.stop(), pool.end()]);
       engine = open();
+      pool = new pg.Pool({ connectionString: database.url, max: 1 });
       await before.drop();
       await rm(older, { recursive: true });
     }
