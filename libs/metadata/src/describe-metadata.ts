@@ -79,7 +79,7 @@ function schemaOf(field: FieldDescription): JsonSchema {
         properties: {
           type: { type: 'string' },
           coordinates: { type: 'array', items: numbersNested(3) },
-          geometries: { type: 'array', items: { type: 'object' } },
+          geometries: { type: 'array', items: { type: 'object', additionalProperties: true } },
         },
         required: ['type'],
       };

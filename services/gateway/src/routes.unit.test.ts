@@ -31,6 +31,28 @@ const operations = Object.entries(description.paths).flatMap(([path, methods]) =
   })),
 );
 
+/** The facets of searches, in the order of the answer. */
+const THEMES = [
+  'category',
+  'record_type',
+  'resource_type',
+  'geo_work_programme_activity',
+  'target_audience',
+  'engagement_priority',
+  'subject',
+];
+
+/** HEAD of an upload answers 423 instead of 429 and 503. */
+function isUploadHead(name: string): boolean {
+  return name.startsWith('HEAD ') && name.includes('/tus/');
+}
+
+function resolved(response: { $ref?: string }): unknown {
+  return response.$ref === undefined
+    ? response
+    : description.components['responses']?.[response.$ref.replace('#/components/responses/', '')];
+}
+
 /** The table as it is, with clients that are never asked. */
 function table() {
   const config = readConfig(LEAST_ENVIRONMENT);
@@ -77,6 +99,80 @@ describe('the description of the interface', () => {
     );
     const posts = operations.filter(({ name }) => name.startsWith('POST '));
     expect(keyed.map(({ name }) => name)).toEqual(posts.map(({ name }) => name));
+  });
+
+  test('has limits and outages with Retry-After on every operation, save HEAD of an upload', () => {
+    const lacking = operations.filter(({ responses }) => !('429' in responses && '503' in responses));
+    expect(lacking.map(({ name }) => name)).toEqual(operations.map(({ name }) => name).filter(isUploadHead));
+    const { TooManyRequests, Unavailable, Locked, NotNow } = description.components['responses'] ?? {};
+    const headers = { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } };
+    for (const response of [TooManyRequests, Unavailable, Locked, NotNow]) {
+      expect(response).toMatchObject({ headers });
+    }
+  });
+
+  test('has If-Match and 412 on every read of one entity', () => {
+    const reads = operations.filter(
+      ({ name, responses }) =>
+        name.startsWith('GET ') && /(?:Entity|Draft)200$/.test(responses['200']?.$ref ?? ''),
+    );
+    expect(reads.length).toBe(6);
+    for (const { parameters, responses } of reads) {
+      expect(parameters).toContainEqual({ $ref: '#/components/parameters/IfMatch' });
+      expect(responses).toHaveProperty('412');
+    }
+  });
+
+  test('has `prettyprint` on every operation that answers with JSON, and `expand` where an entity is shown', () => {
+    const parametersOf = (wanted: string) =>
+      operations
+        .filter(({ parameters = [] }) =>
+          parameters.some(({ $ref }) => $ref === `#/components/parameters/${wanted}`),
+        )
+        .map(({ name }) => name);
+    const answers = (pattern: RegExp) =>
+      operations
+        .filter(({ responses }) =>
+          Object.entries(responses).some(
+            ([status, response]) =>
+              status.startsWith('2') && pattern.test(JSON.stringify(resolved(response))),
+          ),
+        )
+        .map(({ name }) => name);
+    expect(parametersOf('prettyprint')).toEqual(answers(/"application\/json"/));
+    expect(parametersOf('expand')).toEqual(answers(/schemas\/(?:Published)?Entity"/));
+  });
+
+  test.each<[string, string[], string[]]>([
+    ['published entities', ['GET /api/records', 'GET /api/packages', 'GET /api/search'], THEMES],
+    ['own entities', ['GET /api/user/records', 'GET /api/user/packages', 'GET /api/user/search'], THEMES],
+    ['resources', ['GET /api/packages/{id}/resources'], ['access_status', 'resource_type', 'base_type']],
+    [
+      'resources of drafts',
+      ['GET /api/packages/{id}/draft/resources', 'GET /api/packages/context/{parentId}/resources'],
+      ['access_status', 'is_published', 'resource_type', 'base_type'],
+    ],
+  ])('has the facets of listings of %s, and no other', (_, names, facets) => {
+    const others = [
+      'Id',
+      'ParentId',
+      'q',
+      'bbox',
+      'sort',
+      'sortOwn',
+      'size',
+      'page',
+      'cursor',
+      'allversions',
+    ];
+    const listings = operations.filter(({ name }) => names.includes(name));
+    expect(listings.length).toBe(names.length);
+    for (const { parameters = [] } of listings) {
+      const filters = parameters
+        .map(({ $ref }) => $ref?.replace('#/components/parameters/', '') ?? '')
+        .filter((name) => ![...others, 'prettyprint'].includes(name));
+      expect(filters).toEqual(facets);
+    }
   });
 
   test('names no operation twice', () => {

@@ -5,7 +5,7 @@ import { type Endpoint, json } from '../http/endpoint.ts';
 const SOURCE = new URL('../../openapi.yaml', import.meta.url);
 
 interface Description {
-  components: { schemas: { Metadata: object } };
+  components: { schemas: { Metadata: object; PublishedMetadata: object } };
 }
 
 /** GET /api/openapi.yaml: the description of the interface. */
@@ -28,10 +28,15 @@ async function describe(): Promise<Description> {
   // Loaded when somebody asks: few do, and a parser is heavy.
   const { parse } = await import('yaml');
   const written = parse(await readFile(SOURCE, 'utf8')) as Description;
-  const { properties } = metadataJsonSchema('record');
+  const { properties, required } = metadataJsonSchema('record');
   const { components } = written;
-  const Metadata = { ...components.schemas.Metadata, properties };
-  return { ...written, components: { ...components, schemas: { ...components.schemas, Metadata } } };
+  const { schemas } = components;
+  // Written out: generators of clients do not read `required` beside a reference.
+  const typed = {
+    Metadata: { ...schemas.Metadata, properties },
+    PublishedMetadata: { ...schemas.PublishedMetadata, properties, required },
+  };
+  return { ...written, components: { ...components, schemas: { ...schemas, ...typed } } };
 }
 
 function once<Value>(make: () => Promise<Value>): () => Promise<Value> {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
+import { metadataJsonSchema } from '@kr/metadata';
 import { parse } from 'yaml';
-import type { Call } from '../http/endpoint.ts';
+import type { Call, JsonReply } from '../http/endpoint.ts';
 import { openapiJson, openapiYaml } from './openapi.ts';
 
 const call = { baseUrl: 'https://repository.example' } as Call;
@@ -25,6 +26,14 @@ describe('the served description of the interface', () => {
           },
         },
       },
+    });
+  });
+
+  test('requires of published metadata what publishing requires', async () => {
+    const { body } = (await openapiJson()(call)) as JsonReply;
+    const { properties, required } = metadataJsonSchema('record');
+    expect(body).toMatchObject({
+      components: { schemas: { PublishedMetadata: { properties, required } } },
     });
   });
 
