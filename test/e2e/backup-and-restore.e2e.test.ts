@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { until } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { Client } from 'pg';
 import type { AccessLink, Entity } from './story/answers.ts';
 import { packageDocument, recordDocument } from './story/documents.ts';
 import { type HttpClient, httpClient } from './story/http-client.ts';
@@ -63,6 +64,24 @@ async function keepPublishing(seen: Acknowledged, isOver: () => boolean): Promis
   }
 }
 
+/** Two stored documents that no service can render: one is malformed, one too large. */
+async function plantUnreadable(): Promise<void> {
+  const large = await author.sure<Entity>('POST', '/records', { json: recordDocument('Large') });
+  const malformed = await author.sure<Entity>('POST', '/records', { json: recordDocument('Malformed') });
+  const database = new Client({ connectionString: system.databaseUrls.records });
+  await database.connect();
+  try {
+    await database.query(
+      `update draft set document = jsonb_set(document, '{metadata,description}', to_jsonb(repeat('x', 20000000)))
+       where id = $1`,
+      [large.id],
+    );
+    await database.query(`update draft set document = '{}' where id = $1`, [malformed.id]);
+  } finally {
+    await database.end();
+  }
+}
+
 async function documentsOf({ packages, drafts }: Acknowledged): Promise<Map<string, string>> {
   const targets = [
     ...packages.flatMap(({ main, resources }) => [
@@ -97,6 +116,7 @@ describe('kr admin backup', () => {
       json: { permission: 'preview' },
     });
     opened = { entity, link: shared };
+    await plantUnreadable();
     begun = [];
     const seen: Acknowledged = { packages: [], drafts: [] };
     let isOver = false;
@@ -195,7 +215,7 @@ describe('kr admin restore', () => {
     const audit = await adminCommand(system, 'files', 'audit', '--now', '--json');
     expect([drift.code, drift.out, audit.code, JSON.parse(audit.out).damaged]).toEqual([
       0,
-      expect.stringContaining('"missing": 0'),
+      expect.stringMatching(/"missing": 0,.*"unreadable": 2,/s),
       0,
       0,
     ]);

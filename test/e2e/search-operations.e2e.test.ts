@@ -273,4 +273,25 @@ describe('kr admin search', () => {
     expect(await build()).toBe(built);
     expect(await compared('drift')).toMatchObject({ code: 0, missing: 0, stale: 0, ghosts: 0 });
   });
+
+  test('a document that is too large or malformed is left out of the index, and nothing else is', async () => {
+    const [, , large, malformed] = records as [Entity, Entity, Entity, Entity];
+    const database = new Client({ connectionString: system.databaseUrls.records });
+    await database.connect();
+    try {
+      await database.query(
+        `update version set document = jsonb_set(document, '{metadata,description}', to_jsonb(repeat('x', 20000000)))
+         where id = $1`,
+        [large.id],
+      );
+      await database.query(`update version set document = '{}' where id = $1`, [malformed.id]);
+    } finally {
+      await database.end();
+    }
+    const { code, out } = await kr('reindex');
+    expect([code, out]).toEqual([0, expect.stringMatching(/; 2 entities or documents were left out/)]);
+    expect(await found('title:indexed')).toBe(5);
+    expect(await compared('drift')).toMatchObject({ code: 0, missing: 0, ghosts: 0, unreadable: 2 });
+    expect((await kr('drift')).out).toMatch(/, 2 cannot be read \(see the log of the search service\), /);
+  });
 });

@@ -145,7 +145,7 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
     limits,
     now,
     awaitWrites: written,
-    bringMissing: bringMissing({ engine, source }),
+    bringMissing: bringMissing({ engine, source, logger }),
     newsMs: config.ownWritesWaitMs,
   };
   const suggestLimits = { maxSuggestions, maxLength: queryLimits.maxLength };

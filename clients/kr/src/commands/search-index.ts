@@ -143,12 +143,14 @@ function reindexLine({ begunAt, endedAt, documents, expected, problem }: Reindex
 }
 
 function driftLine(drift: DriftReport__Output): string {
-  const { entities, missing, stale, ghosts, repaired, endedAt } = drift;
+  const { entities, missing, stale, ghosts, repaired, unreadable, endedAt } = drift;
+  const skipped =
+    unreadable === '0' ? '' : `, ${unreadable} cannot be read (see the log of the search service)`;
   const found =
     differing(drift) === 0
       ? 'no drift'
       : `${missing} missing, ${stale} stale, ${ghosts} ghosts, ${repaired} repaired`;
-  return `${found}; ${entities} entities compared, ${endedAt}`;
+  return `${found}; ${entities} entities compared${skipped}, ${endedAt}`;
 }
 
 function differing({ missing, stale, ghosts }: DriftReport__Output): number {
@@ -197,6 +199,7 @@ function driftJson(drift: DriftReport__Output) {
     stale: Number(drift.stale),
     ghosts: Number(drift.ghosts),
     repaired: Number(drift.repaired),
+    unreadable: Number(drift.unreadable),
     forms: drift.forms.map(({ kind, id, isDraft, problem }) => ({ kind, id, is_draft: isDraft, problem })),
   };
 }

@@ -1,7 +1,8 @@
 import type { Logger } from '@kr/telemetry';
-import type { SearchEngine } from '../engine/search-engine.ts';
+import type { IndexedEntity, SearchEngine } from '../engine/search-engine.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
-import { fetchEntities, type KnownEntity } from '../sources/fetch-entities.ts';
+import type { KnownEntity } from '../sources/fetch-entities.ts';
+import { fetchReadable } from '../sources/fetch-readable.ts';
 import { writeApart } from './write-apart.ts';
 
 const BATCH = 200;
@@ -14,8 +15,8 @@ export interface RefreshDeps {
 }
 
 /**
- * Writes anew what the index lists, page by page. What the engine refuses is listed the next time too, and keeps nothing
- * from what stands beside or behind it.
+ * Writes anew what the index lists, page by page. What cannot be read and what the engine refuses is listed the next time
+ * too, and keeps nothing from what stands beside or behind it.
  */
 export async function refreshListed(
   { engine, source, logger, signal }: RefreshDeps,
@@ -23,7 +24,11 @@ export async function refreshListed(
 ): Promise<void> {
   for (let afterId: string | undefined = ''; afterId !== undefined && !signal.aborted; ) {
     const listed: readonly KnownEntity[] = await list(afterId, BATCH);
-    const forms = await fetchEntities(source, listed);
+    const forms: IndexedEntity[] = [];
+    for (const wanted of ['record', 'package'] as const) {
+      const ids = listed.filter(({ kind }) => kind === wanted).map(({ id }) => id);
+      if (ids.length > 0) forms.push(...(await fetchReadable(source, logger, wanted, ids)).entities);
+    }
     await writeApart(forms, (unannounced) => engine.write({ unannounced }), logger);
     afterId = listed.at(-1)?.id;
   }

@@ -13,6 +13,8 @@ export interface CheckDriftDeps extends DriftDeps {
 
 export interface DriftCounts {
   entities: number;
+  /** Entities that cannot be read, and were not compared. */
+  unreadable: number;
   missing: number;
   stale: number;
   ghosts: number;
@@ -48,16 +50,17 @@ export async function checkDrift(
   });
   if (entry === undefined) throw new ServiceError('conflict', 'The index is being compared at this moment.');
   const { forms, ...counts } = entry.report;
-  if (forms.length > 0)
+  if (forms.length > 0 || counts.unreadable > 0)
     logger.warn({ ...counts, forms: forms.slice(0, 5) }, 'the index differs from the services');
   return entry;
 }
 
-function countsOf({ entities, differences, repaired }: Drift): DriftCounts {
+function countsOf({ entities, unreadable, differences, repaired }: Drift): DriftCounts {
   const found = byProblem(differences);
   const mended = byProblem(repaired);
   return {
     entities,
+    unreadable,
     ...found,
     repaired: repaired.length,
     left: {

@@ -71,7 +71,14 @@ function describeSpoilt(
           pauses += 1;
         },
       };
-      const deps = { engine: index.engine, source: sourceOf(all), giveWay, hasArrived: async () => true };
+      const logger = { error: () => undefined };
+      const deps = {
+        engine: index.engine,
+        source: sourceOf(all),
+        giveWay,
+        logger,
+        hasArrived: async () => true,
+      };
       const { differences } = await findDrift(deps, isRepaired, new AbortController().signal);
       // One after each page: comparing leaves the processors to searches.
       expect(pauses).toBeGreaterThan(0);

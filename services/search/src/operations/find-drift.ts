@@ -1,8 +1,10 @@
 import { ServiceError } from '@kr/service-error';
+import type { Logger } from '@kr/telemetry';
 import type { GiveWay } from '../consume/give-way.ts';
 import { pagesOf } from '../consume/pages-of.ts';
-import type { EntityKind, IndexDifference, IndexedEntity, SearchEngine } from '../engine/search-engine.ts';
+import type { EntityKind, IndexDifference, SearchEngine } from '../engine/search-engine.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
+import { fetchReadable } from '../sources/fetch-readable.ts';
 
 export interface DriftDeps {
   engine: SearchEngine;
@@ -11,12 +13,15 @@ export interface DriftDeps {
   giveWay: Pick<GiveWay, 'pauseAfter'>;
   /** Whether the index has taken in every event of what was committed before the call. */
   hasArrived: () => Promise<boolean>;
+  logger: Pick<Logger, 'error'>;
 }
 
 export interface Drift {
   /** Entities that were compared. */
   entities: number;
   differences: readonly IndexDifference[];
+  /** Entities that cannot be read, and were not compared. */
+  unreadable: number;
   /** Those of the differences that were mended. */
   repaired: readonly IndexDifference[];
 }
@@ -36,18 +41,23 @@ const ARRIVALS = 10;
  */
 export async function findDrift(deps: DriftDeps, isRepaired: boolean, signal: AbortSignal): Promise<Drift> {
   let entities = 0;
+  let unreadable = 0;
   let found: IndexDifference[] = [];
+  const take = (compared: Compared) => {
+    unreadable += compared.unreadable;
+    found.push(...compared.differences);
+  };
   // What the index knows: stale forms and ghosts, and what is missing of entities that it knows in part.
   for await (const { kind, ids } of pagesOf(deps.engine.listIds, () => PAGE, signal)) {
     entities += ids.length;
-    found.push(...(await throttled(deps, () => compare(deps, kind, ids))));
+    take(await throttled(deps, () => compare(deps, kind, ids)));
   }
   // What it does not know at all.
   for await (const { kind, ids } of pagesOf(deps.source.list, () => PAGE, signal)) {
     await throttled(deps, async () => {
       const unknown = await unknownOf(deps.engine, kind, ids);
       entities += unknown.length;
-      found.push(...(await compare(deps, kind, unknown)));
+      take(await compare(deps, kind, unknown));
     });
   }
   for (let round = 0; round < CONFIRMATIONS && found.length > 0; round += 1) {
@@ -56,7 +66,7 @@ export async function findDrift(deps: DriftDeps, isRepaired: boolean, signal: Ab
   }
   signal.throwIfAborted();
   const repaired = isRepaired ? await repair(deps, found, signal) : [];
-  return { entities, differences: found, repaired };
+  return { entities, unreadable, differences: found, repaired };
 }
 
 async function throttled<Result>({ giveWay }: DriftDeps, work: () => Promise<Result>): Promise<Result> {
@@ -66,12 +76,25 @@ async function throttled<Result>({ giveWay }: DriftDeps, work: () => Promise<Res
   return result;
 }
 
+interface Compared {
+  differences: IndexDifference[];
+  unreadable: number;
+}
+
 async function compare(
-  { engine, source }: DriftDeps,
+  { engine, source, logger }: DriftDeps,
   kind: EntityKind,
   ids: readonly string[],
-): Promise<IndexDifference[]> {
-  return ids.length === 0 ? [] : engine.compare(kind, ids, await source.fetch(kind, ids));
+): Promise<Compared> {
+  if (ids.length === 0) return { differences: [], unreadable: 0 };
+  const { entities, unreadable } = await fetchReadable(source, logger, kind, ids);
+  const differences = await engine.compare(kind, without(ids, unreadable), entities);
+  return { differences, unreadable: unreadable.length };
+}
+
+function without(ids: readonly string[], unreadable: readonly { id: string }[]): readonly string[] {
+  const left = new Set(unreadable.map(({ id }) => id));
+  return ids.filter((id) => !left.has(id));
 }
 
 /** Compared with nothing, everything that can be found of an entity is a ghost. */
@@ -106,7 +129,8 @@ async function stillDiffering(
   const again: IndexDifference[] = [];
   for (const { kind, ids } of pagesIn(found)) {
     signal.throwIfAborted();
-    again.push(...(await compare(deps, kind, ids)).filter((difference) => before.has(same(difference))));
+    const { differences } = await compare(deps, kind, ids);
+    again.push(...differences.filter((difference) => before.has(same(difference))));
   }
   // One that the index has as another kind is a ghost of that kind too, and no more when it is mended.
   const forms = new Set(again.filter(({ problem }) => problem !== 'ghost').map(formOf));
@@ -117,7 +141,7 @@ const formOf = ({ id, form }: IndexDifference): string => `${form} ${id}`;
 
 /** As it is at the moment of the repair. @returns the forms that differed and were mended */
 async function repair(
-  { engine, source }: DriftDeps,
+  { engine, source, logger }: DriftDeps,
   found: readonly IndexDifference[],
   signal: AbortSignal,
 ): Promise<IndexDifference[]> {
@@ -125,8 +149,9 @@ async function repair(
   const repaired: IndexDifference[] = [];
   for (const { kind, ids } of pagesIn(found)) {
     signal.throwIfAborted();
-    const entities: IndexedEntity[] = await source.fetch(kind, ids);
-    const differences = (await engine.compare(kind, ids, entities)).filter((one) => drifted.has(same(one)));
+    const { entities, unreadable } = await fetchReadable(source, logger, kind, ids);
+    const compared = await engine.compare(kind, without(ids, unreadable), entities);
+    const differences = compared.filter((one) => drifted.has(same(one)));
     if (differences.length > 0) await engine.mend(differences, entities);
     repaired.push(...differences);
   }

@@ -7,6 +7,7 @@ import { pauseUnlessStopped } from '../consume/pause-unless-stopped.ts';
 import { writeApart } from '../consume/write-apart.ts';
 import type { IndexedEntity, SearchEngine } from '../engine/search-engine.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
+import { fetchReadable } from '../sources/fetch-readable.ts';
 import type { LoggedOperation } from './operation-log.ts';
 import type { HeldLock } from './with-lock.ts';
 
@@ -37,8 +38,8 @@ const LONGEST_PAUSE_MS = 10_000;
 
 /**
  * Builds the index anew beside the live one and lets it take its place, whoever is away meanwhile. What happens while it
- * is built is written into both, so the new one lacks nothing once every event of what was read is there, but what the
- * engine refuses.
+ * is built is written into both, so the new one lacks nothing once every event of what was read is there, but what cannot be
+ * read and what the engine refuses.
  *
  * @returns whether it came to its end: not if it was stopped
  * @throws Error when something failed that no waiting mends: it has to be begun again
@@ -77,8 +78,10 @@ export async function reindex(
     (await patiently('listing entities', () => source.list(...after))) ?? [];
   const pages = (size: PageSize) => pagesOf(list, size, signal);
   await eachPage(pages, giveWay, async ({ kind, ids }) => {
-    const entities = await patiently('reading entities', () => source.fetch(kind, ids));
-    if (entities === undefined) return 0;
+    const read = await patiently('reading entities', () => fetchReadable(source, logger, kind, ids));
+    if (read === undefined) return 0;
+    const { entities, unreadable } = read;
+    refused.push(...unreadable.map(({ error }) => error));
     const left = await patiently('writing documents', () => writeApart(entities, write, logger));
     if (left === undefined) return 0;
     refused.push(...left);
@@ -101,7 +104,7 @@ export async function reindex(
 function problemOf(refused: readonly Error[]): string {
   const [first] = refused;
   if (first === undefined) return '';
-  return `the engine has refused ${refused.length} documents, which are in the log; the first: ${messageOf(first)}`;
+  return `${refused.length} entities or documents were left out, which are in the log; the first: ${messageOf(first)}`;
 }
 
 export function messageOf(error: unknown): string {

@@ -1,10 +1,13 @@
+import type { Logger } from '@kr/telemetry';
 import { LRUCache } from 'lru-cache';
 import type { IndexedEntity, SearchEngine } from '../engine/search-engine.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
+import { fetchReadable } from '../sources/fetch-readable.ts';
 
 export interface BringMissingDeps {
   engine: Pick<SearchEngine, 'write'>;
   source: Pick<EntitySource, 'fetch'>;
+  logger: Pick<Logger, 'error'>;
 }
 
 /**
@@ -28,14 +31,14 @@ const MOST_TOGETHER = 100_000;
  * Fetches resources that are known to be there into the index, some at a time, until the time is over. The rest comes with
  * its events. What is being fetched for one search is not fetched for others at the same time.
  *
- * @throws ServiceError `unavailable`: one cannot be fetched
+ * @throws ServiceError `unavailable`: the records service is away
  */
-export function bringMissing({ engine, source }: BringMissingDeps): BringMissing {
+export function bringMissing({ engine, source, logger }: BringMissingDeps): BringMissing {
   const underWay = new Map<string, Promise<void>>();
   const unpublished = new LRUCache<string, true>({ max: MOST_REMEMBERED, ttl: REMEMBERED_MS });
 
   const fetchAndWrite = async (ids: readonly string[]): Promise<void> => {
-    const entities = await source.fetch('record', ids);
+    const { entities } = await fetchReadable(source, logger, 'record', ids);
     for (const unannounced of together(entities)) await engine.write({ unannounced });
     const published = new Set(entities.flatMap(({ id, form }) => (form === 'published' ? id : [])));
     for (const id of ids) if (!published.has(id)) unpublished.set(id, true);

@@ -1,6 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
+import { ServiceError } from '@kr/service-error';
 import { anEntity } from '../engine/testing/an-entity.ts';
 import { bringMissing } from './bring-missing.ts';
+
+const QUIET = { error: () => undefined };
 
 /** Longer than a busy machine stands still. */
 const LONG_MS = 60_000;
@@ -18,6 +21,7 @@ function world({ isOpen = true } = {}) {
   const fetched: string[][] = [];
   const written: string[] = [];
   const bring = bringMissing({
+    logger: QUIET,
     source: {
       fetch: async (_kind, wanted) => {
         fetched.push([...wanted]);
@@ -61,6 +65,7 @@ describe('what the index lacks', () => {
   test('is written one by one where it is large, and together where it is not', async () => {
     const writes: number[] = [];
     const bring = bringMissing({
+      logger: QUIET,
       source: {
         fetch: async (_kind, wanted) => wanted.map((id) => anEntity({ id, title: 'x'.repeat(sizeOf(id)) })),
       },
@@ -73,6 +78,7 @@ describe('what the index lacks', () => {
   test('is not fetched again and again where it is not published', async () => {
     const fetched: string[][] = [];
     const bring = bringMissing({
+      logger: QUIET,
       source: {
         fetch: async (_kind, wanted) => {
           fetched.push([...wanted]);
@@ -92,7 +98,7 @@ describe('what the index lacks', () => {
     const late = bring(ids(1), SOON_MS);
     const waiting = bring(ids(1), LONG_MS);
     await late;
-    fail(new Error('the records service is away'));
+    fail(new ServiceError('unavailable', 'The records service is away.'));
     await expect(waiting).rejects.toThrow('away');
     await expect(bring(ids(1), LONG_MS)).rejects.toThrow('away');
     expect(fetched).toEqual([ids(1), ids(1)]);

@@ -1,0 +1,59 @@
+import { isTransient } from '@kr/service-error';
+import { counter, type Logger } from '@kr/telemetry';
+import type { EntityKind, IndexedEntity } from '../engine/search-engine.ts';
+import type { EntitySource } from './entity-source.ts';
+
+export interface Readable {
+  entities: IndexedEntity[];
+  /** Entities that cannot be read, however often they are asked for, with the reasons. */
+  unreadable: { id: string; error: Error }[];
+}
+
+/** If more than this cannot be read, and no other can, the reason is not what is stored. */
+const MOST_ODD = 10;
+
+const skipped = counter(
+  'search',
+  {
+    name: 'search_unreadable_entities',
+    description: 'Entities that work on the whole index left out because they cannot be read, each time.',
+  },
+  [{}],
+);
+
+/**
+ * As `EntitySource.fetch`, but an entity that is too large or malformed keeps none of the others from being read.
+ *
+ * @throws what the source threw when a service is away, or when none of many entities can be read
+ */
+export async function fetchReadable(
+  source: Pick<EntitySource, 'fetch'>,
+  logger: Pick<Logger, 'error'>,
+  kind: EntityKind,
+  ids: readonly string[],
+): Promise<Readable> {
+  const entities: IndexedEntity[] = [];
+  const unreadable: Readable['unreadable'] = [];
+  const read = async (some: readonly string[]): Promise<void> => {
+    try {
+      entities.push(...(await source.fetch(kind, some)));
+    } catch (error) {
+      const [id] = some;
+      if (isTransient(error) || id === undefined) throw error;
+      if (some.length > 1) {
+        const half = Math.ceil(some.length / 2);
+        await read(some.slice(0, half));
+        await read(some.slice(half));
+        return;
+      }
+      unreadable.push({ id, error: error instanceof Error ? error : new Error(String(error)) });
+      if (unreadable.length > MOST_ODD && entities.length === 0) throw error;
+    }
+  };
+  await read(ids);
+  for (const { id, error } of unreadable) {
+    skipped({});
+    logger.error({ err: error, kind, id }, 'an entity cannot be read, the index goes on without it');
+  }
+  return { entities, unreadable };
+}
