@@ -70,7 +70,21 @@ export const ENTITY_ROUTES: Readonly<Record<string, EntityRoute>> = {
     answers: '200',
     shows: 'entity',
   },
-  'DELETE ': { effect: 'changes', action: 'nobody', form: 'published', absent: NOT_REGISTERED, answers: '' },
+  'DELETE ': {
+    effect: 'reads',
+    action: 'remove',
+    form: 'published',
+    absent: NOT_REGISTERED,
+    sends: () => ({ json: { removal_reason: { id: 'none' } } }),
+    answers: '400 A validation error occurred.',
+  },
+  'POST /restore': {
+    effect: 'reads',
+    action: 'remove',
+    form: 'published',
+    absent: NOT_REGISTERED,
+    answers: '404 The record is not deleted.',
+  },
   'GET /versions': { ...published, action: 'read', form: 'either', answers: '200', shows: 'versions' },
   'GET /versions/latest': {
     ...published,

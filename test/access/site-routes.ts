@@ -17,7 +17,7 @@ const always =
     answer;
 
 const created =
-  (answer: string, action: 'create' | 'manage_tokens'): SiteRoute['expected'] =>
+  (answer: string, action: 'create' | 'manage_tokens' | 'list_removals'): SiteRoute['expected'] =>
   (caller) =>
     hasCredentials(caller) ? (refusal(caller, action, undefined) ?? answer) : NO_CREDENTIALS;
 
@@ -25,6 +25,8 @@ const creates = (collection: 'records' | 'packages'): SiteRoute => ({
   sends: () => ({ json: documentOf(collection, newWord(), 'public') }),
   expected: created('201', 'create'),
 });
+
+const removals: SiteRoute = { expected: created('200', 'list_removals') };
 
 /** `tokenId` is of a token of the owner. */
 export const SITE_ROUTES: Readonly<Record<string, SiteRoute>> = {
@@ -51,6 +53,8 @@ export const SITE_ROUTES: Readonly<Record<string, SiteRoute>> = {
       return answer === '204' && caller.user !== 'owner' ? '404 No such token.' : answer;
     },
   },
+  'GET /api/records/removed': removals,
+  'GET /api/packages/removed': removals,
   'POST /api/records': creates('records'),
   'POST /api/packages': creates('packages'),
 };

@@ -62,6 +62,7 @@ const PREVIEW = 'unnyynnyyyyu';
 const CURATE = 'unnnynnyyyyu';
 const MANAGE = 'unnnnnnyyyyu';
 const USERS = 'uynnnnyyyyyu';
+const ADMIN = 'unnnnnnnnyyu';
 
 const always = (cells: string): Record<Subject, string> => ({
   open: cells,
@@ -92,6 +93,8 @@ const EXPECTED: Record<Action, Record<Subject, string>> = {
   manage_context: always(CURATE),
   associate: always(MANAGE),
   manage_links: always(MANAGE),
+  list_removals: always(ADMIN),
+  remove: always(ADMIN),
   see_parent_access: always(MANAGE),
   see_draft_state: always(CURATE),
   read_audit_log: always(MANAGE),

@@ -43,6 +43,8 @@ const GENERAL = {
    * link passes where the package is given as the subject.
    */
   list_draft_resources: ['preview_link', 'edit_link', ...USER],
+  /** What administrators have removed. */
+  list_removals: ['admin', 'service'],
 } as const satisfies Record<string, readonly Role[]>;
 
 const ON_ENTITY = {
@@ -74,6 +76,9 @@ const ON_ENTITY = {
 
   /** All five operations on access links, reading them included: a link shows its token. */
   manage_links: MANAGE,
+
+  /** Removes the published entity, and restores it. */
+  remove: ['admin', 'service'],
 
   /** What was done to the entity in all its versions, and by whom. */
   read_audit_log: MANAGE,
@@ -119,6 +124,8 @@ export const SCOPE_OF: Readonly<Record<Action, Scope | null>> = {
   manage_context: 'write',
   associate: 'write',
   manage_links: 'write',
+  remove: 'write',
+  list_removals: null,
 
   publish: 'publish',
 

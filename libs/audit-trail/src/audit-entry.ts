@@ -27,6 +27,9 @@ export const AUDIT_ACTIONS = [
   'link.create',
   'link.update',
   'link.revoke',
+  'entity.remove',
+  'entity.restore',
+  'entity.purge',
 ] as const;
 
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];

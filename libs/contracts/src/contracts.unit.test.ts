@@ -33,7 +33,7 @@ describe('event codecs', () => {
   test('exist for every subject and encode an empty payload', () => {
     const lengths = SUBJECTS.map((subject) => eventCodecs[subject].encode({}).length);
     expect(lengths).toEqual(SUBJECTS.map(() => 0));
-    expect(SUBJECTS.length).toBe(15);
+    expect(SUBJECTS.length).toBe(17);
   });
 
   test('know their subjects only', () => {
@@ -81,6 +81,8 @@ test('an error detail crosses whole', () => {
     code: 'c',
     retryAfterMs: 5,
     currentRevision: '7',
+    usedMs: 9,
+    membersJson: Buffer.from('{}'),
   };
   expect(errorDetailCodec.decode(errorDetailCodec.encode(detail))).toEqual(detail);
 });

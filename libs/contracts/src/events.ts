@@ -24,10 +24,12 @@ export interface Events {
   'knowledge.records.draft.deleted': { sent: DraftDeleted; received: DraftDeleted__Output };
   'knowledge.records.record.published': { sent: RecordPublished; received: RecordPublished__Output };
   'knowledge.records.record.changed': { sent: EntityChanged; received: EntityChanged__Output };
+  'knowledge.records.record.purged': { sent: EntityChanged; received: EntityChanged__Output };
   'knowledge.packages.draft.saved': { sent: DraftSaved; received: DraftSaved__Output };
   'knowledge.packages.draft.deleted': { sent: DraftDeleted; received: DraftDeleted__Output };
   'knowledge.packages.package.published': { sent: PackagePublished; received: PackagePublished__Output };
   'knowledge.packages.package.changed': { sent: EntityChanged; received: EntityChanged__Output };
+  'knowledge.packages.package.purged': { sent: EntityChanged; received: EntityChanged__Output };
   'knowledge.packages.resources.changed': {
     sent: PackageResourcesChanged;
     received: PackageResourcesChanged__Output;
@@ -56,10 +58,12 @@ export const eventCodecs: EventCodecs = {
   'knowledge.records.draft.deleted': messageCodec('knowledge.events.v1.DraftDeleted'),
   'knowledge.records.record.published': messageCodec('knowledge.events.v1.RecordPublished'),
   'knowledge.records.record.changed': messageCodec('knowledge.events.v1.EntityChanged'),
+  'knowledge.records.record.purged': messageCodec('knowledge.events.v1.EntityChanged'),
   'knowledge.packages.draft.saved': messageCodec('knowledge.events.v1.DraftSaved'),
   'knowledge.packages.draft.deleted': messageCodec('knowledge.events.v1.DraftDeleted'),
   'knowledge.packages.package.published': messageCodec('knowledge.events.v1.PackagePublished'),
   'knowledge.packages.package.changed': messageCodec('knowledge.events.v1.EntityChanged'),
+  'knowledge.packages.package.purged': messageCodec('knowledge.events.v1.EntityChanged'),
   'knowledge.packages.resources.changed': messageCodec('knowledge.events.v1.PackageResourcesChanged'),
   'knowledge.files.entry.started': messageCodec('knowledge.events.v1.FileEntryChanged'),
   'knowledge.files.entry.completed': messageCodec('knowledge.events.v1.FileEntryChanged'),

@@ -5,7 +5,7 @@ import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import type { Entity, Face, Form } from './entity.ts';
 import { loadVersionHeads } from './entity-store.ts';
-import { getEntity, type LifecycleContext } from './lifecycle-context.ts';
+import { getEntity, type LifecycleContext, publishedFace } from './lifecycle-context.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import { assertUnlocked } from './lock-rules.ts';
 import { notFound } from './missing-entity.ts';
@@ -80,7 +80,8 @@ export function authoriseAction<Tx extends LifecycleSql>(context: LifecycleConte
 
 function actionOn(name: string, form: Form): EntityAction {
   const isOnEntity = (action: string): action is EntityAction =>
-    isAction(action) && !['search', 'create', 'list_own', 'list_draft_resources'].includes(action);
+    isAction(action) &&
+    !['search', 'create', 'list_own', 'list_draft_resources', 'list_removals'].includes(action);
   if (!isOnEntity(name)) throw new ServiceError('invalid', `There is no action '${name}'.`);
   return name === 'read_files' && form === 'draft' ? 'read_draft_files' : name;
 }
@@ -91,7 +92,7 @@ const isReading = (action: EntityAction): boolean => action === 'read_files' || 
 function faceFor(entity: Entity, form: Form, audience: TicketAudience | undefined): Face {
   const face = audience === 'access-links' ? (entity.published ?? entity.draft) : entity[form];
   if (face === null) throw notFound();
-  return face;
+  return face === entity.published && audience !== 'access-links' ? publishedFace(entity) : face;
 }
 
 async function previousVersion<Tx extends LifecycleSql>(

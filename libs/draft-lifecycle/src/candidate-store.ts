@@ -1,6 +1,7 @@
 import { DRAFT_COLUMNS, type DraftRow, draftOf } from './draft-row.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import type { Candidate, PublicationRequest } from './publication-rules.ts';
+import type { Removal } from './removal.ts';
 
 /** What is asked of a vote: as `PublicationRequest`, by which the ids are looked at in their order. */
 export type Wanted = Pick<PublicationRequest, 'packageParentId' | 'ids'>;
@@ -19,6 +20,7 @@ interface CandidateRow extends DraftRow {
   revision: bigint;
   draft_revision: bigint;
   visible: boolean;
+  removal: Removal | null;
   managed_by: string | null;
 }
 
@@ -44,7 +46,7 @@ const loadPart = (part: string) => `
   select part.taken, part.bytes, c.*
   from part
   left join lateral (
-    select v.id, v.revision, v.draft_revision, v.visible, p.managed_by,
+    select v.id, v.revision, v.draft_revision, v.visible, v.removal, p.managed_by,
            ${DRAFT_COLUMNS}
     from version v
     join parent p on p.id = v.parent_id
@@ -83,7 +85,7 @@ function candidateOf(row: CandidateRow): Candidate {
   return {
     id: row.id,
     parent: { managedBy: row.managed_by },
-    published: row.visible ? { revision } : null,
+    published: row.visible ? { revision, ...(row.removal !== null && { removal: row.removal }) } : null,
     draft: draftOf(row),
     nextDraftRevision: Math.max(revision, Number(row.draft_revision)) + 1,
   };

@@ -65,6 +65,8 @@ export interface EntityKind<Tx extends LifecycleSql = LifecycleSql> {
     draftDeleted(draft: DiscardedDraft, packageIds: readonly string[]): OutboxEvent;
     published(entity: PublishedEntity, publication: Publication): OutboxEvent;
     changed(entity: SavedDraft): OutboxEvent;
+    /** The files of a removed entity are to be deleted. */
+    purged(entity: SavedDraft): OutboxEvent;
   };
 
   /** Called inside the transaction of the change, after it. */

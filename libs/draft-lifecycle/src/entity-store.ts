@@ -3,6 +3,7 @@ import type { DocumentBudget } from './document-budget.ts';
 import { DRAFT_COLUMNS, DRAFT_STATE, type DraftRow, draftOf } from './draft-row.ts';
 import type { Entity } from './entity.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
+import type { Removal } from './removal.ts';
 import type { StoredDocument } from './stored-document.ts';
 
 interface EntityRow extends DraftRow {
@@ -21,6 +22,7 @@ interface EntityRow extends DraftRow {
   pending: string[] | null;
   latest_index: number;
   last_index: number;
+  removal: Removal | null;
   bytes?: bigint | number | string;
   of_draft?: string[] | null;
   of_published?: string[] | null;
@@ -28,7 +30,7 @@ interface EntityRow extends DraftRow {
 
 // The versions of a parent are few and found by its index, so what is derived from them costs no second query.
 const select = (related?: string, documents = `v.document, ${DRAFT_COLUMNS}`) => `
-  select v.id, v.parent_id, v.version_index, v.revision, v.draft_revision, v.created_at, v.updated_at,
+  select v.id, v.parent_id, v.version_index, v.revision, v.draft_revision, v.created_at, v.updated_at, v.removal,
          p.owner_id, p.managed_by, p.was_managed, p.link_ids,
          s.pending, s.latest_index, s.last_index,
          ${documents}
@@ -37,7 +39,7 @@ const select = (related?: string, documents = `v.document, ${DRAFT_COLUMNS}`) =>
   join parent p on p.id = v.parent_id
   left join draft d on d.id = v.id
   cross join lateral (
-    select coalesce(max(version_index) filter (where visible), 0) as latest_index,
+    select coalesce(max(version_index) filter (where visible and removed_at is null), 0) as latest_index,
            max(version_index) as last_index,
            array_agg(distinct publication_id) filter (where publication_id is not null) as pending
     from version where parent_id = v.parent_id
@@ -127,7 +129,7 @@ export async function findOpenVersion(sql: LifecycleSql, parentId: string): Prom
 /** The highest published version of a parent. */
 export async function loadLatest(sql: LifecycleSql, parentId: string): Promise<Entity | undefined> {
   const rows = await sql.$queryRawUnsafe<EntityRow[]>(
-    `${SELECT} where v.parent_id = $1 and v.visible order by v.version_index desc limit 1`,
+    `${SELECT} where v.parent_id = $1 and v.visible and v.removed_at is null order by v.version_index desc limit 1`,
     parentId,
   );
   return rows.map(entityOf)[0];
@@ -141,7 +143,16 @@ export interface VersionHead {
   fileCount: number;
 }
 
-/** The published versions of a parent, highest first. */
+/** All versions of a parent. */
+export async function loadVersionIds(sql: LifecycleSql, parentId: string): Promise<string[]> {
+  const rows = await sql.$queryRawUnsafe<{ id: string }[]>(
+    'select id from version where parent_id = $1 order by version_index',
+    parentId,
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** The published versions of a parent, highest first; without those that are removed. */
 export async function loadVersionHeads(
   sql: LifecycleSql,
   parentId: string,
@@ -150,7 +161,7 @@ export async function loadVersionHeads(
   return sql.$queryRawUnsafe<VersionHead[]>(
     `select id, version_index as "versionIndex", document -> 'access' as access,
             coalesce((document -> 'files' -> 'entries')::int, 0) as "fileCount"
-     from version where parent_id = $1 and visible order by version_index desc limit $2::int`,
+     from version where parent_id = $1 and visible and removed_at is null order by version_index desc limit $2::int`,
     parentId,
     limit,
   );
@@ -182,7 +193,14 @@ function relatedOf({ of_draft, of_published }: EntityRow): Pick<Entity, 'related
   return { related: { draft: of_draft ?? [], published: of_published ?? [] } };
 }
 
-function publishedOf({ document, revision, created_at, updated_at }: EntityRow): Entity['published'] {
+function publishedOf({
+  document,
+  revision,
+  created_at,
+  updated_at,
+  removal,
+}: EntityRow): Entity['published'] {
   if (document === null || created_at === null || updated_at === null) return null;
-  return { document, revision: Number(revision), createdAt: created_at, updatedAt: updated_at };
+  const face = { document, revision: Number(revision), createdAt: created_at, updatedAt: updated_at };
+  return removal === null ? face : { ...face, removal };
 }

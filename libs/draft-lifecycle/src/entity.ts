@@ -1,4 +1,5 @@
 import type { Issue } from '@kr/service-error';
+import type { Removal } from './removal.ts';
 import type { StoredDocument } from './stored-document.ts';
 
 /** Which face of an entity is meant. */
@@ -27,6 +28,11 @@ export interface Face {
   updatedAt: Date;
 }
 
+export interface PublishedFace extends Face {
+  /** Set while it is removed: only administrators see anything but the tombstone. */
+  removal?: Removal;
+}
+
 export interface DraftFace extends Face {
   issues: readonly Issue[];
   /** The publication that holds it; null while it may be changed. */
@@ -38,7 +44,7 @@ export interface Entity {
   id: string;
   versionIndex: number;
   parent: Parent;
-  published: Face | null;
+  published: PublishedFace | null;
   draft: DraftFace | null;
   /** Publications that staged a form of this entity or of another version of its parent. */
   pending: readonly string[];

@@ -1,9 +1,14 @@
 import { servicePrincipal } from '@kr/caller';
-import type { FetchForIndexRequest__Output, FetchForIndexResponse, IndexDocument } from '@kr/contracts';
+import type {
+  FetchForIndexRequest__Output,
+  FetchForIndexResponse,
+  IndexDocument,
+  RemovedForm,
+} from '@kr/contracts';
 import { effectiveAccess } from '@kr/metadata';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
-import type { Form } from './entity.ts';
+import type { Entity, Form } from './entity.ts';
 import { FORM_NAMES, type RenderedForm, renderForms } from './entity-documents.ts';
 import { findEntities, type LifecycleContext } from './lifecycle-context.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
@@ -14,7 +19,7 @@ const MAX_IDS = 1_000;
 const FORMS: readonly Form[] = ['published', 'draft'];
 
 /**
- * RPC FetchForIndex: both forms of each entity, as its owner would see them.
+ * RPC FetchForIndex: both forms of each entity, as its owner would see them; removed ones are only named.
  *
  * @throws ServiceError
  *   - `forbidden`: the caller is no service
@@ -30,14 +35,29 @@ export function fetchForIndex<Tx extends LifecycleSql>(context: LifecycleContext
     if (ids.length > MAX_IDS) throw new ServiceError('invalid', `Not more than ${MAX_IDS} entities at once.`);
     const entities = await findEntities(context, [...new Set(ids)]);
     const shown = [...entities.values()].flatMap((entity) =>
-      FORMS.filter((form) => entity[form] !== null).map((form) => ({ entity, form })),
+      FORMS.filter((form) => isIndexed(entity, form)).map((form) => ({ entity, form })),
     );
     const everything = servicePrincipal('index', principal.requestId);
     // Problems are not searched.
     const forms = await renderForms(context, shown, everything, { issues: [] });
     const now = context.now();
-    return { documents: forms.map((form) => indexDocument(form, now)) };
+    return {
+      documents: forms.map((form) => indexDocument(form, now)),
+      removed: [...entities.values()].flatMap(removedForm),
+    };
   };
+}
+
+function removedForm({ id, parent, published }: Entity): RemovedForm[] {
+  return published?.removal === undefined
+    ? []
+    : [{ id, parentId: parent.id, revision: String(published.revision) }];
+}
+
+function isIndexed(entity: Entity, form: Form): boolean {
+  return form === 'draft'
+    ? entity.draft !== null
+    : entity.published !== null && entity.published.removal === undefined;
 }
 
 function indexDocument({ entity, form, face, json }: RenderedForm, now: Date): IndexDocument {

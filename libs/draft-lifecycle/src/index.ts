@@ -31,6 +31,8 @@ export type { Participant } from './participant-store.ts';
 export { assertService, may, permit } from './permission.ts';
 export { preparePublication } from './prepare-publication.ts';
 export type { Candidate } from './publication-rules.ts';
+export { purgeRemoved, startPurging } from './purge-removed.ts';
+export { type Removal, removedError } from './removal.ts';
 export { sqlLifecycleStore } from './sql-lifecycle-store.ts';
 export { lockUnchanged, type StagedForm } from './staging-store.ts';
 export { type Janitor, type JanitorOptions, settleOldLocks, startJanitor } from './start-janitor.ts';

@@ -17,6 +17,9 @@ export const LIFECYCLE_CALLERS = {
     'Authorise',
     'ForgetFiles',
     'ReadAuditLog',
+    'RemovePublished',
+    'RestorePublished',
+    'ListRemovals',
   ],
   search: ['FetchForIndex', 'ListIds', 'AwaitEventsSent'],
 } as const satisfies Callers<Definitions['lifecycle']>;

@@ -6,6 +6,7 @@ import type { LifecycleSql } from './lifecycle-sql.ts';
 import { notFound, notRegistered, whyMissing } from './missing-entity.ts';
 import type { OwnerRoom } from './owner-limits.ts';
 import type { PublicationResolver } from './publication-resolver.ts';
+import { removedError } from './removal.ts';
 
 /** What the operations share: the dependencies, and the one memory of decisions. */
 export interface LifecycleContext<Tx extends LifecycleSql = LifecycleSql> extends LifecycleDeps<Tx> {
@@ -86,9 +87,10 @@ export function draftFace({ draft }: Entity): NonNullable<Entity['draft']> {
   return draft;
 }
 
-/** @throws ServiceError `not_found` when it was never published */
+/** @throws ServiceError `not_found` when it was never published, `gone` when it is removed */
 export function publishedFace({ published }: Entity): NonNullable<Entity['published']> {
   if (published === null) throw notRegistered();
+  if (published.removal !== undefined) throw removedError(published.removal);
   return published;
 }
 

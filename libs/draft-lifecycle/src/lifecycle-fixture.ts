@@ -45,6 +45,8 @@ const RECORD: EntityKind<Tx> = {
       ),
     changed: ({ id, parentId, revision }) =>
       newEvent('knowledge.records.record.changed', { id, parentId, revision }, { aggregateId: id, revision }),
+    purged: ({ id, parentId, revision }) =>
+      newEvent('knowledge.records.record.purged', { id, parentId, revision }, { aggregateId: id, revision }),
   },
   hooks: {},
 };

@@ -22,6 +22,7 @@ import { createPublicationResolver } from './publication-resolver.ts';
 import { readAuditLog } from './read-audit-log.ts';
 import { readEntities } from './read-entities.ts';
 import { readLatest } from './read-latest.ts';
+import { listRemovals, removePublished, restorePublished } from './remove-published.ts';
 import { reservePid } from './reserve-pid.ts';
 import { updateDraft } from './update-draft.ts';
 
@@ -57,6 +58,9 @@ export function lifecycleHandlers<Tx extends LifecycleSql>(context: LifecycleCon
     ListIds: listIds(context),
     FindIds: findIds(context),
     FindDois: findDois(context),
+    RemovePublished: removePublished(context),
+    RestorePublished: restorePublished(context),
+    ListRemovals: listRemovals(context),
     AwaitEventsSent: awaitEventsSent(context),
   };
 }

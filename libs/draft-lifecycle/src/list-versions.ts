@@ -3,7 +3,13 @@ import { accessStatus } from '@kr/metadata';
 import type { CallContext } from '@kr/rpc';
 import { entityDocuments } from './entity-documents.ts';
 import { loadVersionHeads, type VersionHead } from './entity-store.ts';
-import { draftFace, findSettled, getEntity, type LifecycleContext } from './lifecycle-context.ts';
+import {
+  draftFace,
+  findSettled,
+  getEntity,
+  type LifecycleContext,
+  publishedFace,
+} from './lifecycle-context.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import { may, permit } from './permission.ts';
 
@@ -15,6 +21,7 @@ const MAX_VERSIONS = 10_000;
  *
  * @throws ServiceError
  *   - `not_found`: no such entity
+ *   - `gone`: the one that was named is removed
  *   - `unauthenticated`, `forbidden`: the caller may not read the one that was named
  *   - `unavailable`: a version is staged and the coordinator cannot be asked
  *   - `invalid` (`answer_too_large`): the page is larger than any may be
@@ -26,7 +33,8 @@ export function listVersions<Tx extends LifecycleSql>(context: LifecycleContext<
   ): Promise<ListVersionsResponse> => {
     const entity = await getEntity(context, id);
     const now = context.now();
-    permit(principal, 'read', entity, entity.published ?? draftFace(entity), now);
+    const face = entity.published === null ? draftFace(entity) : publishedFace(entity);
+    permit(principal, 'read', entity, face, now);
 
     const heads = await loadVersionHeads(context.database, entity.parent.id, MAX_VERSIONS);
     const readable = heads.filter(({ access }) =>

@@ -1,5 +1,6 @@
 import type { Issue } from '@kr/service-error';
 import { findDoiOwners } from './doi-store.ts';
+import { issue } from './issue-rules.ts';
 import { type FileCounts, type LifecycleDeps, NO_FILES } from './lifecycle-deps.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import { externalDoi, takenDoi } from './pids-rules.ts';
@@ -24,9 +25,12 @@ export async function problemsOf<Tx extends LifecycleSql>(
     elsewhere.has(doi) ||
     owners.some((owner) => owner.id !== id && owner.doi?.toLowerCase() === doi.toLowerCase());
   return new Map(
-    drafts.map(({ id, draft }) => {
+    drafts.map(({ id, draft, published }) => {
       const doi = externalDoi(draft.document.pids);
-      const issues = publishIssues(draft, kind.name, counts.get(id) ?? NO_FILES);
+      const issues = [
+        ...(published?.removal === undefined ? [] : [issue('id', 'The record has been deleted.')]),
+        ...publishIssues(draft, kind.name, counts.get(id) ?? NO_FILES),
+      ];
       const hasIssue = issues.some(({ field }) => field === 'pids.doi');
       return [id, doi !== undefined && !hasIssue && isTaken(doi, id) ? [...issues, takenDoi(doi)] : issues];
     }),

@@ -1,9 +1,12 @@
 import type { ErrorDetail, ErrorDetail__Output } from '@kr/contracts';
 import { isErrorKind, ServiceError } from '@kr/service-error';
 
+const NOTHING = Buffer.alloc(0);
+
 /** A ServiceError as a message; anything else thrown is `internal` and says nothing of itself. */
 export function toErrorDetail(thrown: unknown): ErrorDetail {
-  const { kind, message, issues, code, retryAfterMs, currentRevision, usedMs } = ServiceError.from(thrown);
+  const { kind, message, issues, code, retryAfterMs, currentRevision, usedMs, members } =
+    ServiceError.from(thrown);
   return {
     kind,
     message,
@@ -16,6 +19,7 @@ export function toErrorDetail(thrown: unknown): ErrorDetail {
     retryAfterMs: retryAfterMs ?? 0,
     currentRevision: String(currentRevision ?? 0),
     usedMs: usedMs ?? 0,
+    membersJson: members === undefined ? NOTHING : Buffer.from(JSON.stringify(members)),
   };
 }
 
@@ -29,5 +33,6 @@ export function fromErrorDetail(detail: ErrorDetail__Output): ServiceError {
     retryAfterMs: detail.retryAfterMs === 0 ? undefined : detail.retryAfterMs,
     currentRevision: Number(detail.currentRevision) === 0 ? undefined : Number(detail.currentRevision),
     usedMs: detail.usedMs === 0 ? undefined : detail.usedMs,
+    members: detail.membersJson.length === 0 ? undefined : JSON.parse(detail.membersJson.toString()),
   });
 }

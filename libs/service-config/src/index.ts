@@ -14,6 +14,7 @@ export {
   readPeerKey,
   readPort,
   readPrefixes,
+  readRemovalRetention,
   readRpcDeadline,
   readTicketKey,
   readVocabularyDir,

@@ -130,6 +130,17 @@ export function readPrefixes(read: EnvReader): { doiPrefix: string; oaiPrefix: s
   };
 }
 
+/** How long the files of a removed entity are kept, in milliseconds. */
+export function readRemovalRetention(read: EnvReader): number {
+  const days = read.integer('REMOVAL_RETENTION_DAYS', {
+    doc: 'Days during which a removed record or package can be restored; then its files are deleted',
+    fallback: 30,
+    min: 1,
+    max: 3_650,
+  });
+  return days * 86_400_000;
+}
+
 /** What all entities of one kind of one owner may have together. */
 export function readOwnerLimits(read: EnvReader): { maxDrafts: number; maxMetadataBytes: number } {
   return {

@@ -9,6 +9,7 @@ export const ERROR_KINDS = {
   not_found: { grpc: 5, http: 404 },
   invalid: { grpc: 3, http: 400 },
   not_publishable: { grpc: 9, http: 400 },
+  gone: { grpc: 5, http: 410 },
   conflict: { grpc: 10, http: 409 },
   precondition_failed: { grpc: 9, http: 412 },
   too_large: { grpc: 8, http: 413 },

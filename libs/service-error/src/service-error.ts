@@ -19,6 +19,8 @@ export interface ServiceErrorOptions {
   retryAfterMs?: number | undefined;
   /** The change number that the entity has, where another one was demanded. */
   currentRevision?: number | undefined;
+  /** Further members of the error's body, such as the tombstone of what is gone. */
+  members?: Readonly<Record<string, unknown>> | undefined;
   /** Milliseconds of work before the failure, which the caller's rate limit is charged for. */
   usedMs?: number | undefined;
   /** For the log only; never leaves the process. */
@@ -34,6 +36,7 @@ export class ServiceError extends Error {
   readonly retryAfterMs?: number;
   readonly currentRevision?: number;
   readonly usedMs?: number;
+  readonly members?: Readonly<Record<string, unknown>>;
 
   constructor(kind: ErrorKind, message: string, options: ServiceErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -43,6 +46,7 @@ export class ServiceError extends Error {
     if (options.retryAfterMs !== undefined) this.retryAfterMs = options.retryAfterMs;
     if (options.currentRevision !== undefined) this.currentRevision = options.currentRevision;
     if (options.usedMs !== undefined) this.usedMs = options.usedMs;
+    if (options.members !== undefined) this.members = options.members;
   }
 
   /**

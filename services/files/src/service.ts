@@ -16,7 +16,7 @@ import { removeLostBuckets } from './buckets/remove-lost-buckets.ts';
 import { sealBuckets } from './buckets/seal-buckets.ts';
 import { settleOldSeals } from './buckets/settle-old-seals.ts';
 import type { FilesConfig } from './config.ts';
-import { DRAFT_DELETED, onDraftDeleted } from './consume/on-draft-deleted.ts';
+import { GONE, onEntityGone } from './consume/on-entity-gone.ts';
 import { startContentServer } from './content/content-server.ts';
 import { type FilesContext, openContext } from './context.ts';
 import { awaitFileEventsSent } from './entries/await-file-events-sent.ts';
@@ -137,8 +137,8 @@ export async function startFilesService(config: FilesConfig, logger: Logger): Pr
   const consumer = startConsumer({
     connection: bus,
     durable: 'files-remove-buckets',
-    subjects: DRAFT_DELETED,
-    handleBatch: onDraftDeleted(context),
+    subjects: GONE,
+    handleBatch: onEntityGone(context),
     recover: () => removeLostBuckets(context),
     database,
     logger,

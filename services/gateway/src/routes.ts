@@ -42,9 +42,11 @@ import { listContextResources } from './package-context/list-context-resources.t
 import { updateContext } from './package-context/update-context.ts';
 import { createVersion } from './published/create-version.ts';
 import { deletePublished } from './published/delete-published.ts';
+import { listRemovals } from './published/list-removals.ts';
 import { listVersions } from './published/list-versions.ts';
 import { readLatest } from './published/read-latest.ts';
 import { readPublished } from './published/read-published.ts';
+import { restorePublished } from './published/restore-published.ts';
 import { addResources } from './resources/add-resources.ts';
 import { importResources } from './resources/import-resources.ts';
 import { listDraftResources } from './resources/list-draft-resources.ts';
@@ -122,8 +124,10 @@ function entityRoutes(kind: Kind, { clients, contentPlane, handOver, limits }: R
     row('GET', all, 'open', '-', 'hits', searchPublished(clients, [kind], limits), 'search'),
     row('POST', all, 'token', 'json', 'entity', createDraft(deps)),
 
+    row('GET', `${all}/removed`, 'token', '-', 'json', listRemovals(deps, limits)),
     row('GET', one, 'open', '-', 'entity', readPublished(deps)),
-    row('DELETE', one, 'token', '-', 'entity', deletePublished(deps)),
+    row('DELETE', one, 'token', 'json', 'entity', deletePublished(deps)),
+    row('POST', `${one}/restore`, 'token', '-', 'entity', restorePublished(deps)),
     row('GET', `${one}/versions`, 'open', '-', 'entity', listVersions(deps, limits)),
     row('POST', `${one}/versions`, 'token', '-', 'entity', createVersion(deps)),
     row('GET', `${one}/versions/latest`, 'open', '-', 'entity', readLatest(deps)),

@@ -10,6 +10,7 @@ import {
   readPeerAddress,
   readPeerKey,
   readPrefixes,
+  readRemovalRetention,
   readRpcDeadline,
   readTicketKey,
   readVocabularyDir,
@@ -35,6 +36,8 @@ export interface PackagesConfig {
   oaiPrefix: string;
   /** What all entities of one owner may have together. */
   ownerLimits: OwnerLimits;
+  /** Milliseconds until the files of a removed entity are deleted. */
+  removalRetentionMs: number;
   /** Folder with the operator's additions to vocabularies; empty: none. */
   vocabularyDir: string;
   publish: {
@@ -74,6 +77,7 @@ export function readConfig(env: Environment): PackagesConfig {
     },
     ...readPrefixes(read),
     ownerLimits: readOwnerLimits(read),
+    removalRetentionMs: readRemovalRetention(read),
     vocabularyDir: readVocabularyDir(read),
     publish: {
       leaseMs: read.integer('PUBLISH_LEASE_MS', {

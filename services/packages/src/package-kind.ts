@@ -40,6 +40,12 @@ export const packageKind: EntityKind<Tx> = {
         { id, parentId, revision },
         { aggregateId: id, revision },
       ),
+    purged: ({ id, parentId, revision }) =>
+      newEvent(
+        'knowledge.packages.package.purged',
+        { id, parentId, revision },
+        { aggregateId: id, revision },
+      ),
   },
   hooks: {},
 };

@@ -8,6 +8,7 @@ import {
   LIFECYCLE_CALLERS,
   LINK_SUBJECTS,
   lifecycleHandlers,
+  startPurging,
 } from '@kr/draft-lifecycle';
 import { type Consumer, startConsumer } from '@kr/event-bus';
 import { startHealth } from '@kr/health';
@@ -154,6 +155,7 @@ export async function startPackagesService(config: PackagesConfig, logger: Logge
   });
   const consumers = startConsumers(context);
   const failed = context.observed.scanFailed;
+  const purging = startPurging(context.lifecycle, config.removalRetentionMs);
   const forgetting = forgetPublications({ ...context, failed });
   const gauges = observePublications({ database: context.lifecycle.database, now: context.now, failed });
   logger.info({ grpc_port: grpc.port, health_port: health.port }, 'ready');
@@ -161,6 +163,7 @@ export async function startPackagesService(config: PackagesConfig, logger: Logge
   let stopping: Promise<void> | undefined;
   const stop = async () => {
     forgetting.stop();
+    purging.stop();
     gauges.stop();
     await Promise.all([
       grpc.stop(),

@@ -10,6 +10,7 @@ import {
   readPeerAddress,
   readPeerKey,
   readPrefixes,
+  readRemovalRetention,
   readRpcDeadline,
   readTicketKey,
   readVocabularyDir,
@@ -37,6 +38,8 @@ export interface RecordsConfig {
   oaiPrefix: string;
   /** What all entities of one owner may have together. */
   ownerLimits: OwnerLimits;
+  /** Milliseconds until the files of a removed entity are deleted. */
+  removalRetentionMs: number;
   /** Folder with the operator's additions to vocabularies; empty: none. */
   vocabularyDir: string;
   /** Milliseconds between two looks for publications whose decision has not come. */
@@ -64,6 +67,7 @@ export function readConfig(env: Environment): RecordsConfig {
     },
     ...readPrefixes(read),
     ownerLimits: readOwnerLimits(read),
+    removalRetentionMs: readRemovalRetention(read),
     vocabularyDir: readVocabularyDir(read),
     janitorEveryMs: read.integer('PUBLISH_SCAN_MS', {
       doc: 'Milliseconds between two looks for publications whose decision has not come',

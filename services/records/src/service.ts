@@ -11,6 +11,7 @@ import {
   observeLocks,
   preparePublication,
   startJanitor,
+  startPurging,
   validatePublication,
 } from '@kr/draft-lifecycle';
 import { type Consumer, startConsumer } from '@kr/event-bus';
@@ -96,10 +97,12 @@ export async function startRecordsService(config: RecordsConfig, logger: Logger)
   const consumers = startConsumers(context);
   const janitor = startJanitor(context.lifecycle, { intervalMs: config.janitorEveryMs });
   const locks = observeLocks(context.lifecycle);
+  const purging = startPurging(context.lifecycle, config.removalRetentionMs);
 
   let stopping: Promise<void> | undefined;
   const stop = async () => {
     locks.stop();
+    purging.stop();
     await Promise.all([grpc.stop(), janitor.stop(), ...consumers.map((consumer) => consumer.stop())]);
     await health.stop();
     vocabularies.stop();

@@ -42,3 +42,12 @@ export async function removeBucket(deps: RemoveBucketDeps, entityId: string): Pr
   if ((await findBucket(database, entityId))?.state !== 'immutable') throw bucketLocked();
   logger.error({ entityId }, 'files of a published entity are kept, though it is said to be gone');
 }
+
+/** Deletes the files of a published entity whose retention after its removal is over. Safe to repeat. */
+export async function purgeBucket({ database, now }: RemoveBucketDeps, entityId: string): Promise<void> {
+  await database.$transaction(async (tx) => {
+    await tx.$executeRaw`
+      update bucket set revision = revision + 1, updated_at = ${now()} where entity_id = ${entityId}`;
+    await tx.entry.deleteMany({ where: { entityId } });
+  });
+}

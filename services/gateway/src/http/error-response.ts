@@ -79,6 +79,7 @@ export function errorAnswer(thrown: unknown): ErrorAnswer {
       message: error.message,
       ...(error.code === undefined ? {} : { code: error.code }),
       ...(error.issues.length === 0 ? {} : { errors: error.issues.map(publicIssue) }),
+      ...error.members,
     },
   };
 }

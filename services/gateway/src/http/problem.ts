@@ -20,10 +20,15 @@ export interface ErrorBody {
   message: string;
   code?: string;
   errors?: readonly object[];
+  /** Set for what an administrator has removed. */
+  tombstone?: object;
 }
 
 /** The same as problem details (RFC 9457). The type is the status alone; the code tells the cause, where it has one. */
-export function problemBody({ status, message, code, errors }: ErrorBody, requestId: string): object {
+export function problemBody(
+  { status, message, code, errors, tombstone }: ErrorBody,
+  requestId: string,
+): object {
   return {
     type: 'about:blank',
     title: STATUS_CODES[status] ?? 'Error',
@@ -32,5 +37,6 @@ export function problemBody({ status, message, code, errors }: ErrorBody, reques
     instance: `urn:request:${requestId}`,
     ...(code === undefined ? {} : { code }),
     ...(errors === undefined ? {} : { errors }),
+    ...(tombstone === undefined ? {} : { tombstone }),
   };
 }

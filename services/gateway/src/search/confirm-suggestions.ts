@@ -8,7 +8,7 @@ import { KINDS, type Kind } from '../kind.ts';
 const REFS_PER_CALL = 10;
 
 /** Errors of single documents that remove their suggestions; other errors fail the request. */
-const PASSED_OVER: ReadonlySet<string> = new Set(['not_found', 'forbidden', 'unavailable']);
+const PASSED_OVER: ReadonlySet<string> = new Set(['not_found', 'gone', 'forbidden', 'unavailable']);
 
 /**
  * The suggestions of which the caller may still read a source in the indexed revision. The index may be behind the

@@ -101,7 +101,7 @@ async function upToDate(page: Page, { search }: Clients, call: Call): Promise<Pa
 }
 
 /** What one hit may answer without spoiling the page; a service that is away altogether does not answer by hits. */
-const PASSED_OVER: ReadonlySet<string> = new Set(['not_found', 'forbidden', 'unavailable']);
+const PASSED_OVER: ReadonlySet<string> = new Set(['not_found', 'gone', 'forbidden', 'unavailable']);
 
 /** A service that does not say whether it has news may have some. */
 const SILENT = { results: [], hasUnsent: true };

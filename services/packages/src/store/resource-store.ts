@@ -1,4 +1,4 @@
-import type { LifecycleSql, StoredDocument } from '@kr/draft-lifecycle';
+import type { LifecycleSql, Removal, StoredDocument } from '@kr/draft-lifecycle';
 import { HAS_UNSENT } from '@kr/event-bus';
 import type { Tx } from './prisma.ts';
 
@@ -18,12 +18,15 @@ interface ResourcesRow {
   owner_id: string;
   managed_by: string | null;
   access: StoredDocument['access'];
+  removal: Removal | null;
 }
 
 /** What the policy must know of a published version. */
 export interface PublishedVersion {
   parent: { id: string; ownerId: string; managedBy: string | null };
   access: StoredDocument['access'];
+  /** Set while it is removed. */
+  removal: Removal | null;
 }
 
 /** As `resourceIdsOf`, and in the same statement whether an event may not be sent yet, and the version if it is published. */
@@ -32,9 +35,9 @@ export async function resourcesAndOutbox(
   packageId: string,
 ): Promise<{ ids: string[]; hasUnsent: boolean; published: PublishedVersion | null }> {
   const rows = await sql.$queryRawUnsafe<ResourcesRow[]>(
-    `select held.resource_id, outbox.has_unsent, v.parent_id, p.owner_id, p.managed_by, v.access
+    `select held.resource_id, outbox.has_unsent, v.parent_id, p.owner_id, p.managed_by, v.access, v.removal
      from (select ${HAS_UNSENT} as has_unsent) outbox
-     left join (select id, parent_id, document -> 'access' as access from version where visible) v on v.id = $1
+     left join (select id, parent_id, document -> 'access' as access, removal from version where visible) v on v.id = $1
      left join parent p on p.id = v.parent_id
      left join package_resource held on held.package_id = $1 order by held.position`,
     packageId,
@@ -49,6 +52,7 @@ export async function resourcesAndOutbox(
         : {
             parent: { id: first.parent_id, ownerId: first.owner_id, managedBy: first.managed_by },
             access: first.access,
+            removal: first.removal,
           },
   };
 }

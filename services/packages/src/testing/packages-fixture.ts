@@ -67,6 +67,7 @@ export async function packagesFixture(): Promise<PackagesFixture> {
         ticketKeys: { files: KEY, 'access-links': KEY },
         doiPrefix: '10.5072',
         oaiPrefix: 'repository.test',
+        removalRetentionMs: 86_400_000,
         ownerLimits: { maxDrafts: 10_000, maxMetadataBytes: 1_000_000_000 },
         vocabularyDir: '',
         publish: {

@@ -22,8 +22,10 @@ export async function applyEvents(
 ): Promise<void> {
   const plans = await withKinds(engine, planFetches(events));
   if (plans.length === 0) return;
-  const fetched = Map.groupBy(await fetchEntities(source, plans), ({ id }) => id);
-  await engine.write(changesOf(plans, fetched));
+  const removed = new Map<string, Tombstone>();
+  const forms = await fetchEntities(source, plans, (tombstone) => removed.set(tombstone.id, tombstone));
+  const fetched = Map.groupBy(forms, ({ id }) => id);
+  await engine.write(changesOf(plans, fetched, removed));
 }
 
 type KnownPlan = FetchPlan & { kind: EntityKind };
@@ -41,6 +43,7 @@ async function withKinds(engine: SearchEngine, plans: readonly FetchPlan[]): Pro
 function changesOf(
   plans: readonly KnownPlan[],
   fetched: ReadonlyMap<string, readonly IndexedEntity[]>,
+  removed: ReadonlyMap<string, Tombstone>,
 ): IndexChanges {
   const entities: IndexedEntity[] = [];
   const unannounced: IndexedEntity[] = [];
@@ -49,13 +52,16 @@ function changesOf(
     const forms = fetched.get(id) ?? [];
     const draft = forms.find(({ form }) => form === 'draft');
     const publishedForm = forms.find(({ form }) => form === 'published');
+    const removal = removed.get(id);
     if (draft) entities.push(draft);
     else if (draftGone) {
-      const parentId = publishedForm?.parentId || draftGone.parentId;
-      const revision = higher(draftGone.revision, publishedForm?.revision ?? '0');
+      const shown = publishedForm ?? removal;
+      const parentId = shown?.parentId || draftGone.parentId;
+      const revision = higher(draftGone.revision, shown?.revision ?? '0');
       tombstones.push({ id, form: 'draft', kind, parentId, revision });
     }
-    if (published === 'required' && !publishedForm) throw new Error(`${kind} ${id} is not published`);
+    if (removal) tombstones.push(removal);
+    else if (published === 'required' && !publishedForm) throw new Error(`${kind} ${id} is not published`);
     if (publishedForm && published === 'required') entities.push(publishedForm);
     if (publishedForm && published === 'known') unannounced.push(publishedForm);
   }

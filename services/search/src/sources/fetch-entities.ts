@@ -1,4 +1,4 @@
-import type { EntityKind, IndexedEntity } from '../engine/search-engine.ts';
+import type { EntityKind, IndexedEntity, Tombstone } from '../engine/search-engine.ts';
 import type { EntitySource } from './entity-source.ts';
 
 export interface KnownEntity {
@@ -10,11 +10,12 @@ export interface KnownEntity {
 export async function fetchEntities(
   source: EntitySource,
   entities: readonly KnownEntity[],
+  onRemoved?: (removed: Tombstone) => void,
 ): Promise<IndexedEntity[]> {
   const fetched = await Promise.all(
     (['record', 'package'] as const).map(async (wanted) => {
       const ids = entities.filter(({ kind }) => kind === wanted).map(({ id }) => id);
-      return ids.length === 0 ? [] : source.fetch(wanted, ids);
+      return ids.length === 0 ? [] : source.fetch(wanted, ids, onRemoved);
     }),
   );
   return fetched.flat();

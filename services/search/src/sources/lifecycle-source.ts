@@ -2,7 +2,7 @@ import { servicePrincipal } from '@kr/caller';
 import type { definitions } from '@kr/contracts';
 import type { Client } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
-import type { EntityKind, IndexedEntity } from '../engine/search-engine.ts';
+import type { EntityKind, IndexedEntity, Tombstone } from '../engine/search-engine.ts';
 import { indexedEntity } from '../index/indexed-entity.ts';
 import type { EntitySource } from './entity-source.ts';
 
@@ -17,22 +17,31 @@ export function lifecycleSource(clients: Readonly<Record<EntityKind, LifecycleCl
   const principal = () => servicePrincipal('search');
   const options = { times: TIMES };
   /** In two halves where the documents are too large for one answer. */
-  const fetchPage = async (kind: EntityKind, ids: string[]): Promise<IndexedEntity[]> => {
+  const fetchPage = async (
+    kind: EntityKind,
+    ids: string[],
+    onRemoved?: (removed: Tombstone) => void,
+  ): Promise<IndexedEntity[]> => {
     try {
-      const { documents } = await clients[kind].fetchForIndex({ ids }, principal(), options);
+      const { documents, removed } = await clients[kind].fetchForIndex({ ids }, principal(), options);
+      for (const { id, parentId, revision } of removed)
+        onRemoved?.({ id, form: 'published', kind, parentId, revision });
       return documents.map((document) => indexedEntity(document, kind));
     } catch (error) {
       if (!isTooLarge(error) || ids.length === 1) throw error;
       const half = Math.ceil(ids.length / 2);
-      return [...(await fetchPage(kind, ids.slice(0, half))), ...(await fetchPage(kind, ids.slice(half)))];
+      return [
+        ...(await fetchPage(kind, ids.slice(0, half), onRemoved)),
+        ...(await fetchPage(kind, ids.slice(half), onRemoved)),
+      ];
     }
   };
   return {
-    fetch: async (kind, ids) => {
+    fetch: async (kind, ids, onRemoved) => {
       const entities = [];
       const wanted = [...new Set(ids)];
       for (let start = 0; start < wanted.length; start += FETCH_SIZE)
-        entities.push(...(await fetchPage(kind, wanted.slice(start, start + FETCH_SIZE))));
+        entities.push(...(await fetchPage(kind, wanted.slice(start, start + FETCH_SIZE), onRemoved)));
       return entities;
     },
     list: async (kind, afterId, limit) => {
