@@ -76,7 +76,7 @@ export const ENTITY_ROUTES: Readonly<Record<string, EntityRoute>> = {
     form: 'published',
     absent: NOT_REGISTERED,
     sends: () => ({ json: { removal_reason: { id: 'none' } } }),
-    answers: '400 A validation error occurred.',
+    answers: '400 A validation error occurred.: removal_reason.id',
   },
   'POST /restore': {
     effect: 'reads',

@@ -47,8 +47,8 @@ describe('service error', () => {
 
 describe('error kinds', () => {
   test('are recognised by name, inherited names are not', () => {
-    const names = [...Object.keys(ERROR_KINDS), 'toString', '__proto__', '', 'gone'];
-    expect(names.filter((name) => !isErrorKind(name))).toEqual(['toString', '__proto__', '', 'gone']);
+    const names = [...Object.keys(ERROR_KINDS), 'toString', '__proto__', '', 'lost'];
+    expect(names.filter((name) => !isErrorKind(name))).toEqual(['toString', '__proto__', '', 'lost']);
   });
 
   test('have statuses of failures only', () => {

@@ -269,13 +269,18 @@ export const anySearch: fc.Arbitrary<SearchTraits> = fc.record({
   q: fc.oneof({ weight: 5, arbitrary: query }, fc.constant('')),
   bbox: seldom('', box),
   viewer: fc.oneof(fc.constant({}), fc.constant({ seesAll: true }), viewer),
-  scope: fc.record({
-    forms: fc.constantFrom('published' as const, 'published' as const, 'own' as const, 'either' as const),
-    kinds: fc.constantFrom<EntityKind[]>(['record', 'package'], ['record'], ['package']),
-    latestOnly: fc.boolean(),
-    onlyIds: seldom<string[] | null>(null, some(ids, 40)),
-    publishedIds: some(ids, 5),
-  }),
+  scope: fc
+    .record({
+      forms: fc.constantFrom('published' as const, 'published' as const, 'own' as const, 'either' as const),
+      kinds: fc.constantFrom<EntityKind[]>(['record', 'package'], ['record'], ['package']),
+      latestOnly: fc.boolean(),
+      onlyIds: seldom<string[] | null>(null, some(ids, 40)),
+      published: fc.integer({ min: 0, max: 5 }),
+    })
+    .map(({ published, ...scope }) => ({
+      ...scope,
+      publishedIds: (scope.onlyIds ?? []).slice(0, published),
+    })),
   sort: fc.constantFrom('bestmatch', 'newest', 'oldest', 'version', 'updated-desc', 'updated-asc'),
   offset: fc.constantFrom(0, 0, 3),
   limit: fc.constantFrom(1_000, 1_000, 5),
