@@ -1,7 +1,7 @@
 const service = '^services/([^/]+)/';
 
 const OPERATORS_COMMANDS =
-  '/commands/(create-user|import-vocabulary|publications|audit-files|collect-files|quota|search-index|backup|restore|migration-status)\\.ts$|/settings/(ask-as-operator|reach-system)\\.ts$';
+  '/commands/(create-user|import-vocabulary|publications|audit-files|collect-files|quota|search-index|dead-letters|backup|restore|migration-status)\\.ts$|/settings/(ask-as-operator|reach-system)\\.ts$';
 
 /** What may import what. `test/contract/boundaries.contract.test.ts` shows that each rule bites. */
 export default {
@@ -23,7 +23,7 @@ export default {
     {
       name: 'clients-know-the-public-api-only',
       comment:
-        'What is for operators of this machine alone (users, vocabularies, publications, stored bytes, quotas, the index, backups, schemas) the public API has no calls for.',
+        'What is for operators of this machine alone (users, vocabularies, publications, stored bytes, quotas, the index, dead letters, backups, schemas) the public API has no calls for.',
       severity: 'error',
       from: { path: '^clients/', pathNot: OPERATORS_COMMANDS },
       to: { path: '^(services|libs|deploy|proto)/' },

@@ -20,13 +20,7 @@ type Caller = Service | 'operator';
 const CALLERS: readonly Caller[] = [...SERVICES, 'operator'];
 
 const OF_THE_INDEX = ['FetchForIndex', 'ListIds', 'AwaitEventsSent'];
-const OF_THE_OPERATOR = [
-  'DescribeIndex',
-  'ListDeadLetters',
-  'ReplayDeadLetters',
-  'StartReindex',
-  'CheckDrift',
-];
+const OF_THE_OPERATOR = ['DescribeIndex', 'StartReindex', 'CheckDrift'];
 const OF_PEERS = ['FindIds', 'FindDois'];
 const OF_PUBLICATIONS = ['SealBuckets', 'DecideBuckets'];
 
@@ -41,6 +35,7 @@ const RPCS: Record<Service, Partial<Record<keyof Definitions, (rpc: string) => r
       return rpc === 'Authorise' ? ['gateway', 'packages'] : ['gateway'];
     },
     records: () => ['packages'],
+    deadLetters: () => ['operator'],
   },
   packages: {
     lifecycle: (rpc) => {
@@ -51,6 +46,7 @@ const RPCS: Record<Service, Partial<Record<keyof Definitions, (rpc: string) => r
     packages: (rpc) => (rpc === 'ForgetRecords' ? ['records'] : ['gateway']),
     publications: (rpc) => (rpc === 'ResolvePublications' ? ['records', 'files'] : ['gateway']),
     publicationReports: () => ['operator'],
+    deadLetters: () => ['operator'],
   },
   files: {
     files: (rpc) => {
@@ -58,9 +54,13 @@ const RPCS: Record<Service, Partial<Record<keyof Definitions, (rpc: string) => r
       return OF_PUBLICATIONS.includes(rpc) ? ['packages'] : ['gateway'];
     },
     filesOperations: () => ['operator'],
+    deadLetters: () => ['operator'],
   },
   'access-links': { accessLinks: () => ['gateway'] },
-  search: { search: (rpc) => (OF_THE_OPERATOR.includes(rpc) ? ['operator'] : ['gateway']) },
+  search: {
+    search: (rpc) => (OF_THE_OPERATOR.includes(rpc) ? ['operator'] : ['gateway']),
+    deadLetters: () => ['operator'],
+  },
 };
 
 const TELLS: readonly Service[] = ['records', 'packages', 'files', 'access-links'];

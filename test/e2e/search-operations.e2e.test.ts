@@ -1,6 +1,4 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { newEvent } from '@kr/event-bus';
 import { until } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
 import { Client } from 'pg';
@@ -115,86 +113,11 @@ describe('kr admin search', () => {
     await until(async () => (await status()).pending_events === 0, PATIENT);
   });
 
-  test('dead letters are listed, handed over anew, and kept when they fail again', async () => {
-    const [one, other] = records as [Entity, Entity];
-    const letter = async (id: string, payload: Uint8Array) => {
-      const headers = {
-        'ce-id': randomUUID(),
-        'ce-subject': id,
-        'ce-revision': '1',
-        'ce-time': '2026-01-01T00:00:00Z',
-      };
-      const { rows } = await index.query(
-        `insert into dead_letter (consumer, event_id, subject, payload, headers, deliveries, reason)
-         values ('search-index', $1, 'knowledge.records.record.published', $2, $3, 10, 'was broken') returning id::int`,
-        [headers['ce-id'], payload, headers],
-      );
-      return rows[0].id as number;
-    };
-    const event = (id: string) =>
-      newEvent(
-        'knowledge.records.record.published',
-        { id, parentId: '', packageId: '' },
-        { aggregateId: id, revision: 1 },
-      );
-    await index.query('delete from index_document where id = any ($1)', [[one.id, other.id]]);
-    const good = await letter(one.id, event(one.id).payload);
-    const poison = await letter('nosuch-record', event('nosuch-record').payload);
-    const torn = await letter(other.id, Buffer.from([0x0f]));
-    const last = await letter(other.id, event(other.id).payload);
-
-    interface Letters {
-      dead_letters: { id: number; deliveries: number; reason: string }[];
-    }
-    const listed = async () =>
-      (await json<Letters>('dead-letters', 'list')).dead_letters.map(({ id, reason }) => [id, reason]);
-    expect(await listed()).toEqual([good, poison, torn, last].map((id) => [id, 'was broken']));
-    expect((await kr('dead-letters', 'list')).out.split('\n')[0]?.split(/ {2,}/)).toEqual([
-      'id',
-      'event',
-      'subject',
-      'tried',
-      'failed',
-      'reason',
-    ]);
-
-    expect(await json('dead-letters', 'replay', String(good))).toEqual({
-      code: 0,
-      replayed: 1,
-      failed: 0,
-      failures: [],
-      unknown_ids: [],
-    });
-    expect(await found(`id:"${one.id}"`)).toBe(1);
-    expect(await found(`id:"${other.id}"`)).toBe(0);
-    const [all, fresh] = await Promise.all([
-      kr('dead-letters', 'replay', '--all'),
-      publishedRecord(author, 'Flows meanwhile'),
-    ]);
-    expect({ code: all.code, said: all.out.split('\n')[0] }).toEqual({
-      code: 1,
-      said: '1 indexed, 2 failed again',
-    });
-    expect(await found(`id:"${other.id}"`)).toBe(1);
-    await until(async () => (await found(`id:"${fresh.id}"`)) === 1, PATIENT);
-    expect(await listed()).toEqual([
-      [poison, 'record nosuch-record is not published'],
-      [torn, expect.stringMatching(/./)],
-    ]);
-    expect(await json('dead-letters', 'replay', String(good))).toMatchObject({
-      code: 1,
-      unknown_ids: [good],
-    });
-    expect((await kr('dead-letters', 'replay')).code).not.toBe(0);
-    expect((await kr('dead-letters', 'replay', 'x')).err).toContain('No id of a dead letter: x');
-    expect((await status()).dead_letters).toBe(2);
-  });
-
   test('drift is found and mended', async () => {
     const [one, other] = records as [Entity, Entity];
     expect(await compared('drift')).toMatchObject({
       code: 0,
-      entities: 8,
+      entities: 7,
       missing: 0,
       stale: 0,
       ghosts: 0,
@@ -209,7 +132,7 @@ describe('kr admin search', () => {
     const spoilt = { missing: 1, stale: 1, ghosts: 1, repaired: 0 };
     expect(await compared('drift')).toMatchObject({ code: 1, ...spoilt });
     expect(await compared('repair')).toMatchObject({ code: 0, ...spoilt, repaired: 3 });
-    expect((await kr('drift')).out).toMatch(/^no drift; 8 entities compared, /);
+    expect((await kr('drift')).out).toMatch(/^no drift; 7 entities compared, /);
     expect((await status()).drift).toMatchObject({ missing: 0, stale: 0, ghosts: 0 });
     expect(await found(`id:"${one.id}"`)).toBe(1);
   });
@@ -253,7 +176,7 @@ describe('kr admin search', () => {
     isOver = true;
     await searching;
     expect([...totals]).toEqual([6]);
-    expect(done.documents).toBeGreaterThanOrEqual(8);
+    expect(done.documents).toBeGreaterThanOrEqual(7);
     expect(await compared('drift')).toMatchObject({ code: 0, missing: 0, stale: 0, ghosts: 0 });
     const whole = await kr('reindex');
     expect(whole.out).toMatch(/^\d+ documents, finished \S+ after /);

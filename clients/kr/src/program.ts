@@ -8,6 +8,7 @@ import { type AuditLogOptions, auditLog } from './commands/audit-log.ts';
 import { collectFiles } from './commands/collect-files.ts';
 import type { CommandContext, ConnectTo } from './commands/context.ts';
 import { createUser } from './commands/create-user.ts';
+import { listDeadLetters, replayDeadLetters } from './commands/dead-letters.ts';
 import { download } from './commands/download.ts';
 import { get } from './commands/get.ts';
 import { importVocabulary } from './commands/import-vocabulary.ts';
@@ -16,14 +17,9 @@ import { login } from './commands/login.ts';
 import { listPublications, OPEN_STATES, STATES, showPublication } from './commands/publications.ts';
 import { setQuota, showQuota } from './commands/quota.ts';
 import { search } from './commands/search.ts';
-import {
-  checkDrift,
-  listDeadLetters,
-  reindex,
-  replayDeadLetters,
-  showIndex,
-} from './commands/search-index.ts';
+import { checkDrift, reindex, showIndex } from './commands/search-index.ts';
 import { type CreateTokenOptions, createToken, listTokens, revokeToken, SCOPES } from './commands/tokens.ts';
+import { EVENT_CONSUMERS, type EventConsumer } from './settings/ask-as-operator.ts';
 import { type Settings, settingsFrom } from './settings/settings.ts';
 import { loginFile, readLocalLogin, readLogin } from './settings/stored-login.ts';
 import { parseBytes } from './terminal/format-bytes.ts';
@@ -281,6 +277,7 @@ export function createProgram({ terminal, env, cwd, signal }: ProgramSurrounding
     );
 
   addIndexCommands(admin, terminal, dataDirs);
+  addDeadLetterCommands(admin, terminal, dataDirs);
   addUpkeepCommands(admin, { terminal, cwd, dataDirs });
 
   const quota = admin.command('quota').description('How many bytes users of a local system may store.');
@@ -340,15 +337,39 @@ function addIndexCommands(
   add(index, 'repair', 'The same as drift --repair.')
     .addHelpText('after', DRIFT_HELP)
     .action((options: Options) => drift({ ...options, repair: true }));
+}
 
-  const letters = index.command('dead-letters').description('Events that could not be indexed.');
-  add(letters, 'list', 'List them, the oldest first.')
-    .option('--limit <n>', 'at most so many, 1 to 1000', wholeNumber(1, 1_000), 100)
+function addDeadLetterCommands(
+  admin: Command,
+  terminal: Terminal,
+  dataDirs: (dataDir: string | undefined) => string[],
+): void {
+  interface Options {
+    service?: EventConsumer;
+    dataDir?: string;
+    json: boolean;
+  }
+  const letters = admin
+    .command('dead-letters')
+    .description('Events that a service of a local system could not handle.');
+  const add = (usage: string, description: string): Command =>
+    letters
+      .command(usage)
+      .description(description)
+      .addOption(
+        new Option('--service <name>', 'only those of one service (default: all)').choices(EVENT_CONSUMERS),
+      )
+      .option('--data-dir <folder>', 'data folder of the running system')
+      .option('--json', 'print JSON', false);
+
+  add('list', 'List dead letters, the oldest first.')
+    .option('--limit <n>', 'dead letters per service, 1 to 1000', wholeNumber(1, 1_000), 100)
     .action((options: Options & { limit: number }) =>
       listDeadLetters(terminal, { ...options, dataDirs: dataDirs(options.dataDir) }),
     );
-  add(letters, 'replay [id...]', 'Index them as if they were new; those that fail again stay.')
-    .option('--all', 'all there are', false)
+  add('replay [id...]', 'Handle dead letters as new events. Those that fail again stay.')
+    .option('--all', 'replay all dead letters', false)
+    .addHelpText('after', REPLAY_HELP)
     .action((ids: string[], options: Options & { all: boolean }) =>
       replayDeadLetters(terminal, ids, { ...options, dataDirs: dataDirs(options.dataDir) }),
     );
@@ -363,6 +384,10 @@ const DRIFT_HELP = `
 What differs at first may be news on its way, so it is compared again after all events
 have arrived. The service does the same by itself once a day (DRIFT_CHECK_EVERY_MS),
 without mending. Exit code: 0 nothing differs or all is mended, 1 something differs.`;
+
+const REPLAY_HELP = `
+Ids need --service: each service numbers its own dead letters. Remove the cause of the
+failure first. Exit code: 0 all were handled, 1 some failed again or are unknown.`;
 
 const AUDIT_HELP = `
 Every object is read again in the background, every 30 days unless configured

@@ -27,8 +27,9 @@ const USAGE = `Generates files for deployments: npm run deploy -- COMMAND
   databases FILE                prints the databases and roles, for psql as a superuser
   operator FILE FOLDER          makes FOLDER, for kr admin … --data-dir FOLDER
       --base-url URL            the public address (default: http://127.0.0.1:8080)
-      --gateway, --packages, --files, --search HOST:PORT
-                                where their gRPC ports are reached (default: 127.0.0.1:50051, :50052, :50053, :50054)
+      --gateway, --packages, --files, --search, --records HOST:PORT
+                                where their gRPC ports are reached (default: 127.0.0.1:50051, :50052, :50053, :50054,
+                                :50055)
       --postgres URL, --nats URL, --files-folder PATH
                                 where the data is reached, for kr admin backup, restore and migrate
 `;
@@ -46,6 +47,7 @@ const { positionals, values } = parseArgs({
     packages: { type: 'string', default: '127.0.0.1:50052' },
     files: { type: 'string', default: '127.0.0.1:50053' },
     search: { type: 'string', default: '127.0.0.1:50054' },
+    records: { type: 'string', default: '127.0.0.1:50055' },
   },
 });
 const [name = '', first, second] = positionals;
@@ -70,11 +72,11 @@ const COMMANDS: Record<string, () => Promise<unknown>> = {
   nats: async () => print(busAuthorization(await made())),
   databases: async () => print(databaseScript(await made())),
   operator: async () => {
-    const { 'base-url': baseUrl, gateway, packages, files, search } = values;
+    const { 'base-url': baseUrl, gateway, packages, files, search, records } = values;
     const { postgres, nats, 'files-folder': filesFolder } = values;
     await writeOperatorFolder(named(second, 'FOLDER'), await made(), {
       baseUrl,
-      addresses: { gateway, packages, files, search },
+      addresses: { gateway, packages, files, search, records },
       data: { postgres, nats, filesFolder: filesFolder && resolve(filesFolder) },
     });
   },

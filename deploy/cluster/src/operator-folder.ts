@@ -5,7 +5,9 @@ import { DATABASE_PREFIX } from './backends.ts';
 import { withUser } from './service-secrets.ts';
 
 /** Where an operator reaches the gRPC servers of these services, such as the near ends of forwarded ports. */
-export type OperatorAddresses = Readonly<Record<'gateway' | 'packages' | 'files' | 'search', string>>;
+export type OperatorAddresses = Readonly<
+  Record<'gateway' | 'packages' | 'files' | 'search' | 'records', string>
+>;
 
 /** Where an operator reaches the data: the servers without user, and what the bytes of files are kept in. */
 export interface OperatorData {
@@ -29,6 +31,7 @@ export async function writeOperatorFolder(
     base_url: baseUrl,
     identity: door('gateway'),
     publications: door('packages'),
+    records: door('records'),
     files: door('files'),
     search: door('search'),
     ...dataOf(secrets, data),

@@ -21,6 +21,7 @@ test('the command line finds in the folder what the deployed services take from 
     packages: '127.0.0.1:2',
     files: '127.0.0.1:3',
     search: '127.0.0.1:4',
+    records: '127.0.0.1:5',
   };
   const baseUrl = 'https://repository.example.org';
   const data = { postgres: 'postgres://db:5432?sslmode=verify-full', nats: 'nats://bus:4222' };
@@ -32,6 +33,7 @@ test('the command line finds in the folder what the deployed services take from 
     ['publications', 'packages'],
     ['files', 'files'],
     ['search', 'search'],
+    ['records', 'records'],
   ] as const) {
     const { address, key } = await findOperatorDoor([doors], door);
     expect(address).toBe(addresses[service]);

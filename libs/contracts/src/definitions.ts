@@ -1,4 +1,5 @@
 import type { AccessLinksServiceDefinition } from './gen/knowledge/accesslinks/v1/AccessLinksService.ts';
+import type { DeadLettersServiceDefinition } from './gen/knowledge/events/v1/DeadLettersService.ts';
 import type { FilesOperationsServiceDefinition } from './gen/knowledge/files/v1/FilesOperationsService.ts';
 import type { FilesServiceDefinition } from './gen/knowledge/files/v1/FilesService.ts';
 import type { IdentityServiceDefinition } from './gen/knowledge/identity/v1/IdentityService.ts';
@@ -12,6 +13,7 @@ import { loaded } from './loaded.ts';
 
 export interface Definitions {
   accessLinks: AccessLinksServiceDefinition;
+  deadLetters: DeadLettersServiceDefinition;
   files: FilesServiceDefinition;
   filesOperations: FilesOperationsServiceDefinition;
   identity: IdentityServiceDefinition;
@@ -26,6 +28,7 @@ export interface Definitions {
 /** The gRPC services of `proto/`, for `serve` and `createClient` of `@kr/rpc`. */
 export const definitions: Definitions = {
   accessLinks: service('knowledge.accesslinks.v1.AccessLinksService'),
+  deadLetters: service('knowledge.events.v1.DeadLettersService'),
   files: service('knowledge.files.v1.FilesService'),
   filesOperations: service('knowledge.files.v1.FilesOperationsService'),
   identity: service('knowledge.identity.v1.IdentityService'),

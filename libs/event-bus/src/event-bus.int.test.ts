@@ -24,15 +24,14 @@ import {
   type ConsumerOptions,
   claimEvents,
   connectBus,
+  deadLetterHandlers,
   ensureStream,
-  listDeadLetters,
   MIGRATIONS,
   newEvent,
   type OutboxEvent,
   type ReceivedEvent,
   type Relay,
   type RelayOptions,
-  replayDeadLetters,
   type SqlExecutor,
   type SqlQuerier,
   STREAM,
@@ -387,41 +386,99 @@ describe('consumer', () => {
     await until(async () => (await deadLetters()).length === 2);
     (await bus.whenUp()).publish(SAVED, Buffer.from('naked'));
     await until(async () => (await deadLetters()).length === 3 && (await consumer.pending()) === 0);
-    const letters = () => listDeadLetters(querier(), 'c', { limit: 10 });
-    const database = { ...executor(pool), ...querier() };
-    const replay = (ids: string[] | 'all', durable = 'c') =>
-      replayDeadLetters({ durable, subjects: [SAVED], handleBatch, database }, ids);
-    // Nothing is blamed on an event while what the handler needs is away, and no consumer gets another's.
+    const operated = operatorOf([consumer]);
+    // Nothing is blamed on an event while what the handler needs is away.
     isAway = true;
-    await expect(replay('all')).rejects.toThrow('refused');
+    await expect(operated.replay('all')).rejects.toThrow('refused');
     isAway = false;
-    expect(await replay('all', 'other')).toEqual({ replayed: 0, failed: [], unknown: [] });
-    const three = await letters();
-    expect(three.map(({ deliveries }) => deliveries)).toEqual([1, 1, 1]);
+    const three = await operated.list();
+    expect(three.map(({ consumer: name, deliveries }) => [name, deliveries])).toEqual(
+      Array(3).fill(['c', 1]),
+    );
 
     broken.delete('bad');
-    const [report] = await Promise.all([replay('all'), write(saved('b', 1))]);
+    const [report] = await Promise.all([operated.replay('all'), write(saved('b', 1))]);
     await until(async () => done.includes('b@1'));
     expect({
-      replayed: report.replayed,
-      failed: report.failed.map(({ deliveries }) => deliveries),
-      unknown: report.unknown,
-    }).toEqual({
-      replayed: 1,
-      failed: [2, 2],
-      unknown: [],
-    });
+      ...report,
+      failures: report.failures?.map(({ deliveries }) => deliveries),
+    }).toEqual({ replayed: 1, failed: 2, failures: [2, 2], unknownIds: [] });
     expect(done.toSorted()).toEqual(['a@1', 'b@1', 'bad@1']);
-    expect((await letters()).map(({ id }) => id)).toEqual(report.failed.map(({ id }) => id));
+    expect((await operated.list()).map(({ id }) => id)).toEqual(report.failures?.map(({ id }) => id));
 
     broken.clear();
-    const poison = report.failed.find(({ eventId }) => !eventId.startsWith('seq-'));
-    expect(await replay([poison?.id ?? '', '999', 'x'])).toEqual({
+    const poison = report.failures?.find(({ eventId }) => !eventId?.startsWith('seq-'));
+    expect(await operated.replay([String(poison?.id), '999', 'x'])).toEqual({
       replayed: 1,
-      failed: [],
-      unknown: ['999', 'x'],
+      failed: 0,
+      failures: [],
+      unknownIds: ['999', 'x'],
     });
-    expect((await letters()).map(({ reason }) => reason)).toEqual(['no ce-id, or one that is none']);
+    expect((await operated.list()).map(({ reason }) => reason)).toEqual(['no ce-id, or one that is none']);
+  });
+
+  test('a dead letter is replayed by the consumer that gave up on it, and by no other', async () => {
+    relayFor('records');
+    const handled: Record<string, string[]> = { one: [], other: [] };
+    let isBroken = true;
+    const start = (name: string) =>
+      consumerFor(
+        name,
+        [SAVED],
+        async (events) => {
+          if (isBroken) throw new Error(`${name} cannot`);
+          handled[name]?.push(...events.map(nameOf));
+        },
+        { retryDelaysMs: [] },
+      );
+    const consumers = ['one', 'other'].map(start);
+    await write(saved('a', 1));
+    await until(async () => (await deadLetters()).length === 2);
+    isBroken = false;
+    const operated = operatorOf(consumers);
+    const [first] = (await operated.list()).filter(({ consumer }) => consumer === 'other');
+    expect(await operated.replay([String(first?.id)])).toMatchObject({ replayed: 1, failed: 0 });
+    expect(handled).toEqual({ one: [], other: ['a@1'] });
+    // A release without the consumer leaves its dead letters alone.
+    expect(await operatorOf(consumers.slice(1)).replay('all')).toMatchObject({
+      replayed: 0,
+      failures: [{ consumer: 'one', reason: 'this release has no consumer one' }],
+    });
+    expect(await operated.replay('all')).toMatchObject({ replayed: 1, failed: 0 });
+    expect(await operated.list()).toEqual([]);
+  });
+
+  test('dead letters are listed in pages, within limits', async () => {
+    const { ListDeadLetters, ReplayDeadLetters } = deadLetterHandlers({
+      database: { ...executor(pool), ...querier() },
+      consumers: [],
+    });
+    await pool.query(
+      `insert into dead_letter (consumer, event_id, subject, payload, headers, deliveries, reason)
+       select 'gone', n::text, 'x', '', '{}', 1, 'broken' from generate_series(1, 250) n`,
+    );
+    const pages: number[] = [];
+    for (let afterId = '', hasMore = true; hasMore; ) {
+      const page = await ListDeadLetters({ afterId, limit: 100 });
+      pages.push(page.deadLetters?.length ?? 0);
+      afterId = String(page.deadLetters?.at(-1)?.id);
+      hasMore = page.hasMore === true;
+    }
+    expect(pages).toEqual([100, 100, 50]);
+    const { failures, ...counts } = await ReplayDeadLetters({ ids: [] });
+    expect([counts, failures?.length]).toEqual([{ replayed: 0, failed: 250, unknownIds: [] }, 100]);
+
+    expect(await ListDeadLetters({ afterId: '999999999999999999', limit: 1 })).toEqual({
+      deadLetters: [],
+      hasMore: false,
+    });
+    const refused = (field: string) => ({ kind: 'invalid', issues: [{ field }] });
+    for (const afterId of ['x', '-1', '1.5', '1000000000000000000', "0'"])
+      await expect(ListDeadLetters({ afterId, limit: 1 })).rejects.toMatchObject(refused('after_id'));
+    for (const limit of [0, -1, 1_001])
+      await expect(ListDeadLetters({ afterId: '', limit })).rejects.toMatchObject(refused('limit'));
+    const ids = Array.from({ length: 1_001 }, String);
+    await expect(ReplayDeadLetters({ ids })).rejects.toMatchObject(refused('ids'));
   });
 
   test('knows how much there is to do, and since when', async () => {
@@ -943,6 +1000,18 @@ describe('events that the stream has dropped', () => {
     expect(life.recovered()).toBe(0);
   });
 });
+
+/** What an operator can do with the dead letters of these consumers. */
+function operatorOf(consumers: Consumer[]) {
+  const { ListDeadLetters, ReplayDeadLetters } = deadLetterHandlers({
+    database: { ...executor(pool), ...querier() },
+    consumers,
+  });
+  return {
+    list: async () => (await ListDeadLetters({ afterId: '0', limit: 10 })).deadLetters ?? [],
+    replay: (ids: string[] | 'all') => ReplayDeadLetters({ ids: ids === 'all' ? [] : ids }),
+  };
+}
 
 const nameOf = ({ aggregateId, revision }: { aggregateId: string; revision: number }) =>
   `${aggregateId}@${revision}`;

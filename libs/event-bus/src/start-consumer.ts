@@ -15,7 +15,13 @@ import { type HandlingCounts, observeConsumer } from './observe-consumer.ts';
 import { createPacer, type Pacer } from './pacer.ts';
 import { backOffMs, pause } from './pause.ts';
 import { countPending, oldestPending } from './pending-events.ts';
-import { decodeEvent, encodedIn, eventIdOf, type ReceivedEvent } from './received-event.ts';
+import {
+  decodeEvent,
+  type EncodedEvent,
+  encodedIn,
+  eventIdOf,
+  type ReceivedEvent,
+} from './received-event.ts';
 import { watchPosition } from './watch-position.ts';
 
 export interface ConsumerOptions<Subject extends EventSubject> {
@@ -48,6 +54,13 @@ export interface ConsumerOptions<Subject extends EventSubject> {
 }
 
 export interface Consumer {
+  readonly durable: string;
+  /**
+   * Handles one stored event now, while the consumer goes on with the stream.
+   *
+   * @throws Error when it is not an event of this consumer or cannot be decoded, or what the handler threw
+   */
+  replay(subject: string, stored: EncodedEvent): Promise<void>;
   /** How many events of its subjects it has not done yet. @throws Error while the bus cannot be reached */
   pending(): Promise<number>;
   /**
@@ -114,6 +127,12 @@ export function startConsumer<Subject extends EventSubject>(options: ConsumerOpt
   const running = Promise.all([keepConsuming(), position.keepWatching(whenUp, stopping.signal)]);
 
   return {
+    durable,
+    replay: async (subject, stored) => {
+      if (!isEventSubject(subject) || !isOneOf(subject, subjects))
+        throw new Error(`${durable} does not consume ${subject}`);
+      await options.handleBatch([decodeEvent(subject, stored)]);
+    },
     pending: () => countPending(progress),
     oldestPending: () => oldestPending(progress),
     whenCaughtUp: ({ timeoutMs, signal = stopping.signal }) => {

@@ -1,5 +1,5 @@
 import { type Definitions, definitions } from '@kr/contracts';
-import { startConsumer } from '@kr/event-bus';
+import { deadLetterHandlers, startConsumer } from '@kr/event-bus';
 import { around } from '@kr/failpoint';
 import { startHealth } from '@kr/health';
 import { type Callers, type Handlers, serve } from '@kr/rpc';
@@ -111,12 +111,26 @@ export async function startFilesService(config: FilesConfig, logger: Logger): Pr
   const host = config.grpcHost;
   const content = await startContentServer(context, { host, port: config.contentPort });
   const chores = startChores(context, config);
+  const consumer = startConsumer({
+    connection: bus,
+    durable: 'files-remove-buckets',
+    subjects: GONE,
+    handleBatch: onEntityGone(context),
+    recover: () => removeLostBuckets(context),
+    database,
+    logger,
+  });
   const grpc = await serve({
     services: [
       { definition: definitions.files, handlers: rpcs(context), callers: CALLERS },
       {
         definition: definitions.filesOperations,
         handlers: operations(context, chores, config),
+        callers: { operator: 'all' },
+      },
+      {
+        definition: definitions.deadLetters,
+        handlers: deadLetterHandlers({ database, consumers: [consumer] }),
         callers: { operator: 'all' },
       },
     ],
@@ -133,15 +147,6 @@ export async function startFilesService(config: FilesConfig, logger: Logger): Pr
       database: async () => void (await database.$queryRaw`select 1`),
       storage: () => blobs.check(),
     },
-  });
-  const consumer = startConsumer({
-    connection: bus,
-    durable: 'files-remove-buckets',
-    subjects: GONE,
-    handleBatch: onEntityGone(context),
-    recover: () => removeLostBuckets(context),
-    database,
-    logger,
   });
   const seals = observeSeals(context);
   const storage = observeStorage({

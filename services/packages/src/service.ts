@@ -10,7 +10,7 @@ import {
   lifecycleHandlers,
   startPurging,
 } from '@kr/draft-lifecycle';
-import { type Consumer, startConsumer } from '@kr/event-bus';
+import { type Consumer, deadLetterHandlers, startConsumer } from '@kr/event-bus';
 import { startHealth } from '@kr/health';
 import { useVocabularyFolder } from '@kr/metadata';
 import { type Callers, type Handlers, serve } from '@kr/rpc';
@@ -122,6 +122,7 @@ export async function startPackagesService(config: PackagesConfig, logger: Logge
   // The first request does not pay for the start of the query engine.
   await context.database.$connect();
   const publishing = openPublishing(context, config);
+  const consumers = startConsumers(context);
   const grpc = await serve({
     services: [
       {
@@ -140,6 +141,11 @@ export async function startPackagesService(config: PackagesConfig, logger: Logge
         handlers: reportRpcs(context),
         callers: { operator: 'all' },
       },
+      {
+        definition: definitions.deadLetters,
+        handlers: deadLetterHandlers({ database: context.database, consumers }),
+        callers: { operator: 'all' },
+      },
     ],
     host: config.grpcHost,
     port: config.grpcPort,
@@ -153,7 +159,6 @@ export async function startPackagesService(config: PackagesConfig, logger: Logge
     checks: { database: async () => void (await context.database.$queryRaw`select 1`) },
     observed: { bus: () => context.bus.check() },
   });
-  const consumers = startConsumers(context);
   const failed = context.observed.scanFailed;
   const purging = startPurging(context.lifecycle, config.removalRetentionMs);
   const forgetting = forgetPublications({ ...context, failed });

@@ -14,7 +14,7 @@ import {
   startPurging,
   validatePublication,
 } from '@kr/draft-lifecycle';
-import { type Consumer, startConsumer } from '@kr/event-bus';
+import { type Consumer, deadLetterHandlers, startConsumer } from '@kr/event-bus';
 import { around } from '@kr/failpoint';
 import { startHealth } from '@kr/health';
 import { useVocabularyFolder } from '@kr/metadata';
@@ -72,6 +72,7 @@ export async function startRecordsService(config: RecordsConfig, logger: Logger)
   const context = openContext(config, logger);
   // The first request does not pay for the start of the query engine.
   await context.database.$connect();
+  const consumers = startConsumers(context);
   const grpc = await serve({
     services: [
       {
@@ -81,6 +82,11 @@ export async function startRecordsService(config: RecordsConfig, logger: Logger)
         callers: { ...LIFECYCLE_CALLERS, packages: ['Authorise', 'FindIds', 'FindDois'], files: ['FindIds'] },
       },
       { definition: definitions.records, handlers: rpcs(context, config), callers: { packages: 'all' } },
+      {
+        definition: definitions.deadLetters,
+        handlers: deadLetterHandlers({ database: context.database, consumers }),
+        callers: { operator: 'all' },
+      },
     ],
     host: config.grpcHost,
     port: config.grpcPort,
@@ -94,7 +100,6 @@ export async function startRecordsService(config: RecordsConfig, logger: Logger)
     checks: { database: async () => void (await context.database.$queryRaw`select 1`) },
     observed: { bus: () => context.bus.check() },
   });
-  const consumers = startConsumers(context);
   const janitor = startJanitor(context.lifecycle, { intervalMs: config.janitorEveryMs });
   const locks = observeLocks(context.lifecycle);
   const purging = startPurging(context.lifecycle, config.removalRetentionMs);

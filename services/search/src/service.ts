@@ -1,6 +1,6 @@
 import { servicePrincipal } from '@kr/caller';
 import { definitions } from '@kr/contracts';
-import { connectBus, startConsumer } from '@kr/event-bus';
+import { connectBus, deadLetterHandlers, startConsumer } from '@kr/event-bus';
 import { startHealth } from '@kr/health';
 import { useVocabularyFolder } from '@kr/metadata';
 import { createClient, serve } from '@kr/rpc';
@@ -18,7 +18,6 @@ import { refreshFormer } from './consume/refresh-former.ts';
 import type { RefreshDeps } from './consume/refresh-listed.ts';
 import { openEngine } from './engine/open-engine.ts';
 import { openPool } from './engine/open-pool.ts';
-import type { Replayed } from './operations/dead-letters.ts';
 import { sqlOn, startOperations } from './operations/start-operations.ts';
 import { SCHEMA } from './schema.ts';
 import { bringMissing } from './search/bring-missing.ts';
@@ -44,13 +43,7 @@ const ARRIVAL_TIMEOUT_MS = 30_000;
 /** Longer than the stream keeps events: nothing older than a forgotten mark can still come. */
 const TOMBSTONE_LIFE_MS = 30 * 86_400_000;
 
-const OPERATED = [
-  'DescribeIndex',
-  'ListDeadLetters',
-  'ReplayDeadLetters',
-  'StartReindex',
-  'CheckDrift',
-] as const;
+const OPERATED = ['DescribeIndex', 'StartReindex', 'CheckDrift'] as const;
 
 /** @throws Error when the database is not there, a migration fails or a port is taken */
 export async function startSearchService(config: SearchConfig, logger: Logger): Promise<SearchService> {
@@ -84,16 +77,14 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
 
   const pool = openPool({ connectionString: databaseUrl, max: 2 });
   const bus = connectBus({ servers: config.natsUrls, name: 'search', logger });
-  const consumed: Omit<Replayed, 'database'> = {
+  const database = sqlOn(pool);
+  const consumer = startConsumer<(typeof INDEXED_SUBJECTS)[number]>({
+    connection: bus,
     durable: 'search-index',
     subjects: INDEXED_SUBJECTS,
     handleBatch: (events) => applyEvents(engine, source, events),
-  };
-  const consumer = startConsumer({
-    ...consumed,
-    connection: bus,
     batchEveryMs: BATCH_EVERY_MS,
-    database: sqlOn(pool),
+    database,
     recover: () => operations.rebuild(),
     logger,
   });
@@ -126,7 +117,6 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
     source,
     giveWay,
     consumer,
-    consumed,
     hasArrived,
     pool,
     databaseUrl,
@@ -162,6 +152,11 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
           ...operations.handlers,
         },
         callers: { gateway: ['Search', 'Suggest', 'ConfirmSearch', 'AwaitIndex'], operator: OPERATED },
+      },
+      {
+        definition: definitions.deadLetters,
+        handlers: deadLetterHandlers({ database, consumers: [consumer] }),
+        callers: { operator: 'all' },
       },
     ],
     host: config.grpcHost,

@@ -1,10 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type {
-  DeadLetter__Output,
-  DescribeIndexResponse__Output,
-  DriftReport__Output,
-  Reindex__Output,
-} from '@kr/contracts';
+import type { DescribeIndexResponse__Output, DriftReport__Output, Reindex__Output } from '@kr/contracts';
 import { Failure } from '../failure.ts';
 import { askAsOperator } from '../settings/ask-as-operator.ts';
 import { table } from '../terminal/table.ts';
@@ -33,52 +28,6 @@ export async function showIndex(terminal: Terminal, { json, dataDirs }: IndexOpt
     ['drift check', index.drift === null ? 'none yet' : driftLine(index.drift)],
   ];
   for (const line of table(rows)) terminal.print(line);
-}
-
-/** `kr admin search dead-letters list`: events that could not be indexed, the oldest first. */
-export async function listDeadLetters(
-  terminal: Terminal,
-  { limit, json, dataDirs }: IndexOptions & { limit: number },
-): Promise<void> {
-  const { deadLetters, hasMore } = await askAsOperator('search', dataDirs, (search, caller) =>
-    search.listDeadLetters({ afterId: '0', limit }, caller),
-  );
-  if (json) {
-    const shown = { dead_letters: deadLetters.map(letterJson), has_more: hasMore };
-    return terminal.print(JSON.stringify(shown, null, 2));
-  }
-  if (deadLetters.length === 0) return terminal.note('There are no dead letters.');
-  for (const line of letterTable(deadLetters)) terminal.print(line);
-  if (hasMore) terminal.note(`There are more than these ${limit}; --limit shows more of them.`);
-}
-
-/** `kr admin search dead-letters replay [ID…]`: fails when one failed again or is none. */
-export async function replayDeadLetters(
-  terminal: Terminal,
-  ids: readonly string[],
-  { all, json, dataDirs }: IndexOptions & { all: boolean },
-): Promise<void> {
-  if (all === ids.length > 0) throw new Failure('Name dead letters by their ids, or all of them by --all.');
-  const wrong = ids.filter((id) => !/^\d{1,18}$/.test(id));
-  if (wrong.length > 0) throw new Failure(`No id of a dead letter: ${wrong.join(', ')}`);
-  const answer = await askAsOperator('search', dataDirs, (search, caller) =>
-    search.replayDeadLetters({ ids: [...ids] }, caller),
-  );
-  const failed = Number(answer.failed);
-  if (json) {
-    const shown = {
-      replayed: Number(answer.replayed),
-      failed,
-      failures: answer.failures.map(letterJson),
-      unknown_ids: answer.unknownIds.map(Number),
-    };
-    terminal.print(JSON.stringify(shown, null, 2));
-  } else {
-    terminal.print(`${answer.replayed} indexed, ${failed} failed again`);
-    if (failed > 0) for (const line of letterTable(answer.failures)) terminal.print(line);
-  }
-  if (answer.unknownIds.length > 0) throw new Failure(`No dead letters: ${answer.unknownIds.join(', ')}`);
-  if (failed > 0) throw new Failure(`${failed} failed again.`);
 }
 
 /** `kr admin search reindex`: begins it, and waits for its end unless told not to. */
@@ -159,24 +108,6 @@ function differing({ missing, stale, ghosts }: DriftReport__Output): number {
 
 function ago(instant: string): string {
   return `${formatTimeSpan(Math.max(0, Date.now() - Date.parse(instant)))} old`;
-}
-
-function letterTable(letters: readonly DeadLetter__Output[]): string[] {
-  return table([
-    ['id', 'event', 'subject', 'tried', 'failed', 'reason'],
-    ...letters.map(({ id, eventId, subject, deliveries, failedAt, reason }) => [
-      id,
-      eventId,
-      subject,
-      String(deliveries),
-      failedAt,
-      reason.replaceAll(/\s+/g, ' '),
-    ]),
-  ]);
-}
-
-function letterJson({ id, eventId, subject, deliveries, failedAt, reason }: DeadLetter__Output) {
-  return { id: Number(id), event_id: eventId, subject, deliveries, failed_at: failedAt, reason };
 }
 
 function reindexJson(reindex: Reindex__Output | null) {

@@ -4,25 +4,54 @@ import type { Client } from '@kr/rpc';
 import { Failure } from '../failure.ts';
 import { findOperatorDoor, reasonOf } from './operator-door.ts';
 
+const LONG_MS = 3_600_000;
 /** What operators may ask, where in the system it is, and the most that it may take. */
 const DOORS = {
   publicationReports: { door: 'publications', audience: 'packages', timeoutMs: 15_000 },
-  filesOperations: { door: 'files', audience: 'files', timeoutMs: 3_600_000 },
+  filesOperations: { door: 'files', audience: 'files', timeoutMs: LONG_MS },
   // A comparison of a large index with the services.
-  search: { door: 'search', audience: 'search', timeoutMs: 3_600_000 },
+  search: { door: 'search', audience: 'search', timeoutMs: LONG_MS },
 } as const;
+
+/** The services that consume events and store those that they could not handle. */
+export const EVENT_CONSUMERS = ['records', 'packages', 'files', 'search'] as const;
+export type EventConsumer = (typeof EVENT_CONSUMERS)[number];
+
+interface Target {
+  door: Parameters<typeof findOperatorDoor>[1];
+  audience: string;
+  timeoutMs: number;
+}
 
 /**
  * Asks the inside of the local system that runs in the first of these folders.
  *
  * @throws Failure when there is none, or whatever it refuses
  */
-export async function askAsOperator<Name extends keyof typeof DOORS, Answer>(
+export function askAsOperator<Name extends keyof typeof DOORS, Answer>(
   name: Name,
   dataDirs: readonly string[],
   ask: (client: Client<Definitions[Name]>, caller: Principal) => Promise<Answer>,
 ): Promise<Answer> {
-  const { door, audience, timeoutMs } = DOORS[name];
+  return askTarget(name, DOORS[name], dataDirs, ask);
+}
+
+/** As `askAsOperator`, about the dead letters of a service. */
+export function askAboutDeadLetters<Answer>(
+  service: EventConsumer,
+  dataDirs: readonly string[],
+  ask: (client: Client<Definitions['deadLetters']>, caller: Principal) => Promise<Answer>,
+): Promise<Answer> {
+  const door = service === 'packages' ? 'publications' : service;
+  return askTarget('deadLetters', { door, audience: service, timeoutMs: LONG_MS }, dataDirs, ask);
+}
+
+async function askTarget<Name extends keyof Definitions, Answer>(
+  name: Name,
+  { door, audience, timeoutMs }: Target,
+  dataDirs: readonly string[],
+  ask: (client: Client<Definitions[Name]>, caller: Principal) => Promise<Answer>,
+): Promise<Answer> {
   const { address, key } = await findOperatorDoor(dataDirs, door);
   // Only the commands of operators speak to the inside; the others start without what it needs.
   const [{ createClient }, { definitions }, { servicePrincipal }] = await Promise.all([

@@ -17,7 +17,7 @@ export interface OperatorDoor {
  */
 export async function findOperatorDoor(
   dataDirs: readonly string[],
-  name: 'identity' | 'publications' | 'files' | 'search',
+  name: 'identity' | 'publications' | 'records' | 'files' | 'search',
 ): Promise<OperatorDoor> {
   for (const folder of dataDirs) {
     const file = join(folder, 'runtime.json');

@@ -24,6 +24,8 @@ export interface RunningStack {
   identity: OperatorDoor;
   /** How operators reach the coordinator of publications. */
   publications: OperatorDoor;
+  /** How they reach the dead letters of the records service. */
+  records: OperatorDoor;
   /** How they reach the care for stored bytes and quotas. */
   files: OperatorDoor;
   /** How they reach the index. */
@@ -118,6 +120,7 @@ async function startParts(
     replicaUrl: ports.replicas && `http://127.0.0.1:${ports.replicas.http}`,
     identity,
     publications: door('packages'),
+    records: door('records'),
     files: door('files'),
     search: door('search'),
     createUser: async (name: string, rights?: { admin?: boolean }) => {
@@ -215,6 +218,7 @@ function runtimeOf(
     base_url: stack.baseUrl,
     identity: stack.identity,
     publications: stack.publications,
+    records: stack.records,
     files: stack.files,
     search: stack.search,
     databases: stack.databaseUrls,

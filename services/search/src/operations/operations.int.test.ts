@@ -78,7 +78,6 @@ function operate(
     ...givingWay(engine, 50, new AbortController().signal),
     source,
     consumer: { pending: async () => 0, oldestPending: async () => undefined },
-    consumed: { durable: 'search-index', subjects: [], handleBatch: async () => {} },
     hasArrived: options.hasArrived ?? (async () => true),
     pool,
     databaseUrl: database.url,
@@ -478,15 +477,4 @@ test('lost events have the index built anew, once, unless it is being filled', a
   await pool.query('UPDATE index_state SET filled_at = NULL');
   await operations.rebuild();
   expect((await operationLog(pool).read('reindex'))?.begunAt).toEqual(begunAt);
-});
-
-test('dead letters are listed after an id and nothing else', async () => {
-  const { ListDeadLetters } = operate(aWorld().source).handlers;
-  for (const afterId of ['', '0', '999999999999999999'])
-    expect(await ListDeadLetters({ afterId, limit: 1 })).toEqual({ deadLetters: [], hasMore: false });
-  for (const afterId of ['x', '-1', '1.5', '1000000000000000000', "0'"])
-    await expect(ListDeadLetters({ afterId, limit: 1 })).rejects.toMatchObject({
-      kind: 'invalid',
-      issues: [{ field: 'after_id' }],
-    });
 });

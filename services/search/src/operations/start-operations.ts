@@ -1,8 +1,4 @@
-import type {
-  CheckDriftRequest__Output,
-  ListDeadLettersRequest__Output,
-  ReplayDeadLettersRequest__Output,
-} from '@kr/contracts';
+import type { CheckDriftRequest__Output } from '@kr/contracts';
 import type { Consumer, SqlExecutor, SqlQuerier } from '@kr/event-bus';
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
@@ -11,7 +7,6 @@ import type { GiveWay } from '../consume/give-way.ts';
 import type { SearchEngine } from '../engine/search-engine.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
 import { checkDrift } from './check-drift.ts';
-import { listIndexDeadLetters, type Replayed, replayIndexDeadLetters } from './dead-letters.ts';
 import { describeIndex, driftReport } from './describe-index.ts';
 import { keepChecking } from './keep-checking.ts';
 import { createBell, keepReindexing, openReindex } from './keep-reindexing.ts';
@@ -24,8 +19,6 @@ export interface OperationsDeps {
   /** To searches, while the index is built. */
   giveWay: GiveWay;
   consumer: Pick<Consumer, 'pending' | 'oldestPending'>;
-  /** What the consumer is, for its dead letters. */
-  consumed: Omit<Replayed, 'database'>;
   /** Whether the index has taken in every event of what was committed before the call. */
   hasArrived: () => Promise<boolean>;
   /** Where dead letters are and what was done is noted. */
@@ -48,7 +41,6 @@ export function startOperations(deps: OperationsDeps) {
     return Number(rows[0]?.count ?? 0);
   };
   const described = { ...deps, countDeadLetters, log };
-  const replayed: Replayed = { ...deps.consumed, database: sqlOn(pool) };
 
   const gauges = observeIndex(described);
   const running = Promise.all([
@@ -69,9 +61,6 @@ export function startOperations(deps: OperationsDeps) {
     },
     handlers: {
       DescribeIndex: () => describeIndex(described),
-      ListDeadLetters: (request: ListDeadLettersRequest__Output) => listIndexDeadLetters(replayed, request),
-      ReplayDeadLetters: (request: ReplayDeadLettersRequest__Output) =>
-        replayIndexDeadLetters(replayed, request),
       StartReindex: async () => {
         if (!(await engine.isFilled()))
           throw new ServiceError('conflict', 'The index is still being filled; that makes it anew.');
