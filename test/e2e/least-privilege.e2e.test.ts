@@ -21,6 +21,7 @@ const CALLERS: readonly Caller[] = [...SERVICES, 'operator'];
 
 const OF_THE_INDEX = ['FetchForIndex', 'ListIds', 'AwaitEventsSent'];
 const OF_THE_OPERATOR = ['DescribeIndex', 'StartReindex', 'CheckDrift'];
+const OF_RECORDS = ['ForgetRecords', 'ListVersionResources'];
 const OF_PEERS = ['FindIds', 'FindDois'];
 const OF_PUBLICATIONS = ['SealBuckets', 'DecideBuckets'];
 
@@ -43,7 +44,7 @@ const RPCS: Record<Service, Partial<Record<keyof Definitions, (rpc: string) => r
       if (rpc === 'FindIds') return ['records', 'files'];
       return OF_PEERS.includes(rpc) ? ['records'] : ['gateway'];
     },
-    packages: (rpc) => (rpc === 'ForgetRecords' ? ['records'] : ['gateway']),
+    packages: (rpc) => (OF_RECORDS.includes(rpc) ? ['records'] : ['gateway']),
     publications: (rpc) => (rpc === 'ResolvePublications' ? ['records', 'files'] : ['gateway']),
     publicationReports: () => ['operator'],
     deadLetters: () => ['operator'],

@@ -40,6 +40,7 @@ import { addResources } from './resources/add-resources.ts';
 import { forgetRecords } from './resources/forget-records.ts';
 import { importResources } from './resources/import-resources.ts';
 import { listResources } from './resources/list-resources.ts';
+import { listVersionResources } from './resources/list-version-resources.ts';
 import { removeResources } from './resources/remove-resources.ts';
 import { SCHEMA } from './schema.ts';
 
@@ -61,7 +62,7 @@ const PACKAGES_CALLERS: Callers<Definitions['packages']> = {
     'ListContextResources',
     'UpdateContext',
   ],
-  records: ['ForgetRecords'],
+  records: ['ForgetRecords', 'ListVersionResources'],
 };
 const PUBLICATIONS_CALLERS: Callers<Definitions['publications']> = {
   gateway: ['Publish', 'Validate'],
@@ -83,6 +84,7 @@ function packageRpcs(context: PackagesContext): Handlers<Definitions['packages']
     ListContextResources: listContextResources(context),
     UpdateContext: updateContext(context),
     ForgetRecords: forgetRecords(context),
+    ListVersionResources: listVersionResources(context),
   };
 }
 

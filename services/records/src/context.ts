@@ -11,6 +11,7 @@ import { recordKind } from './record-kind.ts';
 import { bucketCounts } from './services/bucket-counts.ts';
 import { forgetInPackages } from './services/forget-in-packages.ts';
 import { packageIds } from './services/package-ids.ts';
+import { type ListVersionResources, versionResources } from './services/version-resources.ts';
 import { type Database, openDatabases, type Tx } from './store/prisma.ts';
 
 /** What the handlers of records' own RPCs and the consumers reach. */
@@ -22,6 +23,7 @@ export interface RecordsContext {
   findPackageIds(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Takes resources that are gone out of the package drafts that hold them. Throws when that takes longer than 2 s. */
   forgetInPackages(ids: readonly string[], requestId: string): Promise<void>;
+  readonly listVersionResources: ListVersionResources;
 }
 
 /** The context with what has to be closed behind it. */
@@ -87,6 +89,7 @@ export function openContext(config: RecordsConfig, logger: Logger): OpenContext 
     logger,
     findPackageIds,
     forgetInPackages: forgetInPackages(packages),
+    listVersionResources: versionResources(packages),
     bus,
     async close() {
       await relay.stop();

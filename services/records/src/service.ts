@@ -30,6 +30,7 @@ import { describeRecords } from './package-relations/describe-records.ts';
 import { dissociateRecords } from './package-relations/dissociate-records.ts';
 import { listManagedRecords } from './package-relations/list-managed-records.ts';
 import { readPackageTrail } from './package-relations/read-package-trail.ts';
+import { restoreRelations } from './package-relations/restore-relations.ts';
 import { setPackageResources } from './package-relations/set-package-resources.ts';
 import { SCHEMA } from './schema.ts';
 
@@ -133,7 +134,7 @@ function startConsumers(context: OpenContext): Consumer[] {
       durable: 'records-follow-packages',
       subjects: PACKAGE_SUBJECTS,
       handleBatch: onPackageEvent(context),
-      recover: async () => logger.error('relations of records to packages may be out of date'),
+      recover: () => restoreRelations(context),
     }),
     startConsumer<(typeof LINK_SUBJECTS)[number]>({
       ...shared,

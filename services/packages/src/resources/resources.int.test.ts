@@ -287,3 +287,50 @@ test('a list says whether its version is published and the caller may read it', 
   );
   expect([await isPublished(), await isPublished(anonymous('request'))]).toEqual([true, false]);
 });
+
+describe('the lists of all versions', () => {
+  const RECORDS = servicePrincipal('records');
+  const all = async () => {
+    const versions: Awaited<ReturnType<typeof service.packages.listVersionResources>>['versions'] = [];
+    for (let afterId = ''; ; ) {
+      const page = await service.packages.listVersionResources({ afterId }, RECORDS);
+      versions.push(...page.versions);
+      if (page.lastId === '') return versions;
+      afterId = page.lastId;
+    }
+  };
+
+  test('come in pages, with the revision of the draft, the publication and the access of restricted packages', async () => {
+    const created = [];
+    for (let n = 0; n < 25; n += 1) created.push(await aPackage(service));
+    const [open, closed, published] = [
+      await aPackageWith(fixture, service, ['open-1', 'open-2']),
+      await aPackageWith(fixture, service, ['closed-1']),
+      await aPackageWith(fixture, service, ['published-1']),
+    ];
+    await fixture.database.$executeRawUnsafe(
+      `update draft set document = jsonb_set(document, '{access,record}', '"restricted"') where id = $1`,
+      closed.id,
+    );
+    await publish(published.id);
+    const versions = await all();
+    const listed = versions.map(({ packageId }) => packageId);
+    expect(listed).toHaveLength(new Set(listed).size);
+    expect(listed).toEqual(expect.arrayContaining(created.map(({ id }) => id)));
+    const of = (id: string) => versions.find(({ packageId }) => packageId === id);
+    const restrictionOf = of(closed.id)?.accessJson.toString() ?? '';
+    expect([of(open.id), of(closed.id), of(published.id)]).toMatchObject([
+      { packageParentId: open.parentId, isPublished: false, ids: ['open-1', 'open-2'], restrictedIds: [] },
+      { isPublished: false, ids: ['closed-1'], restrictedIds: ['closed-1'] },
+      { revision: '0', isPublished: true, ids: ['published-1'], restrictedIds: [] },
+    ]);
+    expect(Number(of(open.id)?.revision)).toBeGreaterThan(0);
+    expect(JSON.parse(restrictionOf)).toMatchObject({ record: 'restricted' });
+  });
+
+  test('are for services only', async () => {
+    expect(await failure(service.packages.listVersionResources({ afterId: '' }, OWNER))).toMatchObject({
+      kind: 'forbidden',
+    });
+  });
+});

@@ -11,6 +11,29 @@ export async function resourceIdsOf(sql: Tx, packageId: string): Promise<string[
   return rows.map((row) => row.resource_id);
 }
 
+/** As `resourceIdsOf`, of several versions. */
+export async function resourceIdsOfEach(
+  sql: LifecycleSql,
+  packageIds: readonly string[],
+): Promise<Map<string, string[]>> {
+  const rows = await sql.$queryRawUnsafe<{ package_id: string; ids: string[] }[]>(
+    `select package_id, array_agg(resource_id order by position) as ids
+     from package_resource where package_id = any($1::text[]) group by package_id`,
+    packageIds,
+  );
+  return new Map(rows.map(({ package_id, ids }) => [package_id, ids]));
+}
+
+/** Ids of package versions after an id, in order. */
+export async function versionIds(sql: LifecycleSql, afterId: string, limit: number): Promise<string[]> {
+  const rows = await sql.$queryRawUnsafe<{ id: string }[]>(
+    'select id from version where id > $1 order by id limit $2::int',
+    afterId,
+    limit,
+  );
+  return rows.map(({ id }) => id);
+}
+
 interface ResourcesRow {
   resource_id: string | null;
   has_unsent: boolean;

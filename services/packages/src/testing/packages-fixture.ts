@@ -90,12 +90,16 @@ export async function packagesFixture(): Promise<PackagesFixture> {
         key: KEY,
         defaultTimeoutMs: 60_000,
       });
-      const { forgetRecords } = createClient(definitions.packages, as('records'));
+      const { forgetRecords, listVersionResources } = createClient(definitions.packages, as('records'));
       const { resolvePublications } = createClient(definitions.publications, as('files'));
       const replica: Replica = {
         ...service,
         lifecycle: createClient(definitions.lifecycle, as('gateway')),
-        packages: { ...createClient(definitions.packages, as('gateway')), forgetRecords },
+        packages: {
+          ...createClient(definitions.packages, as('gateway')),
+          forgetRecords,
+          listVersionResources,
+        },
         publications: { ...createClient(definitions.publications, as('gateway')), resolvePublications },
         reports: createClient(definitions.publicationReports, as('operator')),
       };

@@ -59,7 +59,10 @@ async function follow(context: RecordsContext, event: PackageEvent): Promise<voi
   }
 }
 
-async function showPackage({ lifecycle }: RecordsContext, packageId: string): Promise<void> {
+export async function showPackage(
+  { lifecycle }: Pick<RecordsContext, 'lifecycle'>,
+  packageId: string,
+): Promise<void> {
   await transact(lifecycle, async (tx) => {
     const records = await markPublishedWith(tx, packageId, []);
     if (records.length > 0) await tellChanged(lifecycle, tx, records);

@@ -15,6 +15,7 @@ import { associateRecords } from './associate-records.ts';
 import { describeRecords } from './describe-records.ts';
 import { dissociateRecords } from './dissociate-records.ts';
 import { listManagedRecords } from './list-managed-records.ts';
+import { restoreRelations } from './restore-relations.ts';
 import { setPackageResources } from './set-package-resources.ts';
 
 let records: RecordsFixture;
@@ -357,6 +358,78 @@ describe('the mirror of package versions', () => {
     await tell('p5', 1, [id]);
     await records.handlers.DeleteDraft({ id, ifRevision: '0' }, callOf(OWNER));
     expect(await records.context.database.packagedRecord.count({ where: { recordId: id } })).toBe(0);
+  });
+});
+
+describe('lost events of packages', () => {
+  const restricted = { record: 'restricted', files: 'restricted', embargo: { active: false, reason: null } };
+  const version = (packageId: string, given: object) => ({
+    packageId,
+    packageParentId: `parent of ${packageId}`,
+    revision: '0',
+    isPublished: false,
+    ids: [],
+    restrictedIds: [],
+    accessJson: Buffer.alloc(0),
+    ...given,
+  });
+  const relation = async (id: string, form: 'FORM_DRAFT' | 'FORM_PUBLISHED' = 'FORM_DRAFT') =>
+    ((await records.json(id, form))['relationship'] as { packages: { id: string }[] }).packages.map(
+      (one) => one.id,
+    );
+
+  test('are made up for: lists, publications, restrictions, and packages that are gone', async () => {
+    const [removed, added, published, known] = [
+      await records.create(),
+      await records.create(),
+      await records.create(),
+      await records.create(),
+    ];
+    await records.publish([published]);
+    await tell('l1', 3, [removed]);
+    await tell('l-known', 5, [known]);
+    await tell('l-gone', 7, [removed, known]);
+    await associate('parent of l1', [added]);
+    await associate('parent of l-gone', [removed]);
+    for (const id of ['parent of l1', 'l1', 'l-known', 'l-published']) records.packageIds.add(id);
+    records.versions.push(
+      version('l1', {
+        revision: '6',
+        ids: [added],
+        restrictedIds: [added],
+        accessJson: Buffer.from(JSON.stringify(restricted)),
+      }),
+      version('l-published', { isPublished: true, ids: [published] }),
+      // Read by the packages service before the newest change.
+      version('l-known', { revision: '4' }),
+    );
+    await restoreRelations(records.context);
+    const restored = async () => ({
+      relations: [
+        await relation(removed),
+        await relation(added),
+        await relation(published, 'FORM_PUBLISHED'),
+        await relation(known),
+      ],
+      managed: [await management(removed), await management(added)],
+      access: (await records.entity(added)).draft?.document.access.record,
+    });
+    const expected = {
+      relations: [[], ['l1'], ['l-published'], ['l-known']],
+      managed: [{}, { managed_by: { id: 'parent of l1' } }],
+      access: 'restricted',
+    };
+    expect(await restored()).toEqual(expected);
+
+    const changes = (await records.changedEvents()).length;
+    await restoreRelations(records.context);
+    expect([await restored(), (await records.changedEvents()).length]).toEqual([expected, changes]);
+    // Events that come late after all, and those that come next.
+    await tell('l1', 5, [removed]);
+    await tell('l-gone', 8, [removed]);
+    expect(await restored()).toEqual(expected);
+    await tell('l1', 7, [added, removed]);
+    expect([await relation(added), await relation(removed)]).toEqual([['l1'], ['l1']]);
   });
 });
 

@@ -26,6 +26,16 @@ export async function endManagement(tx: Tx, parentIds: readonly string[]): Promi
   );
 }
 
+/** Ids of the package parents that manage records, after an id, in order. */
+export async function managerIds(sql: LifecycleSql, afterId: string, limit: number): Promise<string[]> {
+  const rows = await sql.$queryRawUnsafe<{ managed_by: string }[]>(
+    `select distinct managed_by from parent where managed_by > $1 order by managed_by limit $2::int`,
+    afterId,
+    limit,
+  );
+  return rows.map(({ managed_by }) => managed_by);
+}
+
 /** The versions that a package manages, oldest first, and what else one look tells of them. */
 export interface ManagedVersions {
   ids: string[];

@@ -81,6 +81,16 @@ export async function publishedAmong(sql: LifecycleSql, packageIds: readonly str
   return rows.map((row) => row.package_id);
 }
 
+/** Ids of the package versions that hold records, after an id, in order. */
+export async function holderIds(sql: LifecycleSql, afterId: string, limit: number): Promise<string[]> {
+  const rows = await sql.$queryRawUnsafe<{ package_id: string }[]>(
+    `select distinct package_id from packaged_record where package_id > $1 order by package_id limit $2::int`,
+    afterId,
+    limit,
+  );
+  return rows.map(({ package_id }) => package_id);
+}
+
 /** Takes a record that is gone out of every package version; answers with those that held it. */
 export async function forgetRecord(tx: LifecycleSql, recordId: string): Promise<string[]> {
   const rows = await tx.$queryRawUnsafe<{ package_id: string }[]>(

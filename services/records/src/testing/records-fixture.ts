@@ -1,4 +1,5 @@
 import { type Principal, SCOPES, servicePrincipal } from '@kr/caller';
+import type { VersionResources__Output } from '@kr/contracts';
 import {
   decidePublication,
   type Entity,
@@ -82,7 +83,18 @@ export async function recordsFixture() {
     },
   };
   const forgetInPackages = (ids: readonly string[], requestId: string) => packages.forget(ids, requestId);
-  const context: RecordsContext = { database, lifecycle, logger, findPackageIds, forgetInPackages };
+  const versions: VersionResources__Output[] = [];
+  const listVersionResources = async function* () {
+    yield versions;
+  };
+  const context: RecordsContext = {
+    database,
+    lifecycle,
+    logger,
+    findPackageIds,
+    forgetInPackages,
+    listVersionResources,
+  };
   const ofLifecycle = lifecycleHandlers(lifecycle);
   const handlers = { ...ofLifecycle, DeleteDraft: deleteDraft(context, ofLifecycle.DeleteDraft) };
 
@@ -91,6 +103,8 @@ export async function recordsFixture() {
     handlers,
     /** Packages and their parents that the packages service would know. */
     packageIds,
+    /** The resource lists that the packages service has. */
+    versions,
     /** What the packages service was told to forget, call by call. */
     forgotten,
     /** What the packages service does when it is told; tests replace it. */

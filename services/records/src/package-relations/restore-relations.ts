@@ -1,0 +1,76 @@
+import { showPackage } from '../consume/on-package-event.ts';
+import type { RecordsContext } from '../context.ts';
+import { managerIds } from '../store/management-store.ts';
+import { holderIds } from '../store/package-relation-store.ts';
+import { releaseManaged } from './release-managed.ts';
+import { restrictionOf, writePackageNews } from './set-package-resources.ts';
+
+type RestoreContext = Pick<
+  RecordsContext,
+  'database' | 'lifecycle' | 'logger' | 'findPackageIds' | 'listVersionResources'
+>;
+
+/** The list of a version that is published or gone does not change any more. */
+const LAST_REVISION = Number.MAX_SAFE_INTEGER;
+const REQUEST_ID = 'lost events';
+const PAGE = 500;
+
+/**
+ * Brings the resources' side of their relations to packages to what the packages service has, when events were lost. Safe to
+ * repeat.
+ *
+ * @throws ServiceError `unavailable`: the packages service is away
+ */
+export async function restoreRelations(context: RestoreContext): Promise<void> {
+  for await (const versions of context.listVersionResources()) {
+    for (const {
+      packageId,
+      packageParentId,
+      revision,
+      isPublished,
+      ids,
+      restrictedIds,
+      accessJson,
+    } of versions) {
+      await writePackageNews(context, {
+        packageId,
+        revision: isPublished ? LAST_REVISION : revision,
+        recordIds: ids,
+        requestId: REQUEST_ID,
+        restriction: restrictionOf(packageParentId, restrictedIds, accessJson),
+      });
+      if (isPublished) await showPackage(context, packageId);
+    }
+  }
+  const gone = { holders: 0, managers: 0 };
+  for await (const packageId of unknownOf(context, holderIds)) {
+    await writePackageNews(context, {
+      packageId,
+      revision: LAST_REVISION,
+      recordIds: [],
+      requestId: REQUEST_ID,
+    });
+    gone.holders += 1;
+  }
+  for await (const packageParentId of unknownOf(context, managerIds)) {
+    // Which version was the last is not known any more.
+    await releaseManaged(context, { packageParentId, packageId: packageParentId }, REQUEST_ID);
+    gone.managers += 1;
+  }
+  context.logger.info(gone, 'relations of records compared with packages');
+}
+
+/** Those of the listed ids that the packages service does not have. */
+async function* unknownOf(
+  { database, findPackageIds }: RestoreContext,
+  list: typeof holderIds,
+): AsyncGenerator<string> {
+  for (let afterId = ''; ; ) {
+    const ids = await list(database, afterId, PAGE);
+    const last = ids.at(-1);
+    if (last === undefined) return;
+    const known = await findPackageIds(ids);
+    yield* ids.filter((id) => !known.has(id));
+    afterId = last;
+  }
+}
