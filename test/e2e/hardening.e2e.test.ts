@@ -261,7 +261,9 @@ describe('headers', () => {
       ({ method, isOwner, status }) => method === 'GET' && isOwner && status >= 300,
     );
     expect(refused.map(({ path }) => path)).toEqual([
+      '/api/records/removed',
       '/api/records/{id}/draft/review',
+      '/api/packages/removed',
       '/api/packages/{id}/draft/review',
     ]);
   });
@@ -313,7 +315,7 @@ describe('a service without a secret', () => {
     ],
     records: ['ACCESS_LINKS_TICKET_KEY', 'CALLER_KEYS', 'FILES_KEY', 'FILES_TICKET_KEY', 'PACKAGES_KEY'],
     packages: ['ACCESS_LINKS_TICKET_KEY', 'CALLER_KEYS', 'FILES_KEY', 'FILES_TICKET_KEY', 'RECORDS_KEY'],
-    files: ['CALLER_KEYS', 'FILES_TICKET_KEY', 'PACKAGES_KEY'],
+    files: ['CALLER_KEYS', 'FILES_TICKET_KEY', 'PACKAGES_KEY', 'RECORDS_KEY'],
     'access-links': ['ACCESS_LINKS_TICKET_KEY', 'CALLER_KEYS', 'LINK_TOKEN_KEY'],
     search: ['CALLER_KEYS', 'PACKAGES_KEY', 'RECORDS_KEY'],
   };

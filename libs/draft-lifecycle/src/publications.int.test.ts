@@ -562,8 +562,8 @@ describe('what follows a publication', () => {
 });
 
 describe('validating drafts', () => {
-  const validate = async (ids: string[], packageParentId = '', publicationId = '') => {
-    const request = { packageParentId, ids, publicationId };
+  const validate = async (ids: string[], packageParentId = '', publicationId = '', packageDoi = '') => {
+    const request = { packageParentId, ids, publicationId, packageDoi };
     const { issues } = await validatePublication(life.context)(request, callOf(COORDINATOR));
     return issues;
   };
@@ -596,8 +596,17 @@ describe('validating drafts', () => {
     expect(await validate([id])).toEqual([]);
   });
 
+  test('finds a draft with the DOI of its package, however it is spelled', async () => {
+    const pids = { doi: { identifier: '10.1234/Of-The-Package', provider: 'external' } };
+    const { id } = await life.create({ ...GOOD_BODY, pids });
+    expect(await validate([id])).toEqual([]);
+    expect(await validate([id], '', '', '10.1234/of-the-package')).toMatchObject([
+      { field: 'pids.doi', messages: ['doi:10.1234/Of-The-Package already exists.'] },
+    ]);
+  });
+
   test('is for services', async () => {
-    const request = { packageParentId: '', ids: [], publicationId: '' };
+    const request = { packageParentId: '', ids: [], publicationId: '', packageDoi: '' };
     await expect(validatePublication(life.context)(request, callOf(OWNER))).rejects.toMatchObject({
       kind: 'forbidden',
     });

@@ -27,6 +27,17 @@ export function validatePublication<Tx extends LifecycleSql>(context: LifecycleC
     if (plan.blockedBy !== null) throw draftLocked();
     const drafts = plan.drafts.map(({ id }) => id);
     const counts = drafts.length === 0 ? new Map() : await context.describeBuckets(drafts);
-    return { issues: issueMessages(await issuesOfPlan(context, context.database, plan, counts)) };
+    const deps = { ...context, findDoisElsewhere: withPackageDoi(context, request.packageDoi) };
+    return { issues: issueMessages(await issuesOfPlan(deps, context.database, plan, counts)) };
   };
+}
+
+/** The DOI of the package counts as taken, as it does while the package is being published. */
+function withPackageDoi(
+  { findDoisElsewhere }: Pick<LifecycleContext<LifecycleSql>, 'findDoisElsewhere'>,
+  packageDoi: string,
+): LifecycleContext<LifecycleSql>['findDoisElsewhere'] {
+  const taken = packageDoi.toLowerCase();
+  return async (dois) =>
+    new Set([...(await findDoisElsewhere(dois)), ...dois.filter((doi) => doi.toLowerCase() === taken)]);
 }

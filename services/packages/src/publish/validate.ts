@@ -45,7 +45,11 @@ function validatePackage({ lifecycle, database, records, now }: PackagesContext)
       if (ids.length === 0) return [];
       const self = servicePrincipal('packages', principal.requestId);
       const publicationId = draft.lockedBy ?? '';
-      const reply = await records.validateRecords({ packageParentId: parent.id, ids, publicationId }, self);
+      const packageDoi = draft.document.pids['doi']?.identifier ?? '';
+      const reply = await records.validateRecords(
+        { packageParentId: parent.id, ids, publicationId, packageDoi },
+        self,
+      );
       return reply.issues;
     };
     const [own, others] = await Promise.all([ofPackage(), ofResources()]);
