@@ -57,7 +57,9 @@ const RPCS: Record<Service, Partial<Record<keyof Definitions, (rpc: string) => r
     filesOperations: () => ['operator'],
     deadLetters: () => ['operator'],
   },
-  'access-links': { accessLinks: () => ['gateway'] },
+  'access-links': {
+    accessLinks: (rpc) => (rpc === 'ListParentLinks' ? ['records', 'packages'] : ['gateway']),
+  },
   search: {
     search: (rpc) => (OF_THE_OPERATOR.includes(rpc) ? ['operator'] : ['gateway']),
     deadLetters: () => ['operator'],

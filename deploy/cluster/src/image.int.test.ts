@@ -95,6 +95,7 @@ describe('what the image of a service has', () => {
       DATABASE_URL: database.url,
       PACKAGES_ADDRESS: '127.0.0.1:1',
       FILES_ADDRESS: '127.0.0.1:1',
+      ACCESS_LINKS_ADDRESS: '127.0.0.1:1',
       HEALTH_PORT: healthPort,
       OTEL_METRICS_EXPORTER: 'prometheus',
       OTEL_EXPORTER_PROMETHEUS_PORT: metricsPort,

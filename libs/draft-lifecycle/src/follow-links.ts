@@ -18,24 +18,73 @@ export type LinkEvent = ReceivedEvent<(typeof LINK_SUBJECTS)[number]>;
  */
 export function followLinks<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
   return async (events: readonly LinkEvent[]): Promise<void> => {
-    const links = newest(events);
-    await transact(context, async (tx) => {
-      await tx.$queryRawUnsafe(
-        'select id from parent where id = any($1::text[]) order by id for update',
-        links.map(({ parent_id }) => parent_id),
-      );
-      await tx.$executeRawUnsafe(WRITE_LINKS, JSON.stringify(links));
-      const changed = await tx.$queryRawUnsafe<{ id: string }[]>(
-        COPY_LINKS,
-        links.map(({ parent_id }) => parent_id),
-      );
-      await tellChanged(
-        context,
-        tx,
-        changed.map(({ id }) => id),
-      );
-    });
+    await writeLinks(context, newest(events));
   };
+}
+
+/** The links of these parents that are not revoked, of each parent the oldest first. */
+export type ListParentLinks = (
+  parentIds: readonly string[],
+) => Promise<readonly { id: string; parentId: string; revision: string | number }[]>;
+
+/** As `listParentLinks` of the access-links service allows. */
+const PARENTS_AT_ONCE = 100;
+
+/** The same for all parents, when events were lost. @throws ServiceError `unavailable`: the access-links service is away */
+export async function restoreLinks<Tx extends LifecycleSql>(
+  context: LifecycleContext<Tx>,
+  listParentLinks: ListParentLinks,
+): Promise<void> {
+  const { database } = context;
+  for (let afterId = ''; ; ) {
+    const parents = await database.$queryRawUnsafe<{ id: string }[]>(
+      'select id from parent where id > $1 order by id limit $2::int',
+      afterId,
+      PARENTS_AT_ONCE,
+    );
+    const last = parents.at(-1);
+    if (last === undefined) return;
+    const ids = parents.map(({ id }) => id);
+    // Read first: a link that is known here and not listed then is revoked, and not a new one.
+    const known = await database.$queryRawUnsafe<{ link_id: string; parent_id: string; revision: bigint }[]>(
+      'select link_id, parent_id, revision from parent_link where parent_id = any($1::text[]) and not is_revoked',
+      ids,
+    );
+    const listed = await listParentLinks(ids);
+    const listedIds = new Set(listed.map(({ id }) => id));
+    const revoked = known.filter(({ link_id }) => !listedIds.has(link_id));
+    await writeLinks(context, [
+      ...listed.map(({ id, parentId, revision }) => ({
+        link_id: id,
+        parent_id: parentId,
+        revision: Number(revision),
+        is_revoked: false,
+      })),
+      ...revoked.map((link) => ({ ...link, revision: Number(link.revision) + 1, is_revoked: true })),
+    ]);
+    afterId = last.id;
+  }
+}
+
+async function writeLinks<Tx extends LifecycleSql>(
+  context: LifecycleContext<Tx>,
+  links: readonly LinkNews[],
+): Promise<void> {
+  const parentIds = links.map(({ parent_id }) => parent_id);
+  if (parentIds.length === 0) return;
+  await transact(context, async (tx) => {
+    await tx.$queryRawUnsafe(
+      'select id from parent where id = any($1::text[]) order by id for update',
+      parentIds,
+    );
+    await tx.$executeRawUnsafe(WRITE_LINKS, JSON.stringify(links));
+    const changed = await tx.$queryRawUnsafe<{ id: string }[]>(COPY_LINKS, parentIds);
+    await tellChanged(
+      context,
+      tx,
+      changed.map(({ id }) => id),
+    );
+  });
 }
 
 const WRITE_LINKS = `

@@ -11,7 +11,13 @@ export type {
   SavedDraft,
 } from './entity-kind.ts';
 export { loadEntities } from './entity-store.ts';
-export { followLinks, LINK_SUBJECTS, type LinkEvent } from './follow-links.ts';
+export {
+  followLinks,
+  LINK_SUBJECTS,
+  type LinkEvent,
+  type ListParentLinks,
+  restoreLinks,
+} from './follow-links.ts';
 export { FILE_DELETED_SUBJECTS, forgetDeletedFiles, forgetLostFiles } from './forget-deleted-files.ts';
 export { isEntityId } from './id-rules.ts';
 export { type LifecycleHandlers, lifecycleContext, lifecycleHandlers } from './lifecycle.ts';

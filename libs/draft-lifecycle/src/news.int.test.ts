@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { servicePrincipal } from '@kr/caller';
-import { followLinks, type LinkEvent } from './follow-links.ts';
+import { followLinks, type LinkEvent, restoreLinks } from './follow-links.ts';
 import { forgetDeletedFiles } from './forget-deleted-files.ts';
 import {
   callOf,
@@ -66,6 +66,53 @@ describe('access links', () => {
     expect(news.map(({ subject, aggregate_id }) => [subject, aggregate_id]).sort()).toEqual(
       [id, document?.id].map((one) => ['knowledge.records.record.changed', one]).sort(),
     );
+  });
+});
+
+describe('lost events of access links', () => {
+  const linksOf = async (id: string) => {
+    const entity = await life.read(id, 'draft');
+    if (typeof entity === 'string') throw new Error(entity);
+    const { access } = entity.json['parent'] as { access: { links: { id: string }[] } };
+    return access.links.map((one) => one.id);
+  };
+
+  test('are made up for: links that were made and that were revoked', async () => {
+    const created = [];
+    // More than one page.
+    for (let n = 0; n < 105; n += 1) created.push(await life.create());
+    const [some, none] = [created[3], created[104]] as [
+      { id: string; parentId: string },
+      { id: string; parentId: string },
+    ];
+    await followLinks(life.context)([
+      link('created', 'kept', some.parentId, 1),
+      link('created', 'revoked', some.parentId, 1),
+      link('created', 'last', none.parentId, 1),
+    ]);
+    const held = [
+      { id: 'kept', parentId: some.parentId, revision: '2' },
+      { id: 'made', parentId: some.parentId, revision: '1' },
+    ];
+    const asked: number[] = [];
+    const restore = () =>
+      restoreLinks(life.context, async (parentIds) => {
+        asked.push(parentIds.length);
+        // The event of a link that is made meanwhile is in time.
+        if (parentIds.includes(some.parentId))
+          await followLinks(life.context)([link('created', 'meanwhile', some.parentId, 1)]);
+        return held.filter(({ parentId }) => parentIds.includes(parentId));
+      });
+    await restore();
+    expect([await linksOf(some.id), await linksOf(none.id)]).toEqual([['kept', 'meanwhile', 'made'], []]);
+    expect([asked.length > 1, Math.max(...asked)]).toEqual([true, 100]);
+    // An event of a link that is revoked may still come.
+    await followLinks(life.context)([link('created', 'revoked', some.parentId, 1)]);
+    held.push({ id: 'meanwhile', parentId: some.parentId, revision: '1' });
+    const before = (await life.events()).length;
+    await restore();
+    expect(await linksOf(some.id)).toEqual(['kept', 'meanwhile', 'made']);
+    expect((await life.events()).length).toBe(before);
   });
 });
 

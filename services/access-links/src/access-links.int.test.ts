@@ -24,7 +24,7 @@ const configure = (changes: Partial<AccessLinksConfig> = {}): AccessLinksConfig 
   ...readConfig({
     DATABASE_URL: database.url,
     NATS_URL: nats.url,
-    CALLER_KEYS: `gateway=${GATEWAY_KEY}`,
+    CALLER_KEYS: `gateway=${GATEWAY_KEY},records=${GATEWAY_KEY}`,
     ACCESS_LINKS_TICKET_KEY: TICKET_KEY,
     LINK_TOKEN_KEY: TOKEN_KEY,
   }),
@@ -105,6 +105,21 @@ async function change(parentId: string, linkId: string, body: unknown) {
 
 async function list(parentId: string) {
   return (await client.listLinks({ ticket: ticketFor(parentId) }, caller)).links;
+}
+
+async function listAsRecords(parentIds: string[]) {
+  const records = createClient(definitions.accessLinks, {
+    address: `127.0.0.1:${service.grpcPort}`,
+    audience: 'access-links',
+    caller: 'records',
+    key: GATEWAY_KEY,
+    defaultTimeoutMs: 60_000,
+  });
+  try {
+    return (await records.listParentLinks({ parentIds }, caller)).links;
+  } finally {
+    records.close();
+  }
 }
 
 async function opened(...tokens: string[]) {
@@ -481,5 +496,28 @@ describe('the trail of a parent', () => {
     expect(await failure(client.readLinkTrail({ ticket: managing, limit: 1 }, caller))).toEqual(forbidden);
     const reading = ticketTo('trail', 'read_audit_log');
     expect(await failure(client.listLinks({ ticket: reading }, caller))).toEqual(forbidden);
+  });
+});
+
+describe('the links of several parents', () => {
+  test('are those that are not revoked, without tokens, and for the services of the parents only', async () => {
+    const [a1, a2, b1] = [
+      await create('a', { permission: 'view' }),
+      await create('a', { permission: 'edit' }),
+      await create('b', { permission: 'view' }),
+    ];
+    await create('c', { permission: 'view' });
+    await change('a', a2.id, { permission: 'view' });
+    await client.revokeLink({ ticket: ticketFor('b'), linkId: b1.id }, caller);
+    expect(await listAsRecords(['a', 'b', 'unknown'])).toEqual([
+      { id: a1.id, parentId: 'a', revision: '1' },
+      { id: a2.id, parentId: 'a', revision: '2' },
+    ]);
+    expect(await listAsRecords([])).toEqual([]);
+    const many = Array.from({ length: 101 }, String);
+    await expect(listAsRecords(many)).rejects.toMatchObject({ kind: 'invalid' });
+    await expect(client.listParentLinks({ parentIds: ['a'] }, caller)).rejects.toMatchObject({
+      kind: 'forbidden',
+    });
   });
 });

@@ -3,7 +3,7 @@ import { verifyTicket } from '@kr/caller';
 import { definitions } from '@kr/contracts';
 import { connectBus, startRelay } from '@kr/event-bus';
 import { startHealth } from '@kr/health';
-import { type Handlers, serve } from '@kr/rpc';
+import { type Callers, type Handlers, serve } from '@kr/rpc';
 import { migrate } from '@kr/schema-migration';
 import { createLogger, type Logger } from '@kr/telemetry';
 import type { AccessLinksConfig } from './config.ts';
@@ -11,6 +11,7 @@ import type { AccessLinksContext } from './context.ts';
 import { changeLink } from './links/change-link.ts';
 import { createLink } from './links/create-link.ts';
 import { listLinks } from './links/list-links.ts';
+import { listParentLinks } from './links/list-parent-links.ts';
 import { readLink } from './links/read-link.ts';
 import { readLinkTrail } from './links/read-link-trail.ts';
 import { revokeLink } from './links/revoke-link.ts';
@@ -31,11 +32,26 @@ export interface Overrides {
   logger?: Logger;
 }
 
+const CALLERS: Callers<typeof definitions.accessLinks> = {
+  gateway: [
+    'CreateLink',
+    'ListLinks',
+    'ReadLink',
+    'ChangeLink',
+    'RevokeLink',
+    'ReadLinkTrail',
+    'ResolveTokens',
+  ],
+  records: ['ListParentLinks'],
+  packages: ['ListParentLinks'],
+};
+
 /** RPC name → the file that answers it. */
 function rpcs(context: AccessLinksContext): Handlers<typeof definitions.accessLinks> {
   return {
     CreateLink: createLink(context),
     ListLinks: listLinks(context),
+    ListParentLinks: listParentLinks(context),
     ReadLink: readLink(context),
     ChangeLink: changeLink(context),
     RevokeLink: revokeLink(context),
@@ -67,7 +83,7 @@ export async function startAccessLinksService(
     newNonce: () => randomBytes(16).toString('hex'),
   };
   const server = await serve({
-    services: [{ definition: definitions.accessLinks, handlers: rpcs(context), callers: { gateway: 'all' } }],
+    services: [{ definition: definitions.accessLinks, handlers: rpcs(context), callers: CALLERS }],
     host: config.grpcHost,
     port: config.grpcPort,
     audience: 'access-links',

@@ -29,6 +29,8 @@ export interface PackagesConfig {
   recordsKey: string;
   filesAddress: string;
   filesKey: string;
+  accessLinksAddress: string;
+  accessLinksKey: string;
   /** Milliseconds that a call of another service may take. */
   rpcDeadlineMs: number;
   ticketKeys: { files: string; 'access-links': string };
@@ -70,6 +72,8 @@ export function readConfig(env: Environment): PackagesConfig {
     recordsKey: readPeerKey(read, 'RECORDS'),
     filesAddress: readPeerAddress(read, 'FILES'),
     filesKey: readPeerKey(read, 'FILES'),
+    accessLinksAddress: readPeerAddress(read, 'ACCESS_LINKS'),
+    accessLinksKey: readPeerKey(read, 'ACCESS_LINKS'),
     rpcDeadlineMs: readRpcDeadline(read),
     ticketKeys: {
       files: readTicketKey(read, 'FILES'),

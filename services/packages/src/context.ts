@@ -4,6 +4,7 @@ import {
   type FileCounts,
   type LifecycleContext,
   type LifecycleDeps,
+  type ListParentLinks,
   lifecycleContext,
   newEntityId,
   sqlLifecycleStore,
@@ -24,6 +25,7 @@ export interface PackagesContext {
   /** The life of resources, as the records service serves it. */
   readonly recordsLifecycle: Client<typeof definitions.lifecycle>;
   readonly files: Client<typeof definitions.files>;
+  readonly listParentLinks: ListParentLinks;
   readonly bus: BusConnection;
   readonly observed: Observations;
   readonly logger: Logger;
@@ -60,6 +62,13 @@ export function openContext(config: PackagesConfig, logger: Logger): PackagesCon
     key: config.filesKey,
     defaultTimeoutMs: config.rpcDeadlineMs,
   });
+  const accessLinks = createClient(definitions.accessLinks, {
+    address: config.accessLinksAddress,
+    audience: 'access-links',
+    caller: 'packages',
+    key: config.accessLinksKey,
+    defaultTimeoutMs: config.rpcDeadlineMs,
+  });
 
   return {
     database,
@@ -92,13 +101,15 @@ export function openContext(config: PackagesConfig, logger: Logger): PackagesCon
     records,
     recordsLifecycle,
     files,
+    listParentLinks: async (parentIds) =>
+      (await accessLinks.listParentLinks({ parentIds: [...parentIds] }, servicePrincipal('packages'))).links,
     bus,
     observed: observations(logger, now),
     logger,
     now,
     nudge: () => relay.nudge(),
     close: async () => {
-      for (const client of [records, recordsLifecycle, files]) client.close();
+      for (const client of [records, recordsLifecycle, files, accessLinks]) client.close();
       await relay.stop();
       await bus.close();
       await database.$disconnect();

@@ -8,6 +8,7 @@ import {
   LIFECYCLE_CALLERS,
   LINK_SUBJECTS,
   lifecycleHandlers,
+  restoreLinks,
   startPurging,
 } from '@kr/draft-lifecycle';
 import { type Consumer, deadLetterHandlers, startConsumer } from '@kr/event-bus';
@@ -215,7 +216,7 @@ function startConsumers(context: PackagesContext): Consumer[] {
       durable: 'packages-follow-links',
       subjects: LINK_SUBJECTS,
       handleBatch: followLinks(lifecycle),
-      recover: async () => logger.error('`parent.access.links` of packages may be out of date'),
+      recover: () => restoreLinks(lifecycle, context.listParentLinks),
     }),
     startConsumer({
       ...each,

@@ -29,6 +29,8 @@ export interface RecordsConfig {
   packagesKey: string;
   filesAddress: string;
   filesKey: string;
+  accessLinksAddress: string;
+  accessLinksKey: string;
   /** Milliseconds that a call of another service may take. */
   rpcDeadlineMs: number;
   ticketKeys: { files: string; 'access-links': string };
@@ -60,6 +62,8 @@ export function readConfig(env: Environment): RecordsConfig {
     packagesKey: readPeerKey(read, 'PACKAGES'),
     filesAddress: readPeerAddress(read, 'FILES'),
     filesKey: readPeerKey(read, 'FILES'),
+    accessLinksAddress: readPeerAddress(read, 'ACCESS_LINKS'),
+    accessLinksKey: readPeerKey(read, 'ACCESS_LINKS'),
     rpcDeadlineMs: readRpcDeadline(read),
     ticketKeys: {
       files: readTicketKey(read, 'FILES'),

@@ -1,6 +1,12 @@
 import { servicePrincipal } from '@kr/caller';
 import { definitions } from '@kr/contracts';
-import { type LifecycleContext, lifecycleContext, newEntityId, sqlLifecycleStore } from '@kr/draft-lifecycle';
+import {
+  type LifecycleContext,
+  type ListParentLinks,
+  lifecycleContext,
+  newEntityId,
+  sqlLifecycleStore,
+} from '@kr/draft-lifecycle';
 import { type BusConnection, connectBus, type Relay, startRelay } from '@kr/event-bus';
 import { around } from '@kr/failpoint';
 import { publicationDecisions } from '@kr/publication-decisions';
@@ -28,6 +34,7 @@ export interface RecordsContext {
 
 /** The context with what has to be closed behind it. */
 export interface OpenContext extends RecordsContext {
+  readonly listParentLinks: ListParentLinks;
   readonly bus: BusConnection;
   close(): Promise<void>;
 }
@@ -54,6 +61,13 @@ export function openContext(config: RecordsConfig, logger: Logger): OpenContext 
     audience: 'files',
     caller: 'records',
     key: config.filesKey,
+    defaultTimeoutMs: config.rpcDeadlineMs,
+  });
+  const accessLinks = createClient(definitions.accessLinks, {
+    address: config.accessLinksAddress,
+    audience: 'access-links',
+    caller: 'records',
+    key: config.accessLinksKey,
     defaultTimeoutMs: config.rpcDeadlineMs,
   });
   const publications = createClient(definitions.publications, toPackages);
@@ -90,10 +104,12 @@ export function openContext(config: RecordsConfig, logger: Logger): OpenContext 
     findPackageIds,
     forgetInPackages: forgetInPackages(packages),
     listVersionResources: versionResources(packages),
+    listParentLinks: async (parentIds) =>
+      (await accessLinks.listParentLinks({ parentIds: [...parentIds] }, servicePrincipal('records'))).links,
     bus,
     async close() {
       await relay.stop();
-      for (const client of [files, publications, packageLife, packages]) client.close();
+      for (const client of [files, accessLinks, publications, packageLife, packages]) client.close();
       await bus.close();
       await database.$disconnect();
     },

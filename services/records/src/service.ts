@@ -10,6 +10,7 @@ import {
   lifecycleHandlers,
   observeLocks,
   preparePublication,
+  restoreLinks,
   startJanitor,
   startPurging,
   validatePublication,
@@ -141,7 +142,7 @@ function startConsumers(context: OpenContext): Consumer[] {
       durable: 'records-follow-links',
       subjects: LINK_SUBJECTS,
       handleBatch: followLinks(lifecycle),
-      recover: async () => logger.error('`parent.access.links` of records may be out of date'),
+      recover: () => restoreLinks(lifecycle, context.listParentLinks),
     }),
     startConsumer({
       ...shared,

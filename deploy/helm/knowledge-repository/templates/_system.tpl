@@ -1,8 +1,8 @@
 {{- /* Whom each service calls. A test compares it with the code. */ -}}
 {{- define "system.calls" -}}
 gateway: [records, packages, files, access-links, search]
-records: [packages, files]
-packages: [records, files]
+records: [packages, files, access-links]
+packages: [records, files, access-links]
 files: [records, packages]
 access-links: []
 search: [records, packages]

@@ -20,8 +20,8 @@ type Variables = Record<string, string | undefined>;
 /** Whom each service calls; it gets their addresses and keys, and no others. */
 export const CALLS: Record<ServiceName, readonly ServiceName[]> = {
   gateway: ['records', 'packages', 'files', 'access-links', 'search'],
-  records: ['packages', 'files'],
-  packages: ['records', 'files'],
+  records: ['packages', 'files', 'access-links'],
+  packages: ['records', 'files', 'access-links'],
   files: ['records', 'packages'],
   'access-links': [],
   search: ['records', 'packages'],

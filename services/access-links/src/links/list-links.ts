@@ -7,7 +7,7 @@ import { toLinkMessage } from './link-message.ts';
 export function listLinks(context: AccessLinksContext) {
   return async ({ ticket }: ListLinksRequest__Output): Promise<ListLinksResponse> => {
     const { parentId } = context.openTicket(ticket);
-    const links = await listLinksOf(context.database, parentId);
+    const links = await listLinksOf(context.database, [parentId]);
     return { links: links.map((link) => toLinkMessage(link, context.mint)) };
   };
 }

@@ -44,10 +44,10 @@ export function countOpeningLinksOf(tx: Tx, parentId: string, now: Date): Promis
   return tx.accessLink.count({ where: { parentId, revokedAt: null, ...lasts } });
 }
 
-/** The links of a parent that are not revoked, oldest first. */
-export async function listLinksOf(database: Database, parentId: string): Promise<Link[]> {
+/** The links of these parents that are not revoked, oldest first. */
+export async function listLinksOf(database: Database, parentIds: readonly string[]): Promise<Link[]> {
   const rows = await database.accessLink.findMany({
-    where: { parentId, revokedAt: null },
+    where: { parentId: { in: [...parentIds] }, revokedAt: null },
     orderBy: { position: 'asc' },
   });
   return rows.map(toLink);

@@ -64,6 +64,8 @@ export async function packagesFixture(): Promise<PackagesFixture> {
         rpcDeadlineMs: 5_000,
         filesAddress: peers.filesAddress,
         filesKey: peers.key,
+        accessLinksAddress: '127.0.0.1:9',
+        accessLinksKey: peers.key,
         ticketKeys: { files: KEY, 'access-links': KEY },
         doiPrefix: '10.5072',
         oaiPrefix: 'repository.test',
