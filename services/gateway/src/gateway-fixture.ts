@@ -41,7 +41,10 @@ const KEY = 'a key of at least thirty-two characters';
  * A real gateway with a real database, in front of real gRPC servers that answer what the script says. It limits nobody's
  * rate unless it is told to.
  */
-export async function startGateway(env: Record<string, string> = {}): Promise<GatewayUnderTest> {
+export async function startGateway(
+  env: Record<string, string> = {},
+  { now }: { now?: () => Date } = {},
+): Promise<GatewayUnderTest> {
   const logger = createLogger('test');
   logger.level = 'silent';
   const script: Script = {
@@ -95,7 +98,11 @@ export async function startGateway(env: Record<string, string> = {}): Promise<Ga
     ...env,
   });
   let elapsedMs = 0;
-  const gateway = await startGatewayService(config, { logger, elapsed: () => elapsedMs });
+  const gateway = await startGatewayService(config, {
+    logger,
+    elapsed: () => elapsedMs,
+    ...(now && { now }),
+  });
   const identity = createClient(definitions.identity, {
     address: `127.0.0.1:${gateway.grpcPort}`,
     audience: 'gateway',

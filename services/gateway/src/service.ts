@@ -65,18 +65,18 @@ export async function startGatewayService(
   {
     logger = createLogger('gateway'),
     elapsed = () => performance.now(),
-  }: { logger?: Logger; elapsed?: () => number } = {},
+    now = () => new Date(),
+  }: { logger?: Logger; elapsed?: () => number; now?: () => Date } = {},
 ): Promise<GatewayService> {
   await migrate({ databaseUrl: config.databaseUrl.href, sets: SCHEMA, logger });
   const vocabularies = useVocabularyFolder(config.vocabularyDir, (error) =>
     logger.error({ err: error }, 'vocabulary file ignored'),
   );
-  const now = () => new Date();
   const database = openDatabase(config.databaseUrl);
   const users = userStore(database);
   const tokens = tokenStore(database);
   const keys = keyStore(database, bodySeal(config.sealingKey));
-  const sweeping = sweepKeys(keys, now, logger);
+  const sweeping = sweepKeys(keys, logger);
   const clients = openClients(config);
   const contentPlane = openContentPlane(config.filesContentUrl, { idleMs: config.filesIdleMs });
 
@@ -109,7 +109,7 @@ export async function startGatewayService(
       onSlow: countSlowReaders(),
     },
     admission: admission({ config: config.overload, refused: countRefused() }),
-    answerOnce: answerOnce({ keys, logger, now, newId: randomUUID }),
+    answerOnce: answerOnce({ keys, logger, newId: randomUUID }),
     routes: routes({
       clients,
       contentPlane,

@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ServiceError } from '@kr/service-error';
 import { createLogger } from '@kr/telemetry';
+import { until } from '@kr/testbed';
 import pg from 'pg';
 import { aDocument, type GatewayUnderTest, startGateway } from '../gateway-fixture.ts';
 import { openDatabase } from '../identity/prisma.ts';
 import { answerOnce } from './answer-once.ts';
-import { KEPT_MS, keyStore, LEASE_MS } from './key-store.ts';
+import { KEPT_MS, type KeyStore, keyStore, LEASE_MS } from './key-store.ts';
 import { bodySeal } from './sealed-body.ts';
 
 let one: GatewayUnderTest;
@@ -97,6 +98,40 @@ describe('a key', () => {
       ]);
     }
     for (const { body } of told) expect(body.id).toBe('draft-1');
+  });
+
+  test('is executed once by two gateways whose clocks differ by more than the lease', async () => {
+    await using ahead = await startGateway(
+      { DATABASE_URL: one.databaseUrl },
+      { now: () => new Date(Date.now() + 2 * LEASE_MS) },
+    );
+    let executions = 0;
+    let finish = (): void => undefined;
+    const finished = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const CreateDraft = async () => {
+      executions += 1;
+      await finished;
+      return { document: aDocument({ id: 'draft-1' }) };
+    };
+    one.script.records = { CreateDraft };
+    ahead.script.records = { CreateDraft };
+    const key = randomUUID();
+    const first = post(one, { key });
+    await until(() => executions === 1);
+    const second = post(ahead, { key });
+    let isRefused = false;
+    void second.then(() => {
+      isRefused = true;
+    });
+    await until(() => isRefused || executions === 2);
+    finish();
+    expect([(await first).status, (await second).body.code, executions]).toEqual([
+      201,
+      'idempotency_key_in_use',
+      1,
+    ]);
   });
 
   test.each<[string, Wishes]>([
@@ -211,89 +246,87 @@ describe('time', () => {
     fingerprint: new Uint8Array(Buffer.alloc(32, 1)),
   });
   const answer = { status: 201, headers: { etag: '"1"' }, body: new Uint8Array([1, 0, 255]) };
-  const start = Date.parse('2026-03-01T10:00:00Z');
-  const after = (ms: number) => new Date(start + ms);
-  const seal = bodySeal('a secret of at least thirty-two characters');
   let database: ReturnType<typeof openDatabase>;
+  let keys: KeyStore;
   beforeAll(() => {
     database = openDatabase(new URL(one.databaseUrl));
+    keys = keyStore(database, bodySeal('a secret of at least thirty-two characters'));
   });
   afterAll(() => database.$disconnect());
 
+  /** Moves the row of a key into the past, as the database's clock cannot be set. */
+  async function elapse({ hash }: { hash: Uint8Array<ArrayBuffer> }, ms: number): Promise<void> {
+    await database.$executeRaw`
+      update idempotency_key set leased_until = leased_until - ${ms} * interval '1 ms',
+        created_at = created_at - ${ms} * interval '1 ms'
+      where hash = ${hash}`;
+  }
+
   test('frees a key whose execution died, when its lease ends; a late end of it changes nothing', async () => {
-    const keys = keyStore(database, seal);
     const asked = request();
     const [dead, next] = [randomUUID(), randomUUID()];
-    const claims = [
-      await keys.claim(asked, dead, after(0)),
-      await keys.claim(asked, next, after(LEASE_MS - 1)),
-      await keys.claim(asked, next, after(LEASE_MS)),
-      await keys.claim(asked, dead, after(LEASE_MS + 1)),
-    ];
-    expect(claims).toEqual([{ is: 'ours' }, { is: 'running' }, { is: 'ours' }, { is: 'running' }]);
+    expect(await keys.claim(asked, dead)).toEqual({ is: 'ours' });
+    await elapse(asked, LEASE_MS - 5_000);
+    expect(await keys.claim(asked, next)).toEqual({ is: 'running' });
+    await elapse(asked, 5_000);
+    expect(await keys.claim(asked, next)).toEqual({ is: 'ours' });
+    expect(await keys.claim(asked, dead)).toEqual({ is: 'running' });
     await keys.keep(asked, dead, { ...answer, status: 500 });
     await keys.release(asked, dead);
-    expect(await keys.claim(asked, dead, after(LEASE_MS + 2))).toEqual({ is: 'running' });
+    expect(await keys.claim(asked, dead)).toEqual({ is: 'running' });
     await keys.keep(asked, next, answer);
-    expect(await keys.claim(asked, dead, after(LEASE_MS + 3))).toEqual({ is: 'answered', answer });
+    expect(await keys.claim(asked, dead)).toEqual({ is: 'answered', answer });
   });
 
   test('does not free a key for another request, however dead its execution', async () => {
-    const keys = keyStore(database, seal);
     const asked = request();
-    await keys.claim(asked, randomUUID(), after(0));
+    await keys.claim(asked, randomUUID());
+    await elapse(asked, LEASE_MS * 2);
     const another = { ...asked, fingerprint: new Uint8Array(32) };
-    expect(await keys.claim(another, randomUUID(), after(LEASE_MS * 2))).toEqual({ is: 'another' });
+    expect(await keys.claim(another, randomUUID())).toEqual({ is: 'another' });
   });
 
   test('a long execution keeps its key', async () => {
-    const keys = keyStore(database, seal);
     const asked = request();
     const attempt = randomUUID();
-    await keys.claim(asked, attempt, after(0));
-    await keys.renew(asked, attempt, after(LEASE_MS - 1));
-    expect(await keys.claim(asked, randomUUID(), after(LEASE_MS + 1))).toEqual({ is: 'running' });
+    await keys.claim(asked, attempt);
+    await elapse(asked, LEASE_MS);
+    await keys.renew(asked, attempt);
+    expect(await keys.claim(asked, randomUUID())).toEqual({ is: 'running' });
   });
 
   test('of a day ends a key, also for another request', async () => {
-    const keys = keyStore(database, seal);
     const asked = request();
     const attempt = randomUUID();
-    await keys.claim(asked, attempt, after(0));
+    await keys.claim(asked, attempt);
     await keys.keep(asked, attempt, answer);
     const another = { ...asked, fingerprint: new Uint8Array(32) };
-    expect([
-      await keys.claim(another, randomUUID(), after(KEPT_MS - 1)),
-      await keys.claim(another, randomUUID(), after(KEPT_MS)),
-    ]).toEqual([{ is: 'another' }, { is: 'ours' }]);
+    await elapse(asked, KEPT_MS - 60_000);
+    expect(await keys.claim(another, randomUUID())).toEqual({ is: 'another' });
+    await elapse(asked, 60_000);
+    expect(await keys.claim(another, randomUUID())).toEqual({ is: 'ours' });
   });
 
   test('of a day sweeps keys away, and only those', async () => {
-    const keys = keyStore(database, seal);
     const [old, young] = [request(), request()];
-    await keys.claim(old, randomUUID(), after(-KEPT_MS));
-    await keys.claim(young, randomUUID(), after(0));
-    expect(await keys.sweep(after(0))).toBeGreaterThanOrEqual(1);
-    expect(await keys.sweep(after(0))).toBe(0);
-    const client = new pg.Client(one.databaseUrl);
-    await client.connect();
-    const { rows } = await client.query('select 1 from idempotency_key where hash = $1', [
-      Buffer.from(young.hash),
-    ]);
-    await client.end();
-    expect(rows).toHaveLength(1);
+    await keys.claim(old, randomUUID());
+    await keys.claim(young, randomUUID());
+    await elapse(old, KEPT_MS);
+    expect(await keys.sweep()).toBeGreaterThanOrEqual(1);
+    expect(await keys.sweep()).toBe(0);
+    expect(await database.idempotencyKey.count({ where: { hash: { in: [old.hash, young.hash] } } })).toBe(1);
   });
 
   test('an answer is told even when it cannot be noted', async () => {
     const logger = createLogger('test');
     logger.level = 'silent';
-    const keys = {
-      ...keyStore(database, seal),
+    const failing = {
+      ...keys,
       keep: async () => {
         throw new Error('the database went away');
       },
     };
-    const once = answerOnce({ keys, logger, now: () => after(0), newId: randomUUID });
+    const once = answerOnce({ keys: failing, logger, newId: randomUUID });
     expect(await once(request(), async () => answer)).toEqual({ answer, isReplayed: false });
   });
 });

@@ -7,7 +7,6 @@ import { type KeyStore, LEASE_MS } from './key-store.ts';
 export interface AnswerOnceDeps {
   keys: KeyStore;
   logger: Logger;
-  now: () => Date;
   newId: () => string;
 }
 
@@ -28,10 +27,10 @@ export type AnswerOnce = (request: KeyedRequest, execute: () => Promise<KeptAnsw
  *   - `conflict` (`idempotency_key_in_use`): it is being executed
  *   - `conflict` (`idempotency_answer_lost`): it was executed, but the answer cannot be read any more
  */
-export function answerOnce({ keys, logger, now, newId }: AnswerOnceDeps): AnswerOnce {
+export function answerOnce({ keys, logger, newId }: AnswerOnceDeps): AnswerOnce {
   return async (request, execute) => {
     const attempt = newId();
-    const claim = await keys.claim(request, attempt, now());
+    const claim = await keys.claim(request, attempt);
     if (claim.is === 'another') throw reused();
     if (claim.is === 'running') throw inUse();
     if (claim.is === 'lost') throw lost();
@@ -40,7 +39,7 @@ export function answerOnce({ keys, logger, now, newId }: AnswerOnceDeps): Answer
     // What was done is told even when it cannot be noted: the key is then free again when its lease ends.
     const noted = (note: Promise<void>) =>
       note.catch((err: unknown) => logger.warn({ err }, 'idempotency key not noted'));
-    const heartbeat = setInterval(() => void noted(keys.renew(request, attempt, now())), LEASE_MS / 3);
+    const heartbeat = setInterval(() => void noted(keys.renew(request, attempt)), LEASE_MS / 3);
     try {
       const answer = await execute();
       await noted(isFinal(answer) ? keys.keep(request, attempt, answer) : keys.release(request, attempt));

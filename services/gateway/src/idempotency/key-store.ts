@@ -19,35 +19,39 @@ export type Claim =
   /** The key was used for something else. */
   | { is: 'another' };
 
-/** Keys in the gateway's database, which all its replicas share. Its primary key decides who executes. */
+/**
+ * Keys in the gateway's database, which all its replicas share. Its primary key decides who executes, and its clock when
+ * a lease or a key has expired: the clocks of replicas may differ.
+ */
 export interface KeyStore {
   /** Takes a key that is free, was given up, or whose time is over. */
-  claim(request: KeyedRequest, attempt: string, now: Date): Promise<Claim>;
-  /** Tells that the attempt goes on. */
-  renew(request: KeyedRequest, attempt: string, now: Date): Promise<void>;
+  claim(request: KeyedRequest, attempt: string): Promise<Claim>;
+  /** Extends the lease of the attempt. */
+  renew(request: KeyedRequest, attempt: string): Promise<void>;
   /** Stores the answer, unless another attempt has taken over. */
   keep(request: KeyedRequest, attempt: string, answer: KeptAnswer): Promise<void>;
   /** Frees the key, unless another attempt has taken over. */
   release(request: KeyedRequest, attempt: string): Promise<void>;
   /** Removes keys whose time is over, not more than a batch. Returns how many. */
-  sweep(now: Date): Promise<number>;
+  sweep(): Promise<number>;
 }
 
 const BATCH = 1_000;
 
 export function keyStore(database: Database, seal: BodySeal): KeyStore {
   return {
-    claim: async (request, attempt, now) => {
+    claim: async (request, attempt) => {
       for (;;) {
-        if (await take(database, request, attempt, now)) return { is: 'ours' };
+        if (await take(database, request, attempt)) return { is: 'ours' };
         const held = await find(database, request, seal);
         if (held !== undefined) return held;
         // It was released between the two statements.
       }
     },
-    renew: async ({ hash }, attempt, now) => {
-      const leasedUntil = new Date(now.getTime() + LEASE_MS);
-      await database.idempotencyKey.updateMany({ where: { hash, attempt }, data: { leasedUntil } });
+    renew: async ({ hash }, attempt) => {
+      await database.$executeRaw`
+        update idempotency_key set leased_until = now() + ${LEASE_MS} * interval '1 ms'
+        where hash = ${hash} and attempt = ${attempt}::uuid`;
     },
     keep: async ({ hash }, attempt, { status, headers, body }) => {
       const data = { status, headers: { ...headers }, body: seal.seal(body) };
@@ -56,9 +60,9 @@ export function keyStore(database: Database, seal: BodySeal): KeyStore {
     release: async ({ hash }, attempt) => {
       await database.idempotencyKey.deleteMany({ where: { hash, attempt } });
     },
-    sweep: (now) => database.$executeRaw`
+    sweep: () => database.$executeRaw`
       delete from idempotency_key where hash in (
-        select hash from idempotency_key where created_at <= ${longAgo(now)} limit ${BATCH}
+        select hash from idempotency_key where created_at <= now() - ${KEPT_MS} * interval '1 ms' limit ${BATCH}
         for update skip locked
       )`,
   };
@@ -69,17 +73,15 @@ async function take(
   database: Database,
   { hash, fingerprint }: KeyedRequest,
   attempt: string,
-  now: Date,
 ): Promise<boolean> {
-  const leasedUntil = new Date(now.getTime() + LEASE_MS);
   const taken = await database.$executeRaw`
     insert into idempotency_key as held (hash, fingerprint, attempt, leased_until, created_at)
-    values (${hash}, ${fingerprint}, ${attempt}::uuid, ${leasedUntil}, ${now})
+    values (${hash}, ${fingerprint}, ${attempt}::uuid, now() + ${LEASE_MS} * interval '1 ms', now())
     on conflict (hash) do update
       set fingerprint = excluded.fingerprint, attempt = excluded.attempt, leased_until = excluded.leased_until,
         created_at = excluded.created_at, status = null, headers = null, body = null
-      where held.created_at <= ${longAgo(now)}
-        or (held.status is null and held.leased_until <= ${now} and held.fingerprint = excluded.fingerprint)`;
+      where held.created_at <= now() - ${KEPT_MS} * interval '1 ms'
+        or (held.status is null and held.leased_until <= now() and held.fingerprint = excluded.fingerprint)`;
   return taken === 1;
 }
 
@@ -96,8 +98,4 @@ async function find(
   const body = seal.open(held.body);
   if (body === undefined) return { is: 'lost' };
   return { is: 'answered', answer: { status, headers: headers as Record<string, string>, body } };
-}
-
-function longAgo(now: Date): Date {
-  return new Date(now.getTime() - KEPT_MS);
 }

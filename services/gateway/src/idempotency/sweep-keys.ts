@@ -4,9 +4,9 @@ import type { KeyStore } from './key-store.ts';
 const EVERY_MS = 10 * 60 * 1000;
 
 /** Removes keys whose time is over, now and then, until stopped. */
-export function sweepKeys(keys: Pick<KeyStore, 'sweep'>, now: () => Date, logger: Logger): { stop(): void } {
+export function sweepKeys(keys: Pick<KeyStore, 'sweep'>, logger: Logger): { stop(): void } {
   const sweep = async (): Promise<void> => {
-    while ((await keys.sweep(now())) > 0);
+    while ((await keys.sweep()) > 0);
   };
   const timer = setInterval(
     () => void sweep().catch((err: unknown) => logger.warn({ err }, 'idempotency keys not swept')),
