@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { until } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
 import type { Entity, Listing } from './story/answers.ts';
 import { packageDocument, recordDocument } from './story/documents.ts';
 import { type HttpClient, httpClient } from './story/http-client.ts';
-import { adminCommand } from './story/operator-command.ts';
 import { link, publishedRecord } from './story/stories.ts';
 
 let system: TestSystem;
@@ -23,18 +21,6 @@ const idsOf = async (query: string) => {
   return hits.hits.map(({ id }) => id);
 };
 
-async function expectNoDrift(): Promise<void> {
-  let report = '';
-  const isClean = async () => {
-    const { code, out } = await adminCommand(system, 'search', 'drift');
-    report = out;
-    return code === 0;
-  };
-  // Events of the last changes may be on their way.
-  await until(isClean, { timeoutMs: 20_000 }).catch(() => undefined);
-  expect(report).toContain('no drift');
-}
-
 async function newVersion(entity: Entity, document: object): Promise<Entity> {
   const draft = await author.sure<Entity>('POST', `${link(entity, 'versions')}`);
   await author.sure('PUT', link(draft, 'self'), { json: document });
@@ -49,7 +35,7 @@ describe('the index follows', () => {
       await idsOf('quokka AND versions.is_latest:true'),
       await idsOf('quokka AND versions.is_latest:false'),
     ]).toEqual([[second.id], [first.id]]);
-    await expectNoDrift();
+    await system.assertNoDrift();
   });
 
   test('which version of a package is the latest', async () => {
@@ -60,7 +46,7 @@ describe('the index follows', () => {
       await idsOf('numbat AND versions.is_latest:true'),
       await idsOf('numbat AND versions.is_latest:false'),
     ]).toEqual([[second.id], [first.id]]);
-    await expectNoDrift();
+    await system.assertNoDrift();
   });
 
   test('which packages hold a resource that was published before', async () => {
@@ -69,7 +55,7 @@ describe('the index follows', () => {
     await author.sure('POST', link(main, 'resources'), { json: { resources: [{ id: resource.id }] } });
     await publishFound(main);
     expect(await idsOf(`relationship.packages.id:${main.id}`)).toEqual([resource.id]);
-    await expectNoDrift();
+    await system.assertNoDrift();
   });
 
   test('whether a draft has files, also ones that are pending', async () => {
@@ -87,9 +73,9 @@ describe('the index follows', () => {
     expect(await statusOf()).toBe(0);
     await author.sure('POST', files, { json: [{ key: 'a.csv' }] });
     expect(await statusOf()).toBe(1);
-    await expectNoDrift();
+    await system.assertNoDrift();
     await author.sure('DELETE', `${link(draft, 'files')}/a.csv?wait_for_index=true`);
     expect(await statusOf()).toBe(0);
-    await expectNoDrift();
+    await system.assertNoDrift();
   });
 });

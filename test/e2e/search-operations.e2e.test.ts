@@ -131,6 +131,9 @@ describe('kr admin search', () => {
     );
     const spoilt = { missing: 1, stale: 1, ghosts: 1, repaired: 0 };
     expect(await compared('drift')).toMatchObject({ code: 1, ...spoilt });
+    await expect(system.assertNoDrift()).rejects.toThrow(
+      new RegExp(`differs from the services: .*missing record ${one.id}`),
+    );
     expect(await compared('repair')).toMatchObject({ code: 0, ...spoilt, repaired: 3 });
     expect((await kr('drift')).out).toMatch(/^no drift; 7 entities compared, /);
     expect((await status()).drift).toMatchObject({ missing: 0, stale: 0, ghosts: 0 });

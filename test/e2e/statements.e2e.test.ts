@@ -4,7 +4,7 @@ import type { Entity, Listing } from './story/answers.ts';
 import { recordDocument } from './story/documents.ts';
 import { type HttpClient, httpClient } from './story/http-client.ts';
 import { COUNTED, type StatementCounter, statementCounter } from './story/statement-counter.ts';
-import { packageOfResources, publish } from './story/stories.ts';
+import { link, packageOfResources } from './story/stories.ts';
 
 const MANY = 50;
 /** Every request with a token reads its row. */
@@ -26,7 +26,7 @@ beforeAll(async () => {
   draft = await author.sure<Entity>('POST', '/records', { json: recordDocument('A draft') });
   openPackage = (await packageOfResources(author, 'Open', MANY)).main;
   const closed = await packageOfResources(author, 'Closed', MANY);
-  closedPackage = await publish(author, closed.main);
+  closedPackage = await author.sure<Entity>('POST', `${link(closed.main, 'publish')}?wait_for_index=true`);
   record = await author.sure<Entity>('GET', `/records/${closed.resources[0]?.id}`);
 });
 afterAll(() => system.stop());

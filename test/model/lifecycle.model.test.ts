@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { openElasticsearch, until } from '@kr/testbed';
+import { openElasticsearch } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
-import { adminCommand } from '../e2e/story/operator-command.ts';
 import { runModel } from './run-model.ts';
 
 const elasticsearch = await openElasticsearch();
@@ -43,15 +42,5 @@ function describeModel(runs: number, environment: Record<string, string>): void 
     expect(counterexamples).toEqual([]);
   });
 
-  test('the index is as the services are, without repair', async () => {
-    let report = '';
-    const isClean = async () => {
-      const { code, out } = await adminCommand(system, 'search', 'drift');
-      report = out;
-      return code === 0;
-    };
-    // Events of the last changes may be on their way.
-    await until(isClean).catch(() => undefined);
-    expect(report).toContain('no drift');
-  });
+  test('the index is as the services are, without repair', () => system.assertNoDrift());
 }

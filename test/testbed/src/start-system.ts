@@ -10,6 +10,7 @@ import {
   type ServiceVariables,
   startStack,
 } from '@kr/local-stack';
+import { assertNoDrift } from './assert-no-drift.ts';
 import type { FaultLog } from './faults/fault-log.ts';
 import type { FaultProxy } from './faults/fault-proxy.ts';
 import { openProxiedEdges, type ProxiedEdge, type ProxiedEdges } from './faults/proxied-edges.ts';
@@ -47,6 +48,11 @@ export interface SystemOptions {
   proxied?: readonly ProxiedEdge[];
   /** Whose services run, where that is not this checkout. */
   checkout?: string;
+  /**
+   * The test changes tables of the index or of the services itself, so the index is not compared with the services when the
+   * system stops.
+   */
+  skipsDriftCheck?: boolean;
   /** Changes the environment of each service before it starts; proxies then stand behind what it says. */
   environmentOf?(service: ServiceName, environment: ServiceVariables): Promise<ServiceVariables>;
 }
@@ -78,6 +84,13 @@ export interface TestSystem extends AsyncDisposable {
   proxy(edge: ProxiedEdge): FaultProxy;
   /** Of all proxies together. */
   faults: FaultLog;
+  /** @throws Error when the index differs from what the services hold */
+  assertNoDrift(): Promise<void>;
+  /**
+   * A system without faults must end with an index that equals the services (`skipsDriftCheck` is the exception).
+   *
+   * @throws Error when it does not, after everything was stopped
+   */
   stop(): Promise<void>;
 }
 
@@ -116,7 +129,8 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
         edges.environmentOf(service, (await options.environmentOf?.(service, given)) ?? given),
       onProgress: (sentence) => progress.push(sentence),
     });
-    return await systemOf(stack, { dataDir, progress, edges, clear });
+    const isCompared = isUndisturbed(options) && options.skipsDriftCheck !== true;
+    return await systemOf(stack, { dataDir, progress, edges, isCompared, clear });
   } catch (thrown) {
     await clear();
     throw thrown;
@@ -131,16 +145,26 @@ interface Surroundings {
   dataDir: string;
   progress: readonly string[];
   edges: ProxiedEdges;
+  isCompared: boolean;
   clear(): Promise<void>;
 }
 
 async function systemOf(
   stack: RunningStack,
-  { dataDir, progress, edges, clear }: Surroundings,
+  { dataDir, progress, edges, isCompared, clear }: Surroundings,
 ): Promise<TestSystem> {
-  const stop = async (): Promise<void> => {
-    await stack.stop();
-    await clear();
+  let stopping: Promise<void> | undefined;
+  const compareAndStop = async (): Promise<void> => {
+    try {
+      if (isCompared) await assertNoDrift(stack.search);
+    } finally {
+      await stack.stop();
+      await clear();
+    }
+  };
+  const stop = (): Promise<void> => {
+    stopping ??= compareAndStop();
+    return stopping;
   };
   const createUser: RunningStack['createUser'] = async (name, options) => {
     for (let again = 0; ; again += 1) {
@@ -175,6 +199,7 @@ async function systemOf(
     startReplica: stack.startReplica,
     proxy: edges.proxy,
     faults: edges.log,
+    assertNoDrift: () => assertNoDrift(stack.search),
     stop,
     [Symbol.asyncDispose]: stop,
   };
