@@ -15,6 +15,9 @@ import {
 } from '@kr/service-config';
 import proxyAddr from 'proxy-addr';
 
+/** How many times `RPC_DEADLINE_MS` a publish may take: a package may bring many resources along. */
+export const PUBLISH_TIMEOUT_FACTOR = 12;
+
 export interface ServiceAddress {
   /** `host:port`. */
   address: string;
@@ -231,7 +234,7 @@ export function readConfig(env: Environment): GatewayConfig {
         max: 600_000,
       }),
       idleTimeoutMs: read.integer('IDLE_TIMEOUT_MS', {
-        doc: 'Milliseconds a connection may be silent in the middle of a request, while it is not sent a file',
+        doc: 'Milliseconds a connection may be silent in the middle of a request, while it is not sent a file; more than `FILES_IDLE_MS` and than twelve times `RPC_DEADLINE_MS`',
         fallback: 120_000,
         min: 1_000,
         max: 3_600_000,
@@ -286,6 +289,7 @@ export function readConfig(env: Environment): GatewayConfig {
   };
   read.done();
   checkRateLimit(config.rateLimit);
+  checkTimeouts(config);
   checkOrigins(config.corsAllowedOrigins);
   checkProxies(config.trustedProxies);
   checkHandOver(config);
@@ -388,6 +392,25 @@ function checkRateLimit({ anonymousPerMinute, userPerMinute, burstMinutes, weigh
         `${name} times RATE_LIMIT_BURST_MINUTES is less than one request may weigh, which is ${heaviest}`,
     ),
   );
+}
+
+/** A connection that ends before its request times out leaves the client without an answer. */
+function checkTimeouts({ rpcDeadlineMs, filesIdleMs, limits: { idleTimeoutMs } }: GatewayConfig): void {
+  const publishMs = rpcDeadlineMs * PUBLISH_TIMEOUT_FACTOR;
+  const limit = `must be less than IDLE_TIMEOUT_MS (${idleTimeoutMs} ms)`;
+  const remedy = (longest: number) => `set IDLE_TIMEOUT_MS to more than ${longest}`;
+  const problems: string[] = [];
+  if (publishMs >= idleTimeoutMs) {
+    const most = Math.ceil(idleTimeoutMs / PUBLISH_TIMEOUT_FACTOR) - 1;
+    problems.push(
+      `RPC_DEADLINE_MS × ${PUBLISH_TIMEOUT_FACTOR} (${publishMs} ms, the timeout of a publish) ${limit}: ${remedy(publishMs)} or RPC_DEADLINE_MS to at most ${most}`,
+    );
+  }
+  if (filesIdleMs >= idleTimeoutMs)
+    problems.push(
+      `FILES_IDLE_MS (${filesIdleMs} ms) ${limit}: ${remedy(filesIdleMs)} or FILES_IDLE_MS to less than ${idleTimeoutMs}`,
+    );
+  if (problems.length > 0) throw new ConfigError(problems);
 }
 
 function readHandOver(read: EnvReader): HandOverConfig | undefined {

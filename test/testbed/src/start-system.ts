@@ -31,7 +31,7 @@ const NO_LIMITS = {
  * A machine may be as slow as it happens to be, where no test is about a peer that does not answer: what comes late and
  * is repeated would be done twice.
  */
-const PATIENCE = { RPC_DEADLINE_MS: '30000' };
+const PATIENCE = { RPC_DEADLINE_MS: '30000', IDLE_TIMEOUT_MS: '400000' };
 
 export interface SystemOptions {
   /** What the services log to their files; `warn` unless told. */
