@@ -7,7 +7,15 @@ import pg from 'pg';
 import { aDocument, type GatewayUnderTest, startGateway } from '../gateway-fixture.ts';
 import { openDatabase } from '../identity/prisma.ts';
 import { answerOnce } from './answer-once.ts';
-import { KEPT_MS, type KeyStore, keyStore, LEASE_MS } from './key-store.ts';
+import {
+  BODY_MAX_BYTES,
+  KEPT_MS,
+  type KeyStore,
+  keyStore,
+  LEASE_MS,
+  OWNER_MAX_BODIES,
+  OWNER_MAX_BYTES,
+} from './key-store.ts';
 import { bodySeal } from './sealed-body.ts';
 
 let one: GatewayUnderTest;
@@ -203,6 +211,34 @@ describe('an answer that cannot be read any more', () => {
   });
 });
 
+describe('an answer over 256 KiB', () => {
+  const largeDocument = () => aDocument({ id: 'large' }, { metadata: { title: 'x'.repeat(BODY_MAX_BYTES) } });
+
+  test('is not stored: a repeat executes nothing and reports the former status', async () => {
+    let executions = 0;
+    one.script.records.CreateDraft = async () => {
+      executions += 1;
+      return { document: largeDocument() };
+    };
+    const key = randomUUID();
+    const first = await post(one, { key });
+    const again = [await post(one, { key }), await post(other, { key })];
+    expect([first.status, first.body.id, executions]).toEqual([201, 'large', 1]);
+    for (const repeat of again) {
+      expect([repeat.status, repeat.isReplayed, repeat.body]).toEqual([
+        409,
+        false,
+        {
+          status: 409,
+          message:
+            'The request with this idempotency key was executed and answered 201. The answer is not stored; read the resource instead.',
+          code: 'idempotency_answer_not_stored',
+        },
+      ]);
+    }
+  });
+});
+
 describe('refusals', () => {
   test('that stay are given again, in the format of the first time', async () => {
     let asked = 0;
@@ -241,7 +277,8 @@ describe('refusals', () => {
 });
 
 describe('time', () => {
-  const request = () => ({
+  const request = (owner = 1) => ({
+    owner: new Uint8Array(Buffer.alloc(32, owner)),
     hash: new Uint8Array(Buffer.from(randomUUID().repeat(2).slice(0, 32))),
     fingerprint: new Uint8Array(Buffer.alloc(32, 1)),
   });
@@ -315,6 +352,49 @@ describe('time', () => {
     expect(await keys.sweep()).toBeGreaterThanOrEqual(1);
     expect(await keys.sweep()).toBe(0);
     expect(await database.idempotencyKey.count({ where: { hash: { in: [old.hash, young.hash] } } })).toBe(1);
+  });
+
+  async function storeAnswer(owner: number, body = new Uint8Array(BODY_MAX_BYTES)) {
+    const keyed = request(owner);
+    const attempt = randomUUID();
+    await keys.claim(keyed, attempt);
+    await keys.keep(keyed, attempt, { ...answer, headers: { location: '/api/records/1' }, body });
+    return keyed;
+  }
+
+  const storedOf = async (owner: number) => {
+    const rows = await database.$queryRaw<{ bytes: number; bodies: number }[]>`
+      select sum(octet_length(body))::integer as bytes, count(nullif(body, ''))::integer as bodies
+      from idempotency_key where owner = ${request(owner).owner}`;
+    return rows[0];
+  };
+
+  test('removes the oldest bodies of an owner beyond 16 MiB, and status and Location remain', async () => {
+    const bystander = await storeAnswer(2);
+    const stored = [];
+    for (let count = 0; count < 70; count += 1) stored.push(await storeAnswer(3));
+    const [oldest, newest] = [stored.at(0), stored.at(-1)];
+    if (oldest === undefined || newest === undefined) throw new Error('nothing was stored');
+    const { bodies, bytes } = (await storedOf(3)) ?? { bodies: 0, bytes: 0 };
+    expect([bodies, bytes <= OWNER_MAX_BYTES]).toEqual([63, true]);
+    expect(await keys.claim(oldest, randomUUID())).toEqual({
+      is: 'not_stored',
+      status: 201,
+      location: '/api/records/1',
+    });
+    for (const kept of [newest, bystander])
+      expect(await keys.claim(kept, randomUUID())).toMatchObject({ is: 'answered' });
+  });
+
+  test('removes the oldest bodies of an owner beyond 1,000', async () => {
+    await database.$executeRaw`
+      insert into idempotency_key (owner, hash, fingerprint, attempt, leased_until, created_at, status, headers, body)
+      select ${request(4).owner}, sha256(('many ' || number)::bytea), ${request(4).fingerprint},
+        gen_random_uuid(), now(), now() - number * interval '1 ms', 201, '{}', 'sealed'
+      from generate_series(1, ${OWNER_MAX_BODIES + 500}) as number`;
+    const newest = await storeAnswer(4, answer.body);
+    expect((await storedOf(4))?.bodies).toBe(OWNER_MAX_BODIES);
+    expect(await keys.claim(newest, randomUUID())).toMatchObject({ is: 'answered' });
   });
 
   test('an answer is told even when it cannot be noted', async () => {

@@ -1,5 +1,6 @@
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
+import { HttpProblem } from '../http/http-problem.ts';
 import type { KeyedRequest } from './idempotency-key.ts';
 import { isFinal, type KeptAnswer } from './kept-answer.ts';
 import { type KeyStore, LEASE_MS } from './key-store.ts';
@@ -26,6 +27,7 @@ export type AnswerOnce = (request: KeyedRequest, execute: () => Promise<KeptAnsw
  *   - `unprocessable` (`idempotency_key_reused`): the key was used for something else
  *   - `conflict` (`idempotency_key_in_use`): it is being executed
  *   - `conflict` (`idempotency_answer_lost`): it was executed, but the answer cannot be read any more
+ * @throws HttpProblem 409 (`idempotency_answer_not_stored`): it was executed, but the answer is not stored
  */
 export function answerOnce({ keys, logger, newId }: AnswerOnceDeps): AnswerOnce {
   return async (request, execute) => {
@@ -34,6 +36,7 @@ export function answerOnce({ keys, logger, newId }: AnswerOnceDeps): AnswerOnce 
     if (claim.is === 'another') throw reused();
     if (claim.is === 'running') throw inUse();
     if (claim.is === 'lost') throw lost();
+    if (claim.is === 'not_stored') throw notStored(claim);
     if (claim.is === 'answered') return { answer: claim.answer, isReplayed: true };
 
     // What was done is told even when it cannot be noted: the key is then free again when its lease ends.
@@ -71,5 +74,14 @@ function lost(): ServiceError {
     'conflict',
     'The request with this idempotency key was executed; its answer cannot be read any more.',
     { code: 'idempotency_answer_lost' },
+  );
+}
+
+function notStored({ status, location }: { status: number; location: string | undefined }): HttpProblem {
+  return new HttpProblem(
+    409,
+    `The request with this idempotency key was executed and answered ${status}. The answer is not stored; read the resource instead.`,
+    location === undefined ? {} : { location },
+    { code: 'idempotency_answer_not_stored' },
   );
 }

@@ -10,6 +10,8 @@ const CREDENTIALS = ['access_token', 'token'];
 
 /** What tells one keyed request from another: whose key it is, and what for. */
 export interface KeyedRequest {
+  /** SHA-256 of the user, or else of the first access link: stored answers are bounded for each of them. */
+  owner: Uint8Array<ArrayBuffer>;
   /** SHA-256 of caller and key. */
   hash: Uint8Array<ArrayBuffer>;
   /** SHA-256 of method, address and body. */
@@ -30,13 +32,14 @@ export function keyedRequest(
   if (key === undefined || caller === undefined) return undefined;
   if (typeof key !== 'string' || !KEY.test(key)) throw noKey();
   return {
+    owner: digest(principal.userId ?? firstLink(principal)),
     hash: digest(caller, key),
     fingerprint: digest(method, path, withoutCredentials(query), body),
   };
 }
 
 /** The same for every execution of one keyed request, and for no other. */
-export function creationKey({ hash, fingerprint }: KeyedRequest): Buffer {
+export function creationKey({ hash, fingerprint }: Pick<KeyedRequest, 'hash' | 'fingerprint'>): Buffer {
   return Buffer.from(digest(Buffer.from(hash), Buffer.from(fingerprint)));
 }
 
@@ -53,6 +56,10 @@ function callerOf({ userId, isAdmin, scopes, grants }: AskedFor['principal']): s
   if (userId === null && grants.length === 0) return undefined;
   const links = grants.map(({ linkId, permission }) => `${linkId} ${permission}`).sort();
   return JSON.stringify([userId, isAdmin, [...scopes].sort(), links]);
+}
+
+function firstLink({ grants }: AskedFor['principal']): string {
+  return grants.map(({ linkId }) => linkId).sort()[0] ?? '';
 }
 
 function withoutCredentials(query: URLSearchParams): string {

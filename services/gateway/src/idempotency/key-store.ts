@@ -6,6 +6,15 @@ import type { BodySeal } from './sealed-body.ts';
 /** How long an answer is given again, in milliseconds. */
 export const KEPT_MS = 24 * 60 * 60 * 1000;
 
+/** The largest body that is stored, in bytes. */
+export const BODY_MAX_BYTES = 256 * 1024;
+
+/** Bodies of one owner that are stored, in bytes; older ones are removed. */
+export const OWNER_MAX_BYTES = 16 * 1024 * 1024;
+
+/** Bodies of one owner that are stored; older ones are removed. */
+export const OWNER_MAX_BODIES = 1_000;
+
 /** How long an execution counts as alive after it was last heard of, in milliseconds. */
 export const LEASE_MS = 15_000;
 
@@ -14,6 +23,8 @@ export type Claim =
   | { is: 'ours' }
   | { is: 'running' }
   | { is: 'answered'; answer: KeptAnswer }
+  /** It was answered, but the body was too large, or removed for newer ones. */
+  | { is: 'not_stored'; status: number; location: string | undefined }
   /** It was answered, but nobody can read how: the secret is another one now. */
   | { is: 'lost' }
   /** The key was used for something else. */
@@ -28,7 +39,10 @@ export interface KeyStore {
   claim(request: KeyedRequest, attempt: string): Promise<Claim>;
   /** Extends the lease of the attempt. */
   renew(request: KeyedRequest, attempt: string): Promise<void>;
-  /** Stores the answer, unless another attempt has taken over. */
+  /**
+   * Stores the answer, unless another attempt has taken over. Of a body over `BODY_MAX_BYTES` only status and headers are
+   * stored. Removes the owner's oldest bodies beyond `OWNER_MAX_BYTES` and `OWNER_MAX_BODIES`.
+   */
   keep(request: KeyedRequest, attempt: string, answer: KeptAnswer): Promise<void>;
   /** Frees the key, unless another attempt has taken over. */
   release(request: KeyedRequest, attempt: string): Promise<void>;
@@ -37,6 +51,9 @@ export interface KeyStore {
 }
 
 const BATCH = 1_000;
+
+/** Sealed bodies are never empty. */
+const NOT_STORED = new Uint8Array();
 
 export function keyStore(database: Database, seal: BodySeal): KeyStore {
   return {
@@ -53,9 +70,24 @@ export function keyStore(database: Database, seal: BodySeal): KeyStore {
         update idempotency_key set leased_until = now() + ${LEASE_MS} * interval '1 ms'
         where hash = ${hash} and attempt = ${attempt}::uuid`;
     },
-    keep: async ({ hash }, attempt, { status, headers, body }) => {
-      const data = { status, headers: { ...headers }, body: seal.seal(body) };
-      await database.idempotencyKey.updateMany({ where: { hash, attempt }, data });
+    keep: async ({ owner, hash }, attempt, { status, headers, body }) => {
+      const stored = body.length > BODY_MAX_BYTES ? NOT_STORED : seal.seal(body);
+      await database.$executeRaw`
+        with answered as (
+          update idempotency_key
+          set status = ${status}, headers = ${JSON.stringify(headers)}::jsonb, body = ${stored}
+          where hash = ${hash} and attempt = ${attempt}::uuid
+        ), others as (
+          select hash, sum(octet_length(body)) over newest as bytes, row_number() over newest as bodies
+          from idempotency_key where owner = ${owner} and octet_length(body) > 0 and hash <> ${hash}
+          window newest as (order by created_at desc, hash rows unbounded preceding)
+        )
+        update idempotency_key set body = ${NOT_STORED} where hash in (
+          select hash from idempotency_key where hash in (
+            select hash from others where bytes > ${OWNER_MAX_BYTES - stored.length} or bodies >= ${OWNER_MAX_BODIES}
+          )
+          for update skip locked
+        )`;
     },
     release: async ({ hash }, attempt) => {
       await database.idempotencyKey.deleteMany({ where: { hash, attempt } });
@@ -71,14 +103,14 @@ export function keyStore(database: Database, seal: BodySeal): KeyStore {
 /** One statement, so that of any number of requests at once one gets the key. */
 async function take(
   database: Database,
-  { hash, fingerprint }: KeyedRequest,
+  { owner, hash, fingerprint }: KeyedRequest,
   attempt: string,
 ): Promise<boolean> {
   const taken = await database.$executeRaw`
-    insert into idempotency_key as held (hash, fingerprint, attempt, leased_until, created_at)
-    values (${hash}, ${fingerprint}, ${attempt}::uuid, now() + ${LEASE_MS} * interval '1 ms', now())
+    insert into idempotency_key as held (owner, hash, fingerprint, attempt, leased_until, created_at)
+    values (${owner}, ${hash}, ${fingerprint}, ${attempt}::uuid, now() + ${LEASE_MS} * interval '1 ms', now())
     on conflict (hash) do update
-      set fingerprint = excluded.fingerprint, attempt = excluded.attempt, leased_until = excluded.leased_until,
+      set owner = excluded.owner, fingerprint = excluded.fingerprint, attempt = excluded.attempt, leased_until = excluded.leased_until,
         created_at = excluded.created_at, status = null, headers = null, body = null
       where held.created_at <= now() - ${KEPT_MS} * interval '1 ms'
         or (held.status is null and held.leased_until <= now() and held.fingerprint = excluded.fingerprint)`;
@@ -93,9 +125,11 @@ async function find(
   const held = await database.idempotencyKey.findUnique({ where: { hash } });
   if (held === null) return undefined;
   if (Buffer.compare(held.fingerprint, fingerprint) !== 0) return { is: 'another' };
-  const { status, headers } = held;
+  const { status } = held;
   if (status === null || held.body === null) return { is: 'running' };
+  const headers = held.headers as Record<string, string>;
+  if (held.body.length === 0) return { is: 'not_stored', status, location: headers['location'] };
   const body = seal.open(held.body);
   if (body === undefined) return { is: 'lost' };
-  return { is: 'answered', answer: { status, headers: headers as Record<string, string>, body } };
+  return { is: 'answered', answer: { status, headers, body } };
 }
