@@ -103,6 +103,7 @@ export const NO_DOORS: Readonly<Record<string, NoDoor>> = {
     whileLocked: { packages: 200, records: 409 },
   },
   'DELETE ': { because: 'it is for published entities', sends: NOTHING, whileLocked: both(404) },
+  'POST /restore': { because: 'it is for removed entities', sends: NOTHING, whileLocked: both(404) },
   'POST /access/links': {
     because: 'links are the parent’s, not the draft’s',
     sends: () => ({ json: { permission: 'view' } }),
