@@ -8,10 +8,14 @@ import { assertService } from './permission.ts';
 export function findIds<Tx extends LifecycleSql>({ database }: LifecycleContext<Tx>) {
   return async ({ ids }: FindIdsRequest__Output, { principal }: CallContext): Promise<FindIdsResponse> => {
     assertService(principal);
-    const rows = await database.$queryRawUnsafe<{ id: string }[]>(
-      `select id from version where id = any($1::text[]) union select id from parent where id = any($1::text[])`,
+    const rows = await database.$queryRawUnsafe<{ id: string; is_purged: boolean }[]>(
+      `select id, purged_at is not null as is_purged from version where id = any($1::text[])
+       union select id, false from parent where id = any($1::text[])`,
       ids,
     );
-    return { ids: rows.map(({ id }) => id) };
+    return {
+      ids: rows.map(({ id }) => id),
+      purgedIds: rows.flatMap(({ id, is_purged }) => (is_purged ? id : [])),
+    };
   };
 }

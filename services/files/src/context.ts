@@ -12,6 +12,7 @@ import { contentHashes } from './blob/hash-threads.ts';
 import { knownStore } from './blob/known-store.ts';
 import { openBlobStore } from './blob/open-blob-store.ts';
 import { failingSeals } from './buckets/failing-seals.ts';
+import type { FindEntityIds } from './buckets/remove-lost-buckets.ts';
 import type { SealStore } from './buckets/seal-store.ts';
 import { type SettlePublications, settlePublications } from './buckets/settle-publications.ts';
 import type { FilesConfig } from './config.ts';
@@ -35,7 +36,7 @@ export interface FilesContext {
   openTicket: OpenTicket;
   settle: SettlePublications;
   /** Which of these ids records or packages have, draft or published. */
-  findEntityIds: (ids: readonly string[]) => Promise<ReadonlySet<string>>;
+  findEntityIds: FindEntityIds;
   nudgeRelay: () => void;
   /** Whether every event of what was committed before the call is in the stream within the time. */
   eventsSent: (wait: Wait) => Promise<boolean>;
@@ -108,7 +109,10 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
       const found = await Promise.all(
         entities.map((service) => service.findIds({ ids: [...ids] }, servicePrincipal('files'))),
       );
-      return new Set(found.flatMap((answer) => answer.ids));
+      return {
+        known: new Set(found.flatMap((answer) => answer.ids)),
+        purged: new Set(found.flatMap((answer) => answer.purgedIds)),
+      };
     },
     nudgeRelay: () => relay.nudge(),
     eventsSent: (wait) => relay.whenSent(database, wait),

@@ -55,6 +55,8 @@ export async function startRollingSystem(checkout?: string): Promise<RollingSyst
   const system = await startSystem({
     ...(checkout === undefined ? {} : { checkout }),
     environmentOf: behindFronts,
+    // Its own processes have been replaced by then.
+    skipsDriftCheck: true,
   }).catch(async (error: unknown) => {
     await closeFronts();
     throw error;

@@ -49,8 +49,8 @@ export interface SystemOptions {
   /** Whose services run, where that is not this checkout. */
   checkout?: string;
   /**
-   * The test changes tables of the index or of the services itself, so the index is not compared with the services when the
-   * system stops.
+   * The index is not compared with the services when the system stops, because the test changes tables itself or retires
+   * services.
    */
   skipsDriftCheck?: boolean;
   /** Changes the environment of each service before it starts; proxies then stand behind what it says. */

@@ -94,9 +94,9 @@ export async function startFilesUnderTest(
   const storageDir = await mkdtemp(join(tmpdir(), 'files-'));
   const decisions = new Map<string, Decision>();
   const asked: string[][] = [];
-  const entities: EntityIds = { records: new Set(), packages: new Set() };
-  const coordinator = await startCoordinator(decisions, asked, entities.packages);
-  const records = await startPeer('records', [ids(entities.records)]);
+  const entities: EntityIds = { records: new Set(), packages: new Set(), purged: new Set() };
+  const coordinator = await startCoordinator(decisions, asked, entities);
+  const records = await startPeer('records', [ids(entities.records, entities.purged)]);
   const config: FilesConfig = {
     databaseUrl: new URL(database.url),
     natsUrl: new URL(natsUrl),
@@ -262,6 +262,8 @@ export async function startFilesUnderTest(
 interface EntityIds {
   records: Set<string>;
   packages: Set<string>;
+  /** Those of them whose files are deleted for good. */
+  purged: Set<string>;
 }
 
 type Served = Parameters<typeof serve>[0]['services'];
@@ -278,11 +280,14 @@ function startPeer(audience: string, services: Served): Promise<Server> {
 }
 
 /** A service that knows these ids. */
-function ids(known: ReadonlySet<string>): Served[number] {
+function ids(known: ReadonlySet<string>, purged: ReadonlySet<string>): Served[number] {
   return {
     definition: { FindIds: definitions.lifecycle.FindIds },
     handlers: {
-      FindIds: async (asked: { ids: string[] }) => ({ ids: asked.ids.filter((id) => known.has(id)) }),
+      FindIds: async (asked: { ids: string[] }) => {
+        const found = asked.ids.filter((id) => known.has(id));
+        return { ids: found, purgedIds: found.filter((id) => purged.has(id)) };
+      },
     },
     callers: { files: 'all' },
   };
@@ -291,10 +296,10 @@ function ids(known: ReadonlySet<string>): Served[number] {
 function startCoordinator(
   decisions: Map<string, Decision>,
   asked: string[][],
-  packages: ReadonlySet<string>,
+  { packages, purged }: EntityIds,
 ): Promise<Server> {
   return startPeer('packages', [
-    ids(packages),
+    ids(packages, purged),
     {
       definition: definitions.publications,
       handlers: {
