@@ -1,4 +1,4 @@
 export { endSlowReading, type SlowReading } from './end-slow-reading.ts';
-export { passOn } from './pass-on.ts';
+export { type ConfirmEnd, passOn } from './pass-on.ts';
 export { relay } from './relay.ts';
 export { release } from './release.ts';

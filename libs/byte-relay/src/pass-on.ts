@@ -1,16 +1,39 @@
 import type { Readable, Writable } from 'node:stream';
 import { release } from './release.ts';
 
+/** Confirms a stream before its last bytes are written. */
+export interface ConfirmEnd {
+  /** Length of the stream: the chunk that completes it is held until `confirm` resolves. Undefined if not known. */
+  totalBytes: number | undefined;
+  /** @throws Error destroys the receiver with this error, before its end */
+  confirm(): Promise<void>;
+}
+
 /**
  * Writes what comes from one stream to another, at its pace, and ends it with the first. The chunks must be nobody
  * else's: the memory of each is released as soon as it is written. When `to` closes early the rest is read and dropped;
  * whatever else goes wrong is for the caller to hear of.
  */
-export function passOn(from: Readable, to: Writable): void {
+export function passOn(from: Readable, to: Writable, { confirmEnd }: { confirmEnd?: ConfirmEnd } = {}): void {
+  let total = 0;
+  let last: Uint8Array | undefined;
   const onData = (chunk: Uint8Array) => {
+    total += chunk.length;
+    if (confirmEnd !== undefined && total === confirmEnd.totalBytes) last = chunk;
+    else write(chunk);
+  };
+  const write = (chunk: Uint8Array) => {
     if (!to.write(chunk, () => release(chunk))) from.pause();
   };
-  const onEnd = () => void to.end();
+  const end = () => {
+    if (to.destroyed) return;
+    if (last !== undefined) write(last);
+    to.end();
+  };
+  const onEnd = () => {
+    if (confirmEnd === undefined) end();
+    else confirmEnd.confirm().then(end, (error: Error) => void to.destroy(error));
+  };
   const onDrain = () => void from.resume();
   from.on('data', onData).once('end', onEnd);
   to.on('drain', onDrain).once('close', () => {

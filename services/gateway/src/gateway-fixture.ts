@@ -43,7 +43,7 @@ const KEY = 'a key of at least thirty-two characters';
  */
 export async function startGateway(
   env: Record<string, string> = {},
-  { now }: { now?: () => Date } = {},
+  options: { now?: () => Date; recheckTransfersMs?: number } = {},
 ): Promise<GatewayUnderTest> {
   const logger = createLogger('test');
   logger.level = 'silent';
@@ -98,11 +98,7 @@ export async function startGateway(
     ...env,
   });
   let elapsedMs = 0;
-  const gateway = await startGatewayService(config, {
-    logger,
-    elapsed: () => elapsedMs,
-    ...(now && { now }),
-  });
+  const gateway = await startGatewayService(config, { logger, elapsed: () => elapsedMs, ...options });
   const identity = createClient(definitions.identity, {
     address: `127.0.0.1:${gateway.grpcPort}`,
     audience: 'gateway',

@@ -56,8 +56,12 @@ export interface GatewayService {
   stop(): Promise<void>;
 }
 
+const RECHECK_TRANSFERS_MS = 30_000;
+
 /**
  * Starts the gateway; its peers may come later. `elapsed` counts milliseconds and never goes back.
+ *
+ * @param recheckTransfersMs milliseconds between two authorisations of a running transfer
  * @throws when the database or a port is not to be had
  */
 export async function startGatewayService(
@@ -66,7 +70,8 @@ export async function startGatewayService(
     logger = createLogger('gateway'),
     elapsed = () => performance.now(),
     now = () => new Date(),
-  }: { logger?: Logger; elapsed?: () => number; now?: () => Date } = {},
+    recheckTransfersMs = RECHECK_TRANSFERS_MS,
+  }: { logger?: Logger; elapsed?: () => number; now?: () => Date; recheckTransfersMs?: number } = {},
 ): Promise<GatewayService> {
   await migrate({ databaseUrl: config.databaseUrl.href, sets: SCHEMA, logger });
   const vocabularies = useVocabularyFolder(config.vocabularyDir, (error) =>
@@ -78,7 +83,10 @@ export async function startGatewayService(
   const keys = keyStore(database, bodySeal(config.sealingKey));
   const sweeping = sweepKeys(keys, logger);
   const clients = openClients(config);
-  const contentPlane = openContentPlane(config.filesContentUrl, { idleMs: config.filesIdleMs });
+  const contentPlane = openContentPlane(config.filesContentUrl, {
+    idleMs: config.filesIdleMs,
+    recheckMs: recheckTransfersMs,
+  });
 
   const answers = openPublicAnswers(elapsed);
   const following = followChanges(config, answers, logger);

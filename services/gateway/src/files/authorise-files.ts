@@ -49,6 +49,27 @@ export async function authoriseEnabledFiles(
   return authorised;
 }
 
+/**
+ * Authorises the caller of a running transfer again, with the current state of the credentials. If a draft was published
+ * meanwhile, readers of the published entity may continue to read it.
+ *
+ * @throws ServiceError
+ */
+export async function reauthoriseFiles(deps: FilesDeps, action: 'read' | 'write', call: Call): Promise<void> {
+  const again = { ...call, principal: await call.authenticateAgain() };
+  try {
+    await authoriseEnabledFiles(deps, action, again);
+  } catch (error) {
+    const isPublished = deps.face === 'draft' && action === 'read' && isNotFound(error);
+    if (!isPublished) throw error;
+    await authoriseEnabledFiles({ ...deps, face: 'published' }, action, again);
+  }
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof ServiceError && error.kind === 'not_found';
+}
+
 export function fileHolder({ kind, face }: FilesDeps, call: Call): FileHolder {
   return { kind, face, id: param(call, 'id'), baseUrl: call.baseUrl };
 }

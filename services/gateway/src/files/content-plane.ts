@@ -1,9 +1,10 @@
-import { Agent, type ClientRequest, request } from 'node:http';
+import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
 import type { Readable } from 'node:stream';
 import { urlToHttpOptions } from 'node:url';
-import { passOn, release } from '@kr/byte-relay';
+import { type ConfirmEnd, passOn, release } from '@kr/byte-relay';
 import { ServiceError } from '@kr/service-error';
 import { breakOffWhenSilent } from './break-off-when-silent.ts';
+import { watchAccess } from './watch-access.ts';
 
 /** One request about the bytes of one file, or of all. */
 export interface ContentRequest {
@@ -21,6 +22,8 @@ export interface ContentRequest {
   /** Of a client's request. It is never destroyed here, so that a client that sends everything before it listens hears the answer. */
   body?: Readable;
   signal?: AbortSignal;
+  /** Checks credentials and permission again while the transfer runs, and before its last bytes are sent. */
+  recheck?: () => Promise<void>;
 }
 
 export interface ContentAnswer {
@@ -48,17 +51,19 @@ const NOT_RELAYED = new Set(['connection', 'keep-alive', 'transfer-encoding', 'd
 export interface ContentPlaneOptions {
   /** For how many milliseconds the files service may do nothing while it has something to do. */
   idleMs: number;
+  /** Milliseconds between two authorisations of a running transfer. */
+  recheckMs: number;
 }
 
 /** A transfer may take as long as it moves. How many there may be at once is said at the door. */
-export function openContentPlane(baseUrl: URL, { idleMs }: ContentPlaneOptions): ContentPlane {
+export function openContentPlane(baseUrl: URL, { idleMs, recheckMs }: ContentPlaneOptions): ContentPlane {
   const agent = new Agent({ keepAlive: true, maxFreeSockets: 16 });
   const { protocol, hostname, port } = urlToHttpOptions(baseUrl);
   const root = baseUrl.pathname.replace(/\/+$/, '');
 
   const send = (asked: ContentRequest, isRepeat = false): Promise<ContentAnswer> =>
     new Promise((resolve, reject) => {
-      const { method, ticket, headers, body, signal } = asked;
+      const { method, ticket, headers, body, signal, recheck } = asked;
       const isRepeatable = body === undefined && method !== 'POST';
       const outgoing = request({
         // What cannot be repeated takes no connection that may be about to close; and it does not ask for its own to be
@@ -78,19 +83,29 @@ export function openContentPlane(baseUrl: URL, { idleMs }: ContentPlaneOptions):
       });
       releaseWhenParsed(outgoing);
       breakOffWhenSilent(outgoing, { idleMs, error: () => silent(idleMs) });
+      let incoming: IncomingMessage | undefined;
+      const access =
+        recheck &&
+        watchAccess({
+          everyMs: recheckMs,
+          check: recheck,
+          refuse: (reason) => (incoming ?? outgoing).destroy(reason),
+        });
+      outgoing.once('close', () => access?.stop());
       outgoing.on('error', (cause) => {
         const isBrokenOff = cause instanceof ServiceError || signal?.aborted === true;
         const isStale = outgoing.reusedSocket && isRepeatable && !isRepeat && !isBrokenOff;
         if (isStale) send(asked, true).then(resolve, reject);
         else reject(asUnavailable(cause));
       });
-      outgoing.once('response', (incoming) => {
+      outgoing.once('response', (answer) => {
+        incoming = answer;
         // Answered before all was sent: the rest is not wanted.
-        incoming.once('close', () => {
+        answer.once('close', () => {
           if (!outgoing.writableFinished) outgoing.destroy();
         });
-        const { statusCode = 502, headers: answered } = incoming;
-        resolve({ status: statusCode, headers: relayed(answered), body: incoming });
+        const { statusCode = 502, headers: answered } = answer;
+        resolve({ status: statusCode, headers: relayed(answered), body: answer });
       });
       if (body === undefined) {
         outgoing.end();
@@ -98,7 +113,7 @@ export function openContentPlane(baseUrl: URL, { idleMs }: ContentPlaneOptions):
       }
       // What is refused by its head alone, as a length that is too great, is refused before any byte comes.
       outgoing.flushHeaders();
-      sendBody(body, outgoing);
+      sendBody(body, outgoing, access && { totalBytes: lengthOf(headers), confirm: access.confirm });
     });
 
   return { request: (asked) => send(asked), close: () => agent.destroy() };
@@ -112,14 +127,19 @@ function releaseWhenParsed(outgoing: ClientRequest): void {
   });
 }
 
-function sendBody(body: Readable, outgoing: ClientRequest): void {
+function sendBody(body: Readable, outgoing: ClientRequest, confirmEnd: ConfirmEnd | undefined): void {
   const breakOff = () => {
     if (!body.readableEnded) outgoing.destroy(new Error('the client broke off'));
   };
   body.on('error', breakOff).once('close', breakOff);
   // The client may have gone while it was decided what it may do.
   if (body.destroyed) breakOff();
-  else passOn(body, outgoing);
+  else passOn(body, outgoing, confirmEnd && { confirmEnd });
+}
+
+function lengthOf(headers: Record<string, string>): number | undefined {
+  const length = headers['content-length'];
+  return length === undefined ? undefined : Number(length);
 }
 
 function pathOf({ face, entityId, key, uploadId }: ContentRequest): string {

@@ -1,5 +1,5 @@
 import { type Call, param, type StreamReply } from '../http/endpoint.ts';
-import { authoriseEnabledFiles, type FilesDeps } from './authorise-files.ts';
+import { authoriseEnabledFiles, type FilesDeps, reauthoriseFiles } from './authorise-files.ts';
 import type { ContentPlane, ContentRequest } from './content-plane.ts';
 import { contentRefusal } from './content-refusal.ts';
 import type { HandOver } from './hand-over.ts';
@@ -35,6 +35,7 @@ export async function download(
     ticket,
     headers,
     signal: call.signal,
+    recheck: () => reauthoriseFiles(deps, 'read', call),
   });
   if (answer.status >= 400) throw await contentRefusal(answer);
   const told = handOver?.headers(answer) ?? answer.headers;

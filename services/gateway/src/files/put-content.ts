@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { type Endpoint, json, param } from '../http/endpoint.ts';
 import { storedFileJson } from '../rendering/file-json.ts';
-import { authoriseEnabledFiles, type FilesDeps, fileHolder } from './authorise-files.ts';
+import { authoriseEnabledFiles, type FilesDeps, fileHolder, reauthoriseFiles } from './authorise-files.ts';
 import { asUnavailable, type ContentPlane } from './content-plane.ts';
 import { contentRefusal } from './content-refusal.ts';
 
@@ -21,6 +21,7 @@ export function putContent(deps: FilesDeps, plane: ContentPlane): Endpoint {
         ...(length === undefined ? {} : { 'content-length': length }),
       },
       body: call.bytes,
+      recheck: () => reauthoriseFiles(deps, 'write', call),
     });
     if (answer.status !== 200) throw await contentRefusal(answer);
     const told = await text(answer.body).catch((cause: unknown) => {

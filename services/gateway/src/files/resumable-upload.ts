@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Call, type EmptyReply, type Endpoint, param } from '../http/endpoint.ts';
 import { fileLinks } from '../rendering/links.ts';
-import { authoriseEnabledFiles, type FilesDeps, fileHolder } from './authorise-files.ts';
+import { authoriseEnabledFiles, type FilesDeps, fileHolder, reauthoriseFiles } from './authorise-files.ts';
 import type { ContentAnswer, ContentPlane } from './content-plane.ts';
 import { contentRefusal } from './content-refusal.ts';
 
@@ -60,7 +60,9 @@ async function pass(
     ticket,
     headers: askedHeaders(call.headers),
     signal: call.signal,
-    ...(hasBody(call.headers) ? { body: call.bytes } : {}),
+    ...(hasBody(call.headers)
+      ? { body: call.bytes, recheck: () => reauthoriseFiles(deps, 'write', call) }
+      : {}),
   });
   if (answer.status >= 400) throw await contentRefusal(answer);
   return emptyReply(answer);

@@ -23,6 +23,8 @@ export interface Call {
   /** The type that the answer is asked for in, one of those that the route gives. */
   mediaType: string;
   principal: Principal;
+  /** Authenticates the same credentials again. @throws ServiceError `unauthenticated`: they were revoked or expired */
+  authenticateAgain(): Promise<Principal>;
   /** Names the user, or the address of a request without one, for services that share something between callers. */
   caller: string;
   /** Adds milliseconds of work in a service to the rate-limit cost of the request. */

@@ -98,6 +98,11 @@ function serveAdmitted(route: Route, deps: ServeRouteDeps) {
       creationKey: Buffer.alloc(0),
       mediaType,
       principal,
+      authenticateAgain: async () => {
+        const again = await deps.authenticate(credentials, idOf(response), signal);
+        if (route.auth === 'token') requireCredentials(again.principal);
+        return again.principal;
+      },
       caller,
       addCost: deps.rateLimits.timeCost(request, response, counted),
       peer: request.socket.remoteAddress,
@@ -122,9 +127,7 @@ function serveAdmitted(route: Route, deps: ServeRouteDeps) {
       place.enterAgain();
       if (performance.now() - begun > RECHECK_AFTER_MS) {
         // The credentials may have been revoked while the body came.
-        const again = await deps.authenticate(credentials, idOf(response), signal);
-        call.principal = again.principal;
-        if (route.auth === 'token') requireCredentials(again.principal);
+        call.principal = await call.authenticateAgain();
       }
     } else if (route.takes !== '-') {
       continueBody(request, response);

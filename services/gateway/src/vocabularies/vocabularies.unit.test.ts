@@ -21,6 +21,9 @@ function callOf(params: Record<string, string>, query = ''): Call {
     mediaType: 'application/json',
     principal: anonymous('request'),
     caller: 'address 192.0.2.1',
+    authenticateAgain: async () => {
+      throw new Error('never asked');
+    },
     addCost: () => undefined,
     peer: undefined,
     baseUrl: 'http://here',
