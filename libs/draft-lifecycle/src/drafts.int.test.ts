@@ -277,8 +277,8 @@ describe('reading', () => {
 describe('a reserved DOI', () => {
   const reserve = (id: string, scheme = 'doi') =>
     life.handlers.ReservePid({ id, scheme, ifRevision: '0' }, callOf(OWNER));
-  const discard = (id: string) =>
-    life.handlers.DiscardPid({ id, scheme: 'doi', ifRevision: '0' }, callOf(OWNER));
+  const discard = (id: string, scheme = 'doi') =>
+    life.handlers.DiscardPid({ id, scheme, ifRevision: '0' }, callOf(OWNER));
 
   test('is the local one, once, survives a PUT without it, and can be given back', async () => {
     const { id } = await life.create();
@@ -298,6 +298,12 @@ describe('a reserved DOI', () => {
   test('of an unknown scheme is not found', async () => {
     const { id } = await life.create();
     await expect(reserve(id, 'handle')).rejects.toMatchObject({ kind: 'not_found', message: 'Not found.' });
+    await reserve(id);
+    for (const scheme of ['handle', 'toString', '__proto__', 'constructor'])
+      await expect(discard(id, scheme)).rejects.toMatchObject({
+        kind: 'not_found',
+        message: 'The persistent identifier does not exist.',
+      });
   });
 
   test('that another entity has from outside is taken', async () => {

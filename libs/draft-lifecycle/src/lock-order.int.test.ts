@@ -9,6 +9,13 @@ beforeAll(async () => {
 });
 afterAll(() => life.close());
 
+async function waitingForLocks(): Promise<number | undefined> {
+  const [row] = await life.prisma.$queryRawUnsafe<{ n: number }[]>(
+    "select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+  );
+  return row?.n;
+}
+
 /** Runs work against one held row, and says which of the other rows can still be held by whoever holds the first. */
 async function freeBeside(
   held: { table: 'parent' | 'version'; id: string },
@@ -18,12 +25,7 @@ async function freeBeside(
   const { free, running } = await life.prisma.$transaction(async (tx) => {
     await tx.$queryRawUnsafe(`select id from ${held.table} where id = $1 for update`, held.id);
     const running = work();
-    await until(async () => {
-      const [row] = await life.prisma.$queryRawUnsafe<{ n: number }[]>(
-        "select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-      );
-      return row?.n === 1;
-    });
+    await until(async () => (await waitingForLocks()) === 1);
     const rows = await tx.$queryRawUnsafe<{ id: string }[]>(
       `select id from ${others.table} where id = any($1::text[]) order by id for update skip locked`,
       others.ids,
@@ -60,4 +62,21 @@ test('a deletion waits for the parent before it holds the version', async () => 
   expect(
     await freeBeside({ table: 'parent', id: parentId }, { table: 'version', ids: [id] }, remove),
   ).toEqual([id]);
+});
+
+test('a new version is refused if the published form changed after its If-Match was checked', async () => {
+  const { id, parentId } = await life.create();
+  await life.publish(id);
+  const published = await life.read(id, 'published');
+  const ifRevision = String(typeof published === 'string' ? 0 : published.revision);
+  const creating = await life.prisma.$transaction(async (tx) => {
+    await tx.$queryRawUnsafe('select id from parent where id = $1 for update', parentId);
+    const running = Promise.allSettled([life.handlers.CreateVersion({ id, ifRevision }, callOf(OWNER))]);
+    await until(async () => (await waitingForLocks()) === 1);
+    await tx.$executeRawUnsafe('update version set revision = revision + 1 where id = $1', id);
+    return { running };
+  });
+  expect(await creating.running).toEqual([
+    { status: 'rejected', reason: expect.objectContaining({ kind: 'precondition_failed' }) },
+  ]);
 });

@@ -631,6 +631,50 @@ describe('consumer', () => {
     });
   });
 
+  test('counts failures of an event, not how often it was delivered', async () => {
+    relayFor('records');
+    const retryDelaysMs = [10];
+    await write(saved('a', 1), saved('b', 1));
+    // Each of these consumers is stopped at a@1 and gives b@1 back unhandled.
+    for (let round = 0; round < 3; round += 1) {
+      let isHandling = false;
+      let finish = (): void => undefined;
+      const finished = new Promise<void>((resolve) => {
+        finish = resolve;
+      });
+      const consumer = consumerFor(
+        'c',
+        [SAVED],
+        async () => {
+          isHandling = true;
+          await finished;
+          throw new Error('stopped');
+        },
+        { maxBatch: 1, retryDelaysMs },
+      );
+      await until(() => isHandling);
+      const stopped = consumer.stop();
+      finish();
+      await stopped;
+    }
+    const attempts: string[] = [];
+    const last = consumerFor(
+      'c',
+      [SAVED],
+      async (events) => {
+        attempts.push(...events.map(nameOf));
+        if (attempts.filter((name) => name === 'b@1').length === 1 && attempts.at(-1) === 'b@1')
+          throw new Error('fails once');
+      },
+      { maxBatch: 1, retryDelaysMs },
+    );
+    await until(async () => attempts.length >= 2 && (await last.pending()) === 0);
+    expect({ attempts: attempts.toSorted(), letters: await deadLetters() }).toEqual({
+      attempts: ['a@1', 'b@1', 'b@1'],
+      letters: [],
+    });
+  });
+
   test('gets everything through outages of the bus', async () => {
     relayFor('records');
     const seen = new Set<string>();

@@ -298,6 +298,21 @@ describe('publishing a package', () => {
     await second.stop();
   });
 
+  test('is not joined by a request with another If-Match', async () => {
+    const { id } = await aPackageWith(fixture, first, ['r1']);
+    fixture.peers.say.prepare = async ({ ids }) => {
+      await pause(1_000);
+      return { isPrepared: true, stagedIds: ids };
+    };
+    const running = publishPackage(id);
+    await until(() => fixture.peers.prepared.length === 1);
+    const stale = { subject: 'SUBJECT_PACKAGE', id, ifRevision: '99' } as const;
+    expect(await failure(first.publications.publish(stale, OWNER))).toMatchObject({
+      kind: 'precondition_failed',
+    });
+    await running;
+  });
+
   test('gives whoever comes meanwhile the same refusal', async () => {
     const { id } = await aPackageWith(fixture, first, ['r1']);
     const issues = [{ field: 'metadata.title', messages: MISSING, record: 'r1' }];
@@ -475,6 +490,41 @@ describe('publishing a resource alone', () => {
       Array.from({ length: 20 }, () => insist(() => publishRecord('alone-5'))),
     );
     expect(new Set(answers.map(({ publicationId }) => publicationId)).size).toBe(1);
+  });
+
+  test('is joined only by requests with the same If-Match, or with none', async () => {
+    let finish = (): void => undefined;
+    const finished = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    fixture.peers.say.prepare = async ({ ids }) => {
+      await finished;
+      return { isPrepared: true, stagedIds: ids };
+    };
+    let requests = 0;
+    fixture.peers.say.authorise = async () => {
+      requests += 1;
+    };
+    const publish = (ifRevision: string) =>
+      failure(
+        first.publications.publish({ subject: 'SUBJECT_RECORD', id: 'alone-8', ifRevision }, OWNER, {
+          timeoutMs: 60_000,
+        }),
+      );
+    const running = publish('3');
+    await until(() => fixture.peers.prepared.length === 1);
+    const stale = publish('2');
+    const outcome = await Promise.race([stale, pause(3_000)]);
+    const joined = [publish('3'), publish('0')];
+    await until(() => requests === 4);
+    // An authorised request joins within milliseconds.
+    await pause(500);
+    finish();
+    const answer = await running;
+    expect(outcome).toMatchObject({ kind: 'conflict', code: 'draft_locked' });
+    expect(answer).toMatchObject({ answered: { publicationId: expect.anything() } });
+    expect(await Promise.all(joined)).toEqual([answer, answer]);
+    expect(await fixture.database.publication.count({ where: { entityId: 'alone-8' } })).toBe(1);
   });
 
   test('answers the same to whoever asked before the draft went and is heard after', async () => {

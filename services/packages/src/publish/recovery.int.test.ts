@@ -132,6 +132,34 @@ describe('a coordinator that starts', () => {
     expect(await formsOf(id)).toEqual(PUBLISHED);
   });
 
+  test('finishes what another left, however many publications of its own are running', async () => {
+    const { id } = await aPackageWith(fixture, editor, ['r1']);
+    const replica = await start({ scanEveryMs: 20 });
+    let finish = (): void => undefined;
+    const finished = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    fixture.peers.say.prepare = async ({ ids }) => {
+      if (!ids.includes('r1')) await finished;
+      return { isPrepared: true, stagedIds: ids };
+    };
+    const own = Array.from({ length: 25 }, (_, index) =>
+      replica.publications.publish({ subject: 'SUBJECT_RECORD', id: `own-${index}` }, OWNER, {
+        timeoutMs: 60_000,
+      }),
+    );
+    await until(() => fixture.peers.prepared.length === own.length);
+    await reserved(id);
+    const isFinished = reaches(id, 'DONE').then(() => true);
+    const isFinishedFirst = await Promise.race([
+      isFinished,
+      new Promise((resolve) => setTimeout(resolve, 5_000)),
+    ]);
+    finish();
+    await Promise.all([...own, isFinished]);
+    expect(isFinishedFirst).toBe(true);
+  });
+
   test('gives up in time on a participant that says nothing, however short its lease is', async () => {
     const { id } = await aPackageWith(fixture, editor, ['r1']);
     const { promise, resolve } = Promise.withResolvers<{ isSealed: boolean }>();

@@ -68,6 +68,22 @@ describe('adding resources to a version', () => {
     expect(fixture.peers.mirrored.length).toBe(1);
   });
 
+  test('adds up to 10,000 of them, and refuses one more', async () => {
+    const { id } = await aPackage(service);
+    fixture.peers.records.set('r1', publishedRecord('r1'));
+    fixture.peers.records.set('r2', publishedRecord('r2'));
+    await fixture.database.$executeRaw`
+      insert into package_resource (package_id, resource_id, position)
+      select ${id}, 'many-' || number, number from generate_series(1, 9999) as number`;
+    expect(await add(id, ['r1'])).toEqual({ errors: [] });
+    expect(await failure(add(id, ['r2']))).toEqual({
+      kind: 'invalid',
+      message: 'A validation error occurred.',
+      issues: [{ field: 'resources', messages: ['A package may have at most 10000 resources.'] }],
+    });
+    expect(await held(id)).toHaveLength(10_000);
+  });
+
   test('shows them in the document, in both forms', async () => {
     const { id } = await aPackageWith(fixture, service, ['r2', 'r1']);
     const relationship = async (form: 'FORM_DRAFT' | 'FORM_PUBLISHED') => {
