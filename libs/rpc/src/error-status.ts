@@ -77,13 +77,13 @@ function packDetail(error: ServiceError): [string, Buffer] {
   const deflated = deflateRawSync(detail);
   if (deflated.length <= MOST_HEADER_BYTES) return [DEFLATED_DETAIL, deflated];
   // Better a part of the issues, or of the message, than an answer that cannot be sent.
-  const { kind, message, issues, code, retryAfterMs, currentRevision } = error;
-  const shorter =
-    issues.length > 0
-      ? { message, issues: issues.slice(0, Math.floor(issues.length / 2)) }
-      : { message: message.slice(0, Math.floor(message.length / 2)), issues };
+  const { kind, message, issues, code, retryAfterMs, currentRevision, usedMs } = error;
+  const kept = { code, retryAfterMs, currentRevision, usedMs };
+  const half = (length: number) => Math.floor(length / 2);
   return packDetail(
-    new ServiceError(kind, shorter.message, { issues: shorter.issues, code, retryAfterMs, currentRevision }),
+    issues.length > 0
+      ? new ServiceError(kind, message, { ...kept, issues: issues.slice(0, half(issues.length)) })
+      : new ServiceError(kind, message.slice(0, half(message.length)), kept),
   );
 }
 

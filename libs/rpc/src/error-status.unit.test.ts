@@ -49,13 +49,15 @@ describe('an error across the wire', () => {
   });
 });
 
-test('an error whose message alone is too large is cut, and keeps its revision', () => {
+test('an error whose message alone is too large is cut, and keeps its revision and its cost', () => {
   const message = randomBytes(100_000).toString('base64');
-  const sent = new ServiceError('precondition_failed', message, { currentRevision: 7 });
+  const sent = new ServiceError('precondition_failed', message, { currentRevision: 7, usedMs: 250 });
   const received = across(sent);
-  expect({ kind: received.kind, currentRevision: received.currentRevision }).toEqual({
+  const { kind, currentRevision, usedMs } = received;
+  expect({ kind, currentRevision, usedMs }).toEqual({
     kind: 'precondition_failed',
     currentRevision: 7,
+    usedMs: 250,
   });
   expect(message.startsWith(received.message)).toBe(true);
 });
