@@ -145,6 +145,22 @@ describe('a deleted file', () => {
     const now = await life.read(one.id, 'draft');
     expect(now).not.toHaveProperty('json.files.default_preview');
   });
+
+  test.each([
+    ['complete', 0],
+    ['pending', 1],
+  ])('remains the preview if a file with its key exists again whose upload is %s', async (_name, pending) => {
+    const { id } = await life.create({
+      files: { enabled: true, default_preview: 'a' },
+      metadata: GOOD_METADATA,
+    });
+    life.counts.set(id, { entries: 1, pending, totalBytes: 0, keys: ['a'] });
+    await forgetDeletedFiles(life.context)([deleted(id, 'a')]);
+    expect(await life.read(id, 'draft')).toMatchObject({
+      revision: 1,
+      json: { files: { default_preview: 'a' } },
+    });
+  });
 });
 
 test('a deleted preview leaves the draft at once when its editor says so, and nobody else', async () => {
