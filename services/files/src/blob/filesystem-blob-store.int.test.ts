@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readlink, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -46,6 +46,44 @@ describe('filesystem blob store', () => {
     expect(await readdir(join(folder, 'tmp'))).toEqual([fresh]);
   });
 });
+
+/** Descriptors of this process that are open in a folder. */
+async function openIn(folder: string): Promise<number> {
+  const descriptors = await readdir('/proc/self/fd');
+  const targets = await Promise.all(
+    descriptors.map((descriptor) => readlink(`/proc/self/fd/${descriptor}`).catch(() => '')),
+  );
+  return targets.filter((target) => target.startsWith(folder)).length;
+}
+
+(process.platform === 'linux' ? test : test.skip)(
+  'listing 512 folders has at most three of them open, and none after it was broken off',
+  async () => {
+    const folder = await freshFolder();
+    const store = await filesystemBlobStore(folder, STORE_DEPS);
+    const ids: string[] = [];
+    for (let index = 0; index < 512; index += 1) {
+      const [high, low] = [index % 256, index >> 8].map((byte) => byte.toString(16).padStart(2, '0'));
+      const id = `${high}${low}0000-8b77-4a0b-a7a8-000000000001`;
+      const place = join(folder, 'objects', id.slice(0, 2), id.slice(2, 4));
+      await mkdir(place, { recursive: true });
+      await writeFile(join(place, id), 'x');
+      ids.push(id);
+    }
+    const before = await openIn(folder);
+    const listed: string[] = [];
+    let most = 0;
+    for await (const { id } of store.list()) {
+      most = Math.max(most, (await openIn(folder)) - before);
+      listed.push(id);
+    }
+    expect(listed.sort()).toEqual(ids.sort());
+    expect(most).toBeLessThanOrEqual(3);
+
+    for await (const _ of store.list()) break;
+    expect(await openIn(folder)).toBe(before);
+  },
+);
 
 /** A store whose files do as the verdict says once it is open, and a sound one on the same folder. */
 async function brokenStore(

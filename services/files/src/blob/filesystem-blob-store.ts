@@ -281,9 +281,12 @@ function lengthOf(range: ByteRange | undefined, size: number): number {
 }
 
 async function* listFiles(files: FileOperations, folder: string): AsyncIterable<ListedBlob> {
-  for await (const entry of await files.opendir(folder, { recursive: true })) {
+  // The recursive mode of `opendir` opens all folders that it finds before it reads them.
+  for await (const entry of await files.opendir(folder)) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) yield* listFiles(files, path);
     if (!entry.isFile() || !isUuid(entry.name)) continue;
-    const found = await files.stat(join(entry.parentPath, entry.name)).catch((error: unknown) => {
+    const found = await files.stat(path).catch((error: unknown) => {
       // A file may go while the folder is read.
       if (propertyOf(error, 'code') !== 'ENOENT') throw error;
     });
