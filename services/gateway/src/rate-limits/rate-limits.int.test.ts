@@ -28,7 +28,10 @@ beforeAll(async () => {
   gateway.script.packages.Publish = async () => ({});
 });
 afterAll(() => gateway.stop());
-beforeEach(() => gateway.later(2 * MINUTE_MS));
+beforeEach(() => {
+  gateway.later(2 * MINUTE_MS);
+  Reflect.deleteProperty(gateway.script.records, 'Authorise');
+});
 
 type Init = Parameters<GatewayUnderTest['fetch']>[1];
 
@@ -159,10 +162,41 @@ describe('a rate limit', () => {
   const UPLOAD = `${ENTITY}/draft/files/a.txt/tus/1`;
 
   test('counts no chunk of an upload under way', async () => {
+    gateway.script.records.Authorise = async () => ({ ticket: 'ticket', filesEnabled: true, order: [] });
+    gateway.script.content = (_request, response) => response.writeHead(204).end();
     const chunk = { token: ada, method: 'PATCH' };
+    expect((await ask(UPLOAD, chunk)).status).toBe(204);
     expect(await timesAnswered(UPLOAD, chunk)).toBe(50);
     expect((await ask('/api/user', { token: ada })).told.remaining).toBe('39');
     expect(await timesAnswered(UPLOAD, { method: 'PATCH' })).toBe(20);
+  });
+
+  test.each([
+    ['PATCH', {}],
+    ['GET', { 'x-http-method-override': 'PATCH' }],
+  ])('counts a chunk sent by %s with %j as one request if it is refused', async (method, headers) => {
+    const chunk = {
+      token: ada,
+      method,
+      headers: { ...headers, 'tus-resumable': '1.0.0', 'content-type': 'application/offset+octet-stream' },
+    };
+    for (const kind of ['not_found', 'forbidden'] as const) {
+      gateway.later(2 * MINUTE_MS);
+      gateway.script.records.Authorise = async () => {
+        throw new ServiceError(kind, 'Refused.');
+      };
+      const { status, told } = await ask(UPLOAD, chunk);
+      expect([status, told.limit, told.remaining]).toEqual([kind === 'forbidden' ? 403 : 404, '40', '39']);
+      expect(await timesAnswered(UPLOAD, chunk)).toBe(39);
+    }
+  });
+
+  test('does not count a chunk that fails because a service is unavailable', async () => {
+    gateway.script.records.Authorise = async () => {
+      throw new ServiceError('unavailable', 'Later.', { retryAfterMs: 1 });
+    };
+    const { status, told } = await ask(UPLOAD, { token: ada, method: 'PATCH' });
+    expect([status, told.remaining]).toEqual([503, null]);
   });
 
   test('counts each look at an upload, and refuses it by 423, which is not the end of the upload', async () => {

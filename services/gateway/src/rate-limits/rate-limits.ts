@@ -22,8 +22,8 @@ export interface RateLimits {
   timeCost(request: Origin, response: HeaderSink, counted: Counted): (ms: number) => void;
   /** Names the user, or the address of a request without one. */
   callerOf(request: Origin, userId: string | null): string;
-  /** Whether the request that is answered so was counted, as much or as little as it weighs. */
-  isCounted(response: HeaderSink): boolean;
+  /** What the request with this response was counted as; undefined if it was not counted. */
+  countedAs(response: HeaderSink): Counted | undefined;
   tryCredentials: TryCredentials;
 }
 
@@ -63,11 +63,11 @@ export function rateLimits({ config, clientAddressOf, elapsed, now }: RateLimits
     ...clocks,
   });
   const amounts = { nothing: 0, one: 1, ...config.weights } satisfies Record<Weight, number>;
-  const counted = new WeakSet<HeaderSink>();
+  const counted = new WeakMap<HeaderSink, Counted>();
 
   return {
     count(request, response, { userId, weight }) {
-      counted.add(response);
+      counted.set(response, { userId, weight });
       if (amounts[weight] === 0) return;
       if (userId === null) anonymous?.spend(clientAddressOf(request), amounts[weight], response);
       else users?.spend(userId, amounts[weight], response);
@@ -88,7 +88,7 @@ export function rateLimits({ config, clientAddressOf, elapsed, now }: RateLimits
     },
     callerOf: (request, userId) =>
       userId === null ? `address ${clientAddressOf(request)}` : `user ${userId}`,
-    isCounted: (response) => counted.has(response),
+    countedAs: (response) => counted.get(response),
     tryCredentials: credentialTries({ limit: failures, clientAddressOf, elapsed }),
   };
 }
