@@ -1,7 +1,7 @@
 const service = '^services/([^/]+)/';
 
 const OPERATORS_COMMANDS =
-  '/commands/(create-user|import-vocabulary|publications|audit-files|collect-files|quota|search-index|dead-letters|backup|restore|migration-status)\\.ts$|/settings/(ask-as-operator|reach-system)\\.ts$';
+  '/commands/(users|import-vocabulary|publications|audit-files|collect-files|quota|search-index|dead-letters|backup|restore|migration-status)\\.ts$|/settings/(ask-as-operator|reach-system)\\.ts$';
 
 /** What may import what. `test/contract/boundaries.contract.test.ts` shows that each rule bites. */
 export default {

@@ -7,7 +7,6 @@ import { auditFiles } from './commands/audit-files.ts';
 import { type AuditLogOptions, auditLog } from './commands/audit-log.ts';
 import { collectFiles } from './commands/collect-files.ts';
 import type { CommandContext, ConnectTo } from './commands/context.ts';
-import { createUser } from './commands/create-user.ts';
 import { listDeadLetters, replayDeadLetters } from './commands/dead-letters.ts';
 import { download } from './commands/download.ts';
 import { get } from './commands/get.ts';
@@ -19,13 +18,14 @@ import { setQuota, showQuota } from './commands/quota.ts';
 import { search } from './commands/search.ts';
 import { checkDrift, reindex, showIndex } from './commands/search-index.ts';
 import { type CreateTokenOptions, createToken, listTokens, revokeToken, SCOPES } from './commands/tokens.ts';
+import { lifetime, timeSpan, wholeNumber } from './option-parsers.ts';
 import { EVENT_CONSUMERS, type EventConsumer } from './settings/ask-as-operator.ts';
 import { type Settings, settingsFrom } from './settings/settings.ts';
 import { loginFile, readLocalLogin, readLogin } from './settings/stored-login.ts';
 import { parseBytes } from './terminal/format-bytes.ts';
 import type { Terminal } from './terminal/terminal.ts';
-import { parseTimeSpan } from './terminal/time-span.ts';
 import { addUpkeepCommands } from './upkeep-commands.ts';
+import { addUserCommands } from './user-commands.ts';
 
 export interface ProgramSurroundings {
   terminal: Terminal;
@@ -187,17 +187,7 @@ export function createProgram({ terminal, env, cwd, signal }: ProgramSurrounding
   );
 
   const admin = program.command('admin').description('Run a local system.');
-  admin
-    .command('user')
-    .description('Users of a local system.')
-    .command('create <name>')
-    .description('Make a user with a token; a user who exists gets a further token.')
-    .option('--admin', 'may do everything', false)
-    .option('--data-dir <folder>', 'data folder of the running system')
-    .option('--json', 'print the user as JSON', false)
-    .action((name: string, options: { admin: boolean; dataDir?: string; json: boolean }) =>
-      createUser(terminal, name, { ...options, dataDirs: dataDirs(options.dataDir) }),
-    );
+  addUserCommands(admin, { terminal, dataDirs });
   admin
     .command('vocabulary')
     .description('Vocabularies of a local system.')
@@ -416,29 +406,10 @@ function concurrencyOption(): Option {
     .default(4);
 }
 
-function timeSpan(text: string): number {
-  const ms = parseTimeSpan(text);
-  if (ms === undefined)
-    throw new InvalidArgumentError('It is a number with a unit, such as 30s, 5m, 2h or 1d.');
-  return ms;
-}
-
-function lifetime(text: string): number | 'never' {
-  return text === 'never' ? text : timeSpan(text);
-}
-
 function quotaLimit(text: string): { bytes: number | null } {
   if (text === 'default') return { bytes: null };
   const bytes = parseBytes(text);
   if (bytes === undefined)
     throw new InvalidArgumentError('It is a number of bytes, a size such as 500GB or 1.5TB, or "default".');
   return { bytes };
-}
-
-function wholeNumber(min: number, max: number): (text: string) => number {
-  return (text) => {
-    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-    if (value >= min && value <= max) return value;
-    throw new InvalidArgumentError(`It is a whole number from ${min} to ${max}.`);
-  };
 }

@@ -358,8 +358,11 @@ describe('rpc between two processes', () => {
       services: [
         { definition: definitions.publications, handlers: answers, callers: CALLERS },
         {
-          definition: definitions.identity,
-          handlers: { CreateUser: async ({ name }) => ({ userId: '1', name, token: 't' }) },
+          definition: definitions.deadLetters,
+          handlers: {
+            ListDeadLetters: async () => ({ hasMore: true }),
+            ReplayDeadLetters: async () => ({}),
+          },
           callers: { gateway: 'all' },
         },
       ],
@@ -370,18 +373,13 @@ describe('rpc between two processes', () => {
       logger,
     });
     opened.push(server);
-    const identity = createClient(definitions.identity, {
+    const letters = createClient(definitions.deadLetters, {
       address: `127.0.0.1:${server.port}`,
       audience: 'packages',
       caller: 'gateway',
       key,
     });
-    opened.push(identity);
-    expect(await identity.createUser({ name: 'ada' }, principal)).toEqual({
-      userId: '1',
-      name: 'ada',
-      isAdmin: false,
-      token: 't',
-    });
+    opened.push(letters);
+    expect(await letters.listDeadLetters({}, principal)).toEqual({ deadLetters: [], hasMore: true });
   });
 });

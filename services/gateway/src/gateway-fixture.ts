@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { servicePrincipal } from '@kr/caller';
 import { type Definitions, definitions, type EntityDocument } from '@kr/contracts';
-import { createClient, type Handlers, type Server, serve } from '@kr/rpc';
+import { type Client, createClient, type Handlers, type Server, serve } from '@kr/rpc';
 import { createLogger } from '@kr/telemetry';
 import { freshDatabase } from '@kr/testbed';
 import { type GatewayConfig, readConfig } from './config.ts';
@@ -32,6 +32,7 @@ export interface GatewayUnderTest extends AsyncDisposable {
   /** Text bodies are JSON unless their type is given. */
   fetch(path: string, init?: RequestInit & { token?: string }): Promise<Response>;
   createUser(name: string, isAdmin?: boolean): Promise<{ userId: string; token: string; isAdmin: boolean }>;
+  identity: Client<Definitions['identity']>;
   stop(): Promise<void>;
 }
 
@@ -131,7 +132,9 @@ export async function startGateway(
       if (token !== undefined) headers.set('authorization', `Bearer ${token}`);
       return fetch(`${baseUrl}${path}`, { redirect: 'manual', ...init, headers });
     },
-    createUser: (name, isAdmin = false) => identity.createUser({ name, isAdmin }, servicePrincipal('test')),
+    createUser: (name, isAdmin = false) =>
+      identity.createUser({ name, isAdmin, addsToken: true }, servicePrincipal('test')),
+    identity,
     stop,
     [Symbol.asyncDispose]: stop,
   };

@@ -28,13 +28,14 @@ import { answerOnce } from './idempotency/answer-once.ts';
 import { keyStore } from './idempotency/key-store.ts';
 import { bodySeal } from './idempotency/sealed-body.ts';
 import { sweepKeys } from './idempotency/sweep-keys.ts';
-import { createUser } from './identity/create-user.ts';
+import { administerUsers } from './identity/administer-users.ts';
 import { findProviderUser } from './identity/find-provider-user.ts';
 import { findTokenOwner } from './identity/find-token-owner.ts';
 import { openDatabase } from './identity/prisma.ts';
 import { providerKeys } from './identity/provider-keys.ts';
 import { resolveLink } from './identity/resolve-link.ts';
 import { tokenStore } from './identity/token-store.ts';
+import { userAdministrationStore } from './identity/user-administration-store.ts';
 import { userStore } from './identity/user-store.ts';
 import { admission } from './overload/admission.ts';
 import { countRefused } from './overload/count-refused.ts';
@@ -138,7 +139,12 @@ export async function startGatewayService(
     services: [
       {
         definition: definitions.identity,
-        handlers: { CreateUser: createUser({ users, now, newId: randomUUID }) },
+        handlers: administerUsers({
+          users: userAdministrationStore(database),
+          tokens,
+          now,
+          newId: randomUUID,
+        }),
         callers: { operator: 'all' },
       },
     ],

@@ -7,6 +7,7 @@ import { findOperatorDoor, reasonOf } from './operator-door.ts';
 const LONG_MS = 3_600_000;
 /** What operators may ask, where in the system it is, and the most that it may take. */
 const DOORS = {
+  identity: { door: 'identity', audience: 'gateway', timeoutMs: 15_000 },
   publicationReports: { door: 'publications', audience: 'packages', timeoutMs: 15_000 },
   filesOperations: { door: 'files', audience: 'files', timeoutMs: LONG_MS },
   // A comparison of a large index with the services.

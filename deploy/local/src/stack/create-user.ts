@@ -13,7 +13,7 @@ export interface CreatedUser {
   token: string;
 }
 
-/** Makes a user with a personal access token; a user who exists gets a further token. */
+/** Makes a user with a personal access token that does not expire; a user who exists gets a further token. */
 export async function createUser(
   identity: OperatorDoor,
   name: string,
@@ -21,9 +21,11 @@ export async function createUser(
 ): Promise<CreatedUser> {
   const client = createClient(definitions.identity, { ...identity, audience: 'gateway', caller: 'operator' });
   try {
-    const created = await client.createUser({ name, isAdmin: admin }, servicePrincipal('local-stack'), {
-      timeoutMs: 10_000,
-    });
+    const created = await client.createUser(
+      { name, isAdmin: admin, addsToken: true, tokenLifetimeMs: 0 },
+      servicePrincipal('local-stack'),
+      { timeoutMs: 10_000 },
+    );
     return { name: created.name, token: created.token };
   } finally {
     client.close();

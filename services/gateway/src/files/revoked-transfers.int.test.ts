@@ -2,6 +2,7 @@ import { request as httpRequest, type IncomingMessage, type ServerResponse } fro
 import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { servicePrincipal } from '@kr/caller';
 import { ServiceError } from '@kr/service-error';
 import { until } from '@kr/testbed';
 import pg from 'pg';
@@ -176,13 +177,20 @@ describe('a download', () => {
     return response;
   }
 
-  test('ends when its token is revoked', async () => {
-    const { userId, token } = await hasty.createUser('reader');
+  test.each<[what: string, end: (userId: string, name: string) => Promise<unknown>]>([
+    ['token is revoked', (userId) => revoke(hastyDatabase, userId)],
+    [
+      'user is disabled',
+      (_userId, name) => hasty.identity.setUserDisabled({ name, isDisabled: true }, servicePrincipal('test')),
+    ],
+  ])('ends when its %s', async (what, end) => {
+    const name = `reader-${what.replaceAll(' ', '-')}`;
+    const { userId, token } = await hasty.createUser(name);
     const sent = dribble();
     const response = await begin(token);
     await sleep(300);
     expect(response.destroyed).toBe(false);
-    await revoke(hastyDatabase, userId);
+    await end(userId, name);
     await until(() => response.destroyed && sent.ended());
     expect(response.complete).toBe(false);
   });

@@ -121,6 +121,8 @@ function currentTag({ currentRevision }: ServiceError): Record<string, string> {
 
 // RFC 6750, section 3: a challenge names an error only when there were credentials.
 function challenge({ kind, code }: ServiceError): Record<string, string> {
+  // `invalid_token` is the standard's only error for credentials that a client can do nothing about.
+  if (code === 'user_disabled') return { 'www-authenticate': 'Bearer error="invalid_token"' };
   if (code === 'invalid_token' || code === 'insufficient_scope')
     return { 'www-authenticate': `Bearer error="${code}"` };
   return kind === 'unauthenticated' ? { 'www-authenticate': 'Bearer' } : {};

@@ -1,15 +1,11 @@
-import { createHash } from 'node:crypto';
 import { SCOPES } from '@kr/caller';
 import { ServiceError } from '@kr/service-error';
 import { errors, type JWTPayload, jwtVerify } from 'jose';
-import { LRUCache } from 'lru-cache';
 import type { OidcConfig } from '../config.ts';
-import { invalidToken, type TokenOwner } from './find-token-owner.ts';
+import { invalidToken, type TokenOwner, userDisabled } from './find-token-owner.ts';
 import { ProviderAwayError, type ProviderKeys } from './provider-keys.ts';
 import type { UserStore } from './user-store.ts';
 
-/** What a token said is believed again for at most this long, in milliseconds. */
-const REMEMBERED_MS = 60_000;
 const CLOCK_SKEW_S = 30;
 /** RFC 9068, section 2.1, and what providers said before it. */
 const TYPES = new Set([undefined, 'at+jwt', 'application/at+jwt', 'jwt']);
@@ -28,20 +24,17 @@ export function isJwtShaped(token: string): boolean {
 
 /**
  * The user whom an identity provider's access token speaks of (JWT, RFC 9068), made when first seen. The token is good
- * for everything that the user may do.
+ * for everything that the user may do. Every request reads the user's row, so a disabled user is refused by all gateways once
+ * the change was answered.
  *
  * @throws ServiceError
  *   - `unauthenticated` (code `invalid_token`): not signed by the provider, for another service, or not at this time
+ *   - `unauthenticated` (code `user_disabled`): an operator has disabled the user
  *   - `unavailable`: the provider's keys are not known yet, and it does not answer
  */
 export function findProviderUser({ config, keys, users, now }: FindProviderUserDeps) {
-  const remembered = new LRUCache<string, { owner: TokenOwner; until: number }>({ max: 10_000 });
-
   return async (token: string): Promise<TokenOwner> => {
-    const digest = createHash('sha256').update(token).digest('base64');
     const at = now();
-    const known = remembered.get(digest);
-    if (known !== undefined && at.getTime() < known.until) return known.owner;
     const claims = await verified(token, { config, keys, at });
     const user = await users.findOrAdd({
       issuer: config.issuer,
@@ -49,12 +42,10 @@ export function findProviderUser({ config, keys, users, now }: FindProviderUserD
       name: nameIn(claims, config),
       at,
     });
+    if (user.disabledAt !== null) throw userDisabled();
     const isAdmin = user.isAdmin || isAdminBy(claims, config);
     const scopes = SCOPES.filter((scope) => scope !== 'admin' || isAdmin);
-    const owner = { userId: String(user.id), isAdmin, scopes };
-    const until = Math.min(at.getTime() + REMEMBERED_MS, (claims.exp ?? 0) * 1_000);
-    remembered.set(digest, { owner, until });
-    return owner;
+    return { userId: String(user.id), isAdmin, scopes };
   };
 }
 

@@ -19,10 +19,12 @@ export interface TokenOwner {
 export type FindTokenOwner = (token: string) => Promise<TokenOwner>;
 
 /**
- * The user a personal access token belongs to. Every request reads the token's row, so a revocation holds on all gateways once
- * it was answered. The last use is stored at most once an hour.
+ * The user a personal access token belongs to. Every request reads the token's row, so a revoked token and a
+ * disabled user are refused by all gateways once the change was answered. The last use is stored at most once an hour.
  *
- * @throws ServiceError `unauthenticated` (code `invalid_token`): malformed, unknown, expired or revoked
+ * @throws ServiceError `unauthenticated`
+ *   - code `invalid_token`: malformed, unknown, expired or revoked
+ *   - code `user_disabled`: an operator has disabled the user
  */
 export function findTokenOwner(
   store: Pick<TokenStore, 'findToken' | 'markUsed'>,
@@ -35,6 +37,7 @@ export function findTokenOwner(
     if (row === undefined) throw invalidToken('The access token is unknown.');
     if (row.revokedAt !== null) throw invalidToken('The access token has been revoked.');
     if (row.expiresAt !== null && row.expiresAt <= now()) throw invalidToken('The access token has expired.');
+    if (row.userDisabledAt !== null) throw userDisabled();
     const hour = new Date(Math.floor(now().getTime() / HOUR_MS) * HOUR_MS);
     if (row.lastUsedAt === null || row.lastUsedAt < hour) {
       // The token is valid whether or not its use can be stored.
@@ -54,4 +57,9 @@ export function findTokenOwner(
 /** Credentials were sent, but they are worth nothing. */
 export function invalidToken(message: string): ServiceError {
   return new ServiceError('unauthenticated', message, { code: 'invalid_token' });
+}
+
+/** The credentials are valid, but an operator has disabled the user. */
+export function userDisabled(): ServiceError {
+  return new ServiceError('unauthenticated', 'The user is disabled.', { code: 'user_disabled' });
 }

@@ -16,6 +16,7 @@ const ROW: TokenRow = {
   revokedAt: null,
   lastUsedAt: new Date('2199-01-01'),
   user: { id: 7, name: 'ada', isAdmin: false },
+  userDisabledAt: null,
 };
 
 const digest = (token: string) => createHash('sha256').update(token).digest('hex');

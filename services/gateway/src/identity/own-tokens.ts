@@ -2,7 +2,7 @@ import { authorise } from '@kr/access-policy';
 import { ServiceError } from '@kr/service-error';
 import { type Call, type Endpoint, json, noContent, param } from '../http/endpoint.ts';
 import { mintToken, tokenHash } from './access-token.ts';
-import type { OwnToken, TokenStore } from './token-store.ts';
+import { type OwnToken, TOKEN_ID, type TokenStore } from './token-store.ts';
 import { tokenWish } from './token-wish.ts';
 
 export interface TokensDeps {
@@ -11,8 +11,6 @@ export interface TokensDeps {
   now: () => Date;
   newId: () => string;
 }
-
-const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** GET /api/user/tokens: the caller's tokens that were not revoked, the youngest first. */
 export function listTokens({ tokens }: TokensDeps): Endpoint {
@@ -57,7 +55,7 @@ export function createToken({ tokens, limits, now, newId }: TokensDeps): Endpoin
 export function revokeToken({ tokens, now }: TokensDeps): Endpoint {
   return async (call) => {
     const [userId, id] = [userOf(call), param(call, 'tokenId')];
-    if (!ID.test(id) || !(await tokens.revoke(userId, id, now()))) {
+    if (!TOKEN_ID.test(id) || !(await tokens.revoke(userId, id, now()))) {
       throw new ServiceError('not_found', 'No such token.');
     }
     return noContent();

@@ -12,6 +12,8 @@ export interface TokenRow {
   /** The hour in which it was last used. */
   lastUsedAt: Date | null;
   user: User;
+  /** Since when the user is disabled; null: enabled. */
+  userDisabledAt: Date | null;
 }
 
 /** A token as its user sees it. */
@@ -48,6 +50,9 @@ export interface TokenStore {
   revoke(userId: number, id: string, at: Date): Promise<boolean>;
 }
 
+/** The form of a token's id. */
+export const TOKEN_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
 /** How long tokens that have ended are kept, in milliseconds. */
 const REMEMBERED_MS = 30 * 86_400_000;
 
@@ -67,7 +72,7 @@ export function tokenStore(database: Database): TokenStore {
       const [row] = await reached(
         database.$queryRaw<(Omit<TokenRow, 'scopes' | 'user'> & { scopes: string[]; user: User })[]>`
           select t.id, t.scopes, t.expires_at as "expiresAt", t.revoked_at as "revokedAt",
-            t.last_used_at as "lastUsedAt",
+            t.last_used_at as "lastUsedAt", u.disabled_at as "userDisabledAt",
             json_build_object('id', u.id, 'name', u.name, 'isAdmin', u.is_admin) as "user"
           from personal_access_token t join "user" u on u.id = t.user_id
           where t.hash = ${hash}`,

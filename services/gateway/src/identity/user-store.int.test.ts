@@ -3,6 +3,7 @@ import { isTransient } from '@kr/service-error';
 import { FaultProxy, freshDatabase } from '@kr/testbed';
 import { type Database, openDatabase } from './prisma.ts';
 import { tokenStore } from './token-store.ts';
+import { userAdministrationStore } from './user-administration-store.ts';
 import { userStore } from './user-store.ts';
 
 const NEW_TOKEN = {
@@ -14,7 +15,11 @@ const NEW_TOKEN = {
   expiresAt: null,
 };
 
+const NEW_USER = { name: 'ada', isAdmin: false, addsToken: false };
+const OPERATOR = { service: 'test', requestId: 'r' };
+
 let database: Database;
+const administration = () => userAdministrationStore(database);
 
 beforeAll(() => {
   // Nobody listens there.
@@ -29,7 +34,11 @@ describe('a database that is away', () => {
     ['a further token', () => tokenStore(database).addToken(1, NEW_TOKEN, 1)],
     ['the tokens of a user', () => tokenStore(database).tokensOf(1)],
     ['the end of a token', () => tokenStore(database).revoke(1, NEW_TOKEN.id, new Date(0))],
-    ['a new token', () => userStore(database).addToken({ name: 'ada', isAdmin: false }, NEW_TOKEN)],
+    ['a new user', () => administration().create(NEW_USER, NEW_TOKEN, OPERATOR)],
+    ['a disabled user', () => administration().setDisabled('ada', true, new Date(0), OPERATOR)],
+    ['revoked tokens', () => administration().revoke('ada', 'all', new Date(0), OPERATOR)],
+    ['the users', () => administration().list(0, 1)],
+    ['what was done to a user', () => administration().auditLog('ada', 1)],
   ])('%s is to be asked for again', async (_name, ask) => {
     await expect(ask()).rejects.toMatchObject({ kind: 'unavailable', retryAfterMs: 1_000 });
   });

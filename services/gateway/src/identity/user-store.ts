@@ -1,8 +1,6 @@
 import { randomInt } from 'node:crypto';
-import { ServiceError } from '@kr/service-error';
 import type { Database } from './prisma.ts';
 import { reached } from './reached.ts';
-import { type NewToken, tokenData } from './token-store.ts';
 import { USER_FIELDS, type User } from './user.ts';
 
 /** A user for whom an identity provider vouches. */
@@ -19,13 +17,10 @@ export interface ProviderUser {
 export interface UserStore {
   findUser(id: number): Promise<User | undefined>;
   /** The user whom a provider calls so, made when absent, under a name that nobody else has. */
-  findOrAdd(user: ProviderUser): Promise<User>;
-  /**
-   * Adds a token to the user of this name, who is made when absent and never loses rights by it.
-   * @throws ServiceError `conflict`: the name is one that a user of the identity provider has chosen
-   */
-  addToken(user: Omit<User, 'id'>, token: NewToken): Promise<User>;
+  findOrAdd(user: ProviderUser): Promise<User & { disabledAt: Date | null }>;
 }
+
+const PROVIDER_USER_FIELDS = { ...USER_FIELDS, disabledAt: true } as const;
 
 export function userStore(database: Database): UserStore {
   return {
@@ -36,7 +31,10 @@ export function userStore(database: Database): UserStore {
     findOrAdd: async ({ issuer, subject, name, at }) => {
       const known = () =>
         reached(
-          database.user.findUnique({ where: { issuer_subject: { issuer, subject } }, select: USER_FIELDS }),
+          database.user.findUnique({
+            where: { issuer_subject: { issuer, subject } },
+            select: PROVIDER_USER_FIELDS,
+          }),
         );
       const wanted = nameFrom(name);
       for (let attempt = 1; ; attempt += 1) {
@@ -47,29 +45,12 @@ export function userStore(database: Database): UserStore {
           database.user.createManyAndReturn({
             data: { name: free, issuer, subject, createdAt: at },
             skipDuplicates: true,
-            select: USER_FIELDS,
+            select: PROVIDER_USER_FIELDS,
           }),
         );
         if (added[0] !== undefined) return added[0];
       }
     },
-    addToken: ({ name, isAdmin }, token) =>
-      reached(
-        database.$transaction(async (tx) => {
-          // One statement, so that two calls at once cannot both find the name free.
-          const [user] = await tx.$queryRaw<User[]>`
-            insert into "user" as known (name, is_admin, created_at)
-            values (${name}, ${isAdmin}, ${token.createdAt})
-            on conflict (name) do update set is_admin = known.is_admin or excluded.is_admin
-              where known.issuer is null
-            returning id, name, is_admin as "isAdmin"`;
-          if (user === undefined) {
-            throw new ServiceError('conflict', 'The name belongs to a user of the identity provider.');
-          }
-          await tx.personalAccessToken.create({ data: tokenData(user.id, token) });
-          return user;
-        }),
-      ),
   };
 }
 
