@@ -449,6 +449,8 @@ describe('kr', () => {
     [['login', '--help']],
     [['package', 'load', '--help']],
     [['admin', 'user', 'create', '--help']],
+    [['admin', 'user', 'disable', '--help']],
+    [['admin', 'user', 'revoke-token', '--help']],
   ])('explains %j', async (args) => {
     const { code, out } = await kr(args);
     expect(code).toBe(0);
@@ -462,8 +464,16 @@ describe('kr', () => {
     expect({ code, err }).toEqual({ code: 0, err: '0 of 0 found\n' });
   });
 
-  test('without a running system, no user is made', async () => {
-    const { code, err } = await kr(['admin', 'user', 'create', 'ada', '--data-dir', 'none']);
+  test.each([
+    ['create', 'ada'],
+    ['list'],
+    ['disable', 'ada'],
+    ['enable', 'ada'],
+    ['tokens', 'ada'],
+    ['revoke-token', 'ada', '--all'],
+    ['audit-log', 'ada'],
+  ])('kr admin user %s needs a running system', async (...args) => {
+    const { code, err } = await kr(['admin', 'user', ...args, '--data-dir', 'none']);
     expect(code).toBe(1);
     expect(err).toContain('No running system in');
   });
