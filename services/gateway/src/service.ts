@@ -117,7 +117,11 @@ export async function startGatewayService(
       minBytesPerSecond: config.limits.minDownloadBytesPerSecond,
       onSlow: countSlowReaders(),
     },
-    admission: admission({ config: config.overload, refused: countRefused() }),
+    admission: admission({
+      config: config.overload,
+      bodyMaxBytes: config.limits.bodyMaxBytes,
+      refused: countRefused(),
+    }),
     answerOnce: answerOnce({ keys, logger, newId: randomUUID }),
     routes: routes({
       clients,

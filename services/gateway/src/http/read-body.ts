@@ -5,6 +5,8 @@ export interface BodyLimits {
   maxBytes: number;
   /** Milliseconds from the start of the request in which the whole body must have come. */
   timeoutMs: number;
+  /** Called with the bytes of each chunk before it is stored. @throws Error rejects the body with this error */
+  hold?: (bytes: number) => void;
 }
 
 /**
@@ -15,7 +17,10 @@ export interface BodyLimits {
  *   - 408: it did not come in time
  *   - 400: the client broke off
  */
-export function readBody(request: IncomingMessage, { maxBytes, timeoutMs }: BodyLimits): Promise<Buffer> {
+export function readBody(
+  request: IncomingMessage,
+  { maxBytes, timeoutMs, hold }: BodyLimits,
+): Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) return Promise.reject(tooLarge(maxBytes));
   // Nothing more is heard of a request that ended before anybody listened.
   if (request.destroyed) return Promise.reject(incomplete());
@@ -33,6 +38,11 @@ export function readBody(request: IncomingMessage, { maxBytes, timeoutMs }: Body
     const onData = (chunk: Buffer) => {
       size += chunk.length;
       if (size > maxBytes) return settle(() => reject(tooLarge(maxBytes)));
+      try {
+        hold?.(chunk.length);
+      } catch (error) {
+        return settle(() => reject(error));
+      }
       chunks.push(chunk);
     };
     const onEnd = () => settle(() => resolve(Buffer.concat(chunks, size)));

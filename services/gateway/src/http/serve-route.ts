@@ -123,7 +123,7 @@ function serveAdmitted(route: Route, deps: ServeRouteDeps) {
       place.leave();
       continueBody(request, response);
       const begun = performance.now();
-      call.rawBody = await readBody(request, deps.bodyLimits);
+      call.rawBody = await readBody(request, { ...deps.bodyLimits, hold: place.holdBody });
       place.enterAgain();
       if (performance.now() - begun > RECHECK_AFTER_MS) {
         // The credentials may have been revoked while the body came.

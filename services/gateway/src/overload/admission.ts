@@ -19,6 +19,14 @@ export interface Place {
    * @throws ServiceError `rate_limited` (`too_many_transfers`): the caller has its share of them, or anonymous callers have theirs
    */
   assign(caller: Caller): void;
+  /**
+   * Counts bytes of a body that is arriving, until `leave` or `enterAgain`.
+   *
+   * @throws ServiceError
+   *   - `rate_limited` (`too_many_bodies`): the caller, or anonymous callers together, have their share
+   *   - `unavailable` (`overloaded`): the bodies of all callers are at their limit
+   */
+  holdBody(bytes: number): void;
   /** Gives it up, once or again. */
   leave(): void;
   /** Takes one again after leaving. @throws ServiceError as `enter` */
@@ -33,6 +41,8 @@ export interface Caller {
 
 export interface AdmissionDeps {
   config: OverloadConfig;
+  /** Bytes of the largest body. */
+  bodyMaxBytes: number;
   /** Told of each refusal. */
   refused: (load: Load) => void;
 }
@@ -45,11 +55,19 @@ const ANONYMOUS_SHARE = 0.6;
 const CALLER_SHARE = 0.05;
 /** A caller may have this many transfers however few there may be. */
 const LEAST_OF_CALLER = 16;
+/** Bodies of the largest size whose bytes may be held at once while they arrive: of all callers, and of one caller. */
+const MOST_BODIES = 128;
+const LEAST_BODIES_OF_CALLER = 8;
 const COME_BACK_MS = 1_000;
-const NO_PLACE: Place = { assign: () => undefined, leave: () => undefined, enterAgain: () => undefined };
+const NO_PLACE: Place = {
+  assign: () => undefined,
+  holdBody: () => undefined,
+  leave: () => undefined,
+  enterAgain: () => undefined,
+};
 
 /** Counts what is under way, and refuses what would be too much of it. */
-export function admission({ config, refused }: AdmissionDeps): Admission {
+export function admission({ config, bodyMaxBytes, refused }: AdmissionDeps): Admission {
   const { maxRequestsInFlight, maxTransfersInFlight } = config;
   const most = {
     little: maxRequestsInFlight,
@@ -57,8 +75,10 @@ export function admission({ config, refused }: AdmissionDeps): Admission {
     transfer: maxTransfersInFlight,
   };
   const mostDownloads = Math.ceil(DOWNLOAD_SHARE * maxTransfersInFlight);
-  const underWay = { requests: 0, transfer: 0, downloads: 0 };
-  const shares = transferShares(maxTransfersInFlight);
+  const underWay = { requests: 0, transfer: 0, downloads: 0, bodyBytes: 0 };
+  const transfers = callerShares(maxTransfersInFlight, LEAST_OF_CALLER);
+  const mostBodyBytes = MOST_BODIES * bodyMaxBytes;
+  const bodies = callerShares(mostBodyBytes, LEAST_BODIES_OF_CALLER * bodyMaxBytes);
 
   const take = (load: Exclude<Load, 'none'>, isDownload: boolean): (() => void) => {
     const counted = load === 'transfer' ? 'transfer' : 'requests';
@@ -79,22 +99,42 @@ export function admission({ config, refused }: AdmissionDeps): Admission {
     enter(load, { isDownload } = { isDownload: false }) {
       if (load === 'none') return NO_PLACE;
       let giveUp: (() => void) | undefined = take(load, isDownload);
-      let giveShare: (() => void) | undefined;
+      let caller: Caller | undefined;
+      let hasShare = false;
+      let bodyBytes = 0;
+      const releaseBody = () => {
+        if (caller !== undefined) bodies.remove(caller, bodyBytes);
+        underWay.bodyBytes -= bodyBytes;
+        bodyBytes = 0;
+      };
       return {
-        assign: (caller) => {
+        assign: (known) => {
+          caller = known;
           if (load !== 'transfer') return;
-          giveShare = shares.take(caller);
-          if (giveShare !== undefined) return;
+          hasShare = transfers.add(known, 1);
+          if (hasShare) return;
           refused(load);
-          throw shareTaken();
+          throw tooManyTransfers();
+        },
+        holdBody: (bytes) => {
+          if (caller === undefined) return;
+          const hasRoom = underWay.bodyBytes + bytes <= mostBodyBytes;
+          if (!hasRoom || !bodies.add(caller, bytes)) {
+            refused(load);
+            throw hasRoom ? tooManyBodies() : overloaded(load);
+          }
+          bodyBytes += bytes;
+          underWay.bodyBytes += bytes;
         },
         leave: () => {
           giveUp?.();
           giveUp = undefined;
-          giveShare?.();
-          giveShare = undefined;
+          if (hasShare && caller !== undefined) transfers.remove(caller, 1);
+          hasShare = false;
+          releaseBody();
         },
         enterAgain: () => {
+          releaseBody();
           giveUp ??= take(load, isDownload);
         },
       };
@@ -102,29 +142,39 @@ export function admission({ config, refused }: AdmissionDeps): Admission {
   };
 }
 
-/** Transfers per caller. */
-function transferShares(all: number): { take(caller: Caller): (() => void) | undefined } {
-  const mostOfOne = Math.max(LEAST_OF_CALLER, Math.ceil(CALLER_SHARE * all));
-  const mostAnonymous = Math.max(LEAST_OF_CALLER, Math.ceil(ANONYMOUS_SHARE * all));
+/** Amounts per caller: one caller has at most `CALLER_SHARE` of all, but no less than `least`. */
+function callerShares(all: number, least: number) {
+  const mostOfOne = Math.max(least, Math.ceil(CALLER_SHARE * all));
+  const mostAnonymous = Math.max(least, Math.ceil(ANONYMOUS_SHARE * all));
   const byCaller = new Map<string, number>();
   let anonymous = 0;
   return {
-    take({ key, isAnonymous }) {
-      const own = byCaller.get(key) ?? 0;
-      if (own >= mostOfOne || (isAnonymous && anonymous >= mostAnonymous)) return undefined;
-      byCaller.set(key, own + 1);
-      if (isAnonymous) anonymous += 1;
-      return () => {
-        const left = (byCaller.get(key) ?? 1) - 1;
-        if (left === 0) byCaller.delete(key);
-        else byCaller.set(key, left);
-        if (isAnonymous) anonymous -= 1;
-      };
+    /** Returns false, and adds nothing, if the share would be exceeded. */
+    add({ key, isAnonymous }: Caller, amount: number): boolean {
+      const own = (byCaller.get(key) ?? 0) + amount;
+      if (own > mostOfOne || (isAnonymous && anonymous + amount > mostAnonymous)) return false;
+      byCaller.set(key, own);
+      if (isAnonymous) anonymous += amount;
+      return true;
+    },
+    remove({ key, isAnonymous }: Caller, amount: number): void {
+      const left = (byCaller.get(key) ?? 0) - amount;
+      if (left <= 0) byCaller.delete(key);
+      else byCaller.set(key, left);
+      if (isAnonymous) anonymous -= amount;
     },
   };
 }
 
-function shareTaken(): ServiceError {
+function tooManyBodies(): ServiceError {
+  return new ServiceError(
+    'rate_limited',
+    'Too many request bodies of this caller are arriving. Wait until one of them has ended.',
+    { code: 'too_many_bodies', retryAfterMs: COME_BACK_MS },
+  );
+}
+
+function tooManyTransfers(): ServiceError {
   return new ServiceError(
     'rate_limited',
     'Too many file transfers of this caller are running. Wait until one of them has ended.',

@@ -8,7 +8,7 @@ const user = (id: number): Caller => ({ key: `user ${id}`, isAnonymous: false })
 /** Begins transfers until one is refused, or all have begun. */
 function transfers(count: number, callerOf: (n: number) => Caller, isDownload = true) {
   const refusals: unknown[] = [];
-  const gate = admission({ config, refused: () => undefined });
+  const gate = admission({ config, bodyMaxBytes: 100, refused: () => undefined });
   const begin = (caller: Caller, isDownload: boolean) => {
     const place = gate.enter('transfer', { isDownload });
     try {
@@ -47,9 +47,56 @@ test('many addresses leave room for users', () => {
 });
 
 test('downloads leave room for uploads', () => {
-  const gate = admission({ config, refused: () => undefined });
+  const gate = admission({ config, bodyMaxBytes: 100, refused: () => undefined });
   const begun = Array.from({ length: 800 }, () => gate.enter('transfer', { isDownload: true }));
   expect(begun).toHaveLength(800);
   expect(() => gate.enter('transfer', { isDownload: true })).toThrow('Too many file transfers are running.');
   expect(() => gate.enter('transfer', { isDownload: false })).not.toThrow();
+});
+
+/** Begins bodies of 100 bytes until one is refused. */
+function bodies(callerOf: (n: number) => Caller) {
+  const gate = admission({
+    config: { ...config, maxRequestsInFlight: 1 },
+    bodyMaxBytes: 100,
+    refused: () => undefined,
+  });
+  const begin = (caller: Caller) => {
+    const place = gate.enter('little');
+    place.assign(caller);
+    place.leave();
+    try {
+      place.holdBody(100);
+      return place;
+    } catch (refusal) {
+      place.leave();
+      return (refusal as { code: string }).code;
+    }
+  };
+  const begun = Array.from({ length: 400 }, (_, n) => begin(callerOf(n))).filter(
+    (place) => typeof place !== 'string',
+  );
+  return { begun, begin };
+}
+
+test('bodies that arrive are bounded for one user, for all anonymous callers, and for all', () => {
+  const one = bodies(() => user(1));
+  expect([one.begun.length, one.begin(user(1))]).toEqual([8, 'too_many_bodies']);
+  expect(typeof one.begin(user(2))).toBe('object');
+
+  const anonymous = bodies((n) => visitor(n));
+  expect([anonymous.begun.length, anonymous.begin(visitor(999))]).toEqual([76, 'too_many_bodies']);
+  expect(typeof anonymous.begin(user(1))).toBe('object');
+
+  const all = bodies((n) => user(n));
+  expect([all.begun.length, all.begin(user(999))]).toEqual([128, 'overloaded']);
+});
+
+test('a body that has arrived, or was broken off, makes room', () => {
+  const { begun, begin } = bodies(() => user(1));
+  begun[0]?.enterAgain();
+  begun[0]?.leave();
+  begun[1]?.leave();
+  const [first, second, third] = [begin(user(1)), begin(user(1)), begin(user(1))];
+  expect([typeof first, typeof second, third]).toEqual(['object', 'object', 'too_many_bodies']);
 });
