@@ -63,6 +63,17 @@ async function documented(heading: string): Promise<Map<string, number>> {
   return new Map([...rows].map(({ groups }) => [groups?.['name'] ?? '', Number(groups?.['status'])]));
 }
 
+/** Codes of statuses that only HTTP knows. */
+async function httpCodes(): Promise<Map<string, number>> {
+  const text = await readFile(join(ROOT, 'services/gateway/src/http/status-code.ts'), 'utf8');
+  return new Map(
+    [...text.matchAll(/^ {2}(\d{3}): '([a-z_]+)',$/gm)].map(([, status, code = '']) => [
+      code,
+      Number(status),
+    ]),
+  );
+}
+
 describe('docs/errors.md', () => {
   test('lists every kind of error with its status, and no other', async () => {
     const kinds = Object.entries(ERROR_KINDS).map(([kind, { http }]): [string, number] => [kind, http]);
@@ -70,7 +81,7 @@ describe('docs/errors.md', () => {
   });
 
   test('lists every code that is thrown, and no other', async () => {
-    const thrown = new Set((await thrownCodes()).map(({ code }) => code));
+    const thrown = new Set([...(await thrownCodes()).map(({ code }) => code), ...(await httpCodes()).keys()]);
     expect([...(await documented('Codes')).keys()].sort()).toEqual([...thrown].sort());
   });
 
@@ -81,6 +92,8 @@ describe('docs/errors.md', () => {
       return status !== undefined && status !== documentedStatus.get(code);
     });
     expect(wrong).toEqual([]);
+    for (const [code, status] of await httpCodes())
+      expect([code, documentedStatus.get(code)]).toEqual([code, status]);
   });
 
   test('has its codes in order, each once', async () => {

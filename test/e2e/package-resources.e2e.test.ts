@@ -161,7 +161,7 @@ describe('the context of a package', () => {
       const answer = await author.call<Failed>('POST', link(main, action), { json: body });
       expect([answer.status, answer.body]).toEqual([
         400,
-        { status: 400, message: 'A validation error occurred.', errors },
+        { status: 400, message: 'A validation error occurred.', code: 'invalid', errors },
       ]);
     }
   });

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ERROR_KINDS, ServiceError } from '@kr/service-error';
+import { ERROR_KINDS, ServiceError, type ServiceErrorOptions } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import { HttpRefusal } from './http-refusal.ts';
 
@@ -39,7 +39,8 @@ export function stalled(): HttpRefusal {
 
 function sendRefusal(response: ServerResponse, refusal: ServiceError | HttpRefusal): void {
   if (refusal instanceof ServiceError) {
-    sendError(response, ERROR_KINDS[refusal.kind].http, refusal.message, refusal);
+    const { kind, message, issues, retryAfterMs, code = kind } = refusal;
+    sendError(response, ERROR_KINDS[kind].http, message, { issues, retryAfterMs, code });
     return;
   }
   const { status, message, code, headers } = refusal;
@@ -51,7 +52,7 @@ export function sendError(
   response: ServerResponse,
   status: number,
   message: string,
-  { issues = [], retryAfterMs, code }: Partial<Pick<ServiceError, 'issues' | 'retryAfterMs' | 'code'>> = {},
+  { issues = [], retryAfterMs, code }: Pick<ServiceErrorOptions, 'issues' | 'retryAfterMs' | 'code'> = {},
 ): void {
   const errors = issues.map(({ field, messages }) => ({ field, messages }));
   const body = Buffer.from(

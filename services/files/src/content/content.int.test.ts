@@ -43,7 +43,7 @@ describe('an upload', () => {
     const pending = await files.get('bytes-00001', 'big.bin');
     expect({ status: pending.status, body: json(pending.body) }).toEqual({
       status: 404,
-      body: { status: 404, message: "Record 'bytes-00001' has no file 'big.bin'." },
+      body: { status: 404, message: "Record 'bytes-00001' has no file 'big.bin'.", code: 'not_found' },
     });
     const ticket = files.ticket('bytes-00001');
     const { entry } = await files.client.commitUpload({ ticket, key: 'big.bin' }, GATEWAY);
@@ -67,6 +67,7 @@ describe('an upload', () => {
     expect(json(put.body)).toEqual({
       status: 400,
       message: 'The file upload transfer failed, please try again.',
+      code: 'invalid',
     });
     expect(String((await files.get('again-00002', 'a.txt')).body)).toBe('kept');
   });
@@ -90,10 +91,10 @@ describe('an upload', () => {
       await files.put('known-00001', 'a\0', 'x'),
     ];
     expect(answers.map(({ body }) => json(body))).toEqual([
-      { status: 404, message: "Record 'known-00001' has no file 'nope.bin'." },
-      { status: 404, message: "Record 'none-000001' has no file 'a'." },
-      { status: 404, message: "Record 'known-00001' has no file '../../../etc/passwd'." },
-      { status: 404, message: "Record 'known-00001' has no file 'a\0'." },
+      { status: 404, message: "Record 'known-00001' has no file 'nope.bin'.", code: 'not_found' },
+      { status: 404, message: "Record 'none-000001' has no file 'a'.", code: 'not_found' },
+      { status: 404, message: "Record 'known-00001' has no file '../../../etc/passwd'.", code: 'not_found' },
+      { status: 404, message: "Record 'known-00001' has no file 'a\0'.", code: 'not_found' },
     ]);
   });
 
@@ -261,7 +262,7 @@ describe('an upload', () => {
     await files.start('ticket-0001', `${action}.txt`);
     const headers = { 'kr-ticket': files.ticket(entityId, [action]) };
     const put = await files.put('ticket-0001', `${action}.txt`, 'x', headers);
-    expect(json(put.body)).toEqual({ status, message });
+    expect(json(put.body)).toEqual({ status, message, code: 'forbidden' });
   });
 
   test('without a ticket is refused', async () => {
@@ -331,14 +332,17 @@ describe('a download', () => {
     const answer = await get({}, 'DELETE');
     expect([answer.status, answer.headers.allow]).toEqual([405, 'GET, HEAD, PUT']);
     const response = await fetch(`http://127.0.0.1:${files.service.contentPort}/content/a%ff/b`);
-    expect([response.status, await response.json()]).toEqual([404, { status: 404, message: 'Not found.' }]);
+    expect([response.status, await response.json()]).toEqual([
+      404,
+      { status: 404, message: 'Not found.', code: 'not_found' },
+    ]);
   });
 
   test('whose bytes are not what was stored is an error and not a short file', async () => {
     const entry = await files.upload('rot-0000001', 'a.bin', 'abc');
     await files.sql.query('update object set size = 4 where id = $1', [entry?.fileId]);
     const answer = await files.get('rot-0000001', 'a.bin');
-    expect(json(answer.body)).toEqual({ status: 500, message: 'Internal server error.' });
+    expect(json(answer.body)).toEqual({ status: 500, message: 'Internal server error.', code: 'internal' });
   });
 });
 

@@ -81,7 +81,7 @@ test('an upload whose answer breaks off is unavailable, not a defect', async () 
   const response = await gateway.fetch(`${DRAFT}/content`, { method: 'PUT', token, body: Buffer.from('x') });
   expect([response.status, await response.json()]).toEqual([
     503,
-    { status: 503, message: 'The files service is not available.' },
+    { status: 503, message: 'The files service is not available.', code: 'unavailable' },
   ]);
 });
 

@@ -246,7 +246,11 @@ describe('content', () => {
       response.headers.get('retry-after'),
       response.headers.get('kr-error-code'),
     ]).toEqual([409, '1', null]);
-    expect(await response.json()).toEqual({ status: 409, message: 'The draft is being published.' });
+    expect(await response.json()).toEqual({
+      status: 409,
+      message: 'The draft is being published.',
+      code: 'conflict',
+    });
   });
 
   test.each(['GET', 'PUT'])(
@@ -284,26 +288,39 @@ describe('content', () => {
     },
   );
 
-  test.each<[string, number, Record<string, string>, string]>([
-    ['a page', 502, { 'content-type': 'text/html' }, '<h1>Bad Gateway</h1>'],
-    ['nothing', 503, {}, ''],
-    ['a text that says it is JSON', 400, { 'content-type': 'application/json' }, '{"status":'],
-    ['JSON that is no object', 404, { 'content-type': 'application/json' }, 'null'],
-    ['a list', 404, { 'content-type': 'application/json' }, '[1]'],
+  test.each<[string, number, string, Record<string, string>, string]>([
+    ['a page', 502, 'internal', { 'content-type': 'text/html' }, '<h1>Bad Gateway</h1>'],
+    ['nothing', 503, 'unavailable', {}, ''],
+    [
+      'a text that says it is JSON',
+      400,
+      'malformed_request',
+      { 'content-type': 'application/json' },
+      '{"status":',
+    ],
+    ['JSON that is no object', 404, 'not_found', { 'content-type': 'application/json' }, 'null'],
+    ['a list', 404, 'not_found', { 'content-type': 'application/json' }, '[1]'],
     [
       'words of other types',
       409,
+      'conflict',
       { 'content-type': 'application/json' },
       '{"message":1,"code":{},"errors":"x"}',
     ],
-    ['packed bytes', 429, { 'content-type': 'application/json', 'content-encoding': 'gzip' }, '\x1f\x8b'],
-    ['more than anybody reads', 500, { 'content-type': 'text/plain' }, 'x'.repeat(3_000_000)],
-  ])('that is refused with %s is refused with the status', async (_, status, headers, body) => {
+    [
+      'packed bytes',
+      429,
+      'rate_limited',
+      { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+      '\x1f\x8b',
+    ],
+    ['more than anybody reads', 500, 'internal', { 'content-type': 'text/plain' }, 'x'.repeat(3_000_000)],
+  ])('that is refused with %s is refused with the status', async (_, status, code, headers, body) => {
     gateway.script.content = (request, response) => {
       request.resume();
       response.writeHead(status, headers).end(body);
     };
-    const refused = { status, message: 'The request was refused.' };
+    const refused = { status, message: 'The request was refused.', code };
     for (const init of [{}, { method: 'PUT', body: Buffer.from('x') }]) {
       const response = await gateway.fetch(`${DRAFT}/a/content`, { token, ...init });
       expect([response.status, response.headers.get('content-encoding')]).toEqual([status, null]);
@@ -320,7 +337,7 @@ describe('content', () => {
     };
     expect(await ask(`${DRAFT}/a/content`)).toEqual({
       status: 404,
-      body: { status: 404, message: 'The request was refused.' },
+      body: { status: 404, message: 'The request was refused.', code: 'not_found' },
     });
   });
 
@@ -452,7 +469,10 @@ describe('content', () => {
         throw new ServiceError('forbidden', 'Permission denied.');
       },
     };
-    expect(await ask(path)).toEqual({ status: 403, body: { status: 403, message: 'Permission denied.' } });
+    expect(await ask(path)).toEqual({
+      status: 403,
+      body: { status: 403, message: 'Permission denied.', code: 'forbidden' },
+    });
     const anonymous = await gateway.fetch('/api/records/x/draft/files-archive');
     expect(anonymous.status).toBe(401);
   });
@@ -501,7 +521,10 @@ describe('content', () => {
   test('is unavailable while the files service is', async () => {
     gateway.script.content = (request) => request.socket.destroy();
     const { status, body } = await ask('/api/records/x/files/a/content');
-    expect([status, body]).toEqual([503, { status: 503, message: 'The files service is not available.' }]);
+    expect([status, body]).toEqual([
+      503,
+      { status: 503, message: 'The files service is not available.', code: 'unavailable' },
+    ]);
   });
 });
 
@@ -513,7 +536,7 @@ test('what the entity’s service refuses is the answer', async () => {
   };
   expect(await ask(`${DRAFT}/a/content`)).toEqual({
     status: 403,
-    body: { status: 403, message: 'Permission denied.' },
+    body: { status: 403, message: 'Permission denied.', code: 'forbidden' },
   });
 });
 

@@ -4,6 +4,7 @@ import type { ErrorRequestHandler, Response } from 'express';
 import { HttpProblem, unknownUrl } from './http-problem.ts';
 import { asksForProblem, type ErrorBody, PROBLEM_TYPE, problemBody } from './problem.ts';
 import { idOf } from './request-id.ts';
+import { codeOfStatus } from './status-code.ts';
 
 const INTERNAL =
   'The server encountered an internal error and was unable to complete your request. Either the server is overloaded or there is an error in the application.';
@@ -62,14 +63,10 @@ export function errorAnswer(thrown: unknown): ErrorAnswer {
   if (thrown instanceof URIError) return httpAnswer(unknownUrl());
   const error = ServiceError.from(thrown);
   const { http: status } = ERROR_KINDS[error.kind];
-  if (error.kind === 'internal') return { status, headers: {}, body: { message: INTERNAL, status } };
+  const { code = error.kind } = error;
+  if (error.kind === 'internal') return { status, headers: {}, body: { message: INTERNAL, status, code } };
   if (error.kind === 'rate_limited') {
-    const { message, code } = error;
-    return {
-      status,
-      headers: retryAfter(error),
-      body: { message, status, ...(code === undefined ? {} : { code }) },
-    };
+    return { status, headers: retryAfter(error), body: { message: error.message, status, code } };
   }
   return {
     status,
@@ -77,7 +74,7 @@ export function errorAnswer(thrown: unknown): ErrorAnswer {
     body: {
       status,
       message: error.message,
-      ...(error.code === undefined ? {} : { code: error.code }),
+      code,
       ...(error.issues.length === 0 ? {} : { errors: error.issues.map(publicIssue) }),
       ...error.members,
     },
@@ -89,16 +86,17 @@ function causeOf(thrown: unknown): unknown {
   return thrown instanceof ServiceError ? (thrown.cause ?? thrown) : thrown;
 }
 
-function httpAnswer({ status, headers, message, details: { code, errors } }: HttpProblem): ErrorAnswer {
-  const isOfFramework = (status === 404 || status === 405) && code === undefined;
-  if (isOfFramework) return { status, headers, body: { message, status } };
+function httpAnswer({ status, headers, message, details }: HttpProblem): ErrorAnswer {
+  const { code = codeOfStatus(status), errors } = details;
+  if (code === 'unknown_url' || code === 'method_not_allowed')
+    return { status, headers, body: { message, status, code } };
   return {
     status,
     headers,
     body: {
       status,
       message,
-      ...(code === undefined ? {} : { code }),
+      code,
       ...(errors === undefined ? {} : { errors }),
     },
   };

@@ -28,11 +28,16 @@ export function unknownUrl(): HttpProblem {
   return new HttpProblem(
     404,
     'The requested URL was not found on the server. If you entered the URL manually please check your spelling and try again.',
+    {},
+    { code: 'unknown_url' },
   );
 }
 
 export function methodNotAllowed(allowed: readonly string[]): HttpProblem {
-  return new HttpProblem(405, 'The method is not allowed for the requested URL.', {
-    allow: allowed.join(', '),
-  });
+  return new HttpProblem(
+    405,
+    'The method is not allowed for the requested URL.',
+    { allow: allowed.join(', ') },
+    { code: 'method_not_allowed' },
+  );
 }

@@ -145,7 +145,11 @@ describe('a request', () => {
       .slice(1)
       .map((line) => line.split(':')[0]);
     expect([JSON.parse(body), names]).toEqual([
-      { status: 400, message: 'The request is not valid HTTP: Invalid header value char.' },
+      {
+        status: 400,
+        message: 'The request is not valid HTTP: Invalid header value char.',
+        code: 'malformed_request',
+      },
       [
         'connection',
         'content-type',

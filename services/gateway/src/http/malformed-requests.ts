@@ -7,6 +7,7 @@ import type { RateLimits } from '../rate-limits/rate-limits.ts';
 import type { Origin } from './client-address.ts';
 import { errorAnswer } from './error-response.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
+import { codeOfStatus } from './status-code.ts';
 
 export interface MalformedRequestsDeps {
   limits: Pick<HttpLimits, 'headerMaxBytes'>;
@@ -84,7 +85,7 @@ export function refuseMalformedRequests(
 
 function refusalOf(error: ParseError, limits: MalformedRequestsDeps['limits']): Omit<Refusal, 'headers'> {
   const [status, message] = reasonOf(error, limits);
-  return { status, body: { status, message } };
+  return { status, body: { status, message, code: codeOfStatus(status) } };
 }
 
 function reasonOf(

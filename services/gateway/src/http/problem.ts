@@ -18,13 +18,13 @@ export function asksForProblem(accept: string | undefined): boolean {
 export interface ErrorBody {
   status: number;
   message: string;
-  code?: string;
+  code: string;
   errors?: readonly object[];
   /** Set for what an administrator has removed. */
   tombstone?: object;
 }
 
-/** The same as problem details (RFC 9457). The type is the status alone; the code tells the cause, where it has one. */
+/** The same as problem details (RFC 9457). The type is the status alone; the code names the cause. */
 export function problemBody(
   { status, message, code, errors, tombstone }: ErrorBody,
   requestId: string,
@@ -35,7 +35,7 @@ export function problemBody(
     status,
     detail: message,
     instance: `urn:request:${requestId}`,
-    ...(code === undefined ? {} : { code }),
+    code,
     ...(errors === undefined ? {} : { errors }),
     ...(tombstone === undefined ? {} : { tombstone }),
   };

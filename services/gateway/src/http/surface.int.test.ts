@@ -30,6 +30,7 @@ const UNKNOWN_URL = {
   message:
     'The requested URL was not found on the server. If you entered the URL manually please check your spelling and try again.',
   status: 404,
+  code: 'unknown_url',
 };
 
 describe('routing', () => {
@@ -60,7 +61,11 @@ describe('routing', () => {
     const { status, body, headers } = await ask(path, { method, token });
     expect([status, body, headers.get('allow')]).toEqual([
       405,
-      { message: 'The method is not allowed for the requested URL.', status: 405 },
+      {
+        message: 'The method is not allowed for the requested URL.',
+        status: 405,
+        code: 'method_not_allowed',
+      },
       allow,
     ]);
   });
@@ -103,14 +108,27 @@ describe('routing', () => {
 describe('order of the checks', () => {
   const bad = { headers: { accept: 'image/png', 'content-type': 'text/plain' }, body: '{', method: 'PUT' };
 
-  test.each<{ name: string; init: RequestInit & { token?: string }; status: number; message: string }>([
-    { name: 'credentials', init: bad, status: 401, message: 'Authentication required.' },
+  test.each<{
+    name: string;
+    init: RequestInit & { token?: string };
+    status: number;
+    message: string;
+    code: string;
+  }>([
+    {
+      name: 'credentials',
+      init: bad,
+      status: 401,
+      message: 'Authentication required.',
+      code: 'unauthenticated',
+    },
     {
       name: 'then the representation',
       init: { ...bad, token: 'ada' },
       status: 406,
       message:
         "Invalid 'Accept' header. Expected one of: application/json, application/vnd.inveniordm.v1+json",
+      code: 'not_acceptable',
     },
     {
       name: 'then the body’s type',
@@ -118,25 +136,28 @@ describe('order of the checks', () => {
       status: 415,
       message:
         'Invalid \'Content-Type\' header. Expected one of: application/json, application/ld+json;profile="https://w3id.org/ro/crate/1.1"',
+      code: 'unsupported_media_type',
     },
     {
       name: 'then the body',
       init: { ...bad, headers: { 'content-type': 'application/json' }, token: 'ada' },
       status: 400,
       message: 'Unable to decode JSON data in request body.',
+      code: 'invalid',
     },
     {
       name: 'then what the service says',
       init: { method: 'PUT', body: '{}', headers: { 'content-type': 'application/json' }, token: 'ada' },
       status: 404,
       message: 'The persistent identifier does not exist.',
+      code: 'not_found',
     },
-  ])('$name', async ({ init, status, message }) => {
+  ])('$name', async ({ init, status, message, code }) => {
     gateway.script.records.UpdateDraft = async () => {
       throw new ServiceError('not_found', 'The persistent identifier does not exist.');
     };
     const answer = await ask('/api/records/x/draft', init.token === undefined ? init : { ...init, token });
-    expect([answer.status, answer.body]).toEqual([status, { status, message }]);
+    expect([answer.status, answer.body]).toEqual([status, { status, message, code }]);
   });
 
   test('who may not change a context does not hear what is wrong with the body', async () => {
@@ -149,7 +170,7 @@ describe('order of the checks', () => {
       token,
       body: '{}',
     });
-    expect([status, body]).toEqual([403, { status: 403, message: 'Permission denied.' }]);
+    expect([status, body]).toEqual([403, { status: 403, message: 'Permission denied.', code: 'forbidden' }]);
   });
 });
 
@@ -170,7 +191,10 @@ describe('bodies', () => {
 
   test('that are too large are refused by their declared and by their counted length', async () => {
     const large = `"${'x'.repeat(4_000)}"`;
-    const answer = [413, { status: 413, message: 'The request body is larger than 2048 bytes.' }];
+    const answer = [
+      413,
+      { status: 413, message: 'The request body is larger than 2048 bytes.', code: 'too_large' },
+    ];
     const declared = await ask('/api/records', { method: 'POST', token, body: large });
     const counted = await ask('/api/records', {
       method: 'POST',
@@ -282,7 +306,7 @@ describe('an entity', () => {
     const { status, body, headers } = await ask('/api/records/e7vvn-90a62');
     expect([status, body, headers.get('retry-after')]).toEqual([
       503,
-      { status: 503, message: 'Not decided yet.' },
+      { status: 503, message: 'Not decided yet.', code: 'unavailable' },
       '1',
     ]);
   });
@@ -329,7 +353,7 @@ describe('an entity', () => {
 
   test('that is published is not deleted', async () => {
     const { status, body } = await ask('/api/records/e7vvn-90a62', { method: 'DELETE', token });
-    expect([status, body]).toEqual([403, { status: 403, message: 'Permission denied.' }]);
+    expect([status, body]).toEqual([403, { status: 403, message: 'Permission denied.', code: 'forbidden' }]);
   });
 
   test('of a new package has what the REST document shows', async () => {

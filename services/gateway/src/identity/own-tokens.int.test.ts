@@ -165,6 +165,7 @@ describe('what a token is good for', () => {
       {
         status: 400,
         message: 'A validation error occurred.',
+        code: 'invalid',
         errors: [
           { field: 'scopes.1', messages: ['The token of this request lacks the scope.'] },
           { field: 'scopes.2', messages: ['The token of this request lacks the scope.'] },

@@ -206,7 +206,7 @@ describe('the keys of the provider', () => {
       expect([refused.status, refused.headers.get('retry-after'), await refused.json()]).toEqual([
         503,
         '30',
-        { status: 503, message: 'The identity provider does not answer.' },
+        { status: 503, message: 'The identity provider does not answer.', code: 'unavailable' },
       ]);
       await late.stop();
     } finally {

@@ -29,7 +29,7 @@ async function whoIs(token: string | undefined, path = '/api/user') {
 const nobody = (message: string, challenge = 'Bearer error="invalid_token"') => ({
   status: 401,
   challenge,
-  body: { status: 401, message, ...(challenge === 'Bearer' ? {} : { code: 'invalid_token' }) },
+  body: { status: 401, message, code: challenge === 'Bearer' ? 'unauthenticated' : 'invalid_token' },
 });
 
 describe('users', () => {
