@@ -54,20 +54,28 @@ export function searchesFor(place: Place): ListingCell[] {
 /** The lists of a package's resources. */
 export function resourceLists({ id, parentId, partId, state, collection }: Place): ListingCell[] {
   if (collection !== 'packages') return [];
-  const isPublished = state.stage !== 'draft';
+  const isPartPublished = state.stage !== 'draft';
   const mayReadPart = (caller: Caller) =>
-    isPublished ? may(caller, 'read', state.published) : may(caller, 'read_draft', state.draft);
+    isPartPublished ? may(caller, 'read', state.published) : may(caller, 'read_draft', state.draft);
+  const mayReadVersion = (caller: Caller) =>
+    (hasForm(state, 'published') && may(caller, 'read', state.published)) ||
+    may(caller, 'read_draft', state.draft);
   const ofDraft = (caller: Caller) => {
     if (!hasCredentials(caller)) return NO_CREDENTIALS;
-    const isListed = judge(caller, 'list_draft_resources', state.draft) === 'may';
-    return seen(isListed && mayReadPart(caller), caller, state.draft);
+    return seen(mayReadVersion(caller) && mayReadPart(caller), caller, state.draft);
+  };
+  // The context belongs to all versions: only those who may read drafts see what it manages.
+  const ofContext = (caller: Caller) => {
+    const answer = ofDraft(caller);
+    return answer === NO_CREDENTIALS || may(caller, 'read_draft', state.draft) ? answer : HIDDEN;
   };
   return [
     {
       documented: 'GET /api/packages/{id}/resources',
       target: `/api/packages/${id}/resources`,
       id: partId,
-      expected: (caller) => seen(isPublished && mayReadPart(caller), caller, state.published),
+      expected: (caller) =>
+        seen(isPartPublished && mayReadVersion(caller) && mayReadPart(caller), caller, state.published),
     },
     {
       documented: 'GET /api/packages/{id}/draft/resources',
@@ -79,7 +87,7 @@ export function resourceLists({ id, parentId, partId, state, collection }: Place
       documented: 'GET /api/packages/context/{parentId}/resources',
       target: `/api/packages/context/${parentId}/resources`,
       id: partId,
-      expected: ofDraft,
+      expected: ofContext,
     },
   ];
 }

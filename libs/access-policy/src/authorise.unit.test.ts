@@ -76,7 +76,6 @@ const EXPECTED: Record<Action, Record<Subject, string>> = {
   create: always(USERS),
   list_own: always(USERS),
   manage_tokens: always(USERS),
-  list_draft_resources: always('uynyynyyyyyu'),
   read: { open: ALL, 'restricted files': ALL, restricted: VIEW, 'restricted with public files': VIEW },
   read_files: { open: ALL, 'restricted files': VIEW, restricted: VIEW, 'restricted with public files': VIEW },
   read_draft: always(PREVIEW),

@@ -38,11 +38,6 @@ const GENERAL = {
   list_own: USER,
   /** The caller's own access tokens. */
   manage_tokens: USER,
-  /**
-   * The resources of a package's draft or context; each hit is filtered by what the caller may read. The holder of a
-   * link passes where the package is given as the subject.
-   */
-  list_draft_resources: ['preview_link', 'edit_link', ...USER],
   /** What administrators have removed. */
   list_removals: ['admin', 'service'],
 } as const satisfies Record<string, readonly Role[]>;
@@ -103,7 +98,6 @@ export const POLICY: Readonly<Record<Action, readonly Role[]>> = { ...GENERAL, .
 export const SCOPE_OF: Readonly<Record<Action, Scope | null>> = {
   search: null,
   list_own: null,
-  list_draft_resources: null,
   read: null,
   read_files: null,
   read_draft: null,

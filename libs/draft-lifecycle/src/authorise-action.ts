@@ -80,8 +80,7 @@ export function authoriseAction<Tx extends LifecycleSql>(context: LifecycleConte
 
 function actionOn(name: string, form: Form): EntityAction {
   const isOnEntity = (action: string): action is EntityAction =>
-    isAction(action) &&
-    !['search', 'create', 'list_own', 'list_draft_resources', 'list_removals'].includes(action);
+    isAction(action) && !['search', 'create', 'list_own', 'list_removals'].includes(action);
   if (!isOnEntity(name)) throw new ServiceError('invalid', `There is no action '${name}'.`);
   return name === 'read_files' && form === 'draft' ? 'read_draft_files' : name;
 }

@@ -1,19 +1,30 @@
+import { allows } from '@kr/access-policy';
 import { servicePrincipal } from '@kr/caller';
 import type { ListContextResourcesRequest__Output, ListContextResourcesResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
 import type { PackagesContext } from '../context.ts';
-import { mayListDrafts } from '../resources/may-list-drafts.ts';
+import { ownerOf } from '../store/resource-store.ts';
 
 /**
  * RPC ListContextResources: the resources that the package manages, oldest first; the records service knows them. None
- * for who may not list them.
+ * for a caller who may not read the package's drafts.
  */
-export function listContextResources({ records }: Pick<PackagesContext, 'records'>) {
+export function listContextResources({
+  records,
+  lifecycle: { database },
+}: Pick<PackagesContext, 'records' | 'lifecycle'>) {
   return async (
     { packageParentId }: ListContextResourcesRequest__Output,
     { principal }: CallContext,
   ): Promise<ListContextResourcesResponse> => {
-    if (!(await mayListDrafts(principal, async () => packageParentId))) return { hasUnsent: false };
+    const ownerId = await ownerOf(database, packageParentId);
+    const drafts = {
+      parentId: packageParentId,
+      ownerIds: ownerId === undefined ? [] : [ownerId],
+      recordAccess: 'restricted',
+      filesAccess: 'restricted',
+    } as const;
+    if (!allows(principal, 'read_draft', drafts)) return { hasUnsent: false };
     const self = servicePrincipal('packages', principal.requestId);
     const { ids, publishedIds, hasUnsent } = await records.listManagedRecords({ packageParentId }, self);
     return { ids, publishedIds, hasUnsent };

@@ -2,12 +2,11 @@ import type { ListResourcesRequest__Output, ListResourcesResponse } from '@kr/co
 import { may, removedError } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import type { PackagesContext } from '../context.ts';
-import { parentOf, resourcesAndOutbox } from '../store/resource-store.ts';
-import { mayListDrafts } from './may-list-drafts.ts';
+import { resourcesAndOutbox } from '../store/resource-store.ts';
 
 /**
- * RPC ListResources: what the version holds, draft or published; none if there is no such version, or for who may not
- * list those of drafts.
+ * RPC ListResources: what the version holds, draft or published. None if there is no such version, or if the caller may read
+ * neither its published form nor its draft.
  *
  * @throws ServiceError `gone`: the published version is removed
  */
@@ -16,11 +15,11 @@ export function listResources({ lifecycle: { database, now } }: Pick<PackagesCon
     { packageId, asDraft }: ListResourcesRequest__Output,
     { principal }: CallContext,
   ): Promise<ListResourcesResponse> => {
-    const { ids, hasUnsent, published } = await resourcesAndOutbox(database, packageId);
-    if (!asDraft && published?.removal) throw removedError(published.removal);
-    const isOpen = !asDraft || (await mayListDrafts(principal, () => parentOf(database, packageId)));
-    const isPublished =
-      published !== null && may(principal, 'read', published, { document: published }, now());
-    return { ids: isOpen ? ids : [], hasUnsent, isPublished };
+    const { ids, hasUnsent, version } = await resourcesAndOutbox(database, packageId);
+    if (version === null) return { hasUnsent };
+    if (!asDraft && version.removal !== null) throw removedError(version.removal);
+    const isPublished = version.isPublished && may(principal, 'read', version, version, now());
+    const isListed = isPublished || may(principal, 'read_draft', version, version, now());
+    return { ids: isListed ? ids : [], hasUnsent, isPublished };
   };
 }

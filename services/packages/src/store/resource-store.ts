@@ -40,27 +40,31 @@ interface ResourcesRow {
   parent_id: string | null;
   owner_id: string;
   managed_by: string | null;
-  access: StoredDocument['access'];
+  access: StoredDocument['access'] | null;
+  is_published: boolean;
   removal: Removal | null;
 }
 
-/** What the policy must know of a published version. */
-export interface PublishedVersion {
+/** What the policy must know of a version. */
+export interface VersionAccess {
   parent: { id: string; ownerId: string; managedBy: string | null };
-  access: StoredDocument['access'];
-  /** Set while it is removed. */
+  document: Pick<StoredDocument, 'access'>;
+  isPublished: boolean;
+  /** Set while the published form is removed. */
   removal: Removal | null;
 }
 
-/** As `resourceIdsOf`, and in the same statement whether an event may not be sent yet, and the version if it is published. */
+/** As `resourceIdsOf`, and in the same statement whether an event may not be sent yet, and who may read the version. */
 export async function resourcesAndOutbox(
   sql: LifecycleSql,
   packageId: string,
-): Promise<{ ids: string[]; hasUnsent: boolean; published: PublishedVersion | null }> {
+): Promise<{ ids: string[]; hasUnsent: boolean; version: VersionAccess | null }> {
   const rows = await sql.$queryRawUnsafe<ResourcesRow[]>(
-    `select held.resource_id, outbox.has_unsent, v.parent_id, p.owner_id, p.managed_by, v.access, v.removal
+    `select held.resource_id, outbox.has_unsent, v.parent_id, p.owner_id, p.managed_by, v.removal,
+       v.visible as is_published, coalesce(v.document, d.document) -> 'access' as access
      from (select ${HAS_UNSENT} as has_unsent) outbox
-     left join (select id, parent_id, document -> 'access' as access, removal from version where visible) v on v.id = $1
+     left join version v on v.id = $1
+     left join draft d on d.id = v.id
      left join parent p on p.id = v.parent_id
      left join package_resource held on held.package_id = $1 order by held.position`,
     packageId,
@@ -69,24 +73,25 @@ export async function resourcesAndOutbox(
   return {
     ids: rows.flatMap(({ resource_id }) => resource_id ?? []),
     hasUnsent: rows.some(({ has_unsent }) => has_unsent),
-    published:
-      first === undefined || first.parent_id === null
+    version:
+      first === undefined || first.parent_id === null || first.access === null
         ? null
         : {
             parent: { id: first.parent_id, ownerId: first.owner_id, managedBy: first.managed_by },
-            access: first.access,
+            document: { access: first.access },
+            isPublished: first.is_published,
             removal: first.removal,
           },
   };
 }
 
-/** What a version is one of; undefined if there is no such version. */
-export async function parentOf(sql: LifecycleSql, packageId: string): Promise<string | undefined> {
-  const [row] = await sql.$queryRawUnsafe<{ parent_id: string }[]>(
-    'select parent_id from version where id = $1',
-    packageId,
+/** The user who owns all versions of the package; undefined if there is no such package. */
+export async function ownerOf(sql: LifecycleSql, parentId: string): Promise<string | undefined> {
+  const [row] = await sql.$queryRawUnsafe<{ owner_id: string }[]>(
+    'select owner_id from parent where id = $1',
+    parentId,
   );
-  return row?.parent_id;
+  return row?.owner_id;
 }
 
 /** Writes the list of a version whose draft is locked by the transaction; only what differs is touched. */
