@@ -10,9 +10,9 @@ export interface Ticket {
   actions: readonly string[];
   /** The entity whose files may be imported; null where none. */
   sourceEntityId: string | null;
-  /** Whose entity it is, whoever calls; missing in tickets of earlier releases. */
+  /** Whose entity it is, whoever calls. Absent in tickets for audit logs. */
   ownerId?: string;
-  /** The parent of the package that manages it, null where none does; missing in tickets of earlier releases. */
+  /** The parent of the package that manages it, null if none does. Absent in tickets for audit logs. */
   managedBy?: string | null;
   /** Null when the caller is anonymous. */
   userId: string | null;

@@ -14,7 +14,6 @@ import { givingWay } from './consume/give-way.ts';
 import { pauseUnlessStopped } from './consume/pause-unless-stopped.ts';
 import { INDEXED_SUBJECTS } from './consume/plan-fetches.ts';
 import { refreshEmbargoes } from './consume/refresh-embargoes.ts';
-import { refreshFormer } from './consume/refresh-former.ts';
 import type { RefreshDeps } from './consume/refresh-listed.ts';
 import { openEngine } from './engine/open-engine.ts';
 import { openPool } from './engine/open-pool.ts';
@@ -197,7 +196,6 @@ async function keepUp(deps: RefreshDeps, now: () => Date): Promise<void> {
   const works = [
     () => refreshEmbargoes(deps, now()),
     () => engine.sweepTombstones(new Date(now().getTime() - TOMBSTONE_LIFE_MS)),
-    () => refreshFormer(deps),
   ];
   while (!signal.aborted) {
     for (const work of works) {

@@ -199,11 +199,6 @@ export interface SearchEngine {
   kindsOf(ids: readonly string[]): Promise<ReadonlyMap<string, EntityKind>>;
   /** Ids of documents (after one, empty: from the start, in their order) whose embargo has passed since they were written. */
   withPassedEmbargo(now: Date, afterId: string, limit: number): Promise<{ id: string; kind: EntityKind }[]>;
-  /**
-   * Ids of documents (after one, empty: from the start, in their order) that a process of the former release has written,
-   * which knows less of how they are kept than this one. None where such processes write nothing any more.
-   */
-  writtenByFormer(afterId: string, limit: number): Promise<{ id: string; kind: EntityKind }[]>;
   /** Forgets marks that were written before an instant. */
   sweepTombstones(writtenBefore: Date): Promise<void>;
   /** Whether everything there was has been written since the index was made, or made anew. */

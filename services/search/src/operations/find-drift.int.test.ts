@@ -120,7 +120,6 @@ const COLUMNS: Readonly<Record<string, string>> = {
   publication_from: 'publication_from - 1',
   publication_to: 'NULL',
   terms: `terms || 'spoilt'::tsvector`,
-  facets: 'facets[2:]',
   facet_sets: `split_part(facet_sets, ' ', 1) || ' '`,
   suggestions: `suggestions[2:]`,
 };

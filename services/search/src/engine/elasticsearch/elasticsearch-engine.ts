@@ -190,7 +190,6 @@ export async function openElasticsearchEngine({
         }
         return kinds;
       }),
-    writtenByFormer: async () => [],
     withPassedEmbargo: (now, afterId, limit) =>
       asking(async () => {
         const { hits } = await writer.search<{ id: string; kind: EntityKind }>({

@@ -8,15 +8,7 @@ const SIZE = `SELECT documents FROM index_size WHERE index_table = to_regclass('
 /** Live documents of the live index, as its triggers have counted them. */
 export async function countDocuments(database: Queryable): Promise<number> {
   const { rows } = await database.query<{ documents: string }>(SIZE);
-  return Number(rows[0]?.documents ?? (await countEach(database)));
-}
-
-/** Where a process of the former release, whose builds have no triggers, has made the live index. */
-async function countEach(database: Queryable): Promise<string | undefined> {
-  const { rows } = await database.query<{ documents: string }>(
-    'SELECT count(*) AS documents FROM index_document WHERE deleted_at IS NULL',
-  );
-  return rows[0]?.documents;
+  return Number(rows[0]?.documents);
 }
 
 /** Begins to count what is in a table, which is empty; those that are gone are forgotten. */

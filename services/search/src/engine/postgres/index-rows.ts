@@ -16,9 +16,6 @@ interface EntityRows {
   words: string[];
 }
 
-/** Before the facets that the former release reads, which writes none before them. No facet is called so. */
-export const WRITTEN_HERE = '=';
-
 /** The number that Postgres has for the type, of which the parameter is an array. */
 const TSVECTOR = 3614;
 
@@ -62,7 +59,6 @@ function entityRow(entity: IndexedEntity, sets: readonly FacetSet[]) {
     publication_from: entity.publicationFrom === null ? null : sqlDate(entity.publicationFrom),
     publication_to: entity.publicationTo === null ? null : sqlDate(entity.publicationTo),
     facet_keys: sets.map(({ key }) => key),
-    facets: [WRITTEN_HERE, ...sets.flatMap(({ entries }) => entries)],
     suggestions: SUGGESTION_TYPES.flatMap((type) =>
       entity.suggestions[type].map((value) => suggestionEntry(type, value)),
     ),
@@ -84,7 +80,6 @@ const COLUMNS = {
   revision: 'bigint',
   publication_from: 'date',
   publication_to: 'date',
-  facets: 'text[]',
   suggestions: 'text[]',
 } as const;
 const GIVEN = Object.entries({ id: 'text', form: 'text', boxes: 'text[]', facet_keys: 'text[]', ...COLUMNS });

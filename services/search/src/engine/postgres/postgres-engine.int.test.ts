@@ -123,18 +123,6 @@ describe('the count of live documents', () => {
       await stop();
     }
   });
-
-  test('is told of an index that a process of the former release has built', async () => {
-    const { engine, pool, stop } = await aPostgresEngine();
-    try {
-      await engine.write({ entities: [anEntity({ id: 'a' })] });
-      await pool.query('DELETE FROM index_size');
-      await engine.write({ entities: [anEntity({ id: 'b' })] });
-      expect(await engine.count()).toBe(2);
-    } finally {
-      await stop();
-    }
-  });
 });
 
 describe('a page of a large listing', () => {

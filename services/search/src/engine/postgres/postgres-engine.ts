@@ -6,7 +6,6 @@ import { searchTimeout } from '../search-timeout.ts';
 import { beginBuild, buildFinisher, buildWriter, isBuiltAs } from './build-index.ts';
 import { compareIndex } from './compare-index.ts';
 import { countDocuments } from './count-documents.ts';
-import { WRITTEN_HERE } from './index-rows.ts';
 import { searchRunner } from './run-search.ts';
 import { runSuggest } from './suggest.ts';
 import { type TimedQueries, timedQueries } from './timed-queries.ts';
@@ -98,15 +97,6 @@ export function postgresEngine({
         `SELECT DISTINCT id, kind FROM index_document
          WHERE embargo_until <= $1 AND id > $2 AND deleted_at IS NULL ORDER BY id LIMIT $3`,
         [now, afterId, limit],
-      );
-      return rows;
-    },
-    writtenByFormer: async (afterId, limit) => {
-      const { rows } = await writers.query<{ id: string; kind: EntityKind }>(
-        `SELECT DISTINCT id, kind FROM index_document
-         WHERE id > $1 AND deleted_at IS NULL AND facets[1] IS DISTINCT FROM '${WRITTEN_HERE}'
-         ORDER BY id LIMIT $2`,
-        [afterId, limit],
       );
       return rows;
     },

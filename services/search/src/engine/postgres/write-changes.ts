@@ -208,8 +208,7 @@ const BURY = `
     ON CONFLICT (id, form) DO UPDATE SET
       revision = excluded.revision, deleted_at = excluded.deleted_at,
       embargo_until = NULL, publication_from = NULL, publication_to = NULL, terms = '', facet_sets = '',
-      facets = '{}', suggestions = '{}',
-      is_latest = false, is_latest_draft = false, has_draft = false
+      suggestions = '{}', is_latest = false, is_latest_draft = false, has_draft = false
     WHERE excluded.revision >= d.revision
     RETURNING id, form
   )

@@ -11,7 +11,9 @@ create table access_link (
   created_by text,
   created_at timestamptz(3) not null,
   revoked_at timestamptz(3),
-  revision bigint not null default 1
+  revision bigint not null default 1,
+  -- Identifies the creation, so that a repeated request makes no second link.
+  creation_key bytea check (octet_length(creation_key) = 32)
 );
-
 create index access_link_parent on access_link (parent_id, position) where revoked_at is null;
+create unique index access_link_creation on access_link (creation_key);

@@ -1,4 +1,4 @@
--- Written in the transaction of the change it speaks of; sent and flagged by the relay. A flag and not a cursor: ids
+-- Written in the transaction of the change that an event reports; sent and flagged by the relay. A flag and not a cursor: ids
 -- are drawn before commit, so a lower id can appear after a higher one was read.
 create table outbox (
   id bigserial primary key,
@@ -11,17 +11,21 @@ create table outbox (
   created_at timestamptz not null default clock_timestamp(),
   published_at timestamptz
 ) with (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.01);
-
 create index outbox_unpublished on outbox (id) where published_at is null;
 
--- What a consumer whose effect is SQL has done, in the transaction of the effect.
+-- The stream that the outbox was sent into, by its creation date: if it is lost, the events are sent again from here.
+create table outbox_stream (
+  is_only boolean primary key check (is_only),
+  created text not null
+);
+
+-- Events handled by a consumer whose effect is SQL, in the transaction of the effect.
 create table inbox (
   consumer text not null,
   event_id text not null,
   seen_at timestamptz not null default clock_timestamp(),
   primary key (consumer, event_id)
 );
-
 create index inbox_seen_at on inbox (seen_at);
 
 -- Events that a consumer gave up on, whole, so that they can be replayed.
@@ -36,4 +40,15 @@ create table dead_letter (
   reason text not null,
   failed_at timestamptz not null default clock_timestamp(),
   unique (consumer, event_id)
+);
+
+-- The last event up to which a consumer had handled all events when it was last checked. Later events that are no longer in the
+-- stream are lost.
+create table consumer_position (
+  consumer text primary key,
+  -- The creation date of the stream; positions in another stream mean nothing.
+  stream text not null,
+  position bigint not null,
+  -- Since when it has lost events whose effects were not made up for.
+  lost_at timestamptz
 );

@@ -14,19 +14,21 @@ create table publication (
   snapshot jsonb not null,
   refusal jsonb,
   requested_by text not null,
+  -- Who asked for it, for the audit trail.
+  actor jsonb,
   created_at timestamptz(3) not null,
   decided_at timestamptz(3),
   settled_at timestamptz(3),
   check ((state = 'PREPARING') = (decided_at is null)),
   check (refusal is null or state in ('ABORTED', 'ABORT_DONE'))
 );
--- Whoever publishes the same entity meanwhile joins this one.
+-- A second request to publish the same entity joins this one.
 create unique index publication_active on publication (entity_id) where state = 'PREPARING';
 create index publication_unfinished on publication (lease_until) where state in ('PREPARING', 'COMMITTED', 'ABORTED');
 create index publication_of_entity on publication (entity_id, created_at desc);
 create index publication_settled on publication (settled_at) where settled_at is not null;
 
--- A decision never changes, whoever writes it and whatever the code above believes.
+-- A decision never changes, whatever the code believes.
 create function refuse_changed_decision() returns trigger language plpgsql as $$
 begin
   raise exception 'publication % is %, it cannot become %', old.id, old.state, new.state;
@@ -50,4 +52,12 @@ create index package_resource_of on package_resource (resource_id);
 create table package_context (
   parent_id text primary key references parent (id) on delete cascade,
   record_policy text not null default 'open' check (record_policy in ('open', 'closed'))
+);
+
+-- Saves of restricted packages whose resources' drafts may still be open: nothing is published before they are closed.
+create table pending_restriction (
+  package_id text not null,
+  attempt uuid not null,
+  created_at timestamptz(3) not null default now(),
+  primary key (package_id, attempt)
 );

@@ -1,1 +1,0 @@
-alter table object add column sha256 text check (sha256 ~ '^[0-9a-f]{64}$');
