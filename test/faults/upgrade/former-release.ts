@@ -3,11 +3,8 @@ import { mkdir, rename, rm, stat, symlink } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 
-/**
- * Stands for the last release while there is no tag: the newest commit before the search index got its words, its operations
- * and its state (three migrations), with the keys of each caller that this release has as well.
- */
-const COMMIT = '2de9ecf28b6b23327e0bc921ff7b9c434b515fce';
+/** Stands for the last release while there is no tag: the commit in which each service got its initial migration. */
+const COMMIT = 'c9eaca41885c977a6b646dcabb8d6ce7bd70fa1c';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const run = promisify(execFile);
