@@ -164,7 +164,7 @@ export function readConfig(env: Environment): GatewayConfig {
       read.url('PUBLIC_BASE_URL', { doc: 'What links start with; else the host that each request names' }),
     ),
     trustedProxies: read.list('TRUSTED_PROXIES', {
-      doc: 'Addresses, ranges or `loopback` whose `Forwarded` or `X-Forwarded-…` headers are believed; such a proxy sets one kind and drops the other',
+      doc: 'Addresses, ranges or `loopback` whose `X-Forwarded-…` headers are believed',
       fallback: [],
     }),
     corsAllowedOrigins: read.list('CORS_ALLOWED_ORIGINS', {

@@ -1,8 +1,3 @@
-import { once } from 'node:events';
-import { rm } from 'node:fs/promises';
-import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   type Answer,
@@ -27,7 +22,6 @@ interface Validators {
 
 const ALL = '200 hello world\n';
 const PART = '206 0-4/12 hello';
-const MANY = '206 [0-1/12 he][4-5/12 o ]';
 const OUTSIDE = '416 */12';
 const UNCHANGED = '304';
 const FAILED = '412';
@@ -51,17 +45,13 @@ const OF_TWELVE_BYTES: [method: string, headers: Record<string, string>, seen: s
   ['GET', { range: 'bytes=4-18446744073709551616' }, '206 4-11/12 o world\n'],
   ['GET', { range: 'BYTES=0-4' }, PART],
   ['GET', { range: 'bytes= 0-4' }, PART],
-  ['GET', { range: 'bytes=,0-4,' }, PART],
   ['GET', { range: 'bytes=00-04' }, PART],
-  ['GET', { range: 'bytes=0-4,99-' }, PART],
-  ['GET', { range: 'bytes=99-,0-4' }, PART],
 
   // 15.5.17: none that could be satisfied
   ['GET', { range: 'bytes=12-' }, OUTSIDE],
   ['GET', { range: 'bytes=12-13' }, OUTSIDE],
   ['GET', { range: 'bytes=-0' }, OUTSIDE],
   ['GET', { range: 'bytes=18446744073709551616-' }, OUTSIDE],
-  ['GET', { range: 'bytes=12-,13-14,-0' }, OUTSIDE],
 
   // 14.2: not understood, and so ignored
   ['GET', { range: 'bytes=4-0' }, ALL],
@@ -81,29 +71,16 @@ const OF_TWELVE_BYTES: [method: string, headers: Record<string, string>, seen: s
   ['GET', { range: 'items=0-4' }, ALL],
   ['GET', { range: 'none' }, ALL],
 
-  // 14.6: several ranges
-  ['GET', { range: 'bytes=0-1,4-5' }, MANY],
-  ['GET', { range: 'bytes=0-1, 4-5' }, MANY],
-  ['GET', { range: 'bytes=4-5,0-1' }, '206 [4-5/12 o ][0-1/12 he]'],
-  ['GET', { range: 'bytes=0-0,-1' }, '206 [0-0/12 h][11-11/12 \n]'],
-  ['GET', { range: 'bytes=0-1,4-5,99-' }, MANY],
-  ['GET', { range: 'bytes=0-1,2-4' }, PART],
-  ['GET', { range: 'bytes=0-3,2-4' }, PART],
-  ['GET', { range: 'bytes=2-4,0-3' }, PART],
-  ['GET', { range: 'bytes=0-4,1-2' }, PART],
-  ['GET', { range: 'bytes=0-0,2-2,4-4,6-6' }, '206 [0-0/12 h][2-2/12 l][4-4/12 o][6-6/12 w]'],
-  ['GET', { range: 'bytes=0-0,2-2,4-4,6-6,8-8' }, '206 [0-0/12 h][2-2/12 l][4-4/12 o][6-6/12 w][8-8/12 r]'],
-  ['GET', { range: 'bytes=8-,0-2' }, '206 [8-11/12 rld\n][0-2/12 hel]'],
-
-  // 17.15: too much for one answer
-  ['GET', { range: 'bytes=0-0,2-2,4-4,6-6,8-8,10-10' }, ALL],
-  ['GET', { range: 'bytes=0-,0-,0-' }, ALL],
-  ['GET', { range: 'bytes=0-9,1-10,2-11' }, ALL],
+  // 14.2: a list of ranges is ignored
+  ['GET', { range: 'bytes=0-1,4-5' }, ALL],
+  ['GET', { range: 'bytes=0-4,99-' }, ALL],
+  ['GET', { range: 'bytes=,0-4,' }, ALL],
+  ['GET', { range: 'bytes=12-,13-14,-0' }, ALL],
   ['GET', { range: `bytes=${Array.from({ length: 100 }, () => '0-').join(',')}` }, ALL],
 
   // 13.1.5: a range only of the same representation, by a strong comparison
   ['GET', { range: 'bytes=0-4', 'if-range': 'ETAG' }, PART],
-  ['GET', { range: 'bytes=0-1,4-5', 'if-range': 'ETAG' }, MANY],
+  ['GET', { range: 'bytes=0-1,4-5', 'if-range': 'ETAG' }, ALL],
   ['GET', { range: 'bytes=12-', 'if-range': 'ETAG' }, OUTSIDE],
   ['GET', { range: 'bytes=0-4', 'if-range': 'W/ETAG' }, ALL],
   ['GET', { range: 'bytes=0-4', 'if-range': '"md5:other"' }, ALL],
@@ -183,7 +160,6 @@ const OF_NO_BYTES: typeof OF_TWELVE_BYTES = [
   ['HEAD', {}, '200'],
   ['GET', { range: 'bytes=0-' }, '416 */0'],
   ['GET', { range: 'bytes=0-0' }, '416 */0'],
-  ['GET', { range: 'bytes=0-0,1-1' }, '416 */0'],
   ['GET', { range: 'bytes=-0' }, '416 */0'],
   ['GET', { range: 'bytes=-1' }, '200 '],
   ['GET', { range: 'bytes=0-,-5' }, '200 '],
@@ -248,17 +224,7 @@ function seen(method: string, { status, headers, body }: Answer): string {
   if (method === 'HEAD' || status === 304 || status === 412) return String(status);
   if (status === 416) return `416 ${headers['content-range']?.replace('bytes ', '')}`;
   if (status !== 206) return `${status} ${body}`;
-  const [, boundary] = /^multipart\/byteranges; boundary=(.+)$/.exec(headers['content-type'] ?? '') ?? [];
-  if (boundary === undefined) return `206 ${headers['content-range']?.replace('bytes ', '')} ${body}`;
-  const pieces = String(body).split(`\r\n--${boundary}`);
-  expect([pieces[0], pieces.at(-1), headers['content-range']]).toEqual(['', '--\r\n', undefined]);
-  const parts = pieces.slice(1, -1).map((piece) => {
-    const [, type, range, bytes] =
-      /^\r\ncontent-type: (.+)\r\ncontent-range: bytes (.+)\r\n\r\n(.*)$/is.exec(piece) ?? [];
-    expect(type).toBe('text/plain; charset=utf-8');
-    return `[${range} ${bytes}]`;
-  });
-  return `206 ${parts.join('')}`;
+  return `206 ${headers['content-range']?.replace('bytes ', '')} ${body}`;
 }
 
 /** What has to hold of every answer, whatever was asked. */
@@ -297,20 +263,4 @@ describe.each(['draft', 'published'])('a file of what is a %s', (entityId) => {
       checkHeaders(method, answer, file, size);
     });
   });
-});
-
-test('bytes that vanish between two parts break the answer off', async () => {
-  const entry = await files.upload('vanishing', 'a.txt', Buffer.alloc(30_000_000, 'x'));
-  const id = entry?.fileId ?? '';
-  const request = httpRequest({
-    port: files.service.contentPort,
-    path: '/content/vanishing/a.txt',
-    headers: { 'kr-ticket': files.ticket('vanishing'), range: 'bytes=0-25000000,29000000-29000001' },
-  });
-  request.end();
-  const [response] = (await once(request, 'response')) as [IncomingMessage];
-  // More than the system keeps for a reader who does not read: the second part is not opened before this.
-  await rm(join(files.storageDir, 'objects', id.slice(0, 2), id.slice(2, 4), id));
-  await expect(buffer(response)).rejects.toThrow('aborted');
-  expect(response.statusCode).toBe(206);
 });

@@ -59,7 +59,11 @@ function describeOn(disk: string): void {
   const reservations = async () =>
     (await files.sql.query('select count(*)::int as n from reservation')).rows[0].n;
   const isReady = async () => (await fetch(`http://127.0.0.1:${files.service.healthPort}/readyz`)).ok;
-  const told = { status: 507, message: 'There is not enough space to store the file.' };
+  const told = {
+    status: 507,
+    message: 'There is not enough space to store the file.',
+    code: 'insufficient_storage',
+  };
 
   function tus(method: string, path: string, headers: Record<string, string>, body?: Buffer) {
     return fetch(`http://127.0.0.1:${files.service.contentPort}${path}`, {

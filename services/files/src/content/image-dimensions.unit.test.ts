@@ -66,12 +66,7 @@ describe('the dimensions of an image', () => {
     ['a JPEG with a large profile', jpeg(200_000), 'image/jpeg', { width: 640, height: 360 }],
     ['a TIFF', tiff(true, 0), 'image/tiff', { width: 5_000, height: 4_000 }],
     ['a big-endian TIFF', tiff(false, 0), 'image/tiff', { width: 5_000, height: 4_000 }],
-    [
-      'a TIFF with its directory at the end',
-      tiff(true, 900_000),
-      'image/tiff',
-      { width: 5_000, height: 4_000 },
-    ],
+    ['a TIFF with its directory far behind', tiff(true, 900_000), 'image/tiff', null],
     ['a PNG without size', png(0, 0), 'image/png', null],
     ['a PNG of absurd size', png(4_294_967_295, 1), 'image/png', null],
     ['a PNG named otherwise', png(640, 360), 'image/jpeg', null],

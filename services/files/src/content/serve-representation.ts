@@ -1,16 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { pipeline } from 'node:stream/promises';
 import { endSlowReading, relay } from '@kr/byte-relay';
 import { ServiceError } from '@kr/service-error';
 import type { ByteRange } from '../blob/blob-store.ts';
-import { byteRanges, type Parts } from './byte-ranges.ts';
+import { byteRange } from './byte-range.ts';
 import { sendError } from './content-error.ts';
-import { multipart } from './multipart.ts';
 import { isRangeValid, precondition } from './precondition.ts';
 import type { Representation } from './representation.ts';
 
 export interface ServeRepresentationDeps {
-  newId: () => string;
   /** Bytes a second that must be read on average. */
   minDownloadBytesPerSecond: number;
 }
@@ -19,13 +16,13 @@ export interface ServeRepresentationDeps {
 const MOST_SAVED_BYTES = 8_388_608;
 
 /**
- * Answers a GET or HEAD with a representation, with conditions and byte ranges (RFC 9110, 13 and 14). A failure after
+ * Answers a GET or HEAD with a representation, with conditions and one byte range (RFC 9110, 13 and 14). A failure after
  * the head of the answer is thrown like any other, and is to end the connection.
  *
  * @throws ServiceError `precondition_failed`
  */
 export async function serveRepresentation(
-  { newId, minDownloadBytesPerSecond }: ServeRepresentationDeps,
+  { minDownloadBytesPerSecond }: ServeRepresentationDeps,
   request: IncomingMessage,
   response: ServerResponse,
   representation: Representation,
@@ -38,7 +35,7 @@ export async function serveRepresentation(
     response.writeHead(304, { ...validatorHeaders(representation), ...safety }).end();
     return;
   }
-  const verdict = byteRanges(rangeHeader(request, representation), sizeBytes);
+  const verdict = byteRange(rangeHeader(request, representation), sizeBytes);
   if (verdict === 'unsatisfiable') {
     response.setHeader('accept-ranges', 'bytes');
     response.setHeader('content-range', `bytes */${sizeBytes}`);
@@ -55,28 +52,25 @@ export async function serveRepresentation(
     mostSavedBytes: MOST_SAVED_BYTES,
   });
   if (verdict === 'whole') await sendWhole(response, representation);
-  else if (verdict.length > 1) await sendParts(response, representation, verdict, newId());
-  else await sendPart(response, representation, verdict[0]);
+  else await sendPart(response, representation, verdict);
 }
 
 /** What a front proxy would judge once more, by another tag or date than the file's. */
 const JUDGED_AGAIN = ['if-match', 'if-unmodified-since', 'if-range'] as const;
 
-/**
- * Whether somebody else may send the bytes, who was promised to be able to (header `kr-hand-over`): of the whole file, or
- * of one range that means the same to everybody.
- */
-function isHandedOver({ headers }: IncomingMessage, verdict: 'whole' | Parts): boolean {
+/** Whether the front proxy may send the bytes, which says so by the header `kr-hand-over`. */
+function isHandedOver({ headers }: IncomingMessage, verdict: 'whole' | ByteRange): boolean {
   if (headers['kr-hand-over'] !== 'path') return false;
   if (JUDGED_AGAIN.some((name) => headers[name] !== undefined)) return false;
-  return verdict === 'whole' ? headers.range === undefined : verdict.length === 1;
+  // A header that is ignored here may mean something to the proxy.
+  return verdict !== 'whole' || headers.range === undefined;
 }
 
 /** Everything but the bytes, with the place where they are. Who sends them knows about ranges. */
 function handOver(
   response: ServerResponse,
   representation: Representation,
-  verdict: 'whole' | Parts,
+  verdict: 'whole' | ByteRange,
   path: string,
 ): void {
   const { 'accept-ranges': _, ...told } = partHeaders(representation);
@@ -135,28 +129,4 @@ async function sendPart(
     'content-range': `bytes ${part.start}-${part.end}/${representation.sizeBytes}`,
   });
   await relay(bytes, response);
-}
-
-async function sendParts(
-  response: ServerResponse,
-  representation: Representation,
-  parts: Parts,
-  boundary: string,
-): Promise<void> {
-  const { type, sizeBytes, heads, tail } = multipart(parts, { boundary, ...representation });
-  const first = await representation.open(parts[0]);
-  response.writeHead(206, {
-    ...partHeaders(representation),
-    'content-type': type,
-    'content-length': sizeBytes,
-  });
-  async function* message() {
-    for (const [index, part] of parts.entries()) {
-      yield heads[index];
-      yield* index === 0 ? first : await representation.open(part);
-    }
-    yield tail;
-  }
-  // It is not read, and so not closed, where the reader has gone already.
-  await pipeline(message, response).finally(() => first.destroy());
 }

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import proxyAddr from 'proxy-addr';
-import { forwardedElements } from './forwarded.ts';
 import { HttpProblem } from './http-problem.ts';
 
 interface BaseUrlOptions {
@@ -13,7 +12,7 @@ export const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 
 /**
  * What the links of an answer start with: the configured URL; else what the nearest client of a trusted proxy asked
- * for (`Forwarded`, or `X-Forwarded-Proto` and `-Host`); else what this request asked for.
+ * for (`X-Forwarded-Proto` and `-Host`); else what this request asked for.
  */
 export function baseUrlOf({
   publicBaseUrl,
@@ -41,8 +40,6 @@ interface Asked {
 }
 
 function forwarded(request: IncomingMessage): Asked {
-  const elements = forwardedElements(request);
-  if (elements !== undefined) return { scheme: elements[0]?.['proto'], host: elements[0]?.['host'] };
   return {
     scheme: firstOf(request.headers['x-forwarded-proto']),
     host: firstOf(request.headers['x-forwarded-host']),

@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import proxyAddr from 'proxy-addr';
-import { forwardedElements } from './forwarded.ts';
 
 /** Of a request, or of what was to become one, what tells where it comes from. */
 export type Origin = Pick<IncomingMessage, 'headers' | 'socket'>;
@@ -12,7 +11,7 @@ const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+)|\[([^\]]+)\])(?::\d+)?$/;
 
 /**
  * The address that a request comes from: of the connection, or where that is a trusted proxy, what it says in
- * `Forwarded` or `X-Forwarded-For`, and so on. Of an IPv6 address the network (its first 64 bits), for whoever has one
+ * `X-Forwarded-For`, and so on. Of an IPv6 address the network (its first 64 bits), for whoever has one
  * address of it usually has all.
  */
 export function clientAddressOf(trustedProxies: readonly string[]): (request: Origin) => string {
@@ -22,10 +21,9 @@ export function clientAddressOf(trustedProxies: readonly string[]): (request: Or
 
   function clientOf(request: Origin, peer: string): string {
     if (trustedProxies.length === 0 || !isTrusted(peer, 0)) return peer;
-    const named = new Set(chainsIn(request).map((chain) => farthest(chain.reverse().map(bare)) ?? peer));
-    // A proxy passes on the header that it does not write: of two that contradict each other one is made up.
-    const [client = peer] = named;
-    return named.size > 1 ? peer : client;
+    const forwardedFor = request.headers['x-forwarded-for'];
+    if (forwardedFor === undefined) return peer;
+    return farthest(String(forwardedFor).split(',').reverse().map(bare)) ?? peer;
   }
 
   function farthest(hops: readonly string[]): string | undefined {
@@ -40,16 +38,6 @@ export function clientAddressOf(trustedProxies: readonly string[]): (request: Or
     known.set(client, network);
     return network;
   };
-}
-
-/** For whom each proxy says that it asks, the nearest to the client first; by each header that there is. */
-function chainsIn(request: Origin): string[][] {
-  const elements = forwardedElements(request);
-  const header = request.headers['x-forwarded-for'];
-  return [
-    ...(elements === undefined ? [] : [elements.map((element) => element['for'] ?? '')]),
-    ...(header === undefined ? [] : [String(header).split(',')]),
-  ];
 }
 
 function bare(text: string): string {

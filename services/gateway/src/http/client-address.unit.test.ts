@@ -6,7 +6,6 @@ interface Case {
   name: string;
   peer?: string;
   forwardedFor?: string;
-  forwarded?: string;
   trusted?: string[];
   address: string;
 }
@@ -59,56 +58,11 @@ test.each<Case>([
     address: '10.0.0.1',
   },
   {
-    name: 'what it says in Forwarded',
-    peer: '10.0.0.1',
-    forwarded: 'for=198.51.100.1;proto=https',
-    trusted: ['10.0.0.0/8'],
-    address: '198.51.100.1',
-  },
-  {
-    name: 'what both headers say',
-    peer: '10.0.0.1',
-    forwarded: 'for="198.51.100.1:4711"',
-    forwardedFor: '203.0.113.9, 198.51.100.1',
-    trusted: ['10.0.0.0/8'],
-    address: '198.51.100.1',
-  },
-  {
-    name: 'the proxy, when one header is of the proxy and the other made up by a client',
-    peer: '10.0.0.1',
-    forwarded: 'for=198.51.100.1',
-    forwardedFor: '203.0.113.9',
-    trusted: ['10.0.0.0/8'],
-    address: '10.0.0.1',
-  },
-  {
-    name: 'what the last trusted proxy says in Forwarded, with ports and quotes',
-    peer: '10.0.0.1',
-    forwarded: 'for=203.0.113.9, For="[2001:db8:1:2::1]:4711", for="10.0.0.2:80"',
-    trusted: ['10.0.0.0/8'],
-    address: '2001:db8:1:2::/64',
-  },
-  {
     name: 'the client, when all that is said are proxies',
     peer: '10.0.0.1',
-    forwarded: 'for=10.0.0.3, for=10.0.0.2',
+    forwardedFor: '10.0.0.3, 10.0.0.2',
     trusted: ['10.0.0.0/8'],
     address: '10.0.0.3',
-  },
-  ...['for=_hidden', 'for=unknown', 'proto=https', 'for="', ''].map((forwarded) => ({
-    name: `the proxy, when Forwarded is ${forwarded} and says no address`,
-    peer: '10.0.0.1',
-    forwarded,
-    forwardedFor: '203.0.113.9',
-    trusted: ['10.0.0.0/8'],
-    address: '10.0.0.1',
-  })),
-  {
-    name: 'the peer, whatever it says in Forwarded',
-    peer: '192.0.2.7',
-    forwarded: 'for=198.51.100.1',
-    trusted: ['10.0.0.0/8'],
-    address: '192.0.2.7',
   },
   {
     name: 'what trusted proxies say, though they add ports',
@@ -118,10 +72,10 @@ test.each<Case>([
     address: '198.51.100.1',
   },
   { name: 'nothing, of a connection that has gone', address: '' },
-])('is $name', ({ peer, forwarded, forwardedFor, trusted = [], address }) => {
+])('is $name', ({ peer, forwardedFor, trusted = [], address }) => {
   const request = {
     socket: { remoteAddress: peer },
-    headers: { forwarded, 'x-forwarded-for': forwardedFor },
+    headers: { forwarded: 'for=203.0.113.77', 'x-forwarded-for': forwardedFor },
   };
   expect(clientAddressOf(trusted)(request as unknown as IncomingMessage)).toBe(address);
 });
