@@ -21,7 +21,7 @@ import { aSearch, aSuggest, idsOf } from '../testing/a-search.ts';
 import { anEntity } from '../testing/an-entity.ts';
 import { describeSearchEngine } from '../testing/search-engine.contract.ts';
 import { buildWriter } from './build-documents.ts';
-import { createIndex, indexNames } from './live-index.ts';
+import { createIndex, exchange, indexNames, removeUnaliased } from './live-index.ts';
 import { anElasticsearchEngine } from './testing/an-elasticsearch-engine.ts';
 
 const elasticsearch = await openElasticsearch();
@@ -139,6 +139,39 @@ function describeOn(server: TestElasticsearch): void {
     } finally {
       await stop();
       await server.removeIndexes(indexPrefix);
+      await client.close();
+    }
+  });
+
+  test('no search fails while the live index is replaced, and replaced indexes are deleted', async () => {
+    const client = new Client({ node: server.url });
+    const names = indexNames(server.freshPrefix());
+    const size = { shards: 1, replicas: 0 };
+    const failures: unknown[] = [];
+    let isOver = false;
+    const search = async () => {
+      while (!isOver) {
+        await client
+          .search({ index: names.live, allow_partial_search_results: false })
+          .catch((error: unknown) => failures.push(error));
+      }
+    };
+    try {
+      await createIndex(client, names, 'live', size);
+      const searching = Promise.all([search(), search()]);
+      let live = '';
+      for (let round = 0; round < 20; round += 1) {
+        ({ index: live } = await createIndex(client, names, round % 2 === 0 ? 'build' : 'live', size));
+        if (round % 2 === 0) await exchange(client, names, live);
+        await removeUnaliased(client, names);
+      }
+      isOver = true;
+      await searching;
+      expect(failures).toEqual([]);
+      expect(Object.keys(await client.indices.getAlias({ index: names.all }))).toEqual([live]);
+    } finally {
+      isOver = true;
+      await server.removeIndexes(names.prefix);
       await client.close();
     }
   });

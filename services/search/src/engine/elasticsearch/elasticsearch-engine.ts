@@ -21,6 +21,7 @@ import {
   indexNames,
   openLiveIndex,
   readMeta,
+  removeUnaliased,
   writeMeta,
 } from './live-index.ts';
 import { readAnswer, type SearchResponse, searchRequest } from './search-request.ts';
@@ -237,12 +238,14 @@ export async function openElasticsearchEngine({
     build,
     finishBuild: (id) =>
       inOrder(async () => {
-        if (await isLive(id)) return;
-        await demandBuild(id);
-        await keepBackAsIn(writer, names.live, id);
-        await refresh(writer, id);
-        await writeMeta(writer, id, await readMeta(writer, names.live));
-        await exchange(writer, names, id);
+        if (!(await isLive(id))) {
+          await demandBuild(id);
+          await keepBackAsIn(writer, names.live, id);
+          await refresh(writer, id);
+          await writeMeta(writer, id, await readMeta(writer, names.live));
+          await exchange(writer, names, id);
+        }
+        await removeUnaliased(writer, names);
       }),
     isLive: (buildId) => asking(() => isLive(buildId)),
     listIds: (kind, afterId, limit) =>

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Client } from '@elastic/elasticsearch';
+import { ServiceError } from '@kr/service-error';
 import type pg from 'pg';
 import { keepUpIndex, keptUpIndex } from '../kept-up-index.ts';
 import { type IndexSize, indexTemplate, LAYOUT } from './index-layout.ts';
@@ -50,35 +51,44 @@ export async function createIndex(
   alias: 'live' | 'build',
   size: IndexSize,
 ): Promise<{ index: string; id: string }> {
-  await removeNameless(client, names);
+  await removeUnaliased(client, names);
   const index = names.fresh();
   const former = await indexBehind(client, names[alias]);
   const id = randomBytes(8).toString('hex');
   await client.indices.putIndexTemplate(indexTemplate(names.prefix, size));
-  await client.indices.create({
+  const { shards_acknowledged } = await client.indices.create({
     index,
     mappings: { _meta: { id, isFilled: false } },
     wait_for_active_shards: 1,
   });
+  if (!shards_acknowledged) {
+    throw new ServiceError('unavailable', 'The shards of a new index have not started in time.', {
+      retryAfterMs: 1_000,
+    });
+  }
   if ((await readMeta(client, index)).layout !== LAYOUT) {
     throw new Error(`another index template of a higher priority fits ${names.all}`);
   }
   await client.indices.updateAliases({
     actions: [
       { add: { index, alias: names[alias], is_write_index: true } },
-      ...(former === undefined ? [] : [{ remove_index: { index: former } }]),
+      ...(former === undefined ? [] : [{ remove: { index: former, alias: names[alias] } }]),
     ],
   });
+  await removeUnaliased(client, names);
   return { index, id };
 }
 
-/** Indexes that have no alias, since whoever made them ended before giving it. Writers take turns: nobody is at it. */
-async function removeNameless(client: Client, names: IndexNames): Promise<void> {
+/**
+ * Deletes the indexes without an alias: replaced ones, and new ones whose writer stopped before it added the alias. The
+ * caller holds the writers' lock, so no other writer is creating an index.
+ */
+export async function removeUnaliased(client: Client, names: IndexNames): Promise<void> {
   const known = await client.indices.getAlias({ index: names.all });
-  const nameless = Object.entries(known).flatMap(([index, { aliases }]) =>
+  const unaliased = Object.entries(known).flatMap(([index, { aliases }]) =>
     names.isFresh(index) && Object.keys(aliases).length === 0 ? [index] : [],
   );
-  if (nameless.length > 0) await client.indices.delete({ index: nameless });
+  if (unaliased.length > 0) await client.indices.delete({ index: unaliased });
 }
 
 /**
@@ -119,14 +129,19 @@ export async function writeMeta(client: Client, index: string, meta: IndexMeta):
   await client.indices.putMapping({ index, _meta: { ...meta } });
 }
 
-/** Makes the index that is being built the live one, at one moment for all searches. */
+/**
+ * Makes the index that is being built the live one, at one moment for all searches.
+ *
+ * The former index loses its alias and is deleted afterwards. In one request (`remove_index`), a node deletes its shards
+ * before its searches resolve the alias to the new index, and those searches fail.
+ */
 export async function exchange(client: Client, names: IndexNames, build: string): Promise<void> {
   const live = await indexBehind(client, names.live);
   await client.indices.updateAliases({
     actions: [
       { remove: { index: build, alias: names.build } },
       { add: { index: build, alias: names.live, is_write_index: true } },
-      ...(live === undefined ? [] : [{ remove_index: { index: live } }]),
+      ...(live === undefined ? [] : [{ remove: { index: live, alias: names.live } }]),
     ],
   });
 }
