@@ -58,7 +58,7 @@ describe('a list', () => {
     ["all that is one's own", 3, () => '/user/search'],
     ['resources of a package', 3, () => `/packages/${closedPackage.id}/resources`],
     ['resources of a draft', 3, () => `/packages/${openPackage.id}/draft/resources`],
-    ['resources of a context', 3, () => `/packages/context/${openPackage.parent.id}/resources`],
+    ['resources of a context', 4, () => `/packages/context/${openPackage.parent.id}/resources`],
   ])(
     'of %s takes %i statements and the one that finds the token, however many it shows',
     async (_name, expected, path) => {

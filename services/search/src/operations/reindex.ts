@@ -61,7 +61,11 @@ export async function reindex(
   };
   const patiently = async <Result>(what: string, act: () => Promise<Result>) => {
     const result = await tryOn(act, signal, async (error) => {
-      logger.warn({ err: error }, `${what} failed, trying on`);
+      // At a start the other services may not be ready yet: no stack trace.
+      logger.warn(
+        isTransient(error) ? { reason: messageOf(error) } : { err: error },
+        `${what} failed, trying again`,
+      );
       stuck.set(act, `${what}: ${messageOf(error)}`);
       await tell(progress());
     });
