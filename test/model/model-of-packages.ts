@@ -162,9 +162,11 @@ export function ownListing(world: World, person: Caller, kind: string): Seen {
   );
 }
 
-export const draftResources = (caller: Caller, main: Item): Seen => seenBy(caller, main.resources);
+export const draftResources = (caller: Caller, main: Item): Seen =>
+  mayRead(caller, main) ? seenBy(caller, main.resources) : {};
 
 export function contextResources(world: World, caller: Caller, main: Item): Seen {
+  if (caller !== main.family.owner) return {};
   const managed = world.families.filter(({ managedBy }) => managedBy === main.family);
   const items = managed.flatMap((family) => [latestOf(family), lastOf(family)]);
   return seenBy(
@@ -174,6 +176,7 @@ export function contextResources(world: World, caller: Caller, main: Item): Seen
 }
 
 export function publishedResources(caller: Caller, main: Item): Seen {
+  if (!mayRead(caller, main)) return {};
   const items = main.resources.filter(({ published }) => published !== undefined);
   return Object.fromEntries(
     items.filter((item) => mayRead(caller, item)).map((item) => [item.id, 'published']),
