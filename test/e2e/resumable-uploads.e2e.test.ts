@@ -574,6 +574,13 @@ const CASES: readonly Case[] = [
   })),
 ];
 
+/** The `code` of refusals that have none of their own. */
+const CODE_OF: Record<number, string> = {
+  400: 'malformed_request',
+  405: 'method_not_allowed',
+  415: 'unsupported_media_type',
+};
+
 describe('the protocol', () => {
   test.each(CASES)(
     '$name',
@@ -585,13 +592,14 @@ describe('the protocol', () => {
         if (has !== '') expect((await patch(url, 0, has)).status).toBe(204);
       }
       const answer = await send(method, url, { origin: 'http://elsewhere.example', ...headers }, body);
+      const usualCode = field === undefined ? CODE_OF[status] : 'invalid';
       expect({
         status: answer.status,
         code: answer.body.code,
         field: answer.body.errors?.[0]?.field,
         isOpenToPages: Object.keys(answer.headers).some((name) => name.startsWith('access-control')),
         version: answer.headers['tus-resumable'],
-      }).toEqual({ status, code, field, isOpenToPages: false, version: '1.0.0' });
+      }).toEqual({ status, code: code ?? usualCode, field, isOpenToPages: false, version: '1.0.0' });
       for (const [name, value] of Object.entries(told ?? {})) {
         expect([name, answer.headers[name]]).toEqual([name, value]);
       }
