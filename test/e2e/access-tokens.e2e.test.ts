@@ -91,7 +91,7 @@ describe('kr token', () => {
       '12h',
     ]);
     const token = out.trim();
-    expect([/^kpat_\w{38}$/.test(token), err]).toEqual([true, 'Keep it now: it is not shown again.\n']);
+    expect([/^kpat_\w{38}$/.test(token), err]).toEqual([true, 'Save it now: it is not shown again.\n']);
     const user = httpClient(system.baseUrl, token);
     expect((await user.call('GET', '/user')).status).toBe(200);
 

@@ -195,7 +195,7 @@ describe('kr admin restore', () => {
     const restored = await adminCommand(newSystem(), 'restore', backup);
     expect([verified.code, verified.err.split('\n').at(-2), restored.code, restored.err]).toEqual([
       0,
-      'Everything in it is as it was written.',
+      'The backup is intact.',
       0,
       expect.stringContaining('kr admin search reindex'),
     ]);

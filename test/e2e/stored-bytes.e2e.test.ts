@@ -313,6 +313,7 @@ describe('kr admin files collect', () => {
 
 describe('kr admin quota', () => {
   interface Quota {
+    user: string;
     user_id: string;
     used_bytes: number;
     promised_bytes: number;
@@ -363,8 +364,8 @@ describe('kr admin quota', () => {
       used_bytes: before.used_bytes + 1_000,
     });
     expect(await told<Quota>('quota', 'set', '1', '1.5TB')).toMatchObject({ limit_bytes: 1.5e12 });
-    expect((await kr('quota', 'set', '1', 'default')).out).toContain('50 MB (the usual one)');
-    expect(await told<Quota>('quota', 'show', 'nobody')).toMatchObject({ used_bytes: 0, is_default: true });
+    expect((await kr('quota', 'set', '1', 'default')).out).toContain('50 MB (default)');
+    expect(await told<Quota>('quota', 'show', before.user)).toEqual(await told<Quota>('quota', 'show', '1'));
   });
 
   test('says what it does not understand', async () => {
@@ -372,9 +373,14 @@ describe('kr admin quota', () => {
       const { code, err } = await kr('quota', ...args);
       return [code, err.split('\n')[0]];
     };
-    expect([await wrong('set', '1', 'much'), await wrong('show', 'no body')]).toEqual([
-      [2, expect.stringContaining('It is a number of bytes, a size such as 500GB')],
-      [1, 'That is not the id of a user.'],
+    expect([
+      await wrong('set', '1', 'much'),
+      await wrong('show', 'marie'),
+      await wrong('set', '999', '1GB'),
+    ]).toEqual([
+      [2, expect.stringContaining('Expected a number of bytes, a size such as 500GB')],
+      [1, 'There is no user "marie".'],
+      [1, 'There is no user "999".'],
     ]);
   });
 });

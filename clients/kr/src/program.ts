@@ -20,7 +20,7 @@ import { checkDrift, reindex, showIndex } from './commands/search-index.ts';
 import { type CreateTokenOptions, createToken, listTokens, revokeToken, SCOPES } from './commands/tokens.ts';
 import { lifetime, timeSpan, wholeNumber } from './option-parsers.ts';
 import { EVENT_CONSUMERS, type EventConsumer } from './settings/ask-as-operator.ts';
-import { type Settings, settingsFrom } from './settings/settings.ts';
+import { type LinkedService, type Settings, settingsFrom } from './settings/settings.ts';
 import { loginFile, readLocalLogin, readLogin } from './settings/stored-login.ts';
 import { parseBytes } from './terminal/format-bytes.ts';
 import type { Terminal } from './terminal/terminal.ts';
@@ -39,6 +39,7 @@ export interface ProgramSurroundings {
 interface ConnectionOptions {
   baseUrl?: string;
   token?: string;
+  anonymous?: boolean;
   dataDir?: string;
 }
 
@@ -59,18 +60,28 @@ export function createProgram({ terminal, env, cwd, signal }: ProgramSurrounding
       ? [...new Set([join(cwd, '.data'), join(PROJECT, '.data')])]
       : [resolve(cwd, dataDir)];
 
-  const findSettings = async (options: ConnectionOptions): Promise<Settings> => {
+  const findSettings = async (options: ConnectionOptions, link?: LinkedService): Promise<Settings> => {
     const local = await Promise.all(dataDirs(options.dataDir).map(readLocalLogin));
     const stored = await readLogin(storedLogin);
-    return settingsFrom({
-      given: { baseUrl: options.baseUrl, token: options.token },
-      environment: { baseUrl: env['KR_BASE_URL'] || undefined, token: env['KR_TOKEN'] || undefined },
+    const settings = settingsFrom({
+      given: { baseUrl: options.baseUrl, token: options.token, from: '--token' },
+      environment: {
+        baseUrl: env['KR_BASE_URL'] || undefined,
+        token: env['KR_TOKEN'] || undefined,
+        from: 'the environment variable KR_TOKEN',
+      },
       kept: options.dataDir === undefined ? [stored, ...local] : local,
+      link: link?.baseUrl,
     });
+    return {
+      ...settings,
+      ...(options.anonymous ? { token: undefined, tokenFrom: undefined } : {}),
+      linkToken: link?.token,
+    };
   };
   const contextOf = (options: ConnectionOptions): CommandContext => ({
     terminal,
-    connect: async () => connectTo(await findSettings(options)),
+    connect: async (link) => connectTo(await findSettings(options, link)),
   });
 
   const program = new Command('kr')
@@ -80,7 +91,7 @@ export function createProgram({ terminal, env, cwd, signal }: ProgramSurrounding
       writeErr: (text) => terminal.note(text.trimEnd()),
     })
     .exitOverride()
-    .showHelpAfterError('Use --help to see what is possible.')
+    .showHelpAfterError('Run the command with --help for its usage.')
     .addHelpText('after', SETTINGS_HELP);
 
   const add = (parent: Command, usage: string, description: string): Command =>
@@ -91,7 +102,12 @@ export function createProgram({ terminal, env, cwd, signal }: ProgramSurrounding
       .option('--token <token>', 'personal access token')
       .option('--data-dir <folder>', 'take both from a local system with this data folder');
 
-  add(program, 'login', 'Keep the address and token of a service for later calls.').action(
+  const addReading = (usage: string, description: string): Command =>
+    add(program, usage, description).addOption(
+      new Option('--anonymous', 'send no token, whatever is configured').conflicts('token'),
+    );
+
+  add(program, 'login', 'Save the address and token of a repository.').action(
     async (options: ConnectionOptions) => {
       await login({ terminal, connectTo, file: storedLogin }, await findSettings(options));
     },
@@ -113,8 +129,8 @@ export function createProgram({ terminal, env, cwd, signal }: ProgramSurrounding
       ) => load(contextOf(options), resolve(cwd, folder), options),
     );
 
-  add(program, 'get <id>', 'Show a resource or package by its id, DOI or link.')
-    .option('--draft', 'its draft instead of what is published', false)
+  addReading('get <id>', 'Show a resource or package by its id, DOI or link.')
+    .option('--draft', 'show the draft; a link to a draft implies it', false)
     .option('--json', 'print the whole document', false)
     .action((id: string, options: ConnectionOptions & { draft: boolean; json: boolean }) =>
       get(contextOf(options), id, options),
@@ -128,7 +144,7 @@ export function createProgram({ terminal, env, cwd, signal }: ProgramSurrounding
       auditLog(contextOf(options), id, options),
     );
 
-  add(program, 'search [query]', 'Find published resources and packages.')
+  addReading('search [query]', 'Find published resources and packages.')
     .addOption(new Option('--kind <kind>', 'only this kind').choices(['record', 'package']))
     .option('--size <n>', 'hits on a page, 1 to 1000', wholeNumber(1, 1_000), 10)
     .option('--page <n>', 'which page, from 1', wholeNumber(1, 10_000), 1)
@@ -147,10 +163,13 @@ export function createProgram({ terminal, env, cwd, signal }: ProgramSurrounding
       ) => search(contextOf(options), query ?? '', options),
     );
 
-  add(program, 'download <id>', 'Download the files of a resource or package and check them.')
+  addReading(
+    'download <id>',
+    'Download the files of a resource or package, by its id, DOI or link, and check them.',
+  )
     .option('--to <folder>', 'folder for the files (default: the id)')
     .option('--force', 'replace existing files that differ', false)
-    .option('--draft', 'of its draft instead of what is published', false)
+    .option('--draft', 'download files of the draft; a link to a draft implies it', false)
     .addOption(concurrencyOption())
     .option('--json', 'print what was downloaded as JSON', false)
     .action(
@@ -167,14 +186,11 @@ export function createProgram({ terminal, env, cwd, signal }: ProgramSurrounding
     );
 
   const tokens = program.command('token').description('Your personal access tokens.');
-  add(tokens, 'create <name>', 'Make a further token and print it, this once.')
+  add(tokens, 'create <name>', 'Create a token; it is shown only once.')
     .addOption(
-      new Option(
-        '--scope <scope...>',
-        'what it is good for besides reading (default: write publish)',
-      ).choices(SCOPES),
+      new Option('--scope <scope...>', 'rights besides reading (default: write publish)').choices(SCOPES),
     )
-    .option('--expires <time>', 'when it ends, such as 12h or 30d, or never (default: 90d)', lifetime)
+    .option('--expires <time>', 'lifetime, such as 12h or 30d, or never (default: 90d)', lifetime)
     .option('--json', 'print it with its id, scopes and expiry as JSON', false)
     .action((name: string, options: ConnectionOptions & CreateTokenOptions) =>
       createToken(contextOf(options), name, options),
@@ -182,7 +198,7 @@ export function createProgram({ terminal, env, cwd, signal }: ProgramSurrounding
   add(tokens, 'list', 'List your tokens that were not revoked.')
     .option('--json', 'print them as JSON', false)
     .action((options: ConnectionOptions & { json: boolean }) => listTokens(contextOf(options), options));
-  add(tokens, 'revoke <id>', 'End one of your tokens.').action((id: string, options: ConnectionOptions) =>
+  add(tokens, 'revoke <id>', 'Revoke one of your tokens.').action((id: string, options: ConnectionOptions) =>
     revokeToken(contextOf(options), id),
   );
 
@@ -208,9 +224,9 @@ export function createProgram({ terminal, env, cwd, signal }: ProgramSurrounding
     .addHelpText('after', PUBLICATIONS_HELP);
   publications
     .command('list')
-    .description('List publications, the youngest first.')
+    .description('List publications, newest first.')
     .addOption(new Option('--state <state...>', 'only those in one of these states').choices(STATES))
-    .option('--open', 'only those that somebody still has to work on', false)
+    .option('--open', 'only unfinished publications', false)
     .option('--older-than <time>', 'only those begun longer ago, such as 30s, 5m, 2h or 1d', timeSpan, 0)
     .option('--limit <n>', 'at most so many, 1 to 1000', wholeNumber(1, 1_000), 100)
     .option('--data-dir <folder>', 'data folder of the running system')
@@ -227,6 +243,7 @@ export function createProgram({ terminal, env, cwd, signal }: ProgramSurrounding
       }) =>
         listPublications(terminal, {
           states: [...(options.state ?? []), ...(options.open ? OPEN_STATES : [])],
+          isOpenOnly: options.open && options.state === undefined,
           olderThanMs: options.olderThan,
           limit: options.limit,
           json: options.json,
@@ -257,7 +274,7 @@ export function createProgram({ terminal, env, cwd, signal }: ProgramSurrounding
     );
   files
     .command('collect')
-    .description("Count what is stored and nobody's any more.")
+    .description('Count stored bytes that no file uses any more.')
     .option('--apply', 'remove it', false)
     .option('--data-dir <folder>', 'data folder of the running system')
     .option('--json', 'print the counts as JSON', false)
@@ -270,23 +287,23 @@ export function createProgram({ terminal, env, cwd, signal }: ProgramSurrounding
   addDeadLetterCommands(admin, terminal, dataDirs);
   addUpkeepCommands(admin, { terminal, cwd, dataDirs });
 
-  const quota = admin.command('quota').description('How many bytes users of a local system may store.');
+  const quota = admin.command('quota').description('Storage limits of users, by user name or id.');
   quota
-    .command('show <user-id>')
-    .description('Show what the files of a user use, and may.')
+    .command('show <user>')
+    .description("Show a user's storage usage and limit.")
     .option('--data-dir <folder>', 'data folder of the running system')
     .option('--json', 'print it as JSON', false)
-    .action((userId: string, options: { dataDir?: string; json: boolean }) =>
-      showQuota(terminal, userId, { ...options, dataDirs: dataDirs(options.dataDir) }),
+    .action((user: string, options: { dataDir?: string; json: boolean }) =>
+      showQuota(terminal, user, { ...options, dataDirs: dataDirs(options.dataDir) }),
     );
   quota
-    .command('set <user-id>')
-    .description('Give a user a limit of their own, or the usual one again. What is stored stays.')
+    .command('set <user>')
+    .description("Set a user's storage limit, or return to the default. Stored files stay.")
     .argument('<limit>', 'bytes, or a size such as 500GB or 1.5TB, or "default"', quotaLimit)
     .option('--data-dir <folder>', 'data folder of the running system')
     .option('--json', 'print the quota as JSON', false)
-    .action((userId: string, limit: { bytes: number | null }, options: { dataDir?: string; json: boolean }) =>
-      setQuota(terminal, userId, limit.bytes, { ...options, dataDirs: dataDirs(options.dataDir) }),
+    .action((user: string, limit: { bytes: number | null }, options: { dataDir?: string; json: boolean }) =>
+      setQuota(terminal, user, limit.bytes, { ...options, dataDirs: dataDirs(options.dataDir) }),
     );
 
   return program;
@@ -396,9 +413,10 @@ There is no command to unlock anything, because nothing needs one: every publica
 ends by itself, and its locks with it. docs/publications.md says within which time.`;
 
 const SETTINGS_HELP = `
-Which service, and as whom:
-  options, else KR_BASE_URL and KR_TOKEN, else what \`kr login\` kept, else the
-  local system of this folder or project. A kept token goes to its own service only.`;
+Address and token:
+  options, else KR_BASE_URL and KR_TOKEN, else the link that get or download was given,
+  else the login of \`kr login\`, else the local system of this folder or project.
+  A stored token is sent only to the service it was stored for.`;
 
 function concurrencyOption(): Option {
   return new Option('--concurrency <n>', 'how many transfers at once')
@@ -410,6 +428,8 @@ function quotaLimit(text: string): { bytes: number | null } {
   if (text === 'default') return { bytes: null };
   const bytes = parseBytes(text);
   if (bytes === undefined)
-    throw new InvalidArgumentError('It is a number of bytes, a size such as 500GB or 1.5TB, or "default".');
+    throw new InvalidArgumentError(
+      'Expected a number of bytes, a size such as 500GB or 1.5TB, or "default".',
+    );
   return { bytes };
 }

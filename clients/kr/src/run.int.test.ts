@@ -383,12 +383,90 @@ describe('kr get, search and download', () => {
   test('say what an unknown id is', async () => {
     expect(await kr(['get', 'zzzzz-zzzzz'])).toMatchObject({
       code: 1,
-      err: 'GET /api/packages/zzzzz-zzzzz failed with 404: The persistent identifier does not exist.\n',
+      err: 'There is no published resource or package zzzzz-zzzzz. To read a draft, use --draft.\n',
     });
     expect(await kr(['get', 'nothing'])).toMatchObject({
       code: 1,
       err: '"nothing" has no id in it; ids look like abcde-12345\n',
     });
+  });
+});
+
+describe('kr with links', () => {
+  const nothing = { KR_BASE_URL: '', KR_TOKEN: '' };
+  async function loadedDraft(): Promise<string> {
+    await writePackage();
+    const { out } = await kr(['package', 'load', 'flood', '--json']);
+    return (JSON.parse(out) as { package: { id: string } }).package.id;
+  }
+
+  test('get and download read the draft that a link is of', async () => {
+    const id = await loadedDraft();
+    repository.requests.length = 0;
+    const link = `${repository.baseUrl}/api/packages/${id}/draft`;
+    expect(await kr(['get', link])).toMatchObject({ code: 0, out: expect.stringContaining('state   draft') });
+    expect(repository.requests).toEqual([`GET /api/packages/${id}/draft`]);
+    expect(await kr(['get', `${repository.baseUrl}/uploads/${id}`])).toMatchObject({ code: 0 });
+    expect(await kr(['download', link])).toMatchObject({ code: 0 });
+    expect(await readdir(join(folder, id))).toEqual(['method.md']);
+  });
+
+  test('get and download send the token of an access link to the host of the link', async () => {
+    const id = await loadedDraft();
+    repository.credentials.clear();
+    const link = `${repository.baseUrl}/api/packages/${id}/draft?token=kl1_x`;
+    expect(await kr(['get', link], nothing)).toMatchObject({ code: 0 });
+    expect(await kr(['download', link], nothing)).toMatchObject({ code: 0 });
+    expect([...repository.linkTokens]).toEqual(['kl1_x']);
+    expect([...repository.credentials]).toEqual([]);
+    expect(
+      await kr(['get', `${repository.baseUrl}/api/packages/${id}/draft`, '--token', 'kl1_x'], nothing),
+    ).toMatchObject({ code: 0 });
+    expect([...repository.credentials]).toEqual(['AccessLink kl1_x']);
+  });
+
+  test('a refused link says so', async () => {
+    repository.interfere = () => ({ status: 403, body: { status: 403, message: 'Permission denied.' } });
+    const { err } = await kr(['get', `${repository.baseUrl}/api/records/abcde-00000?token=kl1_x`], nothing);
+    expect(err).toContain('Only the token of the access link was sent. It may have expired');
+  });
+
+  test('an unknown id says that it may be a draft', async () => {
+    const id = await loadedDraft();
+    expect((await kr(['get', id])).err).toBe(
+      `There is no published resource or package ${id}. To read a draft, use --draft.\n`,
+    );
+    expect((await kr(['get', `${repository.baseUrl}/api/packages/${id}`])).err).toBe(
+      `There is no published package ${id}. To read a draft, use --draft.\n`,
+    );
+  });
+
+  test('--anonymous sends no token', async () => {
+    expect(await kr(['search', 'x', '--anonymous'])).toMatchObject({ code: 0 });
+    expect([...repository.credentials]).toEqual([]);
+    expect(await kr(['search', 'x', '--anonymous', '--token', 'good'])).toMatchObject({ code: 2 });
+  });
+
+  test.each([
+    ['--token', ['--token', 'bad'], {}],
+    ['the environment variable KR_TOKEN', [], { KR_TOKEN: 'bad' }],
+  ])('a refused token names %s', async (source, args, env) => {
+    repository.interfere = () => ({
+      status: 401,
+      body: { status: 401, message: 'The access token is unknown.' },
+    });
+    expect((await kr(['search', 'x', ...args], env)).err).toContain(`The token comes from ${source}.`);
+  });
+
+  test('a refused token names the file that it comes from', async () => {
+    await write('.data/credentials.json', { base_url: repository.baseUrl, token: 'old' });
+    repository.interfere = () => ({
+      status: 401,
+      body: { status: 401, message: 'The access token is unknown.' },
+    });
+    expect((await kr(['search', 'x'], nothing)).err).toContain(
+      `The token comes from ${join(folder, '.data/credentials.json')}.`,
+    );
   });
 });
 
@@ -406,7 +484,10 @@ describe('kr login', () => {
 
   test('keeps no token that does not hold', async () => {
     const { code, err } = await kr(['login', '--token', 'bad'], { KR_TOKEN: '' });
-    expect({ code, err }).toEqual({ code: 1, err: `${repository.baseUrl} does not take this token.\n` });
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: `${repository.baseUrl} rejected the token from --token.\n`,
+    });
     await expect(stat(join(folder, 'config'))).rejects.toThrow('ENOENT');
   });
 

@@ -21,9 +21,9 @@ export function addUpkeepCommands(
 ): void {
   admin
     .command('backup <folder>')
-    .description('Write everything that a system cannot make anew into a new folder.')
-    .option('--with-secrets', 'the keys and passwords of a local system too', false)
-    .option('--without-files', 'of the bytes of files only their list', false)
+    .description('Back up a system into a new folder.')
+    .option('--with-secrets', 'include the keys and passwords of a local system', false)
+    .option('--without-files', 'list the files, do not copy them', false)
     .option('--data-dir <folder>', 'data folder of the system')
     .option('--json', 'print the manifest as JSON', false)
     .addHelpText('after', BACKUP_HELP)
@@ -32,10 +32,10 @@ export function addUpkeepCommands(
     );
   admin
     .command('restore <folder>')
-    .description('Put a backup in the place of the data of a stopped system.')
-    .option('--verify', 'only read the backup and compare it with what was written', false)
-    .option('--replace', 'what the databases hold may go', false)
-    .option('--data-dir <folder>', 'data folder of the system; made where there is none')
+    .description('Restore a backup into a stopped system.')
+    .option('--verify', 'only check that the backup is intact', false)
+    .option('--replace', 'overwrite existing data', false)
+    .option('--data-dir <folder>', 'data folder of the system; created if it does not exist')
     .option('--json', 'print the manifest as JSON', false)
     .addHelpText('after', RESTORE_HELP)
     .action((folder: string, options: Options & { verify: boolean; replace: boolean }) =>
@@ -47,9 +47,9 @@ export function addUpkeepCommands(
     );
   admin
     .command('migrate')
-    .description('The tables of the services.')
+    .description('Database migrations of the services.')
     .command('status')
-    .description('Show how far each database is, and what this release wants.')
+    .description('Show applied and required migrations.')
     .option('--data-dir <folder>', 'data folder of the system')
     .option('--json', 'print it as JSON', false)
     .addHelpText('after', MIGRATE_HELP)
@@ -59,16 +59,16 @@ export function addUpkeepCommands(
 }
 
 const BACKUP_HELP = `
-The system may run and be used: all databases are written as they are at one moment, at
-which publishing waits for some milliseconds, then the bytes of files that they name.
-Uploads under way are not in it. The folder appears when it is whole. Objects are linked
-where the file system can do that, so take a copy of the folder to another disk.`;
+The system may be in use: all databases are copied as of one moment, during which
+publishing waits for some milliseconds, then the files that they name. Uploads in
+progress are left out. The folder appears when the backup is complete. Files are
+hard-linked if the file system can, so copy the folder to another disk.`;
 
 const RESTORE_HELP = `
-Everything in the backup is read and compared before anything is changed. The services
-have to be stopped. Keys and passwords of the backup are taken by a folder that has none
-yet. docs/operations.md says what to do afterwards.`;
+The whole backup is verified before anything is changed. The services must be stopped.
+Keys and passwords of the backup are used if the folder has none yet.
+docs/operations.md describes the next steps.`;
 
 const MIGRATE_HELP = `
-Nobody migrates by hand: the first process of a service that starts does, the others wait.
-Exit code: 0 nothing is pending, 1 something is.`;
+The first process of a service that starts applies its migrations; the others wait.
+Exit code: 0 if nothing is pending, else 1.`;

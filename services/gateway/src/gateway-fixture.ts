@@ -33,6 +33,7 @@ export interface GatewayUnderTest extends AsyncDisposable {
   fetch(path: string, init?: RequestInit & { token?: string }): Promise<Response>;
   createUser(name: string, isAdmin?: boolean): Promise<{ userId: string; token: string; isAdmin: boolean }>;
   identity: Client<Definitions['identity']>;
+  findUser(nameOrId: string): Promise<{ userId: string; name: string }>;
   stop(): Promise<void>;
 }
 
@@ -135,6 +136,7 @@ export async function startGateway(
     createUser: (name, isAdmin = false) =>
       identity.createUser({ name, isAdmin, addsToken: true }, servicePrincipal('test')),
     identity,
+    findUser: (nameOrId) => identity.findUser({ nameOrId }, servicePrincipal('test')),
     stop,
     [Symbol.asyncDispose]: stop,
   };

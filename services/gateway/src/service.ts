@@ -31,6 +31,7 @@ import { sweepKeys } from './idempotency/sweep-keys.ts';
 import { administerUsers } from './identity/administer-users.ts';
 import { findProviderUser } from './identity/find-provider-user.ts';
 import { findTokenOwner } from './identity/find-token-owner.ts';
+import { findUser } from './identity/find-user.ts';
 import { openDatabase } from './identity/prisma.ts';
 import { providerKeys } from './identity/provider-keys.ts';
 import { resolveLink } from './identity/resolve-link.ts';
@@ -143,12 +144,15 @@ export async function startGatewayService(
     services: [
       {
         definition: definitions.identity,
-        handlers: administerUsers({
-          users: userAdministrationStore(database),
-          tokens,
-          now,
-          newId: randomUUID,
-        }),
+        handlers: {
+          ...administerUsers({
+            users: userAdministrationStore(database),
+            tokens,
+            now,
+            newId: randomUUID,
+          }),
+          FindUser: findUser(users),
+        },
         callers: { operator: 'all' },
       },
     ],

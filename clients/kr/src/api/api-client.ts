@@ -2,12 +2,11 @@ import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Dispatcher, request } from 'undici';
 import { Failure } from '../failure.ts';
+import type { Settings } from '../settings/settings.ts';
 import { toApiError } from './api-error.ts';
 import { retryDelayMs, type Setback } from './retry-delay.ts';
 
-export interface ApiClientOptions {
-  baseUrl: URL;
-  token: string | undefined;
+export interface ApiClientOptions extends Settings {
   /** Told before each wait for another attempt. */
   onRetry?: (reason: string, waitMs: number) => void;
   /** Ends whatever is under way. */
@@ -72,8 +71,9 @@ async function attempt<T>(options: ApiClientOptions, wanted: ApiRequest, read: R
 type Outcome<T> = { value: T } | { setback: Setback; reason: string; failure: Failure };
 
 async function send<T>(options: ApiClientOptions, wanted: ApiRequest, read: Read<T>): Promise<Outcome<T>> {
-  const { baseUrl, token, signal } = options;
+  const { baseUrl, token, tokenFrom, linkToken, signal } = options;
   const url = locate(baseUrl, wanted);
+  if (linkToken !== undefined) url.searchParams.set('token', linkToken);
   try {
     const response = await request(url, {
       method: wanted.method,
@@ -89,7 +89,10 @@ async function send<T>(options: ApiClientOptions, wanted: ApiRequest, read: Read
     return {
       setback: { status, retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined },
       reason: `the service answered ${status}`,
-      failure: toApiError(`${wanted.method} ${url.pathname}`, status, await body.text(), token !== undefined),
+      failure: toApiError(`${wanted.method} ${url.pathname}`, status, await body.text(), {
+        token: tokenFrom,
+        hasLink: linkToken !== undefined,
+      }),
     };
   } catch (error) {
     if (error instanceof Failure || signal.aborted) throw error;
@@ -125,12 +128,19 @@ export function locate(baseUrl: URL, { target, query }: Pick<ApiRequest, 'target
 function headersOf({ json, bytes }: ApiRequest, token: string | undefined): Record<string, string> {
   return {
     accept: 'application/json',
-    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    ...(token === undefined
+      ? {}
+      : { authorization: `${isLinkToken(token) ? 'AccessLink' : 'Bearer'} ${token}` }),
     ...(json === undefined ? {} : { 'content-type': 'application/json' }),
     ...(bytes === undefined
       ? {}
       : { 'content-type': 'application/octet-stream', 'content-length': String(bytes.size) }),
   };
+}
+
+/** Whether it is the token of an access link, which needs another scheme. */
+function isLinkToken(token: string): boolean {
+  return token.startsWith('kl1_');
 }
 
 function parseJson(text: string, { method, target }: ApiRequest): unknown {

@@ -27,17 +27,28 @@ export function describe({ field, messages, record, message }: FieldError): stri
   return subject === '' ? text : `${subject}: ${text}`;
 }
 
-/** The error of an answer, whatever its body is; `hasToken` decides what is advised. */
-export function toApiError(request: string, status: number, body: string, hasToken: boolean): ApiError {
-  const { message, errors } = parse(body);
-  const said = message ?? (body.trim() === '' ? 'no reason given' : 'the answer is not of this service');
-  return new ApiError(status, `${request} failed with ${status}: ${said}${advice(status, hasToken)}`, errors);
+/** The credentials of a request, for advice when it is refused. */
+export interface SentCredentials {
+  /** Where the token comes from; undefined if none was sent. */
+  token: string | undefined;
+  /** Whether the token of an access link was sent. */
+  hasLink: boolean;
 }
 
-function advice(status: number, hasToken: boolean): string {
+/** The error of an answer, whatever its body is. */
+export function toApiError(request: string, status: number, body: string, sent: SentCredentials): ApiError {
+  const { message, errors } = parse(body);
+  const reason = message ?? (body.trim() === '' ? 'no reason given' : 'the answer is not of this service');
+  return new ApiError(status, `${request} failed with ${status}: ${reason}${advice(status, sent)}`, errors);
+}
+
+function advice(status: number, { token, hasLink }: SentCredentials): string {
+  if (status === 401 && token !== undefined)
+    return `\nThe token comes from ${token}. \`kr login\` stores another one; --anonymous reads without a token.`;
   if (status !== 401 && status !== 403) return '';
-  return hasToken
-    ? '\nThe token may be wrong or lack the right to do this. `kr login` stores another one.'
+  if (token !== undefined) return `\nThe token from ${token} may lack the right to do this.`;
+  return hasLink
+    ? '\nOnly the token of the access link was sent. It may have expired, been revoked or not allow this.'
     : '\nNo token was sent. `kr login` stores one, or set KR_TOKEN.';
 }
 

@@ -1,4 +1,5 @@
 import { Failure } from '../failure.ts';
+import type { LinkedService } from '../settings/settings.ts';
 import type { ApiClient } from './api-client.ts';
 import { ApiError, type FieldError } from './api-error.ts';
 
@@ -45,20 +46,57 @@ export function kindOf(entity: Pick<Entity, 'links'>): EntityKind {
   return linkOf(entity, 'self').includes(`${COLLECTIONS.package}/`) ? 'package' : 'record';
 }
 
-/** The id in what a person pasted: an id, a DOI or a link. @throws Failure when there is none */
-export function idIn(text: string): string {
-  const found = text.match(/[0-9a-z]{5}-[0-9a-z]{5}(?![0-9a-z-])/g)?.at(-1);
-  if (found === undefined) throw new Failure(`"${text}" has no id in it; ids look like abcde-12345`);
-  return found;
+/** An entity as a person names it. */
+export interface Reference {
+  id: string;
+  /** The kinds that it may be of. */
+  kinds: readonly EntityKind[];
+  isDraft: boolean;
+  /** The rest of a link. */
+  link: LinkedService;
 }
 
-/** A resource or package by its id. @throws ApiError when it is neither, or may not be read */
-export async function findEntity(api: ApiClient, id: string, form: 'draft' | 'published'): Promise<Entity> {
+const ID = /[0-9a-z]{5}-[0-9a-z]{5}(?![0-9a-z-])/g;
+/** Links of the API, of pages and of drafts in pages. */
+const LINK = /^(.*?)(\/api)?\/(records|packages|uploads)\/([0-9a-z]{5}-[0-9a-z]{5})(\/draft)?(?:\/|$)/;
+
+/** What an id, a DOI or a link refers to. @throws Failure when there is no id in it */
+export function referenceIn(text: string): Reference {
+  const url = /^https?:/i.test(text) && URL.canParse(text) ? new URL(text) : undefined;
+  const [, prefix = '', api, collection, linked, draft] = (url && LINK.exec(url.pathname)) ?? [];
+  const id = linked ?? (url?.pathname ?? text).match(ID)?.at(-1);
+  if (id === undefined) throw new Failure(`"${text}" has no id in it; ids look like abcde-12345`);
+  const kind = api !== undefined && collection === 'records' ? 'record' : 'package';
+  return {
+    id,
+    kinds: api !== undefined && collection !== 'uploads' ? [kind] : ['record', 'package'],
+    isDraft: draft !== undefined || collection === 'uploads',
+    link: {
+      baseUrl: url !== undefined && linked !== undefined ? `${url.origin}${prefix}` : undefined,
+      token: url?.searchParams.get('token') || undefined,
+    },
+  };
+}
+
+/** @throws ApiError when there is no such entity, or it may not be read */
+export async function findEntity(
+  api: ApiClient,
+  { id, kinds }: Pick<Reference, 'id' | 'kinds'>,
+  form: 'draft' | 'published',
+): Promise<Entity> {
   const suffix = form === 'draft' ? '/draft' : '';
-  try {
-    return await api.call<Entity>({ method: 'GET', target: `${COLLECTIONS.record}/${id}${suffix}` });
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== 404) throw error;
+  for (const kind of kinds) {
+    try {
+      return await api.call<Entity>({ method: 'GET', target: `${COLLECTIONS[kind]}/${id}${suffix}` });
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 404) throw error;
+    }
   }
-  return api.call<Entity>({ method: 'GET', target: `${COLLECTIONS.package}/${id}${suffix}` });
+  const advice =
+    form === 'draft' ? 'Without --draft, the published version is read.' : 'To read a draft, use --draft.';
+  const names = kinds.map((kind) => (kind === 'record' ? 'resource' : 'package')).join(' or ');
+  throw new ApiError(
+    404,
+    `There is no ${form === 'draft' ? 'draft of a ' : 'published '}${names} ${id}. ${advice}`,
+  );
 }

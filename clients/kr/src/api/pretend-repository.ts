@@ -16,6 +16,8 @@ export interface PretendRepository extends AsyncDisposable {
   requests: string[];
   /** The authorization headers that came, each once. */
   credentials: Set<string>;
+  /** The tokens of access links that came, each once. */
+  linkTokens: Set<string>;
   entities: Map<string, PretendEntity>;
   interfere: (request: string) => Interference;
 }
@@ -46,6 +48,7 @@ export async function pretendRepository(): Promise<PretendRepository> {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests: [],
     credentials: new Set(),
+    linkTokens: new Set(),
     entities: new Map(),
     interfere: () => undefined,
     [Symbol.asyncDispose]: async () => {
@@ -65,6 +68,8 @@ async function answer(
   const name = `${request.method} ${url.pathname}`;
   repository.requests.push(name);
   if (request.headers.authorization !== undefined) repository.credentials.add(request.headers.authorization);
+  const linkToken = url.searchParams.get('token');
+  if (linkToken !== null) repository.linkTokens.add(linkToken);
   const instead = repository.interfere(name);
   if (instead === 'dropped') {
     request.socket.destroy();
@@ -77,7 +82,7 @@ async function answer(
       .end(JSON.stringify(instead.body ?? { status: instead.status, message: 'no' }));
     return;
   }
-  const content = /^GET .*\/([^/]+)\/(?:draft\/)?files\/([^/]+)\/content$/.exec(name);
+  const content = /^GET \/api\/\w+\/([^/]+)\/(?:draft\/)?files\/([^/]+)\/content$/.exec(name);
   const bytes =
     content &&
     repository.entities.get(content[1] ?? '')?.files.get(decodeURIComponent(content[2] ?? ''))?.bytes;

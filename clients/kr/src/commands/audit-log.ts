@@ -1,6 +1,6 @@
 import type { ApiClient } from '../api/api-client.ts';
 import { ApiError } from '../api/api-error.ts';
-import { COLLECTIONS, idIn } from '../api/entity.ts';
+import { COLLECTIONS, referenceIn } from '../api/entity.ts';
 import { table } from '../terminal/table.ts';
 import type { CommandContext } from './context.ts';
 
@@ -30,7 +30,8 @@ export async function auditLog(
   id: string,
   { size, page, json }: AuditLogOptions,
 ): Promise<void> {
-  const answer = await findLog(await connect(), idIn(id), { size: `${size}`, page: `${page}` });
+  const { id: wantedId, link } = referenceIn(id);
+  const answer = await findLog(await connect(link), wantedId, { size: `${size}`, page: `${page}` });
   if (json) return terminal.print(JSON.stringify(answer, null, 2));
   const { hits, total } = answer.hits;
   const rows = hits.map((entry) => [

@@ -6,7 +6,7 @@ import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import pMap from 'p-map';
 import type { ApiClient } from '../api/api-client.ts';
-import { type FileEntry, type FilesListing, findEntity, idIn, linkOf } from '../api/entity.ts';
+import { type FileEntry, type FilesListing, findEntity, linkOf, referenceIn } from '../api/entity.ts';
 import { Failure } from '../failure.ts';
 import { transferProgress } from '../terminal/transfer-progress.ts';
 import type { CommandContext } from './context.ts';
@@ -39,8 +39,9 @@ export async function download(
   id: string,
   options: DownloadOptions,
 ): Promise<void> {
-  const api = await connect();
-  const entity = await findEntity(api, idIn(id), options.draft ? 'draft' : 'published');
+  const wanted = referenceIn(id);
+  const api = await connect(wanted.link);
+  const entity = await findEntity(api, wanted, options.draft || wanted.isDraft ? 'draft' : 'published');
   const folder = resolve(options.cwd, options.to ?? entity.id);
   const { entries = [] } = await api.call<FilesListing>({ method: 'GET', target: linkOf(entity, 'files') });
   const completed = entries.filter(({ status }) => status === 'completed');

@@ -1,4 +1,4 @@
-import { type Entity, findEntity, idIn, kindOf, linkOf } from '../api/entity.ts';
+import { type Entity, findEntity, kindOf, linkOf, referenceIn } from '../api/entity.ts';
 import type { CommandContext } from './context.ts';
 
 export interface GetOptions {
@@ -12,7 +12,9 @@ export async function get(
   id: string,
   options: GetOptions,
 ): Promise<void> {
-  const entity = await findEntity(await connect(), idIn(id), options.draft ? 'draft' : 'published');
+  const wanted = referenceIn(id);
+  const form = options.draft || wanted.isDraft ? 'draft' : 'published';
+  const entity = await findEntity(await connect(wanted.link), wanted, form);
   if (options.json) terminal.print(JSON.stringify(entity, null, 2));
   else for (const line of toLines(entity)) terminal.print(line);
 }

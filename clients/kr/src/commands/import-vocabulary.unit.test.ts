@@ -38,7 +38,7 @@ describe('kr admin vocabulary import', () => {
       type: 'geowptypes',
       added: 1,
       replaced: 0,
-      refused: [{ entry: 2, reason: 'it has no id of 1 to 255 characters' }],
+      refused: [{ entry: 2, reason: 'id must be 1 to 255 characters' }],
     });
     expect(stored('geowptypes')).toEqual([
       {
@@ -62,8 +62,8 @@ describe('kr admin vocabulary import', () => {
       added: 0,
       replaced: 1,
       refused: [
-        { entry: 2, reason: 'the id two stands twice' },
-        { entry: 3, reason: 'it is no object' },
+        { entry: 2, reason: 'duplicate id two' },
+        { entry: 3, reason: 'must be an object' },
       ],
     });
     expect(stored('subjects')).toEqual([
@@ -76,7 +76,7 @@ describe('kr admin vocabulary import', () => {
     ['no such vocabulary', 'colours', 'a.json', '[]', /there is no vocabulary "colours"/],
     ['no list', 'subjects', 'a.json', '{}', /must be a \.csv file/],
     ['no JSON', 'subjects', 'a.json', '[', /cannot be parsed/],
-    ['nothing but unusable entries', 'subjects', 'a.csv', 'a,b\n1,2\n', /entry 1: it has no id/],
+    ['nothing but unusable entries', 'subjects', 'a.csv', 'a,b\n1,2\n', /entry 1: id must be/],
     ['another kind of file', 'subjects', 'a.txt', 'x', /must be a \.csv file/],
   ])('refuses %s', async (_name, type, name, content, message) => {
     await expect(imported(type, name, content)).rejects.toThrow(message);

@@ -5,12 +5,12 @@ import { writeLogin } from '../settings/stored-login.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import type { ConnectTo } from './context.ts';
 
-/** `kr login`: keeps a token that the service takes. */
+/** `kr login`: saves a token that the service accepts. */
 export async function login(
   { terminal, connectTo, file }: { terminal: Terminal; connectTo: ConnectTo; file: string },
-  { baseUrl, token }: Settings,
+  { baseUrl, token, tokenFrom }: Settings,
 ): Promise<void> {
-  if (token === undefined) throw new Failure('Which token? Give one with --token TOKEN, or set KR_TOKEN.');
+  if (token === undefined) throw new Failure('A token is needed: pass --token TOKEN or set KR_TOKEN.');
   try {
     // The listing of one's own entities is for known users only.
     await connectTo({ baseUrl, token }).call({
@@ -20,10 +20,10 @@ export async function login(
     });
   } catch (error) {
     if (error instanceof ApiError && [401, 403].includes(error.status)) {
-      throw new Failure(`${baseUrl.origin} does not take this token.`);
+      throw new Failure(`${baseUrl.origin} rejected the token from ${tokenFrom}.`);
     }
     throw error;
   }
   await writeLogin(file, { baseUrl, token });
-  terminal.note(`Logged in at ${baseUrl.origin}; kept in ${file}`);
+  terminal.note(`Logged in at ${baseUrl.origin}; saved in ${file}`);
 }

@@ -24,8 +24,7 @@ export async function showMigrations(
   else for (const line of lines(states)) terminal.print(line);
   const pending = states.reduce((sum, state) => sum + state.pending.length, 0);
   const newer = states.some((state) => state.newer.length > 0);
-  if (newer)
-    terminal.note('A later release was here; this one lives with what that has added, not the reverse.');
+  if (newer) terminal.note('The schema is newer than this release, which can still run on it.');
   if (pending > 0)
     throw new Failure(
       `${pending} migrations are pending: the Jobs of the chart apply them, else the first process of each service that starts.`,
@@ -58,12 +57,12 @@ function lines(states: readonly ServiceState[]): string[] {
     wantedBy(state) ?? 'nothing',
     conditionOf(state),
   ]);
-  return table([['service', 'tables of', 'has', 'this release wants', ''], ...rows]);
+  return table([['service', 'tables of', 'applied', 'required', ''], ...rows]);
 }
 
 function conditionOf({ pending, newer }: ServiceState): string {
   if (pending.length > 0) return `${pending.length} pending`;
-  return newer.length > 0 ? 'newer' : 'as wanted';
+  return newer.length > 0 ? 'newer' : 'up to date';
 }
 
 /** The newest that this release knows. */

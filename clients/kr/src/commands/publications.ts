@@ -16,13 +16,15 @@ export interface PublicationsOptions {
 export interface ListOptions extends PublicationsOptions {
   /** None: any. */
   states: readonly string[];
+  /** Whether the states are all open ones. */
+  isOpenOnly: boolean;
   olderThanMs: number;
   limit: number;
 }
 
-/** `kr admin publications list`: the publications of a local system, the youngest first. */
+/** `kr admin publications list`: the publications of a local system, newest first. */
 export async function listPublications(terminal: Terminal, options: ListOptions): Promise<void> {
-  const { states, olderThanMs, limit, dataDirs } = options;
+  const { states, isOpenOnly, olderThanMs, limit, dataDirs } = options;
   const { publications, hasMore } = await askAsOperator('publicationReports', dataDirs, (reports, caller) =>
     reports.listPublications({ states: [...states], olderThanMs, limit }, caller),
   );
@@ -30,9 +32,17 @@ export async function listPublications(terminal: Terminal, options: ListOptions)
     const shown = { publications: publications.map(summaryJson), has_more: hasMore };
     return terminal.print(JSON.stringify(shown, null, 2));
   }
-  if (publications.length === 0) return terminal.note('There is no such publication.');
+  if (publications.length === 0) return terminal.note(nothingFound(states, isOpenOnly, olderThanMs));
   for (const line of table([HEADINGS, ...publications.map(cells)])) terminal.print(line);
   if (hasMore) terminal.note(`There are more than these ${limit}; --limit shows more of them.`);
+}
+
+/** What is said instead of an empty list. */
+export function nothingFound(states: readonly string[], isOpenOnly: boolean, olderThanMs: number): string {
+  if (isOpenOnly && olderThanMs === 0) return 'No publication is open: all are finished.';
+  return states.length === 0 && olderThanMs === 0
+    ? 'There are no publications yet.'
+    : 'No publication matches.';
 }
 
 /** `kr admin publications show ID`: one of them with everything that is known of it. */
@@ -80,10 +90,10 @@ function participantsOf({ participants, state }: PublicationSummary__Output): st
 
 const MEANING: Record<string, string> = {
   PREPARING: 'not decided; what it publishes is locked',
-  COMMITTED: 'published and visible; not everybody has carried it out',
-  ABORTED: 'not published; not everybody has unlocked',
-  DONE: 'published, and carried out by everybody',
-  ABORT_DONE: 'not published, and nothing is locked',
+  COMMITTED: 'published and visible; some services have not applied it yet',
+  ABORTED: 'not published; some services have not released their locks yet',
+  DONE: 'published; all services have applied it',
+  ABORT_DONE: 'not published; nothing is locked',
 };
 
 function lines({ summary, refusal, ...rest }: ReadPublicationResponse__Output): string[] {

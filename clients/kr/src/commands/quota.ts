@@ -1,4 +1,4 @@
-import type { Quota__Output } from '@kr/contracts';
+import type { FindUserResponse__Output, Quota__Output } from '@kr/contracts';
 import { askAsOperator } from '../settings/ask-as-operator.ts';
 import { formatBytes } from '../terminal/format-bytes.ts';
 import { table } from '../terminal/table.ts';
@@ -9,36 +9,44 @@ export interface QuotaOptions {
   dataDirs: readonly string[];
 }
 
-/** `kr admin quota show USER-ID`: what the files of a user use, and may. */
-export async function showQuota(terminal: Terminal, userId: string, options: QuotaOptions): Promise<void> {
+/** `kr admin quota show USER`: storage usage and limit of a user, by name or id. @throws Failure when there is none */
+export async function showQuota(terminal: Terminal, nameOrId: string, options: QuotaOptions): Promise<void> {
+  const { userId, name } = await findUser(nameOrId, options);
   const { quota } = await askAsOperator('filesOperations', options.dataDirs, (files, caller) =>
     files.readQuota({ userId }, caller),
   );
-  print(terminal, quota, options);
+  print(terminal, quota, name, options);
 }
 
-/** `kr admin quota set USER-ID LIMIT`: a limit of the user's own; null: the usual one again. */
+/** `kr admin quota set USER LIMIT`: a limit for the user; null: the default again. @throws Failure when there is none */
 export async function setQuota(
   terminal: Terminal,
-  userId: string,
+  nameOrId: string,
   limitBytes: number | null,
   options: QuotaOptions,
 ): Promise<void> {
-  const asked = { userId, isDefault: limitBytes === null, limitBytes: limitBytes ?? 0 };
+  const { userId, name } = await findUser(nameOrId, options);
+  const request = { userId, isDefault: limitBytes === null, limitBytes: limitBytes ?? 0 };
   const { quota } = await askAsOperator('filesOperations', options.dataDirs, (files, caller) =>
-    files.setQuota(asked, caller),
+    files.setQuota(request, caller),
   );
-  print(terminal, quota, options);
+  print(terminal, quota, name, options);
 }
 
-function print(terminal: Terminal, quota: Quota__Output | null, { json }: QuotaOptions): void {
+/** The files service knows users by id only, and any id is one to it. */
+function findUser(nameOrId: string, { dataDirs }: QuotaOptions): Promise<FindUserResponse__Output> {
+  return askAsOperator('identity', dataDirs, (identity, caller) => identity.findUser({ nameOrId }, caller));
+}
+
+function print(terminal: Terminal, quota: Quota__Output | null, name: string, { json }: QuotaOptions): void {
   if (quota === null) return;
-  if (json) terminal.print(JSON.stringify(quotaJson(quota), null, 2));
-  else for (const line of table(rows(quota))) terminal.print(line);
+  if (json) terminal.print(JSON.stringify(quotaJson(quota, name), null, 2));
+  else for (const line of table(rows(quota, name))) terminal.print(line);
 }
 
-function quotaJson({ userId, usedBytes, promisedBytes, limitBytes, isDefault }: Quota__Output) {
+function quotaJson({ userId, usedBytes, promisedBytes, limitBytes, isDefault }: Quota__Output, name: string) {
   return {
+    user: name,
     user_id: userId,
     used_bytes: Number(usedBytes),
     promised_bytes: Number(promisedBytes),
@@ -47,13 +55,13 @@ function quotaJson({ userId, usedBytes, promisedBytes, limitBytes, isDefault }: 
   };
 }
 
-function rows(quota: Quota__Output): string[][] {
-  const { user_id, used_bytes, promised_bytes, limit_bytes, is_default } = quotaJson(quota);
+function rows(quota: Quota__Output, name: string): string[][] {
+  const { user_id, used_bytes, promised_bytes, limit_bytes, is_default } = quotaJson(quota, name);
   return [
-    ['user', user_id],
+    ['user', `${name} (id ${user_id})`],
     ['used', formatBytes(used_bytes)],
-    ['promised', `${formatBytes(promised_bytes)} to uploads under way`],
-    ['limit', `${formatBytes(limit_bytes)} (${is_default ? 'the usual one' : 'their own'})`],
+    ['reserved', `${formatBytes(promised_bytes)} for uploads in progress`],
+    ['limit', `${formatBytes(limit_bytes)} (${is_default ? 'default' : 'set for this user'})`],
     ['left', formatBytes(Math.max(0, limit_bytes - used_bytes - promised_bytes))],
   ];
 }

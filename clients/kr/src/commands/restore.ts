@@ -30,7 +30,7 @@ export async function restore(
   terminal.status('');
   if (json) terminal.print(JSON.stringify(manifest, null, 2));
   else for (const line of summary(manifest)) terminal.print(line);
-  if (verify) return terminal.note('Everything in it is as it was written.');
+  if (verify) return terminal.note('The backup is intact.');
 
   const [first = ''] = dataDirs;
   if (isFolderGiven && manifest.has_secrets) await bringSecrets(folder, first);

@@ -37,7 +37,7 @@ export async function createToken(
     json: wish,
   });
   if (json) return terminal.print(JSON.stringify(created, null, 2));
-  terminal.note('Keep it now: it is not shown again.');
+  terminal.note('Save it now: it is not shown again.');
   terminal.print(created.token);
 }
 
@@ -64,7 +64,7 @@ export async function listTokens(
 export async function revokeToken({ terminal, connect }: CommandContext, id: string): Promise<void> {
   const api = await connect();
   await api.call({ method: 'DELETE', target: `/api/user/tokens/${encodeURIComponent(id)}` });
-  terminal.note(`Token ${id} no longer holds.`);
+  terminal.note(`Token ${id} is revoked.`);
 }
 
 function instantIn(ms: number | 'never'): string | null {

@@ -36,7 +36,7 @@ export async function readTerms(file: string): Promise<ReadTerms> {
     const checked = checkTerm(entry);
     if (typeof checked === 'string') read.refused.push({ entry: index + 1, reason: checked });
     else if (seen.has(checked.id))
-      read.refused.push({ entry: index + 1, reason: `the id ${checked.id} stands twice` });
+      read.refused.push({ entry: index + 1, reason: `duplicate id ${checked.id}` });
     else {
       seen.add(checked.id);
       read.terms.push(checked);
@@ -83,20 +83,20 @@ const PARTS = ['id', 'title', 'description', 'icon', 'props', 'tags'];
 
 /** The entry, or what is wrong with it. */
 function checkTerm(entry: unknown): VocabularyTerm | string {
-  if (!isObject(entry)) return 'it is no object';
+  if (!isObject(entry)) return 'must be an object';
   const { id, title, description, icon, props, tags } = entry;
-  if (typeof id !== 'string' || !/^\S(.{0,253}\S)?$/u.test(id)) return 'it has no id of 1 to 255 characters';
+  if (typeof id !== 'string' || !/^\S(.{0,253}\S)?$/u.test(id)) return 'id must be 1 to 255 characters';
   if (!isTexts(title) || Object.keys(title).length === 0)
-    return 'its title is no object of texts by language';
+    return 'title must be an object of texts by language';
   if (description !== undefined && !isTexts(description))
-    return 'its description is no object of texts by language';
-  if (icon !== undefined && typeof icon !== 'string') return 'its icon is no text';
-  if (props !== undefined && !isTexts(props)) return 'its props are no object of texts';
+    return 'description must be an object of texts by language';
+  if (icon !== undefined && typeof icon !== 'string') return 'icon must be a string';
+  if (props !== undefined && !isTexts(props)) return 'props must be an object of texts';
   if (tags !== undefined && !(Array.isArray(tags) && tags.every((tag) => typeof tag === 'string'))) {
-    return 'its tags are no list of texts';
+    return 'tags must be a list of texts';
   }
   const unknown = Object.keys(entry).find((name) => !PARTS.includes(name));
-  if (unknown !== undefined) return `"${unknown}" is no part of an entry`;
+  if (unknown !== undefined) return `unknown field "${unknown}"`;
   return entry as unknown as VocabularyTerm;
 }
 

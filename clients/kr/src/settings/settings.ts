@@ -1,20 +1,35 @@
 import { Failure } from '../failure.ts';
 
-/** A service and, unless calls are to be anonymous, the token for it. */
+/** A service and the credentials for it; calls without any are anonymous. */
 export interface Settings {
   baseUrl: URL;
   token: string | undefined;
+  /** The option, variable or file that the token comes from. */
+  tokenFrom?: string | undefined;
+  /** Token of an access link, sent besides the other one. */
+  linkToken?: string | undefined;
 }
 
-/** A base URL with the token that belongs to it, from wherever it was found. */
+/** A base URL with the token that belongs to it. */
 export interface Login {
   baseUrl?: string | undefined;
+  token?: string | undefined;
+  /** The option, variable or file that names both. */
+  from: string;
+}
+
+/** What a link to an entity says besides its id. */
+export interface LinkedService {
+  /** Undefined if the link is not one of a repository, such as a DOI. */
+  baseUrl?: string | undefined;
+  /** Token of an access link. */
   token?: string | undefined;
 }
 
 /**
- * The settings in effect. Options go before the environment, then the stored login, then the local system; a token
- * that was kept with a base URL is only used for that one.
+ * The settings in effect. Options go before the environment, then the link that the command is about, then the stored
+ * login, then the local system. A stored token is only sent to the base URL it was stored with, and a token of the
+ * environment never to a base URL that only a link names.
  *
  * @throws Failure when no source names a base URL, or it is no HTTP URL
  */
@@ -22,18 +37,38 @@ export function settingsFrom(sources: {
   given: Login;
   environment: Login;
   kept: readonly Login[];
+  /** Base URL of a link. */
+  link?: string | undefined;
 }): Settings {
-  const { given, environment, kept } = sources;
-  const named =
-    given.baseUrl ?? environment.baseUrl ?? kept.find(({ baseUrl }) => baseUrl !== undefined)?.baseUrl;
+  const { given, environment, kept, link } = sources;
+  const known = kept.filter(({ baseUrl }) => baseUrl !== undefined);
+  const linked = known.find(({ baseUrl = '' }) => isSameService(baseUrl, link))?.baseUrl ?? link;
+  const named = given.baseUrl ?? environment.baseUrl ?? linked ?? known[0]?.baseUrl;
   if (named === undefined) {
     throw new Failure('No service is known. `kr login --base-url URL` stores one, or set KR_BASE_URL.');
   }
   const baseUrl = parseBaseUrl(named);
-  const matching = kept.find(
-    (login) => login.baseUrl !== undefined && parseBaseUrl(login.baseUrl).href === baseUrl.href,
-  );
-  return { baseUrl, token: given.token ?? environment.token ?? matching?.token };
+  const matching = known.find((login) => parseBaseUrl(login.baseUrl ?? '').href === baseUrl.href);
+  const isNamedByLinkOnly =
+    given.baseUrl === undefined && environment.baseUrl === undefined && link === named;
+  const source = [
+    given,
+    isNamedByLinkOnly && matching === undefined ? undefined : environment,
+    matching,
+  ].find((login) => login?.token !== undefined);
+  return { baseUrl, token: source?.token, tokenFrom: source?.from };
+}
+
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
+
+/** Whether both name one service; a local system has several names. */
+function isSameService(one: string, other: string | undefined): boolean {
+  if (other === undefined) return false;
+  const [a, b] = [parseBaseUrl(one), parseBaseUrl(other)];
+  const isSameHost = LOOPBACK.includes(a.hostname)
+    ? LOOPBACK.includes(b.hostname)
+    : a.hostname === b.hostname;
+  return isSameHost && a.protocol === b.protocol && a.port === b.port;
 }
 
 /** @throws Failure when it is no HTTP URL */

@@ -25,11 +25,12 @@ export async function readLogin(file: string): Promise<Login> {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
     throw new Failure(`cannot read ${file}: ${error.code}`);
   });
-  if (text === undefined) return {};
+  if (text === undefined) return { from: file };
   const { base_url: baseUrl, token } = parse(text, file);
   return {
     baseUrl: typeof baseUrl === 'string' ? baseUrl : undefined,
     token: typeof token === 'string' ? token : undefined,
+    from: file,
   };
 }
 
@@ -41,8 +42,8 @@ export async function readLogin(file: string): Promise<Login> {
 export async function readLocalLogin(folder: string): Promise<Login> {
   const login = await readLogin(join(folder, 'credentials.json'));
   if (login.baseUrl !== undefined) return login;
-  const { baseUrl } = await readLogin(join(folder, 'runtime.json'));
-  return { baseUrl };
+  const { baseUrl, from } = await readLogin(join(folder, 'runtime.json'));
+  return { baseUrl, from };
 }
 
 /** Keeps a login where only this user can read it, replacing the one before. */

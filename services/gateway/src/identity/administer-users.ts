@@ -33,7 +33,7 @@ export function administerUsers({
   tokens,
   now,
   newId,
-}: AdministerUsersDeps): Handlers<Definitions['identity']> {
+}: AdministerUsersDeps): Omit<Handlers<Definitions['identity']>, 'FindUser'> {
   return {
     CreateUser: async ({ name, isAdmin, addsToken, tokenLifetimeMs }, call) => {
       const operator = operatorOf(call);

@@ -16,6 +16,7 @@ export interface ProviderUser {
 /** Users. Methods throw `unavailable` while the database is not reached. */
 export interface UserStore {
   findUser(id: number): Promise<User | undefined>;
+  findUserByName(name: string): Promise<User | undefined>;
   /** The user whom a provider calls so, made when absent, under a name that nobody else has. */
   findOrAdd(user: ProviderUser): Promise<User & { disabledAt: Date | null }>;
 }
@@ -26,6 +27,10 @@ export function userStore(database: Database): UserStore {
   return {
     findUser: async (id) => {
       const row = await reached(database.user.findUnique({ where: { id }, select: USER_FIELDS }));
+      return row ?? undefined;
+    },
+    findUserByName: async (name) => {
+      const row = await reached(database.user.findUnique({ where: { name }, select: USER_FIELDS }));
       return row ?? undefined;
     },
     findOrAdd: async ({ issuer, subject, name, at }) => {

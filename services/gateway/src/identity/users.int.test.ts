@@ -81,6 +81,21 @@ describe('users', () => {
   );
 });
 
+describe('an operator', () => {
+  test('finds a user by name or id', async () => {
+    const { userId } = await gateway.createUser('grace');
+    const found = { userId, name: 'grace' };
+    expect([await gateway.findUser('grace'), await gateway.findUser(userId)]).toEqual([found, found]);
+  });
+
+  test.each(['nobody', '999999999', '99999999999999', '', "x' or 1=1"])(
+    'is told that %j is no user',
+    async (name) => {
+      await expect(gateway.findUser(name)).rejects.toMatchObject({ kind: 'not_found' });
+    },
+  );
+});
+
 describe('credentials', () => {
   test('none are asked for', async () => {
     expect(await whoIs(undefined)).toEqual(nobody('Authentication required.', 'Bearer'));
