@@ -86,7 +86,7 @@ test('a download by the proxy is told with every header that the gateway would s
     ['GET', { range: 'bytes=-5' }, 206, true],
     ['GET', { range: 'bytes=299999-' }, 206, true],
     ['GET', { range: 'bytes=300000-' }, 416, false],
-    ['GET', { range: 'bytes=0-1,5-6' }, 206, false],
+    ['GET', { range: 'bytes=0-1,5-6' }, 200, false],
     ['GET', { range: 'lines=1-2' }, 200, false],
     ['GET', { range: 'bytes=0-9', 'if-range': tag }, 206, false],
     ['GET', { range: 'bytes=0-9', 'if-range': '"other"' }, 200, false],
@@ -101,9 +101,8 @@ test('a download by the proxy is told with every header that the gateway would s
     const handed = await seen(reader, contentOf(published[0], 'data.bin'), asked, method);
     expect([asked, handed.status, proxy.sent() - before]).toEqual([asked, status, isHanded ? 1 : 0]);
     const straight = await seen(anonymous, contentOf(published[1], 'data.bin'), asked, method);
-    // Of several parts each answer draws its own boundary; what a refusal says is told of by its own tests.
-    const isOther = asked['range'] === 'bytes=0-1,5-6' || status >= 400;
-    if (!isOther) expect({ asked, ...handed }).toEqual({ asked, ...straight });
+    // Other tests look at the texts of refusals.
+    if (status < 400) expect({ asked, ...handed }).toEqual({ asked, ...straight });
   }
 });
 

@@ -80,10 +80,10 @@ describe('a cursor', () => {
     );
   });
 
-  test.each<[query: string, code: string | undefined, field: string, message: RegExp]>([
+  test.each<[query: string, code: string, field: string, message: RegExp]>([
     ['page=101&size=100', 'page_too_far', 'page', /cursor=\*/],
     ['cursor=abc', 'invalid_cursor', 'cursor', /^Not a cursor/],
-    ['cursor=*&page=2', undefined, 'page', /place of the page/],
+    ['cursor=*&page=2', 'invalid', 'page', /place of the page/],
     ['cursor=*&q=a&sort=bestmatch', 'invalid_cursor', 'cursor', /any order but bestmatch/],
   ])('is what a refusal of ?%s speaks of', async (query, code, field, message) => {
     const { status, body } = await visitor.call<Failed>('GET', `/search?${query}`);

@@ -55,7 +55,7 @@ function problemOf({ status, text }: Told): string | null {
   const [error] = errors;
   const isPrecise = error?.field === 'q' && / at position \d+\.$/.test(error.messages[0] ?? '');
   // What is no text of a query at all is refused before it is read.
-  const isNoText = code === undefined && text.includes('Invalid querystring parameters.');
+  const isNoText = code === 'invalid' && text.includes('Invalid querystring parameters.');
   const isLongSuggestion =
     error?.field === 'q' && /^Longer than \d+ characters\.$/.test(error.messages[0] ?? '');
   return (REFUSAL.test(code ?? '') && isPrecise) || isNoText || isLongSuggestion ? null : text;

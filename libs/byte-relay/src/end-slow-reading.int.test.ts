@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { until } from '@kr/testbed';
 import { endSlowReading } from './end-slow-reading.ts';
@@ -72,12 +73,16 @@ test('who reads nothing is cut off, and so are the answers behind the one that h
 
 test('who reads no faster than he must is not cut off, though the system lets it be seen in leaps', async () => {
   const client = await asked(sendMuch);
-  for (let taken = 0; taken < CHUNKS * CHUNK; ) {
+  for (let taken = 0; taken < CHUNKS * CHUNK && !client.destroyed; ) {
     const bytes = client.read(Math.min(CHUNK, client.readableLength)) as Buffer | null;
     taken += bytes?.length ?? 0;
-    if (bytes === null) await once(client, 'readable');
+    if (bytes === null) await Promise.race([once(client, 'readable'), once(client, 'close')]);
     // A second at each chunk that was taken, however many readings it took.
-    else if (Math.floor(taken / CHUNK) > Math.floor((taken - bytes.length) / CHUNK)) second();
+    else if (Math.floor(taken / CHUNK) > Math.floor((taken - bytes.length) / CHUNK)) {
+      // On a busy machine the system tells the sender late that bytes were taken.
+      await sleep(1);
+      second();
+    }
   }
   expect([slow, ended]).toEqual([0, 0]);
 });

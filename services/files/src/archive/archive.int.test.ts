@@ -138,8 +138,7 @@ describe('an archive', () => {
     const outside = await archive('all-0000001', { range: `bytes=${body.length}-` });
     expect([outside.status, outside.headers['content-range']]).toEqual([416, `bytes */${body.length}`]);
     const parts = await archive('all-0000001', { range: 'bytes=0-3,-22' });
-    expect(parts.headers['content-type']).toMatch(/^multipart\/byteranges; boundary=/);
-    expect([parts.body.includes('PK\x03\x04'), parts.body.includes('PK\x05\x06')]).toEqual([true, true]);
+    expect([parts.status, parts.body.equals(body)]).toEqual([200, true]);
   });
 
   test('of other files is another one, which no old part is completed with', async () => {

@@ -111,7 +111,7 @@ describe('a seal', () => {
     await files.start('unreach-001', 'a.txt');
     await seal('x-unreachable', ['unreach-001']);
     expect(await everyWrite('unreach-001', 'a.txt')).toEqual(
-      allRefused({ kind: 'unavailable', message: 'not reached' }, [503, 'not reached', '1', undefined]),
+      allRefused({ kind: 'unavailable', message: 'not reached' }, [503, 'not reached', '1', 'unavailable']),
     );
   });
 

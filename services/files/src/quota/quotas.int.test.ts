@@ -442,7 +442,11 @@ test('a full store is told of as such, and nothing is left of the upload', async
   });
   expect([response.status, await response.json(), await reservations('full-1')]).toEqual([
     507,
-    { status: 507, message: 'There is not enough space to store the file.' },
+    {
+      status: 507,
+      message: 'There is not enough space to store the file.',
+      code: 'insufficient_storage',
+    },
     0,
   ]);
   await server.stop(0);
