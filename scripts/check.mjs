@@ -1,6 +1,6 @@
 /**
- * Everything a machine can say about the sources: format and lint, types, boundaries, dead code, contracts, OpenAPI, names.
- * Prints one line for each check and what a failed one found; exits with 1 when any found something.
+ * Static checks of the sources: format and lint, types, boundaries, dead code, contracts, OpenAPI, names, prose.
+ * Prints one line per check and the findings of failed ones; exits with 1 if a check failed.
  */
 import { execFile } from 'node:child_process';
 import { globSync } from 'node:fs';
@@ -11,17 +11,20 @@ import { promisify } from 'node:util';
 
 const root = resolve(import.meta.dirname, '..');
 const sources = ['services', 'libs', 'clients', 'deploy', 'test'];
+const productionSources = ['services', 'libs', 'clients', 'deploy'];
 const run = promisify(execFile);
 
 const checks = [
   { name: 'format and lint', find: () => tool('biome', 'check', '--colors=off', '--error-on-warnings') },
   { name: 'types', find: () => tool('tsc', '-p', '.', '--noEmit', '--pretty', 'false') },
   { name: 'boundaries', find: () => tool('depcruise', ...sources, '--config', '.dependency-cruiser.mjs') },
+  { name: 'folder cycles', find: folderCycles },
   { name: 'dead code', find: () => tool('knip', '--no-progress', '--no-config-hints') },
   { name: 'contracts: lint', find: () => tool('buf', 'lint', 'proto') },
   { name: 'contracts: breaking changes', find: breakingChanges },
   { name: 'OpenAPI', find: openapi },
   { name: 'names', find: grabBags },
+  { name: 'prose', find: prose },
 ];
 
 const waiting = [...checks];
@@ -44,7 +47,7 @@ async function work() {
   }
 }
 
-/** Runs an installed program; what it prints is what it found, if it does not exit with 0. */
+/** Runs an installed program. If it fails, its output is the findings. */
 async function tool(name, ...args) {
   try {
     await run(join(root, 'node_modules', '.bin', name), args, { cwd: root, maxBuffer: 64 * 1024 * 1024 });
@@ -54,7 +57,7 @@ async function tool(name, ...args) {
   }
 }
 
-/** The description that the gateway serves, metadata fields included. */
+/** Checks the document that the gateway serves, including the generated metadata fields. */
 async function openapi() {
   const folder = await mkdtemp(join(tmpdir(), 'kr-openapi-'));
   try {
@@ -68,7 +71,7 @@ async function openapi() {
   }
 }
 
-/** Compares with what users already have: the landed main, else the last tag, else the commit before. */
+/** Compares with the contracts that users have: the landed main, else the last tag, else the commit before. */
 async function breakingChanges() {
   const base = await landedCommit();
   if (base === undefined)
@@ -82,6 +85,12 @@ async function breakingChanges() {
   } finally {
     await rm(workDir, { recursive: true, force: true });
   }
+}
+
+/** Test files may use any folder of their package. */
+function folderCycles() {
+  const excluded = '(\\.test|-fixture)\\.ts$|/testing/|/gen/';
+  return tool('depcruise', ...productionSources, '--config', '.folder-cycles.mjs', '--exclude', excluded);
 }
 
 async function landedCommit() {
@@ -100,7 +109,12 @@ async function git(...args) {
   return done?.stdout.trim();
 }
 
-/** A module is named after its idea; these names say that it has none. */
+async function prose() {
+  const { checkProse } = await import('./prose/check-prose.ts');
+  return { findings: checkProse().join('\n') };
+}
+
+/** Names of files without one clear purpose. */
 async function grabBags() {
   const isGrabBag = (path) =>
     /^(utils?|helpers?|common|shared|misc|managers?)$/.test(basename(path).replace(/\..*$/, ''));

@@ -13,7 +13,7 @@ interface Violation {
   rule: string;
 }
 
-/** A workspace in small that keeps to the rules. */
+/** A small workspace that follows the rules. */
 const SOUND = {
   'services/records/src/drafts.ts': 'export const drafts = 1;\n',
   'services/packages/src/main.ts':
@@ -74,6 +74,14 @@ const PLANTED = [
   { importer: 'services/packages/src/circle.ts', imported: './utils/text.ts', rule: 'no-cycles' },
 ];
 
+/** Two folders that import from each other, without a cycle of files. */
+const FOLDER_CYCLE = {
+  'libs/rpc/src/client/call.ts': "export type * from '../server/codes.ts';\n",
+  'libs/rpc/src/client/deadline.ts': 'export const deadline = 1;\n',
+  'libs/rpc/src/server/serve.ts': "export type * from '../client/deadline.ts';\n",
+  'libs/rpc/src/server/codes.ts': 'export const codes = 1;\n',
+};
+
 async function write(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
   for (const [file, text] of Object.entries(files)) {
     await mkdir(dirname(join(folder, file)), { recursive: true });
@@ -81,9 +89,9 @@ async function write(folder: string, files: Readonly<Record<string, string>>): P
   }
 }
 
-async function cruise(folder: string): Promise<Violation[]> {
+async function cruise(folder: string, config = '.dependency-cruiser.mjs'): Promise<Violation[]> {
   const program = join(repository, 'node_modules/dependency-cruiser/bin/dependency-cruiser.mjs');
-  const options = ['--config', '.dependency-cruiser.mjs', '--output-type', 'json'];
+  const options = ['--config', config, '--output-type', 'json'];
   const { stdout } = await run(
     process.execPath,
     [program, 'services', 'libs', 'clients', 'deploy', 'test', ...options],
@@ -97,26 +105,36 @@ describe('boundaries', () => {
   let folder: string;
   let whenSound: Violation[];
   let whenPlanted: Violation[];
+  let foldersWhenSound: Violation[];
+  let foldersWhenPlanted: Violation[];
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'kr-boundaries-'));
-    for (const file of ['.dependency-cruiser.mjs', 'tsconfig.json'])
+    for (const file of ['.dependency-cruiser.mjs', '.folder-cycles.mjs', 'tsconfig.json'])
       await cp(join(repository, file), join(folder, file));
     await symlink(join(repository, 'node_modules'), join(folder, 'node_modules'));
     await write(folder, SOUND);
     whenSound = await cruise(folder);
+    foldersWhenSound = await cruise(folder, '.folder-cycles.mjs');
     await write(folder, { 'services/packages/src/utils/text.ts': "export type * from '../circle.ts';\n" });
     const lines = PLANTED.map(({ importer, imported }) => [importer, `export type * from '${imported}';\n`]);
     await write(folder, Object.fromEntries(lines));
     whenPlanted = await cruise(folder);
+    await write(folder, FOLDER_CYCLE);
+    foldersWhenPlanted = await cruise(folder, '.folder-cycles.mjs');
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  test('allow a workspace that keeps to them', () => {
+  test('allow a workspace that follows them', () => {
     expect(whenSound).toEqual([]);
   });
 
   test.each(PLANTED)('$rule: $importer may not import $imported, not even types', ({ importer, rule }) => {
     expect(whenPlanted).toContainEqual({ from: importer, rule });
+  });
+
+  test('no two folders of a package import from each other', () => {
+    expect(foldersWhenSound).toEqual([]);
+    expect(foldersWhenPlanted).toContainEqual({ from: 'libs/rpc/src/client', rule: 'no-folder-cycles' });
   });
 });

@@ -1,0 +1,119 @@
+/**
+ * Checks the language of comments, messages, Markdown, YAML and protos against `patterns.ts`.
+ * `node scripts/prose/check-prose.ts [FILE…]` checks these files, or all files except the pending folders.
+ */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { proseBlocks } from './blocks.ts';
+import { PATTERNS } from './patterns.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+
+/** Recorded answers of the original API, generated code, measurements, and the patterns themselves. */
+const EXEMPT = /^test\/contract\/recorded\/|\/gen\/|^scripts\/prose\/|^pnpm-lock\.yaml$|^bench\/results\//;
+
+/** Paths whose prose is not rewritten yet. Remove a line when its folder passes; never add one. */
+const PENDING = [
+  'ARCHITECTURE.md',
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  'README.md',
+  'jest.config.mjs',
+  'pnpm-workspace.yaml',
+  '.dependency-cruiser.mjs',
+  'bench/',
+  'deploy/compose.yaml',
+  'clients/kr/',
+  'deploy/backup/',
+  'deploy/cluster/',
+  'deploy/helm/',
+  'deploy/image/',
+  'deploy/local/',
+  'docs/access.md',
+  'docs/audit-trail.md',
+  'docs/compatibility.md',
+  'docs/configuration.md',
+  'docs/decisions/',
+  'docs/errors.md',
+  'docs/events.md',
+  'docs/files.md',
+  'docs/glossary.md',
+  'docs/metadata.md',
+  'docs/metrics.md',
+  'docs/operations.md',
+  'docs/publications.md',
+  'docs/search.md',
+  'docs/tutorial.md',
+  'docs/vocabularies.md',
+  'libs/access-policy/',
+  'libs/audit-trail/',
+  'libs/byte-relay/',
+  'libs/caller/',
+  'libs/contracts/',
+  'libs/database/',
+  'libs/draft-lifecycle/',
+  'libs/event-bus/',
+  'libs/failpoint/',
+  'libs/health/',
+  'libs/http-drain/',
+  'libs/metadata/',
+  'libs/publication-decisions/',
+  'libs/rpc/',
+  'libs/schema-migration/',
+  'libs/service-config/',
+  'libs/service-error/',
+  'libs/telemetry/',
+  'proto/knowledge/',
+  'scripts/check.mjs',
+  'scripts/codegen.mjs',
+  'services/access-links/',
+  'services/files/',
+  'services/gateway/',
+  'services/packages/',
+  'services/records/',
+  'services/search/',
+  'test/access/',
+  'test/bench/',
+  'test/contract/',
+  'test/e2e/',
+  'test/faults/',
+  'test/generated-clients/',
+  'test/history/',
+  'test/load/',
+  'test/main.ts',
+  'test/model/',
+  'test/simulation/',
+  'test/testbed/',
+];
+
+if (process.argv[1] === import.meta.filename) {
+  const findings = checkProse(process.argv.slice(2));
+  process.stdout.write(findings.map((finding) => `${finding}\n`).join(''));
+  process.exitCode = findings.length === 0 ? 0 : 1;
+}
+
+export function checkProse(files: readonly string[] = []): string[] {
+  const checked = files.length > 0 ? files : projectFiles();
+  return checked.flatMap((file) => proseFindings(file, readFileSync(resolve(root, file), 'utf8')));
+}
+
+/** One line per finding: place, pattern, the words found, and a replacement. */
+export function proseFindings(file: string, text: string): string[] {
+  return proseBlocks(file, text).flatMap((block) => {
+    const prose = block.text.replace(/`[^`\n]*`/g, '`x`').replace(/https?:\/\/\S+/g, 'x');
+    return PATTERNS.flatMap(({ name, pattern, instead }) =>
+      [...prose.matchAll(pattern)].map((match) => {
+        const line = block.line + (prose.slice(0, match.index).match(/\n/g)?.length ?? 0);
+        return `${file}:${line} ${name}: "${match[0].trim().replace(/\s+/g, ' ')}"; use: ${instead}`;
+      }),
+    );
+  });
+}
+
+function projectFiles(): string[] {
+  const options = ['ls-files', '--cached', '--others', '--exclude-standard', '--deduplicate'];
+  return execFileSync('git', options, { cwd: root, encoding: 'utf8' })
+    .split('\n')
+    .filter((file) => file !== '' && !EXEMPT.test(file) && !PENDING.some((path) => file.startsWith(path)));
+}
