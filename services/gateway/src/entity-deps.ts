@@ -2,7 +2,7 @@ import type { EntityDocument__Output, EntityResult__Output, Form } from '@kr/con
 import { fromErrorDetail } from '@kr/rpc';
 import type { Clients } from './clients.ts';
 import { assertDemanded, demandedRevisions } from './http/conditional.ts';
-import type { Call, JsonReply } from './http/endpoint.ts';
+import { type Call, type JsonReply, selfOf } from './http/endpoint.ts';
 import type { Kind } from './kind.ts';
 import { entityJson } from './rendering/entity-json.ts';
 
@@ -69,6 +69,7 @@ export function entityReply(
     as: 'json',
     status,
     body: isTrue(query.get('expand')) ? { ...body, expanded: {} } : body,
+    ...(status === 201 ? { location: selfOf(body) } : {}),
     state: { revision: shown.revision, variant: shown.variant },
     ...(shown.isPublic && shown.form === 'FORM_PUBLISHED' ? { publicOf: shown.parentId } : {}),
   };

@@ -1,5 +1,5 @@
 import type { EntityDeps } from '../entity-deps.ts';
-import { type Endpoint, json } from '../http/endpoint.ts';
+import { created, type Endpoint } from '../http/endpoint.ts';
 import { authoriseLinks } from './authorise-links.ts';
 import { linkReply } from './link-reply.ts';
 
@@ -11,6 +11,7 @@ export function createLink(deps: EntityDeps): Endpoint {
       { ticket, body: call.rawBody, creationKey: call.creationKey },
       call.principal,
     );
-    return json(201, linkReply(link));
+    const shown = linkReply(link);
+    return created(shown, `${call.baseUrl}${call.path}/${shown['id']}`);
   };
 }

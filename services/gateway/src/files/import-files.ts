@@ -1,4 +1,4 @@
-import { type Endpoint, json } from '../http/endpoint.ts';
+import { created, type Endpoint } from '../http/endpoint.ts';
 import { fileListJson } from '../rendering/file-json.ts';
 import { authoriseEnabledFiles, type FilesDeps, fileHolder } from './authorise-files.ts';
 
@@ -7,6 +7,6 @@ export function importFiles(deps: FilesDeps): Endpoint {
   return async (call) => {
     const authorised = await authoriseEnabledFiles(deps, 'import', call);
     const { entries } = await deps.clients.files.importEntries({ ticket: authorised.ticket }, call.principal);
-    return json(201, fileListJson(authorised, entries, fileHolder(deps, call)));
+    return created(fileListJson(authorised, entries, fileHolder(deps, call)));
   };
 }

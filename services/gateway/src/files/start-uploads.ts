@@ -1,6 +1,6 @@
 import type { NewEntry } from '@kr/contracts';
 import { type Issue, ServiceError } from '@kr/service-error';
-import { type Endpoint, json } from '../http/endpoint.ts';
+import { created, type Endpoint } from '../http/endpoint.ts';
 import { invalidInput, isObject } from '../http/json-object.ts';
 import { fileListJson } from '../rendering/file-json.ts';
 import { authoriseEnabledFiles, type FilesDeps, fileHolder } from './authorise-files.ts';
@@ -13,7 +13,7 @@ export function startUploads(deps: FilesDeps): Endpoint {
       { ticket: authorised.ticket, entries: newEntries(call.body) },
       call.principal,
     );
-    return json(201, fileListJson(authorised, entries, fileHolder(deps, call)));
+    return created(fileListJson(authorised, entries, fileHolder(deps, call)));
   };
 }
 

@@ -44,6 +44,8 @@ export interface JsonReply {
   as: 'json';
   status: number;
   body: unknown;
+  /** The URL of what was created. */
+  location?: string;
   /** The one state that the body shows; becomes the ETag. */
   state?: ShownState;
   /** The parent of that entity, when it is published and everybody who asks is shown exactly this. */
@@ -103,6 +105,15 @@ export interface Route {
 
 export function json(status: number, body: unknown): JsonReply {
   return { as: 'json', status, body };
+}
+
+/** 201; unless given, `Location` is the body's link to itself. */
+export function created(body: Readonly<Record<string, unknown>>, location = selfOf(body)): JsonReply {
+  return { as: 'json', status: 201, location, body };
+}
+
+export function selfOf({ links }: Readonly<Record<string, unknown>>): string {
+  return (links as { self: string }).self;
 }
 
 export function noContent(): EmptyReply {

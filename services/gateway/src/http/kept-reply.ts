@@ -26,10 +26,11 @@ export async function keepAnswer(
 function answerOf(reply: Reply, call: Call, mediaType: string): KeptAnswer {
   switch (reply.as) {
     case 'json': {
-      const { status, tag, bytes } = renderJson(reply, call, mediaType);
+      const { status, tag, location, bytes } = renderJson(reply, call, mediaType);
       const headers = {
         'content-type': mediaType,
         ...(tag === undefined ? {} : { etag: tag }),
+        ...(location === undefined ? {} : { location }),
       };
       return { status, headers, body: new Uint8Array(bytes) };
     }

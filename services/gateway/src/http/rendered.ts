@@ -11,11 +11,12 @@ export interface Rendered {
   mediaType: string;
   /** The ETag of the one state that is shown; undefined when it shows another thing. */
   tag: string | undefined;
+  location?: string | undefined;
   bytes: Buffer;
 }
 
 export function renderJson(
-  { status, body, state }: JsonReply,
+  { status, location, body, state }: JsonReply,
   { query }: Pick<Call, 'query'>,
   mediaType: string,
 ): Rendered {
@@ -23,12 +24,12 @@ export function renderJson(
   const isPretty = (query.get('prettyprint') ?? '') !== '';
   const text = isPretty ? JSON.stringify(sorted(shown), undefined, 2) : JSON.stringify(shown);
   const tag = state === undefined ? undefined : entityTag(state, mediaType);
-  return { status, mediaType, tag, bytes: Buffer.from(text) };
+  return { status, mediaType, tag, location, bytes: Buffer.from(text) };
 }
 
 export function sendRendered(
   response: ServerResponse,
-  { status, mediaType, tag, bytes }: Rendered,
+  { status, mediaType, tag, location, bytes }: Rendered,
   { method, headers }: Pick<IncomingMessage, 'method' | 'headers'>,
 ): void {
   if (tag !== undefined) {
@@ -39,6 +40,7 @@ export function sendRendered(
       return;
     }
   }
+  if (location !== undefined) response.setHeader('location', location);
   response.setHeader('content-type', mediaType);
   response.setHeader('content-length', bytes.length);
   response.writeHead(status);

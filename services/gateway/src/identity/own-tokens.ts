@@ -1,6 +1,6 @@
 import { authorise } from '@kr/access-policy';
 import { ServiceError } from '@kr/service-error';
-import { type Call, type Endpoint, json, noContent, param } from '../http/endpoint.ts';
+import { type Call, created, type Endpoint, json, noContent, param } from '../http/endpoint.ts';
 import { mintToken, tokenHash } from './access-token.ts';
 import { type OwnToken, TOKEN_ID, type TokenStore } from './token-store.ts';
 import { tokenWish } from './token-wish.ts';
@@ -47,7 +47,7 @@ export function createToken({ tokens, limits, now, newId }: TokensDeps): Endpoin
         },
       );
     }
-    return json(201, { ...tokenJson({ ...row, lastUsedAt: null }, call), token });
+    return created({ ...tokenJson({ ...row, lastUsedAt: null }, call), token });
   };
 }
 
