@@ -48,9 +48,11 @@ function scriptBlocks(text: string, file: string): Block[] {
   return blocks;
 }
 
-/** Single words are keys, names and values. */
+/** Single words are keys, names and values; SQL is code. */
 function isProse(value: string): boolean {
-  return /[A-Za-z]{2,} [A-Za-z]{2,}/.test(value);
+  const isSql =
+    /^\s*(?:with|select|insert|update|delete|create|alter)\s[^.]*\b(?:as|from|into|set|table)\b/.test(value);
+  return !isSql && /[A-Za-z]{2,} [A-Za-z]{2,}/.test(value);
 }
 
 function markdownBlocks(text: string): Block[] {

@@ -2,7 +2,7 @@ import type { LinkGrant, Principal } from '@kr/caller';
 import { ServiceError } from '@kr/service-error';
 import { type Action, type GeneralAction, POLICY, type Role, SCOPE_OF } from './policy.ts';
 
-/** What a decision needs to know of an entity, as it is at this moment. */
+/** The facts about an entity that a decision needs. */
 export interface AccessSubject {
   /** Shared by all versions of the entity; links are granted on it. */
   parentId: string;
@@ -52,7 +52,7 @@ export function authorise<A extends Action>(principal: Principal, action: A, sub
   throw new ServiceError('forbidden', 'Permission denied.');
 }
 
-/** What the caller is; as a user only if the token is in scope. */
+/** A user role is granted only if the token is in scope. */
 function rolesOf(principal: Principal, subject: AccessSubject | null, isInScope: boolean): ReadonlySet<Role> {
   const userId = isInScope ? principal.userId : null;
   const roles = new Set<Role>(['anyone']);

@@ -146,7 +146,7 @@ describe('access policy', () => {
     }
   });
 
-  test('says which scope is missing to who could do it with another token, and to nobody else', () => {
+  test('names the missing scope only if another token of the user would be allowed', () => {
     const bare = (caller: Caller) => ({ ...CALLERS[caller], scopes: [] });
     expect(() => authorise(bare('owner'), 'publish', SUBJECTS.open)).toThrow(
       expect.objectContaining({
@@ -157,7 +157,7 @@ describe('access policy', () => {
     expect(() => authorise(bare('stranger'), 'publish', SUBJECTS.open)).toThrow('Permission denied.');
   });
 
-  test('counts what links open, whatever the token beside them is good for', () => {
+  test('grants what links open, regardless of the scopes of the token sent with them', () => {
     const holder = { ...CALLERS['edit link'], userId: 'stranger', scopes: [] };
     expect(decide(holder, 'publish', SUBJECTS.restricted)).toBe('y');
   });
@@ -177,7 +177,7 @@ describe('access policy', () => {
     expect(decide(holder, 'update_draft', resource) + decide(holder, 'manage_links', resource)).toBe(cells);
   });
 
-  test('says the same short sentences whatever was refused', () => {
+  test('uses the same short sentences for every refusal', () => {
     expect(() => authorise(CALLERS.anonymous, 'publish', SUBJECTS.open)).toThrow('Authentication required.');
     expect(() => authorise(CALLERS.anonymous, 'read', SUBJECTS.restricted)).toThrow('Permission denied.');
     expect(() => authorise(CALLERS.stranger, 'publish', SUBJECTS.open)).toThrow('Permission denied.');
@@ -186,7 +186,7 @@ describe('access policy', () => {
   test('decides general actions without an entity, and refuses the others without one', () => {
     expect(allows(CALLERS.stranger, 'create', null)).toBe(true);
     expect(allows(CALLERS['edit link'], 'create', null)).toBe(false);
-    // @ts-expect-error an action on an entity cannot be asked about without it
+    // @ts-expect-error an action on an entity requires the entity
     expect(allows(CALLERS.owner, 'update_draft', null)).toBe(false);
   });
 

@@ -1,7 +1,7 @@
 import type { Scope } from '@kr/caller';
 
 /**
- * What a caller can be to an entity. The roles of one caller add up; `admin` and `service` are in every row because
+ * Roles of a caller towards an entity. The roles of one caller add up; `admin` and `service` are in every row because
  * operators and the system itself pass everywhere.
  */
 export type Role =
@@ -11,7 +11,7 @@ export type Role =
   | 'anyone_if_record_public'
   /** Everybody, while the files are public; the files of a restricted record never are. */
   | 'anyone_if_files_public'
-  /** A user, whoever it is. A link token alone makes no user. */
+  /** Any signed-in user. A link token alone makes no user. */
   | 'authenticated'
   /** A user who owns the entity's parent. */
   | 'owner'
@@ -38,7 +38,7 @@ const GENERAL = {
   list_own: USER,
   /** The caller's own access tokens. */
   manage_tokens: USER,
-  /** What administrators have removed. */
+  /** Entities removed by administrators. */
   list_removals: ['admin', 'service'],
 } as const satisfies Record<string, readonly Role[]>;
 
@@ -75,7 +75,7 @@ const ON_ENTITY = {
   /** Removes the published entity, and restores it. */
   remove: ['admin', 'service'],
 
-  /** What was done to the entity in all its versions, and by whom. */
+  /** Audit trail of the entity in all its versions. */
   read_audit_log: MANAGE,
 
   /** In bodies: `parent.access`. */
@@ -126,7 +126,7 @@ export const SCOPE_OF: Readonly<Record<Action, Scope | null>> = {
   manage_tokens: 'tokens',
 };
 
-/** Whether a word, such as one that came over the wire, names an action. */
+/** Type guard for names received over the wire. */
 export function isAction(word: string): word is Action {
   return Object.hasOwn(POLICY, word);
 }

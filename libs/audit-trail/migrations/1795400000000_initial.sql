@@ -1,4 +1,4 @@
--- What was done to entities, and by whom; written in the transaction that did it.
+-- Audit entries, written in the transaction of the audited change.
 create table audit_entry (
   position bigint primary key generated always as identity,
   id uuid not null default gen_random_uuid(),
@@ -6,7 +6,7 @@ create table audit_entry (
   created_at timestamptz(3) not null default clock_timestamp(),
   action text not null,
   entity_id text not null,
-  -- What all versions of the entity share; there may be nothing left of it.
+  -- The parent shared by all versions of the entity; it may no longer exist.
   parent_id text not null,
   user_id text,
   link_ids text[] not null,
@@ -15,13 +15,13 @@ create table audit_entry (
   request_id text not null,
   trace_id text,
   metadata jsonb not null,
-  -- Whose it was: who may read on when the entity is gone.
+  -- Owner of the entity, who may read the trail after its deletion.
   owner_id text check ((owner_id is not null) = (action = 'draft.delete'))
 );
 create index audit_entry_of_parent on audit_entry (parent_id, created_at desc, position desc);
 create index audit_entry_of_gone on audit_entry (entity_id) where owner_id is not null;
 
--- What is written stays as it is, whoever asks and whatever the code above believes.
+-- Entries are immutable even if the application has a bug.
 create function refuse_changed_audit_entry() returns trigger language plpgsql as $$
 begin
   raise exception 'the audit trail is append-only: % is refused', lower(tg_op);

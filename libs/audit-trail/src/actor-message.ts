@@ -1,7 +1,7 @@
 import type { Actor } from '@kr/caller';
 import type { Actor__Output, Actor as ActorMessage } from '@kr/contracts';
 
-/** For a service that writes the entry of what another one was asked to do. */
+/** For a service that writes the entry on behalf of another service. */
 export function toActorMessage({
   userId,
   service,

@@ -2,8 +2,8 @@ import type { Actor, Principal } from '@kr/caller';
 import { currentTraceId } from '@kr/telemetry';
 
 /**
- * The caller as a trail names it, with the trace of the active span: of the links that were presented those that open one
- * of these parents, for a trail tells nothing of other entities.
+ * The caller as recorded in the trail, with the trace id of the active span. Of the presented links it includes only those
+ * for the given parents, because a trail must not reveal other entities.
  */
 export function actorOf(
   { userId, grants, service, tokenId, requestId }: Principal,

@@ -42,8 +42,8 @@ const ENTRIES = insertEntries('$1', ALWAYS);
 const EVENTS_AND_ENTRIES = `with audited as (${insertEntries('$2', ALWAYS)}) ${insertEvents('$1', ALWAYS)}`;
 
 /**
- * Writes what a change tells others and what it leaves in the trail, in the order given, as one statement. Call it in
- * the transaction of the change; nudge the relay after the commit.
+ * Writes the events and audit entries of a change in the given order, as one statement. Call it in the transaction of
+ * the change; nudge the relay after the commit.
  */
 export async function appendAudited(
   tx: SqlExecutor,

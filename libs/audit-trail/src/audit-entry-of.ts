@@ -9,7 +9,7 @@ interface AuditedVersion {
   managedBy?: string | null | undefined;
 }
 
-/** What the caller does to a version of an entity at this moment. */
+/** An action of the caller on a version of an entity. */
 export function auditEntry(
   principal: Principal,
   action: AuditAction,
@@ -19,7 +19,7 @@ export function auditEntry(
   return { action, entityId: id, parentId, actor: actorOf(principal, [parentId, managedBy]), metadata };
 }
 
-/** What the caller does at this moment, by a ticket, to the version that it is for. */
+/** An action of the caller on the version that the ticket was issued for. */
 export function ticketEntry(
   principal: Principal,
   action: AuditAction,

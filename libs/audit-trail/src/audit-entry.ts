@@ -1,6 +1,6 @@
 import type { Actor } from '@kr/caller';
 
-/** Everything that a trail tells of; docs/audit-trail.md says what each is and what its metadata are. */
+/** All audited actions; docs/audit-trail.md describes each with its metadata. */
 export const AUDIT_ACTIONS = [
   'draft.create',
   'draft.edit',
@@ -34,12 +34,12 @@ export const AUDIT_ACTIONS = [
 
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
-/** One thing that was done, about to be written. */
+/** An entry before it is written. */
 export interface AuditEntry {
   readonly action: AuditAction;
   /** The version of the entity that it was done to. */
   readonly entityId: string;
-  /** What all versions of the entity share. */
+  /** Shared by all versions of the entity. */
   readonly parentId: string;
   readonly actor: Actor;
   readonly metadata: Readonly<Record<string, unknown>>;

@@ -35,7 +35,7 @@ const count = async (table: 'audit_entry' | 'outbox') =>
   (await pool.query<{ count: number }>(`select count(*)::int as count from ${table}`)).rows[0]?.count;
 
 describe('an entry', () => {
-  test('says who, what and when, as it was given', async () => {
+  test('returns actor, action and time as they were written', async () => {
     const holder = {
       ...anonymous('q-2'),
       grants: [{ linkId: 'l-1', parentId: 'parent', permission: 'edit' as const }],
@@ -118,7 +118,7 @@ describe('an entry', () => {
 });
 
 describe('a trail', () => {
-  test('is read newest first, as much of it as is asked for, and of one parent only', async () => {
+  test('is read newest first, up to the limit, and of one parent only', async () => {
     const entries = Array.from({ length: 7 }, (_, n) =>
       auditEntry(OWNER, 'draft.update', { id: 'long', parentId: 'long parent' }, { n }),
     );
@@ -132,7 +132,7 @@ describe('a trail', () => {
     expect(await readTrail(sql, 'nobody', 5)).toEqual({ total: 0, entries: [] });
   });
 
-  test('tells whose an entity was that is gone, and nothing of one that is not', async () => {
+  test('names the owner of a deleted entity and nothing of an existing one', async () => {
     const gone = { id: 'gone', parentId: 'gone parent' };
     await appendAudited(sql, [], [auditEntry(OWNER, 'draft.create', gone)]);
     expect(await findGone(sql, 'gone')).toBeUndefined();

@@ -1,7 +1,7 @@
 import type { AuditTrail } from '@kr/contracts';
 import { toActorMessage } from './actor-message.ts';
 
-/** What reads a database: a Prisma client, or `quickDatabase` of `@kr/database`. */
+/** A database reader: a Prisma client, or `quickDatabase` of `@kr/database`. */
 export interface SqlReader {
   $queryRawUnsafe<Rows>(sql: string, ...values: unknown[]): Promise<Rows>;
 }
@@ -30,7 +30,7 @@ const READ = `
   ) entry on true
   order by entry.created_at desc, entry.position desc`;
 
-/** The trail of an entity in all its versions: how many entries there are, and so many of them, newest first. */
+/** The trail of an entity in all its versions: the newest `limit` entries and the total number. */
 export async function readTrail(sql: SqlReader, parentId: string, limit: number): Promise<AuditTrail> {
   const rows = await sql.$queryRawUnsafe<((EntryRow | { id: null }) & { total: number })[]>(
     READ,

@@ -17,7 +17,7 @@ let slow: number;
 let ended: number;
 const clients: Socket[] = [];
 beforeEach(() => {
-  // Its seconds pass when they are told to.
+  // Fake timers advance only on request of the test.
   jest.useFakeTimers({
     doNotFake: ['nextTick', 'setImmediate', 'setTimeout', 'clearTimeout', 'Date', 'performance'],
   });
@@ -31,7 +31,7 @@ afterEach(() => {
 
 const second = () => jest.advanceTimersByTime(1_000);
 
-/** A client of a server that answers every request so; it has asked, and does not read yet. */
+/** A client that has sent requests and does not read yet. The server answers each with `answer`. */
 async function asked(answer: (response: ServerResponse) => void, times = 1): Promise<Socket> {
   server = createServer((_request, response) => {
     endSlowReading(response, {
@@ -79,7 +79,7 @@ test('who reads no faster than he must is not cut off, though the system lets it
     if (bytes === null) await Promise.race([once(client, 'readable'), once(client, 'close')]);
     // A second at each chunk that was taken, however many readings it took.
     else if (Math.floor(taken / CHUNK) > Math.floor((taken - bytes.length) / CHUNK)) {
-      // On a busy machine the system tells the sender late that bytes were taken.
+      // On a busy machine the system reports acknowledged bytes late.
       await sleep(1);
       second();
     }
@@ -87,7 +87,7 @@ test('who reads no faster than he must is not cut off, though the system lets it
   expect([slow, ended]).toEqual([0, 0]);
 });
 
-test('who waits for bytes that do not come is not cut off, also when nothing is heard for long', async () => {
+test('a reader that waits for bytes is not cut off, even after a long silence', async () => {
   const client = await asked((response) => {
     response.writeHead(200, { 'content-length': 10 }).write('12345');
     setTimeout(() => {
@@ -103,7 +103,7 @@ test('who waits for bytes that do not come is not cut off, also when nothing is 
   expect(slow).toBe(0);
 });
 
-test('nobody is watched any more when the answer has ended, or its client was gone before', async () => {
+test('watching stops when the response has ended or its client disconnected', async () => {
   await asked((response) => {
     response.req.socket.destroy();
     response.once('close', () => {

@@ -1,18 +1,18 @@
 import type { ServerResponse } from 'node:http';
 import { readingCredit } from './reading-credit.ts';
 
-/** Seconds are counted, not measured: a process that was held up charges nobody for it. */
+/** Intervals are counted, not measured, so that a paused process does not penalise readers. */
 const LOOK_EVERY_MS = 1_000;
 
-/** Of Linux, which keeps up to 4 MiB to be sent on a connection and asks for more when a third of that is gone. */
+/** Linux buffers up to 4 MiB per connection and requests more when a third of that is sent. */
 const MOST_SAVED_BYTES = 4_194_304;
 
 export interface SlowReading {
   /** Bytes a second that must be read on average. */
   minBytesPerSecond: number;
-  /** How much of what was read faster counts for later (default 4 MiB). */
+  /** Bytes read ahead of the minimum rate that count as credit (default 4 MiB). */
   mostSavedBytes?: number;
-  /** Told before the connection ends. */
+  /** Called before the connection ends. */
   onSlow?: () => void;
 }
 
@@ -24,7 +24,7 @@ export function endSlowReading(
   response: ServerResponse,
   { minBytesPerSecond, mostSavedBytes = MOST_SAVED_BYTES, onSlow }: SlowReading,
 ): void {
-  // Its end has been told already, and would be waited for in vain.
+  // `close` was already emitted and will not be emitted again.
   if (response.destroyed) return;
   const { socket } = response.req;
   const isWorthIt = readingCredit({ minBytesPerSecond, mostSavedBytes });

@@ -10,9 +10,9 @@ export interface ConfirmEnd {
 }
 
 /**
- * Writes what comes from one stream to another, at its pace, and ends it with the first. The chunks must be nobody
- * else's: the memory of each is released as soon as it is written. When `to` closes early the rest is read and dropped;
- * whatever else goes wrong is for the caller to hear of.
+ * Pipes one stream to another with backpressure and ends the second with the first. Nothing else may use the chunks: the
+ * memory of each is released as soon as it is written. When `to` closes early, the rest is read and dropped. The caller
+ * handles all other errors.
  */
 export function passOn(from: Readable, to: Writable, { confirmEnd }: { confirmEnd?: ConfirmEnd } = {}): void {
   let total = 0;

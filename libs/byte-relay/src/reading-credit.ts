@@ -1,19 +1,19 @@
-/** What one write holds back before any of it counts as taken, in bytes. */
+/** Bytes of one write that may be buffered before any of it counts as read. */
 const FIRST_BYTES = 65_536;
 
 interface ReadingLimits {
-  /** What whoever reads must take on average. */
+  /** Minimum average rate. */
   minBytesPerSecond: number;
   /**
-   * How much of what was taken faster counts for later, in bytes: more than what a system keeps for a slow reader and asks
-   * for at once, else one who reads steadily looks as if he took nothing for minutes.
+   * Maximum credit in bytes. It must exceed the buffer of the operating system: a steady reader otherwise appears idle for
+   * minutes, because the system requests a whole buffer at once.
    */
   mostSavedBytes: number;
 }
 
 /**
- * An account of what a reader takes. Each second in which bytes wait costs the least that he must take; the function that is
- * given is told of one, with the bytes taken in it, and says whether the reader is still worth waiting for.
+ * Tracks the rate of a reader. Each second in which bytes wait costs `minBytesPerSecond`. Call the returned function once
+ * per second with the bytes read in it; it returns whether the reader is fast enough.
  */
 export function readingCredit({ minBytesPerSecond, mostSavedBytes }: ReadingLimits) {
   let credit = FIRST_BYTES;

@@ -5,7 +5,10 @@ const KIB = 1_024;
 const MIB = 1_048_576;
 const LIMITS = { minBytesPerSecond: KIB, mostSavedBytes: 4 * MIB };
 
-/** In which second a reader is given up, told how much he takes in each while bytes wait; undefined: not in a day. */
+/**
+ * The second in which a reader is cut off if it reads `takenIn(second)` bytes in each; undefined: not within
+ * a day.
+ */
 function givenUp(takenIn: (second: number) => number, isWaiting = true): number | undefined {
   const isWorthIt = readingCredit(LIMITS);
   for (let second = 1; second <= 86_400; second += 1)
@@ -17,7 +20,7 @@ test.each<[string, (second: number) => number]>([
   ['takes the least', () => KIB],
   ['takes a minute’s worth once a minute', (second) => (second % 60 === 0 ? 60 * KIB : 0)],
   ['fills large buffers, then takes the least in leaps', (second) => (second % 1_024 === 1 ? MIB : 0)],
-])('who %s is never given up', (_who, takenIn) => {
+])('a reader that %s is never cut off', (_who, takenIn) => {
   expect(givenUp(takenIn)).toBe(undefined);
 });
 
@@ -27,11 +30,11 @@ test.each<[string, (second: number) => number, number]>([
   ['takes half of the least', () => KIB / 2, 129],
   ['has taken little and stops', (second) => (second === 1 ? 100 * KIB : 0), 165],
   ['has taken a terabyte and stops', (second) => (second === 1 ? 1e12 : 0), 1 + 4_096 + 1],
-])('who %s is given up in time', (_who, takenIn, second) => {
+])('a reader that %s is cut off in time', (_who, takenIn, second) => {
   expect(givenUp(takenIn)).toBe(second);
 });
 
-test('nobody is charged for bytes that are not there', () => {
+test('seconds without waiting bytes cost no credit', () => {
   expect(givenUp(() => 0, false)).toBe(undefined);
 });
 

@@ -3,10 +3,10 @@ import { finished } from 'node:stream/promises';
 import { passOn } from './pass-on.ts';
 
 /**
- * Passes all of one stream on to another, as `passOn` does. When either breaks off, or the signal comes, both are
- * destroyed, so that what arrived in part never looks complete.
+ * Forwards a whole stream to another, as `passOn` does. When either fails, or the signal is aborted, both are
+ * destroyed, so that a partial transfer never looks complete.
  *
- * @throws why it was broken off
+ * @throws the error that ended the transfer
  */
 export async function relay(
   from: Readable,

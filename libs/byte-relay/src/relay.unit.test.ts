@@ -22,12 +22,12 @@ async function asked(answer: (response: ServerResponse) => void): Promise<Incomi
   return incoming as IncomingMessage;
 }
 
-/** Chunks of their own memory, of which the test keeps hold. */
+/** Chunks with separate memory. The test keeps references to them. */
 function chunks(count: number, bytes = 100_000): Buffer[] {
   return Array.from({ length: count }, (_, index) => Buffer.allocUnsafeSlow(bytes).fill(index));
 }
 
-test('all chunks arrive as they were, and the memory of each is given back', async () => {
+test('all chunks arrive unchanged, and the memory of each is released', async () => {
   const sent = chunks(50);
   const expected = Buffer.concat(sent);
   let relayed: Promise<void> | undefined;
@@ -45,7 +45,7 @@ test('what is part of a larger memory is left alone', () => {
   expect(String(whole)).toBe('xxxxxxxxxx');
 });
 
-test('a source that breaks cuts the answer off, which never looks complete', async () => {
+test('an error of the source aborts the response, which never looks complete', async () => {
   let relayed: Promise<void> | undefined;
   const incoming = await asked((response) => {
     const source = new PassThrough();

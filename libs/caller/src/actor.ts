@@ -1,8 +1,8 @@
-/** Who did something, as it is written down beside what was done. */
+/** The caller as recorded with an action. */
 export interface Actor {
-  /** Null for whoever only held an access link, and for a service. */
+  /** Null for the holder of an access link without a user, and for a service. */
   userId: string | null;
-  /** Of the access links the caller presented, those to what was acted on that held. */
+  /** The presented access links that were valid for the target of the action. */
   linkIds: readonly string[];
   /** The name of a service that acted on its own behalf. */
   service: string | null;

@@ -67,14 +67,14 @@ function* forgeries(token: string): Generator<string> {
 
 describe('principal token', () => {
   test.each([principal, anonymous('r1'), servicePrincipal('search', 'r2')])(
-    'tells who is calling',
+    'returns the principal',
     (caller) => {
       const token = signPrincipal(caller, { audience: 'records', key });
       expect(verifyPrincipal(token, { audience: 'records', key })).toEqual(caller);
     },
   );
 
-  test('gives services a request id of their own', () => {
+  test('creates a separate request id for services', () => {
     expect(servicePrincipal('search').requestId).not.toBe(servicePrincipal('search').requestId);
   });
 
@@ -99,7 +99,7 @@ describe('principal token', () => {
     expect(kindOf(() => verifyPrincipal(token, verify))).toBe(kind);
   });
 
-  test('is worth nothing when one character differs', () => {
+  test('is invalid when one character differs', () => {
     const token = signPrincipal(principal, { audience: 'records', key });
     const accepted = [...forgeries(token)].filter(
       (forged) => kindOf(() => verifyPrincipal(forged, { audience: 'records', key })) !== 'unauthenticated',
@@ -109,7 +109,7 @@ describe('principal token', () => {
 });
 
 describe('ticket', () => {
-  test('comes back as it was signed', () => {
+  test('is returned as it was signed', () => {
     const check = { audience: 'files', key, action: 'write_files', now: at(0) } as const;
     expect(verifyTicket(signTicket(ticket, key), check)).toEqual(ticket);
   });

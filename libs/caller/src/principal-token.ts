@@ -9,7 +9,7 @@ const LIFETIME_MS = 30_000;
 const CLOCK_SKEW_MS = 5_000;
 
 interface PrincipalKey {
-  /** The service that is called; a token for one is worth nothing to another. */
+  /** The called service; other services reject the token. */
   audience: string;
   /** The secret that caller and callee share. */
   key: string;
@@ -22,7 +22,7 @@ interface Envelope {
   principal: Omit<Principal, 'scopes'> & Partial<Pick<Principal, 'scopes'>>;
 }
 
-/** A token that tells one service who is calling, for 30 seconds. */
+/** A token that identifies the caller to one service, for 30 seconds. */
 export function signPrincipal(
   principal: Principal,
   { audience, key, now = () => new Date() }: PrincipalKey,
@@ -60,7 +60,7 @@ export function verifyPrincipal(
   if (ageMs > LIFETIME_MS || ageMs < -CLOCK_SKEW_MS) {
     throw new ServiceError('unauthenticated', 'The proof of the caller has expired.');
   }
-  // A gateway of the release before has no scopes to tell of: its tokens were good for everything.
+  // Gateways of the previous release send no scopes: their tokens had all scopes.
   const { scopes = SCOPES, ...principal } = envelope.principal;
   return { ...principal, scopes };
 }

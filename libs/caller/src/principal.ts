@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Scope } from './scope.ts';
 
-/** What one access link opens: the entity's parent, so all its versions. */
+/** The permission of one access link on the entity's parent, so on all its versions. */
 export interface LinkGrant {
   linkId: string;
   parentId: string;
   permission: 'view' | 'preview' | 'edit';
 }
 
-/** Who is calling, as established at the edge. */
+/** The caller, as authenticated by the gateway. */
 export interface Principal {
   /** Null for an anonymous caller and for a service. */
   userId: string | null;
@@ -18,7 +18,7 @@ export interface Principal {
   scopes: readonly Scope[];
   /** Of a user: the id of the personal access token at hand; missing when it was another credential. */
   tokenId?: string;
-  /** Of the access links the caller presented, those that hold now. */
+  /** The presented access links that are valid now. */
   grants: readonly LinkGrant[];
   /** The name of a service that acts on its own behalf; null for people. */
   service: string | null;

@@ -1,6 +1,6 @@
 /**
- * What an access token lets its bearer do in the user's name. Every token reads what its user may read; what changes
- * something takes one of these. Which action takes which is `SCOPE_OF` of the access policy.
+ * Permissions of an access token. Every token can read everything its user can read; changes require one of these scopes.
+ * `SCOPE_OF` of the access policy maps actions to scopes.
  */
 export const SCOPES = ['write', 'publish', 'tokens', 'admin'] as const;
 

@@ -8,7 +8,7 @@ interface TicketCheck {
   /** The service that verifies. */
   audience: TicketAudience;
   key: string;
-  /** What the caller is about to do. */
+  /** The action that the caller is about to perform. */
   action: string;
   now?: () => Date;
 }

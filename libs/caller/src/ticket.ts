@@ -1,6 +1,6 @@
 export type TicketAudience = 'files' | 'access-links';
 
-/** What the service that owns an entity allows a caller to do with it at a service that knows no entities. */
+/** A permission that the owner of an entity grants a caller for use at a service without access rules. */
 export interface Ticket {
   audience: TicketAudience;
   entityId: string;
@@ -10,7 +10,7 @@ export interface Ticket {
   actions: readonly string[];
   /** The entity whose files may be imported; null where none. */
   sourceEntityId: string | null;
-  /** Whose entity it is, whoever calls. Absent in tickets for audit logs. */
+  /** Owner of the entity. Absent in tickets for audit logs. */
   ownerId?: string;
   /** The parent of the package that manages it, null if none does. Absent in tickets for audit logs. */
   managedBy?: string | null;

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { definitions, errorDetailCodec, eventCodecs, isEventSubject, SUBJECTS } from './index.ts';
 
 describe('event codecs', () => {
-  test('give back every field, absent ones with their defaults', () => {
+  test('decode every field, absent ones with their defaults', () => {
     const codec = eventCodecs['knowledge.packages.package.published'];
     const bytes = codec.encode({ id: 'aaaaa-aaaaa', revision: '9007199254740993', recordIds: ['b', 'c'] });
     expect(codec.decode(bytes)).toEqual({

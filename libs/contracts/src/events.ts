@@ -76,7 +76,7 @@ export const eventCodecs: EventCodecs = {
 /** Every subject there is. */
 export const SUBJECTS: readonly EventSubject[] = Object.keys(eventCodecs).filter(isEventSubject);
 
-/** Whether a subject that came over the bus is one of ours. */
+/** Type guard for subjects received over the bus. */
 export function isEventSubject(subject: string): subject is EventSubject {
   return Object.hasOwn(eventCodecs, subject);
 }

@@ -76,7 +76,7 @@ describe('a quick read', () => {
     await pool.end();
   });
 
-  test('that Postgres refuses throws what Postgres says', async () => {
+  test('that Postgres rejects throws the error of Postgres', async () => {
     await expect(quick.$queryRawUnsafe('select 1 / $1::int', 0)).rejects.toMatchObject({ code: '22012' });
     await pool.end();
   });
@@ -94,7 +94,7 @@ describe('a quick read', () => {
 
 describe('a quick statement that writes and answers with rows', () => {
   test('is not tried again when its connection is lost: it may have been carried out', async () => {
-    // A sequence counts the tries, for it does not go back with what failed.
+    // A sequence counts the attempts because a rollback does not reset it.
     await quick.$executeRawUnsafe('create sequence tries');
     const written = quick.$queryRawUnsafe(
       `insert into kept (n) select nextval('tries') from (select pg_terminate_backend(pg_backend_pid()) offset 0) cut
@@ -118,7 +118,7 @@ describe('a quick transaction', () => {
   beforeEach(() => quick.$executeRawUnsafe('delete from kept'));
   afterEach(() => pool.end());
 
-  test('keeps all that it wrote and says how many rows it changed', async () => {
+  test('commits all its writes and returns the number of changed rows', async () => {
     const counts = await quick.$transaction(async (tx) => [await keep(tx, 1), await keep(tx, 2)]);
     expect([counts, await kept()]).toEqual([
       [1, 1],
@@ -205,7 +205,7 @@ describe('a quick transaction', () => {
     expect([seen, await kept()]).toEqual([[{ n: 13 }], [13, 14]]);
   });
 
-  test('fails as what went with COMMIT has failed, and leaves nothing', async () => {
+  test('fails with the error of a statement sent with COMMIT, and leaves nothing', async () => {
     const failed = quick.$transaction(async (tx) => {
       await keep(tx, 15);
       await executeWithNext(tx, 'insert into kept (n) values ($1::int)', 15);
@@ -238,7 +238,7 @@ describe('a quick transaction', () => {
   });
 
   test.each([0, 1])(
-    'that throws beside a statement that nobody has waited for undoes that: %i sent before',
+    'that throws beside a statement that was not awaited rolls it back: %i sent before',
     async (before) => {
       let late: Promise<unknown> | undefined;
       const failing = quick.$transaction(async (tx) => {
@@ -283,7 +283,7 @@ describe('a quick transaction', () => {
 });
 
 describe('an opened pool', () => {
-  test('outlives the end of a connection that nobody uses', async () => {
+  test('outlives the end of an idle connection', async () => {
     const opened = openPool(new URL(database.url));
     const { rows } = await opened.query<{ pid: number }>('select pg_backend_pid() as pid');
     expect(opened.idleCount).toBe(1);
@@ -337,7 +337,7 @@ describe('a statement on an opened pool', () => {
 });
 
 describe('statement names', () => {
-  test('tell texts apart, are the same for the same text, and end', () => {
+  test('differ for different texts, are equal for equal texts, and are limited in number', () => {
     const nameOf = statementNames();
     const names = Array.from({ length: 300 }, (_, n) => nameOf({ sql: `select ${n}` }));
     expect(new Set(names.filter((name) => name !== '')).size).toBe(200);

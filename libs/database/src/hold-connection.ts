@@ -7,10 +7,11 @@ class ConnectionLost extends Error {
 }
 
 /**
- * Runs work on a connection of its own. One that was lost, or that has not ended the work within that many
- * milliseconds, is cut and does not go back to the pool.
+ * Runs work on a reserved connection. If the connection is lost, or the work exceeds the timeout in
+ * milliseconds, the connection is closed instead of returned to the pool.
  *
- * @throws an error with a transient code when there is no connection, or when it was lost; else what the work throws
+ * @throws an error with a transient code when there is no connection, or when it was lost; else the error of
+ * the work
  */
 export async function holdConnection<Result>(
   pool: Pool,
@@ -22,11 +23,11 @@ export async function holdConnection<Result>(
   const noteLoss = (error: Error): void => {
     lost ??= error;
   };
-  // NOTE: the pool listens only to connections that nobody has; an error that nobody hears would end the process.
+  // NOTE: the pool handles errors of idle connections only; an unhandled error event would end the process.
   connection.on('error', noteLoss);
   const timer = setTimeout(() => {
     noteLoss(new Error(`not done within ${timeoutMs} ms`));
-    // NOTE: `end` would wait for what was sent.
+    // NOTE: `end` would wait for statements in flight.
     (connection as PoolClient & { connection: Pick<pg.Connection, 'stream'> }).connection.stream.destroy();
   }, timeoutMs);
   try {

@@ -1,7 +1,7 @@
 import { Pool } from 'pg';
 import { ONE_PLAN } from './statement-names.ts';
 
-/** How long things may take, in milliseconds. */
+/** Timeouts in milliseconds. */
 export interface PoolLimits {
   /** Waiting for a free connection. */
   connectionMs: number;
@@ -22,7 +22,7 @@ export function openPool(databaseUrl: URL, { connectionMs, statementMs, lockMs }
     connectionTimeoutMillis: connectionMs,
     options: `-c statement_timeout=${statementMs} -c lock_timeout=${lockMs} -c idle_in_transaction_session_timeout=10s ${ONE_PLAN}`,
   });
-  // The pool drops a connection that ends while nobody uses it; an error that nobody hears would end the process.
+  // The pool removes idle connections that end; an unhandled error event would end the process.
   pool.on('error', () => undefined);
   return pool;
 }

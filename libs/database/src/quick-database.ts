@@ -8,16 +8,16 @@ const WRITE_MS = 5_000;
 /** Longer than any statement may last: then something is wrong with the connection. */
 const READ_MS = 15_000;
 
-/** What begins otherwise may write, and what may write is not tried twice. */
+/** Other statements may write, so they are not retried. */
 const READ = /^\s*select\b/i;
 
 /**
- * Statements as prepared ones on the connections of the pool itself: a third of what the same costs through a Prisma
- * client. Those of a transaction that are asked for together, by `Promise.all`, go together, and BEGIN goes with the
- * first.
+ * Runs statements as prepared ones directly on the connections of the pool, at a third of the cost of a
+ * Prisma client. Statements of a transaction that are started together, by `Promise.all`, are sent together,
+ * and BEGIN with the first.
  *
- * A connection that is lost, or not to be had, fails what runs on it as something transient. Only a read outside
- * transactions is tried a second time: the pool may not have noticed that a connection has gone.
+ * A lost connection, or none available, fails with a transient error. Only a read outside transactions is
+ * retried once: the pool may not have noticed a lost connection.
  */
 export function quickDatabase(pool: Pool, nameOf: StatementNames): SqlDatabase {
   const alone = async (statement: Statement): Promise<Answer> => {

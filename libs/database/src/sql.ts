@@ -1,11 +1,11 @@
-/** What runs statements, by the names that a Prisma client has for it. */
+/** Runs statements, with the method names of a Prisma client. */
 export interface Sql {
   $queryRawUnsafe<Rows>(sql: string, ...values: unknown[]): Promise<Rows>;
   /** Answers with the number of rows that the statement changed. */
   $executeRawUnsafe(sql: string, ...values: unknown[]): Promise<number>;
   /**
-   * Of a transaction that can: has a statement sent with the one that comes next, at the latest with COMMIT. Resolves at
-   * once; when the statement fails, so does what it was sent with, and the transaction.
+   * Only in transactions that pipeline: sends the statement with the next one, at the latest with COMMIT. Resolves at
+   * once; if the statement fails, so do the next one and the transaction.
    */
   $executeWithNext?(sql: string, ...values: unknown[]): Promise<void>;
 }
@@ -16,6 +16,9 @@ export async function executeWithNext(tx: Sql, sql: string, ...values: unknown[]
 }
 
 export interface SqlDatabase extends Sql {
-  /** All that `run` writes or, when it throws, nothing; over after `timeout` milliseconds (default 5000). */
+  /**
+   * Commits all writes of `run` or, when it throws, none; aborted after `timeout` milliseconds (default
+   * 5000).
+   */
   $transaction<Result>(run: (tx: Sql) => Promise<Result>, options?: { timeout?: number }): Promise<Result>;
 }

@@ -6,7 +6,7 @@ export const ONE_PLAN = '-c plan_cache_mode=force_generic_plan';
 /** The name of a statement by its text; empty for one that is not to be kept. */
 export type StatementNames = (query: { sql: string }) => string;
 
-/** What a connection keeps costs memory there, and texts that are put together at run time may be without number. */
+/** Prepared statements use memory of each connection, and texts built at run time may be unbounded. */
 const MOST_NAMES = 200;
 
 /** Gives each text its name, the same in every process: for the `statementNameGenerator` of Prisma's adapter. */

@@ -23,7 +23,7 @@ export interface RecordsConfig {
   /** 0 takes a free one, as does `healthPort`. */
   grpcPort: number;
   healthPort: number;
-  /** What each caller of this service signs principals with, by its name. */
+  /** Keys that callers of this service sign principals with, by name of the caller. */
   callerKeys: ReadonlyMap<string, string>;
   packagesAddress: string;
   packagesKey: string;
@@ -34,19 +34,19 @@ export interface RecordsConfig {
   /** Milliseconds that a call of another service may take. */
   rpcDeadlineMs: number;
   ticketKeys: { files: string; 'access-links': string };
-  /** What DOIs given out here begin with. */
+  /** Prefix of assigned DOIs. */
   doiPrefix: string;
   /** The middle part of OAI identifiers. */
   oaiPrefix: string;
-  /** What all entities of one owner may have together. */
+  /** Limits on the entities of one owner. */
   ownerLimits: OwnerLimits;
   /** Milliseconds until the files of a removed entity are deleted. */
   removalRetentionMs: number;
   /** Folder with the operator's additions to vocabularies; empty: none. */
   vocabularyDir: string;
-  /** Milliseconds between two looks for publications whose decision has not come. */
+  /** Milliseconds between two scans for publications without a decision. */
   janitorEveryMs: number;
-  /** How much of what is published together is prepared in one step, as JSON in bytes. */
+  /** Bytes of JSON that one step of a publication prepares. */
   publishPartBytes: number;
 }
 
@@ -74,13 +74,13 @@ export function readConfig(env: Environment): RecordsConfig {
     removalRetentionMs: readRemovalRetention(read),
     vocabularyDir: readVocabularyDir(read),
     janitorEveryMs: read.integer('PUBLISH_SCAN_MS', {
-      doc: 'Milliseconds between two looks for publications whose decision has not come',
+      doc: 'Milliseconds between two scans for publications without a decision',
       fallback: 2_000,
       min: 50,
       max: 60_000,
     }),
     publishPartBytes: read.integer('PUBLISH_PART_BYTES', {
-      doc: 'How much of what is published together is prepared in one step, in bytes of JSON; a step has 5 seconds',
+      doc: 'Bytes of JSON that one step of a publication prepares; a step has 5 seconds',
       fallback: 4_194_304,
       min: 1,
       max: 67_108_864,

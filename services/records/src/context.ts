@@ -20,7 +20,7 @@ import { packageIds } from './services/package-ids.ts';
 import { type ListVersionResources, versionResources } from './services/version-resources.ts';
 import { type Database, openDatabases, type Tx } from './store/prisma.ts';
 
-/** What the handlers of records' own RPCs and the consumers reach. */
+/** Dependencies of the RPC handlers and consumers of records. */
 export interface RecordsContext {
   readonly database: Database;
   readonly lifecycle: LifecycleContext<Tx>;
@@ -32,7 +32,7 @@ export interface RecordsContext {
   readonly listVersionResources: ListVersionResources;
 }
 
-/** The context with what has to be closed behind it. */
+/** The context with the resources to close at shutdown. */
 export interface OpenContext extends RecordsContext {
   readonly listParentLinks: ListParentLinks;
   readonly bus: BusConnection;

@@ -3,7 +3,7 @@ import { newEvent } from '@kr/event-bus';
 import { forgetRecord, markPublishedWith, RELATED } from './store/package-relation-store.ts';
 import type { Tx } from './store/prisma.ts';
 
-/** What makes a knowledge resource of an entity (REST document, 2.1, 2.2 and 3). */
+/** The rules and columns that are specific to knowledge resources (REST document, 2.1, 2.2 and 3). */
 export const recordKind: EntityKind<Tx> = {
   name: 'record',
   parentType: 'resource',

@@ -80,7 +80,7 @@ export async function startRecordsService(config: RecordsConfig, logger: Logger)
       {
         definition: definitions.lifecycle,
         handlers: lifecycleRpcs(context),
-        // As a coordinator it asks what it may publish.
+        // The coordinator calls it for the permission to publish.
         callers: { ...LIFECYCLE_CALLERS, packages: ['Authorise', 'FindIds', 'FindDois'], files: ['FindIds'] },
       },
       { definition: definitions.records, handlers: rpcs(context, config), callers: { packages: 'all' } },

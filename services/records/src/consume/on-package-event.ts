@@ -24,7 +24,7 @@ export function onPackageEvent(context: RecordsContext) {
   };
 }
 
-/** The packages that this service was told of before their event came. */
+/** Packages whose resources were set by a call before their event was delivered. */
 async function shownPackages({ lifecycle }: RecordsContext, events: readonly PackageEvent[]) {
   const ids = events.flatMap(({ subject, payload }) =>
     subject === 'knowledge.packages.package.published' ? [payload.id] : [],

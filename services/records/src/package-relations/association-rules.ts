@@ -1,7 +1,10 @@
 import type { Entity } from '@kr/draft-lifecycle';
 import type { Issue } from '@kr/service-error';
 
-/** Why a resource may not come into a package's context: only drafts do, and only of nobody else (our decision). */
+/**
+ * Why a resource cannot be added to a package's context: it must be a draft that no other package manages
+ * (our decision).
+ */
 export function associationIssues(
   ids: readonly string[],
   entities: ReadonlyMap<string, Entity>,

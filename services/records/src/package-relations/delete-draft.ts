@@ -25,7 +25,7 @@ export function deleteDraft(
       const left = await loadEntities(database, [id]);
       if (!left.has(id)) await forgetInPackages([id], call.principal.requestId);
     } catch (cause) {
-      logger.warn({ err: cause, id }, 'its packages are told later');
+      logger.warn({ err: cause, id }, 'its packages are notified later');
     }
     return reply;
   };

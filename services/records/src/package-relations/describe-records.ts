@@ -4,7 +4,10 @@ import type { CallContext } from '@kr/rpc';
 import type { RecordsContext } from '../context.ts';
 import { isReadable } from './is-readable.ts';
 
-/** RPC DescribeRecords. @throws ServiceError `unavailable` when one is staged and the coordinator cannot be asked */
+/**
+ * RPC DescribeRecords. @throws ServiceError `unavailable` when one is staged and the coordinator cannot be
+ * reached
+ */
 export function describeRecords({ lifecycle }: Pick<RecordsContext, 'lifecycle'>) {
   return async (
     { ids }: DescribeRecordsRequest__Output,

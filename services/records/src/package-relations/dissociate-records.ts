@@ -49,7 +49,7 @@ export function dissociateRecords({ lifecycle }: Pick<RecordsContext, 'lifecycle
       await appendAudited(tx, [], managementEntries(principal, 'dissociate', named, records));
       return versionsOf(tx, parentIds);
     });
-    // A draft that an earlier call let go may still be held, if that call was cut off.
+    // If an earlier call was interrupted, a released draft may still be locked.
     const drafts = [...entities.values()].filter(({ published }) => published === null);
     return { leavingIds: [...new Set([...released, ...drafts].map(({ id }) => id))] };
   };

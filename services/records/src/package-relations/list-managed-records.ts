@@ -3,8 +3,8 @@ import type { RecordsContext } from '../context.ts';
 import { managedBy } from '../store/management-store.ts';
 
 /**
- * RPC ListManagedRecords: of each managed resource its latest published version and the version that is on its way. What
- * a decided publication staged counts as published.
+ * RPC ListManagedRecords: the latest published version and the version in preparation of each managed resource. Versions
+ * staged by a decided publication count as published.
  */
 export function listManagedRecords({ lifecycle }: Pick<RecordsContext, 'lifecycle'>) {
   const { database, publications } = lifecycle;

@@ -62,7 +62,7 @@ describe('association', () => {
     expect(await managed('c1')).toEqual([two]);
   });
 
-  test('is listed with what is published, what was decided included, and with what is not sent', async () => {
+  test('is listed with its published versions, including decided ones, and its drafts', async () => {
     const { context } = records;
     const listed = (from: Pick<RecordsContext, 'lifecycle'>) =>
       listManagedRecords(from)({ packageParentId: 'c-listed' });
@@ -124,7 +124,7 @@ describe('association', () => {
     expect(await managed('c3')).toEqual([]);
   });
 
-  test('ends for all versions of a resource, and tells what may not be held any more', async () => {
+  test('ends for all versions of a resource, and reports versions that cannot be released', async () => {
     const [id, loose, foreign] = [
       await records.create(),
       await records.create(),
@@ -148,7 +148,7 @@ describe('association', () => {
     expect([(await managed('c4')).length, (await managed('c5')).length].sort()).toEqual([0, 3]);
   });
 
-  test('opens the resource to whoever holds a link of the package', async () => {
+  test('opens the resource to holders of a link of the package', async () => {
     const id = await records.create();
     await associate('c6', [id]);
     const holder = {
@@ -187,7 +187,7 @@ describe('association', () => {
 });
 
 describe('description', () => {
-  test('says what a package must know, for the caller', async () => {
+  test('returns the facts that a package needs about its resources, for the caller', async () => {
     const [draft, published] = [await records.create(), await records.create()];
     await associate('c8', [draft]);
     await records.publish([published]);
@@ -287,7 +287,7 @@ describe('the mirror of package versions', () => {
     ]);
   });
 
-  test('closes managed drafts also when a newer list of resources came first', async () => {
+  test('closes managed drafts also when a newer list of resources was applied first', async () => {
     const [early, added] = [await records.create(), await records.create()];
     await associate('c8', [early, added]);
     const access = { record: 'restricted', files: 'restricted', embargo: { active: false, reason: null } };
@@ -328,7 +328,7 @@ describe('the mirror of package versions', () => {
     });
   });
 
-  test('lets go of everything when a package is gone, and of one version when another is left', async () => {
+  test('releases everything when a package is deleted, and one version when another remains', async () => {
     const id = await records.create();
     await associate('c9', [id]);
     await tell('p4', 1, [id]);
@@ -353,7 +353,7 @@ describe('the mirror of package versions', () => {
     ]);
   });
 
-  test('is told of by the event of a discarded resource draft', async () => {
+  test('is included in the event of a discarded resource draft', async () => {
     const id = await records.create();
     await tell('p5', 1, [id]);
     await records.handlers.DeleteDraft({ id, ifRevision: '0' }, callOf(OWNER));
@@ -424,7 +424,7 @@ describe('lost events of packages', () => {
     const changes = (await records.changedEvents()).length;
     await restoreRelations(records.context);
     expect([await restored(), (await records.changedEvents()).length]).toEqual([expected, changes]);
-    // Events that come late after all, and those that come next.
+    // Late events, followed by current ones.
     await tell('l1', 5, [removed]);
     await tell('l-gone', 8, [removed]);
     expect(await restored()).toEqual(expected);

@@ -5,7 +5,7 @@ import type { RecordsContext } from '../context.ts';
 import { endManagement, lastVersionsOf } from '../store/management-store.ts';
 import { managementEntries, type NamedPackage } from './management-entries.ts';
 
-/** Lets all resources of a package that is gone stand by themselves, because of the event that said so. */
+/** Releases all resources of a deleted package, on the event of its deletion. */
 export async function releaseManaged(
   { lifecycle }: Pick<RecordsContext, 'lifecycle'>,
   named: NamedPackage,

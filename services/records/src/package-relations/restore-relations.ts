@@ -16,10 +16,10 @@ const REQUEST_ID = 'lost events';
 const PAGE = 500;
 
 /**
- * Brings the resources' side of their relations to packages to what the packages service has, when events were lost. Safe to
+ * Copies the relations of resources to packages from the packages service, after events were lost. Safe to
  * repeat.
  *
- * @throws ServiceError `unavailable`: the packages service is away
+ * @throws ServiceError `unavailable`: the packages service cannot be reached
  */
 export async function restoreRelations(context: RestoreContext): Promise<void> {
   for await (const versions of context.listVersionResources()) {

@@ -6,14 +6,14 @@ import { replacePackageRecords } from '../store/package-relation-store.ts';
 import { lockParents } from './lock-parents.ts';
 import { type PackageAccess, takePackageAccess } from './take-package-access.ts';
 
-/** What the packages service tells of one package version. */
+/** The state of one package version as received from the packages service. */
 export interface PackageNews {
   packageId: string;
   revision: string | number;
   recordIds: readonly string[];
   /** The call or the event that brings them. */
   requestId: string;
-  /** Those that take the package's access; none where it is not restricted. */
+  /** Records that receive the package's access; absent if the package is not restricted. */
   restriction?: PackageAccess | undefined;
   /** Whether they take it even if the list of resources is known already. */
   closesAnyway?: boolean;
@@ -57,7 +57,7 @@ export async function writePackageNews(
   });
 }
 
-/** What a call or an event says of access; undefined when nothing. */
+/** Access in a call or an event; undefined if absent. */
 export function restrictionOf(
   packageParentId: string,
   ids: readonly string[],

@@ -5,7 +5,10 @@ import { assertUnlocked, type LifecycleContext } from '@kr/draft-lifecycle';
 import type { Tx } from '../store/prisma.ts';
 import { lockParents } from './lock-parents.ts';
 
-/** What a package that is restricted wants of the resources it manages (REST behaviour of `access`, packages). */
+/**
+ * The access that a restricted package imposes on the resources it manages (REST behaviour of `access`,
+ * packages).
+ */
 export interface PackageAccess {
   packageParentId: string;
   /** The resources that shall be as closed as the package. */
@@ -15,8 +18,8 @@ export interface PackageAccess {
 }
 
 /**
- * Gives drafts that were never published their package's access. What the package does not manage, or what is
- * published, is left alone.
+ * Gives drafts that were never published their package's access. Unmanaged and published records stay
+ * unchanged.
  *
  * @throws ServiceError `conflict` (`draft_locked`): one of them is being published
  */
@@ -34,7 +37,7 @@ export async function takePackageAccess(
       !isDeepStrictEqual(draft.document.access, access),
   );
   for (const { draft } of held) if (draft !== null) assertUnlocked(draft);
-  // What was wrong with the access that is replaced is no problem any more.
+  // Problems of the replaced access are resolved.
   const rows = await tx.$queryRawUnsafe<{ id: string; parent_id: string; revision: bigint }[]>(
     `update draft d
      set document = jsonb_set(d.document, '{access}', $2::jsonb), revision = d.revision + 1, updated_at = $3::timestamptz,

@@ -18,7 +18,7 @@ export async function beginManagement(
   );
 }
 
-/** Lets these parents, which are locked, stand by themselves. */
+/** Releases these parents from their package. They must be locked. */
 export async function endManagement(tx: Tx, parentIds: readonly string[]): Promise<void> {
   await tx.$executeRawUnsafe(
     'update parent set managed_by = null, managed_at = null where id = any($1::text[])',
@@ -36,7 +36,7 @@ export async function managerIds(sql: LifecycleSql, afterId: string, limit: numb
   return rows.map(({ managed_by }) => managed_by);
 }
 
-/** The versions that a package manages, oldest first, and what else one look tells of them. */
+/** The versions that a package manages, oldest first, with the facts read in the same query. */
 export interface ManagedVersions {
   ids: string[];
   publishedIds: string[];

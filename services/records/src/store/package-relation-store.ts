@@ -1,8 +1,8 @@
 import type { LifecycleSql } from '@kr/draft-lifecycle';
 
 /**
- * The package versions that hold the record `v.id`, in the order it was added to them: all for its draft, the published
- * ones for its published form, which does not tell of packages that are not. As `EntityKind.related`.
+ * The package versions that contain the record `v.id`, in the order it was added to them: all for its draft, the published
+ * ones for its published form, which must not reveal drafts of packages. As `EntityKind.related`.
  */
 export const RELATED = `
   select array_agg(held.package_id order by held.added_at, held.package_id) as of_draft,
@@ -12,9 +12,9 @@ export const RELATED = `
   where held.record_id = v.id`;
 
 /**
- * Writes down which records a package version holds, unless newer news of it is known.
+ * Stores the records of a package version unless a newer list is stored.
  *
- * @returns the records that came or went; undefined when the news was old
+ * @returns the records added or removed; undefined if the list is outdated
  */
 export async function replacePackageRecords(
   tx: LifecycleSql,
@@ -91,7 +91,7 @@ export async function holderIds(sql: LifecycleSql, afterId: string, limit: numbe
   return rows.map(({ package_id }) => package_id);
 }
 
-/** Takes a record that is gone out of every package version; answers with those that held it. */
+/** Removes a deleted record from every package version; returns the versions that contained it. */
 export async function forgetRecord(tx: LifecycleSql, recordId: string): Promise<string[]> {
   const rows = await tx.$queryRawUnsafe<{ package_id: string }[]>(
     'delete from packaged_record where record_id = $1 returning package_id',

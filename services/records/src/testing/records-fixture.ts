@@ -50,7 +50,7 @@ const PART_BYTES = 4_194_304;
 
 export type RecordsFixture = Awaited<ReturnType<typeof recordsFixture>>;
 
-/** The records service's own part on a database of its own; no other service is there. */
+/** The record-specific part of the service on a separate database, without other services. */
 export async function recordsFixture() {
   const fresh = await freshDatabase();
   await migrate({ databaseUrl: fresh.url, sets: SCHEMA });
@@ -105,9 +105,9 @@ export async function recordsFixture() {
     packageIds,
     /** The resource lists that the packages service has. */
     versions,
-    /** What the packages service was told to forget, call by call. */
+    /** The calls that the packages service received to forget records. */
     forgotten,
-    /** What the packages service does when it is told; tests replace it. */
+    /** Replies of the packages service; tests replace it. */
     packages,
     async create(principal = OWNER): Promise<string> {
       const body = Buffer.from(JSON.stringify(GOOD_BODY));
