@@ -13,6 +13,7 @@ export interface IndexOptions {
 }
 
 const ASK_EVERY_MS = 500;
+const DESCRIBE_RETRY_MS = 60_000;
 
 /** `kr admin search status`: what the index is, how far behind, and how right. */
 export async function showIndex(terminal: Terminal, { json, dataDirs }: IndexOptions): Promise<void> {
@@ -37,11 +38,11 @@ export async function reindex(
 ): Promise<void> {
   await askAsOperator('search', dataDirs, (search, caller) => search.startReindex({}, caller));
   const isOver = ({ reindex }: DescribeIndexResponse__Output) => reindex !== null && reindex.endedAt !== '';
-  let index = await describe(dataDirs);
+  let index = await describePatiently(dataDirs);
   while (wait && !isOver(index)) {
     if (index.reindex !== null) terminal.status(reindexLine(index.reindex));
     await sleep(ASK_EVERY_MS);
-    index = await describe(dataDirs);
+    index = await describePatiently(dataDirs);
   }
   terminal.status('');
   if (json) terminal.print(JSON.stringify(reindexJson(index.reindex), null, 2));
@@ -74,6 +75,19 @@ export async function checkDrift(
 
 function describe(dataDirs: readonly string[]): Promise<DescribeIndexResponse__Output> {
   return askAsOperator('search', dataDirs, (search, caller) => search.describeIndex({}, caller));
+}
+
+/** A reindex goes on while the state of the index cannot be read, because the service or NATS is busy or restarting. */
+async function describePatiently(dataDirs: readonly string[]): Promise<DescribeIndexResponse__Output> {
+  const deadline = Date.now() + DESCRIBE_RETRY_MS;
+  for (;;) {
+    try {
+      return await describe(dataDirs);
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+      await sleep(ASK_EVERY_MS);
+    }
+  }
 }
 
 function pendingLine({ pendingEvents, oldestPendingAt }: DescribeIndexResponse__Output): string {
