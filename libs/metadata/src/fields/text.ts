@@ -71,7 +71,7 @@ export function html({ minLength = 0 }: { minLength?: number } = {}): Field<stri
   const describes = { is: 'text', search: 'text', format: 'html', minLength } as const;
   return plain(describes, (value, path, report) => {
     if (!isText(value, path, report)) return value;
-    report.html.tags += countTags(value);
+    report.html.tags += countTags(value, MAX_TAGS + 1 - report.html.tags);
     if (report.html.tags > MAX_TAGS) {
       report.refuse(path, `More than ${MAX_TAGS} HTML tags in this and the fields before it.`);
       return '';
@@ -89,9 +89,10 @@ export function html({ minLength = 0 }: { minLength?: number } = {}): Field<stri
   });
 }
 
-function countTags(value: string): number {
+/** Stops at `most`. */
+function countTags(value: string, most: number): number {
   let tags = 0;
-  for (let at = value.indexOf('<'); at !== -1; at = value.indexOf('<', at + 1)) tags += 1;
+  for (let at = value.indexOf('<'); at !== -1 && tags < most; at = value.indexOf('<', at + 1)) tags += 1;
   return tags;
 }
 
