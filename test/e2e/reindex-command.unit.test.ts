@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { definitions } from '@kr/contracts';
 import { type Server, serve } from '@kr/rpc';
-import type { Terminal } from '../terminal/terminal.ts';
-import { reindex } from './search-index.ts';
+import { createLogger } from '@kr/telemetry';
+import { reindex } from '../../clients/kr/src/commands/search-index.ts';
+import type { Terminal } from '../../clients/kr/src/terminal/terminal.ts';
 
 const KEY = 'a key of at least thirty-two characters';
-const SILENT = new Proxy({}, { get: () => () => SILENT }) as Parameters<typeof serve>[0]['logger'];
 const RUNNING = { begunAt: '2026-11-23T10:00:00.000Z', endedAt: '', documents: 1, expected: 2, problem: '' };
 const ENDED = { ...RUNNING, endedAt: '2026-11-23T10:00:05.000Z', documents: 2 };
 const INDEX = {
@@ -32,6 +32,8 @@ let answers: (typeof RUNNING | Error)[];
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'kr-search-index-'));
+  const logger = createLogger('test');
+  logger.level = 'silent';
   server = await serve({
     services: [
       {
@@ -56,7 +58,7 @@ beforeEach(async () => {
     port: 0,
     audience: 'search',
     callerKeys: new Map([['operator', KEY]]),
-    logger: SILENT,
+    logger,
   });
   const runtime = { search: { address: `127.0.0.1:${server.port}`, key: KEY } };
   await writeFile(join(folder, 'runtime.json'), JSON.stringify(runtime));
