@@ -104,3 +104,25 @@ describe('docs/errors.md', () => {
     expect(codes).toEqual([...new Set(codes)].sort());
   });
 });
+
+describe('messages to clients', () => {
+  test('name no variables of the configuration', async () => {
+    const page = await readFile(join(ROOT, 'docs/configuration.md'), 'utf8');
+    const variables = [...page.matchAll(/^\| `([A-Z0-9_]+)`/gm)].map(([, name = '']) => name);
+    expect(variables).toContain('MAX_FILE_BYTES');
+    // Operators read these.
+    const clientSources = (await sources()).filter(
+      (file) => !/config(-page)?\.ts$|libs\/service-config\//.test(file),
+    );
+    const found: string[] = [];
+    for (const file of clientSources) {
+      const text = await readFile(join(ROOT, file), 'utf8');
+      const literals = [...text.replaceAll(/\$\{[^}]*\}/g, '').matchAll(/'[^'\n]*'|`[^`]*`/g)].map(String);
+      for (const literal of literals) {
+        const named = variables.find((name) => new RegExp(`[ (]${name}\\b`).test(literal));
+        if (named !== undefined) found.push(`${file}: ${literal}`);
+      }
+    }
+    expect(found).toEqual([]);
+  });
+});

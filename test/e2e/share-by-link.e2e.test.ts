@@ -308,6 +308,11 @@ describe.each(KINDS)('$kind', ({ kind, document }) => {
       await statusOf('GET', by(`/${kind}/${published.id}/files/a.txt/content`, shared)),
       await statusOf('POST', by(`/${kind}/${published.id}/draft`, shared)),
     ];
+    const { body } = await anonymous.call<{ code: string; hint: string }>('GET', self);
+    expect([body.code, body.hint]).toEqual([
+      'access_link_expired',
+      'The access link has expired or was revoked. Ask its owner for a new one.',
+    ]);
     const shown = await shownLinks(link(published, 'self'), 0);
     expect({ before, revoked, after, shown }).toEqual({
       before: 200,

@@ -65,7 +65,7 @@ export function unavailable(cause: unknown): ServiceError {
 }
 
 function late(cause: unknown, ms: number): ServiceError {
-  return new ServiceError('unavailable', `A service did not answer within ${ms} ms (RPC_DEADLINE_MS).`, {
+  return new ServiceError('unavailable', `A service did not answer within ${ms} ms.`, {
     retryAfterMs: 1_000,
     cause,
   });

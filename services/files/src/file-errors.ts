@@ -19,9 +19,7 @@ export function fileWithoutContent(key: string): ServiceError {
 export function fileTooLarge(maxFileBytes: number): ServiceError {
   return new ServiceError('too_large', 'Maximum file size exceeded.', {
     code: 'file_too_large',
-    issues: [
-      { field: 'size', messages: [`A file may have at most ${maxFileBytes} bytes (MAX_FILE_BYTES).`] },
-    ],
+    issues: [{ field: 'size', messages: [`A file may have at most ${maxFileBytes} bytes.`] }],
   });
 }
 

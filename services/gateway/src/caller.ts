@@ -2,7 +2,7 @@ import type { LinkGrant, Principal } from '@kr/caller';
 import { ServiceError } from '@kr/service-error';
 import { isJwtShaped } from './identity/find-provider-user.ts';
 import { type FindTokenOwner, invalidToken } from './identity/find-token-owner.ts';
-import type { ResolveLink } from './identity/resolve-link.ts';
+import { type ResolveLink, withEndedLink } from './identity/resolve-link.ts';
 
 export interface Credentials {
   authorization: string | undefined;
@@ -20,6 +20,8 @@ export interface Caller {
   principal: Principal;
   /** Whether a `token` parameter adds nothing because it is none. */
   hasUselessToken: boolean;
+  /** Whether that is because the access link has expired or was revoked. */
+  hasEndedLink: boolean;
 }
 
 export type Authenticate = (
@@ -47,15 +49,20 @@ export function authenticate({ findTokenOwner, findProviderUser, resolveLink }: 
 
     const grants: LinkGrant[] = [];
     if (header?.scheme === 'accesslink') {
-      const grant = await resolveLink(header.token, requestId, signal);
-      if (grant === undefined) throw invalidToken('The access link is unknown, revoked or expired.');
+      const { grant, hasEnded } = await resolveLink(header.token, requestId, signal);
+      if (grant === undefined) {
+        const refusal = invalidToken('The access link is unknown, revoked or expired.');
+        throw hasEnded ? withEndedLink(refusal) : refusal;
+      }
       grants.push(grant);
     }
     const linkToken = query.get('token');
     let hasUselessToken = false;
+    let hasEndedLink = false;
     if (linkToken !== null && linkToken !== '') {
-      const grant = await resolveLink(linkToken, requestId, signal);
+      const { grant, hasEnded } = await resolveLink(linkToken, requestId, signal);
       hasUselessToken = grant === undefined;
+      hasEndedLink = hasEnded;
       if (grant !== undefined) grants.push(grant);
     }
     const principal = {
@@ -67,7 +74,7 @@ export function authenticate({ findTokenOwner, findProviderUser, resolveLink }: 
       service: null,
       requestId,
     };
-    return { principal, hasUselessToken };
+    return { principal, hasUselessToken, hasEndedLink };
   };
 }
 

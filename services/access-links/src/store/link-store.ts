@@ -54,10 +54,13 @@ export async function listLinksOf(database: Database, parentIds: readonly string
 }
 
 /** Those of the links that exist and are not revoked, in no order. */
-export async function findLinks(database: Database, linkIds: readonly string[]): Promise<Link[]> {
+export async function findLinks(
+  database: Database,
+  linkIds: readonly string[],
+): Promise<(Link & { isRevoked: boolean })[]> {
   if (linkIds.length === 0) return [];
-  const rows = await database.accessLink.findMany({ where: { id: { in: [...linkIds] }, revokedAt: null } });
-  return rows.map(toLink);
+  const rows = await database.accessLink.findMany({ where: { id: { in: [...linkIds] } } });
+  return rows.map((row) => ({ ...toLink(row), isRevoked: row.revokedAt !== null }));
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

@@ -20,11 +20,16 @@ export function resolveTokens({ database, mint, now }: AccessLinksContext) {
     const links = new Map((await findLinks(database, linkIds)).map((link) => [link.linkId, link]));
 
     const instant = now();
-    const opened = claims.flatMap(({ token, linkId }) => {
+    const known = claims.flatMap(({ token, linkId }) => {
       const link = linkId === undefined ? undefined : links.get(linkId);
-      if (link === undefined || !mint.isTokenOf(token, link)) return [];
-      return link.expiresAt === null || link.expiresAt > instant ? [link] : [];
+      return link !== undefined && mint.isTokenOf(token, link) ? [link] : [];
     });
-    return { grants: opened.map(({ linkId, parentId, permission }) => ({ linkId, parentId, permission })) };
+    const opened = known.filter(
+      ({ isRevoked, expiresAt }) => !isRevoked && (expiresAt === null || expiresAt > instant),
+    );
+    return {
+      grants: opened.map(({ linkId, parentId, permission }) => ({ linkId, parentId, permission })),
+      hasEnded: opened.length < known.length,
+    };
   };
 }

@@ -159,7 +159,7 @@ describe('an upload', () => {
       status: 413,
       message: 'Maximum file size exceeded.',
       code: 'file_too_large',
-      errors: [{ field: 'size', messages: ['A file may have at most 30000000 bytes (MAX_FILE_BYTES).'] }],
+      errors: [{ field: 'size', messages: ['A file may have at most 30000000 bytes.'] }],
     };
     const declared = await files.put('large-00001', 'a.bin', Buffer.alloc(30_000_001));
     expect(json(declared.body)).toEqual(refused);

@@ -134,7 +134,7 @@ describe('the entries of a bucket', () => {
       kind: 'invalid',
       message: 'Uploading selected files will result in exceeding the max amount per record.',
       code: 'too_many_files',
-      issues: [{ field: 'files', messages: ['At most 120 files are allowed (MAX_FILES_PER_ENTITY).'] }],
+      issues: [{ field: 'files', messages: ['At most 120 files are allowed.'] }],
     };
     const keys = Array.from({ length: 120 }, (_, index) => `n${index}`);
     expect(await refusalOf(files.start('limit-00001', ...keys, 'more'))).toEqual(refusal);

@@ -121,7 +121,7 @@ function tooManyFiles(maxFilesPerEntity: number): ServiceError {
       issues: [
         {
           field: 'files',
-          messages: [`At most ${maxFilesPerEntity} files are allowed (MAX_FILES_PER_ENTITY).`],
+          messages: [`At most ${maxFilesPerEntity} files are allowed.`],
         },
       ],
     },

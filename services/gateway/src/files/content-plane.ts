@@ -157,7 +157,7 @@ export function asUnavailable(cause: unknown): ServiceError {
 }
 
 function silent(idleMs: number): ServiceError {
-  const message = `The files service made no progress for ${idleMs} ms (FILES_IDLE_MS).`;
+  const message = `The files service made no progress for ${idleMs} ms.`;
   return new ServiceError('unavailable', message, { retryAfterMs: COME_BACK_MS });
 }
 

@@ -45,7 +45,7 @@ describe('a files service that falls silent', () => {
       asked.resume();
       response.writeHead(status, { 'content-type': 'application/json', 'content-length': 1_000 }).write('{');
     };
-  const SILENT = { status: 503, message: 'The files service made no progress for 500 ms (FILES_IDLE_MS).' };
+  const SILENT = { status: 503, message: 'The files service made no progress for 500 ms.' };
   const some = Buffer.from('some');
 
   test.each<[string, string, string, Buffer | undefined, RequestListener, object]>([

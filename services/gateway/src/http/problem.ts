@@ -19,6 +19,8 @@ export interface ErrorBody {
   status: number;
   message: string;
   code: string;
+  /** What the caller can do. */
+  hint?: string;
   errors?: readonly object[];
   /** Set for what an administrator has removed. */
   tombstone?: object;
@@ -26,7 +28,7 @@ export interface ErrorBody {
 
 /** The same as problem details (RFC 9457). The type is the status alone; the code names the cause. */
 export function problemBody(
-  { status, message, code, errors, tombstone }: ErrorBody,
+  { status, message, code, hint, errors, tombstone }: ErrorBody,
   requestId: string,
 ): object {
   return {
@@ -36,6 +38,7 @@ export function problemBody(
     detail: message,
     instance: `urn:request:${requestId}`,
     code,
+    ...(hint === undefined ? {} : { hint }),
     ...(errors === undefined ? {} : { errors }),
     ...(tombstone === undefined ? {} : { tombstone }),
   };

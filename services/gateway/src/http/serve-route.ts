@@ -4,6 +4,7 @@ import { type Authenticate, hasCredentials, requireCredentials } from '../caller
 import { askedUpload } from '../files/tus-requests.ts';
 import type { AnswerOnce } from '../idempotency/answer-once.ts';
 import { creationKey, keyedRequest } from '../idempotency/idempotency-key.ts';
+import { withEndedLink } from '../identity/resolve-link.ts';
 import type { Admission, Place } from '../overload/admission.ts';
 import { loadOf } from '../overload/load-of.ts';
 import { isEntityPath } from '../public-answers/entity-path.ts';
@@ -52,6 +53,8 @@ export function serveRoute(route: Route, deps: ServeRouteDeps): RequestHandler {
     const place = deps.admission.enter(load, { isDownload: load === 'transfer' && isDownload });
     try {
       await serve(request, response, place);
+    } catch (error) {
+      throw response.locals['hasEndedLink'] === true ? withEndedLink(error) : error;
     } finally {
       place.leave();
     }
@@ -70,13 +73,15 @@ function serveAdmitted(route: Route, deps: ServeRouteDeps) {
 
     const { authorization } = request.headers;
     const credentials = { authorization, query };
-    const { principal } = await deps.rateLimits.tryCredentials({ request, response, credentials }, () =>
-      deps.authenticate(credentials, idOf(response), signal),
+    const { principal, hasEndedLink } = await deps.rateLimits.tryCredentials(
+      { request, response, credentials },
+      () => deps.authenticate(credentials, idOf(response), signal),
     );
     const { method } = request;
     const weight = weightOf(route, { isKnown: hasCredentials(principal) });
     const counted = { userId: principal.userId, weight };
     deps.rateLimits.count(request, response, counted);
+    response.locals['hasEndedLink'] = hasEndedLink;
     if (route.auth === 'token') requireCredentials(principal);
     const caller = deps.rateLimits.callerOf(request, principal.userId);
     place.assign({ key: caller, isAnonymous: principal.userId === null });

@@ -375,6 +375,7 @@ describe('access links', () => {
     });
     gateway.script.accessLinks.ResolveTokens = async ({ tokens }) => ({
       grants: tokens.includes('good') ? [grant] : [],
+      hasEnded: tokens.includes('ended'),
     });
   });
 
@@ -406,6 +407,31 @@ describe('access links', () => {
     const good = await ask('/api/records/e7vvn-90a62/draft?token=good');
     const bad = await ask('/api/records/e7vvn-90a62/draft?token=bad');
     expect([good.status, bad.status, bad.body.message]).toEqual([200, 401, 'Authentication required.']);
+  });
+
+  test.each([
+    ['/api/records/e7vvn-90a62/draft?token=ended', {}, 'Authentication required.'],
+    [
+      '/api/records/e7vvn-90a62/draft',
+      { authorization: 'AccessLink ended' },
+      'The access link is unknown, revoked or expired.',
+    ],
+  ])('that have expired or were revoked are named in the refusal: %s %j', async (path, headers, message) => {
+    const { status, body } = await ask(path, { headers });
+    expect([status, body]).toEqual([
+      401,
+      {
+        status: 401,
+        message,
+        code: 'access_link_expired',
+        hint: 'The access link has expired or was revoked. Ask its owner for a new one.',
+      },
+    ]);
+  });
+
+  test('that have ended do not keep anybody from what is open', async () => {
+    const { status } = await ask('/api/records/e7vvn-90a62?token=ended');
+    expect(status).toBe(200);
   });
 
   test('in a header that hold nothing are refused', async () => {

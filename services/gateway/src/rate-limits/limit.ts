@@ -11,7 +11,6 @@ export interface LimitOptions {
   policy: string;
   /** What it allows so many of, as people are told. */
   what: string;
-  variable: string;
   /** 0: any number. */
   perMinute: number;
   burstMinutes: number;
@@ -69,8 +68,8 @@ function tell(
   response.setHeader('x-ratelimit-reset', Math.ceil((now().getTime() + untilMs) / 1_000));
 }
 
-function exceeded({ perMinute, what, variable }: LimitOptions, { waitMs }: Spending): ServiceError {
-  return new ServiceError('rate_limited', `Rate limit exceeded: ${perMinute} ${what} (${variable}).`, {
+function exceeded({ perMinute, what }: LimitOptions, { waitMs }: Spending): ServiceError {
+  return new ServiceError('rate_limited', `Rate limit exceeded: ${perMinute} ${what}.`, {
     code: 'rate_limit_exceeded',
     retryAfterMs: waitMs,
   });

@@ -82,7 +82,7 @@ describe('a rate limit', () => {
     expect([refused.status, refused.body, refused.told]).toEqual([
       429,
       {
-        message: 'Rate limit exceeded: 20 requests a minute of one user (RATE_LIMIT_USER).',
+        message: 'Rate limit exceeded: 20 requests a minute of one user.',
         status: 429,
         code: 'rate_limit_exceeded',
       },
@@ -279,7 +279,7 @@ describe('the limit of credentials that are worth nothing', () => {
       429,
       expect.objectContaining({
         message:
-          'Rate limit exceeded: 3 requests a minute with credentials that are worth nothing from one address (RATE_LIMIT_FAILED_CREDENTIALS).',
+          'Rate limit exceeded: 3 requests a minute with credentials that are worth nothing from one address.',
       }),
       {
         policy: '"failed-credentials";q=6;w=120',

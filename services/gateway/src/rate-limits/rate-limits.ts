@@ -44,21 +44,18 @@ export function rateLimits({ config, clientAddressOf, elapsed, now }: RateLimits
   const users = openLimit({
     policy: 'user',
     what: 'requests a minute of one user',
-    variable: 'RATE_LIMIT_USER',
     perMinute: config.userPerMinute,
     ...clocks,
   });
   const anonymous = openLimit({
     policy: 'anonymous',
     what: 'requests a minute without credentials of a user from one address',
-    variable: 'RATE_LIMIT_ANONYMOUS',
     perMinute: config.anonymousPerMinute,
     ...clocks,
   });
   const failures = openLimit({
     policy: 'failed-credentials',
     what: 'requests a minute with credentials that are worth nothing from one address',
-    variable: 'RATE_LIMIT_FAILED_CREDENTIALS',
     perMinute: config.failedCredentialsPerMinute,
     ...clocks,
   });
