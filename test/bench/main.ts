@@ -3,6 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type PartName, type RunningStack, SERVICES, startStack } from '@kr/local-stack';
+import { ATTACKS } from './attacks/index.ts';
+import { exceeded, measureAttacks } from './attacks/measure-attacks.ts';
+import { writeAttackReport } from './attacks/report-attacks.ts';
 import { byteClient } from './bytes/byte-client.ts';
 import { byteMeasurementsCalled, measureBytes } from './bytes/measure-bytes.ts';
 import { writeByteReport } from './bytes/report-bytes.ts';
@@ -26,10 +29,11 @@ with what moves the same without us.
   --seconds N     length of a round (default 4)
   --corpus N      instead of all else, search over so many generated records (100000, say)
   --tracing       instead of all else, what it costs to trace a tenth of the requests, beside a system that traces none
+  --attacks       instead of all else, how much slower bystanders are during attacks; fails above the allowed ratio
   --only TEXT     only what has TEXT in its name; all that is about bytes has "bytes: "
   --file-mib N    size of the files that are moved (default 512)
   --transfer-mib N  size of each of the eight transfers whose memory is measured (default 256)
-  --out DIR       where the results go, latest.*, bytes.*, corpus-ENGINE.* and tracing.*, as JSON and Markdown (default bench/results)
+  --out DIR       where the results go, latest.*, bytes.*, corpus-ENGINE.*, tracing.* and attacks.*, as JSON and Markdown (default bench/results)
   --help          this text
 
 The system is started for it on free loopback ports, with fsync on, and removed afterwards. Linux only: processor time
@@ -46,6 +50,7 @@ async function main(): Promise<void> {
       only: { type: 'string', default: '' },
       corpus: { type: 'string' },
       tracing: { type: 'boolean', default: false },
+      attacks: { type: 'boolean', default: false },
       'file-mib': { type: 'string', default: '512' },
       'transfer-mib': { type: 'string', default: '256' },
       out: { type: 'string', default: 'bench/results' },
@@ -54,6 +59,19 @@ async function main(): Promise<void> {
   });
   if (values.help) {
     process.stdout.write(HELP);
+    return;
+  }
+  if (values.attacks) {
+    const folder = await mkdtemp(join(tmpdir(), 'kr-bench-'));
+    const figures = await measureAttacks(ATTACKS, {
+      folder,
+      rounds: positiveNumber('--rounds', values.rounds),
+      seconds: positiveNumber('--seconds', values.seconds),
+      only: values.only,
+      say,
+    }).finally(() => rm(folder, { recursive: true, force: true }));
+    process.stdout.write(`${writeAttackReport(values.out, figures, new Date())}\n`);
+    if (figures.length === 0 || figures.some((one) => exceeded(one).length > 0)) process.exitCode = 1;
     return;
   }
   const scenarios = SCENARIOS.map((make) => make()).filter(({ name }) => name.includes(values.only));
