@@ -83,7 +83,7 @@ function bytesOf(rows: readonly { bytes?: bigint | number | string | null }[]): 
 function tooLarge(): ServiceError {
   return new ServiceError(
     'invalid',
-    `The documents of this page are larger than ${LARGEST_PAGE_BYTES / MIB} MiB together. Ask for a smaller \`size\`.`,
+    `The documents of this page are larger than ${LARGEST_PAGE_BYTES / MIB} MiB together. Request a smaller \`size\`.`,
     { code: 'answer_too_large' },
   );
 }

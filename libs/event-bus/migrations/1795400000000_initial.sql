@@ -28,7 +28,7 @@ create table inbox (
 );
 create index inbox_seen_at on inbox (seen_at);
 
--- Events that a consumer gave up on, whole, so that they can be replayed.
+-- Complete copies of events that a consumer failed to handle, for replay.
 create table dead_letter (
   id bigserial primary key,
   consumer text not null,

@@ -1,10 +1,10 @@
 import { traceHeaders } from '@kr/telemetry';
 import type { OutboxEvent } from './new-event.ts';
 
-/** What a Prisma client, or a transaction of one, is to this library. */
+/** A Prisma client, or a transaction of one. */
 export interface SqlExecutor {
   $executeRawUnsafe(sql: string, ...values: unknown[]): Promise<number>;
-  /** Of a transaction that can: sends it with the statement that comes next, at the latest with COMMIT. */
+  /** Only in transactions that pipeline: sends the statement with the next one, at the latest with COMMIT. */
   $executeWithNext?(sql: string, ...values: unknown[]): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
-/** Wakes one sleeper. A ring while nobody sleeps is remembered, so none is lost between a look and a sleep. */
+/** Wakes one sleeper. A ring without a sleeper is remembered, so none is lost between a poll and a sleep. */
 export interface Bell {
   ring(): void;
-  /** Resolves at the next ring, an earlier unheard one included, or after `ms` milliseconds; tells whether it rang. */
+  /** Resolves at the next ring, at once if one was missed, or after `ms` milliseconds; true if it rang. */
   heard(ms?: number): Promise<boolean>;
 }
 

@@ -14,7 +14,7 @@ export interface BusConnectionOptions {
 export interface BusConnection {
   /** Resolves as soon as the server is there, however long that takes. Rejects once closed or aborted. */
   whenUp(signal?: AbortSignal): Promise<NatsConnection>;
-  /** For probes. @throws Error when the server cannot be reached at this moment */
+  /** For probes. @throws Error when the server cannot be reached */
   check(): Promise<void>;
   /** Calls back each time the server becomes reachable or unreachable; the answer stops that. */
   onChange(listener: (isUp: boolean) => void): () => void;
@@ -86,7 +86,7 @@ export function connectBus({ servers, name, logger }: BusConnectionOptions): Bus
   };
 }
 
-/** Reports the ups and downs of one connection until it is closed for good. */
+/** Reports connects and disconnects of one connection until it is closed permanently. */
 async function follow(connection: NatsConnection, setUp: (isUp: boolean) => void): Promise<void> {
   setUp(true);
   for await (const { type } of connection.status()) {
@@ -96,7 +96,7 @@ async function follow(connection: NatsConnection, setUp: (isUp: boolean) => void
   }
 }
 
-// The library's defaults ping every two minutes and give up after ten reconnects.
+// The library's defaults are a ping every two minutes and no reconnect after ten attempts.
 function connectionOptions(servers: BusConnectionOptions['servers'], name: string): ConnectionOptions {
   const urls = (Array.isArray(servers) ? [...servers] : [servers]).map((server) => new URL(String(server)));
   const credentials = urls.find((url) => url.username !== '');
@@ -109,7 +109,8 @@ function connectionOptions(servers: BusConnectionOptions['servers'], name: strin
     ignoreAuthErrorAbort: true,
     pingInterval: 10_000,
     maxPingOut: 2,
-    // An error made for each event in case its sending fails, with a stack that says nothing, is most of its cost.
+    // The library creates an error with an asynchronous stack trace for each publish, which is most of the
+    // cost.
     noAsyncTraces: true,
     timeout: 5_000,
     inboxPrefix: `_INBOX_${name}`,

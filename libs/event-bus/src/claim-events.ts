@@ -1,6 +1,6 @@
 import type { ReceivedEvent } from './received-event.ts';
 
-/** What a Prisma client, or a transaction of one, is to this library when rows come back. */
+/** A Prisma client, or a transaction of one, for queries. */
 export interface SqlQuerier {
   $queryRawUnsafe<Rows>(sql: string, ...values: unknown[]): Promise<Rows>;
 }

@@ -1,6 +1,6 @@
 import { headers, type MsgHdrs } from '@nats-io/nats-core';
 
-/** What the envelope of an event says. */
+/** Metadata of an event. */
 export interface Envelope {
   eventId: string;
   /** The service that emitted it. */

@@ -10,17 +10,17 @@ import type { BusConnection } from './bus-connection.ts';
 import { STREAM } from './ensure-stream.ts';
 import { createNews, endOf, lookUntil, type News, type Wait } from './news.ts';
 
-/** What this process knows of the events it was given, by their positions in the stream. */
+/** The events delivered to this process, by their positions in the stream. */
 export interface Holdings {
   /** Announced when events were done. */
   readonly done: News;
   take(position: number): void;
-  /** It failed and comes back later: nobody waits for it. */
+  /** It failed and will be redelivered; `whenCaughtUp` does not wait for it. */
   park(position: number, delayMs: number): void;
-  /** They were answered, whatever the answer. */
+  /** They were acknowledged, positively or negatively. */
   release(positions: readonly number[]): void;
   releaseAll(): void;
-  /** Positions of this moment: those in hand, and those that failed and come back later. */
+  /** Current positions: in progress, and failed ones that await redelivery. */
   snapshot(): { held: ReadonlySet<number>; parked: ReadonlySet<number> };
 }
 
@@ -41,7 +41,7 @@ export function createHoldings(now: () => number): Holdings {
     },
     releaseAll: () => held.clear(),
     snapshot: () => {
-      // When its time has come it is somebody's again, perhaps another process's.
+      // After its delay it may be redelivered to another process.
       for (const [position, until] of parkedUntil) if (until <= now()) parkedUntil.delete(position);
       return { held: new Set(held), parked: new Set(parkedUntil.keys()) };
     },
@@ -56,8 +56,8 @@ export interface Progress {
 }
 
 /**
- * Whether all that the stream holds at this moment is done within the time, by whichever process. Events that failed
- * and are to be tried later are not waited for.
+ * Whether all events currently in the stream are handled within the timeout, by any process. Failed events that await
+ * redelivery are ignored.
  */
 export async function caughtUp(progress: Progress, wait: Wait): Promise<boolean> {
   const isReached = await within(wait, progress, ({ look }, ending) =>
@@ -94,7 +94,7 @@ async function within<Result>(
   return Promise.race([ended, answer()]);
 }
 
-/** What is looked for, and one look for it. */
+/** A goal with its polls. */
 interface Lookout {
   /** The end of the stream when it began. */
   goal: Promise<number>;
@@ -105,9 +105,9 @@ interface Lookout {
 async function lookoutOn({ durable, subjects, holdings }: Progress, bus: NatsConnection): Promise<Lookout> {
   const { streams, consumers } = await jetstreamManager(bus, { checkAPI: false });
   const goal = streams.info(STREAM).then(({ state }) => state.last_seq);
-  // Whoever looks for it hears of its failure; there may be nobody left to look.
+  // The waiter handles the failure; there may be no waiter left.
   goal.catch(() => undefined);
-  // Positions up to here, from what was delivered on, hold only events that this consumer does not ask for.
+  // Up to this position, from the delivered one on, all events have subjects of other consumers.
   let foreignUpTo = 0;
 
   const isForeign = async (position: number) => {
@@ -130,7 +130,7 @@ async function lookoutOn({ durable, subjects, holdings }: Progress, bus: NatsCon
     if (!isAllInHand(info, end, before, holdings.snapshot())) return false;
     const { stream_seq: delivered } = info.delivered;
     if (delivered >= end) return true;
-    // `num_pending` may lag behind the stream, and what is not asked for is never delivered: only a look tells.
+    // `num_pending` may lag behind the stream, and events of other subjects are never delivered, so poll.
     return info.num_pending === 0 && isAllForeign(delivered + 1, end);
   };
   return { goal, look };
@@ -145,8 +145,8 @@ function ifMissing(error: unknown): undefined {
 type Snapshot = ReturnType<Holdings['snapshot']>;
 
 /**
- * Whether of what was delivered up to the goal nothing waits for an answer, except what is parked. The server only
- * counts; what was here before and after it counted explains its number, and the rest is in other hands.
+ * Whether no delivered event up to the goal waits for an acknowledgement, except parked ones. The server reports only a
+ * count; if the events of this process explain it, before and after the poll, no other process has events in progress.
  */
 function isAllInHand(info: ConsumerInfo, goal: number, before: Snapshot, after: Snapshot): boolean {
   const parked = [...before.parked].filter((position) => after.parked.has(position));

@@ -67,7 +67,7 @@ export function deadLetterHandlers(deps: DeadLetterDeps) {
 
 export type DeadLetterHandlers = ReturnType<typeof deadLetterHandlers>;
 
-/** With `all`, those that are there when it begins. */
+/** `all` means the dead letters present at the start. */
 async function replayDeadLetters(
   deps: DeadLetterDeps,
   ids: readonly string[] | 'all',

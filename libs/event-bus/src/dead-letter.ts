@@ -8,7 +8,7 @@ const INSERT = `
   on conflict (consumer, event_id)
     do update set deliveries = excluded.deliveries, reason = excluded.reason, failed_at = excluded.failed_at`;
 
-/** Keeps a message that its consumer gives up on, as it came. */
+/** Stores a message that its consumer failed to handle, unchanged. */
 export async function keepDeadLetter(
   database: SqlExecutor,
   consumer: string,
@@ -33,7 +33,7 @@ export async function keepDeadLetter(
   );
 }
 
-/** What is kept of a failure. */
+/** The stored description of a failure. */
 export function reasonOf(error: unknown): string {
   return storable((error instanceof Error ? error.message : String(error)).slice(0, 2_000));
 }

@@ -32,7 +32,8 @@ export async function ensureConsumer(
   return jetstream(connection).consumers.get(STREAM, durable);
 }
 
-// Redelivery is asked for event by event (nak with a delay), so the server's own count and back-off stay out of it.
+// The consumer requests redelivery per event (nak with a delay), so the server's count and back-off are
+// unused.
 const CONFIGURATION = {
   ack_policy: 'explicit',
   deliver_policy: 'all',
@@ -44,7 +45,7 @@ const CONFIGURATION = {
 
 type Filter = Pick<Partial<ConsumerConfig>, 'filter_subject' | 'filter_subjects'>;
 
-/** Servers before 2.10 filter by one subject only; the consumer itself drops what it did not ask for. */
+/** Servers before 2.10 filter by one subject only; the consumer itself drops other subjects. */
 function filterFor(connection: NatsConnection, subjects: readonly string[]): Filter {
   const [only] = subjects;
   if (subjects.length === 1 && only !== undefined) return { filter_subject: only };

@@ -51,7 +51,7 @@ let database: FreshDatabase;
 let pool: Pool;
 let proxy: Proxy;
 let bus: BusConnection;
-/** What a test has started; ended after it, newest first. */
+/** Started by a test; stopped after it, newest first. */
 let running: { stop(): Promise<void> }[] = [];
 
 beforeAll(async () => {
@@ -99,7 +99,7 @@ describe('relay', () => {
     expect(await streamed()).toEqual(['a@1', 'b@1', 'a@2']);
   });
 
-  test('loses nothing and sends nothing twice while the bus comes and goes', async () => {
+  test('loses nothing and sends nothing twice while the bus disconnects and reconnects', async () => {
     relayFor('records');
     const written: string[] = [];
     for (let n = 1; n <= 60; n += 1) {
@@ -141,7 +141,7 @@ describe('relay', () => {
     expect(await streamed()).toEqual(['quick@1', 'slow@1']);
   });
 
-  test('works once for each database: the second stands by and takes over', async () => {
+  test('works once for each database: the second is passive and takes over', async () => {
     const first = relayFor('first', { silenceMs: LONG_SILENCE_MS });
     await until(async () => (await lockHolders()).length === 1);
     relayFor('second', { silenceMs: LONG_SILENCE_MS });
@@ -297,7 +297,7 @@ describe('stream', () => {
 });
 
 describe('consumer', () => {
-  test('hands over what it asked for, decoded', async () => {
+  test('delivers the subscribed events, decoded', async () => {
     relayFor('records');
     const seen: ReceivedEvent<typeof SAVED>[] = [];
     consumerFor('c', [SAVED], async (events) => void seen.push(...events));
@@ -317,7 +317,7 @@ describe('consumer', () => {
     ]);
   });
 
-  test('filters by several subjects, whatever the server can', async () => {
+  test('filters by several subjects, on servers of any version', async () => {
     relayFor('records');
     const seen: string[] = [];
     const consumer = consumerFor(
@@ -370,7 +370,7 @@ describe('consumer', () => {
     ]);
   });
 
-  test('hands over dead letters as new ones, when asked, while others pass', async () => {
+  test('replays dead letters as new events on request, while others pass', async () => {
     relayFor('records');
     const done: string[] = [];
     const broken = new Set(['bad', 'worse']);
@@ -417,7 +417,7 @@ describe('consumer', () => {
     expect((await operated.list()).map(({ reason }) => reason)).toEqual(['no ce-id, or one that is none']);
   });
 
-  test('a dead letter is replayed by the consumer that gave up on it, and by no other', async () => {
+  test('a dead letter is replayed only by the consumer that stored it', async () => {
     relayFor('records');
     const handled: Record<string, string[]> = { one: [], other: [] };
     let isBroken = true;
@@ -537,7 +537,7 @@ describe('consumer', () => {
     ]);
   });
 
-  test('keeps what is hostile, whatever it is made of, and goes on', async () => {
+  test('stores malformed messages of any kind and continues', async () => {
     relayFor('records');
     const done: string[] = [];
     const consumer = consumerFor(
@@ -600,7 +600,7 @@ describe('consumer', () => {
     expect({ first, second }).toEqual({ first: ['a@1'], second: ['a@2', 'a@3'] });
   });
 
-  test('gives back at its stop what it has not done', async () => {
+  test('returns unhandled events when it stops', async () => {
     relayFor('records');
     let letGo: (() => void) | undefined;
     const held = new Promise<void>((resolve) => {
@@ -687,7 +687,7 @@ describe('consumer', () => {
     await until(async () => seen.size === 30);
   });
 
-  test('comes back when the stream is lost', async () => {
+  test('recovers when the stream is lost', async () => {
     relayFor('records');
     const seen: string[] = [];
     consumerFor('c', [SAVED], async (events) => void seen.push(...events.map(nameOf)));
@@ -712,10 +712,10 @@ describe('consumer', () => {
   });
 });
 
-describe('who waits for what was written', () => {
+describe('waiting for written events', () => {
   const sent = (relay: Relay, timeoutMs = 60_000) => relay.whenSent(querier(), { timeoutMs });
 
-  test('hears that it is sent as soon as it is, and at once when there is nothing', async () => {
+  test('resolves as soon as it is sent, and at once when there is nothing', async () => {
     const relay = relayFor('records');
     expect(await sent(relay)).toBe(true);
     for (let n = 1; n <= 100; n += 1) {
@@ -732,7 +732,7 @@ describe('who waits for what was written', () => {
     await slow.query('begin');
     await appendEvents(executor(slow), [saved('slow', 1)]);
     await write(saved('quick', 1));
-    // What is not committed is nobody's to wait for.
+    // Uncommitted events are not waited for.
     expect(await sent(relay)).toBe(true);
     await proxy.cut();
     await slow.query('commit');
@@ -742,7 +742,7 @@ describe('who waits for what was written', () => {
     expect(await streamed()).toEqual(['quick@1', 'slow@1']);
   });
 
-  test('hears of what the relay of another process has sent', async () => {
+  test('resolves for events sent by the relay of another process', async () => {
     relayFor('first');
     await until(async () => (await lockHolders()).length === 1);
     const standingBy = relayFor('second');
@@ -751,7 +751,7 @@ describe('who waits for what was written', () => {
     expect(await streamed()).toEqual(['a@1']);
   });
 
-  test('is not held back by the pace of the rounds, which hold back the rest', async () => {
+  test('is not delayed by the interval between rounds, which delays the rest', async () => {
     const relay = relayFor('records', { roundEveryMs: 3_600_000 });
     await write(saved('a', 1));
     relay.nudge();
@@ -801,7 +801,7 @@ describe('who waits for what was written', () => {
     expect(await end()).toBe(await consumer.streamEnd({ timeoutMs: 60_000 }));
   });
 
-  test('hears that everything sent before was handled, whatever else is in the stream', async () => {
+  test('resolves when everything sent before was handled, whichever other events are in the stream', async () => {
     const relay = relayFor('records');
     const seen = new Set<string>();
     const consumer = consumerFor('c', [SAVED, CHANGED], async (events) => {
@@ -817,7 +817,7 @@ describe('who waits for what was written', () => {
     }
   });
 
-  test('does not wait for what others write meanwhile', async () => {
+  test('does not wait for events written meanwhile', async () => {
     const relay = relayFor('records');
     const seen = new Set<string>();
     const consumer = consumerFor('c', [SAVED], async (events) => {
@@ -846,7 +846,7 @@ describe('who waits for what was written', () => {
     await others;
   });
 
-  test('handles what comes within a while together, but at once when somebody waits', async () => {
+  test('handles the events of an interval together, but at once when somebody waits', async () => {
     const relay = relayFor('records');
     const batches: string[][] = [];
     const handle = async (events: ReceivedEvent<typeof SAVED>[]) => void batches.push(events.map(nameOf));
@@ -881,7 +881,7 @@ describe('who waits for what was written', () => {
     }
   });
 
-  test('waits for what another process of the same name has in hand', async () => {
+  test('waits for events in progress in another process of the same name', async () => {
     const relay = relayFor('records');
     const seen = new Set<string>();
     const handle = async (events: ReceivedEvent<typeof SAVED>[]) => {
@@ -957,7 +957,10 @@ async function notedPosition(durable: string): Promise<string | undefined> {
 }
 
 describe('events that the stream has dropped', () => {
-  /** Consumers of one name one after the other: what each has heard, and how often it made up for lost events. */
+  /**
+   * Successive consumers of one name: the events each received, and the number of recoveries from lost
+   * events.
+   */
   function aLife(durable: string, subjects: ReceivedEvent['subject'][]) {
     const heard: string[] = [];
     let recovered = 0;
@@ -1021,7 +1024,7 @@ describe('events that the stream has dropped', () => {
     await write(deleted('a', 1), saved('b', 1), saved('b', 2));
     await until(async () => life.heard.length === 1 && (await isSent()));
     await before.stop();
-    // Its look at the start notes that up to here nothing is left for it.
+    // Its first poll records that nothing is left up to here.
     const again = life.start();
     await until(async () => (await notedPosition('present')) === '3');
     await again.stop();
@@ -1045,7 +1048,7 @@ describe('events that the stream has dropped', () => {
   });
 });
 
-/** What an operator can do with the dead letters of these consumers. */
+/** The dead-letter operations of these consumers. */
 function operatorOf(consumers: Consumer[]) {
   const { ListDeadLetters, ReplayDeadLetters } = deadLetterHandlers({
     database: { ...executor(pool), ...querier() },
@@ -1098,7 +1101,7 @@ async function write(...events: OutboxEvent[]): Promise<void> {
   await appendEvents(executor(pool), events);
 }
 
-/** A connection of its own, for a transaction that stays open. */
+/** A separate connection, for a transaction that stays open. */
 async function session(): Promise<PoolClient> {
   const client = await pool.connect();
   client.on('error', () => {});
@@ -1140,7 +1143,7 @@ async function loseStream(): Promise<void> {
   await direct.close();
 }
 
-/** What the stream holds, in its order. */
+/** The events of the stream, in order. */
 async function streamed(): Promise<string[]> {
   const connection = await bus.whenUp();
   const { streams } = await jetstreamManager(connection);
@@ -1184,7 +1187,7 @@ async function startProxy(target: string): Promise<Proxy> {
       });
       server.listen(at, '127.0.0.1', () => resolve(server));
     });
-  // Claimed, so that nobody else takes it while the cable is out.
+  // Claimed, so that no other process uses it during the outage.
   const ownPort = await freePort();
   let server: Server | undefined = await listen(ownPort);
   const cut = async () => {

@@ -14,10 +14,10 @@ export interface OutboxEvent {
 const MAX_PAYLOAD_BYTES = 480 * 1024;
 
 /**
- * Makes an event from a fact. `aggregateId` is the entity it speaks of and `revision` that entity's change number, by
- * which consumers tell old news from new.
+ * Makes an event from a fact. `aggregateId` is the changed entity and `revision` its change number, by which
+ * consumers detect outdated events.
  *
- * @throws RangeError when the payload is larger than the bus carries: events are thin, consumers fetch the rest
+ * @throws RangeError when the payload exceeds the limit of the bus: events are thin, consumers fetch the rest
  */
 export function newEvent<Subject extends EventSubject>(
   subject: Subject,

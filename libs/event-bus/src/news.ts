@@ -1,6 +1,6 @@
 import { pause } from './pause.ts';
 
-/** Tells whoever waits at that moment that something has happened. */
+/** Notifies all current waiters. */
 export interface News {
   announce(): void;
   /** Resolves with the next announcement. */
@@ -25,7 +25,7 @@ export interface Wait {
   signal?: AbortSignal | undefined;
 }
 
-/** Aborted when the time of a wait is over, or when nobody waits any more. */
+/** Aborted when the timeout of a wait expires, or when its waiter leaves. */
 export function endOf({ timeoutMs, signal }: Wait): AbortSignal {
   const timer = AbortSignal.timeout(Math.max(0, Math.ceil(timeoutMs)));
   return signal === undefined ? timer : AbortSignal.any([timer, signal]);

@@ -29,22 +29,22 @@ const OUTCOMES = ['done', 'retried', 'dead'] as const;
 /** Counts what became of events, and times the work on them. */
 export interface HandlingCounts {
   events(outcome: (typeof OUTCOMES)[number], count: number): void;
-  /** Told when a try begins, and the answer when it ends, with whether it failed. */
+  /** Called when an attempt begins; call the result when it ends. */
   begin(): (outcome: 'done' | 'failed') => void;
 }
 
-/** How far a consumer is behind is asked of the bus: each process under its name tells the same. */
+/** The number of pending events is read from the bus: each process under its name reports the same. */
 export function observeConsumer(of: PendingOf, logger: Logger): HandlingCounts & { stop(): void } {
   const consumer = of.durable;
   const events = counter(
     METER,
-    { name: 'events_handled', description: 'Events by what became of them; retried ones come back.' },
+    { name: 'events_handled', description: 'Handled events by outcome; retried ones are counted again.' },
     OUTCOMES.map((outcome) => ({ consumer, outcome })),
   );
   const gauges = observeGauges({
     meter: METER,
     gauges: GAUGES,
-    failed: (err) => logger.debug({ err, durable: consumer }, 'the consumer could not be looked at'),
+    failed: (err) => logger.debug({ err, durable: consumer }, 'the consumer could not be read'),
     read: async () => {
       const { oldest, ...counts } = await lagOf(of);
       const ageMs = oldest === undefined ? 0 : Math.max(0, Date.now() - oldest.getTime());

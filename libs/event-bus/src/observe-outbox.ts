@@ -18,7 +18,10 @@ const GAUGES = {
     description: 'Size of the table of events, those of seven days that were sent included.',
     unit: 'By',
   },
-  dead: { name: 'event_dead_letters', description: 'Events that a consumer has given up on.' },
+  dead: {
+    name: 'event_dead_letters',
+    description: 'Events that a consumer failed to handle and stored as dead letters.',
+  },
 } as const;
 
 /** The same session sends, so it is one question. */
@@ -43,7 +46,10 @@ export interface SendCounts {
   failed(): void;
 }
 
-/** What no relay has sent yet is seen by each of them, through its own session: nothing is seen while that is lost. */
+/**
+ * Each relay measures the unsent events of the outbox through its own session; there is no value while that
+ * is lost.
+ */
 export function observeOutbox(
   session: () => Client | undefined,
   logger: Logger,
@@ -57,7 +63,7 @@ export function observeOutbox(
   const gauges = observeGauges({
     meter: METER,
     gauges: GAUGES,
-    failed: (err) => logger.debug({ err }, 'the outbox could not be looked at'),
+    failed: (err) => logger.debug({ err }, 'the outbox could not be read'),
     read: async () => {
       const database = session();
       if (database === undefined) return [];

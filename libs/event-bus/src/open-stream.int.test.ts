@@ -5,7 +5,7 @@ import { connect } from '@nats-io/transport-node';
 import { ensureStream, STREAM } from './ensure-stream.ts';
 import { openStream } from './open-stream.ts';
 
-test('the stream is removed with what it held, and a second time there is nothing to do', async () => {
+test('the stream is removed with its events, and a second removal does nothing', async () => {
   const nats = await startNats();
   const connection = await connect({ servers: nats.url });
   try {
@@ -22,7 +22,7 @@ test('the stream is removed with what it held, and a second time there is nothin
   }
 });
 
-test('a server that is not there is told of at once', async () => {
+test('an unreachable server is reported at once', async () => {
   const nats = await startNats();
   await nats.stop();
   await expect(openStream(nats.url)).rejects.toThrow('refused');

@@ -12,10 +12,10 @@ export interface OpenStream extends AsyncDisposable {
 }
 
 /**
- * Connects, and asks the server for the stream, which may not be there.
+ * Connects and queries the stream, which may not exist.
  *
- * @param server with the user and password of the operator in it
- * @throws when the server cannot be reached or refuses
+ * @param server includes the operator's user and password @throws when the server cannot be reached or
+ * refuses
  */
 export async function openStream(server: string): Promise<OpenStream> {
   const { host, username, password, protocol } = new URL(server);

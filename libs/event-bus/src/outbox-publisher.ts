@@ -27,7 +27,7 @@ export interface Publisher {
 }
 
 export function createPublisher(bus: BusConnection, source: string, onUp: () => void): Publisher {
-  // Asked for again after every outage and every failure: a server may come back without its streams.
+  // Reset after every outage and failure, because a server may restart without its streams.
   let isStreamSure = false;
   let isUp = false;
   const unsubscribe = bus.onChange((value) => {

@@ -13,18 +13,21 @@ export interface OutboxRow {
   created_at: Date;
 }
 
-/** What the relay asks of the database, on the one session that holds its lock. */
+/** Queries of the relay, on the one session that has its lock. */
 export interface OutboxReader {
-  /** Takes the lock of the active relay, which the end of the session gives back; false while another has it. */
+  /**
+   * Takes the lock of the active relay, which the end of the session releases; false while another session
+   * has it.
+   */
   tryToLead(): Promise<boolean>;
-  /** Tells the database that this process is there. @throws Error when the session is lost */
+  /** Keeps the session alive. @throws Error when the session is lost */
   beat(): Promise<void>;
   /** The oldest unpublished events, by id: of one entity they are in commit order. */
   unpublished(limit: number): Promise<OutboxRow[]>;
   markPublished(ids: readonly string[]): Promise<void>;
   /**
-   * Remembers into which stream the outbox is sent. When it is another one than before, all that went into the lost
-   * one, as far as it is still here, counts as unpublished again: answers how many events that are.
+   * Stores the identity of the stream. When it differs from the stored one, all events that were sent to the lost stream
+   * and still exist become unpublished again; returns their number.
    */
   noteStream(created: string): Promise<number>;
   /** Forgets published events after a week and seen events after a month, in short statements. */
@@ -41,7 +44,7 @@ const MARK = {
   text: 'update outbox set published_at = clock_timestamp() where id = any($1::bigint[])',
 };
 
-// One statement, so that a crash cannot come between; the first stream there ever is finds no row and resends nothing.
+// One statement, so that a crash cannot happen in between; the first stream finds no row and resends nothing.
 const NOTE_STREAM = `
   with before as (select created from outbox_stream),
   noted as (
@@ -52,7 +55,7 @@ const NOTE_STREAM = `
   where published_at is not null and exists (select from before where created <> $1) and exists (select from noted)`;
 
 const SWEEP_BATCH = 5_000;
-// The oldest ids are looked at rather than the oldest dates: that needs no index that every write would pay for.
+// Selects by oldest id rather than oldest date, which needs no additional index on every write.
 const SWEEPS = [
   `delete from outbox where id = any(array(
      select id from (select id, published_at from outbox order by id limit ${SWEEP_BATCH}) as oldest

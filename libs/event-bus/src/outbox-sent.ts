@@ -4,7 +4,7 @@ import { endOf, lookUntil, type News, type Wait } from './news.ts';
 /** SQL of a condition: that an event of a committed change may not be in the stream yet. */
 export const HAS_UNSENT = 'exists (select from outbox where published_at is null)';
 
-// Each is one look at the end of the index of unpublished rows, however long the outbox is.
+// Each reads one end of the index of unpublished rows, however long the outbox is.
 const NEWEST = 'select max(id)::text as id from outbox where published_at is null';
 const REMAINING =
   'select exists(select from outbox where published_at is null and id <= $1::bigint) as remain';

@@ -7,14 +7,14 @@ export interface OverhearOptions<Subject extends EventSubject> {
   connection: BusConnection;
   subjects: readonly Subject[];
   onEvent: (payload: EventPayload<Subject>, subject: Subject) => void;
-  /** Called each time listening starts: what was sent before was not heard. */
+  /** Called each time listening starts: earlier events were missed. */
   onGap: () => void;
   logger: Logger;
 }
 
 /**
- * Listens to events as they pass, in every process that wants to know. Nothing is stored, repeated or confirmed, so
- * this is only for what does well without: caches that expire anyway.
+ * Delivers events to every listening process. Nothing is stored, repeated or confirmed, so it is only for
+ * caches that expire anyway.
  */
 export function overhearEvents<Subject extends EventSubject>({
   connection,

@@ -4,7 +4,7 @@ import { pause } from './pause.ts';
 export interface Pacer {
   /** Resolves when the next piece may begin, or at the signal. */
   turn(signal: AbortSignal): Promise<void>;
-  /** From now on nothing is held back, until the answer is called. */
+  /** Disables all delays until the returned function is called. */
   hurry(): () => void;
 }
 

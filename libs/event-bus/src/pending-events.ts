@@ -46,7 +46,7 @@ async function oldestBehind(
   subjects: readonly string[],
 ): Promise<Date | undefined> {
   if (info.num_pending + info.num_ack_pending === 0) return undefined;
-  // Everything up to the floor is done, and the first behind it that it asks for is not.
+  // All events up to the floor are done, and the next one of its subjects is not.
   const seq = info.ack_floor.stream_seq + 1;
   const firsts = await Promise.all(
     subjects.map((subject) => {

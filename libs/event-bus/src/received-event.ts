@@ -1,7 +1,7 @@
 import { type EventPayload, type EventSubject, eventCodecs, type MessageCodec } from '@kr/contracts';
 import type { JsMsg } from '@nats-io/jetstream';
 
-/** An event as a consumer gets it; `subject` tells which payload it has. */
+/** An event as a consumer receives it; `subject` determines the type of the payload. */
 export type ReceivedEvent<Subject extends EventSubject = EventSubject> = {
   [S in Subject]: {
     readonly id: string;
@@ -17,7 +17,7 @@ export type ReceivedEvent<Subject extends EventSubject = EventSubject> = {
   };
 }[Subject];
 
-/** What a database keeps and finds again. */
+/** Ids that a database can store and find. */
 const ID = /^[^\0]{1,200}$/;
 
 /** The name a message goes by in the inbox and among the dead letters; one without an id is named by its position. */
@@ -26,7 +26,7 @@ export function eventIdOf(message: JsMsg): string {
   return ID.test(id) ? id : `seq-${message.info.streamSequence}`;
 }
 
-/** An event as it came, or as it was kept. */
+/** An event as received or as stored. */
 export interface EncodedEvent {
   data: Uint8Array;
   /** Empty where there is none of that name. */

@@ -30,7 +30,7 @@ export interface ConsumerOptions<Subject extends EventSubject> {
   durable: string;
   subjects: readonly Subject[];
   /**
-   * Does what the events ask for: all of them or, by throwing, none. Called again with the same events after a
+   * Applies all events or, by throwing, none. Called again with the same events after a
    * failure, and with events out of order or twice: guard by revision, or by `claimEvents`.
    */
   handleBatch: (events: ReceivedEvent<Subject>[]) => Promise<void>;
@@ -45,8 +45,8 @@ export interface ConsumerOptions<Subject extends EventSubject> {
   /** The most events in one batch; 100 unless given. */
   maxBatch?: number;
   /**
-   * Milliseconds from the beginning of one batch to that of the next, so that the events of a busy time are handled
-   * together; none unless given. Nothing is held back while somebody waits for it.
+   * Milliseconds between the starts of two batches, so that the events of a busy period are handled
+   * together; default none. Nothing is delayed while a caller waits.
    */
   batchEveryMs?: number;
   /** Milliseconds before an event is tried again by itself, one for each failure; then it is a dead letter. */
@@ -64,14 +64,14 @@ export interface Consumer {
   /** How many events of its subjects it has not done yet. @throws Error while the bus cannot be reached */
   pending(): Promise<number>;
   /**
-   * When the oldest of those events came into the stream; undefined when there is none.
+   * When the oldest of those events was stored in the stream; undefined when there is none.
    *
    * @throws Error while the bus cannot be reached
    */
   oldestPending(): Promise<Date | undefined>;
   /**
-   * Whether everything that the stream holds at the moment of the call is done within the time, by this or another
-   * process under the same name; answers as soon as it is. What failed and waits for its next try is left out.
+   * Whether everything in the stream at the time of the call is handled within the timeout, by this or another
+   * process under the same name; resolves as soon as it is. Failed events that await a retry are ignored.
    */
   whenCaughtUp(wait: Wait): Promise<boolean>;
   /** How many events failed here and wait for their next try. */
@@ -90,11 +90,12 @@ export interface Consumer {
 const RETRY_DELAYS_MS = [1_000, 5_000, 15_000, 60_000, 300_000, 300_000, 300_000, 300_000, 300_000];
 
 /**
- * Hands events to a handler, in batches, at least once each, through outages of the bus and of this process.
+ * Delivers events to a handler, in batches, at least once each, through outages of the bus and of this
+ * process.
  *
- * A batch that fails is taken apart, so that one bad event holds up no other: the bad one comes back later, and after
- * the last retry, or at once when it cannot even be read, goes to `dead_letter`. While something the handler needs is
- * away (`isTransient`), the batch waits and no event is blamed.
+ * A failed batch is retried event by event, so that one bad event does not block others: it is redelivered
+ * later, and after the last retry, or at once when it cannot be decoded, stored in `dead_letter`. While a
+ * dependency of the handler is unavailable (`isTransient`), the batch waits and no failure is counted.
  */
 export function startConsumer<Subject extends EventSubject>(options: ConsumerOptions<Subject>): Consumer {
   const { connection, durable, subjects, logger, batchEveryMs = 0 } = options;
@@ -151,14 +152,14 @@ export function startConsumer<Subject extends EventSubject>(options: ConsumerOpt
   };
 }
 
-/** What the parts of one consumer share. */
+/** Shared by the parts of one consumer. */
 interface Work<Subject extends EventSubject> extends ConsumerOptions<Subject> {
   holdings: Holdings;
   pacer: Pacer;
   observed: HandlingCounts;
   /**
-   * Failed attempts by position in the stream. The server's count of deliveries grows also when the connection or the process
-   * is replaced, so it does not say how often an event failed.
+   * Failed attempts by position in the stream. The server's count of deliveries also grows when the connection or the process
+   * is replaced, so it is not the number of failures.
    */
   failures: Map<number, number>;
 }
@@ -216,7 +217,9 @@ async function consume<Subject extends EventSubject>(
   if (error instanceof Error && !stopping.aborted) throw error;
 }
 
-/** Answers every message of a batch: done, again later, or never. Unanswered ones come back by themselves. */
+/**
+ * Acknowledges every message of a batch: done, retry later, or never. Unacknowledged ones are redelivered.
+ */
 async function settle<Subject extends EventSubject>(
   batch: readonly JsMsg[],
   options: Work<Subject>,
@@ -274,7 +277,7 @@ async function settleTogether<Subject extends EventSubject>(
   }
 }
 
-/** Runs the handler, waiting out what is transient. Answers with what it threw. */
+/** Runs the handler and waits while failures are transient. Returns the error otherwise. */
 async function handle<Subject extends EventSubject>(
   deliveries: readonly Delivery<Subject>[],
   { handleBatch, durable, logger, observed }: Work<Subject>,

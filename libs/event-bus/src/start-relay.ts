@@ -13,32 +13,31 @@ import { createPacer, type Pacer } from './pacer.ts';
 import { backOffMs, pause, waitAtMost } from './pause.ts';
 
 export interface RelayOptions {
-  /** The database whose outbox is relayed; a direct connection, because a lock is held on the session. */
+  /** The database whose outbox is relayed; a direct connection, because the lock belongs to the session. */
   databaseUrl: string | URL;
   natsConnection: BusConnection;
   /** The service that emits, as `ce-source`. */
   source: string;
   logger: Logger;
   /**
-   * Milliseconds from the beginning of one round to that of the next, so that the events of a busy time are sent
-   * together; 20 unless given. Nothing is held back while somebody waits for it.
+   * Milliseconds between the starts of two rounds, so that the events of a busy period are sent
+   * together (default 20). Nothing is delayed while a caller waits.
    */
   roundEveryMs?: number;
   /**
-   * Who is silent for so many milliseconds (3000 unless given) is frozen, or out of reach: the database ends its session, and
+   * Milliseconds of silence (default 3000) after which the database ends the session of a frozen or unreachable relay, and
    * another relay takes over.
    */
   silenceMs?: number;
   /**
-   * Milliseconds between two looks at the outbox without a nudge, by which is found what other replicas of the service
-   * have written: right after something was sent, and at most; 100 and 500 unless given. Less than `silenceMs`: who
-   * looks is heard.
+   * Milliseconds between two polls of the outbox without a nudge, which find events written by other replicas: right after
+   * an event was sent, and the maximum (default 100 and 500). Less than `silenceMs`, because polls keep the session alive.
    */
   pollMs?: { busy: number; idle: number };
 }
 
 export interface Relay {
-  /** Says that something was committed; the relay looks as soon as it may. Cheap, may be called at any time. */
+  /** Reports a commit; the relay polls as soon as it may. Cheap, may be called at any time. */
   nudge(): void;
   /**
    * Whether everything that was committed before the call is in the stream within the time; answers as soon as it is.
@@ -54,7 +53,7 @@ const BATCH = 200;
 const ROUND_EVERY_MS = 20;
 const POLL_MS = { busy: 100, idle: 500 };
 const STANDBY_MS = 1_000;
-/** A leader that waits for something else tells the database so often that it is there. */
+/** A leader that waits for the bus keeps its session alive at this interval. */
 const BEAT_MS = 1_000;
 const SILENCE_MS = 3_000;
 const SWEEP_EVERY_MS = 3_600_000;
@@ -62,8 +61,8 @@ const STOP_GRACE_MS = 2_000;
 
 /**
  * Sends the outbox to the stream: every committed event at least once, and once within the stream's duplicate window.
- * Of all relays on one database one works and the others stand by, ready to take over within five seconds. Repeats for ever with back-off; no write ever
- * waits for it.
+ * Of all relays on one database one is active; another takes over within five seconds. Retries without limit, with back-off; no
+ * write ever waits for it.
  */
 export function startRelay(options: RelayOptions): Relay {
   const { databaseUrl, natsConnection, source, logger } = options;
@@ -128,7 +127,7 @@ export function startRelay(options: RelayOptions): Relay {
       stopping.abort();
       observed.stop();
       await waitAtMost(STOP_GRACE_MS, running);
-      // What is still being sent then is sent again by the next relay and dropped as a duplicate.
+      // Events in flight at that time are sent again by the next relay and dropped as duplicates.
       await session?.end().catch(() => {});
     },
   };
@@ -136,11 +135,11 @@ export function startRelay(options: RelayOptions): Relay {
 
 function sessionEndedBySilence(silenceMs: number): string {
   const settings = [
-    // A flag that a crash of the database takes back is an event that is sent twice.
+    // If a crash of the database loses a flag, the event is sent twice.
     'synchronous_commit=off',
     `idle_session_timeout=${silenceMs}`,
     `idle_in_transaction_session_timeout=${silenceMs}`,
-    // Of what it has asked, too, it may not leave the answer unread.
+    // Ends sessions that leave a response unread.
     `tcp_user_timeout=${silenceMs}`,
   ];
   return settings.map((setting) => `-c ${setting}`).join(' ');
@@ -223,7 +222,7 @@ function tell(observed: SendCounts, rows: readonly OutboxRow[], published: reado
   }
 }
 
-/** What the work comes to, which never fails. @throws Error when the database is lost meanwhile */
+/** The result of `work`, which must not fail. @throws Error when the database is lost meanwhile */
 async function whileBeating<Result>(reader: OutboxReader, work: Promise<Result>): Promise<Result> {
   let isOver = false;
   const ending = work.then(() => {

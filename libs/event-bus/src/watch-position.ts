@@ -17,11 +17,11 @@ export interface WatchedConsumer {
 
 export interface PositionWatch {
   /**
-   * Compares the stream with what the consumer has done, and notes lost events. To be called before events are consumed: the
+   * Compares the stream with the consumer's progress, and records lost events. Call it before events are consumed: the
    * consumer's own position jumps over a gap.
    */
   look(bus: NatsConnection): Promise<void>;
-  /** Makes up for lost events, until the signal; looks again every minute. */
+  /** Recovers from lost events until the signal is aborted; checks every minute. */
   keepWatching(whenUp: () => Promise<NatsConnection>, signal: AbortSignal): Promise<void>;
 }
 
@@ -58,7 +58,7 @@ export function watchPosition({
       stream,
     );
     const done = Math.max(ack_floor.stream_seq, Number(known?.position ?? 0));
-    // Without a position it is the first look at this stream.
+    // Without a position this is the first check of this stream.
     const isLost = known !== undefined && state.first_seq > done + 1;
     if (isLost) {
       gaps({ consumer: durable });

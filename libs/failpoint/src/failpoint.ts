@@ -3,7 +3,7 @@ import type { Logger } from '@kr/telemetry';
 import type { Failpoint, Step } from './failpoints.ts';
 import { type Order, readOrders } from './orders.ts';
 
-/** Thrown at a failpoint that was told `error`: what no caller has foreseen. */
+/** Thrown at a failpoint armed with `error`: an error that no caller expects. */
 class FailpointError extends Error {
   override readonly name = 'FailpointError';
 }
@@ -15,10 +15,10 @@ const PASS: Reach = () => undefined;
 let reach = PASS;
 
 /**
- * Makes this process fail as `FAILPOINT` says; without it nothing changes. Only for `main.ts`, once, before anything
- * else: {@link around} looks when it is called.
+ * Arms the failpoints of `FAILPOINT`; without it nothing changes. Only for `main.ts`, once, before anything
+ * else: {@link around} reads the orders when it is called.
  *
- * @throws Error when the orders are not understood or name no failpoint
+ * @throws Error when the orders are malformed or name no failpoint
  */
 export function armFailpoints(orders: string | undefined, logger: Logger): void {
   const read = readOrders(orders ?? '');
@@ -27,7 +27,7 @@ export function armFailpoints(orders: string | undefined, logger: Logger): void 
   reach = armed(read, logger);
 }
 
-/** A place where the process fails when it was told to, and passes at once when not. */
+/** A place where the process fails if it is armed; otherwise it continues at once. */
 export function failpoint(name: Failpoint): Promise<void> | undefined {
   return reach(name);
 }
@@ -54,7 +54,7 @@ function armed(orders: readonly Order[], logger: Logger): Reach {
     const order = orders.find(({ failpoint, nth }) => failpoint === name && (nth ?? hit) === hit);
     if (order === undefined) return;
     const { failure } = order;
-    // The log is written before this returns, so that it tells where the process died.
+    // Flushed before this returns, so that the log shows where the process died.
     logger.warn({ failpoint: name, hit, failure: failure.do }, 'failpoint reached');
     if (failure.do === 'kill') process.kill(process.pid, 'SIGKILL');
     if (failure.do === 'error') throw new FailpointError(`failpoint ${name}`);

@@ -6,12 +6,12 @@ import { readOrders } from './orders.ts';
 
 const INDEX = join(import.meta.dirname, 'index.ts');
 
-/** A process of its own, armed as told; what it logs and prints, and how it ended. */
+/** A separate process with these orders; its log, its output and its exit. */
 function run(orders: string, body: string) {
   const program = `
     import { armFailpoints, around, failpoint } from ${JSON.stringify(INDEX)};
-    const say = (text) => process.stdout.write(text + ' ');
-    armFailpoints(process.env.FAILPOINT, { warn: ({ failpoint, hit }, text) => say(failpoint ? failpoint + '#' + hit : text.slice(0, 10)) });
+    const print = (text) => process.stdout.write(text + ' ');
+    armFailpoints(process.env.FAILPOINT, { warn: ({ failpoint, hit }, text) => print(failpoint ? failpoint + '#' + hit : text.slice(0, 10)) });
     ${body}`;
   const { stdout, stderr, signal, status } = spawnSync(
     process.execPath,
@@ -25,7 +25,7 @@ function run(orders: string, body: string) {
 }
 
 describe('failpoints', () => {
-  test('cost nothing unarmed: a call is handed back as it is, a place says nothing', () => {
+  test('cost nothing unarmed: a call is returned unchanged, a place does nothing', () => {
     const call = async () => 1;
     expect({
       call: around('publish.commit', call) === call,
@@ -36,18 +36,18 @@ describe('failpoints', () => {
     });
   });
 
-  test('kill at the place and at once, after saying so', () => {
+  test('kill at the place and at once, after logging it', () => {
     const ended = run(
       'publish.commit.after:kill',
-      `const commit = around('publish.commit', async () => say('committed'));
-       process.on('exit', () => say('exit'));
-       try { await commit(); say('after'); } finally { say('finally'); }`,
+      `const commit = around('publish.commit', async () => print('committed'));
+       process.on('exit', () => print('exit'));
+       try { await commit(); print('after'); } finally { print('finally'); }`,
     );
     expect(ended).toMatchObject({ said: 'failpoints committed publish.commit.after#1', signal: 'SIGKILL' });
   });
 
-  test('fail at the hit that was asked for, or at each', () => {
-    const hits = `for (let n = 1; n <= 3; n += 1) await failpoint('outbox.send.before').then(() => say('passed'), (error) => say(error.message));`;
+  test('fail at the requested hit, or at each', () => {
+    const hits = `for (let n = 1; n <= 3; n += 1) await failpoint('outbox.send.before').then(() => print('passed'), (error) => print(error.message));`;
     expect([run('outbox.send.before:error@2', hits), run(' outbox.send.before:error', hits)]).toMatchObject([
       { said: 'failpoints passed outbox.send.before#2 failpoint outbox.send.before passed', status: 0 },
       {
@@ -58,7 +58,7 @@ describe('failpoints', () => {
   });
 
   test('pause', () => {
-    const timed = `const since = performance.now(); await failpoint('files.sync.after'); say(performance.now() - since >= 49 ? 'later' : 'at once');`;
+    const timed = `const since = performance.now(); await failpoint('files.sync.after'); print(performance.now() - since >= 49 ? 'later' : 'at once');`;
     expect(run('files.sync.after:pause:50', timed).said).toBe('failpoints files.sync.after#1 later');
   });
 
@@ -86,8 +86,8 @@ describe('failpoints', () => {
     expect(() => readOrders(text)).toThrow(/^FAILPOINT: ".*" is not <name>:kill/);
   });
 
-  test('refuse a name that does not exist, at the start, with all that do', () => {
-    const ended = run('publish.comit.before:kill', "say('started')");
+  test('reject an unknown name at the start, and list the known ones', () => {
+    const ended = run('publish.comit.before:kill', "print('started')");
     expect({
       said: ended.said,
       status: ended.status,

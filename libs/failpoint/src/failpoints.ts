@@ -67,13 +67,13 @@ export const FAILPOINTS = [
   'outbox.send.before',
   'outbox.mark.before',
   'outbox.mark.after',
-  // The search service, when a new index has taken the place of the former one and nobody was told.
+  // The search service, when a new index is active and no notification was sent.
   'reindex.note.before',
 ] as const;
 
 export type Failpoint = (typeof FAILPOINTS)[number];
 
-/** What {@link around} can surround: a step with both ends in the list. */
+/** Steps that {@link around} can surround: those with both ends in the list. */
 export type Step = {
   [Name in Failpoint]: Name extends `${infer Base}.before`
     ? `${Base}.after` extends Failpoint

@@ -14,7 +14,7 @@ const ORDER = /^(?<name>[^:]*):(?:(?<plain>kill|error)|pause:(?<ms>\d{1,7}))(?:@
 /**
  * Reads `<name>:kill|error|pause:<ms>[@<nth>][,…]`; an empty text is no order.
  *
- * @throws Error that says what is not understood, with all names where a name is unknown
+ * @throws Error that quotes the malformed order; for an unknown name it lists all names
  */
 export function readOrders(text: string): Order[] {
   return text === '' ? [] : text.split(',').map((part) => readOrder(part.trim()));

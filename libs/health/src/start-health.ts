@@ -23,8 +23,9 @@ export interface Health {
 type Verdict = 'ok' | 'failed' | 'timed out';
 
 /**
- * Serves `GET /livez` (200 while the process runs) and `GET /readyz` (200 when every one of `checks` passes, else 503),
- * both with a JSON body: `{"status": "ok", "checks": {"database": "ok"}}`. What a check throws is never shown.
+ * Serves `GET /livez` (200 while the process runs) and `GET /readyz` (200 when every one of `checks` passes,
+ * else 503), both with a JSON body: `{"status": "ok", "checks": {"database": "ok"}}`. Errors of checks are
+ * never shown.
  *
  * @throws when the port cannot be bound
  */

@@ -26,7 +26,7 @@ const silent = () => new Promise<void>(() => {});
 describe('health', () => {
   test.each<{ name: string; path: string; checks: HealthOptions['checks']; answer: unknown }>([
     {
-      name: 'lives whatever it depends on',
+      name: 'lives regardless of its dependencies',
       path: '/livez',
       checks: { bus: broken },
       answer: { status: 200, body: { status: 'ok' } },

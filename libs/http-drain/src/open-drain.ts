@@ -4,8 +4,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 export type Drain = (graceMs: number) => Promise<void>;
 
 /**
- * Watches the answers of a server that has its listeners and is not listening yet. Without being told in the answer, callers go on sending on the
- * connections that they keep, until these are cut in the middle of a request.
+ * Watches the responses of a server that has its listeners and is not listening yet. Without `Connection: close`, clients continue to send on
+ * their keep-alive connections until these are cut in the middle of a request.
  */
 export function openDrain(server: Server): Drain {
   const answering = new Set<ServerResponse>();
@@ -15,7 +15,7 @@ export function openDrain(server: Server): Drain {
     response.once('close', () => answering.delete(response));
     if (isEnding) makeLast(response);
   };
-  // NOTE: who listens to `checkContinue` answers such requests himself, so nobody may who does not.
+  // NOTE: a listener of `checkContinue` takes over such requests, so add one only if the server has one.
   for (const event of ['request', 'checkContinue'] as const)
     if (server.listenerCount(event) > 0) server.prependListener(event, watch);
   return (graceMs) => {

@@ -22,7 +22,7 @@ afterEach(() => {
   server.close();
 });
 
-/** One request on the one connection that is kept; gives what the answer says of the connection. */
+/** One request on the one keep-alive connection; returns the header Connection of the response. */
 async function ask(): Promise<string | undefined> {
   const { port } = server.address() as AddressInfo;
   const [response] = await once(get({ port, host: '127.0.0.1', agent }), 'response');
@@ -36,7 +36,7 @@ async function heldAnswer(): Promise<ServerResponse> {
   return held.shift() as ServerResponse;
 }
 
-test('an answer under way comes whole, and is told to be the last of its connection', async () => {
+test('a running response completes and is marked as the last of its connection', async () => {
   const first = ask();
   (await heldAnswer()).end('first');
   const second = ask();
@@ -54,7 +54,7 @@ test('nothing is left to be waited for where connections are only kept', async (
   await drain(60_000);
 });
 
-test('an answer that does not come is cut after the grace', async () => {
+test('a response that is still missing after the grace period is cut', async () => {
   const asked = ask().catch((error: NodeJS.ErrnoException) => error.code);
   await heldAnswer();
   await drain(1);

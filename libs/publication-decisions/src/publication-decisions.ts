@@ -20,9 +20,9 @@ const DECISIONS: Record<DecisionName, Decision> = {
 };
 
 /**
- * Asks the coordinator in the name of a service, and counts the answers for it.
+ * Calls the coordinator on behalf of a service, and counts its answers.
  *
- * @throws ServiceError `unavailable`: it cannot be asked
+ * @throws ServiceError `unavailable`: it cannot be reached
  */
 export function publicationDecisions(publications: AskedPublications, service: string): AskDecisions {
   const asked = counter(

@@ -1,10 +1,10 @@
 import type { Principal } from '@kr/caller';
 
-/** What a handler knows of the call beside its request. */
+/** Facts about the call besides its request. */
 export interface CallContext {
-  /** Who is calling; verified. */
+  /** The verified caller. */
   principal: Principal;
-  /** Aborted when the caller gave up or the deadline passed: the answer will reach nobody. */
+  /** Aborted when the caller cancelled or the deadline passed: no caller receives the result. */
   signal: AbortSignal;
   /** Calls made while handling this one end by then too. */
   deadline: Date;

@@ -28,7 +28,7 @@ export interface ClientOptions {
 export interface CallOptions {
   /** Instead of the client's default. */
   timeoutMs?: number;
-  /** How many times the client's default it may take, where `timeoutMs` does not say. */
+  /** Factor on the client's default deadline, if `timeoutMs` is absent. */
   times?: number;
   signal?: AbortSignal;
 }
@@ -51,10 +51,11 @@ export type Client<Definition> = {
 const LARGEST_MESSAGE_BYTES = 64 * 1024 * 1024;
 const LOOKUP_EVERY_MS = 30_000;
 
-// Calls take turns between the addresses there are; clients of the same ones share the connections. One that was lost is
-// built again within a second of the peer's return, whether calls come or not; its name is looked up anew then, and
-// calls go elsewhere, or fail at once instead of queueing. A peer that is connected and silent is left in 15 seconds: a
-// process that was busy for seconds itself would take the answer that waits for it for silence.
+// Round robin over the available addresses; clients of the same ones share the connections. A lost connection
+// is reopened within a second of the peer's return, with or without calls; its name is resolved again then,
+// and calls go elsewhere, or fail at once instead of queueing. A connected but silent peer is dropped after
+// 15 seconds: with a shorter limit, a process that was itself busy for seconds would mistake an unread
+// response for silence.
 const CHANNEL: ChannelOptions = {
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 1_000,
@@ -83,7 +84,7 @@ export function createClient<Definition extends object>(
       call(renewed, method, request, principal, { ...options, ...callOptions }),
     ),
   ]);
-  // The mapped type says what the entries are; they cannot be built under it one by one.
+  // The mapped type describes the entries; they cannot be built under it one by one.
   return Object.assign(Object.fromEntries(methods), { close: () => renewed.close() }) as Client<Definition>;
 }
 
@@ -91,7 +92,7 @@ function targetOf(address: string): string {
   return address.includes(',') ? `ipv4:${address}` : address;
 }
 
-/** In a span of its own, and timed. */
+/** Adds a span and a duration metric. */
 function observed<Arguments extends unknown[]>(
   method: AnyMethod,
   { address }: ClientOptions,
@@ -160,7 +161,10 @@ function call(
   });
 }
 
-/** The library makes an error for each call in case it fails, and its stack is a good part of what a call costs. */
+/**
+ * The library creates an error for each call in case it fails, and its stack trace is a large part of the
+ * cost of a call.
+ */
 function withoutStackTraces<Result>(start: () => Result): Result {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;

@@ -3,7 +3,7 @@ import { isErrorKind, ServiceError } from '@kr/service-error';
 
 const NOTHING = Buffer.alloc(0);
 
-/** A ServiceError as a message; anything else thrown is `internal` and says nothing of itself. */
+/** A ServiceError as a message; any other error becomes `internal` without details. */
 export function toErrorDetail(thrown: unknown): ErrorDetail {
   const { kind, message, issues, code, retryAfterMs, currentRevision, usedMs, members } =
     ServiceError.from(thrown);

@@ -5,16 +5,16 @@ import { ERROR_KINDS, ServiceError } from '@kr/service-error';
 import { fromErrorDetail, toErrorDetail } from './error-detail.ts';
 
 const DETAIL = 'kr-error-bin';
-// The same, deflated: HTTP/2 peers take header blocks of 64 KiB, and a package may have hundreds of resources with
-// problems of their own.
+// The same, deflated: HTTP/2 peers accept header blocks of 64 KiB, and a package may have hundreds of
+// resources with separate problems.
 const DEFLATED_DETAIL = 'kr-error-deflated-bin';
 const DEFLATE_FROM_BYTES = 2_048;
 const MOST_HEADER_BYTES = 44_000;
 const MOST_DETAIL_BYTES = 16 * 1024 * 1024;
-/** What the library says of it; the status alone may mean other things. */
+/** The library's message; the status alone has other meanings too. */
 const TOO_LARGE = 'Received message larger than max';
 
-/** What a handler threw, as the status of its call. */
+/** The status of a call for an error thrown by its handler. */
 export function toStatus(thrown: unknown): Partial<StatusObject> {
   const error = ServiceError.from(thrown);
   const metadata = new Metadata();
@@ -23,9 +23,9 @@ export function toStatus(thrown: unknown): Partial<StatusObject> {
 }
 
 /**
- * What a call failed with, as the callee threw it; `unavailable` when no callee answered in time, and which time that was
- * if it is the usual one, in milliseconds; `invalid` with the code `answer_too_large` when its answer is larger than a
- * message may be.
+ * The error of a call as the callee threw it. `unavailable` when no callee answered in time, with the deadline
+ * if it is the default one, in milliseconds; `invalid` with the code `answer_too_large` when the response exceeds the size
+ * of a message.
  */
 export function fromStatus(failure: GrpcError, usualMs?: number): ServiceError {
   const detail = findDetail(failure.metadata);
@@ -48,9 +48,9 @@ function unexpected(cause: unknown): ServiceError {
   return new ServiceError('internal', 'Internal server error.', { cause });
 }
 
-/** Of a page of large documents, which its reader can ask for in smaller pieces. */
+/** For a page of large documents, which the reader can request in smaller pieces. */
 function tooLarge(cause: unknown): ServiceError {
-  return new ServiceError('invalid', 'This is more than can be answered at once. Ask for a smaller `size`.', {
+  return new ServiceError('invalid', 'The response would be too large. Request a smaller `size`.', {
     code: 'answer_too_large',
     cause,
   });

@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { ERROR_KINDS, type ErrorKind, type Issue, ServiceError } from '@kr/service-error';
 import { fromStatus, toStatus } from './error-status.ts';
 
-/** What the other side makes of a thrown error. */
+/** The thrown error as the caller receives it. */
 function across(thrown: unknown): ServiceError {
   const { code = 0, details = '', metadata = new Metadata() } = toStatus(thrown);
   return fromStatus(Object.assign(new Error(details), { code, details, metadata }));
@@ -39,9 +39,9 @@ describe('an error across the wire', () => {
   });
 
   test.each([
-    { name: 'nobody there', code: 14, kind: 'unavailable' },
+    { name: 'no peer', code: 14, kind: 'unavailable' },
     { name: 'no answer in time', code: 4, kind: 'unavailable' },
-    { name: 'given up', code: 1, kind: 'unavailable' },
+    { name: 'cancelled', code: 1, kind: 'unavailable' },
     { name: 'an RPC that is not served', code: 12, kind: 'internal' },
     { name: 'a message that is too large', code: 8, kind: 'internal' },
   ])('$name without detail is $kind', ({ code, kind }) => {

@@ -7,7 +7,7 @@ export type MethodName<Definition> = keyof {
 } &
   string;
 
-/** What answers each RPC of a service: complete requests in, loose responses out. */
+/** The handlers of the RPCs of a service: complete requests in, loose responses out. */
 export type Handlers<Definition> = {
   readonly [Name in MethodName<Definition>]: Definition[Name] extends MethodDefinition<
     infer _RequestIn,

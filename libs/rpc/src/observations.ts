@@ -10,11 +10,14 @@ const inServer = durations(METER, {
 });
 const inClient = durations(METER, {
   name: 'rpc_client_duration_seconds',
-  description: 'Calls of other services, as whoever calls sees them.',
+  description: 'Calls to other services, measured by the caller.',
   of: 'answers',
 });
 
-/** What times a call: it is told when the call begins, and the answer when it ends, with what it failed with. */
+/**
+ * Times a call: called when it begins; the returned function is called when it ends, with the error if it
+ * failed.
+ */
 type TimedCall = (error?: ServiceError) => void;
 
 /** A call that is answered here. */

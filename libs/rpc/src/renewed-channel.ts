@@ -18,7 +18,7 @@ const READY_MS = 5_000;
 
 interface Generation {
   readonly channel: GrpcClient;
-  /** Or when it was last tried in vain to replace it. */
+  /** Or of the last failed attempt to replace it. */
   bornAt: number;
   running: number;
   isFormer: boolean;

@@ -2,7 +2,7 @@ import type { Client as GrpcClient } from '@grpc/grpc-js';
 import { expect, test } from '@jest/globals';
 import { renewedChannel } from './renewed-channel.ts';
 
-/** Channels that become ready, or not, when the test says so. */
+/** Channels that become ready under control of the test. */
 function openedChannels() {
   const opened: { isClosed: boolean; settle(failure?: Error): void }[] = [];
   const open = (): GrpcClient => {

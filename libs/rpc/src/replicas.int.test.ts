@@ -69,7 +69,7 @@ function connect(address: string, lookupEveryMs = 60_000): Client<Definitions['p
   return client;
 }
 
-/** Who answers call after call, until what was hoped for is heard, for a minute at most. */
+/** The servers of successive calls, until the expected ones answered, for a minute at most. */
 async function heard(
   client: Client<Definitions['publications']>,
   isEnough: (names: ReadonlySet<string>) => boolean,
@@ -85,7 +85,7 @@ async function heard(
 }
 
 describe('a service of several processes', () => {
-  test('takes turns between the addresses of a list, and goes on without those that are away', async () => {
+  test('distributes calls over the addresses of a list, and continues without unreachable ones', async () => {
     const first = await start('first');
     const second = await start('second');
     const client = connect(`127.0.0.1:${first.port},127.0.0.1:${second.port}`);
@@ -118,7 +118,7 @@ describe('a service of several processes', () => {
     expect(await long).toEqual({ decisions: [] });
   });
 
-  onLinux('loses no call between two looks at its name', async () => {
+  onLinux('loses no call between two lookups of its name', async () => {
     const lookup = jest.spyOn(dns, 'lookup') as unknown as jest.Mock<() => Promise<object[]>>;
     lookup.mockImplementation(async () => [{ address: '127.0.0.1', family: 4 }]);
     const { port } = await start('only');

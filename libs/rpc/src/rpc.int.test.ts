@@ -67,11 +67,11 @@ async function start(
   return server;
 }
 
-/** Waits for what has to come, for a minute at most. */
+/** Waits for a condition, for a minute at most. */
 async function come(isThere: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 60_000;
   while (!(await isThere())) {
-    if (Date.now() > deadline) throw new Error('it did not come');
+    if (Date.now() > deadline) throw new Error('the condition was not met in time');
     await delay(20);
   }
 }
@@ -200,7 +200,7 @@ describe('rpc between two processes', () => {
     expect(messages).toBe(1);
   });
 
-  test('tells of an answer that is larger than a message may be', async () => {
+  test('reports a response that is larger than a message may be', async () => {
     const { port } = await start({ Publish: async () => ({ publicationId: 'x'.repeat(65 * 1024 * 1024) }) });
     const client = connect(port);
     await expect(client.publish({ id: 'a' }, principal)).rejects.toMatchObject({
@@ -209,7 +209,7 @@ describe('rpc between two processes', () => {
     });
   });
 
-  test('says nothing of an unexpected error but that there was one', async () => {
+  test('reveals nothing of an unexpected error', async () => {
     const { port } = await start({
       Publish: async () => {
         throw new TypeError('select password from "user"');
@@ -241,7 +241,7 @@ describe('rpc between two processes', () => {
   test.each([
     { name: 'signed with another key', options: { key: 'another-secret-of-thirty-two-characters' } },
     { name: 'signed with the key of another caller', options: { caller: 'records' } },
-    { name: 'of a caller nobody knows', options: { caller: 'constructor' } },
+    { name: 'of an unknown caller', options: { caller: 'constructor' } },
     { name: 'meant for another service', options: { audience: 'records' } },
   ])('refuses a principal $name', async ({ options }) => {
     let isHandled = false;
@@ -257,7 +257,7 @@ describe('rpc between two processes', () => {
     expect(isHandled).toBe(false);
   });
 
-  test('gives up at the deadline and tells the callee', async () => {
+  test('fails at the deadline and cancels the call at the callee', async () => {
     let isAborted = false;
     const { port } = await start({
       Publish: async (_request, { signal }) => {
@@ -267,7 +267,7 @@ describe('rpc between two processes', () => {
       },
     });
     const client = connect(port);
-    // On a busy machine a call may not have come by then.
+    // On a busy machine a call may not have arrived by then.
     await come(async () => {
       const failure = await failureOf(client.publish({ id: 'p' }, principal, { timeoutMs: 2_000 }));
       expect(failure).toMatchObject({ kind: 'unavailable', retryAfterMs: 1_000 });
@@ -275,7 +275,7 @@ describe('rpc between two processes', () => {
     });
   });
 
-  test('gives up when the caller does', async () => {
+  test('is cancelled when the caller cancels', async () => {
     const { port } = await start({ Publish: (_request, { signal }) => delay(2_000, {}, { signal }) });
     const abort = new AbortController();
     const running = failureOf(connect(port).publish({ id: 'p' }, principal, { signal: abort.signal }));
@@ -333,7 +333,7 @@ describe('rpc between two processes', () => {
     await come(async () => 'answered' in (await failureOf(client.publish({ id: '3' }, principal))));
   });
 
-  test('lets running calls finish when it stops, and ends those that do not', async () => {
+  test('lets running calls finish when it stops, and ends calls that exceed the grace period', async () => {
     let running = 0;
     const Publish: Handlers<Publications>['Publish'] = ({ id }, { signal }) => {
       running += 1;

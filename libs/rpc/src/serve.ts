@@ -23,14 +23,14 @@ import { type AnyMethod, type Handlers, type MethodName, methodsOf } from './met
 import { beginAnswer, isFailure } from './observations.ts';
 import { traceOf } from './trace-metadata.ts';
 
-/** A generated service definition (`definitions` of `@kr/contracts`) with what answers its RPCs. */
+/** A generated service definition (`definitions` of `@kr/contracts`) with the handlers of its RPCs. */
 export interface ServedService<Definition extends object> {
   definition: Definition;
   handlers: Handlers<Definition>;
   callers: Callers<Definition>;
 }
 
-/** The RPCs that each caller may call, by its name; whoever is not there may call none. */
+/** The RPCs that each caller may call, by its name; unlisted callers may call none. */
 export type Callers<Definition> = Readonly<Record<string, 'all' | readonly MethodName<Definition>[]>>;
 
 export interface ServeOptions<Served extends readonly object[]> {
@@ -50,16 +50,16 @@ export interface ServeOptions<Served extends readonly object[]> {
 export interface Server {
   /** The port that is listened on. */
   port: number;
-  /** Refuses new calls, lets running ones finish, then ends those that did not. May be called twice. */
+  /** Refuses new calls, lets running ones finish, then ends the remaining ones. May be called twice. */
   stop(): Promise<void>;
 }
 
 const LARGEST_MESSAGE_BYTES = 64 * 1024 * 1024;
 
 /**
- * Serves gRPC, with the standard health service (grpc.health.v1) beside. Each call must have a deadline and carry a
- * principal signed for this server by a caller who may call that RPC, else its handler is not run. What a handler throws
- * becomes the status of the call; only what is not a ServiceError on purpose is logged as an error.
+ * Serves gRPC and the standard health service (grpc.health.v1). Each call must have a deadline and carry a
+ * principal signed for this server by a caller who may call that RPC, else its handler is not run. An error
+ * of a handler becomes the status of the call; only errors that are not a ServiceError are logged as errors.
  *
  * @throws Error when the port cannot be bound
  */

@@ -4,17 +4,20 @@ import type { MigrationSet } from './migration-set.ts';
 
 const CONTRACT = /^-- contract of ([\w-]+)/;
 
-/** The expanding file that a contract step comes after, as its first line says; undefined when it is none. */
+/**
+ * The expanding file that a contract step requires, as named in its first line; undefined if the file is no
+ * contract step.
+ */
 export function contractOf(sql: string): string | undefined {
   return CONTRACT.exec(sql)?.[1];
 }
 
 /**
- * A contract step takes away what the release before last needed: where the expanding file that it names was not applied
- * by a release in between, that one is still running, or has written what nobody has carried over. A new database has no such
- * past.
+ * A contract step removes columns or tables that the release before last needed. If no release in between has
+ * applied the expanding file, the old release is still running, or its data was not migrated. A new database
+ * has no such history.
  *
- * @throws Error that says which file the release in between has to apply first
+ * @throws Error that names the file that the release in between has to apply first
  */
 export async function assertNothingLeftOut(
   { name, directory }: MigrationSet,

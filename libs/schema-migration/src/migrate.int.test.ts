@@ -38,21 +38,21 @@ function run(name = 'own'): Promise<void> {
 }
 
 describe('schema migration', () => {
-  test('applies files in order, once, and later ones when they come', async () => {
+  test('applies files in order, once, and later ones when they are added', async () => {
     await file(
       '20260102000000_fill.sql',
-      "insert into thing values ('{\"a\": 1}');\ninsert into thing values ('{}');",
+      "insert into item values ('{\"a\": 1}');\ninsert into item values ('{}');",
     );
     await file(
       '20260101000000_create.sql',
-      'create table thing (document jsonb not null); -- down the road\n',
+      'create table item (document jsonb not null); -- down the road\n',
     );
     await file('README.md', 'no migration');
     await run();
     await run();
-    await file('20260103000000_more.sql', 'insert into thing values (\'{"b": 2}\');');
+    await file('20260103000000_more.sql', 'insert into item values (\'{"b": 2}\');');
     await run();
-    expect(await rows('select document from thing')).toEqual([
+    expect(await rows('select document from item')).toEqual([
       { document: { a: 1 } },
       { document: {} },
       { document: { b: 2 } },
@@ -64,14 +64,14 @@ describe('schema migration', () => {
     ]);
   });
 
-  test('applies nothing of a set in which a statement fails, and says so', async () => {
-    await file('20260101000000_create.sql', 'create table thing (id int);');
-    await file('20260102000000_broken.sql', 'insert into thing values (1); insert into nothing values (1);');
+  test('applies nothing of a set in which a statement fails, and reports it', async () => {
+    await file('20260101000000_create.sql', 'create table item (id int);');
+    await file('20260102000000_broken.sql', 'insert into item values (1); insert into nothing values (1);');
     await expect(run()).rejects.toThrow('relation "nothing" does not exist');
-    expect(await rows("select to_regclass('thing') as thing")).toEqual([{ thing: null }]);
-    await file('20260102000000_broken.sql', 'insert into thing values (1);');
+    expect(await rows("select to_regclass('item') as item")).toEqual([{ item: null }]);
+    await file('20260102000000_broken.sql', 'insert into item values (1);');
     await run();
-    expect(await rows('select id from thing')).toEqual([{ id: 1 }]);
+    expect(await rows('select id from item')).toEqual([{ id: 1 }]);
   });
 
   test('keeps the memories of several sets apart', async () => {
@@ -93,39 +93,39 @@ describe('schema migration', () => {
   });
 
   test('is applied once by replicas that start together', async () => {
-    await file('20260101000000_create.sql', 'create table thing (id int); select pg_sleep(0.2);');
-    await file('20260102000000_fill.sql', 'insert into thing values (1);');
+    await file('20260101000000_create.sql', 'create table item (id int); select pg_sleep(0.2);');
+    await file('20260102000000_fill.sql', 'insert into item values (1);');
     await Promise.all(Array.from({ length: 6 }, () => run()));
-    expect(await rows('select id from thing')).toEqual([{ id: 1 }]);
+    expect(await rows('select id from item')).toEqual([{ id: 1 }]);
   });
 
   test('leaves a database alone that a later release has brought further', async () => {
-    await file('20260101000000_create.sql', 'create table thing (id int);');
-    await file('20260102000000_later.sql', 'alter table thing add column name text;');
+    await file('20260101000000_create.sql', 'create table item (id int);');
+    await file('20260102000000_later.sql', 'alter table item add column name text;');
     await run();
     await rm(join(folder, '20260102000000_later.sql'));
     await run();
-    expect(await rows('select id, name from thing')).toEqual([]);
+    expect(await rows('select id, name from item')).toEqual([]);
     expect(await rows('select name from migrations_own')).toHaveLength(2);
   });
 
   test('refuses a database that the release in between has never had', async () => {
-    await file('20260101000000_create.sql', 'create table thing (id int, name text);');
+    await file('20260101000000_create.sql', 'create table item (id int, name text);');
     await run();
-    await file('20260102000000_add-title.sql', 'alter table thing add column title text;');
+    await file('20260102000000_add-title.sql', 'alter table item add column title text;');
     await file(
       '20260103000000_drop-name.sql',
-      '-- contract of 20260102000000_add-title: whoever serves reads the title.\nalter table thing drop column name;',
+      '-- contract of 20260102000000_add-title: readers use the title.\nalter table item drop column name;',
     );
     await expect(run()).rejects.toThrow(
       'This database is too old for this release: 20260103000000_drop-name of own follows 20260102000000_add-title, which it never had. Upgrade to the release in between first.',
     );
-    expect(await rows('select id, name from thing')).toEqual([]);
+    expect(await rows('select id, name from item')).toEqual([]);
   });
 
   test('takes a contract step after the release that expanded, and on a new database', async () => {
-    const contract = '-- contract of 20260101000000_create\nalter table thing drop column name;';
-    await file('20260101000000_create.sql', 'create table thing (id int, name text);');
+    const contract = '-- contract of 20260101000000_create\nalter table item drop column name;';
+    await file('20260101000000_create.sql', 'create table item (id int, name text);');
     await run();
     await file('20260102000000_drop-name.sql', contract);
     await run();
@@ -137,9 +137,9 @@ describe('schema migration', () => {
     await other.drop();
   });
 
-  test('goes as far as it is told, and says how far that is', async () => {
-    await file('20260101000000_create.sql', 'create table thing (id int);');
-    await file('20260102000000_later.sql', 'alter table thing add column name text;');
+  test('goes as far as requested, and returns how far that is', async () => {
+    await file('20260101000000_create.sql', 'create table item (id int);');
+    await file('20260102000000_later.sql', 'alter table item add column name text;');
     const own = { name: 'own', directory: folder };
     const state = () => readSchemaState(database.url, [own]);
     const before = await state();
@@ -155,7 +155,7 @@ describe('schema migration', () => {
     ]);
   });
 
-  test('refuses a file that comes before one that was applied', async () => {
+  test('rejects a file that sorts before an applied one', async () => {
     await file('20260102000000_second.sql', 'select 1;');
     await run();
     await file('20260101000000_first.sql', 'select 1;');

@@ -22,13 +22,13 @@ const LOCK_ID = 5_072_001;
 const ALL_BUT_SQL = '(?!.*\\.sql$).*';
 
 /**
- * Brings a database to the newest schema: applies, in the order of their names, the files of each set that were not
- * applied yet, all of a set in one transaction. Waits for whoever else is migrating the same database. Safe to repeat;
- * there is no way back, a mistake is corrected by a further file. A database that a later release has brought further is
- * left as it is.
+ * Migrates a database to the newest schema: applies the pending files of each set in the order of their
+ * names, all of a set in one transaction. Waits for concurrent migrations of the same database. Safe to
+ * repeat. There are no down migrations; a further file corrects mistakes. A database migrated by a later
+ * release stays unchanged.
  *
- * @throws Error when the database is not reached, a statement fails (nothing of that set is applied then), a file
- *   sorts before one that was applied already, or a release was left out on the way here
+ * @throws Error when the database cannot be reached, a statement fails (nothing of that set is applied then),
+ * a file sorts before an applied one, or a release was skipped
  */
 export async function migrate({ databaseUrl, sets, atMost, logger }: MigrateOptions): Promise<void> {
   const client = new Client({ connectionString: String(databaseUrl), application_name: 'schema-migration' });

@@ -1,4 +1,4 @@
-/** A sequence of migrations with a memory of its own: a lib that brings tables is one, a service is another. */
+/** A sequence of migrations with a separate table of applied files, for example of a lib or of a service. */
 export interface MigrationSet {
   /** Lower case letters and `_`; names the tracking table `migrations_<name>`. Never changes. */
   name: string;

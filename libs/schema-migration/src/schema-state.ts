@@ -2,13 +2,13 @@ import { Client } from 'pg';
 import { appliedMigrations, filesOf } from './applied-migrations.ts';
 import type { MigrationSet } from './migration-set.ts';
 
-/** How far a database has come in one set of migrations; names of files without their ending, in their order. */
+/** State of a database for one set of migrations; file names without extension, in order. */
 export interface SchemaState {
   set: string;
   applied: string[];
-  /** What this release still has to apply. */
+  /** Files of this release that are not applied yet. */
   pending: string[];
-  /** What a later release has applied, of which this one knows nothing. */
+  /** Applied files of a later release, unknown to this one. */
   newer: string[];
 }
 
@@ -37,7 +37,7 @@ export async function readSchemaState(
   }
 }
 
-/** What this release applies: by set, the names of its files in their order. */
+/** Files of this release by set, in order. */
 export async function readSchemaFiles(sets: readonly MigrationSet[]): Promise<Map<string, string[]>> {
   return new Map(await Promise.all(sets.map(async (set) => [set.name, await filesOf(set)] as const)));
 }

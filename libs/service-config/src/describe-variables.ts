@@ -17,7 +17,7 @@ export interface Variable extends Omit<VariableReading, 'isSecret'> {
   isSecret: boolean;
   /** Whether it has to be set, where it is read at all. */
   isRequired: boolean;
-  /** What others have to be for it to be read; a value of undefined: anything. */
+  /** Conditions on other variables under which it is read; value undefined: set to any value. */
   when: readonly { name: string; value: string | undefined }[];
 }
 
@@ -28,12 +28,12 @@ interface Watcher {
 
 const watchers = new WeakMap<Environment, Watcher>();
 
-/** Who wants to know what is read from an environment. */
+/** The watcher of reads from an environment. */
 export function watcherOf(env: Environment): Watcher | undefined {
   return watchers.get(env);
 }
 
-/** What a variable is set to whose mere presence counts. */
+/** The placeholder value of variables that only need to be present. */
 const ANYTHING = 'anything';
 
 interface Found {

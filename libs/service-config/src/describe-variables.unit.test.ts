@@ -16,7 +16,7 @@ function readConfig(env: Environment) {
   read.done();
 }
 
-test('each variable is told, with what makes it be read, though nothing is set', () => {
+test('each variable is reported, with the conditions for reading it, though nothing is set', () => {
   const told = describeVariables(readConfig).map(({ name, isRequired, isSecret, when }) => ({
     name,
     is: [isRequired ? 'required' : 'optional', ...(isSecret ? ['secret'] : [])].join(', '),

@@ -8,13 +8,13 @@ export interface AboutText extends AboutVariable<string> {
   check?: (text: string) => string | undefined;
 }
 
-/** What is said of each variable. */
+/** Description of a variable. */
 export interface AboutVariable<Value> {
-  /** What it is for, as a phrase for operators, with units. */
+  /** Purpose as a phrase for operators, with units. */
   doc: string;
   /** Without one the variable has to be set. */
   fallback?: Value;
-  /** Whether whoever knows the value can do harm: a password is part of it, say. */
+  /** The value must stay confidential, for example because it contains a password. */
   isSecret?: true;
 }
 
@@ -139,7 +139,7 @@ export class EnvReader {
     });
   }
 
-  /** What is read when any of the variables is set; undefined when none is. */
+  /** The result of `read` if any of the variables is set; otherwise undefined. */
   whenSet<Value>(names: readonly [string, ...string[]], read: () => Value): Value | undefined {
     watcherOf(this.#env)?.switched(names);
     return names.some((name) => this.#isSet(name)) ? read() : undefined;

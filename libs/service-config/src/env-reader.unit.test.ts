@@ -76,7 +76,7 @@ describe('environment reader', () => {
     expect(values).toEqual(['records', '', 7, false, 'nats://h:1', 'json', []]);
   });
 
-  test('reads what is told of only where one of its variables is set', () => {
+  test('reads a conditional group only if one of its variables is set', () => {
     const tryTo = (env: Environment) => {
       const read = new EnvReader(env);
       const user = read.whenSet(['NAME', 'PASSWORD'], () => read.string('NAME', IT));

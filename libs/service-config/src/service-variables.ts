@@ -1,7 +1,7 @@
 import { EnvReader } from './env-reader.ts';
 import type { Environment } from './environment.ts';
 
-/** What every service is told in the same words. */
+/** Variables that all services share. */
 
 export function readDatabaseUrl(read: EnvReader): URL {
   return read.url('DATABASE_URL', {
@@ -10,7 +10,7 @@ export function readDatabaseUrl(read: EnvReader): URL {
   });
 }
 
-/** For what needs the database and nothing else. @throws ConfigError when it is not told */
+/** For programs that need only the database. @throws ConfigError when it is not set */
 export function readDatabaseUrlAlone(environment: Environment): URL {
   const read = new EnvReader(environment);
   const databaseUrl = readDatabaseUrl(read);
@@ -25,7 +25,7 @@ export function readNatsUrl(read: EnvReader): URL {
   });
 }
 
-/** Port 0 takes a free one. */
+/** Port 0 = any free port. */
 export function readListening(read: EnvReader): {
   grpcHost: string;
   grpcPort: number;
@@ -46,12 +46,12 @@ export function readPort(
   name: string,
   { doc, fallback }: { doc: string; fallback: number },
 ): number {
-  return read.integer(name, { doc: `${doc}; 0 takes a free one`, fallback, min: 0, max: 65_535 });
+  return read.integer(name, { doc: `${doc}; 0 = any free port`, fallback, min: 0, max: 65_535 });
 }
 
 export function readCallerKeys(read: EnvReader): ReadonlyMap<string, string> {
   return read.namedSecrets('CALLER_KEYS', {
-    doc: 'What each caller of this service signs principals with: `gateway=…,operator=…`',
+    doc: 'Keys that callers of this service sign principals with: `gateway=…,operator=…`',
   });
 }
 
@@ -63,7 +63,7 @@ export function readPeerAddress(read: EnvReader, peer: string): string {
 }
 
 export function readPeerKey(read: EnvReader, peer: string): string {
-  return read.secret(`${peer}_KEY`, { doc: `What principals for ${serviceOf(peer)} are signed with` });
+  return read.secret(`${peer}_KEY`, { doc: `Key that signs principals for ${serviceOf(peer)}` });
 }
 
 export function readTicketKey(read: EnvReader, peer: 'FILES' | 'ACCESS_LINKS'): string {
@@ -90,7 +90,7 @@ export function readRpcDeadline(read: EnvReader): number {
 /** Of the gateway, and of the files service behind it. */
 export function readLeastDownload(read: EnvReader): number {
   return read.integer('MIN_DOWNLOAD_BYTES_PER_SECOND', {
-    doc: 'Bytes a second that a download must be read at on average, or it is ended; of what is read faster 4 MiB count for later',
+    doc: 'Minimum average bytes per second of a download, which otherwise ends; up to 4 MiB read faster count as credit',
     fallback: 1_024,
     min: 1,
     max: 1_000_000_000,
@@ -141,7 +141,7 @@ export function readRemovalRetention(read: EnvReader): number {
   return days * 86_400_000;
 }
 
-/** What all entities of one kind of one owner may have together. */
+/** Limits on all entities of one kind of one owner. */
 export function readOwnerLimits(read: EnvReader): { maxDrafts: number; maxMetadataBytes: number } {
   return {
     maxDrafts: read.integer('MAX_DRAFTS_PER_USER', {

@@ -34,7 +34,7 @@ test.each<[string, Environment, string[]]>([
     ],
   ],
   [
-    'for tests are accepted when asked for',
+    'for tests are accepted on request',
     { DOI_PREFIX: '10.5072', OAI_PREFIX: 'localhost', ALLOW_TEST_IDENTIFIERS: 'true' },
     [],
   ],

@@ -22,7 +22,7 @@ export const ERROR_KINDS = {
 
 export type ErrorKind = keyof typeof ERROR_KINDS;
 
-/** Whether a name that came over the wire is one of ours. */
+/** Type guard for kinds received over the wire. */
 export function isErrorKind(name: string): name is ErrorKind {
   return Object.hasOwn(ERROR_KINDS, name);
 }

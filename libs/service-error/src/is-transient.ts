@@ -17,7 +17,7 @@ const TRANSIENT_CODES = new Set([
   'P2028',
   'P2034',
 ]);
-/** What the client of Postgres (pg, pg-pool) says of a connection that is lost, not to be had, or silent, without a code. */
+/** Errors without a code of the Postgres client (pg, pg-pool) for lost, unavailable or silent connections. */
 const TRANSIENT_TEXTS =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Query read timeout)/;
 /** Ours, and those of Prisma's database adapters. */
@@ -32,8 +32,8 @@ const TRANSIENT_KINDS = new Set([
 ]);
 
 /**
- * Whether what was thrown says that something that was needed is away or busy for the moment, so that the same may
- * work later. Looks along the chain of causes.
+ * Whether an error means that a dependency is temporarily unavailable or busy, so that a retry may succeed.
+ * Follows the chain of causes.
  */
 export function isTransient(thrown: unknown): boolean {
   for (let error = thrown, depth = 0; typeof error === 'object' && error !== null && depth < 8; depth += 1) {

@@ -24,7 +24,7 @@ describe('a failure', () => {
     expect(ServiceError.from(thrown).kind).toBe(expected ? 'unavailable' : 'internal');
   });
 
-  test('that goes round in circles is looked at for a while only', () => {
+  test('that is circular is followed to a limited depth', () => {
     const error: { cause?: unknown } = {};
     error.cause = error;
     expect(isTransient(error)).toBe(false);

@@ -13,13 +13,13 @@ export interface Issue {
 
 export interface ServiceErrorOptions {
   issues?: readonly Issue[] | undefined;
-  /** A stable machine-readable cause such as `draft_locked`, where the kind alone does not say it. */
+  /** A stable machine-readable cause such as `draft_locked`, where the kind alone is not specific enough. */
   code?: string | undefined;
   /** Milliseconds after which a repeat may succeed. */
   retryAfterMs?: number | undefined;
   /** The change number that the entity has, where another one was demanded. */
   currentRevision?: number | undefined;
-  /** Further members of the error's body, such as the tombstone of what is gone. */
+  /** Further members of the error's body, such as the tombstone of a removed entity. */
   members?: Readonly<Record<string, unknown>> | undefined;
   /** Milliseconds of work before the failure, which the caller's rate limit is charged for. */
   usedMs?: number | undefined;
@@ -50,8 +50,8 @@ export class ServiceError extends Error {
   }
 
   /**
-   * Anything thrown as a ServiceError. What is not one becomes `unavailable` when something is away for the moment
-   * (`isTransient`), else `internal`; its own text is kept as the cause only.
+   * Converts any error to a ServiceError: `unavailable` if it is transient (`isTransient`),
+   * else `internal`; the original text is only in the cause.
    */
   static from(thrown: unknown): ServiceError {
     if (thrown instanceof ServiceError) return thrown;

@@ -29,7 +29,7 @@ describe('service error', () => {
     { thrown: new TypeError('select secret from table'), name: 'an unexpected error' },
     { thrown: 'text', name: 'a string' },
     { thrown: undefined, name: 'nothing' },
-  ])('made from $name is internal and says nothing of it', ({ thrown }) => {
+  ])('made from $name is internal and reveals nothing of it', ({ thrown }) => {
     const error = ServiceError.from(thrown);
     expect({ kind: error.kind, message: error.message, issues: error.issues, cause: error.cause }).toEqual({
       kind: 'internal',

@@ -6,14 +6,14 @@ const SIGNALS = ['TRACES', 'METRICS'] as const;
 export type Signal = (typeof SIGNALS)[number];
 
 /**
- * Whether the environment asks for telemetry to be sent anywhere (OpenTelemetry SDK environment variables): an
- * exporter is named, or an OTLP endpoint is, for all signals or for one.
+ * Whether the environment enables an exporter (OpenTelemetry SDK environment variables): one is named, or an OTLP
+ * endpoint is set, for all signals or for one.
  */
 export function isExporting(env: Environment): boolean {
   return SIGNALS.some((signal) => isAskedFor(signal, env));
 }
 
-/** Whether it asks for one signal. An exporter that is not named is OTLP, but only where an endpoint is. */
+/** Whether it enables one signal. The default exporter is OTLP, but only if an endpoint is set. */
 export function isAskedFor(signal: Signal, env: Environment): boolean {
   if (env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return false;
   const exporter = env[`OTEL_${signal}_EXPORTER`] ?? '';

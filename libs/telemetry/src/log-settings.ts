@@ -18,7 +18,7 @@ export function readLogSettings(env: Environment, { isTerminal = false } = {}): 
     }),
     isPretty:
       read.choice('LOG_FORMAT', ['json', 'pretty'], {
-        doc: 'JSON lines, or readable ones, as on a terminal unless told',
+        doc: 'JSON lines, or readable ones; default readable on a terminal',
         fallback: isTerminal ? 'pretty' : 'json',
       }) === 'pretty',
   };

@@ -20,7 +20,7 @@ describe('logger', () => {
     ]);
   });
 
-  test('leaves secrets out wherever they usually stand', () => {
+  test('redacts secrets in their usual places', () => {
     const secret = 'hunter2';
     const written = lines((logger) =>
       logger.info(

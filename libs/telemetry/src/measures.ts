@@ -1,6 +1,6 @@
 import { type Attributes, metrics } from '@opentelemetry/api';
 
-/** What is measured, in words for those who read it. */
+/** Description of a metric for its readers. */
 export interface Measure {
   readonly name: string;
   readonly description: string;
@@ -12,8 +12,8 @@ export type Count = (attributes?: Attributes, by?: number) => void;
 export type Record = (value: number, attributes?: Attributes) => void;
 
 /**
- * Counts what happened. Nothing is kept while no exporter is configured. `beforehand` are the attributes that may come, as
- * far as they are known: they are there as 0 from the start, so that the first time is seen as a rise.
+ * A counter. Nothing is recorded while no exporter is configured. `beforehand` lists known attribute values, which are
+ * reported as 0 from the start, so that the first event is visible as a rise.
  */
 export function counter(
   meter: string,
@@ -29,14 +29,14 @@ export function counter(
 const BUCKETS = {
   /** of a request, a call or a statement, */
   answers: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-  /** of what may wait for others, */
+  /** Work that may wait for other work, */
   steps: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
-  /** of what a caller's line decides. */
+  /** Transfers, limited by the caller's connection. */
   transfers: [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600, 14_400],
 } as const;
 
 export interface Durations extends Omit<Measure, 'unit'> {
-  /** How long it may be expected to take; `steps` unless told. */
+  /** Expected duration; default `steps`. */
   readonly of?: keyof typeof BUCKETS;
 }
 
@@ -59,9 +59,9 @@ export interface Reading<Name extends string> {
 export interface ObserveOptions<Name extends string> {
   readonly meter: string;
   readonly gauges: Readonly<{ [Key in Name]: Measure }>;
-  /** Asked once for each collection, and never while no exporter is configured. */
+  /** Called once per collection, and never while no exporter is configured. */
   read(): Promise<readonly Reading<Name>[]> | readonly Reading<Name>[];
-  /** Told when it could not be read; that collection goes without. */
+  /** Called when reading fails; that collection has no value. */
   failed?(cause: unknown): void;
 }
 
@@ -94,7 +94,7 @@ export function observeGauges<Name extends string>({
   return { stop: () => meter.removeBatchObservableCallback(observe, observed) };
 }
 
-/** What hangs would keep everything else from being told. */
+/** A reader that hangs would block the export of all other metrics. */
 const READ_MS = 3_000;
 
 async function inTime<Read>(read: () => Promise<Read> | Read): Promise<Read> {

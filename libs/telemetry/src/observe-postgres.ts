@@ -2,7 +2,7 @@ import pg from 'pg';
 import { durations, observeGauges } from './measures.ts';
 import { beginSpan, type EndSpan, isRecording } from './traces.ts';
 
-/** Undefined where nobody is told of these statements. */
+/** Undefined if there is no receiver for these statements. */
 type Begin = (client: pg.Client, text: string) => EndSpan | undefined;
 type Query = (this: pg.Client, ...args: unknown[]) => unknown;
 type Connect = (this: pg.Pool, ...args: unknown[]) => unknown;
@@ -106,7 +106,7 @@ const READ = /^\s*(?:select|with)\b(?:[\s\S]*?\bfrom\s+(?:only\s+)?([\w".]+))?/i
 const MOST_KNOWN = 1_000;
 const known = new Map<string, Described>();
 
-/** What a statement does, and to which table. */
+/** The operation and table of a statement. */
 export function describe(text: string): Described {
   const found = known.get(text) ?? describeText(text);
   if (known.size < MOST_KNOWN) known.set(text, found);
@@ -133,7 +133,7 @@ function tableOf(name = ''): string {
   return name.slice(name.lastIndexOf('.') + 1).replaceAll('"', '');
 }
 
-/** Pools are known from their first connection on. One that nobody needs any more is forgotten with it. */
+/** A pool is registered with its first connection and removed with its last. */
 function observePools(): void {
   const pools = new Set<pg.Pool>();
   const prototype = pg.Pool.prototype as unknown as { connect: Connect };

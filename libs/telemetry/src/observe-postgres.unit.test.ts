@@ -21,6 +21,6 @@ test.each([
   ['set local lock_timeout = 1', 'set', 'transaction'],
   ['lock table entry', 'statement', 'other'],
   ['', 'statement', 'other'],
-])('%j is shown as what it is about', (text, name, operation) => {
+])('%j is shown with its operation and table', (text, name, operation) => {
   expect(about(text)).toEqual({ name, operation });
 });

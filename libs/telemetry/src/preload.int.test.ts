@@ -6,7 +6,7 @@ import { describe, expect, test } from '@jest/globals';
 const preload = fileURLToPath(new URL('./preload.ts', import.meta.url));
 const index = fileURLToPath(new URL('./index.ts', import.meta.url));
 
-// Prints the name of each OpenTelemetry module that is asked for.
+// Prints the name of each imported OpenTelemetry module.
 const WATCH = `data:text/javascript,
   import { registerHooks } from 'node:module';
   registerHooks({ resolve(name, context, next) {
@@ -85,7 +85,7 @@ describe('preload', () => {
     expect(output).toContain("name: 'a part'");
   });
 
-  test('a trace that is not recorded goes on as it came, in headers and log lines, without spans', async () => {
+  test('a trace that is not recorded is passed on unchanged, in headers and log lines, without spans', async () => {
     const traceparent = `00-${A}-b7ad6b7169203331-00`;
     const output = await run(continueTrace(traceparent), CONSOLE);
     expect(output).toContain(`headers ${JSON.stringify({ traceparent })}\n`);

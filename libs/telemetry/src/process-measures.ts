@@ -11,7 +11,7 @@ const NANOSECONDS = 1e9;
 const METER = '@kr/telemetry';
 
 const GAUGES = {
-  build: { name: 'build_info', description: 'Always 1; the labels say what is running.' },
+  build: { name: 'build_info', description: 'Always 1; the labels identify the running version.' },
   resident: {
     name: 'process_resident_memory_bytes',
     description: 'Memory that the process has of the machine.',
@@ -24,7 +24,7 @@ const GAUGES = {
   },
   heapLimit: {
     name: 'nodejs_heap_limit_bytes',
-    description: 'The most that JavaScript objects may come to; beyond it the process ends.',
+    description: 'Heap limit of JavaScript objects; the process ends when it is exceeded.',
     unit: 'By',
   },
   started: {

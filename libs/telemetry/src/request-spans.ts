@@ -7,9 +7,9 @@ const isTracing = isAskedFor('TRACES', environment);
 const tracer = trace.getTracer('@kr/telemetry');
 
 /**
- * Has each request answered in a span of its own, which continues the trace that the client names. The usual
- * instrumentation costs as much for a request that is not recorded as for one that is, and tells the query, in which there
- * may be tokens.
+ * Handles each request in a span that continues the client's trace. The standard
+ * instrumentation costs as much for unrecorded requests as for recorded ones, and exports the query string, which may
+ * contain tokens.
  */
 export function traceRequests(listener: RequestListener): RequestListener {
   return isTracing ? (request, response) => inSpanOf(request, response, listener) : listener;

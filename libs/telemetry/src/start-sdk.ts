@@ -22,7 +22,7 @@ const instrumentations = isTracing
   ? [
       new HttpInstrumentation({
         disableIncomingRequestInstrumentation: true,
-        // What is sent to the collector would be wrapped for a span that is not made.
+        // Avoids wrapping requests to the collector, which have no span.
         ignoreOutgoingRequestHook: () => isTracingSuppressed(context.active()),
       }),
       new UndiciInstrumentation(),
@@ -36,7 +36,7 @@ const sdk = new NodeSDK({
   instrumentations,
   // No baggage: what strangers put into it would go with every call, event and request to others.
   textMapPropagator: new W3CTraceContextPropagator(),
-  // What is not asked for would be sent to the default address of a collector.
+  // The SDK would send disabled signals to the default address of a collector.
   ...(isTracing ? {} : { spanProcessors: [] }),
   ...(isMeasuring ? {} : { metricReaders: [] }),
   logRecordProcessors: [],

@@ -19,10 +19,10 @@ export type { Attributes } from '@opentelemetry/api';
 export type TraceHeaders = Readonly<Record<string, string>>;
 
 export interface SpanOptions {
-  /** `internal` unless told. */
+  /** Default `internal`. */
   kind?: keyof typeof SPAN_KINDS;
   attributes?: Attributes;
-  /** Which of the errors that the work throws are failures of its own; all unless told. */
+  /** Selects the errors that mark the span as failed; default all. */
   isFailure?: (error: unknown) => boolean;
 }
 
@@ -49,12 +49,12 @@ export function currentTraceId(): string | undefined {
   return spanContext !== undefined && isSpanContextValid(spanContext) ? spanContext.traceId : undefined;
 }
 
-/** Does work of our own, or a call to another process, in a span of its own. */
+/** Runs work, or a call to another process, in a new span. */
 export function withSpan<T>(name: string, options: SpanOptions, work: () => Promise<T>): Promise<T> {
   return inSpan(context.active(), name, options, work);
 }
 
-/** Does work that another process asked for, in a span that continues the trace of its headers. */
+/** Runs work requested by another process, in a span that continues the trace of its headers. */
 export function withRemoteTrace<T>(
   headers: TraceHeaders,
   name: string,
@@ -92,7 +92,7 @@ export function withCauses<T>(
   });
 }
 
-/** Ends a span, with what failed if anything did. */
+/** Ends a span, as failed if an error is passed. */
 export type EndSpan = (error?: unknown) => void;
 
 /** Whether what is done now is shown in a trace. */
@@ -100,7 +100,7 @@ export function isRecording(): boolean {
   return trace.getActiveSpan()?.isRecording() === true;
 }
 
-/** A span of kind `client` for what ends in a callback. Nothing runs in it. */
+/** A span of kind `client` for callback APIs. Nothing runs in it. */
 export function beginSpan(name: string, attributes: Attributes): EndSpan {
   const span = tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes });
   return (error) => {
@@ -132,7 +132,7 @@ function causeOf(headers: TraceHeaders): Cause[] {
   return span !== undefined && isSpanContextValid(span) ? [{ context: extracted, span }] : [];
 }
 
-/** Nothing in such a trace needs a span of its own: its ids go on as they came. */
+/** Such a trace needs no spans here: its ids are passed on unchanged. */
 function isUnrecorded(of: Context): boolean {
   const span = trace.getSpanContext(of);
   return (

@@ -207,7 +207,7 @@ describe('access links', () => {
     expect(await make()).toEqual(third);
   });
 
-  test('are only so many of one entity, also when they are made at the same time', async () => {
+  test('are limited in number per entity, also when they are created at the same time', async () => {
     await stop();
     await start({ maxLinksPerEntity: 3 });
     const key = Buffer.alloc(32, 5);
@@ -245,7 +245,7 @@ describe('access links', () => {
     await expect(create('parent', { permission: 'view' })).rejects.toMatchObject({ code: 'too_many_links' });
   });
 
-  test('tell of themselves, without their token', async () => {
+  test('are returned without their token', async () => {
     const { id, token } = await create('parent', { permission: 'view' });
     await change('parent', id, { permission: 'edit' });
     await client.revokeLink({ ticket: ticketFor('parent'), linkId: id }, caller);
@@ -272,7 +272,7 @@ describe('access links', () => {
     );
   });
 
-  test('open by their token what they say at this moment', async () => {
+  test('open with the current permission of their token', async () => {
     const link = await create('parent', { permission: 'view', expires_at: '2026-11-21T13:00:00' });
     const grant = { linkId: link.id, parentId: 'parent', permission: 'view' };
     expect(await opened(link.token)).toEqual([grant]);
@@ -380,7 +380,7 @@ describe('access links', () => {
       json({ permission: 'own' }),
       invalid('permission', 'Must be one of: view, preview, edit.'),
     ],
-    ['a field of its own', json({ permission: 'view', token: 'x' }), invalid('token', 'Unknown field.')],
+    ['an unknown field', json({ permission: 'view', token: 'x' }), invalid('token', 'Unknown field.')],
     [
       'an expiry that has passed',
       json({ permission: 'view', expires_at: '2026-11-21T12:00:00' }),
@@ -398,14 +398,14 @@ describe('access links', () => {
     const permissions = ['view', 'preview', 'edit', 'view', 'preview', 'edit', 'view', 'edit'];
     await Promise.all(permissions.map((permission) => change('parent', id, { permission })));
     const told = await events();
-    // A change to what it is already is told to nobody.
+    // A change without effect publishes no event.
     expect(told.length).toBeGreaterThanOrEqual(3);
     expect(told.map(({ revision }) => Number(revision))).toEqual(told.map((_, index) => index + 1));
     expect(told.filter(({ permission }, index) => permission === told[index - 1]?.permission)).toEqual([]);
     expect((await list('parent'))[0]?.permission).toBe(told.at(-1)?.permission);
   });
 
-  test('cannot be opened with what the database holds', async () => {
+  test('cannot be opened with the contents of the database', async () => {
     const { id, token } = await create('parent', { permission: 'view' });
     const { rows: tables } = await pool.query<{ name: string }>(
       `select tablename as name from pg_tables where schemaname = 'public'`,
@@ -490,7 +490,7 @@ describe('the trail of a parent', () => {
     expect(JSON.stringify(told)).not.toContain(link?.token);
   });
 
-  test('is read by a ticket for it alone, which is good for nothing else', async () => {
+  test('is read with a ticket for it alone, which permits no other action', async () => {
     const forbidden = { kind: 'forbidden', message: 'Permission denied.', issues: [] };
     const managing = ticketTo('trail', 'manage_links');
     expect(await failure(client.readLinkTrail({ ticket: managing, limit: 1 }, caller))).toEqual(forbidden);
@@ -500,7 +500,7 @@ describe('the trail of a parent', () => {
 });
 
 describe('the links of several parents', () => {
-  test('are those that are not revoked, without tokens, and for the services of the parents only', async () => {
+  test('lists the links that are not revoked, without tokens, to the services of the parents only', async () => {
     const [a1, a2, b1] = [
       await create('a', { permission: 'view' }),
       await create('a', { permission: 'edit' }),

@@ -15,11 +15,11 @@ export interface AccessLinksConfig {
   /** 0 takes a free one, as does `healthPort`. */
   grpcPort: number;
   healthPort: number;
-  /** What each caller of this service signs principals with, by its name. */
+  /** Keys that callers of this service sign principals with, by name of the caller. */
   callerKeys: ReadonlyMap<string, string>;
-  /** Verifies the tickets of those who manage links. */
+  /** Verifies tickets for managing links. */
   ticketKey: string;
-  /** Tokens are derived from it; whoever has it and the database can open every link. */
+  /** Tokens are derived from it; this key together with the database opens every link. */
   linkTokenKey: string;
   /** Keys that were `linkTokenKey` once: links made with one that is not named here open nothing any more. */
   previousLinkTokenKeys: readonly string[];
@@ -37,15 +37,15 @@ export function readConfig(env: Environment): AccessLinksConfig {
     callerKeys: readCallerKeys(read),
     ticketKey: readTicketKey(read, 'ACCESS_LINKS'),
     linkTokenKey: read.secret('LINK_TOKEN_KEY', {
-      doc: 'What the tokens of links are derived from; whoever has it and the database can open every link',
+      doc: 'Key that link tokens are derived from; together with the database it opens every link',
     }),
     previousLinkTokenKeys: read.list('LINK_TOKEN_PREVIOUS_KEYS', {
-      doc: 'What `LINK_TOKEN_KEY` was before, parted by commas; links made with one that is not named open nothing',
+      doc: 'Previous values of `LINK_TOKEN_KEY`, separated by commas; links made with an unlisted key are invalid',
       fallback: [],
       isSecret: true,
     }),
     maxLinksPerEntity: read.integer('MAX_LINKS_PER_ENTITY', {
-      doc: 'The most links of one entity, in all its versions, that are neither revoked nor expired',
+      doc: 'Maximum number of links of one entity, in all its versions, that are neither revoked nor expired',
       fallback: 1_000,
       min: 1,
       max: 100_000,

@@ -2,13 +2,13 @@ import type { Ticket } from '@kr/caller';
 import type { Database } from './store/prisma.ts';
 import type { TokenMint } from './tokens/link-token.ts';
 
-/** What the handlers reach. */
+/** Dependencies of the handlers. */
 export interface AccessLinksContext {
   readonly database: Database;
   readonly mint: TokenMint;
   readonly maxLinksPerEntity: number;
   /**
-   * The ticket, if it lets its bearer do that now; unless told, manage links.
+   * The ticket, if it currently permits the action (default: manage links).
    *
    * @throws ServiceError `unauthenticated`, `forbidden`
    */

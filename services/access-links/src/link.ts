@@ -9,7 +9,7 @@ export interface Link {
   createdAt: Date;
   /** Null: never. */
   expiresAt: Date | null;
-  /** What the token is derived from, beside the id. */
+  /** Input of the token's derivation, besides the id. */
   nonce: string;
   keyId: string;
   revision: bigint;

@@ -60,7 +60,7 @@ function rpcs(context: AccessLinksContext): Handlers<typeof definitions.accessLi
   };
 }
 
-/** Starts the service; the bus may come later. @throws when the database or a port is not to be had */
+/** Starts the service; the bus may connect later. @throws when the database or a port is unavailable */
 export async function startAccessLinksService(
   config: AccessLinksConfig,
   { now = () => new Date(), logger = createLogger('access-links') }: Overrides = {},

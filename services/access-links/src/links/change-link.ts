@@ -13,12 +13,10 @@ import { toLinkMessage } from './link-message.ts';
 import { checkLinkChange } from './link-rules.ts';
 
 /**
- * RPC ChangeLink: another permission, a nearer expiry, the same token. What it has already is no change.
+ * RPC ChangeLink: another permission, an earlier expiry, the same token. Identical values are no change.
  *
- * @throws ServiceError
- *   - `unauthenticated`, `forbidden`: as CreateLink
- *   - `not_found`: this parent has no such link
- *   - `invalid`: the body; one issue for each field
+ * @throws ServiceError - `unauthenticated`, `forbidden`: as CreateLink - `not_found`: this parent has no such
+ * link - `invalid`: the body; one issue for each field
  */
 export function changeLink(context: AccessLinksContext) {
   return async (

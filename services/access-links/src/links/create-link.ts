@@ -12,12 +12,11 @@ import { toLinkMessage } from './link-message.ts';
 import { checkNewLink } from './link-rules.ts';
 
 /**
- * RPC CreateLink. A repeated creation is answered with the link that it made, as it is.
+ * RPC CreateLink. A repeated creation returns the link of the first one in its current state.
  *
- * @throws ServiceError
- *   - `unauthenticated`, `forbidden`: the ticket does not let its bearer manage links
- *   - `invalid`: the body; one issue for each field
- *   - `invalid` (code `too_many_links`): the entity has so many that still open something
+ * @throws ServiceError - `unauthenticated`, `forbidden`: the ticket does not let its bearer manage links -
+ * `invalid`: the body; one issue for each field - `invalid` (code `too_many_links`): the entity has the
+ * maximum number of active links
  */
 export function createLink(context: AccessLinksContext) {
   return async (

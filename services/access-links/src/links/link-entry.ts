@@ -2,7 +2,7 @@ import { type AuditEntry, ticketEntry } from '@kr/audit-trail';
 import type { Principal, Ticket } from '@kr/caller';
 import type { Link } from '../link.ts';
 
-/** What a trail has of a link that is made, changed or ended by the bearer of a ticket; never a token. */
+/** Audit entry of a created, changed or revoked link; never contains a token. */
 export function linkEntry(
   verb: 'create' | 'update' | 'revoke',
   { linkId, permission, expiresAt }: Link,

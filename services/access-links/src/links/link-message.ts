@@ -2,7 +2,7 @@ import type { AccessLink } from '@kr/contracts';
 import type { Link } from '../link.ts';
 import type { TokenMint } from '../tokens/link-token.ts';
 
-/** The link with its token, for those who manage it. */
+/** The link with its token, for callers who manage it. */
 export function toLinkMessage(link: Link, mint: TokenMint): AccessLink {
   return {
     id: link.linkId,

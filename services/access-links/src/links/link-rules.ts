@@ -2,7 +2,7 @@ import { parseInstant } from '@kr/instant';
 import type { Issue } from '@kr/service-error';
 import { type Link, PERMISSIONS, type Permission } from '../link.ts';
 
-/** What a request body asks for, as far as it could be understood, and everything that is wrong with it. */
+/** The valid part of a request body, and all its problems. */
 export interface Checked<Wish> {
   wish: Wish;
   issues: Issue[];
@@ -16,7 +16,7 @@ export interface LinkWish {
 /** The body of POST access/links (REST document, section 4.7). */
 export function checkNewLink(body: Readonly<Record<string, unknown>>, now: Date): Checked<LinkWish> {
   const permission = checkPermission(body['permission']);
-  // A link that never expires says so in its own body, so that body may be sent.
+  // Links without expiry are returned with null, so clients may send it.
   const expiry = body['expires_at'] === null ? {} : checkExpiry(body['expires_at'], now);
   return {
     wish: { permission: permission.value ?? 'view', expiresAt: expiry.value ?? null },
@@ -24,7 +24,9 @@ export function checkNewLink(body: Readonly<Record<string, unknown>>, now: Date)
   };
 }
 
-/** The body of PATCH access/links/{link-id}: the permission is required, an expiry can only come nearer. */
+/**
+ * The body of PATCH access/links/{link-id}: the permission is required, an expiry can only become earlier.
+ */
 export function checkLinkChange(
   body: Readonly<Record<string, unknown>>,
   link: Pick<Link, 'expiresAt'>,

@@ -37,7 +37,7 @@ describe('a new link', () => {
       { permission: 'preview', expires_at: sent },
       { permission: 'preview', expiresAt: at(meant) },
     ]),
-  ])('%j is made as asked', (body, wish) => {
+  ])('%j is created as requested', (body, wish) => {
     expect(checkNewLink(body, now)).toEqual({ wish, issues: [] });
   });
 

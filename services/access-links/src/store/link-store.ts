@@ -12,15 +12,15 @@ export interface Creation {
 }
 
 /**
- * Writes a new link, unless this creation has made one before that was not revoked. Whoever makes another of the same
- * parent waits here until the transaction ends.
+ * Inserts a link, unless this creation already made one that is not revoked. Concurrent creations for the
+ * same parent wait until the transaction ends.
  *
- * @returns the link that the creation made first: the same one, when it is not repeated
+ * @returns the link that the creation made first: the given one, unless it is repeated
  */
 export async function insertLink(tx: Tx, link: Link, { createdBy, key }: Creation): Promise<Link> {
   if (key !== undefined) await forgetOver(tx, key, link.createdAt);
   const { linkId, parentId, permission, createdAt, expiresAt, nonce, keyId, revision } = link;
-  // The lock is taken on the way, as a statement of its own would be one more to wait for.
+  // Part of this statement, because a separate one would cost a round trip.
   const count = await tx.$executeRaw`
     insert into access_link
       (id, parent_id, permission, expires_at, nonce, key_id, created_by, created_at, revision, creation_key)

@@ -50,7 +50,7 @@ export function claimedLinkId(token: string): string | undefined {
     .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-/** Names a key without giving it away, so that nobody has to number keys. */
+/** Identifies a key without revealing it, so that keys need no numbers. */
 function keyIdOf(key: string): string {
   return createHash('sha256').update(`access-link key id|${key}`).digest('hex').slice(0, 8);
 }

@@ -7,8 +7,8 @@ import { claimedLinkId } from './link-token.ts';
 const MOST_TOKENS = 100;
 
 /**
- * RPC ResolveTokens: the permission and the expiry are those of the row at this moment, so a change or the end of a
- * link takes effect with the next question.
+ * RPC ResolveTokens: permission and expiry are read at the time of the call, so a changed or revoked link
+ * takes effect with the next call.
  *
  * @throws ServiceError `invalid`: more than 100 tokens
  */
