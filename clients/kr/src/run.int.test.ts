@@ -248,7 +248,11 @@ describe('kr package load', () => {
   test('sends nothing of a folder with problems and names them all', async () => {
     await write('bad/knowledge-package.json', {
       knowledge_package: { metadata_file: 'none.json', files: ['gone.txt'] },
-      resources: ['x', { metadata_file: 'list.json', files: ['a/same.txt', 'b/same.txt'] }, { files: 'y' }],
+      resources: [
+        'x',
+        { metadata_file: 'list.json', files: ['a/same.txt', 'b/same.txt'], file: 'z' },
+        { files: 'y' },
+      ],
     });
     await write('bad/list.json', '[]');
     await write('bad/a/same.txt', 'x');
@@ -266,6 +270,7 @@ describe('kr package load', () => {
         `${folder}/bad/none.json is missing`,
         'gone.txt is missing',
         'knowledge-package.json: resources.0 is not an object',
+        'knowledge-package.json: resources.1 has an unknown key "file"; known are metadata_file, files, options',
         'knowledge-package.json: resources.1.files has two files named same.txt',
         'knowledge-package.json: resources.2.files is not a list of paths',
         'knowledge-package.json: resources.2.metadata_file is missing',

@@ -21,10 +21,13 @@ export function hitsAsCsv(hits: readonly Json[]): string {
   return [COLUMNS, ...rows].map((row) => `${row.join(',')}\r\n`).join('');
 }
 
-/** Spreadsheets take what begins so for a formula, also behind blanks, and with signs of full width. */
-const FORMULA = /^(?:[\t\r\n]|\s*[=+\-@＝＋－＠])/u;
+/**
+ * Where spreadsheets see a formula begin: at the start of a cell, also behind blanks and with full-width signs, and behind a separator
+ * of cells other than the comma, which some readers take for the end of a cell inside quotes too.
+ */
+const FORMULA = /(^|[;\t\r\n])(?=\s*[=+\-@＝＋－＠])|^(?=[\t\r\n])/gu;
 
 function cell(value: string): string {
-  const plain = FORMULA.test(value) ? `'${value}` : value;
-  return /[",\r\n]/.test(plain) || plain !== plain.trim() ? `"${plain.replaceAll('"', '""')}"` : plain;
+  const plain = value.replace(FORMULA, "$1'");
+  return /[",;\t\r\n]/.test(plain) || plain !== plain.trim() ? `"${plain.replaceAll('"', '""')}"` : plain;
 }

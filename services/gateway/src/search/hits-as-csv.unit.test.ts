@@ -45,6 +45,10 @@ describe('a table of hits', () => {
     ['\r=1', "'\r=1"],
     ['  =1', "'  =1"],
     ['＝1', "'＝1"],
+    ['x;=cmd|y', "x;'=cmd|y"],
+    ['x; +1', "x;' +1"],
+    ['x\t=1', "x\t'=1"],
+    ['x\n=1\n-2', "x\n'=1\n'-2"],
     ['a=1', 'a=1'],
     ['"quoted", and\nbroken', '"quoted", and\nbroken'],
     [' blanks ', ' blanks '],
@@ -56,8 +60,20 @@ describe('a table of hits', () => {
     expect(rows[1]).toHaveLength(8);
   });
 
-  test('is no formula by the first of its creators either', () => {
-    const hit = { ...HIT, metadata: { ...HIT.metadata, creators: [{ person_or_org: { name: '=cmd|x' } }] } };
-    expect((parse(hitsAsCsv([hit])) as string[][])[1]?.[3]).toBe("'=cmd|x");
+  test('is no formula by any of its creators either', () => {
+    const creators = ['=cmd|x', '=cmd|y'].map((name) => ({ person_or_org: { name } }));
+    const hit = { ...HIT, metadata: { ...HIT.metadata, creators } };
+    expect((parse(hitsAsCsv([hit])) as string[][])[1]?.[3]).toBe("'=cmd|x;' =cmd|y");
   });
+
+  test.each([',', ';', '\t'])(
+    'has no cell that begins with a sign of formulas if it is read with %j',
+    (delimiter) => {
+      const creators = ['a; =1', '=2', '@3'].map((name) => ({ person_or_org: { name } }));
+      const hit = withTitle("x;=cmd|' /C calc'!A0;y\t+1");
+      const text = hitsAsCsv([{ ...hit, metadata: { ...hit.metadata, creators } }]);
+      const cells = text.split(/[\r\n]/).flatMap((line) => line.split(delimiter));
+      expect(cells.filter((one) => /^["\s]*[=+\-@]/.test(one))).toEqual([]);
+    },
+  );
 });
