@@ -1,4 +1,4 @@
--- What all versions of an entity share.
+-- State shared by all versions of an entity.
 create table parent (
   id text primary key,
   owner_id text not null,
@@ -74,13 +74,13 @@ create table participant (
   staged_ids text[] not null default '{}',
   unchanged_ids text[] not null default '{}',
   issues jsonb not null default '[]',
-  -- Who asked for the publication, for the audit trail.
+  -- Actor of the publication, for the audit trail.
   actor jsonb,
   updated_at timestamptz(3) not null
 );
 create index participant_prepared on participant (updated_at) where state = 'prepared';
 
--- The access links of a parent as the events told them, revoked ones included, so that a late event changes nothing.
+-- Access links of a parent as received by events; revoked ones stay, so that a late event changes nothing.
 create table parent_link (
   link_id text primary key,
   parent_id text not null references parent (id) on delete cascade,

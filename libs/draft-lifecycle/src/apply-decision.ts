@@ -11,9 +11,11 @@ import { tellChanged } from './tell-changed.ts';
 import { transact } from './transact.ts';
 
 /**
- * Carries out what the coordinator decided, in one transaction; any number of times, by anybody who learned of it.
+ * Applies a decision of the coordinator in one transaction. Idempotent; any caller that knows the decision
+ * may call it.
  *
- * @throws ServiceError `internal` when this service never agreed to what is committed, or has shown what is aborted
+ * @throws ServiceError `internal` when this service never agreed to the committed publication, or has applied
+ * the aborted one
  */
 export async function applyDecision<Tx extends LifecycleSql>(
   deps: LifecycleDeps<Tx>,
@@ -28,7 +30,7 @@ export async function applyDecision<Tx extends LifecycleSql>(
         if (participant !== null) await show(deps, tx, participant);
         break;
       case 'drop':
-        // One that comes before its prepare leaves a mark that keeps that prepare out.
+        // A decision that arrives before its prepare leaves a row that rejects that prepare.
         await deps.store.dropStaged(tx, publicationId, deps.now());
         break;
       case 'done':
@@ -50,7 +52,7 @@ async function show<Tx extends LifecycleSql>(
   const { publicationId, packageId } = participant;
   const publication: Publication = { id: publicationId, packageId, recordIds: [] };
   const published = await store.showStaged(tx, publicationId, now());
-  // The release before did not tell who asked.
+  // The previous release did not send the actor.
   const actor = participant.actor ?? actorOf(servicePrincipal('packages', publicationId));
   const metadata = { publication: publicationId, ...(packageId !== '' && { package: packageId }) };
   await store.tell(tx, {

@@ -2,9 +2,9 @@ import type { LifecycleSql } from './lifecycle-sql.ts';
 import { draftLocked } from './lock-rules.ts';
 
 /**
- * Whoever changes what all versions of a parent share learns whether one of them is being published. In the transaction
- * that holds the versions this is so until its end; without it, one that begins a moment later is met by the locks of
- * what it publishes.
+ * For changes of state shared by all versions of a parent: rejects them while one version is being published.
+ * In a transaction that locks the versions the result is valid until its end; otherwise a publication that
+ * begins later waits for the locks.
  *
  * @throws ServiceError `conflict` (`draft_locked`)
  */

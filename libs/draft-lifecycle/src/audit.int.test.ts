@@ -46,7 +46,7 @@ async function refusal(work: Promise<unknown>): Promise<unknown> {
 }
 
 describe('the trail of an entity', () => {
-  test('has each thing that was done once, by whom it was done, in all versions', async () => {
+  test('has each action once, with its actor, in all versions', async () => {
     const draft = await life.create();
     const { id } = draft;
     await life.update(id, { ...GOOD_BODY, files: { enabled: true } }, 0, holderOf(draft));
@@ -99,7 +99,7 @@ describe('the trail of an entity', () => {
     expect(others).toEqual([{ count: 0 }]);
   });
 
-  test('has nothing of what was refused or failed', async () => {
+  test('has nothing of rejected or failed actions', async () => {
     const draft = await life.create();
     const { id } = draft;
     await Promise.allSettled([
@@ -122,7 +122,7 @@ describe('the trail of an entity', () => {
     expect(await actionsOf(draft)).toEqual(['draft.create']);
   });
 
-  test('says who asked for the publication, whoever carries it out, and once however often it is decided', async () => {
+  test('names the actor of the publication, independent of the service that applies it, and once for repeated decisions', async () => {
     const drafts = [await life.create(), await life.create()];
     const actor = {
       userId: 'asker',
@@ -133,9 +133,9 @@ describe('the trail of an entity', () => {
       traceId: '0'.repeat(31).concat('1'),
     };
     const ids = drafts.map(({ id }) => id);
-    await life.prepare(ids, 'asked for', { packageId: 'a-package', actor });
+    await life.prepare(ids, 'requested', { packageId: 'a-package', actor });
     expect(await actionsOf(drafts[0] as Shown)).toEqual(['draft.create']);
-    const decision = { publicationId: 'asked for', isCommitted: true };
+    const decision = { publicationId: 'requested', isCommitted: true };
     const statements = await life.statementsOf(() =>
       decidePublication(life.context)(decision, callOf(COORDINATOR)),
     );
@@ -148,7 +148,7 @@ describe('the trail of an entity', () => {
           user_id: 'asker',
           link_ids: ['link-2'],
           service: null,
-          metadata: { publication: 'asked for', package: 'a-package', revision: 2 },
+          metadata: { publication: 'requested', package: 'a-package', revision: 2 },
         },
       ]);
     }
@@ -156,7 +156,7 @@ describe('the trail of an entity', () => {
   });
 });
 
-test('a publication that was prepared by the release before, which did not tell who asked, is that of the packages service', async () => {
+test('a publication prepared by the previous release, without an actor, is attributed to the packages service', async () => {
   const draft = await life.create();
   await life.prepare([draft.id], 'of old', { actor: null });
   await life.prisma.$executeRawUnsafe("update participant set actor = null where publication_id = 'of old'");
@@ -169,7 +169,7 @@ test('a publication that was prepared by the release before, which did not tell 
 });
 
 describe('who may read it', () => {
-  test('its owner and operators, with tickets for what other services keep', async () => {
+  test('its owner and operators, with tickets for other services', async () => {
     const draft = await life.create();
     const { trails, parentId, filesTicket = '' } = await readLog(draft.id, OWNER);
     expect(parentId).toBe(draft.parentId);
@@ -184,7 +184,7 @@ describe('who may read it', () => {
     expect((await readLog(draft.id, { ...STRANGER, isAdmin: true })).trails).toEqual(trails);
   });
 
-  test('nobody else, whatever may be read of the entity', async () => {
+  test('other readers of the entity are not allowed', async () => {
     const draft = await life.create();
     const open = await life.create();
     const closed = await life.create({ ...GOOD_BODY, access: { record: 'restricted', files: 'restricted' } });
@@ -199,7 +199,7 @@ describe('who may read it', () => {
     expect(await refusal(readLog('00000-00000', STRANGER))).toMatchObject({ kind: 'not_found' });
   });
 
-  test('of what is deleted for good, whoever owned it', async () => {
+  test('of a permanently deleted entity, to its former owner only', async () => {
     const draft = await life.create();
     await life.handlers.DeleteDraft({ id: draft.id, ifRevision: '0' }, callOf(OWNER));
     const { trails } = await readLog(draft.id, OWNER);

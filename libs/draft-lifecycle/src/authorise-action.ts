@@ -24,13 +24,11 @@ const ELSEWHERE: Partial<Record<EntityAction, { audience: TicketAudience; isWrit
 };
 
 /**
- * RPC Authorise: decides about an action that another service carries out and signs a ticket for it.
+ * RPC Authorise: decides about an action that another service executes and signs a ticket for it.
  *
- * @throws ServiceError
- *   - `not_found`: no such entity or form; nothing to import from
- *   - `unauthenticated`, `forbidden`: the caller may not
- *   - `conflict` (`draft_locked`): a write to what is being published
- *   - `invalid`: no such action
+ * @throws ServiceError - `not_found`: no such entity or form; nothing to import from - `unauthenticated`,
+ * `forbidden`: not allowed - `conflict` (`draft_locked`): a write to a draft that is being published -
+ * `invalid`: no such action
  */
 export function authoriseAction<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
   const { ticketKeys } = context;
@@ -58,7 +56,7 @@ export function authoriseAction<Tx extends LifecycleSql>(context: LifecycleConte
               entityId: entity.id,
               parentId: entity.parent.id,
               form,
-              // Reading has one name for those who carry it out, whichever form it is of.
+              // Executing services use one name for reading either form.
               actions: [...new Set([request.action, action, ...(isReading(action) ? ['read_files'] : [])])],
               sourceEntityId,
               ownerId: entity.parent.ownerId,

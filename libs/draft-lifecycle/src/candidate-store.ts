@@ -3,15 +3,15 @@ import type { LifecycleSql } from './lifecycle-sql.ts';
 import type { Candidate, PublicationRequest } from './publication-rules.ts';
 import type { Removal } from './removal.ts';
 
-/** What is asked of a vote: as `PublicationRequest`, by which the ids are looked at in their order. */
+/** Input of a vote: as `PublicationRequest`, in the order of its ids. */
 export type Wanted = Pick<PublicationRequest, 'packageParentId' | 'ids'>;
 
-/** The first of the entities that were asked for, as far as one vote goes. */
+/** The first of the requested entities, up to the size of one vote. */
 export interface CandidatePart {
   candidates: ReadonlyMap<string, Candidate>;
   /** The ids that are left for another vote. */
   leftIds: readonly string[];
-  /** How much the drafts of the part are, as JSON in bytes; 0 where all were taken, whatever they are. */
+  /** Bytes of the drafts of the part as JSON; 0 without a limit. */
   bytes: number;
 }
 
@@ -28,7 +28,7 @@ type PartRow = { taken: number; bytes: bigint } & (CandidateRow | { id: null });
 
 const ALL = 'part as (select cardinality($1::text[]) as taken, 0::bigint as bytes)';
 
-// One after the other, so that drafts behind the end of the part are not even looked at. The first is always taken.
+// Recursive, so that drafts behind the end of the part are not read. The first is always included.
 const FIRST = `
   taking (taken, bytes) as (
     select 0, 0::bigint
@@ -40,7 +40,7 @@ const FIRST = `
     from taking where taken < cardinality($1::text[]) and bytes < $3::bigint
   ), part as (select max(taken) as taken, max(bytes) as bytes from taking)`;
 
-// What a package finds published stays as it is, and so does its draft: neither is read.
+// A published version of a package and its draft stay unchanged: neither is read.
 const loadPart = (part: string) => `
   with recursive ${part}
   select part.taken, part.bytes, c.*
@@ -58,7 +58,7 @@ const LOAD_ALL = loadPart(ALL);
 const LOAD_FIRST = loadPart(FIRST);
 
 /**
- * As much of the entities as a vote has to know; one statement whatever their number.
+ * The data of the entities that a vote needs; one statement for any number.
  *
  * @param mostBytes of drafts, after which the rest is left for another vote; null takes all
  */

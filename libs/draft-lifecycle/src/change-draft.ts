@@ -12,14 +12,14 @@ import { transact } from './transact.ts';
 
 export interface DraftChange {
   id: string;
-  /** Zero: whatever it is. */
+  /** Zero: any revision. */
   ifRevision?: string | number;
   action: EntityAction;
   principal: Principal;
 }
 
 /**
- * The draft as it is now, when the caller may change it; a change asks before it does anything that takes time.
+ * The current draft, if the caller may change it. Call it before slow work of a change.
  *
  * @throws ServiceError as `changeDraft`
  */
@@ -30,7 +30,7 @@ export async function draftForChange<Tx extends LifecycleSql>(
   const { kind, store, database } = context;
   const load = async () => (await store.loadEntities(database, [change.id], kind.related)).get(change.id);
   let entity = await load();
-  // A lock whose publication is decided is as good as gone; one that cannot be asked about stands.
+  // A lock of a decided publication does not count; a lock with an unknown decision does.
   const lockedBy = entity?.draft?.lockedBy ?? null;
   if (lockedBy !== null && (await context.publications.settle([lockedBy])).isChanged) entity = await load();
   if (entity === undefined) throw (await whyMissing(context, [change.id]))(change.id);
@@ -38,13 +38,11 @@ export async function draftForChange<Tx extends LifecycleSql>(
 }
 
 /**
- * Changes a draft in one transaction in which nobody else can, and nothing publishes it.
+ * Changes a draft in one transaction that excludes other changes and publications.
  *
- * @throws ServiceError, in this order
- *   - `not_found`: no such entity, or it has no draft
- *   - `unauthenticated`, `forbidden`: the caller may not
- *   - `precondition_failed`: it is not at the revision the caller has seen
- *   - `conflict` (`draft_locked`): it is being published
+ * @throws ServiceError, in this order - `not_found`: no such entity, or it has no draft - `unauthenticated`,
+ * `forbidden`: not allowed - `precondition_failed`: it is not at the revision the caller has seen -
+ * `conflict` (`draft_locked`): it is being published
  */
 export async function changeDraft<Tx extends LifecycleSql, Result>(
   context: LifecycleContext<Tx>,
@@ -52,7 +50,7 @@ export async function changeDraft<Tx extends LifecycleSql, Result>(
   run: (tx: Tx, entity: Entity, draft: DraftFace) => Promise<Result>,
 ): Promise<Result> {
   return transact(context, async (tx) => {
-    // A deletion may take the parent along, and whoever needs a parent holds it before its versions.
+    // A deletion may also remove the parent, and parents are locked before their versions.
     if (change.action === 'delete_draft') await lockParentOf(tx, change.id);
     const entity = await loadLocked(context.store, tx, change.id);
     if (entity === undefined) throw unknownId();
@@ -63,7 +61,7 @@ export async function changeDraft<Tx extends LifecycleSql, Result>(
 function checked(entity: Entity, { ifRevision = 0, action, principal }: DraftChange, now: Date): DraftFace {
   const draft = draftFace(entity);
   permit(principal, action, entity, draft, now);
-  // After that: how often a draft was saved is nobody else's business.
+  // After the access check, because the number of saves is confidential.
   assertRevision(ifRevision, draft);
   assertUnlocked(draft);
   return draft;

@@ -8,14 +8,14 @@ import type { LifecycleDeps } from './lifecycle-deps.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import type { StoredPids } from './pids-rules.ts';
 
-/** What becomes of the identifiers, and who wants it so. */
+/** The new identifiers and their audit entry. */
 export interface PidsChange {
   action: Extract<AuditAction, `pid.${string}`>;
   principal: Principal;
   scheme: string;
   /** The one that is reserved or discarded. */
   identifier: string;
-  /** All that the draft has from then on. */
+  /** The complete new identifiers of the draft. */
   pids: StoredPids;
 }
 

@@ -8,7 +8,7 @@ import { externalDoi, takenDoi } from './pids-rules.ts';
 /**
  * The content that a body gives a draft, with its problems.
  *
- * @throws ServiceError `invalid` for what not even a draft may say
+ * @throws ServiceError `invalid` for content that not even a draft may have
  */
 export async function checkContent(
   sql: LifecycleSql,

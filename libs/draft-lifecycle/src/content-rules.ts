@@ -20,13 +20,13 @@ export interface ContentInput {
   doiPrefix: string;
   now: Date;
   counts: FileCounts;
-  /** What the published form has registered; empty while there is none. */
+  /** Registered identifiers of the published form; empty while there is none. */
   registered: StoredPids;
   /** Null when the draft is new. */
   before: ReplacedDraft | null;
 }
 
-/** The content of a draft as a body says it, with everything that is wrong with it. */
+/** The content of a draft from a body, with all its problems. */
 export interface DraftContent {
   document: StoredDocument;
   /** Saved with the draft. */
@@ -35,7 +35,7 @@ export interface DraftContent {
   fatal: Issue[];
 }
 
-/** Replaces a draft's content by a body (REST document, 4.1 and 4.4). Unknown top-level keys are nobody's business. */
+/** Replaces a draft's content by a body (REST document, 4.1 and 4.4). Unknown top-level keys are ignored. */
 export function draftContent(body: JsonObject, input: ContentInput): DraftContent {
   const { kind, id, doiPrefix, counts, registered, before } = input;
   const metadata = checkMetadata(body['metadata'], kind, { strict: false });
@@ -52,13 +52,13 @@ export function draftContent(body: JsonObject, input: ContentInput): DraftConten
       pids: pids.pids,
       custom_fields: {},
     },
-    // Part by part: publishing looks at the stored problems of each.
+    // By part, because publishing checks the stored problems of each.
     issues: [metadata.issues, access.issues, custom, pids.issues, files.issues, fit].flatMap(firstIssues),
     fatal: [...metadata.fatal, ...access.fatal],
   };
 }
 
-/** Access that is not sent stays as it was, with what was wrong with it. */
+/** Absent access stays unchanged, with its problems. */
 function draftAccess(
   input: unknown,
   { now, before }: ContentInput,
@@ -83,13 +83,15 @@ function customFieldIssues(input: unknown): Issue[] {
     : [issue('custom_fields._schema', 'Invalid input type.')];
 }
 
-/** What the draft of a published entity starts from. */
+/** Initial content of the draft of a published entity. */
 export function editContent(published: StoredDocument): StoredDocument {
   const { enabled, default_preview, order } = published.files;
   return { ...published, files: { enabled, default_preview, order } };
 }
 
-/** What the next version starts from: no files, no identifiers, nothing that speaks of this version alone. */
+/**
+ * Initial content of the next version: no files, no identifiers, nothing specific to the previous version.
+ */
 export function nextVersionContent(published: StoredDocument, drops: readonly string[]): StoredDocument {
   const metadata = Object.entries(published.metadata).filter(([name]) => !drops.includes(name));
   return {

@@ -46,7 +46,7 @@ describe('the content of a draft', () => {
     expect(fatal).toMatchObject([{ field: 'access.record' }]);
   });
 
-  test('keeps access that is not sent, with what was wrong with it, and nothing else', () => {
+  test('keeps access that is not sent, with its problems, and nothing else', () => {
     const wrong = { field: 'access.embargo.until', messages: ['Not a valid date.'] };
     const former = { field: 'metadata.title', messages: ['Shorter than minimum length 3.'] };
     const before = { document: stored, issues: [former, wrong] };
@@ -86,7 +86,7 @@ describe('the content that', () => {
     });
   });
 
-  test('a new version starts from says nothing of the old one alone', () => {
+  test('a new version starts from contains nothing specific to the old one', () => {
     expect(nextVersionContent(stored, ['publication_date', 'version'])).toEqual({
       ...stored,
       metadata: { title: 'Map' },

@@ -20,11 +20,10 @@ import type { StoredDocument } from './stored-document.ts';
 import { transact } from './transact.ts';
 
 /**
- * RPC CreateDraft. A repeated creation is answered with the entity that it made, as it is.
+ * RPC CreateDraft. A repeated creation returns the entity that the first one created, in its current state.
  *
- * @throws ServiceError
- *   - `unauthenticated`, `forbidden`: the caller is no user
- *   - `invalid`: the body is no object, or says what not even a draft may say, or the owner may have no more drafts
+ * @throws ServiceError - `unauthenticated`, `forbidden`: the caller is no user - `invalid`: the body is no
+ * object, has content that not even a draft may have, or the owner has the maximum number of drafts
  */
 export function createDraft<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
   return async (
@@ -88,7 +87,7 @@ async function makeOnce<Tx extends LifecycleSql>(
 
 const NOTHING: Told = { events: [], entries: [] };
 
-/** What is told of a draft that was made. */
+/** Events and audit entry of a new draft. */
 function toldOf<Tx extends LifecycleSql>({ kind }: LifecycleContext<Tx>, { principal }: NewDraft) {
   return ({ id, parentId }: { id: string; parentId: string }): Told => ({
     events: [kind.events.draftSaved({ id, parentId, revision: 1 })],
@@ -96,7 +95,7 @@ function toldOf<Tx extends LifecycleSql>({ kind }: LifecycleContext<Tx>, { princ
   });
 }
 
-/** Under ids that nobody has; `told` is written with it. */
+/** Under unused ids, with its events. */
 async function insertDraft<Tx extends LifecycleSql>(
   { kind, newId, doiPrefix }: LifecycleContext<Tx>,
   sql: LifecycleSql,

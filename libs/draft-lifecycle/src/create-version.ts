@@ -17,15 +17,13 @@ import { transact } from './transact.ts';
 const MAX_VERSIONS = 1_000;
 
 /**
- * RPC CreateVersion: the draft of the next version, made from the latest published one; an open one is the answer as
- * it is.
+ * RPC CreateVersion: the draft of the next version, made from the latest published one; an open one is
+ * returned unchanged.
  *
- * @throws ServiceError
- *   - `not_found`: no such entity, or it was never published
- *   - `unauthenticated`, `forbidden`: the caller may not
- *   - `precondition_failed`: what is published of it is not at `if_revision`
- *   - `invalid`: the entity has 1,000 versions (`too_many_versions`), or its owner may have no more drafts
- *   - `unavailable`: a version is staged and the coordinator cannot be asked
+ * @throws ServiceError - `not_found`: no such entity, or it was never published - `unauthenticated`,
+ * `forbidden`: not allowed - `precondition_failed`: its published version is not at `if_revision` -
+ * `invalid`: the entity has 1,000 versions (`too_many_versions`), or its owner has the maximum number of
+ * drafts - `unavailable`: a version is staged and the coordinator cannot be reached
  */
 export function createVersion<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
   return async (

@@ -23,7 +23,7 @@ const stored = async () => ({
 });
 
 describe('a creation that is repeated', () => {
-  test('makes nothing, and answers with what the first one made', async () => {
+  test('creates nothing, and returns the result of the first one', async () => {
     const first = await create();
     const before = await stored();
     expect([await create(), await stored()]).toEqual([first, before]);

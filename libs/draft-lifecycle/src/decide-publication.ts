@@ -6,11 +6,10 @@ import type { LifecycleSql } from './lifecycle-sql.ts';
 import { assertService } from './permission.ts';
 
 /**
- * RPC DecidePublication: shows what was staged, or drops it; any number of times.
+ * RPC DecidePublication: applies or drops the staged forms. Idempotent.
  *
- * @throws ServiceError
- *   - `forbidden`: the caller is no service
- *   - `internal`: this service never agreed to what is committed, or has shown what is aborted
+ * @throws ServiceError - `forbidden`: the caller is no service - `internal`: this service never agreed to the
+ * committed publication, or has applied the aborted one
  */
 export function decidePublication<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
   return async (

@@ -7,13 +7,11 @@ import type { LifecycleContext } from './lifecycle-context.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 
 /**
- * RPC DeleteDraft: of what was never published nothing remains.
+ * RPC DeleteDraft: a never published entity is removed completely.
  *
- * @throws ServiceError, in this order
- *   - `not_found`: no such entity, or it has no draft
- *   - `precondition_failed`: it is not at `if_revision`
- *   - `unauthenticated`, `forbidden`: the caller may not
- *   - `conflict` (`draft_locked`): it is being published
+ * @throws ServiceError, in this order - `not_found`: no such entity, or it has no draft -
+ * `precondition_failed`: it is not at `if_revision` - `unauthenticated`, `forbidden`: not allowed -
+ * `conflict` (`draft_locked`): it is being published
  */
 export function deleteDraft<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
   const { kind, store } = context;

@@ -12,12 +12,11 @@ const PROCESS_BYTES = LARGEST_PAGE_BYTES;
 /** Keeps pages of large documents from filling the memory of a process. */
 export interface DocumentBudget {
   /**
-   * Runs a query whose rows have no documents if these are more `bytes` than it is given. Pages of large documents take turns
-   * until their calls are answered.
+   * Runs a query that must return rows without documents if these exceed the `bytes` it is given. Pages of
+   * large documents wait for each other until their calls are answered.
    *
-   * @throws ServiceError
-   *   - `invalid` (`answer_too_large`): the page is larger than any may be
-   *   - `unavailable`: its turn did not come before the deadline of the call
+   * @throws ServiceError - `invalid` (`answer_too_large`): the page exceeds the limit of any page -
+   * `unavailable`: the deadline of the call passed while it waited
    */
   load<Row extends { bytes?: bigint | number | string | null }>(
     query: (bytes: number) => Promise<Row[]>,

@@ -2,8 +2,8 @@ import type { FileCounts, LifecycleDeps } from './lifecycle-deps.ts';
 import type { StoredDocument } from './stored-document.ts';
 
 /**
- * What the buckets of drafts hold, by id; an empty one may be left out. A draft whose files are disabled has none: they
- * cannot be disabled while there are any, nor added after that. So nobody is asked about it.
+ * File counts of drafts, by id; empty ones may be absent. A draft whose files are disabled has none: files
+ * cannot be disabled while there are any, nor added afterwards. So it needs no call.
  */
 export async function draftCounts(
   { describeBuckets }: Pick<LifecycleDeps, 'describeBuckets'>,

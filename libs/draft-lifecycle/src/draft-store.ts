@@ -16,7 +16,7 @@ export interface SeenDraft {
   revision: number;
 }
 
-/** What a change tells others, and what it leaves in the trail. */
+/** Events and audit entries of a change. */
 export interface Told {
   events: readonly OutboxEvent[];
   entries: readonly AuditEntry[];
@@ -42,7 +42,7 @@ const INSERT_ENTITY = `
   select $1, $4::jsonb, $5::jsonb, 1, $6::timestamptz, $6::timestamptz from free`;
 
 /**
- * A new entity with its own parent, and what is told of it, in one statement that needs no transaction around it. False,
+ * Inserts an entity with a new parent and its events, in one statement that needs no transaction. False,
  * and nothing written, when one of the ids is taken.
  */
 export async function insertEntity(
@@ -103,8 +103,8 @@ export async function insertDraft(
   );
 }
 
-// The entity's lock is waited for first, as everybody does. What became of the draft meanwhile is seen all the same:
-// Postgres looks again at a row that has changed since the statement began.
+// Waits for the entity's lock first, as all writers do. Postgres reads a row again that changed since the
+// statement began, so a change of the draft meanwhile is detected.
 const REPLACE_UNCHANGED = `
   with held as (select id from version where id = $1 for update),
   saved as (

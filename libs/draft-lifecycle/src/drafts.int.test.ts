@@ -92,7 +92,7 @@ describe('a draft', () => {
     await expect(life.create(GOOD_BODY, NOBODY)).rejects.toMatchObject({ kind: 'unauthenticated' });
   });
 
-  test('keeps what was sent and says what is wrong with it, also later; unknown fields once', async () => {
+  test('keeps the sent content and returns its problems, also later; unknown fields once', async () => {
     const body = { ...GOOD_BODY, metadata: { ...GOOD_METADATA, title: 'x', foo: 1 } };
     const { id, json } = await life.create(body);
     expect(json['metadata']).toMatchObject({ title: 'x' });
@@ -121,7 +121,7 @@ describe('a draft', () => {
     expect(json['metadata']).not.toHaveProperty('title');
   });
 
-  test('checks id, then right, then revision, then body, and tells strangers no revision', async () => {
+  test('checks id, then permission, then revision, then body, and reveals no revision to strangers', async () => {
     const { id } = await life.create();
     const wrong = {
       kind: 'precondition_failed',
@@ -139,13 +139,13 @@ describe('a draft', () => {
     await expect(life.update(id, GOOD_BODY, 1)).resolves.toMatchObject({ revision: 2 });
   });
 
-  test('answers with what it read, put back as it is', async () => {
+  test('returns the same document when a read document is sent back', async () => {
     const { id, json } = await life.create();
     const { json: again } = await life.update(id, json);
     expect({ ...again, revision_id: 1 }).toEqual(json);
   });
 
-  test('loses no edit when many come at once', async () => {
+  test('loses no edit under concurrent changes', async () => {
     const { id } = await life.create();
     const edits = Array.from({ length: 10 }, (_, n) =>
       life.update(id, { ...GOOD_BODY, metadata: { ...GOOD_METADATA, title: `Edit ${n}` } }),
@@ -166,7 +166,7 @@ describe('a draft', () => {
     ]);
   });
 
-  test('is told by where its files are missing, once there was a chance to upload them', async () => {
+  test('reports missing files once they could have been uploaded', async () => {
     const body = { files: { enabled: true, default_preview: 'map.png' }, metadata: GOOD_METADATA };
     const { id } = await life.create({ files: { enabled: true }, metadata: GOOD_METADATA });
     expect((await life.update(id, body)).json['errors']).toEqual([
@@ -249,7 +249,7 @@ describe('reading', () => {
     expect([await check(OWNER), await check(STRANGER)]).toEqual([[['1', undefined]], ['forbidden']]);
   });
 
-  test('looks at the outbox in the same statement, also when nothing is read', async () => {
+  test('checks the outbox in the same statement, also when nothing is read', async () => {
     const { id } = await life.create();
     const look = (ids: string[]) => {
       const refs = ids.map((id) => ({ id, form: 'FORM_DRAFT' as const }));
@@ -280,7 +280,7 @@ describe('a reserved DOI', () => {
   const discard = (id: string, scheme = 'doi') =>
     life.handlers.DiscardPid({ id, scheme, ifRevision: '0' }, callOf(OWNER));
 
-  test('is the local one, once, survives a PUT without it, and can be given back', async () => {
+  test('is the local one, once, survives a PUT without it, and can be discarded', async () => {
     const { id } = await life.create();
     await expect(discard(id)).rejects.toMatchObject({ message: 'The persistent identifier does not exist.' });
     await reserve(id);

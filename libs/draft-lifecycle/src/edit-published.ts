@@ -11,13 +11,11 @@ import { permit } from './permission.ts';
 import { transact } from './transact.ts';
 
 /**
- * RPC EditPublished: opens a draft of what is published; a draft that is open is the answer as it is.
+ * RPC EditPublished: opens a draft of the published version; an open draft is returned unchanged.
  *
- * @throws ServiceError
- *   - `not_found`: no such entity
- *   - `unauthenticated`, `forbidden`: the caller may not
- *   - `precondition_failed`: neither its draft nor, without one, what is published is at `if_revision`
- *   - `unavailable`: it is staged and the coordinator cannot be asked
+ * @throws ServiceError - `not_found`: no such entity - `unauthenticated`, `forbidden`: not allowed -
+ * `precondition_failed`: neither its draft nor, without one, its published version is at `if_revision` -
+ * `unavailable`: it is staged and the coordinator cannot be reached
  */
 export function editPublished<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
   const { kind, store } = context;

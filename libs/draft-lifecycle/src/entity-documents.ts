@@ -19,11 +19,11 @@ export interface Shown {
   form: Form;
 }
 
-/** What the caller of a change knows already. */
+/** Data that the caller of a change already has. */
 export interface Known {
   /** Counts of the drafts' buckets. */
   counts?: ReadonlyMap<string, FileCounts>;
-  /** Instead of what is stored: a change answers with everything that was wrong with its body. */
+  /** Replaces the stored issues: a change returns all problems of its body. */
   issues?: readonly Issue[];
 }
 
@@ -38,7 +38,7 @@ export interface RenderedForm extends Shown {
 
 /**
  * Renders forms for one caller, in order: at most one call for counts, and one statement for the relations of entities
- * that came without.
+ * loaded without them.
  */
 export async function renderForms<Tx extends LifecycleSql>(
   context: LifecycleContext<Tx>,
@@ -84,7 +84,7 @@ export async function renderForms<Tx extends LifecycleSql>(
   });
 }
 
-/** As `renderForms`, with what a caller of this service needs to know of each form. */
+/** As `renderForms`, with the facts about each form that a caller of this service needs. */
 export async function entityDocuments<Tx extends LifecycleSql>(
   context: LifecycleContext<Tx>,
   shown: readonly Shown[],
@@ -115,7 +115,7 @@ function plainShape(kind: EntityKind, entity: Entity, form: Form, face: Face): S
   });
 }
 
-/** 96 bits name a shape among those that one revision will ever have. */
+/** 96 bits distinguish all shapes of one revision. */
 function variantOf(shape: Shape, plain: Shape): string {
   const text = JSON.stringify(shape);
   if (text === JSON.stringify(plain)) return '';
@@ -143,7 +143,7 @@ export function refKey({ id, form }: EntityRef): string {
   return `${form}:${id}`;
 }
 
-/** What was wrong when the draft was saved and still is: files come and go without the draft being saved. */
+/** Stored problems that still apply: files are added and removed without saving the draft. */
 function standingIssues({ draft }: Entity, counts: FileCounts): Issue[] {
   if (draft === null) return [];
   const current = new Set(filesIssues(draft.document.files, counts).map((one) => JSON.stringify(one)));

@@ -2,7 +2,7 @@ import { type AuditAction, type AuditEntry, auditEntry } from '@kr/audit-trail';
 import type { Principal } from '@kr/caller';
 import type { Entity } from './entity.ts';
 
-/** What the caller does at this moment to a version of an entity. */
+/** Audit entry for an action of the caller on a version of an entity. */
 export function entityEntry(
   principal: Principal,
   action: AuditAction,

@@ -10,12 +10,12 @@ export interface PublishedEntity {
   formerLatestId?: string | null;
 }
 
-/** What was published together. */
+/** The content of a publication. */
 export interface Publication {
   id: string;
   /** The package; empty for a resource alone. */
   packageId: string;
-  /** The resources that were published with the package; told to the package's own service only. */
+  /** The resources published with the package; only set for the package's service. */
   recordIds: readonly string[];
 }
 
@@ -37,7 +37,7 @@ export interface SavedDraft {
   revision: number;
 }
 
-/** What one kind of entity adds to the lifecycle that both share. `Tx` is the service's own transaction client. */
+/** The specific part of one kind of entity. `Tx` is the service's transaction client. */
 export interface EntityKind<Tx extends LifecycleSql = LifecycleSql> {
   name: 'record' | 'package';
   /** `parent.type` in the public document. */
@@ -73,7 +73,7 @@ export interface EntityKind<Tx extends LifecycleSql = LifecycleSql> {
   hooks: {
     /** Answers with the package versions that held it, for the event. */
     draftDeleted?(tx: Tx, draft: DiscardedDraft): Promise<readonly string[]>;
-    /** Once for each publication, with all that it made visible here. */
+    /** Called once for each publication, with all entities that it made visible here. */
     published?(tx: Tx, entities: readonly PublishedEntity[], publication: Publication): Promise<void>;
   };
 }

@@ -59,8 +59,8 @@ const selectWithin = (related?: string) => `
   left join draft d on d.id = page.id`;
 
 /**
- * The entities of these ids, by id; one statement whatever their number, or two if their documents are large. Staged forms
- * are only named, not shown. Their relations come along where `EntityKind.related` is given.
+ * The entities of these ids, by id; one statement for any number, or two if their documents are large. Staged
+ * forms are named without content. Relations are included if `EntityKind.related` is given.
  *
  * @throws ServiceError with a `budget`, as `DocumentBudget.load`
  */
@@ -152,7 +152,7 @@ export async function loadVersionIds(sql: LifecycleSql, parentId: string): Promi
   return rows.map(({ id }) => id);
 }
 
-/** The published versions of a parent, highest first; without those that are removed. */
+/** The published versions of a parent, highest first; without removed ones. */
 export async function loadVersionHeads(
   sql: LifecycleSql,
   parentId: string,

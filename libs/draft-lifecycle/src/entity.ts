@@ -10,7 +10,7 @@ export interface EntityRef {
   form: Form;
 }
 
-/** What all versions of an entity share. */
+/** State shared by all versions of an entity. */
 export interface Parent {
   id: string;
   ownerId: string;
@@ -54,6 +54,6 @@ export interface Entity {
   lastIndex: number;
   /** The lowest change number the next draft may have. */
   nextDraftRevision: number;
-  /** The ids of `relationship` for each form; absent where they were not asked for. */
+  /** The ids of `relationship` for each form; absent if not loaded. */
   related?: Readonly<Record<Form, readonly string[]>>;
 }

@@ -54,7 +54,7 @@ test('a DOI that a draft gets while another one with it is being published belon
   }
 });
 
-test('a DOI of a draft that is not published keeps nobody from publishing it', async () => {
+test('a DOI of an unpublished draft does not block a publication', async () => {
   const doi = '10.1234/not-published';
   const [, two] = [await life.create(withDoi(doi)), await life.create(withDoi(doi))];
   expect(await tryToPublish(two.id)).toBe('published');

@@ -21,10 +21,8 @@ const FORMS: readonly Form[] = ['published', 'draft'];
 /**
  * RPC FetchForIndex: both forms of each entity, as its owner would see them; removed ones are only named.
  *
- * @throws ServiceError
- *   - `forbidden`: the caller is no service
- *   - `invalid`: too many ids
- *   - `unavailable`: one is staged and the coordinator cannot be asked, or the files service does not answer
+ * @throws ServiceError - `forbidden`: the caller is no service - `invalid`: too many ids - `unavailable`: one
+ * is staged and the coordinator cannot be reached, or the files service does not answer
  */
 export function fetchForIndex<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
   return async (

@@ -12,8 +12,8 @@ const FILES_PRESENT = 'You must first delete all files to set the record to be m
 const PENDING = 'One or more files have not completed their transfer, please wait.';
 
 /**
- * The `files` object of a body. Not sent: `enabled` stays as it was and the preview is reset. The keys it names need
- * not exist yet; `filesIssues` says what does not fit the files there are.
+ * The `files` object of a body. If absent, `enabled` stays unchanged and the preview is reset. The keys it names need
+ * not exist yet; `filesIssues` returns conflicts with the existing files.
  */
 export function filesOptions(
   input: unknown,
@@ -49,7 +49,7 @@ export function filesOptions(
   };
 }
 
-/** What newer clients read and may send back. */
+/** Read by newer clients, which may send it back. */
 const READ_ONLY = ['count', 'total_bytes', 'entries', 'links'];
 
 function orderOf(order: unknown, issues: Issue[]): string[] {
@@ -64,7 +64,7 @@ function orderOf(order: unknown, issues: Issue[]): string[] {
   return order.filter((name) => typeof name === 'string');
 }
 
-/** What of the options does not fit the files there are; the same for saving and for publishing. */
+/** Conflicts of the options with the existing files; the same for saving and for publishing. */
 export function filesIssues(files: StoredFiles, counts: FileCounts): Issue[] {
   const issues: Issue[] = [];
   if (files.enabled && counts.entries === 0) issues.push(issue('files.enabled', MISSING_FILES));
@@ -72,13 +72,13 @@ export function filesIssues(files: StoredFiles, counts: FileCounts): Issue[] {
   return [...issues, ...previewIssues(files, counts)];
 }
 
-/** A new draft has no files yet, so only what it names is looked at. */
+/** A new draft has no files yet, so only the named ones are checked. */
 export function previewIssues({ default_preview: preview }: StoredFiles, counts: FileCounts): Issue[] {
   if (preview === null || counts.keys.includes(preview)) return [];
   return [issue('files.default_preview', `No file with key "${preview}"`)];
 }
 
-/** What keeps an entity with these files from being published. */
+/** Reasons that prevent the publication of an entity with these files. */
 export function filesPublishIssues(files: StoredFiles, counts: FileCounts): Issue[] {
   const issues = filesIssues(files, counts);
   return counts.pending > 0 ? [...issues, issue('files', PENDING)] : issues;

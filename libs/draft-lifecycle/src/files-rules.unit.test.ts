@@ -38,14 +38,7 @@ describe('the files object of a body', () => {
       files(true, 'a.txt', ['a.txt']),
       [],
     ],
-    [
-      'preview taken back',
-      { enabled: true, default_preview: null },
-      files(true, 'a.txt'),
-      one,
-      files(true),
-      [],
-    ],
+    ['preview removed', { enabled: true, default_preview: null }, files(true, 'a.txt'), one, files(true), []],
     ['disabled', { enabled: false }, files(true), NO_FILES, files(false), []],
     ['disabled with files stays enabled', { enabled: false }, files(true), one, files(true), [PRESENT]],
     [

@@ -7,7 +7,7 @@ beforeAll(async () => {
 });
 afterAll(() => life.close());
 
-test('entities and parents are found, and entities whose files are deleted for good are named', async () => {
+test('entities and parents are found, and entities whose files are permanently deleted are named', async () => {
   const [draft, published, purged] = [await life.create(), await life.create(), await life.create()];
   await life.publish(published.id);
   await life.publish(purged.id);

@@ -4,7 +4,10 @@ import type { LifecycleContext } from './lifecycle-context.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 import { assertService } from './permission.ts';
 
-/** RPC FindIds: those that are ours. @throws ServiceError `forbidden`: the caller is no service */
+/**
+ * RPC FindIds: the ids that belong to this service. @throws ServiceError `forbidden`: the caller is no
+ * service
+ */
 export function findIds<Tx extends LifecycleSql>({ database }: LifecycleContext<Tx>) {
   return async ({ ids }: FindIdsRequest__Output, { principal }: CallContext): Promise<FindIdsResponse> => {
     assertService(principal);

@@ -13,8 +13,8 @@ export const LINK_SUBJECTS = [
 export type LinkEvent = ReceivedEvent<(typeof LINK_SUBJECTS)[number]>;
 
 /**
- * Consumes link events: keeps `parent.access.links` of the parents that are ours. In any order and any number of
- * times. Change numbers stay, so that sharing a draft does not get in the way of who is editing it.
+ * Consumes link events: updates `parent.access.links` of this service's parents. Idempotent and independent of order.
+ * Change numbers stay, so that sharing a draft does not conflict with its editing.
  */
 export function followLinks<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
   return async (events: readonly LinkEvent[]): Promise<void> => {

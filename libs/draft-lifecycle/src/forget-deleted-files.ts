@@ -39,8 +39,8 @@ export function forgetFiles<Tx extends LifecycleSql>(context: LifecycleContext<T
 export const FILE_DELETED_SUBJECTS = ['knowledge.files.entry.deleted'] as const;
 
 /**
- * Consumes `knowledge.files.entry.deleted`: a draft does not keep a preview that is gone. What is being published is
- * left alone; its files were counted when they were sealed.
+ * Consumes `knowledge.files.entry.deleted`: removes a deleted preview from its draft. A draft that is being published is
+ * skipped; its files were counted when they were sealed.
  */
 export function forgetDeletedFiles<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
   return async (events: readonly ReceivedEvent<'knowledge.files.entry.deleted'>[]): Promise<void> => {

@@ -1,7 +1,7 @@
 import type { Definitions } from '@kr/contracts';
 import type { Callers } from '@kr/rpc';
 
-/** Who calls the LifecycleService of either kind; the service adds what the other kind's asks of it. */
+/** Callers of the LifecycleService of either kind; the service adds the RPCs that the other kind calls. */
 export const LIFECYCLE_CALLERS = {
   gateway: [
     'CreateDraft',

@@ -8,7 +8,7 @@ import type { OwnerRoom } from './owner-limits.ts';
 import type { PublicationResolver } from './publication-resolver.ts';
 import { removedError } from './removal.ts';
 
-/** What the operations share: the dependencies, and the one memory of decisions. */
+/** Shared by the operations: the dependencies, and one cache of decisions. */
 export interface LifecycleContext<Tx extends LifecycleSql = LifecycleSql> extends LifecycleDeps<Tx> {
   publications: PublicationResolver;
   documents: DocumentBudget;
@@ -18,11 +18,14 @@ export interface LifecycleContext<Tx extends LifecycleSql = LifecycleSql> extend
 /** Entities as every reader must see them: what a decided publication staged is applied first. */
 export interface SettledEntities {
   entities: Map<string, Entity>;
-  /** Those of which nothing can be said, because how a publication ended is not known here or not stored; and why. */
+  /**
+   * Entities in an unknown state, because the decision of a publication is unknown or not stored, with the
+   * error.
+   */
   undecidable: ReadonlyMap<string, ServiceError>;
 }
 
-/** The entities of these ids, with their relations; those that are not there are left out. `load` reads them. */
+/** The entities of these ids, with their relations, without missing ones. `load` reads them. */
 export async function findSettled<Tx extends LifecycleSql>(
   context: LifecycleContext<Tx>,
   ids: readonly string[],
@@ -49,11 +52,10 @@ export async function findSettled<Tx extends LifecycleSql>(
 }
 
 /**
- * The entities of these ids, as every reader must see them.
+ * The entities of these ids, in the state that every reader must see.
  *
- * @throws ServiceError
- *   - `unavailable`: one is staged and the coordinator cannot be asked
- *   - `internal`: what was decided about one cannot be carried out
+ * @throws ServiceError - `unavailable`: one is staged and the coordinator cannot be reached - `internal`: a
+ * decision cannot be applied
  */
 export async function findEntities<Tx extends LifecycleSql>(
   context: LifecycleContext<Tx>,
@@ -94,7 +96,7 @@ export function publishedFace({ published }: Entity): NonNullable<Entity['publis
   return published;
 }
 
-/** @throws ServiceError `precondition_failed` when the caller has seen another revision; zero asks for none */
+/** @throws ServiceError `precondition_failed` when the caller has seen another revision; zero accepts any */
 export function assertRevision(ifRevision: string | number, { revision }: { revision: number }): void {
   const given = Number(ifRevision);
   if (given === 0 || given === revision) return;

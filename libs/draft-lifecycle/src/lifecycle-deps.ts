@@ -18,7 +18,7 @@ export const NO_FILES: FileCounts = { entries: 0, pending: 0, totalBytes: 0, key
 /** `undecided` may change at any moment and is never remembered. */
 export type Decision = 'committed' | 'aborted' | 'undecided';
 
-/** What the operations reach; built once by the service. */
+/** Dependencies of the operations; built once by the service. */
 export interface LifecycleDeps<Tx extends LifecycleSql = LifecycleSql> {
   kind: EntityKind<Tx>;
   database: LifecycleDatabase<Tx>;
@@ -26,18 +26,18 @@ export interface LifecycleDeps<Tx extends LifecycleSql = LifecycleSql> {
   now: () => Date;
   /** A new entity or parent id; see `newEntityId`. */
   newId: () => string;
-  /** The prefix of the DOIs that this installation gives out, such as `10.5072`. */
+  /** The prefix of the DOIs that this installation assigns, such as `10.5072`. */
   doiPrefix: string;
   /** The middle part of `oai:<prefix>:<id>`. */
   oaiPrefix: string;
   ticketKeys: { files: string; 'access-links': string };
-  /** Counts of buckets, one call whatever the number; a bucket that is not in the answer is empty. */
+  /** Counts of buckets, in one call for any number; a bucket that is not in the answer is empty. */
   describeBuckets(entityIds: readonly string[]): Promise<ReadonlyMap<string, FileCounts>>;
-  /** Asks the coordinator. Throws when it cannot be asked within 3 s. */
+  /** Queries the coordinator. Throws when it cannot be reached within 3 s. */
   resolvePublications(publicationIds: readonly string[]): Promise<ReadonlyMap<string, Decision>>;
-  /** Which of these ids belong to the other kind of entity. What fails counts as none. */
+  /** The ids of the other kind of entity among these. A failed call counts as none. */
   findElsewhere(ids: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Which of these external DOIs belong to the other kind of entity. Throws when it cannot be asked. */
+  /** The external DOIs of the other kind of entity among these. Throws when it cannot be reached. */
   findDoisElsewhere(dois: readonly string[]): Promise<ReadonlySet<string>>;
   ownerLimits: OwnerLimits;
   /** Called after a transaction that wrote events: wakes the relay. */

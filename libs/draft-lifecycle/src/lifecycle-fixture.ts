@@ -85,7 +85,7 @@ export const PART_BYTES = 2_000;
 
 export type LifecycleFixture = Awaited<ReturnType<typeof lifecycleFixture>>;
 
-/** The lifecycle of records on a database of its own, with every other service played by a map. */
+/** The lifecycle of records on a separate database, with maps as the other services. */
 export async function lifecycleFixture() {
   const database = await freshDatabase();
   await migrate({ databaseUrl: database.url, sets: [EVENT_BUS, AUDIT_TRAIL, MIGRATIONS] });
@@ -189,7 +189,7 @@ export async function lifecycleFixture() {
       decisions.set(publicationId, 'committed');
       await context.publications.settle([publicationId]);
     },
-    /** What the trail has of an entity's parent, the oldest first. */
+    /** The trail of an entity's parent, oldest first. */
     async trail(parentId: string): Promise<TrailRow[]> {
       return prisma.$queryRawUnsafe(
         `select action, entity_id, user_id, link_ids, service, metadata from audit_entry where parent_id = $1

@@ -1,11 +1,11 @@
 /**
- * What the lifecycle needs of a database with its tables. A generated Prisma client satisfies it as it is, and so does
- * `quickDatabase` of `@kr/database`; each service passes its own and shares its transactions.
+ * Database access with the tables of the lifecycle. A generated Prisma client satisfies it, and so does
+ * `quickDatabase` of `@kr/database`; each service passes its database and shares its transactions.
  */
 export interface LifecycleSql {
   $queryRawUnsafe<Rows>(sql: string, ...values: unknown[]): Promise<Rows>;
   $executeRawUnsafe(sql: string, ...values: unknown[]): Promise<number>;
-  /** Of a transaction that can: sends it with the statement that comes next, at the latest with COMMIT. */
+  /** Only in transactions that pipeline: sends it with the next statement, at the latest with COMMIT. */
   $executeWithNext?(sql: string, ...values: unknown[]): Promise<void>;
 }
 

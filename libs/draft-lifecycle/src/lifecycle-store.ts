@@ -13,8 +13,8 @@ export interface HeldForVote extends CandidatePart {
 }
 
 /**
- * What publications, their readers and the edits they must keep out need of the store. `Tx` is a transaction: what it
- * locks stays locked until it ends, and what it wrote is gone when it fails.
+ * Store operations of publications, their readers and concurrent edits. `Tx` is a transaction: its locks are released at
+ * its end, and its writes are rolled back when it fails.
  */
 export interface LifecycleStore<Tx extends LifecycleSql> {
   /**
@@ -29,14 +29,14 @@ export interface LifecycleStore<Tx extends LifecycleSql> {
     wanted: Wanted & { publicationId: string },
     mostBytes: number | null,
   ): Promise<HeldForVote>;
-  /** Publications that were prepared before an instant and of whose decision nobody has told since. */
+  /** Publications prepared before an instant that have no known decision. */
   preparedBefore(sql: LifecycleDatabase<Tx>, at: Date, limit: number): Promise<string[]>;
   /** Drops the rows of publications that ended before an instant. */
   forgetEnded(sql: LifecycleDatabase<Tx>, before: Date): Promise<void>;
 
   /**
-   * Waits for whoever changes these entities, in one order for everybody, and keeps others from changing them. Answers
-   * with them as they are then, by id, not as a snapshot taken before the wait.
+   * Locks these entities in a fixed order, waiting for concurrent changes, and returns their state after the
+   * wait, by id.
    */
   loadLocked(tx: Tx, ids: readonly string[]): Promise<Map<string, Entity>>;
   /** The entities of these ids, by id. Staged forms are only named, not shown. `related` is that of the kind. */
@@ -69,7 +69,7 @@ export interface LifecycleStore<Tx extends LifecycleSql> {
    * where nothing was known of it.
    */
   dropStaged(tx: Tx, publicationId: string, at: Date): Promise<void>;
-  /** Shows one draft that the publication has locked, of an entity that is locked, drops it and tells of it. */
+  /** Makes one locked draft visible, of a locked entity, deletes it and writes the events. */
   showDraft(tx: Tx, publicationId: string, form: StagedForm, told: Told, at: Date): Promise<void>;
   /** Ends the hold of a publication on drafts. */
   unlockDrafts(tx: Tx, publicationId: string): Promise<void>;
@@ -77,9 +77,9 @@ export interface LifecycleStore<Tx extends LifecycleSql> {
   /** Replaces the content of a draft whose entity is locked; answers with its new change number. */
   replaceDraft(tx: Tx, id: string, content: Content, at: Date): Promise<number>;
   /**
-   * Replaces the content of a draft that is as the caller has seen it, and tells of it, all in a transaction
-   * of its own that waits for whoever changes the entity. False, and nothing written, when the draft is not that any
-   * more, or when a publication holds it.
+   * Replaces the content of a draft unless it changed since the caller read it, and writes the events, in a separate
+   * transaction that waits for concurrent changes. False, and nothing written, when the draft has changed or a
+   * publication has locked it.
    */
   replaceUnchanged(
     database: LifecycleDatabase<Tx>,
@@ -94,7 +94,7 @@ export interface LifecycleStore<Tx extends LifecycleSql> {
   tell(tx: Tx, told: Told): Promise<void>;
 }
 
-/** As the entity is once nobody else is changing it; undefined if it is gone. */
+/** The entity after all concurrent changes; undefined if it is gone. */
 export async function loadLocked<Tx extends LifecycleSql>(
   store: Pick<LifecycleStore<Tx>, 'loadLocked'>,
   tx: Tx,

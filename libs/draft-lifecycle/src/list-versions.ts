@@ -19,12 +19,9 @@ const MAX_VERSIONS = 10_000;
 /**
  * RPC ListVersions: the published versions that the caller may read, newest first.
  *
- * @throws ServiceError
- *   - `not_found`: no such entity
- *   - `gone`: the one that was named is removed
- *   - `unauthenticated`, `forbidden`: the caller may not read the one that was named
- *   - `unavailable`: a version is staged and the coordinator cannot be asked
- *   - `invalid` (`answer_too_large`): the page is larger than any may be
+ * @throws ServiceError - `not_found`: no such entity - `gone`: the named one is removed - `unauthenticated`,
+ * `forbidden`: the caller may not read the named one - `unavailable`: a version is staged and the coordinator
+ * cannot be reached - `invalid` (`answer_too_large`): the page exceeds the limit of any page
  */
 export function listVersions<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
   return async (

@@ -16,7 +16,7 @@ async function waitingForLocks(): Promise<number | undefined> {
   return row?.n;
 }
 
-/** Runs work against one held row, and says which of the other rows can still be held by whoever holds the first. */
+/** Runs work against one locked row, and returns the other rows that the lock's holder can still lock. */
 async function freeBeside(
   held: { table: 'parent' | 'version'; id: string },
   others: { table: 'version'; ids: readonly string[] },

@@ -14,7 +14,7 @@ export function notRegistered(): ServiceError {
   });
 }
 
-/** Known, but it is not what was asked for: no draft, a parent's id, an id of the other kind. */
+/** The id exists but not in this role: no draft, a parent's id, an id of the other kind. */
 export function notFound(): ServiceError {
   return new ServiceError('not_found', 'Not found.');
 }

@@ -33,7 +33,7 @@ function link(verb: 'created' | 'revoked', id: string, parentId: string, revisio
 }
 
 describe('access links', () => {
-  test('show in the document in their order, whatever the order and number of the news', async () => {
+  test('are shown in their order, independent of the order and number of their events', async () => {
     const { id, parentId } = await life.create();
     const follow = followLinks(life.context);
     const links = async () => {
@@ -106,7 +106,7 @@ describe('lost events of access links', () => {
     await restore();
     expect([await linksOf(some.id), await linksOf(none.id)]).toEqual([['kept', 'meanwhile', 'made'], []]);
     expect([asked.length > 1, Math.max(...asked)]).toEqual([true, 100]);
-    // An event of a link that is revoked may still come.
+    // A late event of a revoked link.
     await followLinks(life.context)([link('created', 'revoked', some.parentId, 1)]);
     held.push({ id: 'meanwhile', parentId: some.parentId, revision: '1' });
     const before = (await life.events()).length;
@@ -127,7 +127,7 @@ describe('a deleted file', () => {
     traceHeaders: {},
   });
 
-  test('is nobody’s preview any more; another file’s is', async () => {
+  test('removes the preview; a new file gets a new preview', async () => {
     const body = (preview: string) => ({
       files: { enabled: true, default_preview: preview },
       metadata: GOOD_METADATA,
@@ -163,7 +163,7 @@ describe('a deleted file', () => {
   });
 });
 
-test('a deleted preview leaves the draft at once when its editor says so, and nobody else', async () => {
+test('a deleted preview disappears from the draft at once for its editor, and for no other reader', async () => {
   const { id } = await life.create({
     files: { enabled: true, default_preview: 'a' },
     metadata: GOOD_METADATA,

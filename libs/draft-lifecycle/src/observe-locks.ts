@@ -11,7 +11,7 @@ const GAUGES = {
   },
 } as const;
 
-/** Shows at each collection of metrics what is locked here, by one look at the few rows that are not decided. */
+/** Metrics of locks, from one query over the few undecided rows per collection. */
 export function observeLocks<Tx extends LifecycleSql>({
   database,
   now,

@@ -22,7 +22,7 @@ const codeOf = (done: Promise<unknown>) =>
   );
 const create = () => codeOf(life.create(GOOD_BODY, me));
 
-test('a user has at most so many drafts, and may create another one after a deletion', async () => {
+test('a user may have a limited number of drafts, and may create another one after a deletion', async () => {
   life.limits.maxDrafts = 2;
   const first = await life.create(GOOD_BODY, me);
   expect([await create(), await create(), await create()]).toEqual([

@@ -1,7 +1,7 @@
 import { ServiceError } from '@kr/service-error';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 
-/** What all entities of one kind of one owner may have together. */
+/** Limits on all entities of one kind of one owner. */
 export interface OwnerLimits {
   /** Drafts, of new entities, new versions and edits. */
   maxDrafts: number;

@@ -1,4 +1,4 @@
-/** How a participant stands in a publication: the fence that makes repeats and latecomers harmless. */
+/** State of a participant in a publication; makes repeated and late calls harmless. */
 export type ParticipantState = 'prepared' | 'refused' | 'aborted' | 'applied';
 
 export interface Fence {
@@ -6,14 +6,14 @@ export interface Fence {
   epoch: number;
 }
 
-/** What to do about a request to prepare. */
+/** Reaction to a request to prepare. */
 export type PrepareAnswer = 'prepare' | 'yes' | 'no';
 
 /**
- * A refusal is final for its epoch only; an abort that came first keeps a late prepare out for ever. What was agreed to
- * stays agreed to, whoever asks for more: parts of a publication are prepared one after the other.
+ * A refusal applies to its epoch only; an earlier abort rejects a late prepare permanently. An agreement
+ * stays valid, because the parts of a publication are prepared one after the other.
  *
- * @param isAgreed whether everything that is asked for was agreed to
+ * @param isAgreed whether all requested drafts were agreed to
  */
 export function onPrepare(fence: Fence | null, epoch: number, isAgreed: boolean): PrepareAnswer {
   if (fence === null) return 'prepare';
@@ -29,7 +29,7 @@ export function onPrepare(fence: Fence | null, epoch: number, isAgreed: boolean)
   }
 }
 
-/** What to do about a decision; `impossible` ones mean a broken protocol or a database restored from the past. */
+/** Reaction to a decision; `impossible` means a broken protocol or a database restored from the past. */
 export type DecideAnswer = 'apply' | 'drop' | 'done' | 'impossible';
 
 export function onDecide(fence: Fence | null, isCommitted: boolean): DecideAnswer {

@@ -10,7 +10,7 @@ export interface Participant extends Fence {
   stagedIds: readonly string[];
   unchangedIds: readonly string[];
   issues: readonly Issue[];
-  /** Who asked for it; null where nobody has told: before the vote, or in the release before. */
+  /** The actor; null if unknown: before the vote, or from the previous release. */
   actor: Actor | null;
 }
 

@@ -6,17 +6,17 @@ import type { Entity } from './entity.ts';
 import type { View } from './render-rules.ts';
 import type { StoredDocument } from './stored-document.ts';
 
-/** A form, as far as the policy looks at it. */
+/** The fields of a form that the policy needs. */
 interface Accessible {
   readonly document: Pick<StoredDocument, 'access'>;
 }
 
-/** An entity, as far as the policy looks at it. */
+/** The fields of an entity that the policy needs. */
 interface Owned {
   readonly parent: Pick<Entity['parent'], 'id' | 'ownerId' | 'managedBy'>;
 }
 
-/** What the policy must know of one form of an entity at an instant. */
+/** Facts for the policy about one form of an entity at an instant. */
 function subjectOf({ parent }: Owned, { document }: Accessible, now: Date): AccessSubject {
   const { record, files } = effectiveAccess(document.access, now);
   return {
@@ -50,7 +50,7 @@ export function permit(
   authorise(principal, action, subjectOf(entity, face, now));
 }
 
-/** What the caller may see of one form beside its content. */
+/** Parts of one form that the caller may see besides its content. */
 export function viewOf(
   principal: Principal,
   entity: Owned,

@@ -10,7 +10,7 @@ const MISSING = 'Missing data for required field.';
 /** Without invisible characters, with which one DOI could be taken for another. */
 const DOI = /^10\.\d{4,9}(\.\d+)*\/[^\s\p{C}]+$/u;
 
-/** The provider of the DOIs that this installation gives out itself. */
+/** The provider of the DOIs that this installation assigns. */
 const MANAGED = 'datacite';
 
 export function localDoi(id: string, doiPrefix: string): StoredPid {
@@ -25,7 +25,10 @@ export function isManagedDoi(pid: StoredPid | undefined): boolean {
   return pid?.provider === MANAGED;
 }
 
-/** What a draft's `pids` become of before, of what its published form has registered, and of what was sent. */
+/**
+ * The new `pids` of a draft, from the previous ones, the registered ones of its published form, and the sent
+ * ones.
+ */
 export function checkPids(
   input: unknown,
   {
@@ -36,7 +39,7 @@ export function checkPids(
   }: { id: string; doiPrefix: string; before: StoredPids; registered: StoredPids },
 ): { pids: StoredPids; issues: Issue[] } {
   const kept = { ...managedOf(before), ...registered };
-  // Not sent is not taken back: a reserved DOI is given up by discarding it.
+  // Absent `pids` stay unchanged: a reserved DOI is removed by discarding it.
   if (input === undefined) return { pids: { ...before, ...registered }, issues: [] };
   if (input === null) return { pids: kept, issues: [issue('pids', 'Field may not be null.')] };
   if (!isJsonObject(input)) return { pids: kept, issues: [issue('pids._schema', 'Invalid input type.')] };
@@ -99,7 +102,7 @@ function doiProblem(doi: string, provider: string, own: StoredPid, doiPrefix: st
   return doi === own.identifier ? undefined : 'Invalid DOI';
 }
 
-/** An external DOI that must be nobody else's. */
+/** An external DOI, which must be unique. */
 export function externalDoi(pids: StoredPids): string | undefined {
   const { doi } = pids;
   return doi?.provider === 'external' ? doi.identifier : undefined;

@@ -30,14 +30,13 @@ interface Blocked {
 }
 
 /**
- * RPC PreparePublication: votes once for all drafts, or, asked in parts, for as many as are so many bytes of JSON
- * (`partBytes`), and one at least. Yes locks and stages them all, no changes nothing; every problem of every draft is
- * named. The number of statements does not depend on how many drafts there are.
+ * RPC PreparePublication: votes once for all drafts or, in parts, for as many as fit into `partBytes` of JSON
+ * and at least one. Yes locks and stages them all, no changes nothing; every problem of every draft is
+ * returned. The number of statements does not depend on the number of drafts.
  *
- * @throws ServiceError
- *   - `forbidden`: the caller is no service
- *   - `precondition_failed`: a draft is not at `if_revision`; nothing was written, so this is no vote
- *   - `unavailable`: the drafts could not be locked within 2 s
+ * @throws ServiceError - `forbidden`: the caller is no service - `precondition_failed`: a draft is not at
+ * `if_revision`; nothing was written, so this is no vote - `unavailable`: the drafts could not be locked
+ * within 2 s
  */
 export function preparePublication<Tx extends LifecycleSql>(
   context: LifecycleContext<Tx>,
@@ -76,7 +75,7 @@ async function voteOn<Tx extends LifecycleSql>(
   const ids = request.ids.slice(0, request.ids.length - leftIds.length);
   const fate = onPrepare(former, request.epoch, isAgreed(former, ids));
   if (former !== null && fate !== 'prepare') {
-    // A no that was said is about all of them.
+    // A no applies to all of them.
     return { participant: former, isYes: fate === 'yes', leftIds: fate === 'yes' ? leftIds : [], bytes };
   }
 
@@ -89,7 +88,7 @@ async function voteOn<Tx extends LifecycleSql>(
 
   const isYes = issues.length === 0;
   const participant = participantOf(request, former, isYes ? plan : NOTHING, issues, actor);
-  // What was agreed to stays so until the decision comes, whatever is wrong with the rest.
+  // Agreed parts stay agreed until the decision, regardless of problems in the rest.
   if (isYes || former?.state !== 'prepared') {
     const forms = isYes ? plan.drafts.map((draft) => stagedForm(context, draft, counts)) : [];
     await store.writeVote(tx, participant, forms, context.now());

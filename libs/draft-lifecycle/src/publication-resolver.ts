@@ -3,17 +3,17 @@ import { applyDecision } from './apply-decision.ts';
 import type { Decision, LifecycleDeps } from './lifecycle-deps.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 
-/** What asking about publications has brought. */
+/** Outcome of querying publications. */
 export interface Settled {
   /** Something was applied, so that what was read before must be read again. */
   isChanged: boolean;
-  /** Those that could not be asked about, or not be carried out, and what a reader is to be told instead of a guess. */
+  /** Publications whose decision is unknown or could not be applied, with the error for readers. */
   unknown: ReadonlyMap<string, ServiceError>;
 }
 
 /** Learns how publications ended and carries that out here. */
 export interface PublicationResolver {
-  /** Asks about these publications, all at once, and applies the ones that are decided. */
+  /** Queries these publications concurrently, and applies the decided ones. */
   settle(publicationIds: readonly string[]): Promise<Settled>;
 }
 
@@ -26,7 +26,7 @@ export function createPublicationResolver<Tx extends LifecycleSql>(
 ): PublicationResolver {
   const known = new Map<string, FinalDecision>();
 
-  // Each reader asks for itself: an answer that was under way before it came may be older than what it has seen.
+  // Each reader sends a separate query: a response already in flight may be older than the state it has seen.
   async function learn(ids: readonly string[]): Promise<readonly string[]> {
     if (ids.length === 0) return [];
     try {
@@ -35,7 +35,7 @@ export function createPublicationResolver<Tx extends LifecycleSql>(
       }
       return [];
     } catch (error) {
-      deps.logger.warn({ err: error, publications: ids.length }, 'the coordinator cannot be asked');
+      deps.logger.warn({ err: error, publications: ids.length }, 'the coordinator cannot be reached');
       return ids;
     }
   }
@@ -51,7 +51,7 @@ export function createPublicationResolver<Tx extends LifecycleSql>(
           await applyDecision(deps, id, decision === 'committed');
           isChanged = true;
         } catch (error) {
-          // What was decided is not shown before it is stored, and the others need not wait for it.
+          // A decision is not visible before it is stored, and the others need not wait for it.
           deps.logger.error({ err: error, publicationId: id }, 'a decision could not be carried out');
           unknown.set(id, ServiceError.from(error));
         }
@@ -61,7 +61,7 @@ export function createPublicationResolver<Tx extends LifecycleSql>(
   };
 }
 
-/** Whether it is published is not known, so neither "yes" nor "no" nor the old version may be said. */
+/** Whether it is published is unknown, so no answer, including the old version, would be correct. */
 function undecidable(): ServiceError {
   return new ServiceError('unavailable', 'A publication is being decided.', { retryAfterMs: 1_000 });
 }

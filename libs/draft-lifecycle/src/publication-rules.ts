@@ -18,7 +18,7 @@ export interface Candidate extends Pick<Entity, 'id' | 'draft' | 'nextDraftRevis
 /** One with a draft. */
 export type Publishable = Candidate & { draft: NonNullable<Entity['draft']> };
 
-/** What becomes of each entity, found without asking whether its content is right. */
+/** The role of each entity, before its content is validated. */
 export interface PublicationPlan {
   /** Drafts that will be published. */
   drafts: Publishable[];

@@ -51,7 +51,7 @@ describe('a publication', () => {
     ['mine', 'draft', 'draft'],
     ['held', 'blocked', 'blocked'],
     ['unknown', 'issue', 'issue'],
-  ])('finds of what is %s: with its package %s, alone %s', (id, withPackage, alone) => {
+  ])('classifies an entity that is %s: with its package %s, alone %s', (id, withPackage, alone) => {
     expect([outcome(id, 'context'), outcome(id, '')]).toEqual([withPackage, alone]);
   });
 });

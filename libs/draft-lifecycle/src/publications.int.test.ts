@@ -164,7 +164,7 @@ describe('a publication', () => {
     expect(await life.read(id, 'published')).toMatchObject({ json: { metadata: { title: 'Flood map' } } });
   });
 
-  test('of which the coordinator cannot be asked is neither there nor not there', async () => {
+  test('whose coordinator cannot be reached neither exists nor is missing', async () => {
     const { id } = await life.create();
     await life.prepare([id], 'p6');
     life.world.isCoordinatorUp = false;
@@ -194,7 +194,7 @@ describe('a publication', () => {
     });
   });
 
-  test('is asked about until it is decided, and then never again', async () => {
+  test('is queried until it is decided, and then never again', async () => {
     const { id } = await life.create();
     life.decisions.set('p7', 'undecided');
     await life.prepare([id], 'p7');
@@ -226,7 +226,7 @@ describe('a publication', () => {
 });
 
 describe('two publications that meet', () => {
-  test('on one draft: one holds it, the other is told by whom', async () => {
+  test('on one draft: one locks it, the error of the other names it', async () => {
     const ids = await severalDrafts(3);
     life.decisions.set('q1', 'undecided').set('q2', 'undecided');
     const votes = await Promise.all([life.prepare(ids, 'q1'), life.prepare([...ids].reverse(), 'q2')]);
@@ -311,7 +311,7 @@ describe('a publication that is prepared in parts', () => {
     expect(late).toMatchObject({ isPrepared: false, leftIds: [] });
   });
 
-  test('keeps what it agreed to when the rest is refused, or asked for by a former owner', async () => {
+  test('keeps its agreement when the rest is refused, or requested by a former owner', async () => {
     const [good = ''] = await largeDrafts(1);
     const { id: bad } = await life.create({});
     life.decisions.set('s3', 'undecided');
@@ -327,7 +327,7 @@ describe('a publication that is prepared in parts', () => {
     expect(await leftovers()).toEqual({ staged: 0, locked: 0, open: 0 });
   });
 
-  test('reads nothing of what was published before', async () => {
+  test('reads nothing of the former version', async () => {
     const ids = await largeDrafts(3);
     for (const id of ids) await life.publish(id);
     const vote = await life.prepare(ids, 's4', { packageId: 'p', packageParentId: 'pp', inParts: true });
@@ -535,7 +535,7 @@ describe('what follows a publication', () => {
     expect([paged.total, paged.documents?.map(({ id }) => id)]).toEqual([2, [first.id]]);
   });
 
-  test('an embargo opens when its day has come, without anything being done', async () => {
+  test('an embargo ends on its day, without any action', async () => {
     const start = life.world.now;
     const { id } = await life.create({
       ...GOOD_BODY,
@@ -585,7 +585,7 @@ describe('validating drafts', () => {
     expect({ isPrepared: vote.isPrepared, issues: vote.issues }).toEqual({ isPrepared: false, issues });
   });
 
-  test('sees the publication that holds a draft, and is not in the way of its own', async () => {
+  test('names the publication that locks a draft, and ignores its own', async () => {
     const [id] = (await severalDrafts(1)) as [string];
     const publicationId = `holds ${id}`;
     life.decisions.set(publicationId, 'undecided');

@@ -34,7 +34,7 @@ function registrationIssues({ pids, metadata }: StoredDocument): Issue[] {
     : [];
 }
 
-/** What the document that becomes visible has in place of the draft's. */
+/** Parts of the published document that differ from the draft. */
 export function sealedParts(
   draft: StoredDocument,
   id: string,

@@ -8,7 +8,7 @@ import type { PublicationPlan, Publishable } from './publication-rules.ts';
 import { publishIssues, sealedParts } from './publish-rules.ts';
 import type { StagedForm } from './staging-store.ts';
 
-/** Every problem of every draft, by entity; at most one statement whatever their number. */
+/** Every problem of every draft, by entity; at most one statement for any number. */
 export async function problemsOf<Tx extends LifecycleSql>(
   { kind, findDoisElsewhere }: Pick<LifecycleDeps<Tx>, 'kind' | 'findDoisElsewhere'>,
   sql: LifecycleSql,
@@ -37,7 +37,7 @@ export async function problemsOf<Tx extends LifecycleSql>(
   );
 }
 
-/** The DOIs of these drafts that this installation does not give out itself. */
+/** The external DOIs of these drafts. */
 export function externalDois(drafts: readonly Publishable[]): string[] {
   return drafts.flatMap(({ draft }) => externalDoi(draft.document.pids) ?? []);
 }

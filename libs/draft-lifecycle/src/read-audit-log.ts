@@ -17,11 +17,9 @@ const MOST = 10_000;
 /**
  * RPC ReadAuditLog.
  *
- * @throws ServiceError
- *   - `invalid`: not 1 to 10000 entries
- *   - `not_found`: no such entity, nor was there one that the caller may know of
- *   - `unauthenticated`, `forbidden`: the caller may not
- *   - `unavailable`: it is staged and the coordinator cannot be asked
+ * @throws ServiceError - `invalid`: not 1 to 10000 entries - `not_found`: no such entity, nor a former one
+ * that the caller may know - `unauthenticated`, `forbidden`: not allowed - `unavailable`: it is staged and
+ * the coordinator cannot be reached
  */
 export function readAuditLog<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
   return async (

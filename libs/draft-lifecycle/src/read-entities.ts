@@ -18,7 +18,7 @@ import { permit } from './permission.ts';
 const MAX_REFS = 1_000;
 
 /**
- * RPC ReadEntities: one statement, whatever their number, also when it looks at the outbox.
+ * RPC ReadEntities: one statement for any number, also when it checks the outbox.
  *
  * @throws ServiceError `invalid` when there are too many refs
  */
@@ -79,7 +79,7 @@ function documentHead({ entity, form }: Shown): EntityDocument {
   return { id, parentId: parent.id, form: FORM_NAMES[form], revision: String(entity[form]?.revision ?? 0) };
 }
 
-/** Which form a message means; saying nothing means the published one. */
+/** The form of a message; the default is the published one. */
 export function formOf(name: string): Form {
   return name === FORM_NAMES.draft ? 'draft' : 'published';
 }

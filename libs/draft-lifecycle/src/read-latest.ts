@@ -10,10 +10,9 @@ import { permit } from './permission.ts';
 /**
  * RPC ReadLatest.
  *
- * @throws ServiceError
- *   - `not_found`: no such entity, or it was never published
- *   - `unauthenticated`, `forbidden`: the caller may not read the latest version
- *   - `unavailable`: a version is staged and the coordinator cannot be asked
+ * @throws ServiceError - `not_found`: no such entity, or it was never published - `unauthenticated`,
+ * `forbidden`: the caller may not read the latest version - `unavailable`: a version is staged and the
+ * coordinator cannot be reached
  */
 export function readLatest<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
   return async (

@@ -16,7 +16,7 @@ export const REMOVAL_REASONS = [
 
 export type RemovalReason = (typeof REMOVAL_REASONS)[number];
 
-/** What is stored of a removal, and shown in its tombstone. */
+/** The stored removal, as shown in its tombstone. */
 export interface Removal {
   reason: RemovalReason;
   /** For the public; may be empty. */

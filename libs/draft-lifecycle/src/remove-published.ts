@@ -112,7 +112,7 @@ function notRestorable({ published }: Entity): ServiceError {
 }
 
 /**
- * Changes the removal of one version, and its revision, by which the index tells which state is newer. It may change which version is the latest: all
+ * Changes the removal of one version, and its revision, by which the index orders states. It may change the latest version, so all
  * versions are indexed again.
  */
 async function changeRemoval<Tx extends LifecycleSql>(

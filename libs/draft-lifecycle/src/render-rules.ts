@@ -7,7 +7,7 @@ import type { StoredPids } from './pids-rules.ts';
 import type { StoredFiles } from './stored-document.ts';
 import { isPublished, statusOf, versionsOf } from './version-rules.ts';
 
-/** What of an entity its reader may see beside its content. */
+/** Parts of an entity that its reader may see besides its content. */
 export interface View {
   canManage: boolean;
   canEdit: boolean;
@@ -129,7 +129,7 @@ function renderPids(pids: StoredPids): JsonObject {
   );
 }
 
-/** Empty altogether once a package has let go of it. */
+/** Empty once a package has released it. */
 function renderManagement({ managedBy, wasManaged }: Parent): JsonObject {
   if (managedBy !== null) return { managed_by: { id: managedBy } };
   return wasManaged ? {} : { managed_by: {} };

@@ -10,7 +10,10 @@ afterAll(() => life.close());
 
 const titled = (title: string) => ({ ...GOOD_BODY, metadata: { ...GOOD_BODY.metadata, title } });
 
-/** Saves a draft whose entity is held, and lets go of it only once the save waits; `meanwhile` is done by the holder. */
+/**
+ * Saves a draft whose entity is locked, and unlocks it only once the save waits; `meanwhile` runs in the
+ * locking transaction.
+ */
 async function saveAfter(
   id: string,
   meanwhile: (tx: {
@@ -52,7 +55,7 @@ describe('saving a changed draft', () => {
     expect(await eventsOf(id)).toEqual([1, 2]);
   });
 
-  test('asks about its files unless they are disabled', async () => {
+  test('counts its files unless they are disabled', async () => {
     const { id } = await life.create();
     const asked: string[][] = [];
     const { describeBuckets } = life.context;
@@ -82,14 +85,14 @@ describe('saving a changed draft', () => {
     }
   });
 
-  test('that meets another change comes after it', async () => {
+  test('that meets another change is applied after it', async () => {
     const { id } = await life.create();
     const saved = await saveAfter(id, (tx) =>
       tx.$executeRawUnsafe('update draft set revision = revision + 1 where id = $1', id),
     );
     expect(saved).toMatchObject({ revision: 3, json: { metadata: { title: 'Second' } } });
     expect(await life.read(id, 'draft')).toMatchObject({ revision: 3 });
-    // The other change told nothing, as it was made by hand.
+    // The other change published no event, because it was made by hand.
     expect(await eventsOf(id)).toEqual([1, 3]);
   });
 

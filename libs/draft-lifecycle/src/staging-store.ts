@@ -62,9 +62,9 @@ export async function writeVote(
 }
 
 /**
- * Locks a draft as a part of another statement, after whoever changes the entity. The parameters are the entity's id,
- * the change number that the draft must have, and the publication that holds it from then on; `locked` is a relation
- * with one row when it does, and none when the draft is not that any more or another publication holds it.
+ * Locks a draft as a part of another statement, after concurrent changes. The parameters are the entity's id,
+ * the change number that the draft must have, and the publication that locks it; `locked` is a relation
+ * with one row on success, and none when the draft has changed or another publication has locked it.
  */
 export function lockUnchanged(id: string, revision: string, publicationId: string): string {
   return `

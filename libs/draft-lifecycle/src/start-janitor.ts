@@ -10,7 +10,7 @@ export interface Janitor {
 export interface JanitorOptions {
   /** How often old locks are looked for, in milliseconds (default 2000). */
   intervalMs?: number;
-  /** From which age on a lock is asked about, in milliseconds (default 2000). */
+  /** Minimum age of queried locks in milliseconds (default 2000). */
   ageMs?: number;
 }
 
@@ -19,10 +19,7 @@ const SWEEP_EVERY_MS = 3_600_000;
 /** How long a repeat of an old call may still be answered from the fence, in milliseconds. */
 const KEPT_MS = 30 * 86_400_000;
 
-/**
- * Asks the coordinator about locks that are older, in milliseconds. It never unlocks by itself: without an answer a lock
- * stays.
- */
+/** Queries the coordinator about locks older than this, in milliseconds. Without an answer a lock stays. */
 export async function settleOldLocks<Tx extends LifecycleSql>(
   { database, store, publications, now }: LifecycleContext<Tx>,
   ageMs: number,

@@ -4,8 +4,8 @@ import type { LifecycleDeps } from './lifecycle-deps.ts';
 import type { LifecycleSql } from './lifecycle-sql.ts';
 
 /**
- * Tells that something beside the content of these entities has changed, such as a relation. Their change numbers
- * stay: whoever edits the content at the same time has not been overtaken.
+ * Publishes that data besides the content of these entities has changed, such as a relation. Their change numbers
+ * stay, so that concurrent edits of the content do not conflict.
  */
 export async function tellChanged<Tx extends LifecycleSql>(
   { kind }: Pick<LifecycleDeps<Tx>, 'kind'>,

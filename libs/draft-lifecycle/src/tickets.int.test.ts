@@ -36,7 +36,7 @@ async function outcome(...args: Parameters<typeof authorise>): Promise<string> {
 }
 
 describe('a ticket', () => {
-  test('says for whom, what, on what and until when', async () => {
+  test('names holder, action, entity and expiry', async () => {
     const { ticket, ...rest } = await authorise(draft, 'FORM_DRAFT', 'write_files');
     const [now, parent] = [
       life.world.now,
@@ -119,7 +119,7 @@ describe('a ticket', () => {
     expect(verifyTicket(ticket ?? '', check).sourceEntityId).toBe(published);
   });
 
-  test('is empty for what is done here', async () => {
+  test('is empty for local actions', async () => {
     expect(await authorise(draft, 'FORM_DRAFT', 'publish')).toMatchObject({ ticket: '' });
   });
 });

@@ -10,7 +10,7 @@ interface TouchedRow {
 }
 
 /**
- * Says that what all versions of these parents share has changed: every form gets a new change number, and there is
+ * Records a change of state shared by all versions of these parents: every form gets a new change number, and there is
  * one event for each entity. The parents must be locked. The number of statements does not depend on theirs.
  */
 export async function touchParents<Tx extends LifecycleSql>(
@@ -29,7 +29,7 @@ export async function touchParents<Tx extends LifecycleSql>(
     parentIds,
     now().toISOString(),
   );
-  // The instant of the last change of the content stays: nobody has edited what is published.
+  // `updated` stays: the published content was not edited.
   const published = await tx.$queryRawUnsafe<TouchedRow[]>(
     `update version set revision = revision + 1 where parent_id = any($1::text[]) and visible
      returning id, parent_id, revision`,

@@ -19,12 +19,10 @@ import { requestBody } from './request-body.ts';
 /**
  * RPC UpdateDraft: the body replaces the content.
  *
- * @throws ServiceError, in this order
- *   - `not_found`: no such entity, or it has no draft
- *   - `precondition_failed`: it is not at `if_revision`
- *   - `unauthenticated`, `forbidden`: the caller may not
- *   - `conflict` (`draft_locked`): it is being published
- *   - `invalid`: the body is no object, or says what not even a draft may say
+ * @throws ServiceError, in this order - `not_found`: no such entity, or it has no draft -
+ * `precondition_failed`: it is not at `if_revision` - `unauthenticated`, `forbidden`: not allowed -
+ * `conflict` (`draft_locked`): it is being published - `invalid`: the body is no object, or has content that
+ * not even a draft may have
  */
 export function updateDraft<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
   return async (
@@ -57,7 +55,7 @@ interface Sent {
 
 interface Saved {
   entity: Entity;
-  /** The counts that were looked at, and everything that was wrong with the body. */
+  /** The counts used, and all problems of the body. */
   known: Known;
 }
 

@@ -9,13 +9,12 @@ import { planPublication } from './publication-rules.ts';
 import { issuesOfPlan } from './publishable.ts';
 
 /**
- * RPC ValidateRecords: what PreparePublication would find wrong, by the same rules; nothing is locked or written. The
- * number of statements does not depend on how many drafts there are.
+ * RPC ValidateRecords: the problems that PreparePublication would find, by the same rules; nothing is locked
+ * or written. The number of statements does not depend on the number of drafts.
  *
- * @throws ServiceError
- *   - `forbidden`: the caller is no service
- *   - `conflict` (`draft_locked`): another publication holds one of the drafts
- *   - `unavailable`: one is staged and the coordinator cannot be asked, or the files service does not answer
+ * @throws ServiceError - `forbidden`: the caller is no service - `conflict` (`draft_locked`): another
+ * publication has locked one of the drafts - `unavailable`: one is staged and the coordinator cannot be
+ * reached, or the files service does not answer
  */
 export function validatePublication<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
   return async (

@@ -1,6 +1,6 @@
 import type { Entity, Form } from './entity.ts';
 
-/** `versions` of the public document. Whoever may not edit is not told of drafts. */
+/** `versions` of the public document. Drafts are visible to editors only. */
 export function versionsOf(
   entity: Pick<Entity, 'published' | 'versionIndex' | 'latestIndex' | 'lastIndex'>,
   canSeeDrafts: boolean,
@@ -24,7 +24,7 @@ export function isLatest({
 
 export type Status = 'draft' | 'published' | 'new_version_draft';
 
-/** An edit draft keeps the status of what it edits. */
+/** An edit draft keeps the status of its published version. */
 export function statusOf({ published, versionIndex }: Pick<Entity, 'published' | 'versionIndex'>): Status {
   if (published !== null) return 'published';
   return versionIndex === 1 ? 'draft' : 'new_version_draft';

@@ -25,7 +25,7 @@ describe('versions and status', () => {
     },
   );
 
-  test('say of an edit draft what its kind says', () => {
+  test('for an edit draft depend on its kind', () => {
     const forms = [false, true].map((isEditDraftPublished) => [
       isPublished({ published: null }, 'draft', isEditDraftPublished),
       isPublished({ published }, 'draft', isEditDraftPublished),
