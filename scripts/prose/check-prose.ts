@@ -53,7 +53,6 @@ const PENDING = [
   'scripts/codegen.mjs',
   'services/files/',
   'services/gateway/',
-  'services/packages/',
   'services/search/',
   'test/access/',
   'test/bench/',

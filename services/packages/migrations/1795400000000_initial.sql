@@ -14,7 +14,7 @@ create table publication (
   snapshot jsonb not null,
   refusal jsonb,
   requested_by text not null,
-  -- Who asked for it, for the audit trail.
+  -- Actor of the publication, for the audit trail.
   actor jsonb,
   created_at timestamptz(3) not null,
   decided_at timestamptz(3),
@@ -28,7 +28,7 @@ create index publication_unfinished on publication (lease_until) where state in 
 create index publication_of_entity on publication (entity_id, created_at desc);
 create index publication_settled on publication (settled_at) where settled_at is not null;
 
--- A decision never changes, whatever the code believes.
+-- A decision never changes, even if the code has a bug.
 create function refuse_changed_decision() returns trigger language plpgsql as $$
 begin
   raise exception 'publication % is %, it cannot become %', old.id, old.state, new.state;

@@ -23,7 +23,7 @@ export interface PackagesConfig {
   /** 0 takes a free one, as does `healthPort`. */
   grpcPort: number;
   healthPort: number;
-  /** What each caller of this service signs principals with, by its name. */
+  /** Keys that callers of this service sign principals with, by name of the caller. */
   callerKeys: ReadonlyMap<string, string>;
   recordsAddress: string;
   recordsKey: string;
@@ -36,7 +36,7 @@ export interface PackagesConfig {
   ticketKeys: { files: string; 'access-links': string };
   doiPrefix: string;
   oaiPrefix: string;
-  /** What all entities of one owner may have together. */
+  /** Limits on all entities of one owner. */
   ownerLimits: OwnerLimits;
   /** Milliseconds until the files of a removed entity are deleted. */
   removalRetentionMs: number;
@@ -49,7 +49,7 @@ export interface PackagesConfig {
     deadlineMs: number;
     /** Milliseconds to wait for another publication that holds one of the drafts. */
     blockedMs: number;
-    /** Milliseconds to keep trying to reach the other services before the publication is given up. */
+    /** Milliseconds to retry calls to other services before the publication is aborted. */
     reachMs: number;
     /** Milliseconds before a repeat. */
     retryMs: number;
@@ -103,7 +103,7 @@ export function readConfig(env: Environment): PackagesConfig {
         max: 60_000,
       }),
       reachMs: read.integer('PUBLISH_REACH_MS', {
-        doc: 'Milliseconds to keep trying to reach the other services before a publication is given up',
+        doc: 'Milliseconds to retry calls to other services before a publication is aborted',
         fallback: 5_000,
         min: 0,
         max: 60_000,

@@ -2,14 +2,17 @@ import { type Attributes, counter, durations, type Logger } from '@kr/telemetry'
 import type { Participant, Publication, PublicationState } from './publish/publication.ts';
 import type { PublishFact } from './publish/publish-ports.ts';
 
-/** One function for each business fact: counter and log line together. docs/publications.md tells the counters. */
+/**
+ * One function for each business fact: counter and log line together. docs/publications.md lists the
+ * counters.
+ */
 export interface Observations {
   publicationStarted(publication: Publication): void;
   publicationResumed(publication: Publication): void;
   publicationFact(fact: PublishFact): void;
   publicationUnknown(publicationId: string): void;
   scanFailed(cause: unknown): void;
-  /** The records service did not hear of a package's resources at once; it will by event. */
+  /** The records service was not notified of a package's resources by call; an event follows. */
   mirrorDelayed(packageId: string, cause: unknown): void;
 }
 
@@ -82,7 +85,7 @@ export function observations(logger: Logger, now: () => Date): Observations {
 
 type Outcome = 'committed' | 'refused' | 'aborted';
 
-/** What could not be done in time is aborted; what was wrong with it or in its way made it refused. */
+/** Timeouts are aborted; invalid content and conflicts are refused. */
 function outcomeOf({ state, refusal }: Publication): Outcome {
   if (state === 'COMMITTED' || state === 'DONE') return 'committed';
   return refusal === null || refusal.kind === 'unavailable' ? 'aborted' : 'refused';
@@ -143,11 +146,7 @@ function instruments() {
         'Decisions that did not reach a participant.',
         bySubjectAnd('participant', PARTICIPANTS),
       ),
-      failed: counting(
-        'publication_drives_failed',
-        'Owners that stopped at an error nobody had foreseen.',
-        bySubject,
-      ),
+      failed: counting('publication_drives_failed', 'Owners that stopped at an unexpected error.', bySubject),
       unknown: counting(
         'publications_unknown',
         'Publications that participants know and this database lost.',

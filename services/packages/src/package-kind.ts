@@ -7,7 +7,7 @@ const RELATED = `
   select ids as of_draft, ids as of_published
   from (select array_agg(resource_id order by position) as ids from package_resource where package_id = v.id) held`;
 
-/** What makes a knowledge package of an entity (REST document, 2.1, 2.3 and 3). */
+/** The rules and columns that are specific to knowledge packages (REST document, 2.1, 2.3 and 3). */
 export const packageKind: EntityKind<Tx> = {
   name: 'package',
   parentType: 'package',

@@ -70,7 +70,7 @@ const PUBLICATIONS_CALLERS: Callers<Definitions['publications']> = {
   records: ['ResolvePublications'],
   files: ['ResolvePublications'],
 };
-/** What is not decided by then is left to the next process: the row says where to go on. */
+/** Undecided publications are left to the next process, which continues from the row. */
 const PUBLISH_GRACE_MS = 2_000;
 
 /** RPC name -> the file that answers it. */

@@ -5,9 +5,9 @@ import { leaveDrafts } from '../resources/forget-records.ts';
 import { heldIds } from '../store/resource-store.ts';
 
 /**
- * A resource that was never published is gone: it leaves the package versions that hold it, if the records service's
- * own call did not arrive. One whose edit draft was discarded stays. While a package is being published the event
- * waits, and comes back later.
+ * Removes a deleted, never published resource from the package versions that contain it, if the records service's
+ * call did not arrive. One whose edit draft was discarded stays. While a package is being published, the event is
+ * retried later.
  */
 export function onRecordDraftDeleted(context: PackagesContext) {
   return async (events: readonly ReceivedEvent<'knowledge.records.draft.deleted'>[]): Promise<void> => {

@@ -25,7 +25,8 @@ export function associate(context: PackagesContext) {
     await assertParentsUnlocked(context.lifecycle.database, [parent.id]);
     const request = { packageParentId: parent.id, packageId, ids: [...new Set(ids)] };
     await context.records.associateRecords(request, principal);
-    // Deleted meanwhile: its resources were let go before these came, and nobody could let go of them later.
+    // If the package was deleted meanwhile, its resources were released before these were added, and no later
+    // event would release them.
     const isThere = await context.database.parent.findUnique({
       where: { id: parent.id },
       select: { id: true },

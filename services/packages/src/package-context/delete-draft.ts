@@ -6,9 +6,9 @@ import type { PackagesContext } from '../context.ts';
 type DeleteDraft = (request: DeleteDraftRequest__Output, call: CallContext) => Promise<DeleteDraftResponse>;
 
 /**
- * RPC DeleteDraft of packages: the lifecycle's own, and then the other side of the relations is cleaned: the resources
- * of a version that is gone do not name it any more, and those of a package that is gone are managed by nobody. If the
- * records service is not reached, the event of the deletion has the same effect.
+ * RPC DeleteDraft of packages: as the lifecycle's, then cleans the other side of the relations: resources of
+ * a deleted version no longer name it, and resources of a deleted package become unmanaged. If the records
+ * service cannot be reached, the event of the deletion has the same effect.
  *
  * @throws ServiceError as the lifecycle's
  */

@@ -7,16 +7,14 @@ import { checkIds } from '../resources/check-ids.ts';
 import { managedPackage } from './managed-package.ts';
 
 /**
- * RPC Dissociate: out of the context first, then out of the package's draft version, whichever version of a resource it
- * holds. What is published and was not in the context stays where it is. A publication that began between
- * the two cannot succeed any more, so its end is waited for. What fails halfway is mended by the same call: leaving
- * twice is no error.
+ * RPC Dissociate: removes resources from the context first, then from the package's draft version, whichever
+ * version of a resource it contains. Published resources that were not in the context stay. A publication
+ * that began between the two cannot succeed, so this waits for its end. A partial failure is repaired by
+ * repeating the call: removing twice is no error.
  *
- * @throws ServiceError
- *   - `not_found`: no such package, or one of the resources does not exist
- *   - `forbidden`: the caller may not manage the context
- *   - `invalid`: not 1 to 100 ids
- *   - `conflict` (`draft_locked`): the package or a resource is being published
+ * @throws ServiceError - `not_found`: no such package, or one of the resources does not exist - `forbidden`:
+ * the caller may not manage the context - `invalid`: not 1 to 100 ids - `conflict` (`draft_locked`): the
+ * package or a resource is being published
  */
 export function dissociate(context: PackagesContext) {
   return async (

@@ -6,7 +6,7 @@ import type { PackagesContext } from '../context.ts';
 import { ownerOf } from '../store/resource-store.ts';
 
 /**
- * RPC ListContextResources: the resources that the package manages, oldest first; the records service knows them. None
+ * RPC ListContextResources: the resources that the package manages, oldest first, as listed by the records service. Empty
  * for a caller who may not read the package's drafts.
  */
 export function listContextResources({

@@ -66,7 +66,7 @@ describe('the context of a package', () => {
     });
   });
 
-  test('keeps nothing when the package goes while resources come', async () => {
+  test('keeps nothing when the package is deleted while resources are added', async () => {
     const { id, parentId } = await aPackage(service);
     fixture.peers.say.associate = async () => void (await service.lifecycle.deleteDraft({ id }, OWNER));
     const request = { ...OWNER, requestId: 'too late' };
@@ -101,14 +101,14 @@ describe('the context of a package', () => {
     ]);
   });
 
-  test('takes out what the records service says has left, not what was named', async () => {
+  test('removes the resources that the records service reports as released, not the requested ones', async () => {
     const { id } = await aPackageWith(fixture, service, ['draft-of-r1', 'related', 'r2']);
     fixture.peers.say.dissociate = async () => ['r1', 'draft-of-r1'];
     await service.packages.dissociate({ packageId: id, ids: ['r1', 'related'] }, OWNER);
     expect((await service.packages.listResources({ packageId: id }, OWNER)).ids).toEqual(['related', 'r2']);
   });
 
-  test('lists what the records service says it manages', async () => {
+  test('lists the managed resources as reported by the records service', async () => {
     const { parentId } = await aPackageWith(fixture, service, ['r1', 'r2']);
     expect(await service.packages.listContextResources({ packageParentId: parentId }, OWNER)).toEqual({
       ids: ['r1', 'r2'],
@@ -169,7 +169,7 @@ describe('a package that becomes restricted', () => {
     ]);
   });
 
-  test('is told so only when its resources are closed; the event closes them all the same', async () => {
+  test('returns success only when its resources are closed; the event closes them in any case', async () => {
     const { id, parentId } = await aPackageWith(fixture, service, ['r1']);
     let isAway = true;
     fixture.peers.say.mirror = async () => {
@@ -184,7 +184,7 @@ describe('a package that becomes restricted', () => {
     expect(fixture.peers.restricted[0]).toEqual(closed);
   });
 
-  test('closes all its drafts also when its list of resources changed before the event came', async () => {
+  test('closes all its drafts also when its list of resources changed before the event arrived', async () => {
     const { id, parentId } = await aPackageWith(fixture, service, ['r1', 'r2']);
     let isAway = true;
     fixture.peers.say.mirror = async (_packageId, closesAnyway) => {
@@ -212,7 +212,7 @@ describe('a package that becomes restricted', () => {
     expect(fixture.peers.prepared.flatMap(({ ids }) => ids)).not.toContain('r1');
   });
 
-  test('keeps a save that is still running, whatever events come meanwhile', async () => {
+  test('keeps a running save unaffected by events', async () => {
     const { id } = await aPackageWith(fixture, service, ['r1']);
     const attempt = randomUUID();
     await fixture.database.pendingRestriction.create({ data: { packageId: id, attempt } });
@@ -237,7 +237,7 @@ describe('a package that becomes restricted', () => {
 });
 
 describe('deleting the draft of a package', () => {
-  /** Events of other tests' packages are still told of meanwhile. */
+  /** Calls about packages of other tests still arrive meanwhile. */
   const mirrored = (id: string) => fixture.peers.mirrored.filter(({ packageId }) => packageId === id);
 
   test('frees the resources of a package that is gone', async () => {

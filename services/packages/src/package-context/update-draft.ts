@@ -31,7 +31,7 @@ export function updateDraft(context: PackagesContext, ofLifecycle: UpdateDraft):
   };
 }
 
-/** Whether the body could say `access.record: restricted`. A JSON escape hides no letter of it: those are backslashes. */
+/** Whether the body may contain `access.record: restricted`. JSON escapes begin with a backslash. */
 function mayRestrict(body: Uint8Array): boolean {
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   return text.includes('restricted') || text.includes('\\u');

@@ -11,11 +11,11 @@ import type { PublicationTimes } from '../store/publication-store.ts';
 import type { PackageVersion, SeenPackage } from './package-version.ts';
 import type { Participant, Publication } from './publication.ts';
 
-/** What becomes of a wish to publish. */
+/** Outcome of a request to publish. */
 export type Begun =
-  /** A publication of its own, with this process as its owner. */
+  /** A new publication, with this process as its owner. */
   | { readonly kind: 'opened'; readonly publication: Publication }
-  /** The entity is being published: whoever comes meanwhile gets the same answer. */
+  /** The entity is already being published: concurrent callers get the same answer. */
   | { readonly kind: 'joined'; readonly publicationId: string }
   /** There is no draft any more. */
   | { readonly kind: 'absent' };
@@ -84,7 +84,7 @@ export async function beginRecord(deps: BeginDeps, recordId: string, wish: Publi
   const running = await runningPublication(deps.database, recordId);
   // None: the one that was in the way has just been decided.
   if (running === undefined) return beginRecord(deps, recordId, wish);
-  // Only the records service knows the revision, and it was asked about another one.
+  // Only the records service knows the revision, and it was called with another one.
   if (wish.ifRevision !== 0 && wish.ifRevision !== running.ifRevision) throw draftLocked();
   return { kind: 'joined', publicationId: running.id };
 }

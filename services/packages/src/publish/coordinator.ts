@@ -4,11 +4,11 @@ import type { Publication } from './publication.ts';
 import type { PublishPorts } from './publish-ports.ts';
 import { OUT_OF_TIME, type PublishAnswer, type PublishLimits } from './publish-saga.ts';
 
-/** The publications this process owns at the moment. */
+/** The publications this process currently owns. */
 export interface Coordinator {
   /** Starts to drive a publication whose current epoch belongs to this process. */
   drive(publication: Publication): Drive;
-  /** The decision of a publication, whoever drives it; `unknown` when there is none before the instant given. */
+  /** The decision of a publication, by any owner; `unknown` when there is none before the given instant. */
   outcome(publicationId: string, until: Date): Promise<PublishAnswer>;
   /** Waits until none is driven any more. */
   idle(): Promise<void>;

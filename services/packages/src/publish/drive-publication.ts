@@ -13,15 +13,17 @@ import {
 
 export interface Drive {
   /**
-   * Known at the commit point or when it was refused; the participants may not have heard of it yet, except that the
-   * records service was told of a package with related resources. Never rejects.
+   * Resolves at the commit point or at the refusal. Participants may not be notified yet, except that the
+   * records service was notified of a package with related resources. Never rejects.
    */
   readonly answer: Promise<PublishAnswer>;
   /** When this owner has nothing left to do. Never rejects. */
   readonly settled: Promise<void>;
 }
 
-/** Drives a publication that this process owns as far as it goes. Whatever is left, the next owner finds in the row. */
+/**
+ * Drives a publication of this process as far as possible. The row has all state that the next owner needs.
+ */
 export function drivePublication(
   ports: PublishPorts,
   publication: Publication,
@@ -121,7 +123,7 @@ async function renew(ports: PublishPorts, publication: Publication): Promise<Pub
   return { type: isRenewed ? 'renewed' : 'found', publication: row };
 }
 
-/** Before the commit point: what could not be reached is asked again, what says no for good ends it. */
+/** Before the commit point: retries unreachable participants; a permanent refusal aborts. */
 async function asking(
   ports: PublishPorts,
   publication: Publication,
@@ -137,7 +139,7 @@ async function asking(
   }
 }
 
-/** A connection lost inside COMMIT tells nothing: only the row can say what became of it. */
+/** After a connection loss inside COMMIT only the row shows the outcome. */
 async function storing(
   ports: PublishPorts,
   publication: Publication,

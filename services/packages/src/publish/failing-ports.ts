@@ -31,7 +31,7 @@ export function failingLog(log: PublicationLog): PublicationLog {
   };
 }
 
-/** The participants with a failpoint before each is asked and after it has answered. */
+/** The participants with a failpoint before each call and after its answer. */
 export function failingParticipants({ seal, prepare, tell }: Participants): Participants {
   const tells = {
     files: around('publish.tell-files', tell),

@@ -1,8 +1,8 @@
 import type { Database } from '../store/prisma.ts';
 
 /**
- * The publication that a caller who asks again means: the last one that was committed of an entity without a draft, if
- * that caller asked for it. Its answer was lost, not its work.
+ * The publication of a retrying caller: the last committed one of an entity without a draft, if
+ * that caller requested it. Its response was lost, not its work.
  */
 export async function findRepeat(
   database: Database,

@@ -11,7 +11,7 @@ const KEEP_MS = 30 * 86_400_000;
 const EVERY_MS = 3_600_000;
 const BATCH = 5_000;
 
-/** Removes publications that were settled long ago, at once and every hour. Answers with what stops that. */
+/** Removes publications that were settled long ago, at once and every hour. Runs until stopped. */
 export function forgetPublications(deps: ForgetDeps): { stop(): void } {
   void forgetOnce(deps);
   const timer = setInterval(() => void forgetOnce(deps), EVERY_MS);
@@ -19,7 +19,7 @@ export function forgetPublications(deps: ForgetDeps): { stop(): void } {
   return { stop: () => clearInterval(timer) };
 }
 
-/** Nobody can ask about them: they were settled, so every participant had applied them. */
+/** No participant queries them: settled means that every participant has applied them. */
 export async function forgetOnce({ database, now, failed }: ForgetDeps): Promise<void> {
   const before = new Date(now().getTime() - KEEP_MS);
   try {

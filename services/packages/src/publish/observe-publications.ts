@@ -18,7 +18,7 @@ const GAUGES = {
   },
 } as const;
 
-/** Shows at each collection of metrics what is not finished, by one look at the few rows that are open. */
+/** Metrics of unfinished publications, from one query over the few open rows per collection. */
 export function observePublications({ database, now, failed }: ObservePublicationsDeps): { stop(): void } {
   return observeGauges({
     meter: 'packages',

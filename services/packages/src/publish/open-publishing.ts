@@ -51,7 +51,7 @@ export function openPublishing(
       ),
       observed: (fact) => {
         observed.publicationFact(fact);
-        // Consumers that come before the participants have heard would ask how the publication ended.
+        // Consumers that run before the participants are notified would query the outcome.
         if (fact.fact === 'settled' || fact.fact === 'missed') context.nudge();
       },
     },
@@ -112,7 +112,7 @@ function authoriseRecord({ recordsLifecycle, records }: PackagesContext): Publis
       return { parentIds: await parentsOf(id, principal) };
     } catch (absence) {
       if (!isOneOf(absence, ['not_found'])) throw absence;
-      // Whoever may not publish it is told the same whether they have once done so or not.
+      // Callers without the permission get the same answer whether they once published it or not.
       await authorise(id, 'FORM_PUBLISHED', principal).catch((refusal: unknown) => {
         throw isOneOf(refusal, ['not_found', 'forbidden', 'unauthenticated']) ? absence : refusal;
       });

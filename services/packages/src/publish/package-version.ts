@@ -15,13 +15,18 @@ import type { Tx } from '../store/prisma.ts';
 import type { Publication } from './publication.ts';
 import type { FileManifest } from './publish-saga.ts';
 
-/** The draft of a package as it was read. Whatever changes in it, its resources included, changes its revision. */
+/**
+ * The draft of a package as it was read. Every change of it, including its resources, changes its revision.
+ */
 export interface SeenPackage {
   readonly parentId: string;
   readonly revision: number;
   /** The publication that holds it already. */
   readonly lockedBy: string | null;
-  /** What is published with it; the resources of a version that is published were, and stay as they are. */
+  /**
+   * The resources published with it; resources of a published version are already published and stay
+   * unchanged.
+   */
   readonly resourceIds: readonly string[];
 }
 
@@ -29,7 +34,7 @@ export interface SeenPackage {
 export interface PackageVersion<T = Tx> {
   /** Undefined: there is no draft. */
   see(packageId: string): Promise<SeenPackage | undefined>;
-  /** What is wrong with the package itself; nothing is written. */
+  /** Problems of the package itself; nothing is written. */
   check(publication: Publication, manifests: readonly FileManifest[]): Promise<readonly Issue[]>;
   /** Makes the draft the published form and writes the event, in the transaction of the commit point. */
   publish(tx: T, publication: Publication, manifests: readonly FileManifest[]): Promise<void>;

@@ -14,7 +14,9 @@ export interface ParticipantClients {
   readonly records: Pick<Client<typeof definitions.records>, 'preparePublication' | 'decidePublication'>;
 }
 
-/** How long the answer to a publication waits for the records service: what it does not hear now it hears later. */
+/**
+ * Milliseconds that the answer to a publication waits for the records service, which is notified again later.
+ */
 const BEFORE_ANSWER_MS = 2_000;
 
 /**
@@ -94,10 +96,10 @@ export function participants(
 }
 
 /**
- * A records service of the release before takes a question about the rest for a repeat, and says yes to what it was
- * asked before.
+ * A records service of the previous release treats a call about the rest as a repeat, and agrees to the
+ * earlier request.
  *
- * @throws ServiceError `unavailable`: the one that is asked next may know better
+ * @throws ServiceError `unavailable`: another replica may know better
  */
 function assertAgreed(
   { resourceIds }: Publication,

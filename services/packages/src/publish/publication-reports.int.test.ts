@@ -34,7 +34,7 @@ async function failure(work: Promise<unknown>) {
   return thrown instanceof ServiceError ? { kind: thrown.kind, issues: thrown.issues } : thrown;
 }
 
-test('a publication that succeeded is shown with all that took part', async () => {
+test('a successful publication is shown with all participants', async () => {
   const { id, parentId } = await aPackageWith(fixture, replica, ['r1', 'r2']);
   const { publicationId } = await publish(id);
   await until(async () => (await of(id))?.state === 'DONE');
@@ -88,7 +88,7 @@ test('one that was refused is shown with every problem', async () => {
   });
 });
 
-test('one that a participant has not heard of says whom it waits for, and is found by state and age', async () => {
+test('one with a participant that is not notified names it, and is found by state and age', async () => {
   const { id } = await aPackageWith(fixture, replica, ['r4']);
   fixture.peers.say.decideBuckets = async () => {
     throw LOST;

@@ -5,10 +5,10 @@ export const PUBLICATION_STATES = ['PREPARING', 'COMMITTED', 'ABORTED', 'DONE', 
 
 export type PublicationState = (typeof PUBLICATION_STATES)[number];
 
-/** Who else holds a part of a publication and is told its decision. */
+/** Services that store a part of a publication and are notified of its decision. */
 export type Participant = 'files' | 'records';
 
-/** Why a publication was refused: stored with it, so that every repeat and every second caller hears the same. */
+/** Why a publication was refused: stored with it, so that all callers and repeats get the same answer. */
 export interface Refusal {
   readonly kind: ErrorKind;
   readonly message: string;
@@ -18,7 +18,7 @@ export interface Refusal {
   readonly currentRevision?: number;
 }
 
-/** One publication as its row says it: the log of the saga. */
+/** One publication as stored in its row: the log of the saga. */
 export interface Publication {
   readonly id: string;
   readonly subject: 'record' | 'package';
@@ -34,7 +34,7 @@ export interface Publication {
   readonly deadline: Date;
   /** The resources that the records service votes on, in the package's order. */
   readonly resourceIds: readonly string[];
-  /** What became visible at the commit point; empty before it. */
+  /** Ids that became visible at the commit point; empty before it. */
   readonly publishedIds: readonly string[];
   readonly participants: readonly Participant[];
   /** The participants that have carried the decision out. */
@@ -57,8 +57,8 @@ export function sealedIds(publication: Publication): readonly string[] {
 }
 
 /**
- * Whether it shows a package with resources that were not published with it. Nothing staged makes their readers ask how
- * the publication ended, so they are right only when the records service was told.
+ * Whether it makes a package visible with resources that were published earlier. These have no staged form whose readers
+ * would query the publication, so they are correct only after the records service was notified.
  */
 export function showsRelated({ subject, state, resourceIds, publishedIds }: Publication): boolean {
   const isShown = state === 'COMMITTED' || state === 'DONE';

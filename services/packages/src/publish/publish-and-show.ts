@@ -5,7 +5,7 @@ import { subjectOf } from './publish.ts';
 type Publish = Handlers<Definitions['publications']>['Publish'];
 type ReadEntities = Handlers<Definitions['lifecycle']>['ReadEntities'];
 
-/** RPC Publish, answered with the published package: its caller need not ask for it. */
+/** RPC Publish with the published package in its response, which saves its caller a request. */
 export function publishAndShow(publish: Publish, readEntities: ReadEntities): Publish {
   return async (request, call) => {
     const answer = await publish(request, call);

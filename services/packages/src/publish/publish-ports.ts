@@ -3,13 +3,19 @@ import type { Participant, Publication, Refusal } from './publication.ts';
 import type { FileManifest } from './publish-saga.ts';
 
 export interface Renewal {
-  /** False when somebody else owns it or has decided it. The epoch alone does not tell: a new owner raises it too. */
+  /**
+   * False when another process owns or has decided it. The epoch alone is not enough: a new owner raises it
+   * too.
+   */
   readonly isRenewed: boolean;
   /** The row as it then is. */
   readonly publication: Publication;
 }
 
-/** The rows of publications. A ServiceError says that nothing was stored; anything else thrown leaves it unknown. */
+/**
+ * The rows of publications. After a ServiceError nothing was stored; after any other error the outcome is
+ * unknown.
+ */
 export interface PublicationLog {
   /** Raises the epoch and the lease if the owner still is the owner. */
   renew(owned: Publication, now: Date): Promise<Renewal>;
@@ -30,7 +36,7 @@ export interface PublicationLog {
   finish(publication: Publication, now: Date): Promise<void>;
   /** Remembers who has applied, and lets the next owner go on after a pause: the longer it takes, the longer. */
   postpone(publication: Publication, applied: readonly Participant[], now: Date): Promise<void>;
-  /** The package's own problems. Its draft is locked, so asking again gives the same. */
+  /** The package's problems. Its draft is locked, so a repeat returns the same. */
   check(publication: Publication, manifests: readonly FileManifest[]): Promise<readonly Issue[]>;
 }
 
@@ -38,7 +44,7 @@ export type SealReply =
   | { readonly outcome: 'sealed'; readonly manifests: readonly FileManifest[] }
   | { readonly outcome: 'blocked' };
 
-/** What of the ids nothing was said of, and how much the others are, as JSON in bytes. */
+/** The ids without a vote so far, and the size of the others as JSON in bytes. */
 interface PartReply {
   readonly leftIds: readonly string[];
   readonly bytes: number;
@@ -52,17 +58,17 @@ export type PrepareReply =
 /** The other services. Every call may be repeated; one that fails as `unavailable` may or may not have arrived. */
 export interface Participants {
   seal(publication: Publication): Promise<SealReply>;
-  /** Asks about these resources of the publication; the answer may be about the first of them only. */
+  /** Prepares these resources of the publication; the reply may cover only the first of them. */
   prepare(
     publication: Publication,
     ids: readonly string[],
     manifests: readonly FileManifest[],
   ): Promise<PrepareReply>;
-  /** Tells the decision that the row carries. */
+  /** Sends the decision in the row. */
   tell(participant: Participant, publication: Publication): Promise<void>;
 }
 
-/** All that a drive reaches outside itself: a scheduler that owns these owns time, faults and order. */
+/** All outside dependencies of a drive: a scheduler that replaces them controls time, faults and order. */
 export interface PublishPorts {
   now(): Date;
   sleep(ms: number): Promise<void>;

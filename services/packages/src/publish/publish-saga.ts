@@ -1,10 +1,10 @@
 /**
- * One owner's drive of one publication, as a pure state machine: reserve → seal files → prepare records → commit
- * point → tell the participants → done, or abort. No clock, database or RPC in here: instants arrive with the inputs
- * (epoch milliseconds) and `drive-publication.ts` carries the effects out.
+ * One owner's drive of one publication, as a pure state machine: reserve → seal files → prepare records →
+ * commit point → notify the participants → done, or abort. No clock, database or RPC in here: instants arrive
+ * with the inputs (epoch milliseconds) and `drive-publication.ts` executes the effects.
  *
- * What makes it safe is not in here but in the row: `commit` and `abort` are compare-and-set on PREPARING and answer
- * with the row as it then is, which this machine obeys whatever it had wished for.
+ * Safety is guaranteed by the row: `commit` and `abort` are compare-and-set on PREPARING and return the
+ * resulting row, which this machine always follows.
  */
 import type { Issue } from '@kr/service-error';
 import { type Participant, type Publication, type Refusal, showsRelated } from './publication.ts';
@@ -21,7 +21,7 @@ export interface FileManifest {
 export interface PublishLimits {
   /** How long to wait for another publication that holds one of the entities. */
   readonly blockedMs: number;
-  /** How long to keep trying to reach a participant before giving up. */
+  /** Milliseconds to retry an unreachable participant. */
   readonly reachMs: number;
   /** Pause before a repeat. */
   readonly retryMs: number;
@@ -29,11 +29,11 @@ export interface PublishLimits {
   readonly mostBytes: number;
 }
 
-/** What the records service has said so far; it is asked until nothing is left. */
+/** The vote of the records service so far; calls are repeated until `leftIds` is empty. */
 interface Vote {
   readonly stagedIds: readonly string[];
   readonly issues: readonly Issue[];
-  /** Whether it said no, with issues or without. */
+  /** Whether it refused, with or without issues. */
   readonly isNo: boolean;
   readonly leftIds: readonly string[];
   readonly bytes: number;
@@ -41,12 +41,12 @@ interface Vote {
 
 /** The part of the vote that the records service gave in one answer. */
 export interface VotedPart {
-  /** What it was asked about, and what of that it has said nothing of. */
+  /** The ids of the call, and those of them without a vote. */
   readonly ids: readonly string[];
   readonly leftIds: readonly string[];
-  /** How much that is which it has said something of, as JSON in bytes. */
+  /** Size of the voted ones as JSON in bytes. */
   readonly bytes: number;
-  /** When it came. */
+  /** When it arrived. */
   readonly at: number;
 }
 
@@ -54,7 +54,7 @@ interface Preparing {
   readonly step: 'preparing';
   readonly publication: Publication;
   readonly limits: PublishLimits;
-  /** When it was opened, or the records service has last said something. */
+  /** When it was opened, or the last vote of the records service arrived. */
   readonly since: number;
   readonly manifests: readonly FileManifest[] | null;
   /** Problems of the package itself; null until it was checked. */
@@ -67,7 +67,7 @@ type Wish =
   | {
       readonly do: 'commit';
       readonly publishedIds: readonly string[];
-      /** All files that were sealed: the published forms say what they hold. */
+      /** All sealed files, as listed in the published forms. */
       readonly manifests: readonly FileManifest[];
     }
   | { readonly do: 'abort'; readonly refusal: Refusal };
@@ -86,10 +86,10 @@ export type PublishState =
       readonly publication: Publication;
       readonly applied: readonly Participant[];
       readonly missed: readonly Participant[];
-      /** What is answered when the records service has been told, whether it heard or not; null: it was answered. */
+      /** The answer to give when the records service was notified or did not respond; null: already given. */
       readonly answer: PublishAnswer | null;
     }
-  /** Everybody has applied; only the row does not say so yet. */
+  /** All participants have applied; only the row is not updated yet. */
   | { readonly step: 'finishing'; readonly publication: Publication }
   /** Nothing left to do for this owner; what is unfinished belongs to the next one. */
   | { readonly step: 'rest'; readonly publication: Publication };
@@ -107,12 +107,12 @@ export type PublishInput =
   | (VotedPart & { readonly type: 'refused'; readonly issues: readonly Issue[] })
   | { readonly type: 'blocked'; readonly at: number }
   | { readonly type: 'unreachable'; readonly at: number }
-  /** A participant or the store said no for a reason that a repeat does not change. */
+  /** A participant or the store refused for a permanent reason. */
   | { readonly type: 'failed'; readonly refusal: Refusal }
   | { readonly type: 'renewed'; readonly publication: Publication }
   /** The row as it is: after the attempt to decide it, or after it was read again. */
   | { readonly type: 'found'; readonly publication: Publication }
-  /** The database did not say whether the decision was stored. */
+  /** The database did not report whether the decision was stored. */
   | { readonly type: 'unsure'; readonly at: number }
   | { readonly type: 'applied'; readonly participant: Participant }
   | { readonly type: 'missed'; readonly participant: Participant }
@@ -121,9 +121,9 @@ export type PublishInput =
 export type PublishAnswer =
   | { readonly outcome: 'committed' }
   | { readonly outcome: 'refused'; readonly refusal: Refusal }
-  /** Another owner drives it: its row will tell. */
+  /** Another owner drives it: read its row. */
   | { readonly outcome: 'elsewhere' }
-  /** The row cannot be read; the caller may ask again. */
+  /** The row cannot be read; the caller may retry. */
   | { readonly outcome: 'unknown' };
 
 export type PublishEffect =
@@ -147,7 +147,7 @@ export interface Decision {
   readonly effects: readonly PublishEffect[];
 }
 
-/** What a refusal says when the time ran out before anybody could vote. */
+/** The refusal when the time ran out before every participant voted. */
 export const OUT_OF_TIME: Refusal = {
   kind: 'unavailable',
   message: 'The publication could not be completed in time. Please try again.',
@@ -155,7 +155,7 @@ export const OUT_OF_TIME: Refusal = {
   retryAfterMs: 1000,
 };
 
-/** What a refusal says while another publication holds one of the entities. */
+/** The refusal while another publication locks one of the entities. */
 export const DRAFT_LOCKED: Refusal = {
   kind: 'conflict',
   message: 'The draft is being published.',
@@ -230,13 +230,13 @@ function whilePreparing(state: Preparing, input: PublishInput): Decision {
   }
 }
 
-/** Asks on about what is left, in a step of its own: none takes longer for what there is beside it. */
+/** Requests the rest in a separate step, so that no step grows with the total number. */
 function hear(
   state: Preparing,
   { ids, leftIds, bytes, at }: VotedPart,
   said: Partial<Pick<Vote, 'stagedIds' | 'issues' | 'isNo'>>,
 ): Decision {
-  // A second answer to a question that was asked twice.
+  // A second answer to a repeated request.
   if (state.vote.leftIds.length === 0 || ids.length !== state.vote.leftIds.length) return unchanged(state);
   const vote = { ...state.vote, ...said, leftIds, bytes: state.vote.bytes + bytes };
   const next = { ...state, vote, since: at };
@@ -253,7 +253,7 @@ function union(some: readonly string[], others: readonly string[]): readonly str
   return [...new Set([...some, ...others])];
 }
 
-/** Asks for whatever is still missing; every question may be asked twice. */
+/** Sends all missing requests; every request may be sent twice. */
 function ask(state: Preparing): Decision {
   const { manifests } = state;
   if (manifests === null) return { state, effects: [{ do: 'seal' }] };
@@ -269,7 +269,7 @@ function judge(state: Preparing): Decision {
   if (manifests === null || ownIssues === null || vote.leftIds.length > 0) return { state, effects: [] };
   const issues = [...ownIssues, ...vote.issues];
   if (issues.length > 0) return wish(state, { do: 'abort', refusal: notPublishable(publication, issues) });
-  // A no without a reason: the records service heard of an abort before it was asked to prepare.
+  // A no without a reason: the records service applied an abort before the prepare arrived.
   if (vote.isNo) return wish(state, { do: 'abort', refusal: OUT_OF_TIME });
   if (publication.subject === 'package') {
     return wish(state, { do: 'commit', publishedIds: [publication.entityId, ...vote.stagedIds], manifests });
@@ -331,7 +331,7 @@ function whileDeciding(state: Extract<PublishState, { step: 'deciding' }>, input
   return unchanged(state);
 }
 
-/** The row has the last word, whatever this owner wished for. */
+/** The row decides, regardless of this owner's intention. */
 function obey(mine: Publication, row: Publication): Decision {
   switch (row.state) {
     case 'PREPARING':
@@ -349,7 +349,7 @@ function obey(mine: Publication, row: Publication): Decision {
   }
 }
 
-/** Renewing failed although nobody else took over: the scanner goes on when the lease has run out. */
+/** Renewing failed although no other process took over: the scanner continues when the lease has expired. */
 function unchangedRow(publication: Publication): Decision {
   return leave(publication, { outcome: 'elsewhere' });
 }

@@ -100,13 +100,13 @@ describe('publish saga', () => {
   test.each<{ name: string; given: PublishInput[]; step: PublishState['step']; effects: PublishEffect[] }>([
     { name: 'seals the files first', given: [opened()], step: 'preparing', effects: [seal] },
     {
-      name: 'asks the package and the records at once when the files are sealed',
+      name: 'calls the package and the records concurrently when the files are sealed',
       given: [opened(), sealed],
       step: 'preparing',
       effects: [check, prepare],
     },
     {
-      name: 'asks once however often the seal is confirmed',
+      name: 'calls once for repeated confirmations of the seal',
       given: [opened(), sealed, sealed],
       step: 'preparing',
       effects: [],
@@ -119,7 +119,7 @@ describe('publish saga', () => {
       effects: [],
     },
     {
-      name: 'commits when everybody says yes',
+      name: 'commits when all agree',
       given: votedYes,
       step: 'deciding',
       effects: [commit('p', 'r1', 'r2')],
@@ -131,7 +131,7 @@ describe('publish saga', () => {
       effects: [commit('p', 'r2')],
     },
     {
-      name: 'ignores a second vote that says otherwise',
+      name: 'ignores a second, contradicting vote',
       given: [opened(), sealed, refused(issue), prepared('r1', 'r2'), checked()],
       step: 'deciding',
       effects: [invalid(issue)],
@@ -149,13 +149,13 @@ describe('publish saga', () => {
       effects: [abort()],
     },
     {
-      name: 'aborts for the package alone although the records said yes',
+      name: 'aborts for the package alone although the records agreed',
       given: [opened(), sealed, prepared('r1', 'r2'), checked(own)],
       step: 'deciding',
       effects: [invalid(own)],
     },
     {
-      name: 'asks no records for a package without resource drafts',
+      name: 'does not call records for a package without resource drafts',
       given: [opened(emptyPackage), sealed],
       step: 'preparing',
       effects: [check],
@@ -197,7 +197,7 @@ describe('publish saga', () => {
       effects: [goOn],
     },
     {
-      name: 'asks for the part that is left',
+      name: 'requests the part that is left',
       given: [opened(), sealed, checked(), { type: 'prepared', stagedIds: ['r1'], ...first }, renewed],
       step: 'preparing',
       effects: [prepareRest],
@@ -218,7 +218,7 @@ describe('publish saga', () => {
       effects: [commit('p', 'r1', 'r2')],
     },
     {
-      name: 'hears the other parts before it names the problems of one',
+      name: 'waits for the other parts before it returns the problems of one',
       given: [
         ...[opened(), sealed, checked(), { type: 'refused', issues: [issue], ...first } as const, renewed],
         { type: 'prepared', stagedIds: ['r2'], ...rest },
@@ -227,7 +227,7 @@ describe('publish saga', () => {
       effects: [invalid(issue)],
     },
     {
-      name: 'hears a part once',
+      name: 'counts a part once',
       given: [
         ...[opened(), sealed, checked(), { type: 'prepared', stagedIds: ['r1'], ...first } as const],
         { type: 'prepared', stagedIds: ['r1'], ...first },
@@ -245,7 +245,7 @@ describe('publish saga', () => {
       effects: [renew],
     },
     {
-      name: 'asks for no more parts past its deadline',
+      name: 'requests no more parts past its deadline',
       given: [opened(), sealed, checked(), { type: 'prepared', stagedIds: ['r1'], ...first, at: 30_000 }],
       step: 'deciding',
       effects: [abort()],
@@ -292,31 +292,31 @@ describe('publish saga', () => {
       effects: [seal],
     },
     {
-      name: 'asks again only what is missing',
+      name: 'repeats only missing requests',
       given: [opened(), sealed, checked(), blocked(10), renewed],
       step: 'preparing',
       effects: [prepare],
     },
     {
-      name: 'gives up a lock after a second',
+      name: 'stops waiting for a lock after a second',
       given: [opened(), blocked(1000)],
       step: 'deciding',
       effects: [abort(DRAFT_LOCKED)],
     },
     {
-      name: 'tries on while nobody answers',
+      name: 'retries while no participant answers',
       given: [opened(), unreachable(4999)],
       step: 'preparing',
       effects: [renew],
     },
     {
-      name: 'aborts when nobody can be reached',
+      name: 'aborts when no participant can be reached',
       given: [opened(), unreachable(5000)],
       step: 'deciding',
       effects: [abort()],
     },
     {
-      name: 'aborts at the deadline whatever patience is left',
+      name: 'aborts at the deadline even if retries are left',
       given: [opened(aPackage, 28_000), blocked(30_000)],
       step: 'deciding',
       effects: [abort(DRAFT_LOCKED)],
@@ -328,7 +328,7 @@ describe('publish saga', () => {
       effects: [abort()],
     },
     {
-      name: 'aborts for good when a participant refuses for good',
+      name: 'aborts when a participant refuses permanently',
       given: [opened(), sealed, { type: 'failed', refusal: DRAFT_LOCKED }],
       step: 'deciding',
       effects: [abort(DRAFT_LOCKED)],
@@ -346,13 +346,13 @@ describe('publish saga', () => {
       effects: [no, tell('files'), tell('records')],
     },
     {
-      name: 'answers at the commit point and tells everybody',
+      name: 'answers at the commit point and notifies all participants',
       given: [...votedYes, found(committed)],
       step: 'applying',
       effects: [yes, tell('files'), tell('records')],
     },
     {
-      name: 'answers for a package with related resources when the records service has heard',
+      name: 'answers for a package with related resources when the records service was notified',
       given: [...votedYes, found(withRelated)],
       step: 'applying',
       effects: [tell('files'), tell('records')],
@@ -370,7 +370,7 @@ describe('publish saga', () => {
       effects: [yes, finish],
     },
     {
-      name: 'gives that answer also when the records service has not heard',
+      name: 'gives that answer also when the records service did not respond',
       given: [...votedYes, found(withRelated), applied('files'), missed('records')],
       step: 'rest',
       effects: [yes, { do: 'postpone', applied: ['files'] }],
@@ -382,13 +382,13 @@ describe('publish saga', () => {
       effects: [{ do: 'postpone', applied: ['files'] }],
     },
     {
-      name: 'obeys an abort that came before its commit',
+      name: 'follows an abort that was stored before its commit',
       given: [...votedYes, found(aborted)],
       step: 'applying',
       effects: [no, tell('files'), tell('records')],
     },
     {
-      name: 'obeys a commit that came before its abort',
+      name: 'follows a commit that was stored before its abort',
       given: [opened(), sealed, checked(own), refused(issue), found(committed)],
       step: 'applying',
       effects: [yes, tell('files'), tell('records')],
@@ -418,7 +418,7 @@ describe('publish saga', () => {
       effects: [{ do: 'answer', answer: { outcome: 'unknown' } }],
     },
     {
-      name: 'aborts when the commit is refused for good',
+      name: 'aborts when the commit is refused permanently',
       given: [...votedYes, { type: 'failed', refusal: DRAFT_LOCKED }],
       step: 'deciding',
       effects: [abort(DRAFT_LOCKED)],
@@ -454,7 +454,7 @@ describe('publish saga', () => {
       effects: [finish],
     },
     {
-      name: 'leaves the rest to the next owner and says who has applied',
+      name: 'leaves the rest to the next owner and records which participants have applied',
       given: [...votedYes, found(committed), missed('records'), applied('files')],
       step: 'rest',
       effects: [{ do: 'postpone', applied: ['files'] }],
@@ -466,7 +466,7 @@ describe('publish saga', () => {
       effects: [],
     },
     {
-      name: 'goes on with what was committed before a crash',
+      name: 'continues a publication committed before a crash',
       given: [opened({ ...aPackage, ...committed, applied: ['files'] })],
       step: 'applying',
       effects: [yes, tell('records')],
@@ -478,19 +478,19 @@ describe('publish saga', () => {
       effects: [yes, finish],
     },
     {
-      name: 'goes on with what was aborted before a crash',
+      name: 'continues a publication aborted before a crash',
       given: [opened({ ...aPackage, ...aborted })],
       step: 'applying',
       effects: [no, tell('files'), tell('records')],
     },
     {
-      name: 'only answers for what is done',
+      name: 'only answers for a finished publication',
       given: [opened({ ...aPackage, state: 'DONE' })],
       step: 'rest',
       effects: [yes],
     },
     {
-      name: 'only answers for what is aborted and done',
+      name: 'only answers for an aborted and finished publication',
       given: [opened({ ...aPackage, state: 'ABORT_DONE' })],
       step: 'rest',
       effects: [no],
@@ -508,7 +508,7 @@ describe('publish saga', () => {
     expect({ step: last.state.step, effects: last.effects }).toEqual({ step, effects });
   });
 
-  test('never wishes for both a commit and an abort in one decision, and answers at most once, whatever comes', () => {
+  test('never requests both a commit and an abort in one decision, and answers at most once, for any inputs', () => {
     const inputs: PublishInput[] = [
       opened(),
       sealed,

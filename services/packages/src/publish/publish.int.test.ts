@@ -18,7 +18,7 @@ import { LOST } from '../testing/scripted-peers.ts';
 
 let fixture: PackagesFixture;
 let first: Replica;
-/** Soon gives up what is blocked, or whom it cannot reach. */
+/** Short timeouts for blocked or unreachable participants. */
 let impatient: Replica;
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.stop());
 beforeEach(() => fixture.peers.reset());
-// What is still told of one test's publications would be taken for the next one's.
+// Late notifications of one test would be counted in the next one.
 afterEach(() =>
   until(
     async () =>
@@ -133,7 +133,7 @@ describe('publishing a package', () => {
     ]);
   });
 
-  test('asks for what the records service has left, until nothing is', async () => {
+  test('repeats the call until the records service has voted on all resources', async () => {
     const { id } = await aPackageWith(fixture, first, ['r1', 'r2', 'r3']);
     const agreed = new Set<string>();
     fixture.peers.say.prepare = async ({ ids: [one = '', ...leftIds] }) => {
@@ -150,7 +150,7 @@ describe('publishing a package', () => {
     expect(await settled(id)).toMatchObject({ state: 'DONE', publishedIds: [id, 'r1', 'r2', 'r3'] });
   });
 
-  test('does not take a yes to another question for a yes to what was left', async () => {
+  test('does not accept a yes to another request as a yes to the rest', async () => {
     const { id } = await aPackageWith(fixture, first, ['r1', 'r2']);
     let isOfTheReleaseBefore = true;
     fixture.peers.say.prepare = async ({ ids }) => {
@@ -202,7 +202,7 @@ describe('publishing a package', () => {
     ]);
   });
 
-  test('has told the records service when it answers, if a resource was published before', async () => {
+  test('has notified the records service when it answers, if a resource was published before', async () => {
     const { id } = await aPackageWith(fixture, first, ['r1', 'related']);
     const told: boolean[] = [];
     fixture.peers.say.prepare = async () => ({ isPrepared: true, stagedIds: ['r1'] });
@@ -214,7 +214,7 @@ describe('publishing a package', () => {
     expect(told).toEqual([true]);
   });
 
-  test('takes its resources as they are when it begins, not as they were when it was asked for', async () => {
+  test('uses its resources as of its start, not of the request', async () => {
     const { id } = await aPackageWith(fixture, first, ['r1', 'r2']);
     const { publishing } = await fixture.database.$transaction(async (tx) => {
       await tx.$queryRaw`select id from version where id = ${id} for update`;
@@ -236,7 +236,7 @@ describe('publishing a package', () => {
     expect(await settled(id)).toMatchObject({ state: 'DONE', publishedIds: [id, 'r1'] });
   });
 
-  test('answers although the records service does not, and tells it later', async () => {
+  test('answers although the records service does not, and notifies it later', async () => {
     const { id } = await aPackageWith(fixture, first, ['r1', 'related']);
     let isWilling = false;
     fixture.peers.say.prepare = async () => ({ isPrepared: true, stagedIds: ['r1'] });
@@ -313,7 +313,7 @@ describe('publishing a package', () => {
     await running;
   });
 
-  test('gives whoever comes meanwhile the same refusal', async () => {
+  test('gives concurrent callers the same refusal', async () => {
     const { id } = await aPackageWith(fixture, first, ['r1']);
     const issues = [{ field: 'metadata.title', messages: MISSING, record: 'r1' }];
     fixture.peers.say.prepare = async () => {
@@ -357,7 +357,7 @@ describe('publishing a package', () => {
     expect((await first.packages.listResources({ packageId: id }, OWNER)).ids).toEqual(['r1']);
   });
 
-  test("is refused for what does not exist, has no draft, or is not the caller's", async () => {
+  test("is refused for an entity that does not exist, has no draft, or is not the caller's", async () => {
     const { id, parentId } = await aPackage(first);
     expect({
       unknown: await failure(publishPackage('unknown')),
@@ -401,7 +401,7 @@ describe('publishing a package', () => {
   });
 });
 
-/** What the records service says of a resource that is published. */
+/** The records service's answer for a published resource. */
 async function draftIsGone(_id: string, form: string): Promise<void> {
   if (form === 'FORM_DRAFT') throw new ServiceError('not_found', 'Not found.');
 }
@@ -449,7 +449,7 @@ describe('publishing a resource alone', () => {
     ]).toEqual([once, { kind: 'not_found', message: 'Not found.' }]);
   });
 
-  test('does not answer its repeat to who may not publish it, as by a token for less', async () => {
+  test('does not answer its repeat to callers who may not publish it, such as a token with fewer scopes', async () => {
     await publishRecord('alone-7');
     fixture.peers.say.authorise = async (_id, form) => {
       await draftIsGone(_id, form);
@@ -468,7 +468,7 @@ describe('publishing a resource alone', () => {
     expect(await failure(publishRecord('alone-4'))).toEqual({ kind: 'not_found', message: 'Not found.' });
   });
 
-  test('is one publication for all who ask at once', async () => {
+  test('is one publication for all concurrent callers', async () => {
     // As the records service does it: one publication holds the draft, and then there is none.
     let holder: string | undefined;
     let isShown = false;
@@ -527,7 +527,7 @@ describe('publishing a resource alone', () => {
     expect(await fixture.database.publication.count({ where: { entityId: 'alone-8' } })).toBe(1);
   });
 
-  test('answers the same to whoever asked before the draft went and is heard after', async () => {
+  test('answers the same to a request sent before the draft was deleted and processed after', async () => {
     const once = await publishRecord('alone-6');
     const overtaken = async (principal = OWNER) => {
       fixture.peers.say.authorise = async () => undefined;
@@ -559,7 +559,7 @@ describe('a publication in trouble', () => {
     expect(await settled(id)).toMatchObject({ state: 'DONE' });
   });
 
-  test('gives up when the other does not let go', async () => {
+  test('stops waiting when the other does not release the lock', async () => {
     const { id } = await aPackageWith(fixture, first, ['r1']);
     fixture.peers.say.seal = async () => ({ isSealed: false, blockedBy: uuidv7() });
     expect(await failure(publishPackage(id, impatient))).toEqual({
@@ -575,7 +575,7 @@ describe('a publication in trouble', () => {
     expect(await formsOf(id)).toEqual(PUBLISHED);
   });
 
-  test('asks again when a reply is lost after the work was done', async () => {
+  test('repeats a call when a reply is lost after the work was done', async () => {
     const { id } = await aPackageWith(fixture, first, ['r1']);
     const lost = new Set<string>();
     const loseOnce = (step: string) => {
@@ -603,7 +603,7 @@ describe('a publication in trouble', () => {
     expect(new Set(fixture.peers.decided.map(({ isCommitted }) => isCommitted))).toEqual(new Set([true]));
   });
 
-  test('is given up when nobody answers, and everybody is told so later', async () => {
+  test('is aborted when no participant answers, and all are notified later', async () => {
     const { id } = await aPackageWith(fixture, first, ['r1']);
     const gone = async () => {
       throw LOST;
@@ -623,7 +623,7 @@ describe('a publication in trouble', () => {
     expect(fixture.peers.decided.at(-1)?.isCommitted).toBe(false);
   });
 
-  test('tells only those again who have not applied', async () => {
+  test('repeats notifications only to participants that have not applied', async () => {
     const { id } = await aPackageWith(fixture, first, ['r1']);
     let failures = 3;
     fixture.peers.say.decide = async () => {
@@ -656,7 +656,7 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms).unref());
 }
 
-test('only services may ask for decisions', async () => {
+test('only services may query decisions', async () => {
   const ids = [uuidv7()];
   expect(await failure(first.publications.resolvePublications({ publicationIds: ids }, OWNER))).toEqual({
     kind: 'forbidden',

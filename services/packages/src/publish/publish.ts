@@ -28,23 +28,23 @@ export interface PublishDeps {
 
 export interface Authority {
   readonly absence?: ServiceError;
-  /** What was looked at, where it is kept here. */
+  /** The version that was read, if it is stored here. */
   readonly seen?: SeenPackage | undefined;
-  /** Whose links the caller may have come by; needed of nobody without one. */
+  /** Parents whose links the caller may use; required only for callers with links. */
   readonly parentIds?: readonly string[];
 }
 
 /**
- * RPC Publish: a package with its resource drafts, or a resource alone; all or nothing. Answers at the commit point;
- * for a package that also holds resources published before, when these tell of it as well, or 2 s later.
+ * RPC Publish: a package with its resource drafts, or a resource alone; all or nothing. Answers at the commit
+ * point; for a package that also contains resources published before, when these name it as well, or 2 s
+ * later.
  *
- * @throws ServiceError
- *   - `not_found`: no such entity, or it has no draft and the caller has not just published it
- *   - `forbidden`, `unauthenticated`: the caller may not publish it
- *   - `precondition_failed`: the draft is not at `if_revision`
- *   - `not_publishable`: every problem of the package and of every resource; those of a resource name it
- *   - `conflict` (`draft_locked`): another publication holds one of the drafts
- *   - `unavailable`: not decided, or aborted because somebody could not be reached; the same call again tells
+ * @throws ServiceError - `not_found`: no such entity, or it has no draft and the caller has not just
+ * published it - `forbidden`, `unauthenticated`: the caller may not publish it - `precondition_failed`: the
+ * draft is not at `if_revision` - `not_publishable`: every problem of the package and of every resource;
+ * those of a resource name it - `conflict` (`draft_locked`): another publication has locked one of the drafts
+ * - `unavailable`: not decided, or aborted because a participant could not be reached; a retry returns the
+ * outcome
  */
 export function publish(deps: PublishDeps) {
   return async (
@@ -109,7 +109,7 @@ export function subjectOf(subject: PublishRequest__Output['subject']): Publicati
   throw new ServiceError('invalid', 'Nothing to publish is named.');
 }
 
-/** Who asked, so that a repeat can be told from a stranger's request. */
+/** The caller's identity, to distinguish a repeat from a stranger's request. */
 function callerKey({ userId, service, grants }: Principal): string {
   if (userId !== null) return `user:${userId}`;
   if (service !== null) return `service:${service}`;

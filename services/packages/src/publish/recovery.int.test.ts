@@ -20,7 +20,7 @@ import { forgetOnce } from './forget-publications.ts';
 let fixture: PackagesFixture;
 let editor: Replica;
 const started: Replica[] = [];
-/** Of those who are not to look for unfinished publications: longer than any run. */
+/** For replicas that must not scan for unfinished publications: longer than any run. */
 const NEVER_MS = 3_600_000;
 
 beforeAll(async () => {
@@ -77,7 +77,7 @@ async function formsOf(id: string): Promise<object> {
 const PUBLISHED = { visible: true, draft: null };
 const UNTOUCHED = { visible: false, draft: { lockedBy: null } };
 
-/** A publication as a process leaves it that dies right after T1: reserved, and nobody was asked anything. */
+/** A publication as left by a process that dies right after T1: reserved, without any call. */
 async function reserved(id: string, { leaseMs = -1, deadlineMs = 30_000 } = {}): Promise<string> {
   const publicationId = uuidv7();
   const ids = (await fixture.database.packageResource.findMany({ where: { packageId: id } })).map(
@@ -132,7 +132,7 @@ describe('a coordinator that starts', () => {
     expect(await formsOf(id)).toEqual(PUBLISHED);
   });
 
-  test('finishes what another left, however many publications of its own are running', async () => {
+  test('finishes publications of another process, however many others it drives', async () => {
     const { id } = await aPackageWith(fixture, editor, ['r1']);
     const replica = await start({ scanEveryMs: 20 });
     let finish = (): void => undefined;
@@ -160,7 +160,7 @@ describe('a coordinator that starts', () => {
     expect(isFinishedFirst).toBe(true);
   });
 
-  test('gives up in time on a participant that says nothing, however short its lease is', async () => {
+  test('stops waiting in time for a silent participant, however short its lease is', async () => {
     const { id } = await aPackageWith(fixture, editor, ['r1']);
     const { promise, resolve } = Promise.withResolvers<{ isSealed: boolean }>();
     fixture.peers.say.seal = () => promise;
@@ -183,7 +183,7 @@ describe('a coordinator that starts', () => {
     expect(fixture.peers.decided).toEqual([{ publicationId, isCommitted: false }]);
   });
 
-  test('tells everybody of a commit that nobody heard of', async () => {
+  test('notifies all participants of an unannounced commit', async () => {
     const { id } = await aPackageWith(fixture, editor, ['r1']);
     fixture.peers.say.decide = async () => {
       throw LOST;
@@ -272,7 +272,7 @@ describe('a connection that is lost inside the commit', () => {
     ['before it', { direction: 'to server', afterBytes: 0, when: isCommit }],
     ['before its reply', { direction: 'to client', afterBytes: 0, when: isCommit }],
     ['within its reply', { direction: 'to client', afterBytes: 7, when: isCommit }],
-  ])('is asked about: cut %s', async (where, cut) => {
+  ])('is queried: cut %s', async (where, cut) => {
     const proxy = await FaultProxy.start(new URL(fixture.databaseUrl).host);
     try {
       const throughProxy = new URL(proxy.urlThrough(fixture.databaseUrl));
@@ -303,7 +303,7 @@ describe('an owner that was away longer than its lease', () => {
     const { database, quick } = openDatabases(new URL(fixture.databaseUrl));
     await database.$connect();
     const neverAsked = async () => {
-      throw new Error('a package of nobody');
+      throw new Error('a package without owner');
     };
     const store = {
       database: quick,
@@ -342,7 +342,7 @@ describe('an owner that was away longer than its lease', () => {
 });
 
 describe('decisions', () => {
-  test('never change, whoever writes them', async () => {
+  test('never change, by any writer', async () => {
     const { id } = await aPackageWith(fixture, editor, ['r1']);
     const { publicationId } = await publishPackage(id, editor);
     for (const state of ['PREPARING', 'ABORTED', 'ABORT_DONE']) {
@@ -356,7 +356,7 @@ describe('decisions', () => {
     expect(await decisionOf(publicationId, editor)).toBe('DECISION_COMMITTED');
   });
 
-  test('of publications nobody knows are aborted for ever', async () => {
+  test('of unknown publications are aborted permanently', async () => {
     const unheardOf = uuidv7();
     const answers = await Promise.all(Array.from({ length: 10 }, () => decisionOf(unheardOf, editor)));
     expect(new Set(answers)).toEqual(new Set(['DECISION_ABORTED']));
@@ -368,7 +368,7 @@ describe('decisions', () => {
     ).rejects.toThrow();
   });
 
-  test('are given in the order asked', async () => {
+  test('are returned in the requested order', async () => {
     const { id } = await aPackageWith(fixture, editor, ['r1']);
     const { publicationId } = await publishPackage(id, editor);
     const unheardOf = uuidv7();

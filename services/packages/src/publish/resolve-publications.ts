@@ -8,20 +8,18 @@ import type { PublicationState } from './publication.ts';
 export interface ResolvePublicationsDeps {
   readonly decisions: Pick<Decisions, 'settleOverdue' | 'bury'>;
   now(): Date;
-  /** Somebody holds something for a publication that was never heard of here. */
+  /** A participant has state of a publication that is unknown here. */
   unknown(publicationId: string): void;
 }
 
 /**
  * RPC ResolvePublications: only for services.
  *
- * An id is told to a participant only after its row was committed, so one that has no row means that this database
- * lost it (restored from an older backup). What it published is lost here with it, so `aborted` is the answer that fits
- * what is left; it is written first, so that nothing can decide otherwise later, and it is reported.
+ * Participants learn an id only after its row was committed, so an id without a row means that this database
+ * lost it (restored from an older backup). Its published content is lost with it, so `aborted` is the
+ * consistent answer; it is written first, so that no later decision can differ, and it is reported.
  *
- * @throws ServiceError
- *   - `forbidden`: the caller is no service
- *   - `invalid`: an id is no UUID
+ * @throws ServiceError - `forbidden`: the caller is no service - `invalid`: an id is no UUID
  */
 export function resolvePublications({ decisions, now, unknown }: ResolvePublicationsDeps) {
   return async (

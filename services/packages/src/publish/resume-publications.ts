@@ -17,7 +17,7 @@ export interface Resumption {
 
 const MOST_AT_ONCE = 20;
 
-/** Looks at once and then on a timer for publications whose owner is gone, and drives them on. */
+/** Scans at once and then on a timer for publications without an owner, and drives them. */
 export function resumePublications(deps: ResumeDeps, everyMs: number): Resumption {
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
@@ -40,8 +40,8 @@ export function resumePublications(deps: ResumeDeps, everyMs: number): Resumptio
 }
 
 /**
- * One look. A database that cannot be asked is asked again at the next. `running` has what earlier looks resumed: publications
- * of this process's own callers, however many, keep no abandoned one waiting.
+ * One scan. If the database cannot be reached, the next scan retries. `running` contains the publications resumed by earlier
+ * scans, so that publications of this process's callers, however many, do not delay abandoned ones.
  */
 export async function resumeOnce(
   { decisions, coordinator, now, resumed, failed }: ResumeDeps,

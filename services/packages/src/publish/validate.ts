@@ -8,14 +8,12 @@ import { seenPackage } from './package-version.ts';
 import { subjectOf } from './publish.ts';
 
 /**
- * RPC Validate: by the rules of a publication, on the drafts and files as they are; nothing is sealed, locked or
+ * RPC Validate: by the rules of a publication, on the current drafts and files; nothing is sealed, locked or
  * written.
  *
- * @throws ServiceError
- *   - `not_found`: no such entity, or it has no draft
- *   - `forbidden`, `unauthenticated`: the caller may not read the draft
- *   - `conflict` (`draft_locked`): another publication holds one of the resources
- *   - `unavailable`: the records or the files service cannot be asked
+ * @throws ServiceError - `not_found`: no such entity, or it has no draft - `forbidden`, `unauthenticated`:
+ * the caller may not read the draft - `conflict` (`draft_locked`): another publication has locked one of the
+ * resources - `unavailable`: the records or the files service cannot be reached
  */
 export function validate(context: PackagesContext) {
   const validators = { package: validatePackage(context), record: validateRecord(context) };
@@ -66,7 +64,7 @@ function validateRecord({ recordsLifecycle, records }: PackagesContext) {
   };
 }
 
-/** Issues that name no record are about the entity that was asked for. */
+/** Issues that name no record are about the requested entity. */
 function byEntity(issues: readonly Issue[], asked: string): EntityProblems[] {
   const grouped = Map.groupBy(issues, ({ record }) =>
     record === undefined || record === '' ? asked : record,

@@ -18,19 +18,17 @@ export interface ResourceChange<Result> {
   readonly principal: Principal;
   /** The version whose resources these are, where they are taken over. */
   readonly from?: string;
-  /** The list as it shall be, and what to answer; called with the list as it is while nobody else can change it. */
+  /** Returns the new list and the result; called with the current list under its lock. */
   run(holder: Holder): { readonly ids: readonly string[]; readonly result: Result };
 }
 
 /**
- * The one way a version's resource list changes: under the lock of its draft, with the draft's change number and the
- * event in the same transaction; afterwards the records service is told.
+ * The only way to change a version's resource list: under the lock of its draft, with the draft's change
+ * number and the event in the same transaction; afterwards the records service is notified.
  *
- * @throws ServiceError
- *   - `not_found`: no such package, or no draft of it
- *   - `unauthenticated`, `forbidden`: the caller may not
- *   - `conflict` (`draft_locked`): it is being published
- *   - `invalid` (`too_many_resources`): more than 10,000 resources
+ * @throws ServiceError - `not_found`: no such package, or no draft of it - `unauthenticated`, `forbidden`:
+ * not allowed - `conflict` (`draft_locked`): it is being published - `invalid` (`too_many_resources`): more
+ * than 10,000 resources
  */
 export async function changeResources<Result>(
   context: PackagesContext,

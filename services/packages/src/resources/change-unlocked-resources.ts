@@ -7,8 +7,8 @@ const PATIENCE_MS = 3_000;
 const PAUSE_MS = 25;
 
 /**
- * As `changeResources`, but while the package is being published it waits for the end, moments away. For what has to
- * follow a change that is made already elsewhere.
+ * As `changeResources`, but while the package is being published it waits for the end. For consequences of a
+ * change that is already made elsewhere.
  *
  * @throws ServiceError as `changeResources`; `conflict` after 3 s
  */

@@ -6,11 +6,10 @@ import type { PackagesContext } from '../context.ts';
 import type { Resource } from './resource-rules.ts';
 
 /**
- * The resources of these ids. Those that the version holds already need not be readable, or even exist.
+ * The resources of these ids. Those already in the version need not be readable, or even exist.
  *
- * @throws ServiceError
- *   - `not_found`: one of the others does not exist
- *   - `forbidden`: the caller may not read one of the others
+ * @throws ServiceError - `not_found`: one of the others does not exist - `forbidden`: the caller may not read
+ * one of the others
  */
 export async function describeResources(
   { records, lifecycle }: Pick<PackagesContext, 'records' | 'lifecycle'>,
@@ -33,7 +32,7 @@ function resourceOf(id: string, record: RecordDescription__Output | undefined): 
   return { id, isPublished: record?.isPublished ?? false, managedBy: record?.managedBy ?? '' };
 }
 
-/** A package or the parent of whatever kind is known, and no resource. */
+/** The id of a package, or of a parent of either kind, is known but no resource. */
 async function missing(lifecycle: PackagesContext['lifecycle'], id: string): Promise<ServiceError> {
   const packages = await loadEntities(lifecycle.database, [id]);
   return packages.has(id) ? notFound() : (await whyMissing(lifecycle, [id]))(id);

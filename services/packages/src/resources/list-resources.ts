@@ -5,8 +5,8 @@ import type { PackagesContext } from '../context.ts';
 import { resourcesAndOutbox } from '../store/resource-store.ts';
 
 /**
- * RPC ListResources: what the version holds, draft or published. None if there is no such version, or if the caller may read
- * neither its published form nor its draft.
+ * RPC ListResources: the resources of the version, draft or published. Empty if there is no such version, or
+ * if the caller may read neither its published form nor its draft.
  *
  * @throws ServiceError `gone`: the published version is removed
  */

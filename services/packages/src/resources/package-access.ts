@@ -1,7 +1,7 @@
 import type { StoredDocument } from '@kr/draft-lifecycle';
 import { effectiveAccess } from '@kr/metadata';
 
-/** What a version tells of itself to the records service: which resources it holds, and which become as closed as it. */
+/** The resources of a version for the records service, and the resources that become as restricted as the version. */
 export interface Restriction {
   readonly restrictedIds: string[];
   /** The package's `access`; empty when no resource takes it. */

@@ -1,4 +1,4 @@
-/** What of a resource decides whether a package version may take it in or let it go. */
+/** The facts about a resource that decide whether a package version may add or remove it. */
 export interface Resource {
   readonly id: string;
   readonly isPublished: boolean;
@@ -6,7 +6,7 @@ export interface Resource {
   readonly managedBy: string;
 }
 
-/** The package version as it stands. */
+/** The current package version. */
 export interface Holder {
   readonly parentId: string;
   /** True for the draft of a published version: its resources are what was published. */
@@ -36,7 +36,7 @@ export function judgeAdditions(holder: Holder, resources: readonly Resource[]): 
   });
 }
 
-/** Whatever is in the version may leave it, also a draft that the package has stopped managing. */
+/** Every resource of the version may be removed, also a draft that the package no longer manages. */
 export function judgeRemovals(holder: Holder, resources: readonly Resource[]): Judgement {
   return judge(resources, (resource) => {
     if (holder.isFrozen) return CANNOT_BE_REMOVED;

@@ -36,7 +36,7 @@ describe('resources of a package version', () => {
       removed: ok('e'),
     },
     {
-      name: 'a draft nobody manages',
+      name: 'an unmanaged draft',
       given: looseDraft,
       added: no('l', draftMessage),
       removed: no('l', draftMessage),
@@ -53,7 +53,7 @@ describe('resources of a package version', () => {
       added: no('lost', draftMessage),
       removed: ok('lost'),
     },
-  ])('$name: comes and goes by the rules', ({ given, added, removed }) => {
+  ])('$name: is added and removed by the rules', ({ given, added, removed }) => {
     expect({ added: judgeAdditions(open, [given]), removed: judgeRemovals(open, [given]) }).toEqual({
       added,
       removed,

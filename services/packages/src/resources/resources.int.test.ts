@@ -54,7 +54,7 @@ const FORBIDDEN = { kind: 'forbidden', message: 'Permission denied.' };
 const UNKNOWN = { kind: 'not_found', message: 'The persistent identifier does not exist.' };
 
 describe('adding resources to a version', () => {
-  test('adds the good ones in order, names the others, and tells the records service once', async () => {
+  test('adds the good ones in order, names the others, and notifies the records service once', async () => {
     const { id, parentId } = await aPackage(service);
     fixture.peers.records.set('draft', managedDraft('draft', parentId));
     fixture.peers.records.set('loose', managedDraft('loose', ''));
@@ -96,7 +96,7 @@ describe('adding resources to a version', () => {
     expect(await relationship('FORM_PUBLISHED')).toEqual(expected);
   });
 
-  test('fails as a whole for what is unknown, unreadable or a package, and changes nothing', async () => {
+  test('fails as a whole for unknown or unreadable ids and packages, and changes nothing', async () => {
     const { id, parentId } = await aPackageWith(fixture, service, ['r1']);
     fixture.peers.records.set('r1', { ...managedDraft('r1', parentId), parentId: RECORD_PARENT });
     fixture.peers.records.set('secret', { ...managedDraft('secret', ''), isReadable: false });
@@ -291,7 +291,7 @@ function length(): object {
   };
 }
 
-test('a list says whether its version is published and the caller may read it', async () => {
+test('a list shows whether its version is published and the caller may read it', async () => {
   const { id } = await aPackage(service);
   const isPublished = async (principal = OWNER) =>
     (await service.packages.listResources({ packageId: id }, principal)).isPublished;
@@ -316,7 +316,7 @@ describe('the lists of all versions', () => {
     }
   };
 
-  test('come in pages, with the revision of the draft, the publication and the access of restricted packages', async () => {
+  test('are returned in pages, with the revision of the draft, the publication and the access of restricted packages', async () => {
     const created = [];
     for (let n = 0; n < 25; n += 1) created.push(await aPackage(service));
     const [open, closed, published] = [

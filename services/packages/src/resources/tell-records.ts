@@ -13,10 +13,10 @@ export interface VersionNews extends Restriction {
 }
 
 /**
- * Tells the records service at once. If the call is lost, an event says the same.
+ * Notifies the records service at once. If the call is lost, an event has the same effect.
  *
- * @throws ServiceError when resources that should be closed with their package may still be open: whoever published
- *   them now would show them
+ * @throws ServiceError when resources that should be closed with their package may still be open: publishing
+ * them now would make them public
  */
 export async function tellRecords(
   { records, observed }: Pick<PackagesContext, 'records' | 'observed'>,

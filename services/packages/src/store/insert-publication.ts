@@ -3,7 +3,7 @@ import type { Publication } from '../publish/publication.ts';
 import type { Tx } from './prisma.ts';
 import { PUBLICATION_COLUMNS, type PublicationRow, publicationOf } from './publication-row.ts';
 
-/** A publication that nobody has worked on. */
+/** A new publication. */
 export interface NewPublication
   extends Pick<
     Publication,
@@ -18,7 +18,7 @@ export interface NewPublication
     | 'requestedBy'
     | 'actor'
   > {
-  /** What is to be published, as it stands now. */
+  /** The content to publish, as of now. */
   readonly snapshot: object;
   readonly createdAt: Date;
 }
@@ -73,7 +73,7 @@ function written([row]: readonly PublicationRow[]): Publication | undefined {
   return row === undefined ? undefined : publicationOf(row);
 }
 
-/** The publication that an entity is in at this moment. */
+/** The current publication of an entity. */
 export async function runningPublication(
   sql: Tx,
   entityId: string,

@@ -18,7 +18,7 @@ export interface PublicationStoreDeps {
   readonly database: SqlDatabase;
   readonly packageVersion: PackageVersion;
   readonly times: PublicationTimes;
-  /** Told of a publication that was aborted because its time had run out before anybody owned it again. */
+  /** Called for a publication that was aborted because its time ran out while it had no owner. */
   expired(publication: Publication): void;
 }
 
@@ -111,11 +111,11 @@ export function publicationStore({ database, packageVersion, times }: Publicatio
   };
 }
 
-/** The decisions of publications, for those who hold something in their name. */
+/** The decisions of publications, for participants. */
 export interface Decisions {
-  /** Every publication asked for, as it is after those that ran out of time were aborted. Unknown ids are left out. */
+  /** All requested publications, after overdue ones were aborted, without unknown ids. */
   settleOverdue(publicationIds: readonly string[], now: Date): Promise<readonly Publication[]>;
-  /** Writes ids nobody knows as aborted, so that they can never become anything else; those that came up meanwhile stay. */
+  /** Stores unknown ids as aborted, so that no other decision is possible; ids stored meanwhile stay. */
   bury(publicationIds: readonly string[], now: Date): Promise<void>;
   /** Takes over what no living owner holds and answers with it, the epoch raised. Two replicas never get the same. */
   claim(limit: number, now: Date): Promise<readonly Publication[]>;

@@ -45,7 +45,7 @@ interface ResourcesRow {
   removal: Removal | null;
 }
 
-/** What the policy must know of a version. */
+/** The facts about a version that the policy needs. */
 export interface VersionAccess {
   parent: { id: string; ownerId: string; managedBy: string | null };
   document: Pick<StoredDocument, 'access'>;

@@ -73,7 +73,7 @@ export async function packagesFixture(): Promise<PackagesFixture> {
         ownerLimits: { maxDrafts: 10_000, maxMetadataBytes: 1_000_000_000 },
         vocabularyDir: '',
         publish: {
-          // Much longer than a busy machine takes; who tests what runs out says when.
+          // Much longer than a busy machine needs; tests of expiry set it.
           leaseMs: 60_000,
           deadlineMs: 120_000,
           blockedMs: 60_000,
@@ -128,7 +128,7 @@ const GOOD_METADATA = {
   creators: [{ person_or_org: { type: 'personal', family_name: 'Carberry', given_name: 'Josiah' } }],
 };
 
-/** Asks again when the answer is to come again, as some are told of many at once on a busy machine. */
+/** Retries a call while it is `unavailable`, for a busy machine. */
 export async function insist<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
   const outcome = await until(async () => {
     const [asked] = await Promise.allSettled([ask()]);

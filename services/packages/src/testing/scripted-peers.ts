@@ -22,7 +22,7 @@ type PrepareReply = {
   bytes?: string;
 };
 
-/** The records and files services as a test wants them: what they were asked, and what they say. */
+/** Fake records and files services: their received calls, and their replies. */
 export interface ScriptedPeers {
   readonly key: string;
   readonly recordsAddress: string;
@@ -34,15 +34,15 @@ export interface ScriptedPeers {
   readonly decided: DecidePublicationRequest__Output[];
   readonly bucketsDecided: DecideBucketsRequest__Output[];
   readonly mirrored: { packageId: string; revision: string; ids: string[] }[];
-  /** The calls of those that pass a restriction on. */
+  /** The calls with a restriction. */
   readonly restricted: { packageParentId: string; ids: string[]; access: unknown }[];
   readonly associated: { packageParentId: string; ids: string[] }[];
   readonly dissociated: { packageParentId: string; ids: string[] }[];
-  /** Who told of relations of resources, and because of what. */
+  /** The principals and causes of calls that set relations of resources. */
   readonly toldBy: Principal[];
   /** Records by id, as they are described. */
   readonly records: Map<string, RecordDescription>;
-  /** What the services do beside noting the call; tests replace them. */
+  /** Replies of the services, beside recording the call; tests replace them. */
   say: {
     seal(request: SealBucketsRequest__Output): Promise<{ isSealed: boolean; blockedBy?: string }>;
     prepare(request: PreparePublicationRequest__Output): Promise<PrepareReply>;
@@ -52,7 +52,7 @@ export interface ScriptedPeers {
     authorise(id: string, form: string): Promise<void>;
     mirror(packageId: string, closesAnyway: boolean): Promise<void>;
     associate(packageParentId: string): Promise<void>;
-    /** What may not be held any more. */
+    /** The resources that cannot stay. */
     dissociate(ids: string[]): Promise<string[]>;
   };
   /** Counts of buckets that are not empty. */
