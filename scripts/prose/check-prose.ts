@@ -48,7 +48,6 @@ const PENDING = [
   'docs/tutorial.md',
   'docs/vocabularies.md',
   'libs/metadata/',
-  'proto/knowledge/',
   'scripts/check.mjs',
   'scripts/codegen.mjs',
   'services/files/',

@@ -68,7 +68,7 @@ export const PATTERNS: readonly Pattern[] = [
   ),
   phrase(
     'hold back',
-    '\\b(?:holds?|held|holding) (?:back|out|off|up|on)\\b',
+    '\\b(?:holds?|held|holding) (?:back|out|off|up)\\b',
     'delay, block',
     'It is held back.',
   ),
