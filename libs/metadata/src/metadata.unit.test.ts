@@ -355,6 +355,28 @@ describe('metadata', () => {
     expect(issuesOf(JSON.parse(`{"${name}": 1}`))).toEqual({ [`metadata.${name}`]: ['Unknown field.'] });
   });
 
+  test('loses control characters and overrides of text direction, and keeps the marks that right-to-left texts need', () => {
+    const sent = 'a\u0007\u007f\u0085\u009b2J\u202egpj\u202c \u2067עברית\u2069\u200f\tb';
+    const kept = 'a2Jgpj \u2067עברית\u2069\u200f\tb';
+    const { metadata } = checkMetadata(
+      {
+        ...COMPLETE,
+        title: sent,
+        description: sent,
+        publisher: sent,
+        creators: [{ person_or_org: { type: 'personal', family_name: sent } }],
+      },
+      'record',
+      { strict: false },
+    );
+    expect(metadata).toMatchObject({
+      title: kept,
+      description: kept,
+      publisher: kept,
+      creators: [{ person_or_org: { family_name: kept } }],
+    });
+  });
+
   test('loses scripts and handlers from descriptions, not their text', () => {
     const { metadata } = checkMetadata(
       {

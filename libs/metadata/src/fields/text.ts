@@ -3,8 +3,16 @@ import type sanitizeHtml from 'sanitize-html';
 import { MESSAGES, type Report } from '../report.ts';
 import { type Field, type FieldDescription, plain } from './field.ts';
 
+/**
+ * Control characters except tab and line breaks, and the embeddings and overrides of text direction, which show a text as another
+ * one. Direction marks and isolates stay: right-to-left texts need them.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed
-const CONTROL_CHARACTERS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
+const UNSAFE_CHARACTERS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e]/g;
+
+function safe(value: string): string {
+  return value.replace(UNSAFE_CHARACTERS, '');
+}
 
 interface TextOptions {
   /** In UTF-16 units. */
@@ -15,7 +23,7 @@ interface TextOptions {
   choices?: readonly string[];
 }
 
-/** Trimmed text without control characters. */
+/** Trimmed text without unsafe characters. */
 export function text({ minLength = 0, search = 'text', choices }: TextOptions = {}): Field<string> {
   const describes: FieldDescription = {
     is: 'text',
@@ -25,7 +33,7 @@ export function text({ minLength = 0, search = 'text', choices }: TextOptions = 
   };
   return plain(describes, (value, path, report) => {
     if (!isText(value, path, report)) return value;
-    const cleaned = value.replace(CONTROL_CHARACTERS, '').trim();
+    const cleaned = safe(value).trim();
     if (cleaned.length < minLength) report.add(path, `Shorter than minimum length ${minLength}.`);
     return cleaned;
   });
@@ -76,7 +84,7 @@ export function html({ minLength = 0 }: { minLength?: number } = {}): Field<stri
       report.refuse(path, `More than ${MAX_TAGS} HTML tags in this and the fields before it.`);
       return '';
     }
-    const cleaned = sanitize(value).trim();
+    const cleaned = sanitize(safe(value)).trim();
     report.html.length += cleaned.length;
     if (cleaned.length > MAX_LENGTH) report.refuse(path, `Longer than maximum length ${MAX_LENGTH} as HTML.`);
     if (report.html.length > MAX_TOTAL_LENGTH)
@@ -109,7 +117,7 @@ function sanitize(dirty: string): string {
 export function nonBlank(message: string): Field<string> {
   return plain({ is: 'text', search: 'keyword', minLength: 1 }, (value, path, report) => {
     if (!isText(value, path, report)) return value;
-    const cleaned = value.trim();
+    const cleaned = safe(value).trim();
     if (cleaned === '') report.add(path, message);
     return cleaned;
   });

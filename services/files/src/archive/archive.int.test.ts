@@ -85,8 +85,7 @@ describe('an archive', () => {
     'a.txt': 'first',
     'empty.bin': '',
     'ação – 名前 😀.csv': 'ü;é\n'.repeat(1_000),
-    'right\u202eto left': 'x',
-    '-rf *': 'no option',
+    '-rf x': 'no option',
   };
   beforeAll(async () => {
     for (const [key, bytes] of Object.entries(CONTENTS)) await files.upload('all-0000001', key, bytes);

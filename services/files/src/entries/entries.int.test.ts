@@ -105,11 +105,13 @@ describe('the entries of a bucket', () => {
     expect(await keysOf(entityId)).toEqual(['a.txt']);
   });
 
+  const NOT_A_NAME =
+    'Not a valid file name: it has a control or text direction character, "/" or "\\", or is "." or "..".';
   test.each([
     ['', '0.key', 'Missing data for required field.'],
-    ['../up.txt', '0.key', 'Not a valid file name.'],
-    ['a\0b', '0.key', 'Not a valid file name.'],
-    ['..', '0.key', 'Not a valid file name.'],
+    ['../up.txt', '0.key', NOT_A_NAME],
+    ['a\0b', '0.key', NOT_A_NAME],
+    ['..', '0.key', NOT_A_NAME],
   ])('are not called %j', async (key, field, message) => {
     expect(await refusalOf(files.start('keys-000001', key))).toEqual({
       kind: 'invalid',

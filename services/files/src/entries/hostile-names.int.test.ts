@@ -26,6 +26,10 @@ const TRAVERSALS = [
 const TARGETS = ['', 'x', 'etc/passwd', '..', '.env', 'a.txt/'];
 const CONTROLS = [...Array(0x20).keys(), 0x7f, ...Array.from({ length: 0x20 }, (_, index) => 0x80 + index)];
 
+const DIRECTIONS = [
+  0x061c, 0x200e, 0x200f, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069,
+];
+
 /** What cannot be the name of a file. */
 const REFUSED = [
   '',
@@ -33,6 +37,7 @@ const REFUSED = [
   '..',
   ...TRAVERSALS.flatMap((before) => TARGETS.map((target) => `${before}${target}`)),
   ...CONTROLS.map((code) => `a${String.fromCodePoint(code)}b.txt`),
+  ...DIRECTIONS.map((code) => `a${String.fromCodePoint(code)}gpj.exe`),
   'a\r\nset-cookie: b=c',
   '\0',
   'a.txt\0.png',
@@ -131,13 +136,9 @@ const ADDRESSES = [
   '^',
   'a\u00a0b',
 ];
-const MARKS = [
-  0x200b, 0x200c, 0x200d, 0x200e, 0x200f, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2060, 0x2066, 0x2067,
-  0x2068,
-];
+const MARKS = [0x200b, 0x200c, 0x200d, 0x2060];
 const OTHERS = [
-  0x2069, 0xfeff, 0xfffe, 0xffff, 0x1f600, 0x10ffff, 0x2028, 0x2029, 0x0301, 0x1f1e7, 0x20000, 0xe0001,
-  0xfe0f,
+  0xfeff, 0xfffe, 0xffff, 0x1f600, 0x10ffff, 0x2028, 0x2029, 0x0301, 0x1f1e7, 0x20000, 0xe0001, 0xfe0f,
 ];
 const LONGEST = ['x'.repeat(255), `${'é'.repeat(127)}x`, '名'.repeat(85), `${'😀'.repeat(63)}abc`];
 const COMPOSED = ['\u00e9', 'e\u0301', '\u212b', '\u00c5', 'ﬁ', 'fi', 'ß', 'SS', 'İ', 'i\u0307'];

@@ -4,13 +4,13 @@ const MAX_KEY_BYTES = 255;
 export type KeyProblem = 'empty' | 'length' | 'characters';
 
 /**
- * A key is 1 to 255 bytes of UTF-8 without control characters, `/` and `\`, and neither `.` nor `..`. It is kept
- * exactly as sent and never becomes a path. U+FFFD stands for what could not be sent as it was.
+ * A key is 1 to 255 bytes of UTF-8 without control characters, characters that change the direction of text, `/` and `\`, and
+ * neither `.` nor `..`. It is stored exactly as sent and never becomes a path. U+FFFD stands for what could not be sent as it was.
  */
 export function keyProblem(key: string): KeyProblem | undefined {
   if (key === '') return 'empty';
   if (Buffer.byteLength(key) > MAX_KEY_BYTES) return 'length';
-  if (key === '.' || key === '..' || /[\p{Cc}/\\\ufffd]/u.test(key) || !key.isWellFormed())
+  if (key === '.' || key === '..' || /[\p{Cc}\p{Bidi_Control}/\\\ufffd]/u.test(key) || !key.isWellFormed())
     return 'characters';
   return undefined;
 }

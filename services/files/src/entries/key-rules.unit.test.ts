@@ -31,6 +31,9 @@ describe('a file key', () => {
     ['a\nb', 'characters'],
     ['a\u0085b', 'characters'],
     ['a\u007f', 'characters'],
+    ['\u202egpj.exe', 'characters'],
+    ['a\u200f', 'characters'],
+    ['a\u2066b', 'characters'],
     ['a\ud800', 'characters'],
     ['a\ufffd', 'characters'],
   ])('may not be %j: %s', (key, problem) => {

@@ -59,7 +59,11 @@ function checkedStart({ key, metadataJson }: NewEntry__Output, index: number): S
   const problem = keyProblem(key);
   if (problem === 'empty') throw invalidField(`${index}.key`, 'Missing data for required field.');
   if (problem === 'length') throw new ServiceError('invalid', 'Filename is too long.');
-  if (problem === 'characters') throw invalidField(`${index}.key`, 'Not a valid file name.');
+  if (problem === 'characters')
+    throw invalidField(
+      `${index}.key`,
+      'Not a valid file name: it has a control or text direction character, "/" or "\\", or is "." or "..".',
+    );
   return { key, metadata: entryMetadata(metadataJson, `${index}.metadata`) };
 }
 

@@ -41,12 +41,12 @@ describe('a table of hits', () => {
     ['+1', "'+1"],
     ['-1', "'-1"],
     ['@SUM(A1)', "'@SUM(A1)"],
-    ['\t=1', "'\t=1"],
-    ['\r=1', "'\r=1"],
-    ['  =1', "'  =1"],
+    ['\t=1', "'\t'=1"],
+    ['\r=1', "'\r'=1"],
+    ['  =1', "  '=1"],
     ['＝1', "'＝1"],
     ['x;=cmd|y', "x;'=cmd|y"],
-    ['x; +1', "x;' +1"],
+    ['x; +1', "x; '+1"],
     ['x\t=1', "x\t'=1"],
     ['x\n=1\n-2', "x\n'=1\n'-2"],
     ['a=1', 'a=1'],
@@ -63,7 +63,7 @@ describe('a table of hits', () => {
   test('is no formula by any of its creators either', () => {
     const creators = ['=cmd|x', '=cmd|y'].map((name) => ({ person_or_org: { name } }));
     const hit = { ...HIT, metadata: { ...HIT.metadata, creators } };
-    expect((parse(hitsAsCsv([hit])) as string[][])[1]?.[3]).toBe("'=cmd|x;' =cmd|y");
+    expect((parse(hitsAsCsv([hit])) as string[][])[1]?.[3]).toBe("'=cmd|x; '=cmd|y");
   });
 
   test.each([',', ';', '\t'])(
