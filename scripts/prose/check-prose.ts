@@ -42,7 +42,6 @@ const PENDING = [
   'docs/glossary.md',
   'docs/metadata.md',
   'docs/metrics.md',
-  'docs/operations.md',
   'docs/publications.md',
   'docs/search.md',
   'docs/tutorial.md',

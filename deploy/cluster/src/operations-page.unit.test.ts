@@ -5,11 +5,14 @@ import { parse } from 'yaml';
 import { logVariables, serviceVariables } from './service-variables.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
-const PAGE = readFileSync(resolve(ROOT, 'docs/operations.md'), 'utf8');
-/** Of Node, of OpenTelemetry, of a shell that is shown, and names that are no variables. */
+const PAGE = globSync('docs/operations/*.md', { cwd: ROOT })
+  .map((path) => readFileSync(resolve(ROOT, path), 'utf8'))
+  .join('\n');
+const OBSERVE = readFileSync(resolve(ROOT, 'docs/operations/observe.md'), 'utf8');
+/** Variables of Node, OpenTelemetry and shell examples, and names that are no variables. */
 const OTHERS = /^(OTEL_.*|NODE_OPTIONS|SERVER|SERVICE|SUPERUSER_URL|KNOWLEDGE|SIGTERM)$/;
 
-test('the log lines that docs/operations.md explains are logged', () => {
+test('the log lines that docs/operations explains are logged', () => {
   const table = /\| alarm \|[^\n]*\n([\s\S]*?)\n\n/.exec(PAGE)?.[1] ?? '';
   const causes = table.split('\n').map((row) => row.split(' | ')[0] ?? '');
   const quoted = causes.flatMap((cause) => cause.split('`').filter((_, index) => index % 2 === 1));
@@ -22,7 +25,7 @@ test('the log lines that docs/operations.md explains are logged', () => {
   expect(lines.filter((line) => !sources.includes(`'${line}'`))).toEqual([]);
 });
 
-test('the variables that docs/operations.md names are read', () => {
+test('the variables that docs/operations names are read', () => {
   const known = [...[...serviceVariables().values()].flat(), ...logVariables()].map(({ name }) => name);
   const named = [...PAGE.matchAll(/`([A-Z][A-Z0-9_]+)(?:=[^`]*)?`/g)].map(([, name = '']) => name);
   expect(named.length).toBeGreaterThan(10);
@@ -40,8 +43,8 @@ const ALERTS = 'deploy/helm/knowledge-repository/observability/alerts.yaml';
 test('every alert is explained, under its name and with its severity, and nothing else is', () => {
   const { groups } = parse(readFileSync(resolve(ROOT, ALERTS), 'utf8')) as { groups: { rules: Alert[] }[] };
   const alerts = groups.flatMap(({ rules }) => rules);
-  const [, chapter = ''] = /\n### Alerts\n([\s\S]*?)\n## /.exec(PAGE) ?? [];
-  const sections = chapter.split(/^#### /m).slice(1);
+  const [, chapter = ''] = /\n## Alerts\n([\s\S]*)$/.exec(OBSERVE) ?? [];
+  const sections = chapter.split(/^### /m).slice(1);
   const explained = sections.map((section) => ({
     name: section.split('\n')[0],
     isCritical: section.includes('\n*Critical.*'),
@@ -55,8 +58,8 @@ test('every alert is explained, under its name and with its severity, and nothin
     })),
   );
   expect(new Set(alerts.map(({ labels }) => labels.severity))).toEqual(new Set(['critical', 'warning']));
-  const untold = alerts.filter(({ annotations }) => !annotations.summary || !annotations.description);
-  expect(untold).toEqual([]);
+  const undescribed = alerts.filter(({ annotations }) => !annotations.summary || !annotations.description);
+  expect(undescribed).toEqual([]);
 });
 
 test('the dashboard names alerts that there are, and the page panels that there are', () => {
