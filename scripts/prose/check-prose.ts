@@ -35,7 +35,6 @@ const PENDING = [
   'docs/audit-trail.md',
   'docs/compatibility.md',
   'docs/configuration.md',
-  'docs/decisions/',
   'docs/errors.md',
   'docs/events.md',
   'docs/files.md',
