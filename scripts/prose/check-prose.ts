@@ -17,9 +17,7 @@ const EXEMPT =
 /** Paths whose prose is not rewritten yet. Remove a line when its folder passes; never add one. */
 const PENDING = [
   'ARCHITECTURE.md',
-  'CHANGELOG.md',
   'CONTRIBUTING.md',
-  'README.md',
   'jest.config.mjs',
   'pnpm-workspace.yaml',
   '.dependency-cruiser.mjs',
@@ -43,7 +41,6 @@ const PENDING = [
   'docs/metrics.md',
   'docs/publications.md',
   'docs/search.md',
-  'docs/tutorial.md',
   'docs/vocabularies.md',
   'libs/metadata/',
   'scripts/check.mjs',
