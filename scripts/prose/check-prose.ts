@@ -16,8 +16,6 @@ const EXEMPT =
 
 /** Paths whose prose is not rewritten yet. Remove a line when its folder passes; never add one. */
 const PENDING = [
-  'ARCHITECTURE.md',
-  'CONTRIBUTING.md',
   'jest.config.mjs',
   'pnpm-workspace.yaml',
   '.dependency-cruiser.mjs',
@@ -29,19 +27,12 @@ const PENDING = [
   'deploy/helm/',
   'deploy/image/',
   'deploy/local/',
-  'docs/access.md',
-  'docs/audit-trail.md',
   'docs/compatibility.md',
   'docs/configuration.md',
   'docs/errors.md',
-  'docs/events.md',
-  'docs/files.md',
-  'docs/glossary.md',
   'docs/metadata.md',
   'docs/metrics.md',
-  'docs/publications.md',
   'docs/search.md',
-  'docs/vocabularies.md',
   'libs/metadata/',
   'scripts/check.mjs',
   'scripts/codegen.mjs',
