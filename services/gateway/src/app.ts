@@ -17,6 +17,7 @@ import { securityHeaders } from './http/security-headers.ts';
 import type { WaitForIndex } from './http/wait-for-index.ts';
 import type { AnswerOnce } from './idempotency/answer-once.ts';
 import type { Admission } from './overload/admission.ts';
+import type { PaceBodies } from './overload/pace-bodies.ts';
 import type { PublicAnswers } from './public-answers/public-answers.ts';
 import { countRefusals } from './rate-limits/count-refusals.ts';
 import type { RateLimits } from './rate-limits/rate-limits.ts';
@@ -34,6 +35,7 @@ export interface AppDeps {
   crossOrigin: CrossOrigin;
   waitForIndex: WaitForIndex;
   admission: Admission;
+  paceBodies: PaceBodies;
   slowReading: SlowReading;
 }
 
@@ -51,6 +53,7 @@ export function buildApp({
   crossOrigin,
   waitForIndex,
   admission,
+  paceBodies,
   slowReading,
 }: AppDeps): Express {
   const app = express();
@@ -76,6 +79,7 @@ export function buildApp({
       rateLimits,
       waitForIndex,
       admission,
+      paceBodies,
       slowReading,
       bodyLimits: { maxBytes: config.limits.bodyMaxBytes, timeoutMs: config.limits.bodyTimeoutMs },
     }),

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type Server as HttpServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { definitions } from '@kr/contracts';
 import { connectBus } from '@kr/event-bus';
 import { startHealth } from '@kr/health';
@@ -40,6 +41,7 @@ import { userAdministrationStore } from './identity/user-administration-store.ts
 import { userStore } from './identity/user-store.ts';
 import { admission } from './overload/admission.ts';
 import { countRefused } from './overload/count-refused.ts';
+import { paceBodies } from './overload/pace-bodies.ts';
 import { forgetByEvents } from './public-answers/forget-by-events.ts';
 import { openPublicAnswers, type PublicAnswers } from './public-answers/public-answers.ts';
 import { serveKept } from './public-answers/serve-kept.ts';
@@ -122,6 +124,10 @@ export async function startGatewayService(
       config: config.overload,
       bodyMaxBytes: config.limits.bodyMaxBytes,
       refused: countRefused(),
+    }),
+    paceBodies: paceBodies({
+      elapsed,
+      pause: (milliseconds, signal) => sleep(milliseconds, undefined, { signal }).catch(() => undefined),
     }),
     answerOnce: answerOnce({ keys, logger, newId: randomUUID }),
     routes: routes({

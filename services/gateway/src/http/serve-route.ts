@@ -7,6 +7,7 @@ import { creationKey, keyedRequest } from '../idempotency/idempotency-key.ts';
 import { withEndedLink } from '../identity/resolve-link.ts';
 import type { Admission, Place } from '../overload/admission.ts';
 import { loadOf } from '../overload/load-of.ts';
+import type { PaceBodies } from '../overload/pace-bodies.ts';
 import { isEntityPath } from '../public-answers/entity-path.ts';
 import type { PublicAnswers } from '../public-answers/public-answers.ts';
 import type { RateLimits } from '../rate-limits/rate-limits.ts';
@@ -36,6 +37,7 @@ export interface ServeRouteDeps {
   rateLimits: RateLimits;
   waitForIndex: WaitForIndex;
   admission: Admission;
+  paceBodies: PaceBodies;
   /** When whoever is sent a file takes too little of it. */
   slowReading: SlowReading;
 }
@@ -129,6 +131,7 @@ function serveAdmitted(route: Route, deps: ServeRouteDeps) {
       continueBody(request, response);
       const begun = performance.now();
       call.rawBody = await readBody(request, { ...deps.bodyLimits, hold: place.holdBody });
+      await deps.paceBodies(caller, call.rawBody.length, signal);
       place.enterAgain();
       if (performance.now() - begun > RECHECK_AFTER_MS) {
         // The credentials may have been revoked while the body came.
