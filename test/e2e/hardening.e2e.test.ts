@@ -167,13 +167,14 @@ describe('headers', () => {
     isOwner && path.includes('/tus/') && method === 'PATCH' && status < 400;
 
   function expectedOf(exchange: Exchange): object {
-    const { method, path, isOwner } = exchange;
+    const { method, path, isOwner, status } = exchange;
     const isListing = method === 'GET' && /^\/api\/(?:records|packages)$/.test(path);
     const { safety = OURS, names = [] } = CLASSES.find(({ of }) => of(exchange)) ?? {};
     const all = [
       ...names.filter((name) => name !== 'etag' || !isListing),
       ...(isFree(exchange) ? [] : RATE),
       ...(path.includes('/tus') ? ['tus-resumable'] : []),
+      ...(status === 201 ? ['location'] : []),
       'x-request-id',
     ];
     return {

@@ -136,7 +136,7 @@ describe('kr admin publications list', () => {
       settled: { [published.id]: 'DONE', [refused.id]: 'ABORT_DONE' },
       old: {},
       limited: [1, true],
-      none: { code: 0, out: '', err: 'There is no such publication.\n' },
+      none: { code: 0, out: '', err: 'No publication matches.\n' },
     });
   });
 
@@ -182,7 +182,7 @@ describe('kr admin publications show', () => {
         ]),
       },
     });
-    expect(out).toContain('state         ABORT_DONE: not published, and nothing is locked\n');
+    expect(out).toContain('state         ABORT_DONE: not published; nothing is locked\n');
     expect(out).toContain('refused       not_publishable: A validation error occurred.\n');
     expect(out).toContain(`   ${wrong} metadata.title Shorter than minimum length 3.\n`);
   });

@@ -15,13 +15,13 @@ export function notRegistered(): ServiceError {
 }
 
 /** The id exists but not in this role: no draft, a parent's id, an id of the other kind. */
-export function notFound(): ServiceError {
-  return new ServiceError('not_found', 'Not found.');
+export function notFound(hint?: string): ServiceError {
+  return new ServiceError('not_found', 'Not found.', hint === undefined ? {} : { members: { hint } });
 }
 
 /** Why each of these ids is no entity of this kind. */
 export async function whyMissing(
-  deps: Pick<LifecycleDeps, 'database' | 'findElsewhere'>,
+  deps: Pick<LifecycleDeps, 'database' | 'findElsewhere' | 'kind'>,
   ids: readonly string[],
 ): Promise<(id: string) => ServiceError> {
   const possible = ids.filter(isEntityId);
@@ -32,5 +32,11 @@ export async function whyMissing(
   );
   const known = new Set(parents.map(({ id }) => id));
   const others = await deps.findElsewhere(possible.filter((id) => !known.has(id)));
-  return (id) => (known.has(id) || others.has(id) ? notFound() : unknownId());
+  const other = deps.kind.name === 'record' ? 'package' : 'record';
+  return (id) => {
+    if (others.has(id)) return notFound(`${id} is a ${other}: /api/${other}s/${id}.`);
+    return known.has(id)
+      ? notFound(`${id} is the id of all versions; use the id of one of them.`)
+      : unknownId();
+  };
 }

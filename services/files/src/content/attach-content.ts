@@ -67,7 +67,10 @@ export async function findPending(db: Tx, { entityId, key }: ContentPath): Promi
   const entry = await findEntry(db, entityId, key);
   if (entry === undefined) throw noSuchFile(entityId, key);
   if (entry.isCompleted)
-    throw new ServiceError('invalid', 'The file upload transfer failed, please try again.');
+    throw new ServiceError('invalid', 'The file upload transfer failed, please try again.', {
+      code: 'file_completed',
+      members: { hint: `${key} is complete already; delete it before you upload it again.` },
+    });
   return entry;
 }
 

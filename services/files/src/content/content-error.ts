@@ -39,8 +39,8 @@ export function stalled(): HttpRefusal {
 
 function sendRefusal(response: ServerResponse, refusal: ServiceError | HttpRefusal): void {
   if (refusal instanceof ServiceError) {
-    const { kind, message, issues, retryAfterMs, code = kind } = refusal;
-    sendError(response, ERROR_KINDS[kind].http, message, { issues, retryAfterMs, code });
+    const { kind, message, issues, retryAfterMs, members, code = kind } = refusal;
+    sendError(response, ERROR_KINDS[kind].http, message, { issues, retryAfterMs, members, code });
     return;
   }
   const { status, message, code, headers } = refusal;
@@ -52,7 +52,12 @@ export function sendError(
   response: ServerResponse,
   status: number,
   message: string,
-  { issues = [], retryAfterMs, code }: Pick<ServiceErrorOptions, 'issues' | 'retryAfterMs' | 'code'> = {},
+  {
+    issues = [],
+    retryAfterMs,
+    code,
+    members,
+  }: Pick<ServiceErrorOptions, 'issues' | 'retryAfterMs' | 'code' | 'members'> = {},
 ): void {
   const errors = issues.map(({ field, messages }) => ({ field, messages }));
   const body = Buffer.from(
@@ -61,6 +66,7 @@ export function sendError(
       message,
       ...(code === undefined ? {} : { code }),
       ...(errors.length > 0 && { errors }),
+      ...members,
     }),
   );
   if (retryAfterMs !== undefined) response.setHeader('retry-after', Math.ceil(retryAfterMs / 1_000));

@@ -67,7 +67,8 @@ describe('an upload', () => {
     expect(json(put.body)).toEqual({
       status: 400,
       message: 'The file upload transfer failed, please try again.',
-      code: 'invalid',
+      code: 'file_completed',
+      hint: 'a.txt is complete already; delete it before you upload it again.',
     });
     expect(String((await files.get('again-00002', 'a.txt')).body)).toBe('kept');
   });

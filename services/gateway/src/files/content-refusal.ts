@@ -21,9 +21,10 @@ export async function contentRefusal({ status, headers, body }: ContentAnswer): 
   return new HttpProblem(status, message, told, detailsOf(said));
 }
 
-function detailsOf({ code, errors }: Record<string, unknown>): ProblemDetails {
+function detailsOf({ code, hint, errors }: Record<string, unknown>): ProblemDetails {
   return {
     code: typeof code === 'string' ? code : undefined,
+    hint: typeof hint === 'string' ? hint : undefined,
     errors: Array.isArray(errors) ? errors.filter(isObject) : undefined,
   };
 }

@@ -289,7 +289,7 @@ describe('content', () => {
   );
 
   test.each<[string, number, string, Record<string, string>, string]>([
-    ['a page', 502, 'internal', { 'content-type': 'text/html' }, '<h1>Bad Gateway</h1>'],
+    ['a page', 502, 'unavailable', { 'content-type': 'text/html' }, '<h1>Bad Gateway</h1>'],
     ['nothing', 503, 'unavailable', {}, ''],
     [
       'a text that says it is JSON',

@@ -1,6 +1,7 @@
 import { ERROR_KINDS, ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import type { ErrorRequestHandler, Response } from 'express';
+import { hintOf, withHint } from './hints.ts';
 import { HttpProblem, unknownUrl } from './http-problem.ts';
 import { asksForProblem, type ErrorBody, PROBLEM_TYPE, problemBody } from './problem.ts';
 import { idOf } from './request-id.ts';
@@ -75,6 +76,7 @@ export function errorAnswer(thrown: unknown): ErrorAnswer {
       status,
       message: error.message,
       code,
+      ...hinted(error.message),
       ...(error.issues.length === 0 ? {} : { errors: error.issues.map(publicIssue) }),
       ...error.members,
     },
@@ -87,7 +89,7 @@ function causeOf(thrown: unknown): unknown {
 }
 
 function httpAnswer({ status, headers, message, details }: HttpProblem): ErrorAnswer {
-  const { code = codeOfStatus(status), errors } = details;
+  const { code = codeOfStatus(status), hint = hintOf(message), errors } = details;
   if (code === 'unknown_url' || code === 'method_not_allowed')
     return { status, headers, body: { message, status, code } };
   return {
@@ -97,13 +99,19 @@ function httpAnswer({ status, headers, message, details }: HttpProblem): ErrorAn
       status,
       message,
       code,
+      ...(hint === undefined ? {} : { hint }),
       ...(errors === undefined ? {} : { errors }),
     },
   };
 }
 
+function hinted(message: string): { hint?: string } {
+  const hint = hintOf(message);
+  return hint === undefined ? {} : { hint };
+}
+
 function publicIssue({ field, messages, record }: ServiceError['issues'][number]): object {
-  return { field, messages, ...(record === undefined || record === '' ? {} : { record }) };
+  return { ...withHint({ field, messages }), ...(record === undefined || record === '' ? {} : { record }) };
 }
 
 function retryAfter({ retryAfterMs }: ServiceError): Record<string, string> {

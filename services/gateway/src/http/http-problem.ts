@@ -21,6 +21,7 @@ export class HttpProblem extends Error {
 /** What the body says beside status and message. */
 export interface ProblemDetails {
   code?: string | undefined;
+  hint?: string | undefined;
   errors?: readonly object[] | undefined;
 }
 

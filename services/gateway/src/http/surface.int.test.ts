@@ -353,7 +353,15 @@ describe('an entity', () => {
 
   test('that is published is not deleted', async () => {
     const { status, body } = await ask('/api/records/e7vvn-90a62', { method: 'DELETE', token });
-    expect([status, body]).toEqual([403, { status: 403, message: 'Permission denied.', code: 'forbidden' }]);
+    expect([status, body]).toEqual([
+      403,
+      {
+        status: 403,
+        message: 'Permission denied.',
+        code: 'forbidden',
+        hint: 'What is published cannot be deleted; an administrator can remove it.',
+      },
+    ]);
   });
 
   test('of a new package has what the REST document shows', async () => {

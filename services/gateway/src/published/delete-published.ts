@@ -12,7 +12,9 @@ export function deletePublished(deps: EntityDeps): Endpoint {
     const id = param(call, 'id');
     if (!call.principal.isAdmin) {
       await readEntity(deps, id, 'FORM_PUBLISHED', call);
-      throw new ServiceError('forbidden', 'Permission denied.');
+      throw new ServiceError('forbidden', 'Permission denied.', {
+        members: { hint: 'What is published cannot be deleted; an administrator can remove it.' },
+      });
     }
     await deps.clients.lifecycle[deps.kind].removePublished({ id, ...removal(call.body) }, call.principal);
     return noContent();

@@ -1,4 +1,5 @@
 import type { EntityDocument__Output } from '@kr/contracts';
+import { withHint } from '../http/hints.ts';
 import type { Face, Kind } from '../kind.ts';
 import { entityLinks } from './links.ts';
 import { ENTITY_INSTANT, plainInstant } from './timestamp.ts';
@@ -19,6 +20,7 @@ export function entityJson(document: EntityDocument__Output, kind: Kind, baseUrl
 }
 
 function publicValue(kind: Kind, key: string, value: unknown): unknown {
+  if (key === 'errors') return (value as Parameters<typeof withHint>[0][]).map(withHint);
   if (typeof value !== 'string') return value;
   if (key === 'created' || key === 'updated') return ENTITY_INSTANT[kind](value);
   return key === 'expires_at' ? plainInstant(value) : value;

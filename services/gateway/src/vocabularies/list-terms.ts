@@ -1,4 +1,4 @@
-import { type Term, terms } from '@kr/metadata';
+import { type Term, terms, type VocabularyType } from '@kr/metadata';
 import { ServiceError } from '@kr/service-error';
 import { type Endpoint, json } from '../http/endpoint.ts';
 import { pageLinks } from '../search/page-links.ts';
@@ -32,6 +32,20 @@ export function listTerms(limits: PageLimits): Endpoint {
     });
   };
 }
+
+/** The id of the term that comes first for a text, or for its beginning. */
+export function similarTerm(type: VocabularyType, text: string): string | undefined {
+  const all = terms(type);
+  for (const length of [text.length, 4, 3, 2]) {
+    const wanted = wordsOf(text.slice(0, Math.min(length, MAX_SIMILAR)));
+    const [first] = wanted.length === 0 ? [] : rankedTerms(all, wanted);
+    if (first !== undefined) return first.id;
+  }
+  return undefined;
+}
+
+/** Longer texts resemble no term. */
+const MAX_SIMILAR = 100;
 
 interface SearchableTerm {
   term: Term;

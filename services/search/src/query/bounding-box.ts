@@ -19,7 +19,11 @@ export function parseBoundingBox(text: string): Box[] | null {
     parts.length === 4 &&
     [west, east].every((longitude) => longitude >= -180 && longitude <= 180) &&
     [firstLatitude, secondLatitude].every((latitude) => latitude >= -90 && latitude <= 90);
-  if (!isValid) throw new ServiceError('invalid', 'Invalid querystring parameters.');
+  if (!isValid) {
+    throw new ServiceError('invalid', 'Invalid querystring parameters.', {
+      members: { hint: 'bbox: give four numbers: west,south,east,north.' },
+    });
+  }
 
   const south = Math.min(firstLatitude, secondLatitude);
   const north = Math.max(firstLatitude, secondLatitude);

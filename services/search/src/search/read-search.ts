@@ -109,20 +109,23 @@ function readKinds({ kinds }: SearchRequest__Output, { takesIds }: ListingSettin
 function readSort(sort: string, { sorts, defaultSort }: ListingSettings, hasQuery: boolean): Sort {
   if (sort === '') return hasQuery ? 'bestmatch' : defaultSort;
   const known = sorts.find((option) => option === sort);
-  if (known === undefined) throw refusedSort(sort);
+  if (known === undefined) throw refusedSort(sort, sorts);
   return known === 'bestmatch' && !hasQuery ? defaultSort : known;
 }
 
 /** The newest come first unless told: what is written meanwhile does not move what was there. */
 function readCursorSort(sort: string, { sorts }: ListingSettings): CursorSort {
   const known = sorts.find((option) => option === (sort === '' ? 'newest' : sort));
-  if (known === undefined) throw refusedSort(sort);
+  if (known === undefined) throw refusedSort(sort, sorts);
   if (known === 'bestmatch') throw invalidCursor('A cursor follows any order but bestmatch.');
   return known;
 }
 
-function refusedSort(sort: string): ServiceError {
-  return refusedField('_schema', `Invalid sort option '${sort}'.`);
+function refusedSort(sort: string, sorts: readonly Sort[]): ServiceError {
+  return new ServiceError('invalid', 'A validation error occurred.', {
+    issues: [{ field: '_schema', messages: [`Invalid sort option '${sort}'.`] }],
+    members: { hint: `sort: must be one of: ${sorts.join(', ')}.` },
+  });
 }
 
 /** Parameters that clients of the original send to listings without such a filter, to no effect. */
