@@ -3,13 +3,13 @@ const service = '^services/([^/]+)/';
 const OPERATORS_COMMANDS =
   '/commands/(users|import-vocabulary|publications|audit-files|collect-files|quota|search-index|dead-letters|backup|restore|migration-status)\\.ts$|/settings/(ask-as-operator|reach-system)\\.ts$';
 
-/** What may import what. `test/contract/boundaries.contract.test.ts` shows that each rule bites. */
+/** Import rules. `test/contract/boundaries.contract.test.ts` plants a violation of each. */
 export default {
   forbidden: [
     { name: 'no-cycles', severity: 'error', from: { pathNot: '/gen/' }, to: { circular: true } },
     {
       name: 'services-never-import-services',
-      comment: 'Services talk through proto/ and events only.',
+      comment: 'Services communicate through proto/ and events only.',
       severity: 'error',
       from: { path: service },
       to: { path: '^services/', pathNot: '^services/$1/' },
@@ -23,14 +23,14 @@ export default {
     {
       name: 'clients-know-the-public-api-only',
       comment:
-        'What is for operators of this machine alone (users, vocabularies, publications, stored bytes, quotas, the index, dead letters, backups, schemas) the public API has no calls for.',
+        'Commands for operators (users, vocabularies, publications, stored bytes, quotas, the index, dead letters, backups, schemas) have no calls in the public API.',
       severity: 'error',
       from: { path: '^clients/', pathNot: OPERATORS_COMMANDS },
       to: { path: '^(services|libs|deploy|proto)/' },
     },
     {
       name: 'only-the-index-of-a-lib',
-      comment: 'What a lib does not export may change at any time.',
+      comment: 'Modules that a lib does not export may change at any time.',
       severity: 'error',
       from: { path: '^(services|deploy|test)/' },
       to: { path: '^libs/[^/]+/src/(?!index\\.ts$|preload\\.ts$)' },

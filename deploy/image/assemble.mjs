@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { basename, join, relative, resolve, sep } from 'node:path';
 
-/** What @prisma/client names as peers: its command line and the compiler, which nothing asks for at run time. */
+/** Peers of @prisma/client, its command line and the compiler, which are not needed at run time. */
 const TOOLS = ['prisma', 'typescript'];
 const ROOT = resolve(import.meta.dirname, '../..');
 const [service, target] = process.argv.slice(2);

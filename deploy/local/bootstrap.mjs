@@ -1,6 +1,6 @@
-// Runs a task of this project on any machine with Node 18 or later and npm. Plain JavaScript, no dependencies: it brings
-// the pinned Node and pnpm where they are missing, installs, generates code, then hands over to the task.
-// Everything it says goes to stderr, so that a task's stdout stays the task's own.
+// Runs a task of this project on any machine with Node 18 or later and npm. Plain JavaScript, no
+// dependencies: it installs the pinned Node and pnpm if they are missing, installs packages, generates code,
+// then starts the task. Its messages go to stderr, so that stdout contains only the task's output.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -125,7 +125,7 @@ function pointsTo(program) {
   return existsSync(NODE) && realpathSync(NODE) === realpathSync(program);
 }
 
-/** Made aside and renamed, so that a task running at this moment never finds the link missing. */
+/** Created beside and renamed, so that a concurrent task never finds the link missing. */
 function linkNode(program) {
   const aside = `${NODE}.${process.pid}`;
   symlinkSync(program, aside);

@@ -18,7 +18,8 @@ const READERS: readonly { files: RegExp; read: (text: string, file: string) => B
   { files: /\.ya?ml$/, read: yamlBlocks },
   { files: /\.proto$/, read: (text) => lineCommentBlocks(text, '//') },
   { files: /\.sql$/, read: (text) => lineCommentBlocks(text, '--') },
-  { files: /\.(tpl|prisma)$/, read: (text) => [{ text, line: 1 }] },
+  { files: /\.prisma$/, read: (text) => lineCommentBlocks(text, '//') },
+  { files: /\.tpl$/, read: templateBlocks },
 ];
 
 function scriptBlocks(text: string, file: string): Block[] {
@@ -74,6 +75,14 @@ function yamlBlocks(text: string): Block[] {
       line: index + 1,
     }))
     .filter((block) => isProse(block.text));
+}
+
+function templateBlocks(text: string): Block[] {
+  const comments = [...text.matchAll(/\{\{-? *\/\*([\s\S]*?)\*\//g)].map(({ 1: comment = '', index }) => ({
+    text: comment,
+    line: text.slice(0, index).split('\n').length,
+  }));
+  return [...comments, ...lineCommentBlocks(text, '#')];
 }
 
 function lineCommentBlocks(text: string, leader: string): Block[] {

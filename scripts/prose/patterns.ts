@@ -32,7 +32,7 @@ export const PATTERNS: readonly Pattern[] = [
     'It removes those that expired.',
   ),
   phrase('so many', '\\b(?:so many|so much)\\b', 'give the number and the unit', 'At most so many bytes.'),
-  phrase('nobody', '\\bnobody\\b', 'name the actor: "no client"', 'It is read by nobody.'),
+  phrase('nobody', '(?<!")\\bnobody\\b', 'name the actor: "no client"', 'It is read by nobody.'),
   phrase(
     'of what',
     '\\b(?:of|for|with|by|to|from|in|than|as) (?:what|who|whom)\\b',

@@ -32,13 +32,13 @@ afterEach(async () => {
 test.each([
   ['nobody', undefined],
   ['another database', ANOTHER],
-])('a folder of bytes that is that of %s is told of, and nothing is written', async (_whose, storeId) => {
+])('a folder of bytes that is that of %s is reported, and nothing is written', async (_whose, storeId) => {
   const store = join(folder, 'store');
   await mkdir(store);
   if (storeId !== undefined) await writeFile(join(store, 'store-id'), `${storeId}\n`);
   const backup = join(folder, 'backup');
   const making = makeBackup(
-    // Only the database of files is looked at before.
+    // The check reads only the database of files.
     { databaseUrls: eachService(() => files.url), filesFolder: store, dataDir: undefined },
     {
       folder: backup,
@@ -49,7 +49,7 @@ test.each([
     },
   );
   await expect(making).rejects.toThrow(
-    `The bytes of this system's files are not in ${store}, but in a bucket or another folder: back them up where they are, and say --without-files.`,
+    `The bytes of this system's files are not in ${store}, but in a bucket or another folder: back them up where they are, and add --without-files.`,
   );
   expect([existsSync(backup), existsSync(`${backup}.partial`)]).toEqual([false, false]);
 });

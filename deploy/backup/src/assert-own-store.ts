@@ -3,8 +3,8 @@ import { openSession } from './open-session.ts';
 import { readStoreId } from './stored-objects.ts';
 
 /**
- * Makes sure that the folder of bytes is the one that the database of the files service knows: a local system that is stopped
- * does not say whether its files are in a bucket.
+ * Makes sure that the folder of bytes is the one that the database of the files service knows: for a stopped
+ * local system it is unknown whether its files are in a bucket.
  *
  * @throws Error when it is another, or none
  */
@@ -13,11 +13,11 @@ export async function assertOwnStore({ databaseUrls, filesFolder }: BackupSystem
   const known = await knownStoreId(databaseUrls.files);
   if (known === undefined || known === (await readStoreId(filesFolder))) return;
   throw new Error(
-    `The bytes of this system's files are not in ${filesFolder}, but in a bucket or another folder: back them up where they are, and say --without-files.`,
+    `The bytes of this system's files are not in ${filesFolder}, but in a bucket or another folder: back them up where they are, and add --without-files.`,
   );
 }
 
-/** The mark that the store was seen to have; undefined where none was used yet, or nobody has made tables. */
+/** The stored `store-id`; undefined if no store was used yet, or the tables do not exist. */
 async function knownStoreId(databaseUrl: string): Promise<string | undefined> {
   const client = await openSession(databaseUrl, 'backup');
   try {

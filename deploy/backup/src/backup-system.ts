@@ -4,19 +4,19 @@ import type { ServiceName } from '@kr/local-stack';
 export interface BackupSystem {
   /** Each as the service itself has it. */
   databaseUrls: Record<ServiceName, string>;
-  /** What the files service keeps bytes in; undefined where that is a bucket, or out of reach. */
+  /** The folder of stored bytes; undefined for a bucket, or if it is not reachable. */
   filesFolder: string | undefined;
-  /** A local system's data folder, for what else is in it; undefined for others. */
+  /** The data folder of a local system, with vocabularies and secrets; undefined for others. */
   dataDir: string | undefined;
 }
 
-/** Told what is being done; a `step` begins something, an `amount` is how much of it is done. */
+/** Progress messages: a `step` begins, an `amount` is its progress. */
 export interface Progress {
   step(sentence: string): void;
   amount(sentence: string): void;
 }
 
-/** Counts objects for those who wait. */
+/** Reports the number of processed objects. */
 export function amountOf(all: number, progress: Progress): () => void {
   let done = 0;
   return () => {
@@ -26,8 +26,8 @@ export function amountOf(all: number, progress: Progress): () => void {
 }
 
 /**
- * The order in which databases are looked at: who refers before what is referred to, so that no package lists a resource, and
- * nothing an owner, that came to be a moment later.
+ * The order of snapshots: referring databases before referenced ones, so that no package lists a resource, and
+ * no row an owner, that was created a moment later.
  */
 export const IN_ORDER = [
   'search',

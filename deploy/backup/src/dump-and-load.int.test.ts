@@ -56,7 +56,7 @@ async function moveToTarget() {
   }
 }
 
-test('a database comes back row by row, goes on where it was, and refuses what it refused', async () => {
+test('a database is restored row by row, continues its sequences, and rejects the same writes', async () => {
   await migrate({ databaseUrl: source.url, sets: SCHEMAS.records });
   await ask(source, ROWS);
   await moveToTarget();
@@ -69,7 +69,7 @@ test('a database comes back row by row, goes on where it was, and refuses what i
   );
 });
 
-test('what an earlier release has written comes back as that left it, for the services to migrate', async () => {
+test('data of an earlier release is restored unchanged, for the services to migrate', async () => {
   const files = (await readSchemaState(source.url, SCHEMAS.search)).map(
     ({ set, pending }) => [set, pending.length] as const,
   );
@@ -87,7 +87,7 @@ test('what an earlier release has written comes back as that left it, for the se
   expect(await pending()).toEqual([]);
 });
 
-test('a snapshot shows nothing of what comes after it', async () => {
+test('a snapshot shows no later changes', async () => {
   await migrate({ databaseUrl: source.url, sets: SCHEMAS.records });
   const snapshot = await openSnapshot('records', source.url);
   await snapshot.take();
@@ -111,7 +111,7 @@ test('no table is exchanged from before the moment of a snapshot until it is wri
   await ask(source, exchange);
 });
 
-test('a session that the server ends fails what comes next, and nothing else', async () => {
+test('a session that the server ends fails the next statement, and nothing else', async () => {
   await migrate({ databaseUrl: source.url, sets: SCHEMAS.gateway });
   const name = new URL(source.url).pathname.slice(1);
   await ask(source, `alter database "${name}" set idle_in_transaction_session_timeout = 50`);
@@ -136,7 +136,7 @@ test('a database of a later release is not taken for one of this', async () => {
   );
 });
 
-test('a target says who is in it and what it holds, until it is emptied', async () => {
+test('a target reports its connections and contents, until it is emptied', async () => {
   await migrate({ databaseUrl: target.url, sets: SCHEMAS.search });
   await ask(target, 'create schema build; create table build.left (id int)');
   const other = new Client({ connectionString: target.url });

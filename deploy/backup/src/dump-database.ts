@@ -6,7 +6,7 @@ import { openSession } from './open-session.ts';
 import { type Part, writePart } from './part.ts';
 import { SCHEMAS } from './schemas.ts';
 
-/** What a backup says of one database; its tables are made by the migrations that it has had. */
+/** The entry of one database in a manifest; its migrations create its tables. */
 export interface DumpedDatabase {
   /** By set, the names of the migrations. */
   schema: Record<string, string[]>;
@@ -14,10 +14,10 @@ export interface DumpedDatabase {
   sequences: { name: string; last: string; is_called: boolean }[];
 }
 
-/** One database at one moment, however long it is looked at. */
+/** One database as of one instant. */
 export interface Snapshot {
   client: Client;
-  /** What it shows from now on is the database as it is at this moment. */
+  /** Fixes the instant: the snapshot shows the current state from now on. */
   take(): Promise<void>;
   /** Writes every table; what migrations know by themselves is left out. */
   dump(folder: string): Promise<{ database: DumpedDatabase; parts: Part[] }>;
@@ -28,10 +28,10 @@ export interface Snapshot {
 const LONGEST_WAIT_MS = 30_000;
 
 /**
- * Everything that comes before the moment. From then on tables are neither exchanged nor changed, since a snapshot would see the
- * new ones empty; their rows may.
+ * The preparation of a snapshot. From then on the tables are neither switched nor altered, since a snapshot
+ * would see the new ones empty; their rows may change.
  *
- * @throws Error when a later release than this has made its tables, or one of them is held for half a minute
+ * @throws Error when a later release has migrated the database, or a table stays locked for half a minute
  */
 export async function openSnapshot(service: ServiceName, databaseUrl: string): Promise<Snapshot> {
   const client = await openSession(databaseUrl, 'backup');

@@ -21,7 +21,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-test('holds no database any more when the bytes of files are still to come', async () => {
+test('locks no database while the bytes of files are copied', async () => {
   for (const service of SERVICES)
     await migrate({ databaseUrl: databases[service].url, sets: SCHEMAS[service] });
   const databaseUrls = eachService((service) => databases[service].url);

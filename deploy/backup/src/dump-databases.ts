@@ -13,10 +13,10 @@ export interface DumpedDatabases {
 }
 
 /**
- * Writes all databases as they are at one moment, and the list of the objects that they name. Of each the snapshot is closed as
- * soon as it is written: whoever exchanges or migrates its tables waits for as long.
+ * Writes all databases as of one instant, and the list of their objects. Each snapshot is closed as soon as
+ * its database is written, because it blocks switches and migrations of its tables.
  *
- * @throws Error when a database is not reached, or cannot be held still
+ * @throws Error when a database cannot be reached or locked
  */
 export async function dumpDatabases(
   { databaseUrls }: BackupSystem,

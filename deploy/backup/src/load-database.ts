@@ -9,8 +9,8 @@ import { readPart } from './part.ts';
 import { SCHEMAS } from './schemas.ts';
 
 /**
- * Makes the tables by the migrations that the dumped database had had, and fills them in one transaction. What a later
- * release changes about them it does when its services start.
+ * Creates the tables with the migrations of the dumped database, and fills them in one transaction. The
+ * services apply later migrations at their start.
  *
  * @param databaseUrl of an empty database
  */
@@ -24,7 +24,7 @@ export async function loadDatabase(
   await withClient(databaseUrl, async (client) => {
     await client.query('begin');
     const names = dumped.tables.map(({ name }) => client.escapeIdentifier(name));
-    // A trail that refuses changes would refuse what migrations wrote into it to be taken away.
+    // Append-only triggers would reject deleting rows that migrations inserted.
     for (const name of names) await client.query(`alter table public.${name} disable trigger user`);
     if (names.length > 0) await client.query(`truncate ${names.map((name) => `public.${name}`).join(', ')}`);
     for (const { name, columns } of await parentsFirst(client, dumped.tables)) {
@@ -47,13 +47,13 @@ export async function loadDatabase(
   });
 }
 
-/** What had come of them is not in the backup: they begin again, and the room that they were promised is free. */
+/** Received bytes are not in the backup: uploads start again, and their reservations are released. */
 async function endUploadsUnderWay(client: Client): Promise<void> {
   await client.query('delete from upload where finished_at is null');
   await client.query('delete from reservation');
 }
 
-/** Foreign keys hold while rows come. @throws Error where tables refer to each other in a circle */
+/** Orders tables by foreign keys. @throws Error for circular references */
 async function parentsFirst<Table extends { name: string }>(
   client: Client,
   tables: readonly Table[],
@@ -75,7 +75,7 @@ async function parentsFirst<Table extends { name: string }>(
   return ordered;
 }
 
-/** What stands against loading: whoever is connected, and what is in it already. */
+/** Obstacles to loading: connections and existing data. */
 export async function problemsOfTarget(
   service: ServiceName,
   databaseUrl: string,

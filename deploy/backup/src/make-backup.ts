@@ -21,12 +21,12 @@ export interface BackupOptions {
 }
 
 /**
- * Writes everything that a system cannot make anew into a folder: all databases as they are at one moment, then the bytes that
- * they name, of which nothing is removed for a day. The system may run and be used. The folder is written under another
- * name and appears when it is whole.
+ * Backs up a system into a folder: all databases as of one instant, then the bytes of their objects, which
+ * are not removed for a day. The system may be in use. The folder is written under another name and renamed
+ * when it is complete.
  *
- * @throws Error when the folder holds anything or is where a volume is mounted, the bytes are elsewhere, a part cannot be
- *   read, or a later release has made the tables
+ * @throws Error when the folder is not empty or a mount point, the bytes are elsewhere, a part cannot be
+ * read, or a later release has migrated a database
  */
 export async function makeBackup(system: BackupSystem, options: BackupOptions): Promise<Manifest> {
   const { folder } = options;
@@ -37,9 +37,12 @@ export async function makeBackup(system: BackupSystem, options: BackupOptions): 
   await assertOwnStore(system);
   await mkdir(partial, { mode: 0o700 }).catch((cause: NodeJS.ErrnoException) => {
     if (cause.code !== 'EEXIST') throw cause;
-    throw new Error(`${partial} is there: another backup is under way, or was broken off. Remove it then.`, {
-      cause,
-    });
+    throw new Error(
+      `${partial} exists: another backup is running, or was interrupted. Remove it in the second case.`,
+      {
+        cause,
+      },
+    );
   });
   try {
     const manifest = await writeAll(system, { ...options, folder: partial });
@@ -93,11 +96,11 @@ async function bringFiles(
   return { files: { ...listed, store_id: storeId ?? null, has_bytes: true, missing }, parts: mark };
 }
 
-/** A volume that is mounted there cannot be put in the place of what was written beside it. */
+/** A mount point cannot be replaced by the folder written beside it. */
 async function assertReplaceable(folder: string): Promise<void> {
   if (!existsSync(folder)) return;
   const [own, parent] = await Promise.all([stat(folder), stat(dirname(resolve(folder)))]);
-  if (own.dev !== parent.dev) throw new Error(`${folder} is a volume of its own: name a folder below it.`);
+  if (own.dev !== parent.dev) throw new Error(`${folder} is a mount point: name a folder below it.`);
 }
 
 async function entriesOf(folder: string): Promise<string[]> {

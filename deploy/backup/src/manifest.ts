@@ -10,7 +10,7 @@ export const FORMAT = 1;
 
 const FILE = 'manifest.json';
 
-/** What a backup is; written last. Names are those of the file. */
+/** Description of a backup; written last. Names are those of the file. */
 export interface Manifest {
   format: number;
   /** Of the program that made it. */
@@ -21,7 +21,7 @@ export interface Manifest {
   ended_at: string;
   databases: Record<ServiceName, DumpedDatabase>;
   files: {
-    /** What the store is marked with; null where it has no mark yet. */
+    /** The `store-id` of the store; null if it has none yet. */
     store_id: string | null;
     /** Whether the bytes are in the backup; else it has only their list. */
     has_bytes: boolean;

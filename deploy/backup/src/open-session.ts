@@ -3,9 +3,9 @@ import { Client } from 'pg';
 const CONNECT_TIMEOUT_MS = 30_000;
 
 /**
- * A connection that may wait and work for as long as it takes, whatever limits the server has for others.
+ * A connection without statement and idle timeouts, regardless of the server's settings.
  *
- * @throws Error when the server is not reached, or does not answer for half a minute
+ * @throws Error when the server cannot be reached, or does not answer for half a minute
  */
 export async function openSession(databaseUrl: string, name: 'backup' | 'restore'): Promise<Client> {
   const client = new Client({
@@ -13,7 +13,7 @@ export async function openSession(databaseUrl: string, name: 'backup' | 'restore
     application_name: name,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
   });
-  // The statement that comes next fails; unheard, it would end the process.
+  // The next statement fails; an unhandled error event would end the process.
   client.on('error', () => undefined);
   await client.connect();
   await client.query(

@@ -7,7 +7,7 @@ import { type Part, writePart } from './part.ts';
 const VOCABULARIES = 'vocabularies';
 const SECRETS = 'secrets';
 
-/** What operators of a local system have added to it: vocabularies, and keys and passwords where they are wanted. */
+/** Files that operators added to a local system: vocabularies, and on request keys and passwords. */
 export async function copyOperatorsFiles(
   { dataDir }: BackupSystem,
   { folder, withSecrets }: { folder: string; withSecrets: boolean },

@@ -33,7 +33,7 @@ export async function writePart(
   return { path, bytes: size.bytes, sha256: hash.digest('hex') };
 }
 
-/** What was written, uncompressed. */
+/** The uncompressed contents. */
 export function readPart(folder: string, path: string): NodeJS.ReadableStream {
   const raw = createReadStream(join(folder, path));
   if (!path.endsWith('.gz')) return raw;
@@ -42,7 +42,7 @@ export function readPart(folder: string, path: string): NodeJS.ReadableStream {
   return raw.pipe(unpacked);
 }
 
-/** What is wrong with one; undefined when it is as it was written. */
+/** The damage of a part; undefined if it is intact. */
 export async function problemOfPart(
   folder: string,
   { path, bytes, sha256 }: Part,

@@ -16,11 +16,11 @@ export interface RestoreOptions {
 }
 
 /**
- * Puts a backup that was verified in the place of a system's data. Nothing is changed before everything that can stand
- * against it was looked at; what breaks off then is repeated with `isReplacing`. Objects of the store that the backup does not
- * name stay, until the files service removes them as nobody's.
+ * Replaces a system's data by a verified backup. All checks precede the first change; repeat an interrupted
+ * restore with `isReplacing`. Objects of the store that the backup does not name stay, until the files
+ * service removes them as unreferenced.
  *
- * @throws Error while a service is connected, and where something would be replaced that must not be
+ * @throws Error while a service is connected, and when existing data would be replaced without `isReplacing`
  */
 export async function restoreBackup(system: BackupSystem, options: RestoreOptions): Promise<void> {
   const { folder, manifest, progress } = options;

@@ -10,7 +10,7 @@ import { digestFile, type Part, readPart, writePart } from './part.ts';
 export interface StoredObject {
   id: string;
   bytes: number;
-  /** `sha256:…`, or `md5:…` where nobody has computed the other. */
+  /** `sha256:…`, or `md5:…` if the former was not computed. */
   checksum: string;
   /** Whether a file has it; what no file has the service removes after a while. */
   isNeeded: boolean;
@@ -72,10 +72,10 @@ async function* listedObjects(folder: string): AsyncGenerator<StoredObject> {
 }
 
 /**
- * Brings the listed objects from one folder to another that is laid out alike (as the files service does): by hard links
- * on the same file system, since objects never change, else by copies, durable when it resolves.
+ * Copies the listed objects from one folder to another with the same layout (that of the files service): by
+ * hard links on the same file system, since objects never change, else by copies, durable when it resolves.
  *
- * @returns ids of those that files have and that were not there in full
+ * @returns ids of objects that files refer to and that were missing or incomplete
  */
 export async function bringObjects(
   listFolder: string,
@@ -104,7 +104,7 @@ async function bringObject({ id, bytes }: StoredObject, from: string, to: string
   try {
     await link(source, aside).catch(() => copyDurably(source, aside));
   } catch (error) {
-    // Nobody has it any more, and the service removed it at this moment.
+    // The service removed it meanwhile, because no file refers to it any more.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
     throw error;
   }
@@ -114,7 +114,7 @@ async function bringObject({ id, bytes }: StoredObject, from: string, to: string
   return true;
 }
 
-/** What is wrong with the listed objects of a backup; one line each. */
+/** The problems of the listed objects of a backup; one line each. */
 export async function problemsOfObjects(
   folder: string,
   { missing, onObject }: { missing: readonly string[]; onObject: (object: StoredObject) => void },

@@ -9,9 +9,9 @@ import { problemsOfObjects } from './stored-objects.ts';
 const SHOWN_PROBLEMS = 20;
 
 /**
- * Reads a backup to its last byte and compares it with what was written; changes nothing.
+ * Verifies every byte of a backup; changes nothing.
  *
- * @throws Error that names what is damaged or missing, or which tables this release does not know
+ * @throws Error that names damaged or missing parts, or tables that this release does not know
  */
 export async function verifyBackup(folder: string, progress: Progress): Promise<Manifest> {
   const manifest = await readManifest(folder);

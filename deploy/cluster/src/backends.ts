@@ -6,7 +6,7 @@ export interface Backends {
   nats: string;
 }
 
-/** What the names of databases and their roles begin with. */
+/** Prefix of the names of databases and roles. */
 export const DATABASE_PREFIX = 'kr';
 
 /** The object store's bucket, where a deployment brings a store along. */

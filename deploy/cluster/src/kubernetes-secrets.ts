@@ -13,9 +13,9 @@ interface KubernetesSecret {
 }
 
 /**
- * What the chart refers to, for `kubectl apply`: a Secret for each service, and those of the servers.
+ * Secrets of the chart, for `kubectl apply`: one for each service, and those of the servers.
  *
- * `prefix` is what their names begin with: `secretPrefix` of the chart.
+ * `prefix` is `secretPrefix` of the chart.
  */
 export function kubernetesSecrets(
   secrets: Secrets,

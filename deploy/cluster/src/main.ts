@@ -15,23 +15,23 @@ import { logVariables, servicesWithFailpoints, serviceVariables } from './servic
 const ROOT = resolve(import.meta.dirname, '../../..');
 const USAGE = `Generates files for deployments: npm run deploy -- COMMAND
 
-  configuration                 writes docs/configuration.md from what the services read
+  configuration                 writes docs/configuration.md from the code
   metadata                      writes docs/metadata.md from the metadata schema
-  compose [FOLDER]              makes the secrets of compose.yaml (default: deploy/secrets)
-  secrets FILE                  makes the secrets of a cluster in FILE, which stays with you; repeated, it keeps them
+  compose [FOLDER]              generates the secrets of compose.yaml (default: deploy/secrets)
+  secrets FILE                  generates the secrets of a cluster in FILE; existing ones stay
   kubernetes FILE               prints the Secrets of the chart, for kubectl apply -f -
       --postgres URL            the server without user (default: postgres://postgres:5432)
       --nats URL                the server without user (default: nats://nats:4222)
-      --prefix NAME             what their names begin with, \`secretPrefix\` of the chart (default: knowledge)
+      --prefix NAME             prefix of their names, \`secretPrefix\` of the chart (default: knowledge)
   nats FILE                     prints the users of NATS and their rights, for the server's configuration
   databases FILE                prints the databases and roles, for psql as a superuser
-  operator FILE FOLDER          makes FOLDER, for kr admin … --data-dir FOLDER
+  operator FILE FOLDER          creates FOLDER, for kr admin … --data-dir FOLDER
       --base-url URL            the public address (default: http://127.0.0.1:8080)
       --gateway, --packages, --files, --search, --records HOST:PORT
-                                where their gRPC ports are reached (default: 127.0.0.1:50051, :50052, :50053, :50054,
+                                addresses of their gRPC ports (default: 127.0.0.1:50051, :50052, :50053, :50054,
                                 :50055)
       --postgres URL, --nats URL, --files-folder PATH
-                                where the data is reached, for kr admin backup, restore and migrate
+                                places of the data, for kr admin backup, restore and migrate
 `;
 
 const { positionals, values } = parseArgs({

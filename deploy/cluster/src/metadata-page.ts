@@ -1,6 +1,6 @@
 import type { DocumentedField } from '@kr/metadata';
 
-/** What each top-level field is for. Members of objects are explained by their names and types. */
+/** Purpose of each top-level field. Members of objects are explained by their names and types. */
 const MEANINGS: Readonly<Record<string, string>> = {
   resource_type:
     'The kind of resource: a dataset, an article, software … Packages are always `knowledge` and send none.',
@@ -25,7 +25,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
     'Places and areas on the map; `features` as in GeoJSON. Coordinates are longitude, latitude (WGS 84).',
   funding: 'Funders and awards: entries of the vocabularies, or free text.',
   references: 'Works that it cites.',
-  target_audiences: 'For whom it is written.',
+  target_audiences: 'The intended audience.',
   geo_work_programme_activity: 'The activity of the GEO Work Programme that it belongs to.',
   engagement_priorities: 'Global goals and conventions that it serves.',
 };

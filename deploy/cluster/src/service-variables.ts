@@ -19,12 +19,12 @@ export const CONFIGURATIONS: Record<ServiceName, (env: Environment) => unknown> 
   search: readSearch,
 };
 
-/** What each service reads from its environment, in the order in which it does. */
+/** The variables of each service, in the order of their reading. */
 export function serviceVariables(): ReadonlyMap<ServiceName, readonly Variable[]> {
   return new Map(SERVICES.map((name) => [name, describeVariables(CONFIGURATIONS[name])]));
 }
 
-/** The services that can be made to fail at a line (`FAILPOINT`), as their `main.ts` says. */
+/** The services with failpoints (`FAILPOINT`), according to their `main.ts`. */
 export function servicesWithFailpoints(): readonly ServiceName[] {
   return SERVICES.filter((name) => {
     const main = new URL(`../../../services/${name}/src/main.ts`, import.meta.url);
@@ -32,7 +32,7 @@ export function servicesWithFailpoints(): readonly ServiceName[] {
   });
 }
 
-/** What every process reads before its configuration. */
+/** The variables that every process reads before its configuration. */
 export function logVariables(): readonly Variable[] {
   return describeVariables((env) => readLogSettings(env));
 }

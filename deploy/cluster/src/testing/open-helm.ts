@@ -7,19 +7,19 @@ const run = promisify(execFile);
 const KUBERNETES = ['--kube-version', '1.37'];
 
 export interface Helm {
-  /** @throws Error that says what is wrong */
+  /** @throws Error with the problems */
   lint(chart: string, values: readonly string[]): Promise<void>;
-  /** The resources of a release called `repository`. @throws Error that says what is refused */
+  /** The resources of a release called `repository`. @throws Error with the rejected values */
   template(chart: string, values: readonly string[]): Promise<string>;
 }
 
-/** Helm, from the PATH or built by Go, once; or why there is none, which is what a test that is skipped says. */
+/** Helm, from the PATH or built by Go, once; or the reason for its absence, which a skipped test reports. */
 export async function openHelm(): Promise<Helm | { missing: string }> {
   const program = {
     name: 'helm',
     source: 'helm.sh/helm/v3/cmd/helm',
     version: '3.22.0',
-    // Whichever knows what is asked of it below.
+    // Any version that supports the commands below.
     probe: ['lint', ...KUBERNETES, '--help'],
     // It runs for a second; built without optimisation it is there in half the time.
     flags: ['-gcflags=all=-N -l'],

@@ -12,10 +12,10 @@ const PYTHON = join(HOME, 'bin', 'python');
 /** Of a slow line; then there is none. */
 const MOST_MS = 240_000;
 
-/** What checks a file of resources against the schemas of Kubernetes 1.37. It throws what is wrong. */
+/** Checks a file of resources against the schemas of Kubernetes 1.37. Throws the problems. */
 export type CheckResources = (file: string) => Promise<void>;
 
-/** Fetched once; or why there are none, which is what a test that is skipped says. */
+/** Fetched once; or the reason for their absence, which a skipped test reports. */
 export async function openKubernetesSchemas(): Promise<{ check: CheckResources } | { missing: string }> {
   if (!existsSync(PYTHON)) {
     const missing = await fetchSchemas();

@@ -1,4 +1,4 @@
-/** What the tests look at in resources of Kubernetes. */
+/** The fields of Kubernetes resources that the tests read. */
 export interface Resource {
   kind: string;
   metadata: { name: string; annotations?: Record<string, string>; labels?: Record<string, string> };

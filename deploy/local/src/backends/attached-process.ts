@@ -11,7 +11,7 @@ export interface ProgramToStart {
   env?: Readonly<Record<string, string | undefined>>;
   /** Signal that ends the program in good order, and the one it gets when its parent vanishes. */
   stopSignal: NodeJS.Signals;
-  /** Another user to run as; only root may ask for it. `reach` lets it pass folders closed to others. */
+  /** Another user to run as; requires root. `reach` gives access to folders closed to others. */
   user?: { uid: number; gid: number; reach: boolean };
 }
 
@@ -66,7 +66,7 @@ function tie({ stopSignal, user }: ProgramToStart): string[] {
   const name = stopSignal.replace(/^SIG/, '');
   if (user === undefined) return ['--pdeathsig', name, '--'];
   const identity = [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups'];
-  // NOTE: without the secure bit access(2) ignores the capability, and initdb asks by it for its postgres.
+  // NOTE: without the secure bit access(2) ignores the capability, and initdb uses it to find its postgres.
   const reach = ['--securebits=+no_setuid_fixup', '--inh-caps=+dac_override', '--ambient-caps=+dac_override'];
   return [...identity, ...(user.reach ? reach : []), '--pdeathsig', name, '--'];
 }

@@ -51,7 +51,7 @@ describe('backends', () => {
     });
   }
 
-  test('a killed Postgres comes back with what was committed', async () => {
+  test('a killed Postgres restarts with the committed data', async () => {
     const port = await freePort();
     const url = postgresUrl('p@ss/word', port);
     const part = supervise(await postgres(port));
@@ -89,7 +89,7 @@ describe('backends', () => {
     expect(await query(postgresUrl('p@ss/word', port), 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
-  test('a killed NATS comes back on its port', async () => {
+  test('a killed NATS restarts on its port', async () => {
     const port = await freePort();
     const options = { dataDir: join(folder, 'nats'), logFile: join(folder, 'nats.log'), toolchainDir, port };
     const program = await prepareNats({ ...options, durability: 'safe' });
@@ -109,7 +109,7 @@ describe('backends', () => {
     const [written, old] = [join(dataDir, 'nats.conf'), join(folder, 'nats.conf of an earlier release')];
     await mkdir(dataDir);
     await writeFile(written, 'listen: "127.0.0.1:1"', { mode: 0o644 });
-    // What is written into the file, and not beside it, shows here too.
+    // Writes into the file, not to a replacement, are visible here too.
     await link(written, old);
     const users = [{ user: 'records', password: 'secret' }];
     const options = { dataDir, logFile: join(folder, 'nats.log'), toolchainDir, durability: 'safe' } as const;

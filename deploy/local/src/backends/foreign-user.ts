@@ -5,7 +5,7 @@ import { dirname, resolve } from 'node:path';
 export interface ForeignUser {
   uid: number;
   gid: number;
-  /** The user must be let through folders that are closed to others. */
+  /** The user needs access to folders that are closed to others. */
   reach: boolean;
 }
 

@@ -6,7 +6,7 @@ import { claimPort } from './claimed-port.ts';
 const LOWEST = 20_000;
 const HIGHEST = 32_000;
 
-/** A TCP port of the loopback interface that nobody listens on, claimed for this process. */
+/** An unused TCP port of the loopback interface, claimed for this process. */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 200; attempt += 1) {
     const port = randomInt(LOWEST, HIGHEST);

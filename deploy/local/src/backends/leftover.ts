@@ -14,7 +14,10 @@ export async function endLeftover(pidFile: string, mark: string, signal: NodeJS.
   await rm(pidFile, { force: true });
 }
 
-/** Sends a signal to a process that is not our child, and after 3 s SIGKILL, as long as `isIt` says it is the one. */
+/**
+ * Sends a signal to a process that is not our child, and after 3 s SIGKILL, as long as `isIt` confirms its
+ * identity.
+ */
 export async function endProcess(pid: number, isIt: () => boolean, signal: NodeJS.Signals): Promise<void> {
   if (!isIt()) return;
   process.kill(pid, signal);

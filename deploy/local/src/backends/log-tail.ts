@@ -12,7 +12,7 @@ export async function logTail(file: string, from = 0, lines = 12): Promise<strin
     .join('\n');
 }
 
-/** A structured line is cut down to what a person wants of it. */
+/** Shortens a structured line for a person. */
 function readable(line: string): string {
   if (!line.startsWith('{')) return line.slice(0, 400);
   try {

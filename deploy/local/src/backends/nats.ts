@@ -18,9 +18,9 @@ export interface NatsOptions {
   /** `safe` writes every message through to the disk before it is acknowledged (server 2.10 or later). */
   durability: 'safe' | 'fast';
   port?: number;
-  /** Who may connect; everybody who reaches the port unless given. */
+  /** Users that may connect; by default every client that reaches the port. */
   users?: readonly NatsUser[];
-  /** Told before something slow happens. */
+  /** Called before a slow step. */
   onProgress?: (sentence: string) => void;
 }
 

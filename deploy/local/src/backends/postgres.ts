@@ -17,7 +17,7 @@ export interface PostgresOptions {
   dataDir: string;
   logFile: string;
   password: string;
-  /** `safe` survives a power cut; `fast` is for databases that nobody misses. */
+  /** `safe` survives a power cut; `fast` is for disposable databases. */
   durability: 'safe' | 'fast';
   port?: number;
 }
@@ -169,7 +169,7 @@ async function initialise(
   );
 }
 
-/** The last line of `postmaster.pid` says when the server is ready (source: pg_ctl). */
+/** The last line of `postmaster.pid` is `ready` when the server is (source: pg_ctl). */
 async function acceptsConnections(dataDir: string, pid: number | undefined): Promise<boolean> {
   const lines = (await readFile(join(dataDir, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n');
   return lines[0] === String(pid) && lines[7]?.trim() === 'ready';

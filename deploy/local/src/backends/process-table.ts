@@ -9,7 +9,7 @@ export function commandLine(pid: number): string | undefined {
 }
 
 /**
- * Tells one process from every other that ever has the same id: when it started.
+ * The start time of a process, which distinguishes it from later ones with the same id.
  * Undefined when no process of that id lives.
  */
 export function processIdentity(pid: number): string | undefined {

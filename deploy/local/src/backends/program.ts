@@ -6,7 +6,7 @@ import { until } from './until.ts';
 
 export type Variables = Readonly<Record<string, string>>;
 
-/** A program that runs until it is told to stop, and how to see that it does its work. */
+/** A program that runs until it is stopped, and its readiness check. */
 export interface Program {
   name: string;
   logFile: string;
@@ -20,7 +20,7 @@ export interface Program {
 
 /**
  * Launches a program and waits until it is ready.
- * @param onLaunch is told of the process before it is ready.
+ * @param onLaunch is called before the process is ready.
  * @throws Error that names the program, its log file and the last lines of it, when it ends first or takes longer than a minute.
  */
 export async function runProgram(

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Asks again and again until the answer is truthy, and resolves with it.
- * A question that throws counts as "not yet"; its last error is the cause of the time-out.
+ * Polls until the result is truthy, and resolves with it.
+ * An error counts as "not yet"; the last one is the cause of the timeout error.
  * @throws Error after `timeoutMs` (milliseconds; a minute by default).
  */
 export async function until<T>(
@@ -21,5 +21,5 @@ export async function until<T>(
     }
     await sleep(everyMs);
   } while (Date.now() < deadline);
-  throw new Error(`Waited ${timeoutMs} ms in vain for ${what}.`, { cause });
+  throw new Error(`Timed out after ${timeoutMs} ms waiting for ${what}.`, { cause });
 }

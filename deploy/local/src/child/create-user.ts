@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 import { createUser } from '../stack/create-user.ts';
 
-// Run as a process of its own, so that the supervisor need not keep a gRPC client in memory for years.
-// The key comes by the environment, because other users of the machine can read command lines.
+// A separate process, so that the supervisor need not load a gRPC client permanently. The key is in the
+// environment, because other users of the machine can read command lines.
 const { values } = parseArgs({
   options: { address: { type: 'string', default: '' }, name: { type: 'string', default: '' } },
 });

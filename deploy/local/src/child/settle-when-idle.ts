@@ -3,13 +3,16 @@ import { flushCompileCache } from 'node:module';
 /** A service has loaded, migrated and connected by then. */
 const AFTER_START_MS = 5_000;
 const PERIOD_MS = 30_000;
-/** Shares of a core over a period: work above `BUSY` is worth a cleaning, below `QUIET` nobody is kept waiting by it. */
+/**
+ * Shares of a core over a period: after work above `BUSY` a cleanup is useful, below `QUIET` it delays no
+ * request.
+ */
 const BUSY = 0.05;
 const QUIET = 0.02;
 
 /**
- * Loaded into every process of a local system, which shares a small machine with five others: gives back the memory
- * that only the start, or a busy time that is over, needed. Also keeps the compiled code for the next start, even if
+ * Loaded into every process of a local system, which shares a small machine with five others: releases memory
+ * that only the start, or a past busy period, needed. Also stores the compiled code for the next start, even if
  * this process is killed.
  */
 function settleWhenIdle(): void {

@@ -21,7 +21,10 @@ export const HELP = `Starts the whole Knowledge Repository on this machine and k
 
 Everything listens on the loopback interface only. Logs lie in DIR/logs, one file for each part.`;
 
-/** @throws Error with a sentence for the user when an option is unknown or its value is wrong. Undefined asks for help. */
+/**
+ * @throws Error with a sentence for the user when an option is unknown or its value is wrong. Undefined means
+ * help.
+ */
 export function parseStartOptions(args: readonly string[]): StartOptions | undefined {
   const { values } = parseArgs({
     args: [...args],

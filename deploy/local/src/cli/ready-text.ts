@@ -8,7 +8,7 @@ interface Ready {
   first: { credentials: Credentials; isNew: boolean } | undefined;
 }
 
-/** What the user sees once everything is up. */
+/** The text for the user when the system is ready. */
 export function readyText({ baseUrl, seconds, dataDir, credentialsFile, first }: Ready): string {
   const user = first === undefined ? [howToMakeUsers(dataDir)] : userLines(first, credentialsFile);
   return [

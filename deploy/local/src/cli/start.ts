@@ -11,7 +11,10 @@ import { readyText } from './ready-text.ts';
 /** A start that is interrupted in the middle of a download does not wait for its end. */
 const LONGEST_STOP_MS = 4_800;
 
-/** The command behind `npm start`: starts everything, says so, and stays until it is told to stop. Never rejects. */
+/**
+ * The command behind `npm start`: starts the system, prints its address, and runs until it is stopped. Never
+ * rejects.
+ */
 export async function start(args: readonly string[]): Promise<void> {
   const options = readOptions(args);
   if (options === undefined) return;

@@ -2,7 +2,7 @@ import type { NatsPermissions, NatsUser } from '../backends/nats.ts';
 import type { Caller } from './secrets.ts';
 import { SERVICES, type ServiceName } from './service-names.ts';
 
-/** What a service does on the bus. Whoever has events to tell tells them under its own name only. */
+/** Rights of a service on the bus. It publishes under its name only. */
 interface BusRole {
   tells: boolean;
   /** Its durable consumers: their positions in the stream are its own. */

@@ -2,8 +2,8 @@ import { Client, escapeIdentifier, escapeLiteral } from 'pg';
 import { eachService, SERVICES, type ServiceName } from './service-names.ts';
 
 /**
- * Makes one database for each service, owned by a role of its own that may enter no other.
- * May be repeated: what exists stays, the passwords are set again.
+ * Creates one database for each service, owned by a role without access to the others.
+ * May be repeated: existing ones stay, the passwords are set again.
  */
 export async function ensureDatabases(
   adminUrl: string,
@@ -46,7 +46,7 @@ async function createDatabase(client: Client, name: string, password: string): P
   for (const statement of statementsFor(name, password, verb)) await client.query(statement);
 }
 
-/** What makes a service's database, and the role that owns it and may enter no other. */
+/** Statements that create a service's database and its role. */
 export function databaseStatements(prefix: string, service: ServiceName, password: string): string[] {
   return statementsFor(databaseName(prefix, service), password, 'CREATE');
 }

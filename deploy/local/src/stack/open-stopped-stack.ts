@@ -8,7 +8,7 @@ import { openProcessList } from './process-list.ts';
 import { loadSecrets } from './secrets.ts';
 import type { ServiceName } from './service-names.ts';
 
-/** The data of a system that does not run: its databases, and nobody else at them. */
+/** The databases of a stopped system, without other clients. */
 export interface StoppedStack extends AsyncDisposable {
   folder: DataFolder;
   databaseUrls: Record<ServiceName, string>;

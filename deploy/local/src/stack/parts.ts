@@ -26,7 +26,7 @@ export interface Parts {
 export interface PartsSurroundings {
   processes: ProcessList;
   onProgress(sentence: string): void;
-  /** Told after a part got a new process. */
+  /** Called after a part got a new process. */
   onLaunch(): void;
   signal: AbortSignal | undefined;
 }
@@ -62,7 +62,7 @@ export function openParts({ processes, onProgress, onLaunch, signal }: PartsSurr
     },
     retire: (name) => stopThese([name], SERVICE_GRACE_MS),
     async stop({ now = false } = {}) {
-      // Services first, so that they can still say goodbye to the backends.
+      // Services first, so that they can close their connections to the backends.
       const replicas = SERVICES.map((name): ReplicaName => `${name}-replica`);
       await stopThese([...SERVICES, ...replicas], now ? 0 : SERVICE_GRACE_MS);
       await stopThese(['nats', 'postgres'], now ? 0 : BACKEND_GRACE_MS);

@@ -27,7 +27,7 @@ export interface ProcessList {
 }
 
 /**
- * Claims a data folder: ends what a killed supervisor left behind and keeps the list of our own processes in a file.
+ * Claims a data folder: ends processes of a killed supervisor and lists our processes in a file.
  * @throws AlreadyRunning
  */
 export async function openProcessList(file: string): Promise<ProcessList> {

@@ -3,11 +3,11 @@ import { writePrivateJson } from '../private-file.ts';
 
 /** `runtime.json`: how operators and tools of this machine reach the running system. */
 export interface RuntimeFile {
-  /** From here on the file says what `describe` returns. */
+  /** From here on the file contains the result of `describe`. */
   open(describe: () => unknown): Promise<void>;
   /** Call it when something changed. Never rejects: a full disk must not end a running system. */
   refresh(): void;
-  /** Removes the file for good. */
+  /** Removes the file permanently. */
   close(): Promise<void>;
 }
 

@@ -27,7 +27,7 @@ describe('runtime file', () => {
     });
   });
 
-  test('is gone after it was closed, whatever was still under way', async () => {
+  test('is gone after it was closed, even with a write in progress', async () => {
     const file = runtimeFile(join(folder, 'runtime.json'), (sentence) => said.push(sentence));
     void file.open(() => 1);
     file.refresh();
@@ -36,7 +36,7 @@ describe('runtime file', () => {
     expect({ files: await readdir(folder), said }).toEqual({ files: [], said: [] });
   });
 
-  test('says that it cannot be written, and goes on', async () => {
+  test('reports a failed write, and continues', async () => {
     const file = runtimeFile(join(folder, 'nowhere', 'runtime.json'), (sentence) => said.push(sentence));
     await file.open(() => 1);
     expect(said).toEqual([expect.stringContaining('runtime.json cannot be written')]);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readJson, writePrivateJson } from '../private-file.ts';
 import { eachService, type ServiceName } from './service-names.ts';
 
-/** Who has credentials of its own: every service, and the operator of the machine. */
+/** Holders of credentials: every service, and the operator of the machine. */
 export type Caller = ServiceName | 'operator';
 
 export interface Secrets {
@@ -18,13 +18,13 @@ export interface Secrets {
   busPasswords: Record<Caller, string>;
 }
 
-/** What may be in a data folder, which may be of an earlier release. */
+/** The secrets of a data folder, which may be of an earlier release. */
 type KeptSecrets = Partial<Secrets> & {
   /** By service, what all its callers knew. The gateway sealed with its own. */
   internalKeys?: Partial<Record<ServiceName, string>>;
 };
 
-/** Reads the secrets of a data folder, and makes those that are not there yet. */
+/** Reads the secrets of a data folder, and generates missing ones. */
 export async function loadSecrets(file: string): Promise<Secrets> {
   const { internalKeys, ...kept } = (await readJson<KeptSecrets>(file)) ?? {};
   const secrets: Secrets = {

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { loadSecrets } from './secrets.ts';
 import { SERVICES } from './service-names.ts';
 
-/** What a data folder of an early release holds. */
+/** The data folder of an early release. */
 const oneEach = (of: string) => Object.fromEntries(SERVICES.map((name) => [name, `${of} of ${name}`]));
 const EARLY = {
   postgresPassword: 'p',
@@ -37,7 +37,7 @@ describe('the secrets of a data folder', () => {
     expect(await readdir(folder)).toEqual(['secrets.json']);
   });
 
-  test('stay over an upgrade, with what is new beside them; what was sealed is opened still', async () => {
+  test('stay after an upgrade, beside new ones; sealed data can still be opened', async () => {
     await writeFile(file, JSON.stringify(EARLY), { mode: 0o644 });
     const { internalKeys, ...kept } = EARLY;
     const { sealingKey, callerKeys, busPasswords, ...rest } = await loadSecrets(file);
@@ -57,13 +57,13 @@ describe('the secrets of a data folder', () => {
     expect(await loadSecrets(file)).toEqual(written);
   });
 
-  test('are the own ones of a later folder, whatever else is in it', async () => {
+  test('are those of a later folder, with its other contents ignored', async () => {
     const made = await loadSecrets(file);
     await writeFile(file, JSON.stringify({ ...made, internalKeys: EARLY.internalKeys }));
     expect(await loadSecrets(file)).toEqual(made);
   });
 
-  test('are not made anew where they cannot be read', async () => {
+  test('are not generated again if they cannot be read', async () => {
     await writeFile(file, '{"postgresPassword": "p"');
     await expect(loadSecrets(file)).rejects.toThrow('JSON');
     expect(await readFile(file, 'utf8')).toBe('{"postgresPassword": "p"');

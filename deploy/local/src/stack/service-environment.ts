@@ -27,10 +27,10 @@ export const CALLS: Record<ServiceName, readonly ServiceName[]> = {
   search: ['records', 'packages'],
 };
 
-/** What tells of the surrounding tool rather than of the system. Everything else a user may set for the services. */
+/** Variables of the surrounding tool. A user may set all others for the services. */
 const KEPT_BACK = /^(npm_.*|NODE_OPTIONS|NODE_PATH|NODE_ENV|JEST_.*|TEST_.*|INIT_CWD|PG[A-Z]+)$/;
 
-/** The whole environment of one service's process, which listens on ports of its own. */
+/** The whole environment of one service's process, with its ports. */
 export function serviceEnvironment(
   service: ServiceName,
   given: Surroundings,
@@ -55,7 +55,7 @@ export function serviceEnvironment(
   };
 }
 
-/** What a service and those that it speaks to know, and nobody else; passwords of backends apart. */
+/** Secrets that only a service and its peers know, except passwords of backends. */
 export function serviceKeys(service: ServiceName, secrets: Secrets): Readonly<Record<string, string>> {
   const keysOfCallees = CALLS[service].map((callee) => [
     `${prefixOf(callee)}_KEY`,
@@ -68,7 +68,7 @@ export function serviceKeys(service: ServiceName, secrets: Secrets): Readonly<Re
   };
 }
 
-/** The operator may call all of them; what he may call there is theirs to say. */
+/** The operator may call all services; each lists the RPCs it may call. */
 function callerKeys(callee: ServiceName, secrets: Secrets): string {
   const callers: Caller[] = ['operator', ...SERVICES.filter((service) => CALLS[service].includes(callee))];
   return callers.map((caller) => `${caller}=${secrets.callerKeys[callee][caller]}`).join(',');

@@ -3,7 +3,7 @@ export const SERVICES = ['gateway', 'records', 'packages', 'files', 'access-link
 
 export type ServiceName = (typeof SERVICES)[number];
 
-/** What is made of each service, by its name. */
+/** Maps each service name to a value. */
 export function eachService<Value>(make: (name: ServiceName) => Value): Record<ServiceName, Value> {
   const pairs = SERVICES.map((name) => [name, make(name)] as const);
   return Object.fromEntries(pairs) as Record<ServiceName, Value>;

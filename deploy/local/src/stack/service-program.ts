@@ -10,7 +10,7 @@ const SETTLE = resolve(import.meta.dirname, '../child/settle-when-idle.ts');
 
 /** Six processes share a small machine: a small young generation, and no memory kept that only the start needed. */
 const LASTING = ['--max-semi-space-size=8', '--max-old-space-size=384', '--expose-gc', '--import', SETTLE];
-/** Who is gone in a minute or two saves time, not memory. */
+/** Short-lived systems save time, not memory. */
 const PASSING = ['--min-semi-space-size=16', '--max-semi-space-size=16', '--max-old-space-size=384'];
 const SMALL_MACHINE = {
   NODE_COMPILE_CACHE: COMPILE_CACHE,
@@ -29,7 +29,7 @@ export interface ServiceToRun {
   checkout?: string | undefined;
 }
 
-/** Describes how to run one service as a process of its own. */
+/** Describes how to run one service as a separate process. */
 export function serviceProgram({
   name,
   environment,
@@ -62,7 +62,7 @@ export function serviceProgram({
   };
 }
 
-/** NOTE: not by fetch, which would take 15 MB of the supervisor for good. */
+/** NOTE: not with fetch, which would permanently use 15 MB of the supervisor. */
 function saysReady(healthPort: number): Promise<boolean> {
   return new Promise((answer) => {
     const asking = get({

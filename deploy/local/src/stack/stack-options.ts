@@ -5,7 +5,7 @@ export interface StackOptions {
   /** Of the public API; 0 takes any free one. */
   port: number;
   logLevel: string;
-  /** `safe` writes through to the disk and is sparing with memory; `fast` is for systems that nobody misses. */
+  /** `safe` syncs to disk and saves memory; `fast` is for disposable systems. */
   durability: 'safe' | 'fast';
   /** A running Postgres to use, by superuser URL, with the prefix of the database names; else one is started. */
   postgres?: { url: string; prefix: string };
@@ -13,7 +13,7 @@ export interface StackOptions {
   isReplicated?: boolean;
   /** Goes to all services, below what the stack sets itself. */
   environment: Readonly<Record<string, string | undefined>>;
-  /** Whose services run, where that is not this checkout: another one, prepared as `bootstrap.mjs prepare` does. */
+  /** Another checkout whose services run, prepared by `bootstrap.mjs prepare`. */
   checkout?: string;
   /** Has the last word on the environment of the first process of each service, before it starts for the first time. */
   environmentOf?(service: ServiceName, environment: ServiceVariables): Promise<ServiceVariables>;

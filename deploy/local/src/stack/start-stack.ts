@@ -43,9 +43,11 @@ export interface RunningStack {
    * the next of those given, and in the end none. Resolves when the first one is ready.
    */
   relaunch(part: PartName, ...further: Variables[]): Promise<void>;
-  /** Ends a part in good order, for good. */
+  /** Stops a part permanently and gracefully. */
   retire(part: PartName): Promise<void>;
-  /** Starts a second process of a service on the same database; nobody calls it, but it does all other work. */
+  /**
+   * Starts a second process of a service on the same database; it receives no calls, but does all other work.
+   */
   startReplica(service: 'packages' | 'records'): Promise<ReplicaName>;
   /** Ends every process: within 5 s in good order, at once when `now`. May be called again to hurry. */
   stop(how?: { now?: boolean }): Promise<void>;
@@ -164,7 +166,7 @@ async function startServices(
   await Promise.all(starts);
 }
 
-/** On ports that nobody was told of. */
+/** On unannounced ports. */
 async function startReplica(given: ReplicaGiven, service: ServiceName): Promise<ReplicaName> {
   const [grpc = 0, health = 0] = await freePorts(2);
   const { ports } = given.surroundings;
@@ -223,7 +225,7 @@ function runtimeOf(
     search: stack.search,
     databases: stack.databaseUrls,
     nats: stack.natsUrl,
-    // The bytes of files are in a bucket where the services are told so.
+    // Absent if the bytes of files are in a bucket.
     ...(environment['FILES_STORE'] === 's3' ? {} : { files_folder: folder.files }),
     services: Object.fromEntries(services),
   };

@@ -10,7 +10,7 @@ export interface SupervisionEvents {
 }
 
 const FIRST_PAUSE_MS = 100;
-/** Before a process that was asked for. */
+/** Delay before a requested restart. */
 const ASKED_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 10_000;
 /** A part that lived this long before it ended starts again at once. */
@@ -49,15 +49,15 @@ export class SupervisedPart {
   }
 
   /**
-   * Ends the process at once and starts another with further variables in its environment; when that one ends, the next
-   * has those that come next in the list, and none in the end.
+   * Restarts the process at once with further variables in its environment; each later restart uses the next
+   * element of the list, and in the end none.
    */
   async relaunch(...further: Variables[]): Promise<void> {
     await this.#restarting;
     const former = this.#child;
     if (former === undefined || hasEnded(former)) throw new Error(`${this.name} is down`);
     const ended = new Promise((resolve) => former.once('exit', resolve));
-    // A process is asked for even when nothing is to be told to it, and what it does is no reason for the next to wait.
+    // Without variables a process is started too, and its exit causes no delay.
     this.#further = further.length > 0 ? further : [{}];
     this.#pauseMs = FIRST_PAUSE_MS;
     former.kill('SIGKILL');

@@ -86,7 +86,7 @@ describe('supervised part', () => {
     );
   });
 
-  test('says that a program cannot be found', async () => {
+  test('reports that a program cannot be found', async () => {
     const program = scripted('true');
     const missing = {
       ...program,

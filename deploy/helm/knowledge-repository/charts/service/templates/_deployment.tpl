@@ -85,7 +85,7 @@ spec:
             timeoutSeconds: 5
             failureThreshold: 2
           lifecycle:
-            # Until nobody sends anything any more.
+            # Wait until clients have removed the pod's address.
             preStop: { sleep: { seconds: 5 } }
           resources: {{- toYaml $own.resources | nindent 12 }}
           volumeMounts:

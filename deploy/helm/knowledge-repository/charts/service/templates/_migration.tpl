@@ -56,10 +56,10 @@ spec:
           resources: {{- toYaml $own.resources | nindent 12 }}
 {{- end }}
 
-{{- /* Takes the weight, a text: what is lighter comes first. */ -}}
+{{- /* Argument: the weight as a string; lower weights run first. */ -}}
 {{- define "service.beforeRelease" -}}
 helm.sh/hook: pre-install,pre-upgrade
 helm.sh/hook-weight: {{ . | quote }}
-# What failed is left for its log to be read.
+# Failed Jobs stay, with their log.
 helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
 {{- end }}

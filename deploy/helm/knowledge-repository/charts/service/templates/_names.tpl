@@ -27,7 +27,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- printf "%s/%s:%s" $image.registry .name (default .root.Chart.AppVersion $image.tag) }}
 {{- end }}
 
-{{- /* What pods need to be put somewhere. */ -}}
+{{- /* Scheduling fields of pods. */ -}}
 {{- define "service.placement" -}}
 {{- $values := .root.Values }}
 {{- with $values.image.pullSecrets }}

@@ -54,7 +54,7 @@ spec:
 {{- end }}
 
 {{- /*
-Lets in and out what the service has to do with, and nothing else. Takes besides "callers" (list SERVICES by which its
+Allows only the connections that the service needs. Further arguments: "callers" (list SERVICES by which its
 gRPC port is called), "calls" (list SERVICES), "ingress" and "egress" (lists of further rules).
 */ -}}
 {{- define "service.networkPolicy" -}}
