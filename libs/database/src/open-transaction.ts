@@ -39,7 +39,7 @@ export async function sendStatement(connection: ClientBase, statement: Statement
 export function openTransaction(connection: ClientBase): Transaction {
   let isOpen = false;
   let failure: { readonly cause: unknown } | undefined;
-  let isAheadFailed = false;
+  const ahead: Promise<Answer>[] = [];
 
   const noted = async <Result>(answer: Promise<Result>): Promise<Result> => {
     try {
@@ -60,17 +60,18 @@ export function openTransaction(connection: ClientBase): Transaction {
 
   return {
     send,
-    sendAhead: (statement) =>
-      void send(statement).catch(() => {
-        isAheadFailed = true;
-      }),
+    sendAhead(statement) {
+      const answer = send(statement);
+      answer.catch(() => undefined);
+      ahead.push(answer);
+    },
     async commit() {
       if (!isOpen) return;
       if (failure === undefined) {
         const { command } = await noted(connection.query('COMMIT'));
         if (command === 'COMMIT') return;
       }
-      if (isAheadFailed) throw failure?.cause;
+      await Promise.all(ahead);
       throw new Error('a transaction with a failed statement cannot be committed', failure);
     },
     async rollback() {
