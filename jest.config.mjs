@@ -1,4 +1,4 @@
-// Three kinds of tests, told apart by their file names; see CONTRIBUTING.md.
+// Three kinds of tests, distinguished by their file names; see CONTRIBUTING.md.
 const project = {
   rootDir: import.meta.dirname,
   testEnvironment: 'node',
@@ -25,7 +25,8 @@ const realBackends = {
 export default {
   // More than the cores of a small machine: who tests a whole system waits for it half of the time.
   maxWorkers: 3,
-  // What tests have loaded is never let go of, and looking through all of it for garbage stops a process for seconds.
+  // Modules loaded by tests are never released, and garbage collection of a large heap pauses a process for
+  // seconds.
   workerIdleMemoryLimit: '512MB',
   testSequencer: '<rootDir>/test/testbed/src/jest/longest-first.mjs',
   // Ends what hangs; how fast something is, no test may depend on.

@@ -1,7 +1,7 @@
 /**
- * Generates everything that is derived from a contract or a schema: the types of `proto/` into
- * `libs/contracts/src/gen`, and a Prisma client for every `prisma/` folder of a lib or service. What is up to date
- * is left alone, so this may run before every start, test and check; several runs at once wait for each other.
+ * Generates all code derived from a contract or a schema: the types of `proto/` into
+ * `libs/contracts/src/gen`, and a Prisma client for every `prisma/` folder of a lib or service. Skips up-to-date
+ * output, so it may run before every start, test and check; concurrent runs wait for each other.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
