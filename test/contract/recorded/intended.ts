@@ -144,7 +144,7 @@ interface Difference {
 
 const NO_CREDENTIALS = 'no credentials where they are always needed';
 const FAILS_THERE =
-  'what fails there with 500: non-object bodies, pending files, unknown schemes and the like';
+  'requests that fail there with 500: non-object bodies, pending files, unknown schemes and the like';
 const FILE_NAMES = 'file names with `/` or `\\`';
 
 const INTERNAL_ERROR =
@@ -255,7 +255,7 @@ export const INTENDED: Readonly<Record<string, Difference>> = {
     ],
   },
   'packages/137': {
-    topic: "`expires_at` of a published entity in one's own listing",
+    topic: '`expires_at` of a published entity in a listing of the owner',
     differs: ['hits.hits.1.expires_at: "2026-11-21T06:51:52.237139+00:00" → nothing'],
   },
   'packages/138': {
