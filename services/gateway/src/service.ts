@@ -23,6 +23,7 @@ import { continueWhenWanted } from './http/continue-body.ts';
 import { crossOrigin } from './http/cross-origin.ts';
 import { type MalformedRequestsDeps, refuseMalformedRequests } from './http/malformed-requests.ts';
 import { observeRequests } from './http/observe-requests.ts';
+import { useAbsoluteTarget } from './http/request-shape.ts';
 import { endUnwantedBodies } from './http/unwanted-bodies.ts';
 import { waitForIndex } from './http/wait-for-index.ts';
 import { answerOnce } from './idempotency/answer-once.ts';
@@ -221,8 +222,13 @@ function listen(
       connectionsCheckingInterval: 5_000,
       // What may come once and comes twice is then no valid value, rather than the first of two.
       joinDuplicateHeaders: true,
+      // The application refuses it, with the headers of every answer.
+      requireHostHeader: false,
     },
-    listener,
+    (request, response) => {
+      useAbsoluteTarget(request);
+      listener(request, response);
+    },
   );
   applyLimits(server, limits);
   continueWhenWanted(server);

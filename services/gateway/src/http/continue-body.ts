@@ -12,6 +12,8 @@ export function continueWhenWanted(server: Server): void {
     response.shouldKeepAlive = false;
     server.emit('request', request, response);
   });
+  // The application refuses it.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 }
 
 /** Lets the client send the body of a request that was checked. */

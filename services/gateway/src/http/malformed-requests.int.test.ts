@@ -74,8 +74,11 @@ const PROBES: readonly { name: string; bytes: string; status?: number }[] = [
     name: 'a host that is none',
     bytes: 'GET /api/records HTTP/1.1\r\nHost: h/../x\r\nConnection: close\r\n\r\n',
   },
+  { name: 'an unknown expectation', bytes: `${GET}Expect: wonders\r\n\r\n`, status: 417 },
   { name: 'another protocol', bytes: 'GET /api/ping SPDY/3\r\nHost: h\r\n\r\n' },
   { name: 'another version', bytes: 'GET /api/ping HTTP/1.2\r\nHost: h\r\n\r\n' },
+  { name: 'version 2', bytes: 'GET /api/ping HTTP/2.0\r\nHost: h\r\n\r\n', status: 505 },
+  { name: 'an absolute target without host', bytes: 'GET http:///api/ping HTTP/1.1\r\nHost: h\r\n\r\n' },
   { name: 'no version', bytes: 'GET /api/ping\r\n\r\n' },
   { name: 'the preface of HTTP/2', bytes: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' },
   { name: 'a method in small letters', bytes: 'get /api/ping HTTP/1.1\r\nHost: h\r\n\r\n' },
@@ -136,6 +139,37 @@ describe('a request', () => {
     expect([(await gateway.fetch(path)).status, (await gateway.fetch(path)).status]).toEqual([200, 200]);
     const read = `GET ${path} HTTP/1.1\r\nHost: h\r\nHost: other\r\n\r\n`;
     expect(statuses(await send(read + NEXT))).toEqual([400]);
+  });
+
+  test.each([
+    ['GET /api/ping HTTP/1.1\r\n\r\n', 400, 'malformed_request'],
+    [`${GET}Expect: wonders\r\n\r\n`, 417, 'expectation_failed'],
+    ['GET /api/ping HTTP/2.0\r\nHost: h\r\n\r\n', 505, 'http_version_not_supported'],
+  ])('%j is refused by the application, with its headers', async (bytes, status, code) => {
+    const [head = '', body = ''] = (await send(bytes)).split('\r\n\r\n');
+    expect(statuses(head)).toEqual([status]);
+    expect(head.toLowerCase()).toContain('x-content-type-options: nosniff');
+    expect(head.toLowerCase()).toContain('x-request-id: ');
+    expect(JSON.parse(body)).toMatchObject({ status, code });
+  });
+
+  test('of HTTP/1.0 needs no host', async () => {
+    expect(statuses(await send('GET /api/ping HTTP/1.0\r\n\r\n'))).toEqual([200]);
+  });
+
+  test('with an absolute target is for the host of the target', async () => {
+    await using other = await startGateway();
+    const document = async (target: string) => {
+      const answer = await exchange(
+        other.baseUrl,
+        `GET ${target} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`,
+      );
+      return answer.split('\r\n\r\n').slice(1).join('');
+    };
+    expect(await document('/api/openapi.json')).toContain('http://h');
+    const absolute = await document('http://named.example/api/openapi.json?prettyprint=1');
+    expect(absolute).toContain('http://named.example');
+    expect(absolute).not.toContain('http://h/');
   });
 
   test('that is malformed is told why, under the headers of every answer', async () => {

@@ -9,8 +9,10 @@ const CODES: Readonly<Record<number, string>> = {
   414: 'url_too_long',
   415: 'unsupported_media_type',
   416: 'range_not_satisfiable',
+  417: 'expectation_failed',
   423: 'upload_state_unknown',
   431: 'headers_too_large',
+  505: 'http_version_not_supported',
 };
 
 /** The code of an error without a more specific one. Listed in docs/errors.md. */
