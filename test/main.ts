@@ -12,8 +12,8 @@ const HELP = `Runs the tests against real components.
   npm test -- -t "a name" PATH        those of them with that name
   npm test -- --help                  this text
 
-Everything else goes to Jest as it is. Where some suites of a whole run fail, they run once more, one by one: a busy
-machine may have let a wait pass its limit, a fault fails again. What passes only then is named at the end.
+Other options are passed to Jest. If a few suites of a whole run fail, they run once more, one by one: timeouts on a
+busy machine pass then, defects fail again. The end of the run lists suites that passed only then.
 `;
 
 interface TestCounts {
@@ -25,7 +25,7 @@ interface TestCounts {
 
 /** As `testbed/src/jest/outcome-reporter.mjs` writes it. */
 interface ReportedOutcome extends TestCounts {
-  /** Whether every suite ran to its end, and nothing else went wrong than what failed in them. */
+  /** Whether every suite ran to its end, without errors outside of tests. */
   isWhole: boolean;
   failedSuites: readonly (TestCounts & { path: string })[];
 }

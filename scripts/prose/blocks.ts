@@ -49,11 +49,12 @@ function scriptBlocks(text: string, file: string): Block[] {
   return blocks;
 }
 
-/** Single words are keys, names and values; SQL is code. */
+const SQL =
+  /^\s*(?:select\s[\s\S]*\bfrom\b|insert into\b|update \S+\s+set\b|delete from\b|(?:create|alter) \w+ \w+|with \S+ as \()/;
+
+/** Single words are keys, names and values. */
 function isProse(value: string): boolean {
-  const isSql =
-    /^\s*(?:with|select|insert|update|delete|create|alter)\s[^.]*\b(?:as|from|into|set|table)\b/.test(value);
-  return !isSql && /[A-Za-z]{2,} [A-Za-z]{2,}/.test(value);
+  return !SQL.test(value) && /[A-Za-z]{2,} [A-Za-z]{2,}/.test(value);
 }
 
 function markdownBlocks(text: string): Block[] {

@@ -27,12 +27,7 @@ const PENDING = [
   'test/bench/',
   'test/contract/',
   'test/e2e/',
-  'test/faults/',
   'test/generated-clients/',
-  'test/history/',
-  'test/load/',
-  'test/main.ts',
-  'test/model/',
   'test/simulation/',
   'test/testbed/',
 ];

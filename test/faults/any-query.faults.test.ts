@@ -44,7 +44,7 @@ afterAll(async () => {
 
 const REFUSAL = /^(?:query_syntax|query_too_complex)$/;
 
-/** What is wrong with an answer; null when it is what was asked for, or a refusal that says what and where. */
+/** The problem of an answer; null if it is correct, or an error with message and position. */
 function problemOf({ status, text }: Told): string | null {
   if (status === 200) return null;
   if (status !== 400) return `${status} ${text}`;
@@ -54,7 +54,7 @@ function problemOf({ status, text }: Told): string | null {
   };
   const [error] = errors;
   const isPrecise = error?.field === 'q' && / at position \d+\.$/.test(error.messages[0] ?? '');
-  // What is no text of a query at all is refused before it is read.
+  // Values that are no query text are rejected before parsing.
   const isNoText = code === 'invalid' && text.includes('Invalid querystring parameters.');
   const isLongSuggestion =
     error?.field === 'q' && /^Longer than \d+ characters\.$/.test(error.messages[0] ?? '');
@@ -62,7 +62,7 @@ function problemOf({ status, text }: Told): string | null {
 }
 
 test(
-  `${QUERY_COUNT} queries of all kinds are answered, or refused by what and where (seed ${seed})`,
+  `${QUERY_COUNT} queries of all kinds are answered, or rejected with message and position (seed ${seed})`,
   async () => {
     const problems: object[] = [];
     const times: number[] = [];
@@ -105,7 +105,7 @@ describe('what would cost too much is refused', () => {
     ['deep parentheses', `${'('.repeat(400)}a${')'.repeat(400)}`, 'query_too_complex'],
     ['a wide phrase', '"a b"~100000', 'query_too_complex'],
     ['many words with ~', 'flood~ risk~ map~ water~', 'query_too_complex'],
-    ['a range of what is no number', `versions.index:[1 TO ${'9'.repeat(500)}]`, 'query_syntax'],
+    ['a range of text', `versions.index:[1 TO ${'9'.repeat(500)}]`, 'query_syntax'],
   ])('%s', async (_, q, code) => {
     const { status, text } = await requests.ask('GET', `/api/search?q=${encodeURIComponent(q)}`);
     expect({ status, code: (JSON.parse(text) as { code?: string }).code }).toEqual({ status: 400, code });

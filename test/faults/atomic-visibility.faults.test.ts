@@ -42,7 +42,7 @@ interface Watched {
   unforeseen: string[];
 }
 
-/** Publishes and reads until there is enough of it, then lets all come to rest and looks at everything once more. */
+/** Publishes and reads often enough, then waits for all to settle and checks everything once more. */
 async function watched(
   running: TestSystem,
   enough: { ms: number; pairs: number; publications: number },
@@ -148,7 +148,7 @@ describe('no reader sees half a package', () => {
     }).toEqual({ violations: [], unforeseen: [], faults: 'as many as there were' });
   }, 5_400_000);
 
-  test(`while it takes ${APPLY_MS} ms until the resources are told`, async () => {
+  test(`while it takes ${APPLY_MS} ms until the resources are notified`, async () => {
     const running = await started({
       environment: { FAILPOINT: `records.apply.before:pause:${APPLY_MS}` },
     });

@@ -16,7 +16,7 @@ const ABREAST = 5;
 const LONGEST_DELAY_MS = 25;
 const ROUNDS_MS = scaled(300_000, 3_600_000);
 
-/** All that a publish may answer to one of several who want the same at once. */
+/** All allowed answers to one of several concurrent publishes. */
 const FITTING = new Set([202, 400, 404, 409]);
 
 let system: TestSystem;
@@ -38,12 +38,12 @@ const listOf = (...entities: { id: string }[]) => entities.map(({ id }) => ({ id
 const newPackage = (title: string) =>
   author.sure<Entity>('POST', '/packages', { json: packageDocument(title) });
 
-/** Answers that fit nobody's situation, as texts. */
+/** Answers that are wrong in every situation, as texts. */
 function unforeseen(answers: readonly Answer<unknown>[]): string[] {
   return answers.filter(({ status }) => !FITTING.has(status)).map(({ status, text }) => `${status} ${text}`);
 }
 
-/** Publishes until it is answered for good; while another holds a draft, whoever wants it comes back. */
+/** Publishes until the answer is final; while another publication locks a draft, it retries. */
 async function insist(draft: Entity): Promise<number> {
   const { status } = await author.call('POST', link(draft, 'publish'));
   return status === 409 ? sleep(100).then(() => insist(draft)) : status;
@@ -57,7 +57,7 @@ async function rounds(play: (round: number) => Promise<void>): Promise<void> {
   }
 }
 
-describe('publishing one thing at once', () => {
+describe('publishing one entity concurrently', () => {
   let clients: HttpClient[];
   beforeAll(async () => {
     clients = [];
@@ -80,7 +80,8 @@ describe('publishing one thing at once', () => {
       const answers = await Promise.all(clients.map((client) => client.call('POST', link(main, 'publish'))));
       await ledger.quiet();
       const all = [main, ...resources];
-      // The draft of a resource lives elsewhere: who was let pass and then came too late opens one that ends in nothing.
+      // The draft of a resource is in another service: a caller who passed the check too late opens an
+      // aborted publication.
       const inVain = kind === 'records' ? ['ABORT_DONE'] : [];
       const publications = await ledger.opened(all.map(({ id }) => id));
       expect({
@@ -131,7 +132,7 @@ describe(`packages that want the same (seed ${seed})`, () => {
           await newPackage('Second'),
         ];
         const [resource] = one.resources as [Entity];
-        // What both hold, in opposite orders.
+        // Contents of both, in opposite orders.
         await author.sure('POST', link(one.main, 'resources'), { json: { resources: listOf(...shared) } });
         await author.sure('POST', link(two, 'resources'), {
           json: { resources: listOf(...shared.toReversed()) },
@@ -149,7 +150,7 @@ describe(`packages that want the same (seed ${seed})`, () => {
           unforeseen: [],
         });
 
-        // Whoever lost may go on, and then all is published.
+        // The others may continue, and then all is published.
         const later = [await insist(one.main), await insist(two)];
         await ledger.quiet();
         const published = await Promise.all(
@@ -175,7 +176,7 @@ describe(`packages that want the same (seed ${seed})`, () => {
           publishers: held.length > 0 ? 1 : 0,
           announcements: held.length > 0 ? 1 : 0,
         });
-        // One that nobody took is free.
+        // An unclaimed one is free.
         if (held.length === 0) expect(await insist(resource)).toBe(202);
       };
 

@@ -30,11 +30,11 @@ afterAll(async () => {
 
 interface Sight {
   status: number;
-  /** Whether it says when to come back. */
+  /** Whether it has `Retry-After`. */
   mayReturn: boolean;
 }
 
-/** Reads again and again until told to stop; every different answer of each target is kept. */
+/** Reads repeatedly until stopped; every different answer of each target is recorded. */
 function watch(client: HttpClient, targets: readonly string[]) {
   const sights = new Map<string, Sight>();
   let isStopped = false;
@@ -58,11 +58,11 @@ function watch(client: HttpClient, targets: readonly string[]) {
 const UNKNOWN = [{ status: 503, mayReturn: true }];
 const THERE = [{ status: 200, mayReturn: false }];
 
-test('while nobody can tell how a publication ended its resources are neither there nor absent', async () => {
+test('while the outcome of a publication is unknown its resources are neither there nor absent', async () => {
   const { main, resources } = await packageOfResources(author, 'Cut off', 3);
   const edited = await publishedRecord(author, 'Published before');
   await author.sure('POST', link(edited, 'draft'));
-  await author.sure('PUT', `/records/${edited.id}/draft`, { json: recordDocument('Published anew') });
+  await author.sure('PUT', `/records/${edited.id}/draft`, { json: recordDocument('Published again') });
   const bystander = await publishedRecord(author, 'Bystander');
   const loose = await author.sure<Entity>('POST', '/records', { json: recordDocument('Loose') });
   const along = [...resources, edited].map(({ id }) => id);
@@ -73,7 +73,7 @@ test('while nobody can tell how a publication ended its resources are neither th
       timeoutMs: 120_000,
     }),
   );
-  // A vote that is given but not heard would be a refusal.
+  // A lost vote would be a refusal.
   await until(async () => (await decisions.waiting()) === publishing.length, { what: 'the votes' });
   const heal = [
     system.proxy('records to packages').inflict({ kind: 'black hole' }),
@@ -108,7 +108,7 @@ test('while nobody can tell how a publication ended its resources are neither th
   }).toEqual({
     undecided: 404,
     locked: [409, true],
-    // The answer for the package shows the package, that for the resource would show what nobody can tell.
+    // The answer for the package shows the package; the one for the resource would show an unknown state.
     publications: [202, 503],
     decided: 200,
     staged: UNKNOWN,
@@ -126,6 +126,6 @@ test('while nobody can tell how a publication ended its resources are neither th
       `${sights.others.reads} of others, all 200; all there ${Math.round(performance.now() - healedAt)} ms after`,
   );
   const renewed = await anonymous.sure<Entity>('GET', `/records/${edited.id}`);
-  expect(renewed.metadata['title']).toBe('Published anew');
+  expect(renewed.metadata['title']).toBe('Published again');
   expect((await author.call('GET', `/records/${along[0]}/draft`)).status).toBe(404);
 });

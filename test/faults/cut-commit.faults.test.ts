@@ -9,7 +9,7 @@ import { report } from './report.ts';
 import { scaled, seed } from './scale.ts';
 
 const PUBLICATIONS = scaled(10, 200);
-/** Postgres says `COMMIT` and that it is ready, in so many bytes. */
+/** The bytes by which Postgres confirms `COMMIT` and its readiness. */
 const REPLY_BYTES = 18;
 
 let system: TestSystem;
@@ -33,7 +33,7 @@ afterAll(async () => {
 /** The statement that ends a transaction, not a value that begins like it. */
 const isCommit = (bytes: Buffer) => bytes.includes('COMMIT\0');
 
-/** What only the transaction that decides writes, into the outbox. */
+/** Only the deciding transaction writes this into the outbox. */
 const NEWS = 'knowledge.packages.package.published';
 
 /** True of the commit of the transaction that writes the decision. */
@@ -58,7 +58,7 @@ async function stateOf({ main, resources }: PackageOfResources): Promise<string>
 
 describe.each(Object.entries(COMMITS))('the connection is cut at the commit of %s', (_, newWhen) => {
   test(
-    'and what is answered is true, or the repeat tells',
+    'and the answer is true, or the repeat returns the outcome',
     async () => {
       const random = seededRandom(seed);
       const proxy = system.proxy('packages to postgres');

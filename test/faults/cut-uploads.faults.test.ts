@@ -32,7 +32,7 @@ afterAll(async () => {
   await system?.stop();
 });
 
-/** Sends a part of what it has declared, and is gone. */
+/** Sends a part of the declared length, and disconnects. */
 async function cutAfter(url: string, bytes: number): Promise<void> {
   const headers = { authorization: `Bearer ${system.token}`, 'content-length': CONTENT.length };
   const request = httpRequest(url, { method: 'PUT', agent: false, headers });

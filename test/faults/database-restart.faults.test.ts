@@ -54,7 +54,7 @@ test(
       for (const one of waiting) {
         begun += 1;
         const publish = () => insist('POST', link(one.main, 'publish'));
-        // A connection that breaks is answered by nobody; the author asks again.
+        // A broken connection has no answer; the author retries.
         const { status } = await publish().catch(publish);
         if (status === 202) acknowledged.push(one);
       }

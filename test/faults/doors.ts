@@ -21,19 +21,22 @@ export interface Place {
 
 interface Door {
   sends: (place: Place) => Sent;
-  /** What it answers while the draft is open. */
+  /** The answer while the draft is open. */
   whenOpen: number;
 }
 
 const NOTHING = (): Sent => ({});
 const OLD_KEY = 'old.txt';
 const TUS = { 'tus-resumable': '1.0.0' };
-/** Of no upload: an open door says so. */
+/** Of no upload: an open door returns it. */
 const UPLOAD_ID = '00000000-0000-4000-8000-000000000000';
 const documentOf = ({ collection }: Place, title: string) =>
   (collection === 'records' ? recordDocument : packageDocument)(title, { withFiles: true });
 
-/** What changes a draft, by method and path below the entity, in an order in which all of it succeeds. */
+/**
+ * Requests that change a draft, by method and path below the entity, in an order in which all of them
+ * succeed.
+ */
 export const DOORS: Readonly<Record<string, Door>> = {
   'PUT /draft': { sends: (place) => ({ json: documentOf(place, 'Changed') }), whenOpen: 200 },
   'POST /draft/pids/{scheme}': { sends: NOTHING, whenOpen: 201 },
@@ -85,7 +88,10 @@ interface NoDoor {
 
 const both = (status: number) => ({ packages: status, records: status });
 
-/** What is not a way into a draft. Publishing it again waits for the same decision and has a test of its own. */
+/**
+ * Requests that do not change a draft. Publishing it again waits for the same decision and has a separate
+ * test.
+ */
 export const NO_DOORS: Readonly<Record<string, NoDoor>> = {
   'POST /draft': {
     because: 'it answers with the draft that is open',
@@ -135,8 +141,8 @@ export function knock(client: HttpClient, route: string, sends: Door['sends'], p
 }
 
 /**
- * New versions of a package and of a resource that it manages and holds, with files in the versions before them.
- * Those that are `ready` have files of their own and may be published.
+ * New versions of a package and of a resource that it manages and contains, with files in the previous versions.
+ * Those in `ready` have separate files and may be published.
  */
 export async function places(
   author: HttpClient,

@@ -57,7 +57,7 @@ const newNumber = (): number => {
 async function edit(client: Witness, { id, path, document }: Target, publication: number): Promise<void> {
   const draft = await client.read(id, `${path}/draft`, 'draft');
   if (draft?.status === 404) {
-    // It was published: the next edit begins with what is published.
+    // It was published: the next edit begins with the published version.
     await author.call('POST', `${path}/draft`);
     return;
   }

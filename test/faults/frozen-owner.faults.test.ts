@@ -72,7 +72,7 @@ test.each(MOMENTS)(
   },
 );
 
-/** Waits until the gateway has found the process that was started anew or woken. */
+/** Waits until the gateway has found the restarted or resumed process. */
 async function isReached({ main }: PackageWithFiles): Promise<void> {
   const answers = async () => (await author.call('GET', `/packages/${main.id}`)).status < 500;
   await until(answers, { what: 'the packages service' });
@@ -92,7 +92,7 @@ interface Row {
   settled_at: Date;
 }
 
-/** The publication of a package as its row says it, once it is done. */
+/** The publication of a package in its row, once it is done. */
 async function settledBy({ main }: PackageWithFiles): Promise<Row | undefined> {
   const { rows } = await databases
     .pool('packages')

@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 
-/** Any number will do that nobody else uses in that database. */
+/** Any number that is otherwise unused in that database. */
 const GATE = 4_070_001;
 
 const BUILD_GATE = `
@@ -21,7 +21,7 @@ export interface HeldDecisions {
 }
 
 /**
- * From now on publications come as far as the commit point and no further: everything is prepared and locked, nothing
+ * From now on publications stop at the commit point: everything is prepared and locked, nothing
  * is decided, and all services are there to answer.
  */
 export async function holdDecisions(packagesDatabaseUrl: string): Promise<HeldDecisions> {

@@ -15,7 +15,7 @@ import { scaled, seed } from './scale.ts';
 const LIVES = scaled(24, 2_500);
 const AUTHORS = 4;
 const COPIES = 3;
-/** What happens while something is away. */
+/** Actions while a part is unavailable. */
 const CHANGES = scaled(3, 100);
 const LONG = scaled(300_000, 3_600_000);
 
@@ -49,7 +49,7 @@ interface Drift {
   repaired: number;
 }
 
-/** What is found once the events have arrived. */
+/** Expected hits once the events have arrived. */
 async function drift(command: 'drift' | 'repair' = 'drift'): Promise<Drift> {
   const said = await until(
     async () => {
@@ -63,7 +63,7 @@ async function drift(command: 'drift' | 'repair' = 'drift'): Promise<Drift> {
 }
 const NONE: Drift = { missing: 0, stale: 0, ghosts: 0, repaired: 0 };
 
-/** Everything that can be found, and by what. */
+/** All documents in the index, with their search terms. */
 async function found(): Promise<string> {
   const { rows } = await index.query<{ found: string }>(
     `select md5(string_agg(to_jsonb(d)::text, '|' order by id, form)) as found
@@ -99,7 +99,7 @@ async function liveAll(count: number, random: () => number): Promise<void> {
   );
 }
 
-/** Keeps the search service from its database, with all that it holds, until the function it answers with is called. */
+/** Cuts the search service off from its database, until the returned function is called. */
 function takeAway(): () => void {
   const proxy = system.proxy('search to postgres');
   const giveBack = proxy.inflict({ kind: 'refuse' });
@@ -107,7 +107,7 @@ function takeAway(): () => void {
   return giveBack;
 }
 
-/** As the bus is when it comes back with an empty store. */
+/** The bus after a restart with an empty store. */
 async function loseStore(): Promise<void> {
   await stream.lose();
   const pid = system.pid('nats');
@@ -116,7 +116,7 @@ async function loseStore(): Promise<void> {
 }
 
 test(
-  `the index is as the databases are, however often and in whatever order news come (seed ${seed})`,
+  `the index equals the databases, for repeated and reordered events (seed ${seed})`,
   async () => {
     const random = seededRandom(seed);
     await liveAll(LIVES, random);
@@ -154,7 +154,7 @@ test(
         const { status, body } = await author.call<Listing>('GET', `/search?q=${q}`);
         return status === 200 && body.hits.total === made.length;
       },
-      { timeoutMs: LONG / 2, what: 'all that was made' },
+      { timeoutMs: LONG / 2, what: 'all created documents' },
     );
     expect(await drift()).toEqual(NONE);
   },
@@ -162,7 +162,7 @@ test(
 );
 
 test(
-  'what the bus loses comes again, and what nobody has any more is found by a comparison and mended',
+  'events lost by the bus are sent again, and events that no service has any more are detected by a comparison and repaired',
   async () => {
     const losing = async (title: string, lose: () => Promise<void>) => {
       await stream.consumed();
@@ -184,7 +184,7 @@ test(
     });
     expect(await drift()).toEqual(NONE);
 
-    await losing('Lost for good', async () => {
+    await losing('Lost permanently', async () => {
       for (const url of [system.databaseUrls.records, system.databaseUrls.packages]) {
         const sender = new Client({ connectionString: url });
         await sender.connect();
@@ -199,7 +199,7 @@ test(
     });
     expect(await drift()).toEqual({ ...NONE, missing: CHANGES });
     expect(await drift('repair')).toEqual({ ...NONE, missing: CHANGES, repaired: CHANGES });
-    expect(await foundOf('Lost for good')).toBe(CHANGES);
+    expect(await foundOf('Lost permanently')).toBe(CHANGES);
     expect(await drift()).toEqual(NONE);
   },
   LONG,

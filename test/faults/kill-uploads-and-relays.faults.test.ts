@@ -66,10 +66,10 @@ describe('kill -9 of the files service', () => {
     ROUND_MS,
   );
 
-  test('what all that left lying is swept', () => sweepUp(world.system, world.databases), ROUND_MS);
+  test('all leftovers are collected', () => sweepUp(world.system, world.databases), ROUND_MS);
 
   test.each(plansOf('sweep'))(
-    'at $point: what the sweep left lying it takes next time',
+    'at $point: leftovers of one collection are removed by the next',
     async ({ point, victim, orders }) => {
       const { system, author, databases } = world;
       const draft = await newDraft('Sent twice');
@@ -103,7 +103,7 @@ describe('kill -9 of a relay between the acknowledgement of an event and its mar
     '%i: no event is lost, none counts twice',
     async (round) => {
       const [victim, emit] = emitters[round % emitters.length] ?? [];
-      if (victim === undefined || emit === undefined) throw new Error('nobody emits');
+      if (victim === undefined || emit === undefined) throw new Error('no service emits');
       const { system, author, databases } = world;
       const dying = await arm(system, victim, 'outbox.mark.before:kill');
       const { insist } = persistentClient(author);

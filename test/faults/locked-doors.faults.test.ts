@@ -63,7 +63,7 @@ async function locked(...ids: string[]): Promise<void> {
   );
 }
 
-/** Knocks at every door as the author and as the holder of an edit link; answers with those that were not shut. */
+/** Tries every door as the author and as the holder of an edit link; returns the open ones. */
 async function openDoors(place: Place): Promise<unknown[]> {
   const holder = httpClient(system.baseUrl);
   const asHolder: HttpClient = {
@@ -133,7 +133,7 @@ describe('while the decision is not made', () => {
             strange.push({ place: place.collection, route, status, text });
         }
       }
-      // Whoever publishes the package as well waits for the same decision; its resource is not to be had.
+      // A concurrent publish of the package waits for the same decision; one of its resource is rejected.
       publishing.push(publish(packages));
       const alone = await publish(records);
       expect({
@@ -188,7 +188,7 @@ function publish({ draft }: Place): Promise<Answer<Failed>> {
   return author.call<Failed>('POST', link(draft, 'publish'), { timeoutMs: 120_000 });
 }
 
-/** What a publication of these drafts would show. */
+/** The result of a publication of these drafts. */
 function contentOf(...some: Place[]): Promise<unknown[]> {
   return Promise.all(
     some.map(async ({ draft }) => {

@@ -17,7 +17,7 @@ let system: TestSystem;
 let ledger: PublicationLedger;
 let proxy: FaultProxy;
 let author: HttpClient;
-/** Whose way to the gateway breaks. */
+/** The client with the broken connection to the gateway. */
 let unlucky: HttpClient;
 beforeAll(async () => {
   system = await startSystem();

@@ -3,13 +3,13 @@ import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
-const HELP = `Runs the tests that break things on purpose in their whole length; npm test runs a short form of each.
+const HELP = `Runs the fault injection tests in full length; npm test runs a short form of each.
 
   npm run test:faults -- [options]
 
   --only TEXT    only test files whose path contains TEXT
   --test TEXT    only tests whose name matches TEXT
-  --seed N       for the same random choices again (default random)
+  --seed N       repeat the same random choices (default random)
   --help         this text
 `;
 

@@ -12,9 +12,9 @@ import { scaled } from './scale.ts';
 
 const MIB = 1_048_576;
 const LIMIT = scaled(8, 1_024) * MIB;
-/** Ten times what is allowed: nobody should take it. */
+/** Ten times the limit: it must be rejected. */
 const SENT = 10 * LIMIT;
-/** What may be on its way, in the buffers of sockets and processes, when the limit is passed. */
+/** Bytes that may be in the buffers of sockets and processes when the limit is reached. */
 const UNDER_WAY = 32 * MIB;
 const ZEROS = Buffer.alloc(MIB);
 const PATIENCE_MS = scaled(300_000, 1_800_000);
@@ -53,7 +53,7 @@ async function sendZeros(
   let isAnswered = false;
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     request.once('response', resolve);
-    // Whoever was answered is cut off while still sending.
+    // After the answer, the connection of a client that is still sending is closed.
     request.on('error', (error) => isAnswered || reject(error));
   });
   const answer = answered.then(async (response) => {
@@ -68,14 +68,14 @@ async function sendZeros(
     sent += piece.length;
     if (!request.write(piece)) await drained();
   }
-  // Who has sent nothing waits to hear that the bytes are wanted.
+  // A client that has sent nothing waits for 100 Continue.
   if (!isAnswered && sent > 0) request.end();
   const heard = await answer;
   request.destroy();
   return { ...heard, sent };
 }
 
-/** What was stored and deleted again: the sweep takes that much later. */
+/** Bytes stored and deleted again: garbage collection removes them later. */
 const deleted = new Set(['store-id']);
 
 async function storedFiles(): Promise<string[]> {
@@ -130,7 +130,7 @@ describe('ten times more than a file may have', () => {
   );
 
   test(
-    'is refused as a resumable upload when it says how long it is, or has become too long',
+    'is refused as a resumable upload with a declared length, or after it became too long',
     async () => {
       const entry = await started('resumable');
       const uploads = link(entry, 'tus');

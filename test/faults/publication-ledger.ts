@@ -2,7 +2,7 @@ import { until } from '@kr/testbed';
 import type { TestSystem } from '@kr/testbed/system';
 import { Pool } from 'pg';
 
-/** What the databases say about publications, whatever the interface answers. */
+/** The publications in the databases, regardless of the API's answers. */
 export interface PublicationLedger {
   /** Publications that were opened for any of these entities. */
   opened(entityIds: readonly string[]): Promise<{ state: string; count: number }[]>;

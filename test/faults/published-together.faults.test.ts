@@ -12,7 +12,7 @@ import { scaled } from './scale.ts';
 
 const RESOURCES = scaled(20, 100);
 const WRONG_RESOURCES = Math.round(RESOURCES * 0.37);
-/** What is wrong with each of the wrong ones. */
+/** The problem of each invalid one. */
 const WRONG = { title: 'ab', publication_date: 'soon', creators: [] };
 const WRONG_FIELDS = Object.keys(WRONG)
   .map((name) => `metadata.${name}`)
@@ -75,7 +75,7 @@ describe(`a package of ${RESOURCES} with ${WRONG_RESOURCES} wrong ones`, () => {
     }).toEqual({ validated: expected, after: before });
 
     const refused = await author.call<Failed>('POST', link(main, 'publish'));
-    // Before anything else is looked at: nothing is locked any more.
+    // Before further checks: nothing is locked any more.
     const puts = new Set<number>();
     for (const { id } of resources) {
       const mended = recordDocument('Mended');
@@ -113,13 +113,13 @@ function fieldsOf(issues: readonly { field: string }[]): string[] {
 interface Variant {
   draft: Entity;
   collection: 'packages' | 'records';
-  /** What becomes visible, or changes what is visible, besides `draft` itself. */
+  /** Entities that become visible, or affect visible ones, besides `draft` itself. */
   along: readonly Entity[];
-  /** What the package holds and is not to be touched. */
+  /** Contents of the package that must stay unchanged. */
   untouched: readonly Entity[];
   /** Of those, the ones of which a newer version is published with it. */
   overtaken: readonly Entity[];
-  /** What the package's context lists afterwards: the newest version of each. */
+  /** The package's context afterwards: the newest version of each. */
   managed: readonly Entity[];
   /** Indexes of the versions that are listed afterwards, newest first. */
   versions: readonly number[];

@@ -15,10 +15,10 @@ export interface Group {
 }
 
 export interface Publishers {
-  /** Those that are being published at this moment, and those that were. */
+  /** Packages in publication, and published ones. */
   readonly publishing: ReadonlySet<Group>;
   readonly published: readonly Group[];
-  /** What nobody should have been answered. */
+  /** Wrong answers. */
   readonly unforeseen: string[];
   /** When each has made its first drafts; then they begin to publish. */
   readonly ready: Promise<void>;
@@ -35,7 +35,7 @@ interface Wishes {
 /** A service that was killed is back sooner, on the slowest machine. */
 const LONGEST_OUTAGE_MS = 120_000;
 
-/** Each makes a package of drafts and publishes it, again and again, through whatever happens to the system. */
+/** Each makes a package of drafts and publishes it, repeatedly, through all faults of the system. */
 export function startPublishers(http: HttpClient, { count, resources, recorder }: Wishes): Publishers {
   const publishing = new Set<Group>();
   const published: Group[] = [];

@@ -11,7 +11,7 @@ export interface ReadersDeps {
   /** The clients of the history have numbers from here on. */
   firstClient: number;
   random: () => number;
-  /** What to look at next; undefined while there is nothing. */
+  /** The next target; undefined while there is none. */
   next: () => Group | undefined;
 }
 
@@ -19,7 +19,7 @@ export interface Readers {
   /** Reads of a package and one of its resources, in either order, that were both answered. */
   readonly pairs: number;
   readonly unforeseen: string[];
-  /** Every reader looks at these as a whole. */
+  /** Every reader checks these as a whole. */
   lookAt(groups: readonly Group[]): Promise<void>;
   stop(): Promise<void>;
 }
@@ -27,12 +27,12 @@ export interface Readers {
 /** How many resources are read with their package; all of them would make the pairs drift apart. */
 const AT_ONCE = 5;
 const READ_TIMEOUT_MS = 15_000;
-/** Whoever is not answered comes back after this many milliseconds. */
+/** Milliseconds until a retry after no answer. */
 const RETURN_MS = 20;
 
 /**
  * Strangers who read packages and their resources all the time: half of them the package first, half of them last.
- * They look at nothing but the status and the number of the publication, and are cheap.
+ * They check only the status and the number of the publication, and are cheap.
  */
 export function startReaders(deps: ReadersDeps): Readers {
   const agent = new Agent({ connections: deps.count, pipelining: 1 });
@@ -97,7 +97,7 @@ export function startReaders(deps: ReadersDeps): Readers {
   };
 }
 
-/** Among those that are being published rather than among those that were, and of these rather a late one. */
+/** Prefers packages in publication to published ones, and of these late ones. */
 export function preferring(
   random: () => number,
   { publishing, published }: { publishing: ReadonlySet<Group>; published: readonly Group[] },
@@ -123,7 +123,7 @@ async function look(url: string, dispatcher: Agent, unforeseen: string[]): Promi
     if (statusCode !== 503) unforeseen.push(`GET ${url}: ${statusCode} ${text}`);
     return { type: 'info' };
   } catch {
-    // No answer tells nothing.
+    // No answer proves nothing.
     return { type: 'info' };
   }
 }

@@ -6,14 +6,14 @@ import { createLogger } from '@kr/telemetry';
 export interface Message {
   callee: string;
   method: string;
-  /** Sends the same again, as whoever sent it. Answers with the reply, or with what was thrown. */
+  /** Repeats a call as its original caller. Returns the reply or the error. */
   repeat(): Promise<unknown>;
 }
 
 interface RelayOptions {
   /** The service that is called. */
   callee: string;
-  /** Whoever calls it through the relay. */
+  /** The caller through the relay. */
   caller: string;
   /** `host:port` of it. */
   address: string;
@@ -26,7 +26,7 @@ interface RelayOptions {
 }
 
 /**
- * Stands between a caller and a gRPC service as if it were the service. Of the calls that are kept every one arrives
+ * A proxy between a caller and a gRPC service. Every recorded call arrives
  * there twice; the caller gets the first reply.
  */
 export async function startRelay(options: RelayOptions): Promise<{ address: string; stop(): Promise<void> }> {

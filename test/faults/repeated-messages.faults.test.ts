@@ -12,7 +12,7 @@ import { type PublicationLedger, publicationLedger } from './publication-ledger.
 import { type Message, startRelay } from './recording-relay.ts';
 import { openStream, type Stream } from './republished-events.ts';
 
-/** What the coordinator tells its participants. */
+/** Calls of the coordinator to its participants. */
 const OF_A_PUBLICATION = /^(Seal|Decide)Buckets$|^(Prepare|Decide)Publication$/;
 const CALLED = {
   records: {
@@ -23,7 +23,7 @@ const CALLED = {
   files: { address: 'FILES_ADDRESS', key: 'FILES_KEY', definitions: [definitions.files] },
 };
 
-/** Everything that is found, and that what is gone is gone; since when may be told anew. */
+/** All visible state, and that deleted entities are gone; timestamps may differ. */
 const INDEX = `
   select md5(string_agg((to_jsonb(d) - 'deleted_at')::text || (deleted_at is null), '|' order by id, form)) as index
   from index_document d`;
@@ -104,9 +104,9 @@ async function packageWithFile(title: string) {
   return { main, resources, entities: [main, ...resources] };
 }
 
-describe('every message of a publication comes twice, and later again in reversed order', () => {
+describe('every message of a publication is delivered twice, and later again in reversed order', () => {
   test('when it is committed: nothing changes, and its effects are there once', async () => {
-    const { main, entities } = await packageWithFile('Twice told');
+    const { main, entities } = await packageWithFile('Delivered twice');
     await stream.consumed();
     const before = await stream.last();
     messages = [];
@@ -160,7 +160,7 @@ describe('every message of a publication comes twice, and later again in reverse
     await author.sure('PUT', `/records/${second.id}/draft`, { json: recordDocument('Mended') });
     expect((await author.call('POST', link(main, 'publish'))).status).toBe(202);
     await ledger.quiet();
-    // What belongs to the publication that was refused comes late, and is nobody's business any more.
+    // Late messages of the refused publication have no effect.
     await repeatBackwards(kept);
     const sights = await Promise.all(
       entities.map(({ id }) => author.call('GET', `/${id === main.id ? 'packages' : 'records'}/${id}`)),

@@ -60,7 +60,7 @@ test(
     try {
       for (let death = 0; death < DEATHS; death += 1) {
         await struckDown(VICTIMS[death % VICTIMS.length] ?? 'gateway', oneOf(random, ['SIGKILL', 'SIGTERM']));
-        // Who repeats once may meet one death, not two.
+        // A client that repeats once may meet one death, not two.
         await until(() => client.underWay === 0, { what: 'the repeated requests' });
       }
     } finally {
@@ -129,7 +129,7 @@ function startWriter(http: ReturnType<typeof secondTries>['http'], number: numbe
   };
   const writing = write().catch((thrown: unknown) => void unforeseen.push(String(thrown)));
   return {
-    /** Each tells what was lost of one thing that was acknowledged; nothing, if all is well. */
+    /** Each returns the lost acknowledged changes; nothing, if all is well. */
     kept,
     unforeseen,
     stop: async () => {

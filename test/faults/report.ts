@@ -1,6 +1,6 @@
 import { isFull } from './scale.ts';
 
-/** Tells what a full run has measured; short runs say nothing. */
+/** Prints the measurements of a full run; short runs print nothing. */
 export function report(line: string): void {
   if (isFull) process.stdout.write(`${line}\n`);
 }

@@ -9,7 +9,7 @@ export interface Stream {
   last(): Promise<number>;
   /** Sends the events after one again, the newest first, each as it was and once more under a new name. */
   sendAgain(after: number): Promise<number>;
-  /** Sends every event there is so many times again, all of them in an order drawn by chance. */
+  /** Sends every event several times again, all of them in a random order. */
   sendShuffled(times: number, random: () => number): Promise<number>;
   /** Removes the stream with all events, as a lost store does. */
   lose(): Promise<void>;

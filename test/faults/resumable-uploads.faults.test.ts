@@ -132,7 +132,7 @@ function upload(
   return { done, log };
 }
 
-/** What the repository has of a file when it is committed: what it says of the bytes, and what it gives. */
+/** The repository's copy of a committed file: its metadata and its bytes. */
 async function stored(entry: FileEntry): Promise<{ said: string | undefined; given: string }> {
   const direct = insistentClient(httpClient(system.baseUrl, system.token));
   const target = (name: string) => new URL(link(entry, name)).pathname.replace(/^\/api/, '');
@@ -145,7 +145,7 @@ async function stored(entry: FileEntry): Promise<{ said: string | undefined; giv
   return { said: checksum, given: `md5:${hash.digest('hex')}` };
 }
 
-/** The bytes of an upload that no crash can take away. */
+/** The bytes of an upload that survive a crash. */
 async function keptOf({ key }: FileEntry): Promise<number> {
   const { rows } = await database.query('select received from upload where key = $1', [key]);
   return Number(rows[0]?.received ?? 0);
@@ -199,7 +199,7 @@ describe(`an upload by tus-js-client (seed ${seed})`, () => {
         begun: 1,
         takenBack: [],
       });
-      // Some are sent in vain once more, to a service on its way back.
+      // Some requests fail once more, while the service restarts.
       expect(log.resent).toBeLessThanOrEqual(2 * (CUTS + killed.length) * CHUNK_BYTES);
       expect(await stored(entry)).toEqual({ said: file.md5, given: file.md5 });
     },
@@ -218,7 +218,7 @@ describe(`an upload by tus-js-client (seed ${seed})`, () => {
           if (request.getMethod() === 'HEAD' && offset !== undefined) resumed.push(Number(offset));
         },
       });
-      // What the client has sent may still be on its way; what the service has kept, it says.
+      // Sent bytes may still be in transit; the service returns its offset.
       await until(async () => (await keptOf(entry)) > 0, {
         timeoutMs: PATIENCE_MS,
         what: 'something to be kept',
@@ -250,7 +250,7 @@ describe(`an upload by tus-js-client (seed ${seed})`, () => {
       const breaking = (async () => {
         for (let times = 1; times <= RESETS; times += 1) {
           const enough = (bytes * times) / (RESETS + 1);
-          // A client that hears of its last bytes from a HEAD does not tell us of them.
+          // A client that learns its final offset from a HEAD does not report it.
           const isTime = () => isOver || arrived() >= enough;
           await until(isTime, { timeoutMs: PATIENCE_MS, what: `${enough} bytes` });
           if (isOver) return times - 1;

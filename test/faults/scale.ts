@@ -12,7 +12,7 @@ export function scaled(short: number, full: number): number {
 }
 
 /**
- * The seed of all random choices. The short form makes the same ones every time, so that it fails for what has changed
- * and for nothing else; the full form is given one by `--seed` or draws it. Tests say it in what they report.
+ * The seed of all random choices. The short form has a fixed one, so that it fails only after changes of the code;
+ * the full form has one from `--seed` or a random one. Tests print it in their reports.
  */
 export const seed = Number(environment['FAULTS_SEED'] || (isFull ? Math.floor(Math.random() * 2 ** 30) : 1));

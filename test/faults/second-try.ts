@@ -8,15 +8,15 @@ export interface SecondTries {
   readonly repeated: number;
   /** How many were not answered yet at their first try. */
   readonly underWay: number;
-  /** Those that were not answered at the second try either. */
+  /** Requests without an answer at the second try. */
   readonly failed: string[];
 }
 
 const LONGEST_LEASE_MS = 60_000;
 
 /**
- * Does as clients should: takes turns between the gateways, waits as long as it is told before it repeats, and gives each
- * POST a key, so that it is done once. A key that a gateway took with it into its death is waited for: that is no answer
+ * Behaves as clients should: alternates between the gateways, waits for `Retry-After`, and sends each
+ * POST with a key, so that it is executed once. It waits for the lease of a key of a dead gateway, because that is no answer
  * yet.
  */
 export function secondTries(baseUrls: readonly string[], token?: string): SecondTries {
@@ -88,7 +88,7 @@ export function secondTries(baseUrls: readonly string[], token?: string): Second
   };
 }
 
-/** What came of one request: an answer, of whatever status, or none. */
+/** Outcome of one request: an answer, of any status, or none. */
 type Try<Body> = { answer: Answer<Body> } | { thrown: unknown };
 
 function isAnswered(tried: Try<unknown>): boolean {
@@ -100,7 +100,7 @@ function isKeyInUse(tried: Try<unknown>): boolean {
   return tried.answer.status === 409 && tried.answer.text.includes('idempotency_key_in_use');
 }
 
-/** Milliseconds. Who got no answer at all waits as long as those who are told to wait. */
+/** Milliseconds. Clients without any answer wait as long as for `Retry-After`. */
 function waitOf(tried: Try<unknown>): number {
   const seconds = 'answer' in tried ? tried.answer.headers.get('retry-after') : null;
   return 1_000 * Number(seconds ?? 1);

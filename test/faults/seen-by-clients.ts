@@ -1,12 +1,12 @@
 import type { Answer, HttpClient, Sent } from '../e2e/story/http-client.ts';
 import type { Outcome, Recorder, Seen } from '../history/history.ts';
 
-/** The metadata of an entity that tells, wherever it is read, which publication and which edits it has seen. */
+/** Metadata of an entity that identifies, in every read, its publication and edits. */
 export function numbered({ publication, edits }: { publication: number; edits: readonly number[] }) {
   return { version: String(publication), subjects: edits.map((edit) => ({ subject: String(edit) })) };
 }
 
-/** What an entity made with {@link numbered} metadata tells. */
+/** The number and edits in {@link numbered} metadata. */
 export function toldBy({ metadata }: { metadata: Record<string, unknown> }): Exclude<Seen, 'absent'> {
   const subjects = (metadata['subjects'] ?? []) as { subject: string }[];
   return {
@@ -15,7 +15,7 @@ export function toldBy({ metadata }: { metadata: Record<string, unknown> }): Exc
   };
 }
 
-/** What a call led to; no answer is `undefined`. Answers that fit no case are an error of the system. */
+/** Outcome of a call; no answer is `undefined`. Unknown answers are an error of the system. */
 type Meaning = (answer: Answer<unknown>) => Outcome | undefined;
 
 export interface Witness {

@@ -13,13 +13,13 @@ import { type RollingSystem, startRollingSystem } from './upgrade/rolling-system
 
 const FILE = Buffer.alloc(100_000, 'gauge ');
 const WORKERS = scaled(2, 4);
-/** Of what a quiet machine does in seconds. */
+/** Generous timeouts for steps of seconds. */
 const LONG_MS = 240_000;
 
 // The whole form begins with the last release; the short one has this one follow itself.
 const former = isFull ? await openFormerRelease() : { checkout: undefined };
 
-/** In any order, says docs/operations.md: another one in each whole run. */
+/** Any order is supported (docs/operations): another one in each whole run. */
 const ORDER: readonly ServiceName[] = isFull
   ? SERVICES.toSorted((one, other) => rank(one) - rank(other))
   : ['gateway', 'files', 'packages', 'search', 'records', 'access-links'];
@@ -28,7 +28,7 @@ function rank(service: ServiceName): number {
   return Math.sin(seed + SERVICES.indexOf(service) * 12.9898);
 }
 
-/** What an owner, a visitor and the holder of a link have read, by address. */
+/** The reads of an owner, a visitor and the holder of a link, by address. */
 type Readings = Map<string, string>;
 
 if ('missing' in former) test.skip(`an upgrade (${former.missing})`, () => {});
@@ -76,7 +76,7 @@ else
         for (const service of ORDER) {
           const soFar = written.length;
           await system.replace(service, async ({ former, next }) => {
-            // Both take a share of what is written.
+            // Both handle a share of the writes.
             await until(() => written.length >= soFar + 2 * WORKERS, { timeoutMs: LONG_MS });
             if (service === 'gateway') expect(await differing(former, next, targets)).toEqual([]);
           });
@@ -100,7 +100,7 @@ else
     });
   });
 
-/** One of each kind of thing that a release leaves behind. */
+/** One of each kind of data that a release leaves behind. */
 async function writeEverything(author: HttpClient): Promise<{ targets: string[]; content: string }> {
   const { main, resources } = await packageOfResources(author, 'Alpine rivers', 2);
   await publish(author, main);

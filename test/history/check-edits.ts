@@ -4,19 +4,19 @@ import type { Violation } from './violation.ts';
 interface Edit {
   entity: string;
   invokedAt: number;
-  /** Infinity while nobody was told that it succeeded. */
+  /** Infinity without a successful answer. */
   acceptedAt: number;
   isRefused: boolean;
 }
 
-/** One read that showed a list, with what it must not fall behind of. */
+/** One read that showed a list, with the minimum it must contain. */
 interface ListRead {
   entity: string;
   endedAt: number;
   values: readonly number[];
   /** It must show every edit that was accepted before this instant. */
   completeFrom: number;
-  /** It must be at least as long as what others have seen before. */
+  /** Minimum length, from earlier reads of all clients. */
   leastLength: number;
 }
 
@@ -37,10 +37,10 @@ interface Order {
 }
 
 /**
- * Finds edits that were lost, done twice, reordered or made up. Every list that is read must be a beginning of the one
- * order of its entity's edits. A draft shows every edit that was accepted before the read began; a published form every
- * one accepted before its publication began or before the draft was found gone. Nobody sees less than somebody saw
- * before.
+ * Finds lost, repeated, reordered and unknown edits. Every list that is read must be a prefix of the one
+ * order of its entity's edits. A draft contains every edit that was accepted before the read began; a published form every
+ * one accepted before its publication began or before the draft was gone. No read shows less than an earlier
+ * one.
  */
 export function checkEdits(history: History): Violation[] {
   const { edits, reads } = collect(history);
@@ -95,7 +95,7 @@ function collect(history: History): { edits: Map<number, Edit>; reads: ListRead[
       }
       const { values } = event.seen;
       reads.push({ entity: call.entity, endedAt: event.at, values, ...floor });
-      // A draft begins as what is published.
+      // A draft begins as the published version.
       for (const form of call.form === 'published'
         ? (['published', 'draft'] as const)
         : (['draft'] as const)) {
@@ -155,7 +155,7 @@ function orderOf(values: readonly number[], begun: number[], accepted: [number, 
   return { values, position, begunBy: begun, acceptedAt, furthest };
 }
 
-/** An edit that began after another was accepted stands behind it. */
+/** An edit that began after another was accepted is behind it in the order. */
 function orderViolations(entity: string, { values }: Order, edits: ReadonlyMap<number, Edit>): Violation[] {
   const found: Violation[] = [];
   let latest = { value: Number.NaN, invokedAt: Number.NEGATIVE_INFINITY };
@@ -163,7 +163,7 @@ function orderViolations(entity: string, { values }: Order, edits: ReadonlyMap<n
     const edit = edits.get(value);
     if (edit === undefined) continue;
     if (edit.acceptedAt < latest.invokedAt) {
-      const what = `${value} was accepted before ${latest.value} began, and stands behind it`;
+      const what = `${value} was accepted before ${latest.value} began, and is behind it`;
       found.push({ kind: 'reordered edits', entity, at: edit.acceptedAt, what });
     }
     if (edit.invokedAt > latest.invokedAt) latest = { value, invokedAt: edit.invokedAt };
@@ -203,7 +203,7 @@ function contentViolations(
   for (const value of values) {
     const edit = edits.get(value);
     if (edit?.entity === entity && !edit.isRefused && edit.invokedAt <= at) continue;
-    const what = `shows ${value}, which ${edit?.isRefused ? 'was refused' : 'nobody had added'}`;
+    const what = `shows ${value}, which ${edit?.isRefused ? 'was refused' : 'no client had added'}`;
     violations.push({ kind: 'unknown edit', entity, at, what });
   }
   if (values.some((value, index) => value !== order.values[index])) {

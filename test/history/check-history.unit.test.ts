@@ -6,7 +6,7 @@ import { validHistory } from './valid-history.ts';
 
 type Told = [from: number, to: number, call: Call, outcome: Outcome];
 
-/** Each line by a client of its own. */
+/** A separate client for each line. */
 function history(...lines: Told[]): History {
   return lines
     .flatMap(([from, to, call, outcome], client): Recorded[] => [
@@ -33,7 +33,7 @@ describe('nothing is found', () => {
   test.each<[name: string, lines: Told[]]>([
     ['in nothing', []],
     [
-      'when reads under way at the moment of a publication differ',
+      'when reads during a publication differ',
       [
         [0, 10, publish(1), OK],
         [1, 9, read('p'), seen(1)],
@@ -41,7 +41,7 @@ describe('nothing is found', () => {
       ],
     ],
     [
-      'when a publication that nobody heard of has happened, or has not, or happens later',
+      'when a publication without an answer has happened, or has not, or happens later',
       [
         [0, 1, publish(1), INFO],
         [2, 3, read('p'), ABSENT],
@@ -68,7 +68,7 @@ describe('nothing is found', () => {
       ],
     ],
     [
-      'when edits at the same time come in any order, and unanswered ones appear late or never',
+      'when concurrent edits are applied in any order, and unanswered ones appear late or never',
       [
         [0, 5, append(1), OK],
         [1, 4, append(2), OK],
@@ -79,7 +79,7 @@ describe('nothing is found', () => {
       ],
     ],
     [
-      'when an edit comes while its draft is published, and stays in the next draft',
+      'when an edit arrives while its draft is published, and stays in the next draft',
       [
         [0, 1, append(1), OK],
         [2, 8, publish(1), OK],
@@ -124,7 +124,7 @@ describe('what is broken is found', () => {
       ],
     ],
     [
-      'publication taken back',
+      'publication reverted',
       'what was accepted is not there',
       [
         [0, 1, publish(1), OK],
@@ -147,7 +147,7 @@ describe('what is broken is found', () => {
         [2, 3, read('a'), seen(1)],
       ],
     ],
-    ['refused publication seen', 'what nobody asked for is there', [[2, 3, read('a'), seen(1)]]],
+    ['refused publication seen', 'an unknown publication is visible', [[2, 3, read('a'), seen(1)]]],
     [
       'lost edit',
       'an accepted edit is not in the draft',
@@ -158,7 +158,7 @@ describe('what is broken is found', () => {
     ],
     [
       'lost edit',
-      'an edit accepted before the publication is not in what it published',
+      'an edit accepted before the publication is missing in it',
       [
         [0, 1, append(1), OK],
         [2, 3, append(2), OK],
@@ -206,14 +206,14 @@ describe('what is broken is found', () => {
     ],
     [
       'reordered edits',
-      'a later edit stands before an earlier one',
+      'a later edit is before an earlier one',
       [
         [0, 1, append(1), OK],
         [2, 3, append(2), OK],
         [4, 5, readDraft, seen(0, 2, 1)],
       ],
     ],
-    ['unknown edit', 'nobody made it', [[2, 3, readDraft, seen(0, 7)]]],
+    ['unknown edit', 'no client made it', [[2, 3, readDraft, seen(0, 7)]]],
     [
       'unknown edit',
       'it was refused',

@@ -1,7 +1,7 @@
 import type { Call, History } from './history.ts';
 import type { Violation } from './violation.ts';
 
-/** What a read of an entity must not fall behind of, and why. */
+/** The minimum that a read of an entity must show, and its reason. */
 interface Floor {
   publication: number;
   because: 'accepted' | 'seen';
@@ -19,9 +19,9 @@ interface Publication {
 const NOTHING: Floor = { publication: 0, because: 'seen', entity: '' };
 
 /**
- * Finds what contradicts that entities are published together, at one moment and for good. Whoever has seen one of
- * them as published by a publication, or was told that it succeeded, has set a floor for all of them: no read of any of
- * them that begins later may show an older state. One pass.
+ * Finds violations of atomic and permanent publication. A client that has seen one of
+ * the entities as published, or received the success, has set a minimum for all of them: no later read of any of
+ * them may show an older state. One pass.
  */
 export function checkPublications(history: History): Violation[] {
   const violations: Violation[] = [];
@@ -47,7 +47,7 @@ export function checkPublications(history: History): Violation[] {
     const publication = publications.get(seen);
     if (publication !== undefined) publication.isSeen = true;
     if (publication === undefined || publication.possible === 0) {
-      const what = `shows publication ${seen}, which ${publication === undefined ? 'nobody asked for' : 'was refused'}`;
+      const what = `shows publication ${seen}, which ${publication === undefined ? 'no client requested' : 'was refused'}`;
       violations.push({ kind: 'refused publication seen', entity, at, what });
     }
     raise(seen, 'seen', entity);
@@ -89,6 +89,6 @@ export function checkPublications(history: History): Violation[] {
 }
 
 function kindOf(floor: Floor, entity: string): Violation['kind'] {
-  if (floor.because === 'accepted') return 'publication taken back';
+  if (floor.because === 'accepted') return 'publication reverted';
   return floor.entity === entity ? 'non-monotonic read' : 'fractured read';
 }

@@ -1,20 +1,20 @@
-/** What a client asks for. Numbers of publications and of edits are unique in a history. */
+/** A request of a client. Numbers of publications and of edits are unique in a history. */
 export type Call =
   /** Adds a number at the end of the list that the draft holds. */
   | { do: 'append'; entity: string; value: number }
   /**
-   * Publishes entities together. The number is part of what is published, so that a reader sees it, and grows with
+   * Publishes entities together. The number is part of the published content, and grows with
    * every publication of the same entity. A repeat has the same number.
    */
   | { do: 'publish'; publication: number; entities: readonly string[] }
   | { do: 'read'; entity: string; form: 'draft' | 'published' };
 
-/** What a read showed; `absent` when there is no such form. */
+/** The content of a read; `absent` when there is no such form. */
 export type Seen = { publication: number; values: readonly number[] } | 'absent';
 
 /**
- * How a call ended: `ok`, as asked; `fail`, it has not happened and will not; `info`, nobody knows: a time-out, a broken
- * connection, "come back later".
+ * Outcome of a call: `ok`; `fail`, it has not happened and will not; `info`, unknown: a timeout, a broken
+ * connection, "retry later".
  */
 export type Outcome = { type: 'ok'; seen?: Seen } | { type: 'fail' } | { type: 'info' };
 
@@ -23,7 +23,7 @@ export type Recorded =
   | { type: 'invoke'; client: number; at: number; call: Call }
   | ({ client: number; at: number } & Outcome);
 
-/** What clients saw, in the order of time. A client waits for the end of a call before it makes the next. */
+/** Recorded calls in the order of time. A client waits for the end of a call before it makes the next. */
 export type History = readonly Recorded[];
 
 export interface Recorder {

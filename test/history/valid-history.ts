@@ -10,8 +10,8 @@ interface World {
 }
 
 /**
- * What clients of a correct system write down: each call takes its effect at one moment between its beginning and its
- * end. Some are refused, of some nobody learns the end, and of these some take effect.
+ * A history of a correct system: each call takes effect at one moment between its beginning and its end. Some
+ * are refused, the outcome of some is unknown, and of these some take effect.
  *
  * @param count of calls
  */
@@ -61,7 +61,7 @@ export function validHistory(seed: number, count: number, packages = 4): Recorde
   return events.sort((one, other) => one.at - other.at);
 }
 
-/** One in ten does not happen, one in twenty of the others is not told. */
+/** One in ten does not happen, the outcome of one in twenty of the others is unknown. */
 function endOf(fate: number): Outcome {
   if (fate < 0.05) return { type: 'fail' };
   return fate < 0.15 ? { type: 'info' } : { type: 'ok' };
@@ -79,7 +79,7 @@ function someCall(random: () => number, groups: readonly string[][], number: num
 function takeEffect({ drafts, published }: World, call: Call): Outcome {
   if (call.do === 'read') return { type: 'ok', seen: look({ drafts, published }, call) };
   if (call.do === 'append') {
-    // Whoever edits what is published begins with what is published.
+    // An edit draft begins with the published version.
     const values = drafts.get(call.entity) ?? [...(published.get(call.entity)?.values ?? [])];
     drafts.set(call.entity, [...values, call.value]);
     return { type: 'ok' };

@@ -1,4 +1,4 @@
-/** What no correct system shows, whatever fails. */
+/** A state that no correct system shows, under any fault. */
 export interface Violation {
   kind:
     | 'lost edit'
@@ -7,7 +7,7 @@ export interface Violation {
     | 'unknown edit'
     | 'fractured read'
     | 'non-monotonic read'
-    | 'publication taken back'
+    | 'publication reverted'
     | 'refused publication seen';
   entity: string;
   /** When it was seen, on the clock of the history. */

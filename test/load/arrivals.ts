@@ -4,17 +4,17 @@ export interface Arrivals {
   /** How many begin in a second, on average. */
   perSecond: number;
   seconds: number;
-  /** Begins one piece of work; nobody waits for its end before the next begins. Never rejects. */
+  /** Begins one piece of work without waiting for the previous ones. Never rejects. */
   begin: () => Promise<void>;
   random?: () => number;
 }
 
-/** How long those that have begun may still take, in milliseconds. */
+/** Milliseconds for started work to finish. */
 const LAST_MS = 60_000;
 
 /**
- * Lets work arrive as many independent people bring it (a Poisson process): whether or not what came before is done.
- * Resolves when all of it is.
+ * Starts work at random times (a Poisson process), independent of the completion of earlier work.
+ * Resolves when all of it is done.
  */
 export async function arrive({ perSecond, seconds, begin, random = Math.random }: Arrivals): Promise<void> {
   const underWay = new Set<Promise<void>>();

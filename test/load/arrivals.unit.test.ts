@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { seededRandom } from '@kr/testbed';
 import { arrive } from './arrivals.ts';
 
-test('those who come do not wait for those who came before, and are as many as told', async () => {
+test('new arrivals do not wait for earlier ones, and have the requested rate', async () => {
   let begun = 0;
   let open: () => void = () => undefined;
   const enough = new Promise<void>((resolve) => {
@@ -14,7 +14,7 @@ test('those who come do not wait for those who came before, and are as many as t
     random: seededRandom(1),
     begin: () => {
       begun += 1;
-      // Nobody is done before a hundred are there.
+      // No work finishes before a hundred have started.
       if (begun === 100) open();
       return enough;
     },

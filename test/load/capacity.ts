@@ -3,7 +3,7 @@ import type { Mix } from './mix.ts';
 import { type KindFigures, openTally, type Tally } from './tally.ts';
 import type { Answered } from './timed-client.ts';
 
-/** People who each wait for an answer before they ask again: as many as keep the system busy. */
+/** Clients that each wait for an answer before the next request: enough to saturate the system. */
 const BUSY = 32;
 const PUBLISH_SHARE = 0.01;
 
@@ -41,7 +41,7 @@ export interface OverloadFigures {
 
 const TIMES = 3;
 const LONGEST_RECOVERY_SECONDS = 60;
-/** What is asked after an overload is judged by so many seconds of it. */
+/** Seconds of measurement after an overload. */
 const JUDGED_SECONDS = 2;
 
 /** Offers three times what the system can do, and looks how much of it is done, what becomes of the rest, and for how long. */

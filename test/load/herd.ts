@@ -11,7 +11,7 @@ export interface HerdFigures {
   clients: number;
   /** Seconds from the end of the processes until the health of all new ones was good. */
   systemBackSeconds: number;
-  /** Seconds from then until a client was answered what it asked. */
+  /** Seconds from then until a client received its answer. */
   readyP50: number;
   readyP99: number;
   refusals: number;
@@ -24,7 +24,7 @@ const RETRY_MS = 100;
 
 /** All services end at once, and all clients are back before them. */
 export async function measureHerd({ system, repository }: World, clients: number): Promise<HerdFigures> {
-  const { id } = await publishRecord(repository, 'What everybody reads');
+  const { id } = await publishRecord(repository, 'A popular record');
   const path = `/api/records/${id}`;
   const herd = Array.from({ length: clients }, () => timedClient(system.baseUrl, { connections: 1 }));
   const postgres = new Client({ connectionString: system.databaseUrls.gateway });
@@ -40,7 +40,7 @@ export async function measureHerd({ system, repository }: World, clients: number
   const watching = (async () => {
     while (!isOver) {
       const { rows } = await postgres.query<{ count: number }>(
-        // What others' sessions are is hidden from a role; how many there are is not.
+        // The sessions of other users are hidden from a role; their number is not.
         'select sum(numbackends)::int as count from pg_stat_database',
       );
       mostSessions = Math.max(mostSessions, rows[0]?.count ?? 0);

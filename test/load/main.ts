@@ -12,19 +12,19 @@ import { openWorld } from './world.ts';
 const PARTS = ['overload', 'mixed', 'slow', 'herd', 'start'] as const;
 type Part = (typeof PARTS)[number];
 
-const HELP = `Loads the system as many people do, too many people do, and with parts that are slow or were away.
+const HELP = `Load tests: normal load, overload, slow dependencies, reconnecting clients.
 
   npm run load -- [options]
 
   --only LIST     of ${PARTS.join(', ')} (default all); mixed measures the peak first, too
-  --minutes N     how long the mixed load lasts (default 2)
-  --seconds N     how long the peak is measured, and how long there is too much (default 20)
-  --clients N     how many come back at once (default 500)
-  --out DIR       where load.md and load.json go (default bench/results)
+  --minutes N     duration of the mixed load (default 2)
+  --seconds N     duration of the peak measurement and of the overload (default 20)
+  --clients N     clients that reconnect at once (default 500)
+  --out DIR       folder of load.md and load.json (default bench/results)
   --help          this text
 
 The system is started for it on free loopback ports, with fsync on, and removed afterwards. Each upload of the mixed load
-leaves 1 MiB on the disk meanwhile. Linux only: processes are looked at in /proc.
+leaves 1 MiB on the disk meanwhile. Linux only: processes are read from /proc.
 `;
 
 const SLOW_SECONDS = 5;
@@ -53,7 +53,7 @@ async function main(): Promise<void> {
   if (parts.has('overload') || parts.has('mixed')) await measureMix(figures, parts, { minutes, seconds });
   if (parts.has('slow')) figures.slow = await measureSlow();
   if (parts.has('herd')) {
-    say(`${clients} clients come back at once …`);
+    say(`${clients} clients reconnect at once …`);
     await using world = await openWorld();
     figures.herd = await measureHerd(world, clients);
   }

@@ -13,7 +13,7 @@ import type { Recorder } from '../history/history.ts';
 import type { Tally } from './tally.ts';
 import type { Answered, TimedClient } from './timed-client.ts';
 
-/** What people do at the same time, each up to its share of all: 70 %, 15 %, 10 %, 4 % and 1 %. */
+/** The mix of requests, by share: 70 %, 15 %, 10 %, 4 % and 1 %. */
 const SHARES = [
   { kind: 'read', upTo: 0.7 },
   { kind: 'search', upTo: 0.85 },
@@ -40,13 +40,13 @@ export interface MixDeps {
 }
 
 export interface Mix {
-  /** Does one thing, of the kind that chance wants, and notes it. Never rejects. */
+  /** Sends one request of a random kind, and records it. Never rejects. */
   one(tally: Tally): Promise<void>;
-  /** Makes so many packages ready to be published; without any left a publish becomes a read. */
+  /** Prepares packages for publishing; without any left a publish becomes a read. */
   stock(packages: number): Promise<void>;
   readonly publishing: ReadonlySet<Group>;
   readonly published: readonly Group[];
-  /** What was acknowledged and is not there. */
+  /** Acknowledged changes that are missing. */
   lost(): Promise<string[]>;
 }
 
@@ -87,7 +87,7 @@ export async function openMix(deps: MixDeps): Promise<Mix> {
     const body = JSON.stringify(recordBody('Edited', { version: String(edit) }));
     const answered = await client.ask({ method: 'PUT', path: `/api/records/${draft.id}/draft`, token, body });
     if (answered.status === 200) acknowledged.set(draft.id, edit);
-    // A draft with an edit of which nobody knows is not edited again, so that what it must show stays known.
+    // A draft with an edit of unknown outcome is not edited again, so that its expected content stays known.
     if (answered.status === 200 || answered.status === 503) idle.unshift({ id: draft.id, edit });
     return answered;
   };

@@ -20,10 +20,10 @@ export interface MixedFigures {
 }
 
 const PUBLISH_SHARE = 0.01;
-/** Those who watch publications look so often, in milliseconds, so that they weigh little. */
+/** Milliseconds between the polls of publication watchers, rare enough to cost little. */
 const LOOK_EVERY_MS = 100;
 
-/** People who come as they like, for as long as told, and others who watch what is published. */
+/** Clients with random arrivals, for the given time, and watchers of publications. */
 export async function runMixedLoad(
   { system, recorder, random }: World,
   mix: Mix,

@@ -2,17 +2,17 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { type PartName, SERVICES } from '@kr/local-stack';
 import { processTree } from '../bench/cpu-time.ts';
 
-/** How one process, or Postgres with all of its own, was doing at an instant. */
+/** Measurements of one process, or of Postgres with all its processes, at an instant. */
 interface Sample {
   /** Milliseconds. */
   at: number;
-  /** Resident memory, of what several processes share a part each (proportional set size). */
+  /** Resident memory, with shared pages divided by their users (proportional set size). */
   mebibytes: number;
   /** Open file handles, sockets among them. */
   handles: number;
 }
 
-/** What became of a process over the time that it was watched. */
+/** Change of a process over the measured time. */
 export interface ProcessFigures {
   part: string;
   firstMebibytes: number;
@@ -32,7 +32,7 @@ export interface Watch {
 const EVERY_MS = 2_000;
 const PARTS: readonly PartName[] = [...SERVICES, 'postgres', 'nats'];
 
-/** Looks at all parts of a system every two seconds. Linux only. */
+/** Samples all parts of a system every two seconds. Linux only. */
 export function watchProcesses(pid: (part: PartName) => number | undefined): Watch {
   const samples = new Map<PartName, Sample[]>(PARTS.map((part) => [part, []]));
   const look = (): void => {

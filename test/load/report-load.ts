@@ -8,7 +8,7 @@ import type { SlowFigures } from './slow-dependency.ts';
 import type { StartFigures } from './start-and-idle.ts';
 import type { KindFigures } from './tally.ts';
 
-/** What a run has measured, of what it was asked to. */
+/** The measured parts of a run. */
 export interface LoadFigures {
   overload?: OverloadFigures;
   mixed?: MixedFigures;
@@ -54,7 +54,7 @@ function overloadText({
     '',
     '## Three times too much',
     '',
-    `Peak of the mix: ${peakPerSecond.toFixed(0)} successes a second. Offered: ${offeredPerSecond.toFixed(0)} a second, as they come. Done in time:`,
+    `Peak of the mix: ${peakPerSecond.toFixed(0)} successes a second. Offered: ${offeredPerSecond.toFixed(0)} a second, at random times. Done in time:`,
     `**${goodPerSecond.toFixed(0)} a second, ${((100 * goodPerSecond) / peakPerSecond).toFixed(0)} % of the peak**. Refused: ${refusals.count}, p50 ${refusals.p50.toFixed(0)} ms,`,
     `p99 ${refusals.p99.toFixed(0)} ms, ${refusals.withoutRetryAfter} without Retry-After. As before after ${recoverySeconds.toFixed(1)} s.`,
     '',
@@ -101,7 +101,7 @@ function slowText(slow: readonly SlowFigures[]): string[] {
     '',
     '## A slow connection',
     '',
-    'Half a second more on one connection at a time. p50 in ms, before and then, of what became slower by it.',
+    'Half a second more on one connection at a time. p50 in ms, before and with the delay, of the requests that became slower.',
     '',
     '| connection | slower | slower without need | failed | event loops, worst p99 |',
     '|---|---|---|---|---|',

@@ -8,7 +8,7 @@ import { arrive } from './arrivals.ts';
 import type { Asked } from './timed-client.ts';
 import type { World } from './world.ts';
 
-/** Who waits for whom when somebody asks for something. */
+/** The dependencies of each kind of request. */
 const EDGES = [
   'gateway to postgres',
   'gateway to records',
@@ -40,15 +40,15 @@ export const SLOWED_EDGES: readonly Edge[] = EDGES;
 
 export interface SlowFigures {
   edge: Edge;
-  /** Median milliseconds of each thing that was asked, and what was not answered with a success. */
+  /** Median milliseconds of each kind of request, and those without a success. */
   routes: { route: string; p50: number; usualP50: number; failed: number }[];
-  /** Those that were slower though they need not go there. */
+  /** Requests that became slower without depending on it. */
   wronglySlow: string[];
-  /** The 99th percentile over all services of what the event loop was late, in milliseconds. */
+  /** The 99th percentile over all services of the event loop delay, in milliseconds. */
   worstLoopDelayP99: { service: string; ms: number };
 }
 
-/** What is asked, with every service that has a part in the answer. */
+/** The kinds of requests, with every service involved. */
 interface Route {
   name: string;
   needs: readonly (ServiceName | 'nats')[];
@@ -57,7 +57,7 @@ interface Route {
 
 const LATENCY_MS = 500;
 const PER_SECOND = 30;
-/** More than the noise of a machine, and less than one way of what was added. */
+/** More than the noise of a machine, and less than one way of the added delay. */
 const SLOWER_MS = 200;
 const PROBE_EVERY_MS = 20;
 
@@ -74,7 +74,7 @@ export async function measureSlowDependencies(
     const heal = world.system
       .proxy(edge)
       .inflict({ kind: 'latency', ms: LATENCY_MS, direction: 'to client' });
-    // What waits in a pool is not what is measured.
+    // Time in the pool's queue is excluded.
     await sleep(LATENCY_MS);
     const delays = watchLoops(world);
     const slowed = await ask(world, routes, seconds);
@@ -130,7 +130,7 @@ async function prepare({ repository, system }: World): Promise<Route[]> {
       needs: ['gateway', 'packages', 'records'],
       asked: get(`/api/packages/${packaged.id}/draft`, token),
     },
-    // What is found is read from the services that own it.
+    // Hits are read from the services that own them.
     { name: 'search', needs: ['gateway', 'search', 'records'], asked: get('/api/records?q=slow') },
     {
       name: 'own search',
@@ -173,7 +173,7 @@ async function ask({ client, random }: World, routes: readonly Route[], seconds:
   return answers;
 }
 
-/** A service whose event loop is free says at once that it lives. */
+/** A service with a responsive event loop answers `/livez` at once. */
 async function watchLoops({ system }: World) {
   const runtime = JSON.parse(await readFile(join(system.logDir, '../runtime.json'), 'utf8')) as {
     services: Record<ServiceName, { health: string }>;

@@ -99,7 +99,7 @@ async function idle(child: ChildProcess, seconds: number) {
   };
 }
 
-/** What a process of the system is called, by its command line. */
+/** The name of a process of the system, from its command line. */
 function nameOf(pid: number): string {
   const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
   return (

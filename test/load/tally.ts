@@ -1,12 +1,12 @@
 import { quantile } from '../bench/load.ts';
 import type { Answered } from './timed-client.ts';
 
-/** What came of the requests of one kind. Times in milliseconds. */
+/** Outcomes of the requests of one kind. Times in milliseconds. */
 export interface KindFigures {
   kind: string;
   asked: number;
   answered: number;
-  /** By 429 or 503: come back later. */
+  /** 429 or 503: retry later. */
   refused: number;
   /** By any other 5xx, or not at all. */
   failed: number;
@@ -20,7 +20,7 @@ export interface Tally {
   /** Successes in all. */
   readonly good: number;
   readonly refusals: readonly Answered[];
-  /** What was answered that nobody should be answered. */
+  /** Wrong answers. */
   readonly unforeseen: readonly string[];
 }
 

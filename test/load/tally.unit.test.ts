@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { openTally } from './tally.ts';
 
-test('a refusal is told from a failure, and only successes have a time', () => {
+test('a refusal is no failure, and only successes have a time', () => {
   const tally = openTally();
   for (const [status, took] of [
     [200, 10],

@@ -21,8 +21,8 @@ export interface Asked {
 export interface TimedClient {
   ask(asked: Asked): Promise<Answered>;
   /**
-   * Opens all connections there may be. A busy Node process accepts one a turn of its event loop, and what is to be
-   * measured are the requests of those who are connected, as proxies in front of a gateway are.
+   * Opens all connections in advance. A busy Node process accepts one per turn of its event loop, and the measured
+   * requests are those of connected clients, as with a proxy in front of a gateway.
    */
   warmUp(): Promise<void>;
   close(): Promise<void>;

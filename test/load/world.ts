@@ -4,7 +4,7 @@ import { type JsonClient, jsonClient } from '../bench/json-client.ts';
 import { openRecorder, type Recorder } from '../history/history.ts';
 import { type TimedClient, timedClient } from './timed-client.ts';
 
-/** A running system as a load meets it: as durable as a real one, with nobody else at it. */
+/** A running system for load tests: as durable as a real one, without other clients. */
 export interface World extends AsyncDisposable {
   system: TestSystem;
   repository: JsonClient;

@@ -67,7 +67,7 @@ import {
 
 type Command = fc.AsyncCommand<World, RealSystem>;
 
-/** Which id is sent, and who sends it; what it comes to is known when the command runs. */
+/** The sent id and its sender; the effect is known when the command runs. */
 interface Aim {
   kind: Kind;
   pick: number;
@@ -199,7 +199,7 @@ function entityStep(
   );
 }
 
-/** What is wrong with the entity itself need not name it. */
+/** Problems of the entity itself need not name it. */
 function ownProblems(verdict: Verdict, { id }: Target): Verdict {
   if (verdict.problems === undefined) return verdict;
   const problems = verdict.problems.map(({ record, ...rest }) =>
@@ -298,7 +298,7 @@ const validating = anyAim.map((aim) =>
   }),
 );
 
-/** One item of what validating answers. */
+/** One item of the answer of validation. */
 interface Invalid {
   record: string;
   errors: Issue[];
@@ -365,7 +365,7 @@ const reading = fc
     }),
   );
 
-/** Readers are told nothing of who manages an entity, of its drafts, nor of files that are not theirs to read. */
+/** Readers do not see the manager of an entity, its drafts, or files they may not read. */
 function compareHidden({ id, parent, versions, files }: Entity, item: Item): void {
   const isFilesReader = item.published?.access.files === 'public';
   same(
@@ -387,7 +387,7 @@ function compareHidden({ id, parent, versions, files }: Entity, item: Item): voi
 
 const listing = fc.record({ aim: anyAim }).map(({ aim }) =>
   command({
-    name: 'look at the listings',
+    name: 'read the listings',
     aim: { ...aim, oddity: 'none' },
     act: async (world, real, { caller, target }) => {
       await compareOwnListings(world, real);
@@ -399,7 +399,7 @@ const listing = fc.record({ aim: anyAim }).map(({ aim }) =>
   }),
 );
 
-const searching = fc.constant('search for all that there is').map((name) =>
+const searching = fc.constant('search for everything').map((name) =>
   command({
     name,
     act: async (world, real) => {
@@ -464,7 +464,9 @@ const revoking = anyAim.map((aim) =>
   }),
 );
 
-/** Anybody with the newest link of something comes with it: to that, to what it manages, or to another thing. */
+/**
+ * The holder of the newest link of an entity uses it for that entity, for those it manages, or for others.
+ */
 const visiting = fc
   .record({
     aim: anyAim,
@@ -474,7 +476,7 @@ const visiting = fc
   })
   .map(({ aim, pick, what, body }) =>
     command({
-      name: `come with a link to ${what}`,
+      name: `use a link to ${what}`,
       detail: what === 'update' ? { pick, body } : { pick },
       aim,
       prefers: isOpenedByLink,
@@ -560,7 +562,7 @@ const starting = fc
     }),
   );
 
-/** The three steps of an upload, so that drafts with whole files are no rare thing. */
+/** The three steps of an upload, so that drafts with complete files are common. */
 const uploading = fc.record({ aim: anyAim, key: fileKey }).map(({ aim, key }) =>
   command({
     name: 'upload',
@@ -720,7 +722,9 @@ const importingResources = packageAim.map((aim) =>
   }),
 );
 
-/** The weights make it likely that a run of forty comes to packages with published resources in several versions. */
+/**
+ * The weights make packages with published resources in several versions likely in a run of forty commands.
+ */
 const WEIGHTED: [number, fc.Arbitrary<Command>][] = [
   [7, creating],
   [6, updating],

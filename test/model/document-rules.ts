@@ -1,4 +1,4 @@
-/** What bodies say, what is kept of it, and what is wrong with it: the part of the model that knows fields. */
+/** Rules of fields: sent, stored and invalid values. */
 export type Kind = 'records' | 'packages';
 
 export interface Problem {
@@ -41,7 +41,10 @@ const DATE = /^\d{4}(-\d\d(-\d\d)?)?(\/\d{4}(-\d\d(-\d\d)?)?)?$/;
 
 export const problem = (field: string, ...messages: string[]): Problem => ({ field, messages });
 
-/** Known fields stay as they were sent, a title without the blanks around it; the type of a package is not the client's to say. */
+/**
+ * Known fields stay as they were sent, a title without the blanks around it; the client cannot set the type
+ * of a package.
+ */
 export function keptMetadata(sent: Metadata, kind: Kind): Metadata {
   const known = Object.entries(sent).filter(
     ([name]) => KNOWN.includes(name) && !(kind === 'packages' && name === 'resource_type'),
@@ -143,7 +146,7 @@ export function accessOf({ access }: Body, before: Access): Access {
   };
 }
 
-/** Over from the second its day has come. */
+/** Over from the first second of its day. */
 export function isEmbargoed({ embargo: { active, until = LATER } }: Access): boolean {
   return active === true && until > TODAY;
 }

@@ -30,7 +30,7 @@ function describeModel(runs: number, environment: Record<string, string>): void 
   });
   afterAll(() => system?.stop());
 
-  test('whatever people do, in whatever order, the system answers as the reference model', async () => {
+  test('the system answers as the reference model, for any actions in any order', async () => {
     // The same stories every time; `npm run test:model` goes on to others.
     const { counterexamples } = await runModel(system, {
       runs,

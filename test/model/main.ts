@@ -2,16 +2,16 @@ import { parseArgs } from 'node:util';
 import { startSystem } from '@kr/testbed/system';
 import { type ModelReport, runModel } from './run-model.ts';
 
-const HELP = `Runs random commands against the whole system and a reference model side by side, and compares what can be seen.
+const HELP = `Runs random commands against the whole system and a reference model side by side, and compares their visible state.
 
   npm run test:model -- [options]
 
-  --runs N       runs, each with users of its own (default 2000)
-  --commands N   the most commands of one run, half of it on average (default 80)
+  --runs N       runs, each with separate users (default 2000)
+  --commands N   maximum commands of one run, half of it on average (default 80)
   --workers N    runs at the same time (default 4)
   --minutes N    no new run after so long (default 60)
-  --seed N       for the same runs again (default random)
-  --path TEXT    with --seed: the counterexample at this place, as its report says; with --workers 1
+  --seed N       repeat the same runs (default random)
+  --path TEXT    with --seed and --workers 1: the counterexample at this path of a report
   --help         this text
 `;
 

@@ -81,7 +81,7 @@ export function updateWith(held: Held, target: Target, body: Body): Verdict {
   return opens(held, item, ['edit']) ? update(item.family.owner, target, body, true) : DENIED;
 }
 
-/** What anybody finds: the latest of what is published and public. */
+/** Visible to everybody: the latest published and public version. */
 export function isFoundByAll(item: Item): boolean {
   const { items } = item.family;
   const isLatest = items.findLast((one) => !isUnpublished(one)) === item;

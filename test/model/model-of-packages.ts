@@ -23,7 +23,7 @@ import {
 } from './reference-model.ts';
 
 export interface ListVerdict extends Verdict {
-  /** What the answer lists under `errors`, each with what it is about. */
+  /** The items of `errors` in the answer, each with its subject. */
   failed?: { record: string; message: string }[];
 }
 
@@ -46,7 +46,10 @@ export function associate(caller: Caller, target: Target, records: readonly Targ
   return ok(204);
 }
 
-/** What leaves the context leaves the unpublished versions of the package too; published ones stay as they were. */
+/**
+ * Resources removed from the context are removed from unpublished versions of the package too; published ones
+ * stay unchanged.
+ */
 export function dissociate(
   world: World,
   caller: Caller,
@@ -85,7 +88,7 @@ function refusalOf(parts: readonly Target[], isAllowed: (item: Item) => boolean)
 const mayRead = (caller: Caller, item: Item): boolean =>
   caller === item.family.owner || item.published?.access.record === 'public';
 
-/** Those that cannot be added are named, the others are added. */
+/** Invalid ones are named, the others are added. */
 export function addResources(caller: Caller, target: Target, resources: readonly Target[]): ListVerdict {
   return changeResources(caller, target, resources, FROZEN_ADD, (main, item) => {
     if (main.resources.includes(item)) return;

@@ -14,7 +14,7 @@ import {
 
 export type Form = 'draft' | 'published';
 
-/** What the owner sees of an entity, without what only the clock and the server's address decide. */
+/** The owner's view of an entity, without values that depend on the clock or the server's address. */
 export interface View {
   id: string;
   parent: string;
@@ -62,7 +62,7 @@ export function expectedView(world: World, item: Item, form: Form): View {
   };
 }
 
-/** A resource that is published does not tell of packages that are not. */
+/** A published resource does not reveal unpublished packages. */
 function relatedOf(world: World, item: Item, isDraft: boolean): string[] {
   if (item.family.kind === 'packages') return item.resources.map(({ id }) => id);
   const packages = packagesOf(world, item).filter(({ published }) => isDraft || published !== undefined);
@@ -116,7 +116,7 @@ function withoutName(creator: { person_or_org: { type: string; name?: string } }
   return { person_or_org: person.type === 'personal' ? person : creator.person_or_org };
 }
 
-/** Files may have come and gone since the draft was saved; what is said of them must be true now. */
+/** Files may have changed since the draft was saved; their problems must be current. */
 export function falseFileProblems(errors: readonly Issue[] = [], item: Item): Issue[] {
   const { files } = contentOf(item, 'draft');
   const keys = item.files.map(({ key }) => key);

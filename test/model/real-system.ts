@@ -23,7 +23,7 @@ import {
 } from './observe.ts';
 import { allItems, type Caller, type Item, type Verdict, type World } from './reference-model.ts';
 
-/** What was last read of one form of one entity. */
+/** The last read state of one form of one entity. */
 interface LastRead {
   revision: number;
   view: View;
@@ -36,7 +36,7 @@ export interface RealSystem {
   requests: number;
   lastReads: Map<string, LastRead>;
   expectedBefore: Map<string, string>;
-  /** Ids that were given away and are gone. */
+  /** Ids of deleted entities. */
   goneIds: string[];
 }
 
@@ -55,7 +55,7 @@ async function send<Body = unknown>(
   return real.clients[caller].call<Body>(method, path, sent);
 }
 
-/** Sends a request and holds the answer against what the model says. */
+/** Sends a request and compares the answer with the model. */
 export async function attempt<Body = unknown>(
   real: RealSystem,
   request: { caller: Caller; method: string; path: string; sent?: Sent },
@@ -82,7 +82,7 @@ export function same(actual: unknown, expected: unknown, what: string): void {
   }
 }
 
-/** Reads whatever the model says has changed, and what the step was about, and compares all of it. */
+/** Reads all changes of the model, and the subject of the step, and compares all of it. */
 export async function compareWorlds(world: World, real: RealSystem, focus?: Item): Promise<void> {
   const before = real.expectedBefore;
   const now = new Map<string, string>();
@@ -122,7 +122,7 @@ async function compareOne(world: World, real: RealSystem, item: Item, form: Form
   const { body } = read;
   const view = actualView(body, kind);
   same(view, expected, `GET ${path}`);
-  if (form === 'draft') same(falseFileProblems(body.errors, item), [], `GET ${path} tells of files`);
+  if (form === 'draft') same(falseFileProblems(body.errors, item), [], `GET ${path} has files`);
   const { revision_id: revision } = body;
   const tag = read.headers.get('etag') ?? '';
   same(tag.replace(/\..*"/, '"'), `"${revision}"`, `the ETag of ${path}`);
@@ -146,7 +146,7 @@ function checkRevision(path: string, last: LastRead | undefined, revision: numbe
   ok(revision > last.revision, grew);
 }
 
-/** What is gone is gone: the id when nothing is left of it, else the one form. */
+/** Deleted state is gone: the id if nothing is left, else the one form. */
 async function compareGone(world: World, real: RealSystem, key: string): Promise<void> {
   const [kind, id = '', form] = key.split(' ');
   const item = allItems(world).find((one) => one.id === id);
@@ -154,7 +154,7 @@ async function compareGone(world: World, real: RealSystem, key: string): Promise
   const path = `/${kind}/${id}${form === 'draft' ? '/draft' : ''}`;
   const answer = await send<Failed>(real, item?.family.owner ?? 'ada', 'GET', path);
   const message = item === undefined ? 'The persistent identifier does not exist.' : 'Not found.';
-  same([answer.status, answer.body.message], [404, message], `GET ${path} of what is gone`);
+  same([answer.status, answer.body.message], [404, message], `GET ${path} of a deleted entity`);
 }
 
 // ---- listings
@@ -221,7 +221,7 @@ export async function compareSearch(world: World, real: RealSystem, caller: Call
     return JSON.stringify(found.toSorted()) === JSON.stringify(expected.toSorted());
   };
   await until(isFound).catch(() => undefined);
-  same(found.toSorted(), expected.toSorted(), `${caller}: a search for all that there is`);
+  same(found.toSorted(), expected.toSorted(), `${caller}: a search for everything`);
 }
 
 export async function compareVersions(real: RealSystem, item: Item, caller: Caller): Promise<void> {

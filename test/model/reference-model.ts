@@ -19,15 +19,15 @@ import {
 } from './document-rules.ts';
 
 /**
- * The lifecycle of resources and packages as the interface's document tells it, on plain objects in memory. Operations
- * answer what the system must answer and change the world accordingly.
+ * The lifecycle of resources and packages as specified by the API document, on plain objects in memory. Operations
+ * return the expected answer and change the state accordingly.
  */
 export type Person = 'ada' | 'ben';
 export type Caller = Person | 'nobody';
 
 export interface Content {
   metadata: Metadata;
-  /** Nothing is wrong with a document in which nobody has written yet. */
+  /** A new document has no problems. */
   isWritten: boolean;
   access: Access;
   files: FileOptions;
@@ -49,7 +49,7 @@ export interface Item {
   draft?: Content;
   published?: Content;
   files: StoredFile[];
-  /** Published with a package, not by a request of its own. */
+  /** Published with a package, not by a separate request. */
   isPart?: boolean;
   /** Of a package, in order of adding. */
   resources: Item[];
@@ -57,14 +57,17 @@ export interface Item {
 
 export type Permission = 'view' | 'preview' | 'edit';
 
-/** Opens all versions of a thing to whoever shows its token, and what a package manages with it. */
+/**
+ * Opens all versions of an entity to the holders of its token, and the resources that a package manages with
+ * it.
+ */
 export interface Link {
   id: string;
   token: string;
   permission: Permission;
 }
 
-/** All versions of one thing. */
+/** All versions of one entity. */
 export interface Family {
   kind: Kind;
   parentId: string;
@@ -73,7 +76,7 @@ export interface Family {
   /** In the order of their making; what never had one has none. */
   links: Link[];
   managedBy?: Family;
-  /** Once managed, and let go. */
+  /** Once managed, and released. */
   wasManaged?: boolean;
 }
 
@@ -81,7 +84,7 @@ export interface World {
   families: Family[];
 }
 
-/** What a request is about: a path of one kind with some id in it. */
+/** The subject of a request: a path of one kind with some id in it. */
 export interface Target {
   kind: Kind;
   id: string;
@@ -94,9 +97,9 @@ export interface Verdict {
   status: number;
   message?: string;
   problems?: Problem[];
-  /** What the answer shows. */
+  /** The content of the answer. */
   item?: Item;
-  /** Where two refusals apply, either may be the one that is told. */
+  /** If two refusals apply, either may be returned. */
   orElse?: Verdict;
 }
 
@@ -129,7 +132,7 @@ export function missing({ kind, item, isParent = false }: Target): Verdict | und
   return item.family.kind === kind ? undefined : NOT_FOUND;
 }
 
-/** Only the owner may work on a thing; who brings no credentials is asked for them first. */
+/** Only the owner may edit an entity; a caller without credentials gets 401 first. */
 function forbidden(caller: Caller, { family }: Item): Verdict | undefined {
   if (caller === 'nobody') return NO_CREDENTIALS;
   return caller === family.owner ? undefined : DENIED;
@@ -205,12 +208,12 @@ function written({ metadata, ...body }: Body, kind: Kind, before: Access) {
   };
 }
 
-/** All that the answer to a save lists, but for the files. */
+/** All problems in the answer to a save, except those of files. */
 function bodyProblems({ metadata = {} }: Body, draft: Content, kind: Kind): Problem[] {
   return [...contentProblems(draft, kind), ...unknownFields(metadata)];
 }
 
-/** What every read of the draft lists. */
+/** The problems in every read of the draft. */
 export function contentProblems({ metadata, isWritten, access }: Content, kind: Kind): Problem[] {
   return [...(isWritten ? metadataProblems(metadata, kind) : []), ...access.problems];
 }
@@ -258,7 +261,7 @@ export function publish(caller: Caller, target: Target): Verdict {
     target.item?.published !== undefined &&
     missing(target) === undefined
   ) {
-    // The answer may have been lost: whoever published this very thing hears it again.
+    // The answer may have been lost: the same caller gets it again.
     const denied = forbidden(caller, target.item);
     if (denied === undefined && target.item.isPart === true) return NOT_FOUND;
     return denied === undefined ? ok(202, target.item) : { ...denied, orElse: NOT_FOUND };
@@ -279,7 +282,7 @@ export function publish(caller: Caller, target: Target): Verdict {
   return ok(202, item);
 }
 
-/** What publishing would refuse, by what it is wrong with; nothing changes. */
+/** The problems that publishing would find, by entity; nothing changes. */
 export function validate(caller: Caller, target: Target): Verdict & { byRecord?: [string, Problem[]][] } {
   const found = draftFor(caller, target);
   if (isVerdict(found)) return found;

@@ -18,14 +18,14 @@ export interface ModelRuns {
   /** The most commands of one run; half of it on average. */
   maxCommands: number;
   seed: number;
-  /** Where in the seed a counterexample lies, as its report says. */
+  /** The path of a counterexample in the seed, from its report. */
   path?: string;
   replayPath?: string;
-  /** Runs at the same time, each with users of its own. */
+  /** Concurrent runs, each with separate users. */
   workers: number;
   timeLimitMs: number;
   onProgress?: (done: ModelReport) => void;
-  /** Hears of a run that failed before it is shrunk, which may take long. */
+  /** Called for a failed run before it is shrunk, which may take long. */
   onFailure?: (cause: unknown) => void;
 }
 
@@ -33,7 +33,7 @@ export interface ModelReport {
   runs: number;
   commands: number;
   requests: number;
-  /** Each with what replays it. */
+  /** Each with the command that replays it. */
   counterexamples: string[];
 }
 
@@ -105,7 +105,7 @@ async function newClients(system: TestSystem) {
   };
 }
 
-/** At the end of a run all is read again, whether the model says that it changed or not. */
+/** At the end of a run everything is read again, whether or not the model has changed it. */
 async function compareAll(world: World, real: ReturnType<typeof realSystem>): Promise<void> {
   real.expectedBefore = new Map();
   await compareWorlds(world, real);

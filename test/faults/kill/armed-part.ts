@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ServiceName } from '@kr/local-stack';
 import type { TestSystem } from '@kr/testbed/system';
 
-/** Processes of a part that were told to die, one after the other. */
+/** Processes of a part with orders to die, one after the other. */
 export interface ArmedPart {
   /** The failpoints at which they have died by now, in the order of their deaths. */
   deaths(): Promise<string[]>;
@@ -14,7 +14,10 @@ export interface ArmedPart {
   haveDiedAt(points: readonly string[]): Promise<boolean>;
 }
 
-/** Starts a part anew with orders to fail; when that process dies, the next gets the next orders, and in the end none. */
+/**
+ * Restarts a part with orders to fail; when that process dies, the next gets the next orders, and in the end
+ * none.
+ */
 export async function arm(system: TestSystem, part: ServiceName, ...orders: string[]): Promise<ArmedPart> {
   const log = join(system.logDir, `${part}.log`);
   const { size } = await stat(log);
@@ -39,7 +42,7 @@ export async function arm(system: TestSystem, part: ServiceName, ...orders: stri
   };
 }
 
-/** The failpoints at which processes say that they kill themselves. */
+/** The failpoints that processes logged before they killed themselves. */
 function killsIn(log: string): string[] {
   return log
     .split('\n')

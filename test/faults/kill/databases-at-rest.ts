@@ -3,14 +3,14 @@ import { until } from '@kr/testbed';
 import type { TestSystem } from '@kr/testbed/system';
 import { Pool } from 'pg';
 
-/** What the databases of a system hold, whatever the interface says. */
+/** The contents of the databases of a system, regardless of the API. */
 export interface Databases {
   pool(service: ServiceName): Pool;
   /** Waits until nothing is under way: no lock, nothing staged or sealed, no event unsent, the index as the services. */
   atRest(): Promise<void>;
-  /** What keeps it from being at rest. */
+  /** Reasons why it is not at rest. */
   underWay(): Promise<string[]>;
-  /** Everything that was announced more often than it happened, and what a consumer gave up. */
+  /** Events published more often than they happened, and dead letters. */
   offences(): Promise<string[]>;
   close(): Promise<void>;
 }
@@ -20,7 +20,7 @@ const LIFECYCLE = `
   union all select 'staged ' || id from version where publication_id is not null
   union all select 'prepared ' || publication_id from participant where state = 'prepared'`;
 
-/** What may be there for a moment and must go by itself. */
+/** Temporary rows, which must disappear. */
 const UNDER_WAY: Partial<Record<ServiceName, string>> = {
   packages: `${LIFECYCLE}
     union all select 'open publication ' || id from publication where state not in ('DONE', 'ABORT_DONE')`,
@@ -111,7 +111,7 @@ export function databasesOf({ databaseUrls }: TestSystem): Databases {
   };
 }
 
-/** What only one of the two lists has. */
+/** Elements of only one of the two lists. */
 export function inOneOnly(some: readonly string[], others: readonly string[]): string[] {
   const [left, right] = [new Set(some), new Set(others)];
   return [...some.filter((one) => !right.has(one)), ...others.filter((one) => !left.has(one))];

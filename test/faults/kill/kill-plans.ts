@@ -1,18 +1,18 @@
 import { FAILPOINTS, type Failpoint } from '@kr/failpoint';
 import type { ServiceName } from '@kr/local-stack';
 
-/** What is done while a process waits to die. */
+/** The story that runs while a process waits to die. */
 export type Story = 'publish' | 'refused publish' | 'read' | 'upload' | 'sweep' | 'reindex';
 
 export interface KillPlan {
   point: Failpoint;
   victim: ServiceName;
-  /** What the victim is told: how it gets to the point, and to die there. */
+  /** The orders of the victim: how it reaches the point and dies there. */
   orders: string;
   /** Another service that fails first, so that the point is reached at all. */
   accomplice?: { part: ServiceName; orders: string };
   story: Story;
-  /** Whether any work of that story comes to the point by itself. */
+  /** Whether any work of that story reaches the point without further help. */
   isPlain: boolean;
 }
 

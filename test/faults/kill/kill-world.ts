@@ -5,7 +5,7 @@ import { insistentClient } from '../../e2e/story/persistent-client.ts';
 import { isFull } from '../scale.ts';
 import { type Databases, databasesOf } from './databases-at-rest.ts';
 
-/** A system whose processes are killed again and again, and those who look on. */
+/** A system whose processes are killed repeatedly, and its observers. */
 export interface KillWorld {
   system: TestSystem;
   author: HttpClient;
@@ -13,7 +13,7 @@ export interface KillWorld {
   databases: Databases;
   /** Counts how a round ended, for the one who runs the whole length. */
   count(end: string): void;
-  /** Waits until the gateway has found every process that was started anew. */
+  /** Waits until the gateway has found every restarted process. */
   reached(...targets: string[]): Promise<void>;
   stop(): Promise<void>;
 }
@@ -21,13 +21,13 @@ export interface KillWorld {
 export async function startKillWorld(): Promise<KillWorld> {
   const system = await startSystem({
     environment: {
-      // Who died holding a publication is not waited for as long as usual, and who is starting is waited for longer.
+      // Shorter leases for dead owners, and longer timeouts for starting processes.
       PUBLISH_LEASE_MS: '1000',
       PUBLISH_SCAN_MS: '100',
       PUBLISH_REACH_MS: '20000',
     },
   });
-  // Whoever comes after a kill may find a service on its way back.
+  // After a kill a service may still be restarting.
   const author = insistentClient(oneTryClient(system.baseUrl, system.token));
   const databases = databasesOf(system);
   const ends = new Map<string, number>();

@@ -60,7 +60,7 @@ export async function lostFiles(
   return lost;
 }
 
-/** Whether strangers see all of a package, in both orders, or none of it; undefined while it cannot be told. */
+/** Whether strangers see all of a package, in both orders, or none of it; undefined while that is unknown. */
 export async function sightOf(
   stranger: HttpClient,
   { main, resources }: PackageOfResources,

@@ -13,7 +13,7 @@ import { lostFiles, type PackageWithFiles, packageWithFiles, sightOf } from './p
 const MOST_WATCHED = 10;
 const WATCH_EVERY_MS = 200;
 const READ_EVERY_MS = 20;
-/** What an attempt may be answered while processes die. */
+/** Allowed answers to an attempt while processes die. */
 const UNANSWERED = [0, 409, 503];
 
 export interface Attempts {
@@ -51,8 +51,8 @@ export async function playRound(
 }
 
 /**
- * Publishes while processes die and strangers look on, and repeats where that published nothing: once for each death.
- * Then nothing is lost, announced twice or left behind, and nobody has seen half of it.
+ * Publishes while processes die and strangers watch, and repeats attempts without effect: once for each death.
+ * Afterwards nothing is lost, published twice or left behind, and no reader has seen half of it.
  */
 export async function publishThrough(world: KillWorld, one: PackageWithFiles, how: Attempts): Promise<void> {
   if (one.resources.length > MOST_WATCHED) return attempts(world, one, how);

@@ -6,7 +6,7 @@ import { type Databases, inOneOnly } from './databases-at-rest.ts';
 
 const DAYS_AGO = new Date(Date.now() - 2 * 86_400_000);
 
-/** Makes everything that nothing refers to as old as the sweep wants it. */
+/** Ages all unreferenced objects beyond the grace period. */
 export async function ageLeftovers(system: TestSystem, databases: Databases): Promise<void> {
   await databases
     .pool('files')
@@ -23,8 +23,8 @@ export async function ageLeftovers(system: TestSystem, databases: Databases): Pr
 }
 
 /**
- * Lets a new process of the files service sweep up all leftovers.
- * @throws Error when bytes stay that no row names, or a row whose bytes are not there
+ * Lets a new process of the files service collect all leftovers.
+ * @throws Error when unreferenced bytes stay, or the bytes of a row are missing
  */
 export async function sweepUp(system: TestSystem, databases: Databases): Promise<void> {
   await ageLeftovers(system, databases);

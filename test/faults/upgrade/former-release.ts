@@ -3,7 +3,10 @@ import { mkdir, rename, rm, stat, symlink } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 
-/** Stands for the last release while there is no tag: the commit in which each service got its initial migration. */
+/**
+ * Replaces the last release while there is no tag: the commit in which each service got its initial
+ * migration.
+ */
 const COMMIT = 'c9eaca41885c977a6b646dcabb8d6ce7bd70fa1c';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
@@ -23,7 +26,7 @@ export async function openFormerRelease(): Promise<{ checkout: string } | { miss
   );
   if (!hasIt) return { missing: `needs the whole history of the repository, with ${COMMIT}` };
   await take(checkout);
-  // Says by its stamps what is done already.
+  // Its stamps record completed steps.
   await run(process.execPath, ['deploy/local/bootstrap.mjs', 'prepare'], {
     cwd: checkout,
     maxBuffer: 64 * 1024 * 1024,

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** One address for the processes of a service, as a cluster gives it one: connections go to one of those that are ready. */
+/** One address for the processes of a service, as in a cluster: connections go to a ready one. */
 export interface Front {
   port: number;
   /** Ports of the ready processes; each new connection goes to the next of them. */

@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Answer, HttpClient, Sent } from '../../e2e/story/http-client.ts';
 
 const TO_BE_REPEATED = new Set([429, 502, 503]);
-/** Of a second each: longer than a key is held by who died. */
+/** One second each: longer than the lease of a key of a dead gateway. */
 const MOST_WAITS = 60;
 
-/** A client that sends once more what was not answered, or told to come back, as long after as it was told. */
+/** A client that retries once after no answer or `Retry-After`, after the given time. */
 export function retryingClient(client: HttpClient): HttpClient {
   const call = async <Body>(method: string, target: string, given: Sent = {}): Promise<Answer<Body>> => {
     const sent =
@@ -16,7 +16,7 @@ export function retryingClient(client: HttpClient): HttpClient {
     const first = await client.call<Body>(method, target, sent).catch((error: unknown) => String(error));
     if (typeof first !== 'string' && !TO_BE_REPEATED.has(first.status)) return first;
     if (typeof first !== 'string') await pauseBefore(first);
-    // Whoever died with the first one holds its key until its lease ends.
+    // The key of a dead gateway is in use until its lease ends.
     let second = await client.call<Body>(method, target, sent);
     for (let waits = 0; waits < MOST_WAITS && isStillExecuted(second); waits += 1) {
       await pauseBefore(second);
@@ -38,7 +38,7 @@ function isStillExecuted({ status, body }: Answer<unknown>): boolean {
   return status === 409 && Reflect.get(Object(body), 'code') === 'idempotency_key_in_use';
 }
 
-/** As long as the answer says, in seconds. */
+/** The `Retry-After` of the answer, in seconds. */
 function pauseBefore({ headers }: Answer<unknown>): Promise<void> {
   return sleep(1_000 * Number(headers.get('retry-after') ?? 1));
 }

@@ -9,8 +9,8 @@ export interface RollingSystem extends AsyncDisposable {
   baseUrl: string;
   token: string;
   /**
-   * Starts the successor of a service's process, and once both are ready does `beside`, told where they listen to HTTP where
-   * they are gateways; then ends the former one in good order.
+   * Starts the successor of a service's process, and once both are ready runs `beside`, with their HTTP addresses if
+   * they are gateways; then stops the former one gracefully.
    */
   replace(
     service: ServiceName,
