@@ -1,5 +1,5 @@
 import type { VocabularyType } from '@kr/metadata';
-import { similarTerm } from '../vocabularies/list-terms.ts';
+import { similarTerm } from '../vocabularies/similar-term.ts';
 
 type Hint = (found: string[], field: string) => string | undefined;
 

@@ -1,10 +1,11 @@
-import { type Term, terms, type VocabularyType } from '@kr/metadata';
+import { type Term, terms } from '@kr/metadata';
 import { ServiceError } from '@kr/service-error';
 import { type Endpoint, json } from '../http/endpoint.ts';
 import { pageLinks } from '../search/page-links.ts';
 import { type PageLimits, readPage } from '../search/read-page.ts';
 import { termJson } from './term-json.ts';
 import { vocabularyOf } from './vocabulary-of.ts';
+import { folded, wordsOf } from './words.ts';
 
 /** GET /api/vocabularies/{type}: all entries in their own order, or those that `q` or `suggest` names, best match first. */
 export function listTerms(limits: PageLimits): Endpoint {
@@ -32,20 +33,6 @@ export function listTerms(limits: PageLimits): Endpoint {
     });
   };
 }
-
-/** The id of the term that comes first for a text, or for its beginning. */
-export function similarTerm(type: VocabularyType, text: string): string | undefined {
-  const all = terms(type);
-  for (const length of [text.length, 4, 3, 2]) {
-    const wanted = wordsOf(text.slice(0, Math.min(length, MAX_SIMILAR)));
-    const [first] = wanted.length === 0 ? [] : rankedTerms(all, wanted);
-    if (first !== undefined) return first.id;
-  }
-  return undefined;
-}
-
-/** Longer texts resemble no term. */
-const MAX_SIMILAR = 100;
 
 interface SearchableTerm {
   term: Term;
@@ -81,15 +68,6 @@ function rankedTerms(all: readonly Term[], wanted: readonly string[]): readonly 
     ranks[rank]?.push(term);
   }
   return ranks.flat();
-}
-
-function wordsOf(text: string): string[] {
-  return folded(text).match(/[\p{L}\p{N}]+/gu) ?? [];
-}
-
-/** Without case and accents. */
-function folded(text: string): string {
-  return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
 }
 
 /** @throws ServiceError `invalid`: there is one order */
