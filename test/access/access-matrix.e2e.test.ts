@@ -22,7 +22,7 @@ import { buildWorld, type World } from './world.ts';
 const COLLECTIONS = ['records', 'packages'] as const;
 const ALL_LINKS: readonly LinkName[] = ['view', 'preview', 'edit', 'expired', 'revoked'];
 
-/** One thing that one caller tries, and what comes of it by the policy. */
+/** One action of one caller, and its outcome by the policy. */
 interface Cell {
   caller: CallerName;
   what: string;
@@ -33,7 +33,7 @@ interface Tried extends Cell {
   answered: string;
 }
 
-/** Who may not know of what is in these states. */
+/** Callers who may not know of entities in these states. */
 const OUTSIDERS: readonly CallerName[] = [
   'anonymous',
   'stranger',
@@ -59,12 +59,12 @@ let world: World;
 let requests: ManyRequests;
 let scan: AnswerScan;
 let documented: string[];
-/** Every entity that nobody is let change; the changes that are let happen have entities of their own. */
+/** Entities that no route changes; permitted changes have separate entities. */
 let standing: Standing[];
 const counts: Record<string, number> = {};
 
 beforeAll(async () => {
-  // Nobody is to be turned away for asking so much.
+  // No request may be rejected by rate limits.
   system = await startSystem({ logLevel: 'info' });
   world = await buildWorld(system);
   const { paths } = await world.owner.sure<{ paths: Record<string, object> }>('GET', '/openapi.json');
@@ -105,7 +105,7 @@ function allStates(): { name: string; collection: Collection; state: State }[] {
   );
 }
 
-/** Once an operator finds everything, whoever finds less is kept from it. */
+/** Once an operator finds everything, fewer hits of others are caused by the policy. */
 async function allIndexed(): Promise<void> {
   const admin = httpClient(system.baseUrl, world.tokens.admin);
   const words = standing.flatMap(({ place }) => place.words.published ?? []);
@@ -190,7 +190,7 @@ function judged(part: string, name: string, tried: readonly Tried[]): object[] {
   return tried.filter(isUnexpected).map((cell) => ({ on: name, ...cell }));
 }
 
-/** What is said of a form that is not there is the same in all states of a stage, and tried in one of them. */
+/** Answers about an absent form are the same in all states of a stage, and tested in one of them. */
 function isWorthwhile(row: EntityRoute, { state }: Place): boolean {
   const isThere = row.form === 'either' || hasForm(state, row.form);
   return isThere || row.isRepeatable === true || PLAIN.has(state);
@@ -250,7 +250,7 @@ describe('by the policy', () => {
     expect(told(found.flat())).toEqual(none);
   });
 
-  test('nobody finds more, nor counts of more', async () => {
+  test('no caller finds more, nor counts of more', async () => {
     const cells = standing.flatMap(({ name, place }) =>
       [...searchesFor(place), ...resourceLists(place)].flatMap((listing) =>
         CALLER_NAMES.map((caller) => ({ name, place, listing, caller })),
@@ -267,7 +267,7 @@ describe('by the policy', () => {
     expect(told(found.flat())).toEqual(none);
   });
 
-  test('a link that does not hold is no credential in the header either, and nobody is let pass with one', async () => {
+  test('an invalid link is no credential in the header either, and grants nothing', async () => {
     const { place } = standing.find(({ name }) => name === 'records: published, public') as Standing;
     const cells = routesOf(place).flatMap(([route, row]) =>
       (['expired', 'revoked'] as const).map((link) => ({ route, row, link })),
@@ -285,7 +285,7 @@ describe('by the policy', () => {
     expect(told(found.flat())).toEqual(none);
   });
 
-  test('a refusal tells no more of an entity than that it is refused', async () => {
+  test('a refusal reveals only the refusal', async () => {
     const hidden = standing.filter(({ name }) => HIDDEN.some((state) => name.endsWith(`: ${state}`)));
     const cells = hidden.flatMap(({ place }) =>
       OUTSIDERS.flatMap((caller) => refusing(place, caller).map((route) => ({ place, caller, route }))),
@@ -303,7 +303,7 @@ describe('by the policy', () => {
     expect(told([...found.flatMap((one) => one.slips), ...unlike])).toEqual(none);
   });
 
-  test('a list of what is hidden is the list of what never was', async () => {
+  test('a list of a hidden entity equals that of a missing one', async () => {
     const hidden = standing.filter(({ name }) => HIDDEN.some((state) => name.endsWith(`: ${state}`)));
     const cells = hidden.flatMap(({ place }) => {
       const { id, parentId, collection } = place;
@@ -337,7 +337,7 @@ describe('by the policy', () => {
     expect(told(found.flat())).toEqual(none);
   });
 
-  test('what was discarded is as what never was, but for its trail', async () => {
+  test('a discarded entity equals a missing one, except for its trail', async () => {
     const gone = await Promise.all(
       COLLECTIONS.map(async (collection) => {
         const state = STATES[collection]['unpublished draft'] as State;
@@ -400,7 +400,7 @@ describe('by the policy', () => {
         const routes = routesOf(place).filter(([, row]) => isChange(row, caller, place));
         const ending = routes.filter(([, { effect }]) => effect === 'ends');
         const [last, ...others] = ending.reverse();
-        // Only one route can end a draft, so the others that do have one of their own.
+        // Only one route can end a draft, so the others that do have separate ones.
         const runs = [routes.filter((one) => !others.includes(one)), ...others.map((one) => [one])];
         return last === undefined && routes.length === 0
           ? []
@@ -426,7 +426,7 @@ describe('by the policy', () => {
     expect(told(found.flat())).toEqual(none);
   });
 
-  test('nothing that was answered, logged, told or kept gives a credential away, nor how the system is built', async () => {
+  test('no answer, log, event or row reveals a credential, or internals of the system', async () => {
     const keyed = { 'idempotency-key': 'one token' };
     const create = () =>
       world.owner.call<{ token: string }>('POST', '/user/tokens', {
@@ -436,7 +436,7 @@ describe('by the policy', () => {
     const [first, second] = [await create(), await create()];
     const tokens = [...allTokens(), first.body.token];
     const { leaks, ...looked } = await leaksOf(system, tokens);
-    process.stdout.write(`looked through ${scan.seen} answers and ${JSON.stringify(looked)}\n`);
+    process.stdout.write(`checked ${scan.seen} answers and ${JSON.stringify(looked)}\n`);
     const personal = tokens.filter((token) => token.startsWith('kpat_'));
     expect({
       answered: scan.found.slice(0, MOST_TOLD),

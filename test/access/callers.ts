@@ -4,7 +4,7 @@ export type Permission = 'view' | 'preview' | 'edit';
 export type UserName = 'owner' | 'stranger' | 'author' | 'admin';
 export type TokenName = UserName | 'reading owner' | 'writing owner' | 'reading stranger' | 'plain admin';
 
-/** The links that a caller may come with; those of the entity itself are made with it. */
+/** The links that a caller may present; those of the entity itself are created with it. */
 export type LinkName = Permission | 'expired' | 'revoked' | 'foreign';
 
 /** Somebody who calls: what the credentials are, and what they are worth. */
@@ -65,7 +65,7 @@ export function permissionOf({ link }: Caller): Permission | undefined {
   return link === 'view' || link === 'preview' || link === 'edit' ? link : undefined;
 }
 
-/** Whether a caller comes with anything that holds; a link of another entity does. */
+/** Whether a caller has a valid credential; a link of another entity is one. */
 export function hasCredentials({ token, link }: Caller): boolean {
   return token !== undefined || (link !== undefined && link !== 'expired' && link !== 'revoked');
 }

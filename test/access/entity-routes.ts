@@ -3,17 +3,20 @@ import type { Sent } from '../e2e/story/http-client.ts';
 import { documentOf, KEYS, newWord, type Place, UPLOAD_LENGTH } from './places.ts';
 import type { Collection, Stage } from './states.ts';
 
-/** What a route does to the entity: nothing, something that leaves it in its stage, or the end of its draft. */
+/** Effect of a route on the entity: none, a change within its stage, or the end of its draft. */
 type Effect = 'reads' | 'changes' | 'ends';
 
-/** A route below one entity, and what it says to who may use it. */
+/** A route below one entity, and its answer to a permitted caller. */
 export interface EntityRoute {
   effect: Effect;
-  /** Who may. `nobody` is for a route that refuses all, `everybody` for one that says nothing of the entity. */
+  /**
+   * Permitted callers. `nobody` is for a route that refuses all, `everybody` for one that reveals nothing of
+   * the entity.
+   */
   action: EntityAction | 'nobody' | 'everybody';
   /** Where it acts on a second entity as well: who may do that. The one that is acted on is the owner's alone. */
   alsoOnLoose?: EntityAction;
-  /** The form that it is about; without it, nobody is told anything but that. */
+  /** The form that it is about; without it, all callers get only that answer. */
   form: 'published' | 'draft' | 'either';
   /** The words for that. */
   absent?: string;
@@ -21,12 +24,12 @@ export interface EntityRoute {
   isOpen?: true;
   /** Whether HEAD is tried as well as GET. */
   hasHead?: true;
-  /** The file that `{key}` stands for. */
+  /** The file for `{key}`. */
   key?: string;
   sends?: (place: Place) => Sent;
   /** As `describe` of answers.ts words it, by stage where it depends on that. */
   answers: string | Partial<Record<Stage, string>>;
-  /** What the answer is, for those that may be looked into. */
+  /** The answer, for states that may be read. */
   shows?: 'entity' | 'versions' | 'upload';
   /** Whether who has done it is answered the same again. */
   isRepeatable?: true;
@@ -40,7 +43,7 @@ const PUBLISHED_FILES = '403 Bucket is locked for modifications.';
 const TUS = { 'tus-resumable': '1.0.0' };
 const CHUNK = { ...TUS, 'upload-offset': '0', 'content-type': 'application/offset+octet-stream' };
 
-/** What changes files: they are those of the published form while that is edited. */
+/** Routes that change files apply to the published form while that is edited. */
 const unlessPublished = (answer: string): EntityRoute['answers'] => ({
   draft: answer,
   version: answer,
@@ -58,7 +61,7 @@ const context = { action: 'manage_context', form: 'either', effect: 'changes', o
 const resources = { action: 'manage_resources', form: 'draft', effect: 'changes', only: 'packages' } as const;
 
 /**
- * Every route below one entity by method and path, in an order in which who may use them all can do so; `RANGE` stands for
+ * Every route below one entity by method and path, in an order in which a permitted caller can run all; `RANGE` is
  * a GET of a part.
  */
 export const ENTITY_ROUTES: Readonly<Record<string, EntityRoute>> = {

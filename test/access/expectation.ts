@@ -4,7 +4,7 @@ import type { EntityRoute } from './entity-routes.ts';
 import type { Place } from './places.ts';
 import { type Access, areFilesPublic, isRecordPublic, type Stage, type State } from './states.ts';
 
-/** What the policy makes of a caller: by the table of its rows alone, whatever any service answers. */
+/** The policy for a caller: by the table's rows alone, independent of any answer. */
 export type Verdict = 'may' | 'may not' | 'needs the scope';
 
 const HAS: Readonly<Record<'published' | 'draft', readonly Stage[]>> = {
@@ -57,8 +57,8 @@ export function refusal(caller: Caller, action: Action, access: Access | undefin
 }
 
 /**
- * What a caller is told on a route of an entity, in the words of `describe`. The order is that of the interface:
- * credentials, whether there is such a form, the right, and then whatever the route has to say.
+ * The expected answer to a caller on a route of an entity, in the words of `describe`. The order is that of the API:
+ * credentials, existence of the form, permission, and then the route's checks.
  */
 export function expectedAnswer(route: EntityRoute, caller: Caller, place: Place): string {
   const { state } = place;
@@ -77,7 +77,7 @@ export function expectedAnswer(route: EntityRoute, caller: Caller, place: Place)
   return route.shows === 'entity' ? `${answer}${shownTo(caller, access)}` : answer;
 }
 
-/** What is said where there is no such form. */
+/** The answer if there is no such form. */
 function absence(
   route: EntityRoute,
   caller: Caller,
@@ -86,7 +86,7 @@ function absence(
 ): string {
   const absent = `404 ${route.absent ?? 'Not found.'}`;
   if (route.isRepeatable !== true) return absent;
-  // Of a package it is asked first who may publish it.
+  // For a package, the permission to publish is checked first.
   if (refused !== undefined) return collection === 'packages' ? refused : absent;
   const hasDoneIt = caller.user === 'owner';
   return hasDoneIt ? `${answerOf(route, state)}${shownTo(caller, state.published)}` : absent;
@@ -101,7 +101,7 @@ function accessOf({ form }: EntityRoute, state: State): Access {
   return hasForm(state, 'published') ? state.published : state.draft;
 }
 
-/** What of an entity is not for everybody who may read it. */
+/** Parts of an entity that not every reader may see. */
 export function shownTo(caller: Caller, access: Access): string {
   return [
     ...(may(caller, 'see_parent_access', access) ? [' with its owners'] : []),

@@ -6,7 +6,7 @@ import type { Told } from './http.ts';
 import type { Place } from './places.ts';
 import { headerNames, wholeAnswer } from './whole-answer.ts';
 
-/** Asks for a route of a place as a caller would. */
+/** Calls a route of a place as a caller. */
 export type AskRoute = (route: string, caller: CallerName, place: Place, sent?: Sent) => Promise<Told>;
 
 /** Right in form and checksum, and of nothing. */
@@ -27,7 +27,7 @@ function withoutParts(place: Place): Place {
 
 const neverWas = (place: Place): Place => ({ ...withoutParts(place), id: NEVER, parentId: NEVER });
 
-/** What somebody would try who has seen the entity once, or guesses. */
+/** Requests of a caller who has seen the entity once, or guesses. */
 const CONDITIONS: readonly Record<string, string>[] = [
   { 'if-none-match': '*' },
   { 'if-modified-since': new Date('2199-01-01').toUTCString(), range: 'bytes=0-0' },
@@ -38,11 +38,11 @@ export interface Refusal {
   stage: string;
   route: string;
   caller: CallerName;
-  /** All that was told, but for the id. */
+  /** The whole answer, except the id. */
   whole: string;
 }
 
-/** The routes of a place that refuse a caller, for whatever reason. */
+/** The routes of a place that refuse a caller, for any reason. */
 export function refusing(place: Place, caller: CallerName): string[] {
   return Object.entries(ENTITY_ROUTES)
     .filter(([, row]) => row.only === undefined || row.only === place.collection)
@@ -51,8 +51,8 @@ export function refusing(place: Place, caller: CallerName): string[] {
 }
 
 /**
- * Everything by which a refusal tells more than it should: another answer where a file, a link or an upload is that was
- * named, or where the request has conditions, and a header that no answer about an unknown id has.
+ * Ways in which a refusal may reveal too much: another answer for an existing file, link or upload, or for a
+ * request with conditions, and a header that no answer about an unknown id has.
  */
 export async function slips(
   ask: AskRoute,
@@ -65,7 +65,7 @@ export async function slips(
   const told = await ask(route, caller, place);
   const whole = wholeAnswer(told, names);
   const variants: [string, Told][] = [
-    ['nothing of what was named', await ask(route, caller, withoutParts(place))],
+    ['nothing of the named objects', await ask(route, caller, withoutParts(place))],
   ];
   if (partsOf(route).method === 'GET') {
     for (const headers of CONDITIONS)
@@ -89,8 +89,8 @@ export async function slips(
 }
 
 /**
- * Who comes without credentials is asked for them wherever they are needed; to others an id that nobody has is told from
- * one that they have no right on, by the words of the interface and by nothing else.
+ * A caller without credentials gets 401 wherever they are needed; for others an unknown id differs from
+ * a forbidden one by the documented answer and by nothing else.
  */
 function againstUnknown(
   { isOpen }: EntityRoute,

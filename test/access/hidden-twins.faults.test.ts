@@ -20,9 +20,9 @@ const HIDDEN: readonly Access[] = ['restricted', 'embargoed'];
 let system: TestSystem;
 let owner: HttpClient;
 let requests: ManyRequests;
-/** Who may see what is public, and nothing else. */
+/** A caller who may see only public entities. */
 let strangers: Credentials[];
-/** A chance for each thing, so that it does not matter which is made first. */
+/** A random choice each, so that the order of creation does not matter. */
 const chance = (of: number, at: number) => seededRandom(seed + of * 1_000_000 + at);
 const [OPEN, TWINS, QUERIES] = [1, 2, 3] as const;
 beforeAll(async () => {
@@ -51,7 +51,7 @@ async function publicEntity(at: number): Promise<Entity> {
   return publish(owner, await owner.sure<Entity>('POST', `/${collection}`, { json }));
 }
 
-/** Something that strangers may not know of: an entity of its own, or what is done with a public one. */
+/** A secret that strangers may not know: a hidden entity, or an action on a public one. */
 async function twin(at: number, among: readonly Entity[]): Promise<string> {
   const collection = collectionOf(at);
   const random = chance(TWINS, at);
@@ -110,7 +110,7 @@ interface Remembered {
   total: number;
 }
 
-/** More pages than this of one cursor tell nothing new. */
+/** More pages than this of one cursor reveal nothing new. */
 const MOST_PAGES = 4;
 
 async function askedBy(stranger: Credentials, asked: Asked): Promise<Remembered> {
@@ -159,7 +159,7 @@ test(
       return hits.total === PUBLIC_COUNT;
     });
     await indexed();
-    // What has no twin is asked for as often as what will have one.
+    // Entities without a twin are requested as often as those with one.
     const ids = open.flatMap(({ id, parent }) => [id, parent.id]);
     const asked = numbers(QUERY_COUNT).map((at) => ({
       stranger: strangers[at % strangers.length] ?? {},

@@ -8,7 +8,7 @@ export interface Told {
   text: string;
 }
 
-/** How a caller says who it is. */
+/** The credentials of a caller. */
 export interface Credentials {
   token?: string | undefined;
   /** Of an access link, in the query. */

@@ -13,7 +13,7 @@ const TOKEN_SHAPE = String.raw`kpat_[0-9A-Za-z]{38}|kl1_[\w-]{40,}`;
 const STACK_TRACE = String.raw`\\n\s+at \S+ \(|\.ts:\d+:\d+`;
 const SOURCES = resolve(import.meta.dirname, '../..');
 
-/** Whatever a secret may be written as. */
+/** All encodings of a secret. */
 function formsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);
   return [secret, bytes.toString('hex'), bytes.toString('base64'), bytes.toString('base64url')];
@@ -36,15 +36,15 @@ function anyOf(texts: readonly string[]): string {
   return texts.map((text) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')).join('|');
 }
 
-/** Looks through answers as they come. */
+/** Scans answers as they arrive. */
 export interface AnswerScan {
   see(method: string, target: string, told: Told): void;
-  /** What no answer should have said, by the route that said it. */
+  /** Forbidden contents of answers, by route. */
   found: string[];
   seen: number;
 }
 
-/** Every answer is looked through for tokens, keys, digests of tokens, traces of code and paths of the machine. */
+/** Every answer is scanned for tokens, keys, digests of tokens, stack traces and paths of the machine. */
 export function answerScan(
   keys: readonly string[],
   tokens: readonly string[],
@@ -70,13 +70,13 @@ export function answerScan(
   return scan;
 }
 
-/** A new token is shown once; that of a link to who manages links. */
+/** A new token is shown once; that of a link to callers who manage links. */
 function showsTokens(method: string, target: string, status: number): boolean {
   if (status >= 300) return false;
   return target.includes('/access/links') || (method === 'POST' && target.startsWith('/api/user/tokens'));
 }
 
-/** What is usable as a credential in logs, events or databases: any form of a token, or of the part of it that counts. */
+/** Usable credentials in logs, events or databases: any form of a token, or of its secret part. */
 function credentials(keys: readonly string[], tokens: readonly string[]): RegExp {
   const SIGNATURE_LENGTH = 43;
   const parts = tokens.flatMap((token) =>
@@ -88,7 +88,7 @@ function credentials(keys: readonly string[], tokens: readonly string[]): RegExp
   return new RegExp(`${anyOf([...keys, ...parts].flatMap(formsOf).concat(signatures))}|${TOKEN_SHAPE}`);
 }
 
-/** All that a system keeps or says elsewhere than in its answers. */
+/** All stored and logged data of a system besides its answers. */
 export async function leaksOf(
   system: TestSystem,
   tokens: readonly string[],

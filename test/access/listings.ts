@@ -7,7 +7,7 @@ import type { Access } from './states.ts';
 export interface ListingCell {
   documented: string;
   target: string;
-  /** What is looked for. */
+  /** The search terms. */
   id: string;
   expected: (caller: Caller) => string;
 }
@@ -34,7 +34,7 @@ export function searchesFor(place: Place): ListingCell[] {
     const isLive = form === 'published';
     const published = (caller: Caller) =>
       seen(isLive && may(caller, 'read', state.published), caller, state.published);
-    // Of what is edited one's own listing has the draft.
+    // The user's listings have the draft of an edited entity.
     const isListed = form === 'draft' || !hasForm(state, 'draft');
     const own = (caller: Caller) => {
       if (!isUser(caller)) return NO_CREDENTIALS;
@@ -64,7 +64,7 @@ export function resourceLists({ id, parentId, partId, state, collection }: Place
     if (!hasCredentials(caller)) return NO_CREDENTIALS;
     return seen(mayReadVersion(caller) && mayReadPart(caller), caller, state.draft);
   };
-  // The context belongs to all versions: only those who may read drafts see what it manages.
+  // The context belongs to all versions: only callers who may read drafts see its resources.
   const ofContext = (caller: Caller) => {
     const answer = ofDraft(caller);
     return answer === NO_CREDENTIALS || may(caller, 'read_draft', state.draft) ? answer : HIDDEN;

@@ -5,7 +5,7 @@ import { link, publish, relate, upload } from '../e2e/story/stories.ts';
 import type { LinkName } from './callers.ts';
 import { ACCESS, type Access, type Collection, type State } from './states.ts';
 
-/** One entity with all that its routes can be tried on. */
+/** One entity with everything that its routes need. */
 export interface Place {
   collection: Collection;
   state: State;
@@ -15,7 +15,7 @@ export interface Place {
   words: { published?: string; draft?: string };
   /** The tokens of its links, or of those of the package that manages it. */
   links: Partial<Record<LinkName, string>>;
-  /** A link that nobody comes with. */
+  /** A link that no caller presents. */
   spareLinkId: string;
   /** Of a resumable upload of `big.txt`, where files may be uploaded. */
   uploadId: string;
@@ -35,9 +35,9 @@ export interface PlaceWish {
   relatedId: string;
 }
 
-/** Committed, started, and uploaded to in turns. */
+/** Committed, started, and uploaded to, alternately. */
 export const KEYS = { committed: 'a.txt', started: 'new.txt', uploaded: 'big.txt' } as const;
-const CONTENT = Buffer.from('what the file says');
+const CONTENT = Buffer.from('the content of the file');
 export const UPLOAD_LENGTH = 3;
 const NO_UPLOAD = '00000000-0000-4000-8000-000000000000';
 /** How long a link holds that is to be presented when it has expired. */
@@ -133,7 +133,7 @@ function share(
   return owner.sure<AccessLink>('POST', link(entity, 'access_links'), { json: { permission, ...more } });
 }
 
-/** Whoever is so slow that it has ended before it is made tries one that lives longer. */
+/** If a slow machine lets it expire before use, a longer lifetime is tried. */
 async function shareFor(lifeMs: number, owner: HttpClient, entity: Entity): Promise<AccessLink> {
   const expires_at = new Date(Date.now() + lifeMs).toISOString();
   try {

@@ -78,7 +78,7 @@ function contentOf(entity: Entity): unknown {
   return JSON.parse(JSON.stringify(rest).replaceAll(id, 'its id').replaceAll(parent.id, 'its parent'));
 }
 
-/** What is not as in a draft that was saved without the forged part. */
+/** Differences from a draft that was saved without the forged part. */
 async function stored(kind: Kind, draft: Entity, plain: Entity): Promise<object[]> {
   const now = await owner.sure<Entity>('GET', link(draft, 'self'));
   const seen = await stranger.call('GET', `/${kind.collection}/${draft.id}/draft`);
@@ -95,7 +95,7 @@ async function stored(kind: Kind, draft: Entity, plain: Entity): Promise<object[
 describe.each(KINDS)('a body of $collection', (kind) => {
   const { collection, document } = kind;
 
-  test('creates nothing with what is not the author’s', async () => {
+  test('creates nothing with values that the author cannot set', async () => {
     const made = await owner.sure<Entity>('POST', `/${collection}`, { json: document('Plain') });
     const plain = await owner.sure<Entity>('GET', link(made, 'self'));
     const wrong: object[] = [];
@@ -119,7 +119,7 @@ describe.each(KINDS)('a body of $collection', (kind) => {
       'the draft of a next version',
       async (entity: Entity) => owner.sure<Entity>('POST', link(await publish(owner, entity), 'versions')),
     ],
-  ])('saves nothing of what is not the author’s: %s', async (_what, open) => {
+  ])('ignores values that the author cannot set: %s', async (_what, open) => {
     const entity = await owner.sure<Entity>('POST', `/${collection}`, { json: document('Plain') });
     const { links } = await open(entity);
     const plain = await owner.sure<Entity>('PUT', link({ links }, 'self'), { json: document('Plain') });
@@ -133,7 +133,7 @@ describe.each(KINDS)('a body of $collection', (kind) => {
     expect(wrong).toEqual([]);
   });
 
-  test('cannot claim an identifier that this system gives out', async () => {
+  test('cannot claim an identifier that this system assigns', async () => {
     const draft = await owner.sure<Entity>('POST', `/${collection}`, { json: document('Claims') });
     const reserved = await stranger.sure<Entity>(
       'POST',
@@ -162,7 +162,7 @@ describe.each(KINDS)('a body of $collection', (kind) => {
     });
   });
 
-  test('of links, contexts and tokens has no place for what the system sets', async () => {
+  test('of links, contexts and tokens ignores values of the system', async () => {
     const draft = await owner.sure<Entity>('POST', `/${collection}`, { json: document('Shared') });
     const links = link(draft, 'access_links');
     const made = await owner.sure<AccessLink>('POST', links, { json: { permission: 'view' } });
@@ -201,7 +201,7 @@ describe.each(KINDS)('a body of $collection', (kind) => {
     });
   });
 
-  test('of files says what a file is called, never that it is there', async () => {
+  test('of files sets the name of a file, never its existence', async () => {
     const json = document('Files', { withFiles: true });
     const draft = await owner.sure<Entity>('POST', `/${collection}`, { json });
     const claims = {

@@ -5,7 +5,7 @@ import { documentOf, newWord } from './places.ts';
 
 /** A route that is about no entity in particular. */
 export interface SiteRoute {
-  /** As it is asked for, where that is not the path of the document. */
+  /** The requested path, if it differs from that of the document. */
   target?: string;
   sends?: () => Sent;
   expected: (caller: Caller) => string;

@@ -1,4 +1,7 @@
-/** What an entity has gone through: `edited` is published with a draft beside it, `version` the draft of a next version. */
+/**
+ * The history of an entity: `edited` is published with a draft beside it, `version` the draft of a next
+ * version.
+ */
 export type Stage = 'draft' | 'published' | 'edited' | 'version';
 export type Collection = 'records' | 'packages';
 export type Access = 'public' | 'restricted files' | 'restricted' | 'embargoed files' | 'embargoed';
@@ -6,11 +9,11 @@ export type Access = 'public' | 'restricted files' | 'restricted' | 'embargoed f
 /** An entity as the cells of the matrix need it. */
 export interface State {
   stage: Stage;
-  /** Of what is published, where anything is. */
+  /** Of the published form, if there is one. */
   published: Access;
   /** Of the draft, where there is one. */
   draft: Access;
-  /** A resource in a package, whose links are then those that callers come with. */
+  /** A resource in a package, whose links the callers present. */
   isManaged?: true;
 }
 
@@ -37,7 +40,7 @@ export const PLAIN: ReadonlySet<State | undefined> = new Set([
   BOTH['published, public'],
 ]);
 
-/** What differs by the lifecycle alone, which both have in common. */
+/** Differences that depend on the lifecycle alone, which both kinds share. */
 const FURTHER: Readonly<Record<string, State>> = {
   'published, files embargoed': alike('published', 'embargoed files'),
   'published, restricted, with a public draft beside it': {
@@ -60,7 +63,7 @@ export const STATES: Readonly<Record<Collection, Readonly<Record<string, State>>
 const UNTIL = '2199-01-01';
 const EMBARGO = { active: true, until: UNTIL, reason: 'Fieldwork' };
 
-/** As a body says it. */
+/** As in a body. */
 export const ACCESS: Readonly<Record<Access, { record: string; files: string; embargo?: object }>> = {
   public: { record: 'public', files: 'public' },
   'restricted files': { record: 'public', files: 'restricted' },

@@ -2,7 +2,7 @@ import { oneOf } from '@kr/testbed';
 import { packageDocument, recordDocument } from '../e2e/story/documents.ts';
 import { ACCESS, type Access, type Collection } from './states.ts';
 
-/** Words of titles, descriptions and subjects, of what is public and of what is not. */
+/** Words of titles, descriptions and subjects, of public and hidden entities. */
 const WORDS = [
   'soil',
   'water',
@@ -71,7 +71,7 @@ export interface Asked {
   accept: string;
 }
 
-/** What somebody might ask who looks for what is hidden. */
+/** Searches of a caller who looks for hidden entities. */
 export function chanceQuestion(random: Random, ids: readonly string[]): Asked {
   if (random() < 0.15) return { target: `/api/search/suggest?${typed(random)}`, accept: 'application/json' };
   const accept = random() < 0.8 ? 'application/json' : oneOf(random, ['text/csv', 'application/geo+json']);

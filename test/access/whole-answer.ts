@@ -1,16 +1,16 @@
 import type { Told } from './http.ts';
 
-/** What differs from answer to answer, whatever it is about. */
+/** Values that differ between any two answers. */
 const PASSING = new Set(['date', 'x-request-id', 'keep-alive']);
 
-/** All that an answer tells, with the names of what was asked for left out. */
+/** The content of an answer, without the names in the request. */
 export function wholeAnswer({ status, headers, text }: Told, names: readonly string[]): string {
   const told = Object.entries(headers).filter(([name]) => !PASSING.has(name) && !name.includes('ratelimit'));
   const all = JSON.stringify({ status, headers: told.sort(), text });
   return names.filter((name) => name !== '').reduce((rest, name) => rest.replaceAll(name, '…'), all);
 }
 
-/** The names of the headers alone: one that is there for some answers only tells which. */
+/** The names of the headers alone: their presence may reveal a difference. */
 export function headerNames({ headers }: Told): string[] {
   return Object.keys(headers)
     .filter((name) => !PASSING.has(name) && !name.includes('ratelimit'))

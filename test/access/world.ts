@@ -11,12 +11,12 @@ export interface World {
   tokens: Readonly<Record<TokenName, string>>;
   /** Of a link that lets its holder edit an entity of somebody else's. */
   foreignLink: string;
-  /** Of a token of the owner that nobody uses. */
+  /** An unused token of the owner. */
   spareTokenId: string;
   /** A published resource of the owner's. */
   relatedId: string;
   build(wish: Omit<PlaceWish, 'relatedId'>): Promise<Place>;
-  /** What a caller sends when it asks for an entity. */
+  /** The credentials of a caller for an entity. */
   credentialsOf(caller: Caller, links: Place['links']): Credentials;
 }
 

@@ -1,4 +1,4 @@
-/** What one round of load showed. Latencies in milliseconds. */
+/** Result of one round of load. Latencies in milliseconds. */
 export interface Round {
   requests: number;
   failed: number;
@@ -12,7 +12,7 @@ interface Load {
   /** One request; throws if it failed. */
   request: () => Promise<void>;
   concurrency: number;
-  /** Ends the round after so many seconds, or after so many requests, whatever comes first. */
+  /** Ends the round after a number of seconds, or of requests, whichever is first. */
   seconds: number;
   requests?: number;
   /** Processor time used so far by the side that is measured, in microseconds; not measured unless given. */

@@ -20,24 +20,24 @@ import { SCENARIOS } from './scenarios/index.ts';
 import { measureTracing } from './tracing/measure-tracing.ts';
 import { writeTracingReport } from './tracing/report-tracing.ts';
 
-const HELP = `Measures our endpoints in turn with a bare Express server that sends the same payload, and how we move bytes in turn
-with what moves the same without us.
+const HELP = `Benchmarks: our endpoints alternately with a bare Express server that sends the same payload, and transfers of bytes
+alternately with plain tools.
 
   npm run bench -- [options]
 
   --rounds N      counted pairs of each scenario (default 5)
   --seconds N     length of a round (default 4)
-  --corpus N      instead of all else, search over so many generated records (100000, say)
-  --tracing       instead of all else, what it costs to trace a tenth of the requests, beside a system that traces none
-  --attacks       instead of all else, how much slower bystanders are during attacks; fails above the allowed ratio
-  --only TEXT     only what has TEXT in its name; all that is about bytes has "bytes: "
-  --file-mib N    size of the files that are moved (default 512)
+  --corpus N      only search, over N generated records, for example 100000
+  --tracing       only the cost of tracing a tenth of the requests, compared with a system without tracing
+  --attacks       only the slowdown of bystanders during attacks; fails above the allowed ratio
+  --only TEXT     only measurements with TEXT in their name; transfers begin with "bytes: "
+  --file-mib N    size of the transferred files (default 512)
   --transfer-mib N  size of each of the eight transfers whose memory is measured (default 256)
-  --out DIR       where the results go, latest.*, bytes.*, corpus-ENGINE.*, tracing.* and attacks.*, as JSON and Markdown (default bench/results)
+  --out DIR       folder of the results: latest.*, bytes.*, corpus-ENGINE.*, tracing.* and attacks.*, as JSON and Markdown (default bench/results)
   --help          this text
 
 The system is started for it on free loopback ports, with fsync on, and removed afterwards. Linux only: processor time
-is read from /proc. The bytes take about 35 GiB of the disk meanwhile.
+is read from /proc. Transfers need about 35 GiB of disk space.
 `;
 
 const MIB = 1_048_576;

@@ -26,7 +26,7 @@ interface Pairing {
   onRound: (scenario: string, side: 'ours' | 'bare', round: Round) => void;
 }
 
-/** Processors are looked at in such steps, in milliseconds; less than that share of one is rest. */
+/** Interval of processor measurements in milliseconds; less than that share of one processor is idle. */
 const REST_STEP_MS = 500;
 const REST_SHARE = 0.1;
 const LONGEST_SETTLE_MS = 60_000;
@@ -49,7 +49,7 @@ export async function compare(
         concurrency: scenario.concurrency,
         seconds,
         ...limit,
-        // Postgres starts processes as it needs them; what those that ended have used is in their parent's time.
+        // Postgres starts processes on demand; the time of ended ones is in their parent's time.
         cpu: () => cpuMicroseconds(pids()),
       });
       const their = await bareRound(baseline, prepared, scenario, seconds);
@@ -77,7 +77,7 @@ export async function compare(
   };
 }
 
-/** What preparing left to do, such as indexing, is not to be counted. */
+/** Work left by the preparation, such as indexing, must not be counted. */
 export async function untilAtRest(measured: readonly number[]): Promise<void> {
   const end = performance.now() + LONGEST_SETTLE_MS;
   let used = Number.POSITIVE_INFINITY;

@@ -28,7 +28,7 @@ export function writeReport(folder: string, comparisons: readonly Comparison[], 
   return markdown;
 }
 
-/** What was measured on. */
+/** The measured machine. */
 export function measuredMachine() {
   const facts = {
     processors: cpus().length,

@@ -5,7 +5,7 @@ import { POLICY, type Role, SCOPE_OF } from '@kr/access-policy';
 
 const PAGE = await readFile(join(import.meta.dirname, '../../docs/access.md'), 'utf8');
 
-/** Who may do everything, and stands in no row of the page. */
+/** Roles with all permissions, which the page does not list per row. */
 const EVERYWHERE: readonly Role[] = ['admin', 'service'];
 
 interface Row {
@@ -33,7 +33,7 @@ function wordsIn(cell: string): string[] {
 }
 
 describe('the page on access', () => {
-  test('says of every action who may do it and which scope it takes, and of no other', () => {
+  test('lists for every action its roles and scope, and no other actions', () => {
     const policy = Object.entries(POLICY).map(([action, roles]) => ({
       action,
       openTo: roles.filter((role) => !EVERYWHERE.includes(role)),

@@ -19,7 +19,7 @@ const TAKES_AWAY: readonly [what: string, how: RegExp][] = [
   ['empties', /(^|;)\s*truncate\b/],
 ];
 
-/** What a migration takes away from processes of the previous release; nothing if it is a contract step. */
+/** Objects that a migration removes from processes of the previous release; none if it is a contract step. */
 function takenAwayBy(sql: string): string[] {
   if (contractOf(sql) !== undefined) return [];
   const statements = sql
@@ -44,24 +44,24 @@ describe('a migration', () => {
   });
 
   test.each([
-    ['drops', 'ALTER TABLE thing DROP COLUMN name;'],
-    ['renames', 'alter table thing rename to things;'],
-    ['changes a type', 'alter table thing alter column id type bigint;'],
-    ['demands a value', 'alter table thing alter column name set not null;'],
-    ['demands a value', 'alter table thing add column name text not null;'],
-    ['empties', 'truncate thing;'],
+    ['drops', 'ALTER TABLE item DROP COLUMN name;'],
+    ['renames', 'alter table item rename to things;'],
+    ['changes a type', 'alter table item alter column id type bigint;'],
+    ['demands a value', 'alter table item alter column name set not null;'],
+    ['demands a value', 'alter table item add column name text not null;'],
+    ['empties', 'truncate item;'],
   ])('that %s is found: %s', (what, sql) => {
     expect(takenAwayBy(sql)).toEqual([what]);
-    expect(takenAwayBy(`-- contract of 1_expanded: nobody needs it\n${sql}`)).toEqual([]);
+    expect(takenAwayBy(`-- contract of 1_expanded: unused\n${sql}`)).toEqual([]);
   });
 
   test.each([
-    'create table thing (id int primary key, name text not null);',
-    "alter table thing add column name text not null default '', add column size int;",
-    "alter table thing add column size int, add column name text default '' not null;",
-    '-- drop table thing\nalter table thing add check ((a is null) = (b is not null));',
-    'create index thing_name on thing (name) where name is not null;',
-  ])('that adds is let through: %s', (sql) => {
+    'create table item (id int primary key, name text not null);',
+    "alter table item add column name text not null default '', add column size int;",
+    "alter table item add column size int, add column name text default '' not null;",
+    '-- drop table item\nalter table item add check ((a is null) = (b is not null));',
+    'create index thing_name on item (name) where name is not null;',
+  ])('that only adds is allowed: %s', (sql) => {
     expect(takenAwayBy(sql)).toEqual([]);
   });
 });

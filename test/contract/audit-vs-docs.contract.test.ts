@@ -6,7 +6,7 @@ import { AUDIT_ACTIONS } from '@kr/audit-trail';
 const read = (path: string) => readFile(join(import.meta.dirname, '../..', path), 'utf8');
 
 describe('the actions of the audit trail', () => {
-  test('are those that the page on it explains', async () => {
+  test('are listed on the page', async () => {
     const page = await read('docs/audit-trail.md');
     const rows = page.split('\n').filter((line) => /^\| `[a-z]+\.[a-z_]+`/.test(line));
     const explained = rows.flatMap((row) =>

@@ -9,7 +9,7 @@ const CODE = /\bcode: '([a-z]+(?:_[a-z]+)*)'/g;
 /** An error that is constructed, or kept as data. */
 const KIND = /new ServiceError\(\s*'([a-z_]+)'|\bkind: '([a-z_]+)'/g;
 
-/** How far before its code a kind stands, in characters. */
+/** Maximum distance of a kind before its code, in characters. */
 const REACH = 400;
 
 interface Thrown {

@@ -6,7 +6,7 @@ import { FAILPOINTS } from '@kr/failpoint';
 const repository = resolve(import.meta.dirname, '../..');
 const CALLS = /\b(failpoint|around)\(\s*'([^']+)'/g;
 
-/** Stores that stand in for that of the file system. */
+/** Stores that replace the file system's. */
 const STAND_INS = 'services/files/src/blob/s3-*.ts';
 
 /** Every failpoint that these sources pass, as often as it is written down. */
@@ -26,7 +26,7 @@ test('every failpoint is placed, and placed once', () => {
   expect(placed('{services,libs}/*/src/**/*.ts', standIns).sort()).toEqual([...FAILPOINTS].sort());
 });
 
-test('a store that stands in for the file system passes the same failpoints', () => {
+test('a store that replaces the file system passes the same failpoints', () => {
   const ofFileSystem = placed('services/files/src/blob/filesystem-blob-store.ts');
   expect(ofFileSystem.length).toBeGreaterThan(0);
   expect([...new Set(placed(STAND_INS))].sort()).toEqual(ofFileSystem.sort());

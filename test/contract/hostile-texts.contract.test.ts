@@ -15,7 +15,7 @@ const TRUSTED: Readonly<Record<string, string>> = {
   'services/gateway/src/files/content-plane.ts: \\/+$': 'of the configuration',
 };
 
-/** What an expression that tries again and again trips over, when it comes a hundred thousand times. */
+/** Inputs that make a backtracking expression slow when repeated a hundred thousand times. */
 const PUMPS = [
   ...[
     ' ',
@@ -64,7 +64,7 @@ const TEXTS = PUMPS.flatMap((pump) => {
   const pumped = pump.repeat(100_000 / pump.length);
   return [`${pumped}\u0000`, `\u0000${pumped}\u0000`];
 });
-/** Who needs this long goes over a text more often than once: linear ones take milliseconds. */
+/** A slower expression is not linear: linear ones take milliseconds. */
 const TOO_LONG_MS = 20_000;
 
 interface Expression {

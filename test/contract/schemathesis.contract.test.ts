@@ -11,7 +11,9 @@ import { type HttpClient, httpClient } from '../e2e/story/http-client.ts';
 import { publish } from '../e2e/story/stories.ts';
 
 const FOLDER = join(import.meta.dirname, 'schemathesis');
-/** The most requests that are made up for one operation. From ten on, all that its description implies come beside them. */
+/**
+ * Maximum generated requests per operation. From ten on, all cases that its description implies are added.
+ */
 const EXAMPLES = Number(process.env['SCHEMATHESIS_EXAMPLES'] ?? 2);
 const IS_FULL = EXAMPLES >= 10;
 const PHASES = IS_FULL ? 'examples,coverage,fuzzing,stateful' : 'examples,fuzzing';
@@ -84,7 +86,7 @@ if ('missing' in schemathesis) {
   });
 
   test(
-    'requests made up from the description are answered as it says, whoever sends them',
+    'generated requests have the answers of the description, for any caller',
     async () => {
       const owner = httpClient(system.baseUrl, system.token);
       const stranger = (await system.createUser('stranger')).token;

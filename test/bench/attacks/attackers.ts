@@ -10,7 +10,7 @@ interface AttackRequest {
   body?: string;
 }
 
-/** A client with an address of its own: every address of 127.0.0.0/8 reaches this machine. */
+/** A client with a separate address: every address of 127.0.0.0/8 reaches this machine. */
 export const addressOf = (round: number, client: number): string => `127.1.${round}.${client + 1}`;
 
 /** Clients that repeat a request as soon as it is answered, or after a second if it is refused for its rate. */

@@ -76,7 +76,7 @@ const WILDCARD_QUERIES: Attack = {
 const NESTED_TAGS: Attack = {
   name: 'drafts of 1 MB of nested tags of one user',
   prepare: async ({ stack, repository }) => {
-    const { id } = await publishRecord(repository, 'What bystanders read');
+    const { id } = await publishRecord(repository, 'A record for bystanders');
     const texts = Array.from({ length: 15 }, () => ({
       description: '<b>'.repeat(21_800),
       type: { id: 'abstract' },

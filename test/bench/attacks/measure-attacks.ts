@@ -6,7 +6,7 @@ import { median, quantile } from '../load.ts';
 import { untilAtRest } from '../paired-rounds.ts';
 import type { Attack, Bystander, PreparedAttack } from './attack.ts';
 
-/** The p99 of bystanders during an attack is at most so many times that without one. */
+/** Maximum factor of the bystanders' p99 during an attack over that without one. */
 export const MAX_RATIO = 3;
 
 /** Latencies of one kind of request in one phase, in milliseconds. */
@@ -45,7 +45,7 @@ const EVERY_MS = 100;
 const WARMING_MS = 1_000;
 
 /**
- * Each round measures bystanders without the attack and then during it, so that whatever else the machine does meets
+ * Each round measures bystanders without the attack and then during it, so that other load of the machine affects
  * both. The first round is not counted.
  */
 export async function measureAttacks(

@@ -31,7 +31,7 @@ export interface BesideUploads {
   failed: number;
 }
 
-/** What transfers at the same time cost each process of memory at most, in bytes. */
+/** Maximum additional memory of each process during concurrent transfers, in bytes. */
 export interface MemoryGrowth {
   name: string;
   transfers: number;
@@ -59,7 +59,7 @@ export interface ByteBench {
   say: (line: string) => void;
 }
 
-/** Of a PATCH: small ones, and those that the README proposes. */
+/** Bytes per PATCH: small ones, and the sizes that the docs propose. */
 const CHUNKS_MIB = [8, 32];
 const UPLOADS_BESIDE = 4;
 const TRANSFERS = 8;
@@ -241,8 +241,8 @@ async function compareSpeeds(
 }
 
 /**
- * Writes and removes a file, so that as much memory was just given back. A virtual machine has to ask its host for what
- * nobody has used for a while, which takes longer than the writing: neither side is to meet that more than the other.
+ * Writes and removes a file, so that its memory was just released. A virtual machine has to request
+ * memory from its host, which is slower than writing: both sides must be affected equally.
  */
 async function leaveMemory(folder: string, bytes: number): Promise<void> {
   const room = join(folder, 'room.bin');

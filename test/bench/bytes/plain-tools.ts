@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** What anybody does to a file who wants it copied, known and safe: `md5sum`, `cp`, and an fsync of the copy. */
+/** The same work with plain tools: `md5sum`, `cp`, and an fsync of the copy. */
 export async function copyByTools(source: string, target: string): Promise<void> {
   await run('md5sum', [source]);
   await run('cp', [source, target]);
@@ -41,7 +41,7 @@ async function startNginx(program: string, folder: string): Promise<StaticServer
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${join(place, name)};`,
   );
-  // Its worker must be able to read a folder that is nobody else's.
+  // Its worker must be able to read a private folder.
   const user = process.getuid?.() === 0 ? 'user root;' : '';
   const configuration = `
 ${user} daemon off; worker_processes 1; pid ${join(place, 'pid')}; error_log stderr error;

@@ -15,10 +15,10 @@ export function writeByteReport(
     '# Measurements of bytes',
     '',
     `${measuredAt.toISOString().slice(0, 10)}, ${machine.text}. Files of ${mebibytes(measured.fileBytes)} MiB.`,
-    'Either side in turn, in the same run, on the same disk; medians over the rounds. Whoever sends and reads shares the',
+    'Both sides alternately, in the same run, on the same disk; medians over the rounds. The client shares the',
     'processors, so compare the ratios.',
     '',
-    '| what | with what | MB/s | the other, MB/s | ÷ |',
+    '| what | tool | MB/s | the other, MB/s | ÷ |',
     '|---|---|---|---|---|',
     ...measured.speeds.map(({ name, than, ours, theirs, ratio }) =>
       row(name, than, median(ours).toFixed(0), median(theirs).toFixed(0), ratio.toFixed(2)),

@@ -19,7 +19,7 @@ export async function sendFile(
       if (bytesRead === 0) throw new Error(`${path} has fewer bytes than it had`);
       await sending;
       sending = written(target, buffer.subarray(0, bytesRead));
-      // It is heard where it is awaited, after the next read.
+      // The error is handled where it is awaited, after the next read.
       sending.catch(() => {});
       sent += bytesRead;
     }

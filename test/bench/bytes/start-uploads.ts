@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Uploads } from './uploader.ts';
 
-/** Begins uploads in a process of their own; what is given back ends them and tells how many there were. */
+/** Starts uploads in a separate process; the returned function ends them and returns their number. */
 export async function startUploads(uploads: Uploads): Promise<() => Promise<number>> {
   const child = fork(fileURLToPath(new URL('./uploader.ts', import.meta.url)));
   const ended = once(child, 'exit').then(([code]) => {
     throw new Error(`the uploads have ended with ${code}`);
   });
-  // It is heard by whoever waits for a message.
+  // The error is handled by the receiver of a message.
   ended.catch(() => {});
   const told = () => Promise.race([once(child, 'message').then(([message]) => message), ended]);
   child.send(uploads);

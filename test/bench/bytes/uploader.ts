@@ -1,7 +1,7 @@
 import { setPriority } from 'node:os';
 import { byteClient } from './byte-client.ts';
 
-/** What `startUploads` is told: where to, whose, and what. */
+/** Input of `startUploads`: target, credentials, and content. */
 export interface Uploads {
   baseUrl: string;
   token: string;
@@ -12,9 +12,9 @@ export interface Uploads {
 
 const A_LITTLE_LESS = 5;
 
-/** Uploads a file again and again, several at once, until it is told to end; then says how many there were. */
+/** Uploads a file repeatedly, several at once, until it is stopped; then prints their number. */
 process.once('message', async ({ baseUrl, token, source, fileBytes, atOnce }: Uploads) => {
-  // Elsewhere clients have machines of their own; here they give way to what is measured.
+  // Elsewhere clients have separate machines; here they have lower priority than the measured system.
   setPriority(A_LITTLE_LESS);
   const bytes = byteClient(baseUrl, token);
   let isOver = false;

@@ -2,7 +2,7 @@ import { seededRandom } from '@kr/testbed';
 
 /** Texts of a corpus that is the same for the same seed: few words are in most texts, most words in few. */
 export interface CorpusWords {
-  /** So many words in a row. */
+  /** A number of words in a row. */
   text(words: number): string;
   /** The word that is in most texts. */
   readonly commonest: string;

@@ -18,12 +18,12 @@ export interface CorpusMeasurements {
   engine: string;
   rounds: CorpusRound[];
   builds: Build[];
-  /** What was not measured, and why. */
+  /** Skipped measurements, with the reason. */
   failures: { name: string; reason: string }[];
 }
 
 interface Build {
-  /** What else went on. */
+  /** Concurrent work. */
   name: string;
   documents: number;
   seconds: number;
@@ -45,8 +45,8 @@ const EVENT_EVERY_MS = 10;
 const LOOK_EVERY_MS = 250;
 
 /**
- * Searches over so many records, changes until they are found, and the index built anew beside searches. What one
- * measurement fails with is kept beside the figures of the others, which took their time.
+ * Searches over a number of records, changes until they are found, and the index rebuilt beside searches. The
+ * error of a failed measurement is stored beside the results of the others.
  *
  * @throws Error when there is no index to measure
  */

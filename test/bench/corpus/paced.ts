@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { quantile } from '../load.ts';
 import type { CorpusRound } from './corpus-round.ts';
 
-/** Requests of one kind, each begun so many milliseconds after the one before, whether that has ended or not. */
+/** Requests of one kind, started at a fixed interval in milliseconds, regardless of running ones. */
 interface Pace {
   request: () => Promise<void>;
   everyMs: number;

@@ -1,6 +1,6 @@
 import type { JsonClient } from '../json-client.ts';
 
-/** What every answer about an entity has. */
+/** Fields of every answer about an entity. */
 export interface EntityAnswer {
   id: string;
 }
@@ -41,7 +41,7 @@ export async function publishRecord(repository: JsonClient, title: string): Prom
   return (await repository.send('POST', `/api/records/${id}/draft/actions/publish`)) as EntityAnswer;
 }
 
-/** What one request may name, and how many drafts are written at once. */
+/** Limits of one request, and the number of drafts written at once. */
 const IDS_AT_ONCE = 100;
 const WRITERS = 8;
 
@@ -80,7 +80,7 @@ export async function createPackages(repository: JsonClient, count: number, size
   return ids;
 }
 
-/** Does the work so often, with so much of it at once. */
+/** Repeats the work, with a number of concurrent executions. */
 export async function manyAtOnce(
   count: number,
   atOnce: number,

@@ -1,7 +1,7 @@
 import { createDraft, createPackages, publishRecord, recordBody } from './deposit.ts';
 import type { Scenario } from './scenario.ts';
 
-/** What a visitor reads is kept by the gateway; what a token opens is read and rendered each time. */
+/** The gateway caches reads of visitors; reads with a token are rendered each time. */
 function readPublished(who: 'a visitor' | 'its owner'): Scenario {
   return {
     name: `GET published record, ${who}`,
@@ -45,7 +45,7 @@ function search(): Scenario {
   };
 }
 
-/** As many as keep two processors busy; with more the requests wait for each other, and their time says less of them. */
+/** Enough to saturate two processors; with more, requests wait for each other and latencies mean less. */
 const WRITERS = 4;
 
 const newDraft: Scenario = {
@@ -67,7 +67,7 @@ const updateDraft: Scenario = {
   concurrency: WRITERS,
   async prepare(repository) {
     const body = JSON.stringify(recordBody('A changed draft'));
-    // One draft for each request under way, so that nobody waits for another's lock.
+    // One draft for each concurrent request, so that none waits for another's lock.
     const ids = await Promise.all(
       Array.from({ length: WRITERS }, () => createDraft(repository, 'A draft to change')),
     );

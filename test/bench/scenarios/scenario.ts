@@ -1,10 +1,10 @@
 import type { JsonClient } from '../json-client.ts';
 
-/** One thing to measure, on our side and on the bare server. */
+/** One measurement, on our side and on the bare server. */
 export interface Scenario {
   name: string;
   concurrency: number;
-  /** A round ends after so many requests even if its time is not up; for requests that need preparing. */
+  /** Maximum requests of a round even if its time is not up; for requests that need preparation. */
   requestsPerRound?: number;
   /**
    * Prepares one round on our side, unmeasured; a visitor has no token. `request` is what is measured; `payload` is an answer of ours that

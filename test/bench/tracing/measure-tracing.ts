@@ -18,7 +18,7 @@ const WARMING = 2;
 /** More often than usual, which is 5000, for a round is over only when it has sent what it recorded. */
 const SEND_EVERY_MS = 2_000;
 
-/** Any trace, recorded: the gateway follows whoever sends it. */
+/** Any recorded trace: the gateway follows the caller's decision. */
 const RECORDED = { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' };
 
 /** One round: processor time of the six services for a request, in microseconds. */
@@ -44,8 +44,8 @@ interface Measured {
 }
 
 /**
- * Two systems do the same at the same time: each request goes to both, and the next one when both have answered. So both
- * have answered equally many within the same seconds, and whatever else the machine does meanwhile meets both.
+ * Two systems do the same concurrently: each request goes to both, and the next one when both have answered. So both
+ * have equally many answers within the same seconds, and other load of the machine affects both.
  */
 export async function measureTracing(
   scenarios: readonly (() => Scenario)[],
@@ -88,7 +88,7 @@ async function measureScenario(
   const cost: TracingCost = { scenario: scenarios.traced.name, rounds: [] };
   say(`${cost.scenario} …`);
   for (let round = -WARMING; round < rounds; round += 1) {
-    // What a tenth of the requests runs through has to be compiled as well before it is measured.
+    // The code path of recorded requests must be compiled too before it is measured.
     const { traced } = sides;
     const asking = round === -WARMING ? traced.recorded : traced.asking;
     const ran = await runOnBoth(scenarios, { ...sides, traced: { ...traced, asking } }, seconds);
@@ -116,7 +116,7 @@ async function runOnBoth(
     seconds: lasted,
   } = await runRound({
     request: async () => {
-      // Who is asked second finds more waiting when it wakes, and does more in one go.
+      // The second system finds more waiting work when it wakes, and does more at once.
       pair.reverse();
       const answers = await Promise.allSettled(pair.map(({ request }) => request()));
       for (const answer of answers) if (answer.status === 'rejected') throw answer.reason;
