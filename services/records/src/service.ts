@@ -24,6 +24,7 @@ import { migrate } from '@kr/schema-migration';
 import type { Logger } from '@kr/telemetry';
 import type { RecordsConfig } from './config.ts';
 import { onPackageEvent, PACKAGE_SUBJECTS } from './consume/on-package-event.ts';
+import { restoreRelations } from './consume/restore-relations.ts';
 import { type OpenContext, openContext, type RecordsContext } from './context.ts';
 import { associateRecords } from './package-relations/associate-records.ts';
 import { deleteDraft } from './package-relations/delete-draft.ts';
@@ -31,7 +32,6 @@ import { describeRecords } from './package-relations/describe-records.ts';
 import { dissociateRecords } from './package-relations/dissociate-records.ts';
 import { listManagedRecords } from './package-relations/list-managed-records.ts';
 import { readPackageTrail } from './package-relations/read-package-trail.ts';
-import { restoreRelations } from './package-relations/restore-relations.ts';
 import { setPackageResources } from './package-relations/set-package-resources.ts';
 import { SCHEMA } from './schema.ts';
 

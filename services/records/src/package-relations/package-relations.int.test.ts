@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readTrail } from '@kr/audit-trail';
 import type { EventSubject } from '@kr/contracts';
 import { onPackageEvent } from '../consume/on-package-event.ts';
+import { restoreRelations } from '../consume/restore-relations.ts';
 import type { RecordsContext } from '../context.ts';
 import {
   callOf,
@@ -15,7 +16,6 @@ import { associateRecords } from './associate-records.ts';
 import { describeRecords } from './describe-records.ts';
 import { dissociateRecords } from './dissociate-records.ts';
 import { listManagedRecords } from './list-managed-records.ts';
-import { restoreRelations } from './restore-relations.ts';
 import { setPackageResources } from './set-package-resources.ts';
 
 let records: RecordsFixture;

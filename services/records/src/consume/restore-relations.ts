@@ -1,9 +1,9 @@
-import { showPackage } from '../consume/on-package-event.ts';
 import type { RecordsContext } from '../context.ts';
+import { releaseManaged } from '../package-relations/release-managed.ts';
+import { restrictionOf, writePackageNews } from '../package-relations/set-package-resources.ts';
 import { managerIds } from '../store/management-store.ts';
 import { holderIds } from '../store/package-relation-store.ts';
-import { releaseManaged } from './release-managed.ts';
-import { restrictionOf, writePackageNews } from './set-package-resources.ts';
+import { showPackage } from './on-package-event.ts';
 
 type RestoreContext = Pick<
   RecordsContext,
