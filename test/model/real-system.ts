@@ -2,6 +2,7 @@ import { deepStrictEqual, ok } from 'node:assert/strict';
 import { until } from '@kr/testbed';
 import type { Entity, Failed, FilesListing, Listing } from '../e2e/story/answers.ts';
 import type { Answer, HttpClient, Sent } from '../e2e/story/http-client.ts';
+import { withoutHints } from '../e2e/story/without-hints.ts';
 import { isFoundByAll } from './model-of-links.ts';
 import {
   contextResources,
@@ -52,7 +53,8 @@ async function send<Body = unknown>(
   sent?: Sent,
 ): Promise<Answer<Body>> {
   real.requests += 1;
-  return real.clients[caller].call<Body>(method, path, sent);
+  const answer = await real.clients[caller].call<Body>(method, path, sent);
+  return { ...answer, body: withoutHints(answer.body) };
 }
 
 /** Sends a request and compares the answer with the model. */

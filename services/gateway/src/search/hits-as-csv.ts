@@ -25,7 +25,7 @@ export function hitsAsCsv(hits: readonly Json[]): string {
  * Where spreadsheets see a formula begin: at the start of a cell, also behind blanks and with full-width signs, and behind a separator
  * of cells other than the comma, which some readers take for the end of a cell inside quotes too.
  */
-const FORMULA = /(?<=(?:^|[;\t\r\n])[^\S\t\r\n]*)(?=[=+\-@＝＋－＠])|^(?=[\t\r\n])/gu;
+const FORMULA = /(?=[=+\-@＝＋－＠])(?<=(?:^|[;\t\r\n])[^\S\t\r\n]*)|^(?=[\t\r\n])/gu;
 
 function cell(value: string): string {
   const plain = value.replace(FORMULA, "'");
