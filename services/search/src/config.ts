@@ -102,7 +102,7 @@ export function readConfig(env: Environment): SearchConfig {
       max: 60_000,
     }),
     searchConnections: read.integer('SEARCH_CONNECTIONS', {
-      doc: 'Searches that run in the engine at once, two of one caller; more wait. One connection is only for quick searches',
+      doc: 'Searches that run in the engine at once, two of one caller; more wait. A quarter of them may be costly ones (wildcards over all documents)',
       fallback: 4,
       min: 1,
       max: 100,

@@ -26,17 +26,19 @@ const RUNNING_OF_CALLER = 2;
 const COSTLY_OF_CALLER = 1;
 /** Searches of one caller that wait. */
 const WAITING_OF_CALLER = 16;
+/** The share of connections that costly searches may use: each keeps a processor of the database busy. */
+const COSTLY_SHARE = 1 / 4;
 
 interface Waiting extends TurnRequest {
   start(): void;
 }
 
 /**
- * Shares the connections for searches between callers: each has few at once, callers get free ones in turn, and one
- * connection is only for quick searches.
+ * Shares the connections for searches between callers: each has few at once, callers get free ones in turn, and most
+ * connections are only for quick searches.
  */
 export function fairTurns(connections: number): FairTurns {
-  const mostCostly = Math.max(1, connections - 1);
+  const mostCostly = Math.max(1, Math.floor(connections * COSTLY_SHARE));
   /** Callers in the order of their next turns. */
   const waiting = new Map<string, Waiting[]>();
   const running = new Map<string, { all: number; costly: number }>();

@@ -27,13 +27,14 @@ test('one caller runs one costly search, or two quick ones, however many connect
   expect(begun).toEqual(['costly', 'quick', 'quick']);
 });
 
-test('one connection is only for quick searches', async () => {
-  const { begun, take, settled } = turnsOf(4);
+test('costly searches use a quarter of the connections, quick ones all', async () => {
+  const { begun, take, settled } = turnsOf(8);
   for (const caller of ['a', 'b', 'c', 'd', 'e']) void take(caller);
   await settled();
-  expect(begun).toEqual(['a', 'b', 'c']);
-  await take('bystander', false);
-  expect(begun).toEqual(['a', 'b', 'c', 'bystander']);
+  expect(begun).toEqual(['a', 'b']);
+  for (const caller of ['f', 'g', 'h', 'i', 'j', 'k', 'l']) void take(caller, false);
+  await settled();
+  expect(begun).toEqual(['a', 'b', 'f', 'g', 'h', 'i', 'j', 'k']);
 });
 
 test('a single connection takes both', async () => {
