@@ -1,7 +1,7 @@
 /**
  * Generates all code derived from a contract or a schema: the types of `proto/` into
  * `libs/contracts/src/gen`, and a Prisma client for every `prisma/` folder of a lib or service. Skips up-to-date
- * output, so it may run before every start, test and check; concurrent runs wait for each other.
+ * output, so it may run before every start, test and check. `deploy/local/bootstrap.mjs` runs it in one process at a time.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -16,15 +16,12 @@ const require = createRequire(import.meta.url);
 const run = promisify(execFile);
 
 const targets = [contracts(), ...(await prismaFolders()).map(prismaClient)];
-if ((await outdated(targets)).length > 0) {
-  await exclusively(async () => {
-    const started = performance.now();
-    const stale = await outdated(targets);
-    await Promise.all(stale.map(generate));
-    const names = stale.map(({ target }) => relative(root, target.output)).join(', ');
-    if (stale.length > 0)
-      process.stderr.write(`codegen: ${names} (${Math.round(performance.now() - started)} ms)\n`);
-  });
+const started = performance.now();
+const stale = await outdated(targets);
+await Promise.all(stale.map(generate));
+if (stale.length > 0) {
+  const names = stale.map(({ target }) => relative(root, target.output)).join(', ');
+  process.stderr.write(`codegen: ${names} (${Math.round(performance.now() - started)} ms)\n`);
 }
 
 /** The message and service types, and one file that exports all message types by their plain names. */
@@ -145,42 +142,4 @@ async function hashOf(files) {
   const hash = createHash('sha256');
   for (const file of files) hash.update(`${relative(root, file)}\0`).update(await readFile(file));
   return hash.digest('hex');
-}
-
-/** Runs the work while no other process does; a lock left by a process that died is taken over. */
-async function exclusively(work) {
-  const lock = join(root, 'node_modules/.codegen-lock');
-  while (!(await tryLock(lock))) await new Promise((resolve) => setTimeout(resolve, 100));
-  try {
-    await work();
-  } finally {
-    await rm(lock, { force: true });
-  }
-}
-
-async function tryLock(lock) {
-  try {
-    await writeFile(lock, String(process.pid), { flag: 'wx' });
-    return true;
-  } catch (error) {
-    if (error.code !== 'EEXIST') throw error;
-  }
-  const holder = Number(await readFile(lock, 'utf8').catch(() => ''));
-  if (holder === 0 || isRunning(holder)) return false;
-  // Of several that find it so, one moves it away; a lock taken meanwhile is put back.
-  const stale = `${lock}.${process.pid}`;
-  await rename(lock, stale).catch(() => undefined);
-  const moved = Number(await readFile(stale, 'utf8').catch(() => ''));
-  if (moved !== 0 && moved !== holder) await rename(stale, lock);
-  await rm(stale, { force: true });
-  return false;
-}
-
-function isRunning(pid) {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error.code === 'EPERM';
-  }
 }

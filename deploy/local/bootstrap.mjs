@@ -38,7 +38,7 @@ const TASKS = {
   load: { needs: 'code', file: 'test/load/main.ts' },
   deploy: { needs: 'code', file: 'deploy/cluster/src/main.ts', inCallersFolder: true },
   kr: { needs: 'packages', file: 'clients/kr/src/main.ts', inCallersFolder: true },
-  codegen: { needs: 'packages', file: 'scripts/codegen.mjs' },
+  codegen: { needs: 'code' },
 };
 
 function main([name, ...args]) {
