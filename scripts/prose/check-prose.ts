@@ -24,8 +24,6 @@ const PENDING = [
   'services/gateway/',
   'services/search/',
   'test/e2e/',
-  'test/simulation/',
-  'test/testbed/',
 ];
 
 if (process.argv[1] === import.meta.filename) {

@@ -3,7 +3,7 @@ import type { PublicationRow } from './memory-publications.ts';
 import type { SimulatedProcess } from './simulated-process.ts';
 import type { World } from './world.ts';
 
-/** What a read that begins now must find at least: the change number of the published form, 0 is none. */
+/** The oldest result allowed for a read that begins now: the change number of the published form, 0 for none. */
 export interface Expectation {
   readonly revision: number;
 }
@@ -14,25 +14,26 @@ interface Shown {
 }
 
 /**
- * The promises. It sees what clients are told and what commits, and nothing of how the services came to it.
+ * The guarantees. It observes the answers to clients and the commits, not the work of the services.
  *
- * 1. Nobody sees half a publication: whoever has seen one part of it sees every other part from then on.
- * 2. What was seen does not go back: neither to nothing nor to an older form.
- * 3. A publication that was answered with yes is seen by every read after it.
- * 4. A decision never flips, and an owner whose time is over decides nothing.
- * 5. Nothing is shown but in the name of a publication that was committed.
- * At rest besides:
- * 6. All or nothing: what a committed publication names is published, and nothing is held, staged or open any more.
- * 7. No acknowledged edit and no acknowledged file is lost, none is there twice, and what is published has them all.
- * 8. One event of each kind for each publication and entity, none for what stayed as it was.
- * 9. Whoever asks again learns the one truth.
- * 10. The trail has each edit once, and each publication of each entity once, by whoever asked for it.
+ * 1. No reader sees half a publication: after one part, it sees every other part.
+ * 2. A visible version neither disappears nor becomes older.
+ * 3. Every read after a successful answer to a publication sees it.
+ * 4. A decision never changes, and an owner with an expired lease decides nothing.
+ * 5. Every visible version belongs to a committed publication.
+ * In addition, at rest:
+ * 6. All or nothing: every entity of a committed publication is published, and no lock, staged version or open publication
+ *    is left.
+ * 7. No acknowledged edit or file is lost or duplicated, and published forms contain them all.
+ * 8. One event of each kind for each publication and entity, none for unchanged entities.
+ * 9. A repeated request returns the same result.
+ * 10. The trail has each edit once, and each publication of each entity once, with its actor.
  */
 export class Checker {
   private readonly world: World;
   /** The change number at which an entity was seen, by anybody. */
   private readonly seen = new Map<string, number>();
-  /** What became visible, in order, by entity. */
+  /** Versions by entity, in the order in which they became visible. */
   private readonly shown = new Map<string, Shown[]>();
   /** Which process may decide a publication. */
   private readonly owners = new Map<string, SimulatedProcess>();
@@ -96,7 +97,7 @@ export class Checker {
     }
   }
 
-  /** What a publication shows is seen even where it is not carried out yet: so what it will be is told by its parts. */
+  /** A publication is visible before it is applied, so its content follows from its parts. */
   private seeAll({ id, publishedIds, subject, entityId }: PublicationRow): void {
     const parts = new Set(subject === 'package' ? [entityId, ...publishedIds] : publishedIds);
     for (const part of parts) {
@@ -162,7 +163,7 @@ export class Checker {
           )
         : tables.publications.publications.rows.get(own);
     if (publication === undefined) {
-      trace.violation(`${id} is shown by nobody`);
+      trace.violation(`${id} is visible without a publication`);
       return;
     }
     if (own !== undefined && !isCommitted(publication)) {
@@ -191,7 +192,7 @@ export class Checker {
       const isPublished = tables.packages.versions.rows.get(id)?.document !== null;
       if (isYes !== isPublished) {
         trace.violation(
-          `${id} is ${isPublished ? '' : 'not '}published and who asks again hears ${isYes ? 'yes' : 'no'}`,
+          `${id} is ${isPublished ? '' : 'not '}published and a repeated request returns ${isYes ? 'yes' : 'no'}`,
         );
       }
     }
@@ -289,9 +290,10 @@ export class Checker {
       );
       if (new Set(events).size < events.length) trace.violation(`an event is there twice: ${events.sort()}`);
       for (const id of versions.rows.keys()) {
-        const told = events.filter((event) => event.includes(`.published of ${id} at`)).length;
+        const announced = events.filter((event) => event.includes(`.published of ${id} at`)).length;
         const shown = (this.shown.get(id) ?? []).length;
-        if (told !== shown) trace.violation(`${id} was shown ${shown} times and ${told} events tell of it`);
+        if (announced !== shown)
+          trace.violation(`${id} was shown ${shown} times and has ${announced} events`);
       }
     }
   }
@@ -303,21 +305,21 @@ export class Checker {
       for (const id of versions.rows.keys()) {
         const entries = [...trail.rows.values()].filter(({ entityId }) => entityId === id);
         const published = entries.filter(({ action }) => action.endsWith('.publish'));
-        const told = published.map(
+        const recorded = published.map(
           ({ metadata, actor }) => `${metadata['publication']} by ${actor.requestId}`,
         );
         const shown = (this.shown.get(id) ?? []).map(({ publicationId }) => {
           const row = tables.publications.publications.rows.get(publicationId);
           return `${publicationId} by ${row?.actor?.requestId}`;
         });
-        if (told.sort().join() !== shown.sort().join())
-          trace.violation(`${id} was shown by ${shown} and its trail tells of ${told}`);
+        if (recorded.sort().join() !== shown.sort().join())
+          trace.violation(`${id} was shown by ${shown} and its trail contains ${recorded}`);
         const saved = events.filter(
           ({ subject, aggregateId }) => aggregateId === id && subject.endsWith('.draft.saved'),
         ).length;
         const edits = entries.length - published.length;
         if (edits !== saved)
-          trace.violation(`${id} was saved ${saved} times and its trail tells of ${edits}`);
+          trace.violation(`${id} was saved ${saved} times and its trail contains ${edits}`);
       }
     }
   }

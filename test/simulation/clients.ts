@@ -2,7 +2,7 @@ import { ServiceError } from '@kr/service-error';
 import type { Checker } from './checker.ts';
 import type { World } from './world.ts';
 
-/** What people do, all at once and with no regard for each other. Whoever gets no answer does not know what happened. */
+/** Concurrent clients. A client without an answer does not know the outcome. */
 export class Clients {
   private readonly world: World;
   private readonly checker: Checker;
@@ -24,7 +24,7 @@ export class Clients {
     for (let one = 0; one < readers; one += 1) void this.keepOn(500, () => this.readSomething());
   }
 
-  /** Asks again until there is an answer; whether it was a yes. */
+  /** Repeats the request until there is an answer; returns whether it was successful. */
   async publishAtLast(packageId: string): Promise<boolean> {
     for (;;) {
       const answer = await this.publish('package', packageId);

@@ -58,7 +58,7 @@ const NEVER_PUBLISHED = {
   staged: null,
 };
 
-/** Whoever edits appends a number to the title: so the title tells which edits it has seen, in order. */
+/** Each edit appends a number to the title, so the title lists the edits that it contains, in order. */
 export function metadataOf(title: string): object {
   return {
     title,

@@ -1,6 +1,6 @@
 import type { Chance } from './chance.ts';
 
-/** How often what goes wrong; once in so many times, 0 is never. */
+/** Frequency of each fault: once in n times, 0 = never. */
 export interface Faults {
   areOn: boolean;
   readonly stepsPerCrash: number;
@@ -17,7 +17,7 @@ export interface Faults {
   readonly msPerPartition: number;
 }
 
-/** Nothing breaks; messages are slow now and then, and everybody comes at once. */
+/** Only delayed messages, and all clients at the same time. */
 export function withoutFaults(): Faults {
   return {
     areOn: true,

@@ -9,7 +9,7 @@ import type { VirtualTime } from './virtual-time.ts';
 export class Table<Row> {
   readonly rows = new Map<string, Row>();
   readonly name: string;
-  /** Told of every row that a commit changed, and of the process whose commit it was. */
+  /** Called for every row that a commit changed, with the process that committed. */
   changed: ((before: Row | undefined, after: Row | undefined, by: SimulatedProcess) => void) | undefined;
 
   constructor(name: string) {
@@ -37,7 +37,7 @@ export interface MemoryDatabaseDeps {
 const LOCK_TIMEOUT_MS = 3_000;
 const IDLE_IN_TRANSACTION_MS = 10_000;
 
-/** What stays of a service when its processes die: tables, and the locks of transactions that are open. */
+/** The state of a service that survives its processes: tables, and the locks of open transactions. */
 export class MemoryDatabase {
   readonly deps: MemoryDatabaseDeps;
   readonly locks = new Map<string, Lock>();
@@ -161,7 +161,7 @@ export class MemoryConnection implements LifecycleDatabase<MemoryTx> {
     throw new Error(`no twin of ${sql}`);
   }
 
-  /** The server ends a transaction whose process stands still: others need not wait for it for ever. */
+  /** The server ends the transaction of a paused process, so that others do not wait for ever. */
   private watchIdleness(tx: MemoryTx): void {
     const { time, trace } = this.database.deps;
     time.after(IDLE_IN_TRANSACTION_MS, () => {

@@ -163,7 +163,7 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore<Me
 
     loadEntities: (sql, ids) => loadEntities(sql as unknown as Reader, ids),
 
-    // What relates records and packages lies in tables of their services.
+    // Relations of records and packages are in tables of their services.
     loadRelations: async () => new Map(),
 
     async writeVote(tx, vote, forms, at) {
@@ -317,7 +317,7 @@ function entityOf(
   };
 }
 
-/** What a package finds published stays as it is, and its draft is not looked at. */
+/** A published resource of a package stays unchanged, and its draft is ignored. */
 function candidateOf(
   { id, parent: { managedBy }, published, draft, nextDraftRevision }: Entity,
   isPackage: boolean,

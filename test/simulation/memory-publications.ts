@@ -29,7 +29,7 @@ export interface MemoryPublicationsDeps {
   newId(): string;
 }
 
-/** All that the coordinator keeps: what `publish` begins with, the log of the saga, the decisions. */
+/** The coordinator's state: the initial rows of `publish`, the log of the saga, the decisions. */
 export interface Publications {
   readonly beginPackage: (packageId: string, wish: PublishWish, seen?: SeenPackage) => Promise<Begun>;
   readonly beginRecord: (recordId: string, wish: PublishWish) => Promise<Begun>;

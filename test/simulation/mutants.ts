@@ -2,14 +2,14 @@ import type { Decision, Entity } from '@kr/draft-lifecycle';
 import type { Publication } from '../../services/packages/src/publish/publication.ts';
 import type { AskCoordinator, Variation } from './variation.ts';
 
-/** Systems that break one rule of the protocol each: what keeps the promises is seen by what breaks without it. */
+/** Systems that each break one rule of the protocol, to show that the checker notices it. */
 export const MUTANTS: readonly Variation[] = [
   {
-    name: 'readers do not ask the coordinator',
+    name: 'readers do not query the coordinator',
     readersAsk: () => async (ids) => undecided(ids),
   },
   {
-    name: 'what cannot be asked about counts as undecided',
+    name: 'an unknown decision counts as undecided',
     readersAsk: (ask) => (ids) => ask(ids).catch(() => undecided(ids)),
   },
   {
@@ -85,7 +85,7 @@ export const MUTANTS: readonly Variation[] = [
     }),
   },
   {
-    name: 'the commit comes before the vote',
+    name: 'the commit precedes the vote',
     participants: (real) => ({
       ...real,
       async prepare(publication, ids, manifests) {

@@ -50,7 +50,7 @@ export class Network {
     this.cutUntil.clear();
   }
 
-  /** @throws ServiceError what the handler threw; `unavailable` when no answer came */
+  /** @throws ServiceError of the handler; `unavailable` without an answer */
   call<Handlers, Reply>(call: Call<Handlers, Reply>): Promise<Reply> {
     const { from, name } = call;
     return new Promise<Reply>((resolve, reject) => {

@@ -19,7 +19,7 @@ export interface Plan {
   readonly times: PublicationTimes;
   readonly limits: PublishLimits;
   readonly scanEveryMs: number;
-  /** Of resources that are prepared in one step: one by one, or all that there are. */
+  /** Number of resources prepared in one step: one or all. */
   readonly partBytes: number;
   readonly packages: readonly PackagePlan[];
   /** A resource of the second package that was published before. */
@@ -43,7 +43,7 @@ export function planOf({ seed, hasFaults, variation = AS_BUILT }: PlanOptions): 
     seed,
     variation,
     faults: hasFaults ? someFaults(choose) : withoutFaults(),
-    // As configured by default, or so short that publications are aborted while their owner stands still.
+    // The defaults, or so short that publications are aborted while their owner is paused.
     times: choose.oneOf([
       { leaseMs: 10_000, deadlineMs: 30_000 },
       { leaseMs: 3_000, deadlineMs: 11_000 },

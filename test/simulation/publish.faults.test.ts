@@ -6,14 +6,14 @@ import type { Variation } from './variation.ts';
 
 const HISTORIES = scaled(75, 10_000);
 const HOUR_MS = 3_600_000;
-/** Killed by so few histories that the short form would not meet one. */
+/** Detected by few histories, possibly none of the short form. */
 const RARE = new Set([
-  'what cannot be asked about counts as undecided',
+  'an unknown decision counts as undecided',
   '"undecided" is remembered for a second',
   '"aborted" is answered without being written',
 ]);
 
-/** What every run with faults must have met: a rare path that no history visited would prove nothing. */
+/** Events that every run with faults must contain: without them a rare path is not tested. */
 const SOMETIMES = [
   'broken connections',
   'commits whose reply was lost',
@@ -58,7 +58,7 @@ interface Batch {
 
 const stackTraceLimit = Error.stackTraceLimit;
 beforeAll(() => {
-  // A history throws hundreds of errors that nobody will read.
+  // A history throws hundreds of errors whose stacks are not used.
   Error.stackTraceLimit = 0;
 });
 afterAll(() => {
@@ -71,7 +71,7 @@ async function run(hasFaults: boolean): Promise<Batch> {
   for (let seed = firstSeed; seed < firstSeed + HISTORIES && broken.length < 3; seed += 1) {
     const { trace } = await runHistory({ seed, hasFaults });
     for (const [what, count] of Object.entries(trace.counts)) counts[what] = (counts[what] ?? 0) + count;
-    if (trace.violations.length > 0) broken.push(await told(seed, hasFaults));
+    if (trace.violations.length > 0) broken.push(await scheduleOf(seed, hasFaults));
     await breathe();
   }
   if (isFull) process.stdout.write(`${summary(hasFaults, counts)}\n`);
@@ -79,7 +79,7 @@ async function run(hasFaults: boolean): Promise<Batch> {
 }
 
 /** The same history again, with its whole schedule. */
-async function told(seed: number, hasFaults: boolean): Promise<string> {
+async function scheduleOf(seed: number, hasFaults: boolean): Promise<string> {
   return inWords(await runHistory({ seed, hasFaults }, true));
 }
 
@@ -98,14 +98,14 @@ function summary(hasFaults: boolean, counts: Record<string, number>): string {
   return [`${HISTORIES} histories with${hasFaults ? ' all' : 'out'} faults`, ...lines].join('\n');
 }
 
-/** Lets the event loop turn: a history has no use for it. */
+/** Yields to the event loop, which a history does not use. */
 function breathe(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
 describe('publishing in a simulated world', () => {
   test(
-    'breaks no promise while messages are late and everybody comes at once',
+    'keeps the guarantees with delayed messages and concurrent clients',
     async () => {
       const { broken } = await run(false);
       expect(broken).toEqual([]);
@@ -114,7 +114,7 @@ describe('publishing in a simulated world', () => {
   );
 
   test(
-    'breaks no promise while processes die and stand still, messages are lost and repeated, connections break',
+    'keeps the guarantees while processes die and pause, messages are lost and repeated, connections break',
     async () => {
       const { counts, broken } = await run(true);
       expect(broken).toEqual([]);
@@ -125,12 +125,12 @@ describe('publishing in a simulated world', () => {
   );
 
   test('has the same history for the same seed', async () => {
-    const [one, other] = [await told(firstSeed, true), await told(firstSeed, true)];
+    const [one, other] = [await scheduleOf(firstSeed, true), await scheduleOf(firstSeed, true)];
     expect(other).toBe(one);
   });
 });
 
-describe('the promises are seen to break when', () => {
+describe('the checker finds a violation when', () => {
   const mutants = MUTANTS.filter(({ name }) => isFull || !RARE.has(name));
 
   test.each(mutants.map((mutant): [string, Variation] => [mutant.name, mutant]))(

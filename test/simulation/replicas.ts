@@ -32,16 +32,16 @@ import { memoryLifecycleStore } from './memory-lifecycle-store.ts';
 import { memoryPublications } from './memory-publications.ts';
 import { memorySealStore } from './memory-seal-store.ts';
 import type { Server } from './network.ts';
-import { silentLogger } from './silent-logger.ts';
-import { simulated } from './simulated-kind.ts';
-import type { SimulatedProcess } from './simulated-process.ts';
 import type {
   Entities,
   FilesHandlers,
   PackagesHandlers,
+  ProcessEnvironment,
   RecordsHandlers,
-  Surroundings,
-} from './surroundings.ts';
+} from './process-environment.ts';
+import { silentLogger } from './silent-logger.ts';
+import { simulated } from './simulated-kind.ts';
+import type { SimulatedProcess } from './simulated-process.ts';
 
 /** Processes of the three services, made of their production code; only what reaches outside is the simulation's. */
 
@@ -62,7 +62,10 @@ const PUBLISH_MS = 10_000;
 const JANITOR_EVERY_MS = 2_000;
 const SETTLE_SEALS_EVERY_MS = 5_000;
 
-export function startPackages(world: Surroundings, process: SimulatedProcess): Server<PackagesHandlers> {
+export function startPackages(
+  world: ProcessEnvironment,
+  process: SimulatedProcess,
+): Server<PackagesHandlers> {
   const { trace, plan } = world;
   const connection = world.databases.packages.connect(process);
   const now = () => world.date();
@@ -148,7 +151,7 @@ export function startPackages(world: Surroundings, process: SimulatedProcess): S
   };
 }
 
-export function startRecords(world: Surroundings, process: SimulatedProcess): Server<RecordsHandlers> {
+export function startRecords(world: ProcessEnvironment, process: SimulatedProcess): Server<RecordsHandlers> {
   const { variation, partBytes } = world.plan;
   const ask = publicationDecisions(
     {
@@ -192,7 +195,7 @@ export function startRecords(world: Surroundings, process: SimulatedProcess): Se
   };
 }
 
-export function startFiles(world: Surroundings, process: SimulatedProcess): Server<FilesHandlers> {
+export function startFiles(world: ProcessEnvironment, process: SimulatedProcess): Server<FilesHandlers> {
   const { trace } = world;
   const tables = world.tables.files;
   const seals = memorySealStore(tables, world.databases.files.connect(process));
@@ -265,7 +268,7 @@ function entities(reading: LifecycleContext<MemoryTx>, editing: LifecycleContext
 }
 
 /** The files and records services as the coordinator reaches them. */
-function participantClients(world: Surroundings, process: SimulatedProcess): ParticipantClients {
+function participantClients(world: ProcessEnvironment, process: SimulatedProcess): ParticipantClients {
   const call = callOf(PACKAGES);
   return {
     // No package of the simulation is restricted.
@@ -318,7 +321,7 @@ function participantClients(world: Surroundings, process: SimulatedProcess): Par
   };
 }
 
-function ofWorld(world: Surroundings, database: MemoryConnection, process: SimulatedProcess) {
+function ofWorld(world: ProcessEnvironment, database: MemoryConnection, process: SimulatedProcess) {
   return {
     database,
     now: () => world.date(),
@@ -347,7 +350,7 @@ function callOf(principal: Principal): CallContext {
 }
 
 function keepDoing(
-  { trace }: Surroundings,
+  { trace }: ProcessEnvironment,
   process: SimulatedProcess,
   everyMs: number,
   run: () => Promise<void>,

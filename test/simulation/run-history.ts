@@ -24,7 +24,7 @@ export async function runHistory(options: PlanOptions, isTold = false): Promise<
   await time.runUntil(plan.busyMs);
 
   world.calm();
-  // Messages and processes that are late come within this time; then whoever is still held must be let go.
+  // Delayed messages and paused processes continue within this time; then every lock must be released.
   await time.runUntil(plan.busyMs + 15_000);
   const answers = plan.packages.map(async ({ id }) => ({ id, isYes: await clients.publishAtLast(id) }));
   let isAnswered = false;

@@ -1,7 +1,7 @@
 import type { EntityKind } from '@kr/draft-lifecycle';
 import type { MemoryTx } from './memory-database.ts';
 
-/** The kind without what it does beside the lifecycle, which are statements of their own. */
+/** The kind without work outside the lifecycle, which uses separate statements. */
 export function simulated(
   kind: Pick<EntityKind<never>, Exclude<keyof EntityKind, 'hooks'>>,
 ): EntityKind<MemoryTx> {

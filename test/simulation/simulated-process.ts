@@ -15,8 +15,8 @@ export interface ProcessDeps {
 const NEVER = new Promise<never>(() => undefined);
 
 /**
- * One process of a service. Whatever it awaits passes through here, so that it can die or stand still between any two
- * steps: a dead one never goes on, and nobody waits for it.
+ * One process of a service. Everything it awaits passes through here, so that it can die or pause between any two steps. A
+ * dead process never continues.
  */
 export class SimulatedProcess {
   readonly service: ServiceName | 'clients';
@@ -59,7 +59,7 @@ export class SimulatedProcess {
     return new Promise((wake) => this.wakeAfter(ms, wake));
   }
 
-  /** Goes on with what came from outside, as soon as the process runs. */
+  /** Continues with input from outside when the process runs. */
   receive(wake: () => void): void {
     if (this.isDead) return;
     const waitMs = this.standsUntil - this.deps.time.now();
@@ -79,7 +79,7 @@ export class SimulatedProcess {
   standStill(ms: number): void {
     const { time, trace } = this.deps;
     trace.count('pauses');
-    trace.note(() => `${this.name} stands still for ${ms} ms`);
+    trace.note(() => `${this.name} pauses for ${ms} ms`);
     this.standsUntil = Math.max(this.standsUntil, time.now() + ms);
   }
 

@@ -1,6 +1,6 @@
 import type { VirtualTime } from './virtual-time.ts';
 
-/** What happened in one history: counted always, told only when somebody will read it. */
+/** The events of one history. They are always counted, and written only on request. */
 export interface Trace {
   count(what: string): void;
   note(line: () => string): void;

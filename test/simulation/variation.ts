@@ -7,7 +7,7 @@ import type { VirtualTime } from './virtual-time.ts';
 
 export type AskCoordinator = LifecycleDeps['resolvePublications'];
 
-/** Ports that behave otherwise than the real ones. What is not named is as built. */
+/** Ports that differ from the real ones. Others are real. */
 export interface Variation {
   readonly name: string;
   log?(publications: Publications, deps: MemoryPublicationsDeps): PublicationLog;
@@ -17,7 +17,7 @@ export interface Variation {
   readersAsk?(ask: AskCoordinator, time: VirtualTime): AskCoordinator;
   /** How its janitor does. */
   janitorAsks?(ask: AskCoordinator): AskCoordinator;
-  /** What the edits of the records service are stored in. */
+  /** The store for edits of the records service. */
   editStore?(store: LifecycleStore<MemoryTx>): LifecycleStore<MemoryTx>;
 }
 

@@ -10,7 +10,7 @@ export interface VirtualTime {
   /** Calls back after that many milliseconds. */
   after(ms: number, wake: () => void): void;
   sleep(ms: number): Promise<void>;
-  /** Lets time pass until the instant, or until the condition holds, which is asked before every step of time. */
+  /** Advances time to the instant, or until the condition, checked before every step, holds. */
   runUntil(instant: Instant, isOver?: () => boolean): Promise<void>;
 }
 
@@ -37,8 +37,7 @@ export function virtualTime(): VirtualTime {
     sleep: (ms) => new Promise((wake) => after(ms, wake)),
     runUntil: (instant, isOver = () => false) =>
       new Promise((resolve, reject) => {
-        // A tick that a microtask asks for runs when no promise has anything left to do, and without a turn of the event
-        // loop, which would cost more than all the rest.
+        // A tick queued by a microtask runs when no promise is pending, without an expensive turn of the event loop.
         const tick = (): void => process.nextTick(turn);
         const next = (): void => void SETTLED.then(tick);
         const turn = (): void => {

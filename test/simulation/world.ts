@@ -6,9 +6,9 @@ import { PublicationTables } from './memory-publications.ts';
 import { BucketTables } from './memory-seal-store.ts';
 import { Network, type Server } from './network.ts';
 import type { Plan } from './plan.ts';
+import type { Handlers, ProcessEnvironment } from './process-environment.ts';
 import { startFiles, startPackages, startRecords } from './replicas.ts';
 import { type ServiceName, SimulatedProcess } from './simulated-process.ts';
-import type { Handlers, Surroundings } from './surroundings.ts';
 import { openTrace, type Trace } from './trace.ts';
 import { type VirtualTime, virtualTime } from './virtual-time.ts';
 
@@ -19,7 +19,7 @@ const REPLICAS = 2;
 const RESTART_MS = 3_000;
 
 /** Three services with two processes each, their databases, and the network between them and their clients. */
-export class World implements Surroundings {
+export class World implements ProcessEnvironment {
   readonly plan: Plan;
   readonly time: VirtualTime;
   readonly chance: Chance;
@@ -32,7 +32,7 @@ export class World implements Surroundings {
     records: new LifecycleTables(),
     files: new BucketTables(),
   };
-  /** Stands for all who are no service. */
+  /** Represents everything outside the services. */
   readonly clients: SimulatedProcess;
   private readonly servers: Servers = { packages: [], records: [], files: [] };
   private ids = 0;

@@ -1,6 +1,6 @@
 import type { Actor } from '@kr/caller';
 
-/** Whoever asks for what the commands do. */
+/** The actor of the commands. */
 export const ACTOR: Actor = {
   userId: '1',
   linkIds: [],

@@ -10,7 +10,7 @@ export interface Contention {
   readonly sql: Sql;
   /** A transaction that takes the locks, does what it is given, writes and ends. */
   readonly holding: Readonly<Record<'memory' | 'sql', (then: () => Promise<void>) => Promise<unknown>>>;
-  /** A transaction that needs one of the locks and answers with what it then sees. */
+  /** A transaction that needs one of the locks and returns the state that it reads. */
   readonly waiting: Readonly<Record<'memory' | 'sql', () => Promise<unknown>>>;
   readonly expected: unknown;
 }
@@ -29,7 +29,7 @@ export async function contention({ memory, sql, holding, waiting, expected }: Co
   expect(await seenBy('sql', async () => void (await until(() => isSomebodyWaiting(sql))))).toEqual(expected);
 }
 
-/** What locks a draft: a vote for the publication `held`. */
+/** Locks a draft: a vote for the publication `held`. */
 export function holdDraft<Tx extends LifecycleSql>(
   store: LifecycleStore<Tx>,
   tx: Tx,

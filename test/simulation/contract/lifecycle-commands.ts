@@ -300,7 +300,7 @@ function wordsOf(event: { subject: string; aggregateId: string; revision: number
   return `${event.subject} of ${event.aggregateId} at ${event.revision}`;
 }
 
-/** What the tables in memory begin with, as rows. */
+/** The initial rows of the tables in memory. */
 export async function copyEntities(sql: Sql, { parents, versions, drafts }: LifecycleTables): Promise<void> {
   for (const { id, ownerId, managedBy } of parents.rows.values()) {
     await sql.$executeRawUnsafe(

@@ -208,7 +208,7 @@ function commandBy(
   };
 }
 
-/** The publications in an answer, as they came over from JSON. */
+/** The publications in an answer, parsed from JSON. */
 function published(answer: unknown): Publication[] {
   if (Array.isArray(answer)) return answer.flatMap(published);
   if (typeof answer !== 'object' || answer === null) return [];
@@ -257,7 +257,7 @@ function twin<Tx extends LifecycleSql>({
       case 'bury':
         return decisions.bury([newId, publication?.id ?? newId], now);
       case 'claim':
-        // More than there are: which of two with the same lease comes first is nobody's business.
+        // More than exist, because the order of equal leases is undefined.
         return byId(await decisions.claim(MORE_THAN_THERE_ARE, now));
       case 'editPackage':
         return database.$transaction(async (tx) => {

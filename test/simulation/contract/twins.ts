@@ -6,7 +6,7 @@ import { SimulatedProcess } from '../simulated-process.ts';
 import { openTrace } from '../trace.ts';
 import { virtualTime } from '../virtual-time.ts';
 
-/** What a command led to: its answer or its error, and the state of everything after it. */
+/** The outcome of a command: its answer or error, and the whole state after it. */
 export interface Result {
   readonly outcome: 'done' | 'failed';
   readonly answer: unknown;
@@ -23,7 +23,7 @@ export interface Twins {
   close(): Promise<void>;
 }
 
-/** One of the two: runs a command and tells its state. */
+/** One of the two stores: runs a command and returns its state. */
 export interface Twin<Command> {
   run(command: Command): Promise<unknown>;
   state(): Promise<unknown>;

@@ -1,6 +1,6 @@
 import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers';
 
-/** Asks testcontainers whether Docker or a like runtime answers. */
+/** Whether testcontainers finds Docker or a compatible runtime. */
 export function hasContainerRuntime(): Promise<boolean> {
   return getContainerRuntimeClient().then(
     () => true,

@@ -13,9 +13,9 @@ interface StreamReply {
 
 const SHORTEST_NS = 100_000_000;
 
-/** Lets all events of a stream come of age now, as if nobody had looked for weeks. */
+/** Expires all events of a stream now, as if weeks had passed. */
 export async function expireEvents(connection: Requester, stream = 'KNOWLEDGE'): Promise<void> {
-  const ask = async (what: 'INFO' | 'UPDATE', payload?: object): Promise<StreamReply> => {
+  const call = async (what: 'INFO' | 'UPDATE', payload?: object): Promise<StreamReply> => {
     const answer = await connection.request(
       `$JS.API.STREAM.${what}.${stream}`,
       payload && JSON.stringify(payload),
@@ -24,8 +24,8 @@ export async function expireEvents(connection: Requester, stream = 'KNOWLEDGE'):
     if (reply.error !== undefined) throw new Error(reply.error.description);
     return reply;
   };
-  const { config } = await ask('INFO');
-  await ask('UPDATE', { ...config, max_age: SHORTEST_NS, duplicate_window: SHORTEST_NS });
-  await until(async () => (await ask('INFO')).state.messages === 0);
-  await ask('UPDATE', config);
+  const { config } = await call('INFO');
+  await call('UPDATE', { ...config, max_age: SHORTEST_NS, duplicate_window: SHORTEST_NS });
+  await until(async () => (await call('INFO')).state.messages === 0);
+  await call('UPDATE', config);
 }

@@ -4,7 +4,7 @@ import { openPostgres, type TestPostgres } from './postgres.ts';
 
 export interface FreshDatabase {
   url: string;
-  /** Ends whatever is still connected and removes the database. */
+  /** Ends open connections and removes the database. */
   drop(): Promise<void>;
 }
 

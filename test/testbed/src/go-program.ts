@@ -7,32 +7,32 @@ import { TOOLCHAIN_DIR } from './run-folder.ts';
 
 const run = promisify(execFile);
 
-/** A program that is built from the module proxy where it is not installed. */
+/** A program that is built from the module proxy if it is not installed. */
 export interface GoProgram {
-  /** What it is called by. */
+  /** File name. */
   name: string;
-  /** The package that it is built from, without version. */
+  /** The package to build, without version. */
   source: string;
   version: string;
-  /** What makes it end at once, with 0. */
+  /** Arguments with which it exits at once with code 0. */
   probe: readonly string[];
-  /** Beside those that make it small. */
+  /** Further build flags. */
   flags?: readonly string[];
-  /** What a build may take, in milliseconds. */
+  /** Timeout of a build in milliseconds. */
   buildMs: number;
 }
 
 export interface FindOptions {
-  /** Where what was built is kept, and built. */
+  /** Folder for builds and their results. */
   folder?: string;
-  /** Gives a build up. */
+  /** Aborts a build. */
   signal?: AbortSignal;
 }
 
 /**
- * The path of a program: on the PATH, or kept from an earlier run, or built by Go, once.
+ * The path of a program: on the PATH, from an earlier run, or built by Go once.
  *
- * @throws Error that says what to install when there is none, or why it could not be built
+ * @throws Error that names the program to install, or the reason of a failed build
  */
 export async function findGoProgram(
   program: GoProgram,
@@ -66,7 +66,7 @@ async function build(
 ): Promise<void> {
   const folder = await mkdtemp(join(parent, 'build-'));
   try {
-    // One processor: others are tested on this machine meanwhile.
+    // One processor, because tests run on this machine at the same time.
     const env = { ...process.env, GOBIN: folder, GOGC: '400', GOMAXPROCS: '1', CGO_ENABLED: '0' };
     await run('go', ['install', '-trimpath', '-ldflags=-s -w', ...flags, `${source}@v${version}`], {
       env,

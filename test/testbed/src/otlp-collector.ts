@@ -5,31 +5,31 @@ import { createGunzip } from 'node:zlib';
 
 export type AttributeValue = string | number | boolean;
 
-/** One span as a process has sent it. */
+/** A span as received. */
 export interface SentSpan {
   /** `service.name` of the process. */
   service: string;
   traceId: string;
   spanId: string;
-  /** Empty: the trace begins with it. */
+  /** Empty for the first span of a trace. */
   parentSpanId: string;
   name: string;
   kind: 'internal' | 'server' | 'client' | 'producer' | 'consumer';
   isError: boolean;
   attributes: Readonly<Record<string, AttributeValue>>;
-  /** Spans that it is told to belong to beside its parent. */
+  /** Linked spans. */
   links: readonly { traceId: string; spanId: string }[];
 }
 
 export interface OtlpCollector {
-  /** Variables that have a process send its spans here, as soon as they end. */
+  /** Variables with which a process exports its spans here as soon as they end. */
   environment: Readonly<Record<string, string>>;
-  /** All that came so far, in that order. */
+  /** Received spans, oldest first. */
   spans(): readonly SentSpan[];
   stop(): Promise<void>;
 }
 
-/** An OpenTelemetry collector: takes spans by OTLP over HTTP, in JSON, and keeps them. */
+/** An OpenTelemetry collector that receives spans by OTLP over HTTP in JSON and stores them in memory. */
 export async function startOtlpCollector(): Promise<OtlpCollector> {
   const spans: SentSpan[] = [];
   const server = createServer(async (request, response) => {

@@ -17,74 +17,73 @@ import { openProxiedEdges, type ProxiedEdge, type ProxiedEdges } from './faults/
 import { openPostgres } from './postgres.ts';
 import { newRunFolder } from './run-folder.ts';
 
-/** A test asks as much as it wants. */
+/** Tests send as many requests as they need. */
 const NO_LIMITS = {
   MAX_REQUESTS_IN_FLIGHT: '10000',
   RATE_LIMIT_ANONYMOUS: '0',
   RATE_LIMIT_USER: '0',
   RATE_LIMIT_FAILED_CREDENTIALS: '0',
-  // A listing that comes too early is refused at the deadline of the call rather than answered from an index that is late.
+  // A listing waits for the index up to the deadline of the call.
   OWN_WRITES_WAIT_MS: '30000',
 };
 
 /**
- * A machine may be as slow as it happens to be, where no test is about a peer that does not answer: what comes late and
- * is repeated would be done twice.
+ * Long timeouts for slow machines, in systems without silent peers: a late call that is repeated would be executed twice.
  */
 const PATIENCE = { RPC_DEADLINE_MS: '30000', IDLE_TIMEOUT_MS: '400000' };
 
 export interface SystemOptions {
-  /** What the services log to their files; `warn` unless told. */
+  /** Log level of the services; default `warn`. */
   logLevel?: string;
-  /** Extra variables for all services: limits, prefixes and the like. What may be asked is not limited unless told. */
+  /** Extra variables for all services. By default requests are not limited. */
   environment?: Readonly<Record<string, string>>;
-  /** A Postgres of its own, as durable as a real one, which may be killed. */
+  /** A separate Postgres with real durability, which may be killed. */
   ownPostgres?: boolean;
-  /** A data folder to go on with, rather than a new one; removed when the system stops. Of one with `ownPostgres`. */
+  /** An existing data folder, of a system with `ownPostgres`; removed when the system stops. */
   dataDir?: string;
   /** Two processes of each service, as `StackOptions` has it. */
   isReplicated?: boolean;
-  /** The connections that go through fault proxies. */
+  /** Connections routed through fault proxies. */
   proxied?: readonly ProxiedEdge[];
-  /** Whose services run, where that is not this checkout. */
+  /** Root of the checkout with the services; default: this one. */
   checkout?: string;
   /**
    * The index is not compared with the services when the system stops, because the test changes tables itself or retires
    * services.
    */
   skipsDriftCheck?: boolean;
-  /** Changes the environment of each service before it starts; proxies then stand behind what it says. */
+  /** Changes the environment of each service before it starts; proxies then forward to the addresses it returns. */
   environmentOf?(service: ServiceName, environment: ServiceVariables): Promise<ServiceVariables>;
 }
 
 export interface TestSystem extends AsyncDisposable {
   baseUrl: string;
-  /** Of all gateways. */
+  /** URLs of all gateways. */
   baseUrls: readonly string[];
-  /** Of a first user without special rights. */
+  /** Token of a first user without special rights. */
   token: string;
   user: string;
   databaseUrls: Record<ServiceName, string>;
   natsUrl: string;
-  /** What the supervisor says of the parts: that they are up, how they ended, that they are back. */
+  /** Messages of the supervisor about starts, ends and restarts of parts. */
   progress: readonly string[];
   /** One file for each part; removed when the system stops. */
   logDir: string;
-  /** The bytes of all files, as the files service keeps them. */
+  /** Folder of the files service with the bytes of all files. */
   filesDir: string;
   createUser(name: string, options?: { admin?: boolean }): Promise<{ name: string; token: string }>;
   /** Undefined while the part is down. */
   pid(part: PartName): number | undefined;
-  /** Sends a signal to one part, which the supervisor then starts again. */
+  /** Sends a signal to one part, which the supervisor then restarts. */
   kill(part: PartName, signal: NodeJS.Signals): void;
   relaunch: RunningStack['relaunch'];
   retire: RunningStack['retire'];
   startReplica: RunningStack['startReplica'];
-  /** The proxy of one of the edges in `proxied`. @throws Error when it is none of them */
+  /** @throws Error when the edge is not in `proxied` */
   proxy(edge: ProxiedEdge): FaultProxy;
-  /** Of all proxies together. */
+  /** The log of all proxies. */
   faults: FaultLog;
-  /** @throws Error when the index differs from what the services hold */
+  /** @throws Error when the index differs from the services */
   assertNoDrift(): Promise<void>;
   /**
    * A system without faults must end with an index that equals the services (`skipsDriftCheck` is the exception).
@@ -95,8 +94,8 @@ export interface TestSystem extends AsyncDisposable {
 }
 
 /**
- * Starts the whole system on free ports, with a NATS server, databases and a data folder of its own; several may run
- * side by side. The databases lie in the run's Postgres; only with `ownPostgres` is there one to be killed.
+ * Starts the whole system on free ports, with a separate NATS server, databases and data folder; several may run at the same
+ * time. The databases are in the run's Postgres, or with `ownPostgres` in a separate one that may be killed.
  */
 export async function startSystem(options: SystemOptions = {}): Promise<TestSystem> {
   const dataDir = options.dataDir ?? (await newRunFolder('system'));
@@ -141,7 +140,7 @@ function isUndisturbed({ ownPostgres, isReplicated, proxied, checkout }: SystemO
   return !ownPostgres && !isReplicated && proxied === undefined && checkout === undefined;
 }
 
-interface Surroundings {
+interface SystemContext {
   dataDir: string;
   progress: readonly string[];
   edges: ProxiedEdges;
@@ -151,7 +150,7 @@ interface Surroundings {
 
 async function systemOf(
   stack: RunningStack,
-  { dataDir, progress, edges, isCompared, clear }: Surroundings,
+  { dataDir, progress, edges, isCompared, clear }: SystemContext,
 ): Promise<TestSystem> {
   let stopping: Promise<void> | undefined;
   const compareAndStop = async (): Promise<void> => {

@@ -6,13 +6,13 @@ describe('test bed', () => {
   const leftOpen: (() => Promise<void>)[] = [];
   afterAll(() => Promise.all(leftOpen.map((close) => close())));
 
-  test('gives every caller an empty database of its own', async () => {
+  test('creates a separate empty database for every caller', async () => {
     const [one, two] = await Promise.all([freshDatabase(), freshDatabase()]);
     leftOpen.push(one.drop, two.drop);
     const client = new Client({ connectionString: one.url });
     await client.connect();
     await client.query('CREATE EXTENSION pg_trgm');
-    await client.query('CREATE TABLE thing (id int)');
+    await client.query('CREATE TABLE example (id int)');
     const { rows } = await client.query(
       "SELECT lower('ÄÖ') AS folded, current_setting('server_version_num')::int >= 180000 AS recent",
     );

@@ -1,8 +1,8 @@
 import { until as untilWithin } from '@kr/local-stack/backends';
 
-/** A machine that runs several whole systems beside each other needs many times as long as a quiet one. */
+/** A machine that runs several whole systems at once needs many times as long as a quiet one. */
 const PATIENCE_MS = 180_000;
 
-/** As the one of `@kr/local-stack`, with the patience of a test where none is told. */
+/** `until` of `@kr/local-stack` with a longer default timeout for tests. */
 export const until: typeof untilWithin = (question, options) =>
   untilWithin(question, { timeoutMs: PATIENCE_MS, ...options });

@@ -23,7 +23,7 @@ const run = promisify(execFile);
 const LAUNCHER = resolve(import.meta.dirname, '../../../../../shared/tools/elasticsearch/elasticsearch.sh');
 const HEAP = '512m';
 
-/** @throws Error that says what is not there */
+/** @throws Error that names the missing program */
 export async function findElasticsearch(): Promise<string> {
   const orSay = (what: string) => (cause: unknown) => {
     throw new Error(`there is no ${what} to run it by`, { cause });
@@ -42,7 +42,7 @@ export interface ElasticsearchStart {
 }
 
 /**
- * Starts a node with no data in it, which ends with this process if nobody ends it before.
+ * Starts a node with no data in it, which ends with this process at the latest.
  *
  * @throws Error with the end of its log
  */
@@ -82,7 +82,7 @@ export async function startElasticsearch({
   return { url };
 }
 
-/** What of a node's home is the program. */
+/** The parts of a node's home that are program, not data. */
 const isProgram = (name: string) => /^(modules|classes|classpath\.txt|\.laid-.*)$/.test(name);
 
 /** Keeps the program for later runs; one that is kept already stays. */

@@ -9,21 +9,21 @@ import { promisify } from 'node:util';
 import { newRunFolder } from '../run-folder.ts';
 
 export interface GuardedElasticsearch {
-  /** `https`, under a certificate that nobody knows. */
+  /** `https`, with a self-signed certificate. */
   url: string;
-  /** The certificate, which is its own authority: a file, and what is in it. */
+  /** The self-signed certificate, as a file and as its content. */
   authorityFile: string;
   authority: string;
-  /** Requests that were let through. */
+  /** Number of forwarded requests. */
   served(): number;
   stop(): Promise<void>;
 }
 
 /**
- * A door before an Elasticsearch that has none: TLS, and 401 for whoever does not say one of the words. What a key may do
- * there is not its matter.
+ * A TLS proxy in front of an Elasticsearch without security. Requests without one of the authorizations receive 401. It
+ * does not check privileges.
  *
- * @throws Error when there is no `openssl` to make a certificate by
+ * @throws Error when `openssl` is not installed
  */
 export async function guardElasticsearch(
   url: string,

@@ -9,24 +9,24 @@ import { findElasticsearch, startElasticsearch } from './elasticsearch-program.t
 
 export interface TestElasticsearch {
   url: string;
-  /** What the names of indexes of one test or file begin with. */
+  /** A prefix for the names of the indexes of one test or file. */
   freshPrefix(): string;
   removeIndexes(prefix: string): Promise<void>;
 }
 
-/** Why there is none: what a test that is skipped says. */
+/** The reason for a missing server, for the names of skipped tests. */
 export interface MissingElasticsearch {
   missing: string;
 }
 
 type Started = { url: string } | MissingElasticsearch;
 
-/** The first start may have to fetch and lay out the program, on a machine that does other things too. */
+/** The first start may have to download and unpack the program on a busy machine. */
 const START_MS = 900_000;
 
 /**
  * A real Elasticsearch 9: the one that `ELASTICSEARCH_TEST_URL` names, else one for the whole run of Jest, started when
- * the first test asks, or for this process: a container, where there is a runtime for them, else a local program.
+ * the first test needs it, or for this process: a container if a runtime is available, else a local program.
  */
 export async function openElasticsearch(): Promise<TestElasticsearch | MissingElasticsearch> {
   const given = process.env['ELASTICSEARCH_TEST_URL'];
@@ -40,7 +40,7 @@ export async function openElasticsearch(): Promise<TestElasticsearch | MissingEl
   };
 }
 
-/** With their template, if there is one. By their names, for whole patterns are removed by no server that is set up with care. */
+/** Also removes their template. Deletes by name because a server may refuse to delete by pattern. */
 async function removeIndexes(url: string, prefix: string): Promise<void> {
   const asked = await fetch(new URL(`/_cat/indices/${prefix}-*?format=json&h=index`, url));
   const names = ((await asked.json()) as { index: string }[]).map(({ index }) => index);
@@ -59,7 +59,7 @@ async function startedOnce(): Promise<Started> {
     return text ?? (isAlive ? undefined : OVER);
   };
   const started = await until(told, {
-    // The start takes so long at most, and what comes before it.
+    // The longest start, and a minute before it.
     timeoutMs: START_MS + 60_000,
     everyMs: 200,
     what: 'the Elasticsearch of this run',
@@ -69,7 +69,7 @@ async function startedOnce(): Promise<Started> {
   throw new Error(`who keeps the Elasticsearch of this run has ended: ${said.slice(-MOST_CHARACTERS)}`);
 }
 
-/** In the folder of a run: who asks for the server leaves the one, and is told in the other. */
+/** Files in a run's folder: a test that needs the server writes the first, the keeper answers with the second. */
 const WANTED = 'wanted';
 const STARTED = 'started.json';
 export const KEEPER_LOG = 'keeper.log';
@@ -84,8 +84,8 @@ function isRunning(pid: number): boolean {
 }
 
 /**
- * Starts one for all tests of a run once one of them asks. A process that outlives Jest's workers has to call this: the
- * server ends with whoever has started it.
+ * Starts one for all tests of a run when the first of them needs it. Call it in a process that outlives Jest's workers: the
+ * server ends with the process that started it.
  */
 export async function startWhenWanted(folder: string): Promise<void> {
   while (!existsSync(join(folder, WANTED))) await sleep(200);
@@ -105,7 +105,7 @@ async function start(folder: string): Promise<Started> {
   }
 }
 
-/** Of the reason, which may be all that a program has said. */
+/** Limit for the reason, which may be the whole output of a program. */
 const MOST_CHARACTERS = 400;
 
 function reasonOf(error: unknown): string {

@@ -20,7 +20,7 @@ export class Connection {
   readonly #server: Socket;
   readonly #surroundings: Surroundings;
   readonly #ways: Record<Direction, OneWay>;
-  /** The cut whose `when` has come true here, and how many of its bytes have passed. */
+  /** The cut whose `when` is true here, and the number of its bytes already forwarded. */
   #counted: { cut: Cut; passed: number } | undefined;
 
   constructor(client: Socket, server: Socket, surroundings: Surroundings) {

@@ -11,20 +11,20 @@ import {
 import { type FaultLog, openFaultLog } from './fault-log.ts';
 
 export interface FaultProxyOptions {
-  /** What the log calls it; the target's address unless told. */
+  /** Name in the log; default: the target's address. */
   name?: string;
-  /** Shared by several proxies of one test; one of its own unless given. */
+  /** May be shared by several proxies of one test; default: a new log. */
   log?: FaultLog;
   /** For jitter. Numbers from 0 up to 1. */
   random?: () => number;
 }
 
-/** Sees what clients send, piece by piece as it comes; `connection` tells the pieces of one from those of others. */
+/** Receives each chunk that clients send; `connection` identifies the connection. */
 export type Watcher = (bytes: Buffer, connection: object) => void;
 
 /**
- * A TCP proxy on 127.0.0.1 that makes trouble when told to: slow and narrow lines, silent ones, broken ones. Without
- * faults it changes nothing: bytes, half-closed connections and back-pressure go through as they are.
+ * A TCP proxy on 127.0.0.1 that injects faults: slow, narrow, silent and broken connections. Without faults it forwards
+ * bytes, half-closed connections and back-pressure unchanged.
  */
 export class FaultProxy {
   readonly name: string;
@@ -78,7 +78,7 @@ export class FaultProxy {
     return through.href;
   }
 
-  /** From now on, on old and new connections, until the function that it answers with is called. */
+  /** Applies to old and new connections until the returned function is called. */
   inflict(fault: Fault): () => void {
     this.#note(describeFault(fault));
     this.#faults.add(fault);
@@ -91,15 +91,15 @@ export class FaultProxy {
     };
   }
 
-  /** Resets every connection there is. */
+  /** Resets every open connection. */
   reset(): void {
     this.#note(`reset of ${this.connections} connections`);
     this.#resetThose(() => true);
   }
 
   /**
-   * Cuts one connection: the first that comes to that point from now on, unless the function that it answers with is
-   * called before. Replaces a cut that has not happened.
+   * Cuts one connection: the next that reaches that point, unless the returned function is called before. Replaces a cut
+   * that has not happened.
    */
   cutNext(cut: Cut): () => void {
     this.#awaitedCut = cut;

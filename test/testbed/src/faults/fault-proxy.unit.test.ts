@@ -4,7 +4,7 @@ import { until } from '../until.ts';
 import type { Fault } from './fault.ts';
 import { FaultProxy } from './fault-proxy.ts';
 
-/** A server that keeps what it receives and answers only what the test has it say. */
+/** A server that stores received bytes and sends only the replies that the test gives it. */
 interface Peer {
   address: string;
   listener: Server;
@@ -105,7 +105,7 @@ describe('a proxy without faults', () => {
     await until(() => proxy.connections === 0);
   });
 
-  test('hands a reset on', async () => {
+  test('forwards a reset', async () => {
     const { client, server } = await talking();
     await exchanged({ client, server }, 'hello');
     server.resetAndDestroy();
@@ -171,7 +171,7 @@ describe('latency', () => {
     ]);
   });
 
-  test('does not narrow the line', async () => {
+  test('does not reduce bandwidth', async () => {
     const { client, server } = await talking();
     proxy.inflict({ kind: 'latency', ms: 100 });
     const sent = Buffer.alloc(5_000_000, 'z');
@@ -181,7 +181,7 @@ describe('latency', () => {
   });
 });
 
-test('bandwidth narrows the line', async () => {
+test('bandwidth limits the transfer rate', async () => {
   const { client, server } = await talking();
   proxy.inflict({ kind: 'bandwidth', bytesPerSecond: 100_000, direction: 'to client' });
   const began = performance.now();
@@ -194,7 +194,7 @@ test('bandwidth narrows the line', async () => {
 describe('a black hole', () => {
   const hole: Fault = { kind: 'black hole' };
 
-  test('swallows bytes without a word; what lost some is reset when it ends, and the others live', async () => {
+  test('swallows bytes silently; connections that lost bytes are reset when it ends, the others live', async () => {
     const [hit, idle] = [await talking(), await talking()];
     const end = proxy.inflict(hole);
     hit.client.socket.write('lost');
@@ -210,7 +210,7 @@ describe('a black hole', () => {
     expect(atServer()).toBe('alive');
   });
 
-  test('leaves a half-open connection: a server does not hear that its client is gone', async () => {
+  test('leaves a half-open connection: the server is not notified of the end of its client', async () => {
     const { client, server } = await talking();
     const end = proxy.inflict(hole);
     client.socket.resetAndDestroy();
@@ -232,7 +232,7 @@ describe('a black hole', () => {
     await until(() => proxy.connections === 0);
   });
 
-  test('in one direction lets the other through', async () => {
+  test('in one direction leaves the other intact', async () => {
     const { client, server } = await talking();
     proxy.inflict({ kind: 'black hole', direction: 'to client' });
     client.socket.write('asked');
@@ -240,12 +240,12 @@ describe('a black hole', () => {
     server.write('answered');
     await until(() => proxy.swallowedBytes > 0);
     client.socket.write(' again');
-    await until(() => atServer() === 'asked again');
+    await until(() => atServer() === 'second request');
     expect(client.received()).toBe('');
   });
 });
 
-test('a reset breaks what is open on both sides; new connections live', async () => {
+test('a reset breaks open connections on both sides; new connections live', async () => {
   const { client } = await talking();
   proxy.reset();
   await until(() => client.ending() === 'ECONNRESET' && peer.failed.includes('ECONNRESET'));
@@ -253,7 +253,7 @@ test('a reset breaks what is open on both sides; new connections live', async ()
   await exchanged(await talking(), 'again');
 });
 
-test('refusing turns new connections away and leaves the others', async () => {
+test('refusing resets new connections and leaves the others', async () => {
   const old = await talking();
   const end = proxy.inflict({ kind: 'refuse' });
   const refused = await dial(proxy.address);
@@ -264,7 +264,7 @@ test('refusing turns new connections away and leaves the others', async () => {
 });
 
 describe('a cut', () => {
-  test('lets so many bytes of a reply through, on the first connection whose request is the one', async () => {
+  test('forwards the given number of bytes of a reply, on the first connection with a matching request', async () => {
     const [other, meant] = [await talking(), await talking()];
     proxy.cutNext({ direction: 'to client', afterBytes: 3, when: (bytes) => bytes.includes('COMMIT') });
     await exchanged(other, 'begin');
@@ -278,7 +278,7 @@ describe('a cut', () => {
     expect(proxy.cuts).toBe(1);
   });
 
-  test('counts over several pieces, and may come before the request has passed', async () => {
+  test('counts over several chunks, and may happen before the whole request is forwarded', async () => {
     const first = await talking();
     proxy.cutNext({ direction: 'to client', afterBytes: 5 });
     first.server.write('ab');
@@ -295,14 +295,14 @@ describe('a cut', () => {
   });
 });
 
-test('a cut that was called off does not happen', async () => {
+test('a cancelled cut does not happen', async () => {
   const talk = await talking();
   proxy.cutNext({ direction: 'to client', afterBytes: 0 })();
   await exchanged(talk, 'hello');
   expect(proxy.cuts).toBe(0);
 });
 
-test('nothing is left of connections that came and went, whatever lay on them', async () => {
+test('closed connections leave nothing behind, under any fault', async () => {
   peer.listener.on('connection', (socket) => socket.on('end', () => socket.end()));
   const faults: Fault[] = [
     { kind: 'latency', ms: 20 },

@@ -1,20 +1,20 @@
 /** The way bytes go through a proxy. */
 export type Direction = 'to server' | 'to client';
 
-/** What lies on a connection as long as it lasts, in both directions unless one is named. */
+/** A lasting condition of connections, in both directions by default. */
 export type Fault =
-  /** Every piece comes later by `ms` and up to `jitterMs` more, in order. Milliseconds. */
+  /** Every chunk is delayed by `ms` and up to `jitterMs` more, in order. Milliseconds. */
   | { kind: 'latency'; ms: number; jitterMs?: number; direction?: Direction }
   | { kind: 'bandwidth'; bytesPerSecond: number; direction?: Direction }
   /**
-   * Whatever is sent is swallowed, also the end of a connection, and nobody is told. A connection that lost bytes is
-   * reset when this ends: no stream has a hole in it.
+   * All bytes and the end of a connection are dropped silently. A connection that lost bytes is reset when the fault
+   * ends, so that no stream continues with a gap.
    */
   | { kind: 'black hole'; direction?: Direction }
-  /** New connections are reset before a byte; those there are stay. */
+  /** New connections are reset before the first byte; existing ones stay. */
   | { kind: 'refuse' };
 
-/** Where the bytes of one connection stop, and the connection with them. */
+/** The point at which one connection is cut. */
 export interface Cut {
   direction: Direction;
   /** How many bytes still pass; 0 cuts before the first. */
@@ -23,11 +23,11 @@ export interface Cut {
   when?: (sentToServer: Buffer) => boolean;
 }
 
-/** What the faults that lie on one direction come to. */
+/** The sum of the faults of one direction. */
 export interface Conditions {
   latencyMs: number;
   jitterMs: number;
-  /** Infinity when nothing narrows it. */
+  /** Infinity without a limit. */
   bytesPerSecond: number;
   isBlackHole: boolean;
 }

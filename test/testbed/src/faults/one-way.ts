@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 import type { Conditions } from './fault.ts';
 
-/** As much as a proxy holds back for one direction; then the sender has to wait, as on a real line. */
+/** Bytes that a proxy buffers for one direction before the sender has to wait, as on a real line. */
 const MOST_WAITING_BYTES = 1024 * 1024;
-/** How finely a narrow line hands on, in milliseconds. */
+/** Interval in milliseconds at which a limited line forwards bytes. */
 const SLICE_MS = 20;
 const NOTHING = Buffer.alloc(0);
 
@@ -18,7 +18,7 @@ interface Line {
   readonly onSwallowed: (bytes: number) => void;
 }
 
-/** Carries the bytes of one connection in one direction, under whatever conditions lie on it. */
+/** Forwards the bytes of one connection in one direction under its conditions. */
 export class OneWay {
   /** Something was swallowed, so that the rest would make no sense. */
   hasHole = false;
@@ -90,7 +90,7 @@ export class OneWay {
       if (piece.length < next.bytes.length) next.bytes = next.bytes.subarray(piece.length);
       else this.#waiting.shift();
       this.#waitingBytes -= piece.length;
-      // NOTE: who is gone reads nothing; the bytes go where those of a dead peer go.
+      // NOTE: a closed peer reads nothing; its bytes are dropped.
       const flows = !to.writable || piece.length === 0 || to.write(piece);
       if (this.#waitingBytes < MOST_WAITING_BYTES) from.resume();
       this.#isBlocked = !flows;

@@ -2,10 +2,10 @@ import type { ServiceName, ServiceVariables } from '@kr/local-stack';
 import { type FaultLog, openFaultLog } from './fault-log.ts';
 import { FaultProxy } from './fault-proxy.ts';
 
-/** What a service connects to: a database, the bus, another service, or where the bytes of files are served. */
+/** A target of a service's connections: a database, the bus, another service, or the content port of the files service. */
 type Peer = ServiceName | 'postgres' | 'nats' | 'content';
 
-/** Who connects to whom. */
+/** A connection from a service to a peer. */
 export type ProxiedEdge = `${ServiceName} to ${Peer}`;
 
 export interface ProxiedEdges {

@@ -5,8 +5,8 @@ import type { FaultProxy } from './fault-proxy.ts';
 import { oneOf, seededRandom } from './seeded-random.ts';
 
 /**
- * Something that can be done to a running system. What it begins ends by the function it answers with; one that waits
- * until the system has recovered puts off what comes next.
+ * A disturbance of a running system. The returned function ends it. If that function waits until the system has recovered,
+ * the next disturbance is delayed.
  */
 export type Trouble = (random: () => number) => () => void | Promise<void>;
 
@@ -18,8 +18,8 @@ export interface PlannedTrouble {
 }
 
 /**
- * Which trouble comes when, without end; the same for the same seed. One in each period, somewhere in its first half and
- * for not longer than the other half, so that the system breathes between two.
+ * An endless schedule, the same for the same seed. Each period has one trouble, which starts in its first half and lasts at
+ * most half a period, so that the system can recover between two.
  */
 export function* schedule(
   seed: number,
@@ -35,14 +35,14 @@ export function* schedule(
   }
 }
 
-/** Follows a schedule until it is stopped; then nothing is left inflicted. Stopping fails with what a trouble failed with. */
+/** Follows a schedule until it is stopped; then every trouble has ended. `stop` rejects with the error of a trouble. */
 export function makeTrouble(
   seed: number,
   given: { troubles: readonly Trouble[]; everyMs: number; log: FaultLog },
 ): { stop(): Promise<void> } {
   const stopping = new AbortController();
   const began = performance.now();
-  // A stream of numbers of its own: what a trouble draws does not shift the schedule.
+  // A separate stream of numbers, so that troubles do not shift the schedule.
   const random = seededRandom(seed + 1);
   given.log.add(`schedule of seed ${seed}`);
   const until = (ms: number) =>
@@ -51,7 +51,7 @@ export function makeTrouble(
     );
 
   const follow = async (): Promise<void> => {
-    // A recovery that took longer puts off everything that comes after.
+    // A longer recovery delays the rest of the schedule.
     let lateMs = 0;
     for (const { atMs, lastsMs, trouble } of schedule(seed, given)) {
       await until(atMs + lateMs);
@@ -63,7 +63,7 @@ export function makeTrouble(
     }
   };
   const following = follow();
-  // Whoever stops it hears of a failure; until then nobody does.
+  // `stop` reports the failure.
   following.catch(() => undefined);
   return {
     stop: () => {
@@ -73,7 +73,7 @@ export function makeTrouble(
   };
 }
 
-/** What may come over the connections that go through a proxy. */
+/** Troubles for the connections of a proxy. */
 export function troublesOf(proxy: FaultProxy): Trouble[] {
   const lasting =
     (fault: (random: () => number) => Fault): Trouble =>

@@ -1,6 +1,6 @@
 import TestSequencer from '@jest/test-sequencer';
 
-/** What takes longest, so that it does not run alone at the end. */
+/** The slowest suites, started first so that none of them runs alone at the end. */
 const LONGEST = [
   'access-matrix',
   'kill-coordinator',
@@ -12,14 +12,14 @@ const LONGEST = [
   'atomic-visibility',
   'rest-document',
   'validate',
-  // Builds Helm, the first time.
+  // Builds Helm on the first run.
   'chart',
-  // Starts the server that others wait for too.
+  // Starts the server that other suites need too.
   'elasticsearch-engine',
 ];
-/** Their server may have to be built first, which goes on while the others run. */
+/** Their server may have to be built first, while other suites run. */
 const NEED_S3 = ['files-in-s3', 's3-blob-store', 'sweep-beside-uploads', 'audit'];
-/** The others come by their kind. */
+/** The order of the other suites. */
 const KINDS = ['system', 'int', 's3', 'unit'];
 
 export default class LongestFirst extends TestSequencer {

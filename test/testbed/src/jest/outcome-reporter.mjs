@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 
-/** Writes what a run came to into the file that `TEST_OUTCOME_FILE` names, as a `ReportedOutcome` of `test/main.ts`. */
+/** Writes the result of a run into the file `TEST_OUTCOME_FILE`, as a `ReportedOutcome` of `test/main.ts`. */
 export default class OutcomeReporter {
   onRunComplete(_contexts, results) {
     const file = process.env.TEST_OUTCOME_FILE;

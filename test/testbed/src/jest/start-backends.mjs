@@ -9,7 +9,7 @@ import { newRunFolder } from '../run-folder.ts';
 const KEEP_ELASTICSEARCH = fileURLToPath(new URL('../elasticsearch/keep-elasticsearch.ts', import.meta.url));
 const PREPARE_S3 = fileURLToPath(new URL('../s3/prepare-s3-server.ts', import.meta.url));
 
-/** Jest's workers inherit the environment that is set here. */
+/** Jest's workers inherit the environment variables set here. */
 export default async function startBackends(globalConfig) {
   const postgres = await openPostgres(process.env.TEST_DATABASE_URL);
   process.env.TEST_DATABASE_URL = postgres.url;
@@ -20,7 +20,7 @@ export default async function startBackends(globalConfig) {
   if (isWholeRun(globalConfig)) globalThis.preparedS3 ??= prepareS3();
 }
 
-/** One for all tests, started when the first of them needs it. */
+/** One server for all tests, started when the first of them needs it. */
 function keepElasticsearch(folder) {
   const child = spawnAttached({
     command: process.execPath,
@@ -33,7 +33,7 @@ function keepElasticsearch(folder) {
   return child;
 }
 
-/** Whoever asks for some tests may well need no S3 server, which takes minutes to be built. */
+/** A run of some tests rarely needs the S3 server, whose build takes minutes. */
 function isWholeRun({ nonFlagArgs = [], testNamePattern = '' }) {
   return nonFlagArgs.length === 0 && testNamePattern === '';
 }

@@ -7,7 +7,7 @@ export default async function stopBackends() {
   if (folder !== undefined) await stopElasticsearch(folder);
   globalThis.elasticsearchKeeper?.kill('SIGTERM');
   await globalThis.stopTestPostgres?.();
-  // For `test/main.ts`: whatever else makes Jest fail, this did not.
+  // For `test/main.ts`: the clean-up did not fail.
   if (process.env.TEST_OUTCOME_FILE !== undefined)
     writeFileSync(`${process.env.TEST_OUTCOME_FILE}.cleared`, '');
 }

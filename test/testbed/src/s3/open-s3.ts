@@ -30,17 +30,17 @@ export interface TestS3 {
   access: S3Access;
   /** An empty bucket, for one test or file alone. */
   freshBucket(): Promise<TestBucket>;
-  /** What the files service is told of one of its buckets. */
+  /** Environment variables of the files service for one of the buckets. */
   environment(bucket: string): Record<string, string>;
   stop(): Promise<void>;
 }
 
-/** Why there is no server: what a test that is skipped says. */
+/** The reason for a missing server, for the names of skipped tests. */
 export interface MissingS3 {
   missing: string;
 }
 
-/** Of the reason, which may be all that a compiler has said. */
+/** Limit for the reason, which may be the whole output of a compiler. */
 const MOST_CHARACTERS = 400;
 
 /**

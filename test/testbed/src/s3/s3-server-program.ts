@@ -1,6 +1,6 @@
 import { type FindOptions, findGoProgram } from '../go-program.ts';
 
-/** The path of VersityGW, an S3 server over a folder. @throws Error when there is none, nor a way to build it */
+/** The path of VersityGW, an S3 server over a folder. @throws Error when it is neither installed nor can be built */
 export function findS3Server(options: FindOptions = {}): Promise<string> {
   return findGoProgram(
     {

@@ -18,7 +18,7 @@ afterEach(async () => {
   for (const one of [programs, folder]) await rm(one, { recursive: true });
 });
 
-/** A compiler that is there, and does that when it is to build. */
+/** An installed compiler that runs these commands to build. */
 async function installGo(building: string): Promise<void> {
   const path = join(programs, 'go');
   await writeFile(path, `#!/bin/sh\n[ "$1" = version ] && exit 0\n${building}\n`);
@@ -27,7 +27,7 @@ async function installGo(building: string): Promise<void> {
 
 const WORKING = `printf '#!/bin/sh\\necho built\\n' > "$GOBIN/versitygw" && chmod +x "$GOBIN/versitygw"`;
 
-test('a server is built once, by one of those who want it', async () => {
+test('concurrent callers build a server once', async () => {
   await installGo(`echo built >> "$GOBIN/../builds"; ${WORKING}`);
   const kept = join(folder, 'versitygw-1.8.0', 'versitygw');
   expect(await Promise.all([1, 2, 3].map(() => findS3Server({ folder })))).toEqual([kept, kept, kept]);
@@ -35,13 +35,13 @@ test('a server is built once, by one of those who want it', async () => {
   expect(await readFile(join(folder, 'builds'), 'utf8')).toBe('built\n');
 });
 
-test('says why it could not be built, and leaves nothing of it', async () => {
+test('a failed build is reported with its reason and leaves no files', async () => {
   await installGo('echo "cannot fetch the module" >&2; exit 1');
   await expect(findS3Server({ folder })).rejects.toThrow('cannot fetch the module');
   expect(await readdir(folder)).toEqual([]);
 });
 
-test('a build that is given up leaves nothing, and neither does who waits for it', async () => {
+test('an aborted build leaves no files, and neither does a caller that waits for it', async () => {
   await installGo('exec sleep 600');
   const ending = new AbortController();
   const finding = [1, 2].map(() => findS3Server({ folder, signal: ending.signal }));

@@ -11,7 +11,7 @@ import type { ServiceName, SimulatedProcess } from './simulated-process.ts';
 import type { Trace } from './trace.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
-/** What one of the processes can be asked. */
+/** The handlers of a process. */
 export interface PackagesHandlers extends Entities {
   publish(subject: 'package' | 'record', id: string): Promise<string>;
   resolve: ReturnType<typeof resolvePublications>;
@@ -30,7 +30,7 @@ export interface FilesHandlers {
   add(entityId: string, key: string): Promise<void>;
 }
 
-/** What clients do with the entities of both kinds. */
+/** Requests of clients for the entities of both kinds. */
 export interface Entities {
   /** The change number of the published form. */
   readPublished(id: string): Promise<number>;
@@ -45,8 +45,8 @@ export interface Handlers {
   files: FilesHandlers;
 }
 
-/** What a process finds around it. */
-export interface Surroundings {
+/** The environment of a process. */
+export interface ProcessEnvironment {
   readonly plan: Plan;
   readonly time: VirtualTime;
   readonly trace: Trace;
@@ -59,7 +59,7 @@ export interface Surroundings {
   };
   date(): Date;
   newUuid(): string;
-  /** @throws ServiceError what the handler threw; `unavailable` when no answer came */
+  /** @throws ServiceError of the handler; `unavailable` without an answer */
   call<Service extends ServiceName, Reply>(
     from: SimulatedProcess,
     service: Service,
