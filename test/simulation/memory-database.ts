@@ -1,4 +1,4 @@
-import type { LifecycleDatabase, LifecycleSql } from '@kr/draft-lifecycle';
+import type { Sql, SqlDatabase } from '@kr/database';
 import type { Chance } from './chance.ts';
 import type { Faults } from './faults.ts';
 import type { SimulatedProcess } from './simulated-process.ts';
@@ -100,7 +100,7 @@ export class MemoryDatabase {
 }
 
 /** One process's way to a database. A statement by itself sees and writes what is committed. */
-export class MemoryConnection implements LifecycleDatabase<MemoryTx> {
+export class MemoryConnection implements SqlDatabase {
   readonly database: MemoryDatabase;
   readonly process: SimulatedProcess;
   private readonly open = new Set<MemoryTx>();
@@ -183,7 +183,7 @@ export class MemoryConnection implements LifecycleDatabase<MemoryTx> {
 }
 
 /** Its writes are its own until it commits; its locks are its own until it ends. */
-export class MemoryTx implements LifecycleSql {
+export class MemoryTx implements Sql {
   readonly held: string[] = [];
   lockTimeoutMs = LOCK_TIMEOUT_MS;
   private readonly connection: MemoryConnection;

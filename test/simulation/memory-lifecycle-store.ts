@@ -10,7 +10,7 @@ import type {
 } from '@kr/draft-lifecycle';
 import type { OutboxEvent } from '@kr/event-bus';
 import type { Issue } from '@kr/service-error';
-import { type MemoryTx, type Reader, Table } from './memory-database.ts';
+import { type MemoryConnection, type MemoryTx, type Reader, Table } from './memory-database.ts';
 
 export interface ParentRow {
   readonly id: string;
@@ -63,7 +63,7 @@ export class LifecycleTables {
 const BRIEF_MS = 2_000;
 
 /** The twin of `sqlLifecycleStore`: the contract tests of both are the same. */
-export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore<MemoryTx> {
+export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore {
   const { versions, drafts, participants, outbox, trail } = tables;
 
   const write = (tx: MemoryTx, { events, entries }: Told): void => {
@@ -116,7 +116,7 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore<Me
   return {
     lockParticipant,
 
-    async lockForVote(tx, { publicationId, packageParentId, ids }, mostBytes) {
+    async lockForVote(tx: MemoryTx, { publicationId, packageParentId, ids }, mostBytes) {
       const former = await lockParticipant(tx, publicationId, ids);
       const entities = await loadEntities(tx as unknown as Reader, ids);
       const candidates = new Map(
@@ -144,7 +144,7 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore<Me
         .map(({ publicationId }) => publicationId);
     },
 
-    forgetEnded: (sql, before) =>
+    forgetEnded: (sql: MemoryConnection, before) =>
       sql.$transaction(async (tx) => {
         for (const row of [...tx.all(participants)]) {
           if (row.state !== 'prepared' && row.updatedAt < before)
@@ -152,7 +152,7 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore<Me
         }
       }),
 
-    async loadLocked(tx, ids) {
+    async loadLocked(tx: MemoryTx, ids) {
       await tx.step();
       await lockVersions(
         tx,
@@ -166,7 +166,7 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore<Me
     // Relations of records and packages are in tables of their services.
     loadRelations: async () => new Map(),
 
-    async writeVote(tx, vote, forms, at) {
+    async writeVote(tx: MemoryTx, vote, forms, at) {
       const { publicationId } = vote;
       await tx.step();
       tx.set(participants, publicationId, { ...vote, updatedAt: at });
@@ -188,7 +188,7 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore<Me
       }
     },
 
-    async showStaged(tx, publicationId, at) {
+    async showStaged(tx: MemoryTx, publicationId, at) {
       await tx.step();
       const participant = tx.get(participants, publicationId);
       if (participant !== undefined) remember(tx, participant, 'applied', at);
@@ -218,7 +218,7 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore<Me
         .sort((a, b) => (a.id < b.id ? -1 : 1));
     },
 
-    async dropStaged(tx, publicationId, at) {
+    async dropStaged(tx: MemoryTx, publicationId, at) {
       await tx.step();
       remember(tx, tx.get(participants, publicationId) ?? unheardOf(publicationId), 'aborted', at);
       await lockVersions(
@@ -229,7 +229,7 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore<Me
       await unlockDrafts(tx, publicationId);
     },
 
-    async showDraft(tx, publicationId, { id, sealed, revision }, told, at) {
+    async showDraft(tx: MemoryTx, publicationId, { id, sealed, revision }, told, at) {
       await tx.step();
       await lockVersions(tx, [id]);
       const row = tx.get(versions, id);
@@ -244,7 +244,7 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore<Me
 
     unlockDrafts,
 
-    async replaceDraft(tx, id, { document, issues }, at) {
+    async replaceDraft(tx: MemoryTx, id, { document, issues }, at) {
       await tx.step();
       const draft = tx.get(drafts, id);
       if (draft === undefined) return Number.NaN;
@@ -253,7 +253,7 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore<Me
       return revision;
     },
 
-    replaceUnchanged: (database, { id, revision }, { document, issues }, told, at) =>
+    replaceUnchanged: (database: MemoryConnection, { id, revision }, { document, issues }, told, at) =>
       database.$transaction(async (tx) => {
         await lockVersions(tx, [id]);
         const draft = tx.get(drafts, id);
@@ -263,7 +263,7 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore<Me
         return true;
       }),
 
-    async insertDraft(tx, { id, revision, document }, at) {
+    async insertDraft(tx: MemoryTx, { id, revision, document }, at) {
       await tx.step();
       tx.set(drafts, id, {
         id,
@@ -276,7 +276,7 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore<Me
       });
     },
 
-    async tell(tx, told) {
+    async tell(tx: MemoryTx, told) {
       if (told.events.length + told.entries.length === 0) return;
       await tx.step();
       write(tx, told);

@@ -23,7 +23,7 @@ export interface MemoryPublicationsDeps {
   /** Where the packages' own drafts are. */
   readonly lifecycle: LifecycleTables;
   readonly connection: MemoryConnection;
-  readonly packageVersion: PackageVersion<MemoryTx>;
+  readonly packageVersion: PackageVersion;
   readonly times: PublicationTimes;
   now(): Date;
   newId(): string;

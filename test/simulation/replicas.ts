@@ -27,7 +27,7 @@ import { resolvePublications } from '../../services/packages/src/publish/resolve
 import { resumeOnce } from '../../services/packages/src/publish/resume-publications.ts';
 import { recordKind } from '../../services/records/src/record-kind.ts';
 import { metadataOf } from './documents.ts';
-import type { MemoryConnection, MemoryTx } from './memory-database.ts';
+import type { MemoryConnection } from './memory-database.ts';
 import { memoryLifecycleStore } from './memory-lifecycle-store.ts';
 import { memoryPublications } from './memory-publications.ts';
 import { memorySealStore } from './memory-seal-store.ts';
@@ -69,7 +69,7 @@ export function startPackages(
   const { trace, plan } = world;
   const connection = world.databases.packages.connect(process);
   const now = () => world.date();
-  const context = lifecycleContext<MemoryTx>({
+  const context = lifecycleContext({
     ...ofWorld(world, connection, process),
     kind: simulated(packageKind),
     store: memoryLifecycleStore(world.tables.packages),
@@ -166,7 +166,7 @@ export function startRecords(world: ProcessEnvironment, process: SimulatedProces
     },
     'records',
   );
-  const deps: LifecycleDeps<MemoryTx> = {
+  const deps: LifecycleDeps = {
     ...ofWorld(world, world.databases.records.connect(process), process),
     kind: simulated(recordKind),
     store: memoryLifecycleStore(world.tables.records),
@@ -241,7 +241,7 @@ export function startFiles(world: ProcessEnvironment, process: SimulatedProcess)
   };
 }
 
-function entities(reading: LifecycleContext<MemoryTx>, editing: LifecycleContext<MemoryTx>): Entities {
+function entities(reading: LifecycleContext, editing: LifecycleContext): Entities {
   const { UpdateDraft, EditPublished } = lifecycleHandlers(editing);
   return {
     async readPublished(id) {

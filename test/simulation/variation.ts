@@ -1,7 +1,6 @@
 import type { LifecycleDeps, LifecycleStore } from '@kr/draft-lifecycle';
 import type { Participants, PublicationLog } from '../../services/packages/src/publish/publish-ports.ts';
 import type { Decisions } from '../../services/packages/src/store/publication-store.ts';
-import type { MemoryTx } from './memory-database.ts';
 import type { MemoryPublicationsDeps, Publications } from './memory-publications.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
@@ -18,7 +17,7 @@ export interface Variation {
   /** How its janitor does. */
   janitorAsks?(ask: AskCoordinator): AskCoordinator;
   /** The store for edits of the records service. */
-  editStore?(store: LifecycleStore<MemoryTx>): LifecycleStore<MemoryTx>;
+  editStore?(store: LifecycleStore): LifecycleStore;
 }
 
 export const AS_BUILT: Variation = { name: 'as built' };

@@ -1,4 +1,5 @@
-import { appendEvents, eventRows, insertEvents, type OutboxEvent, type SqlExecutor } from '@kr/event-bus';
+import { executeWithNext, type Sql } from '@kr/database';
+import { appendEvents, eventRows, insertEvents, type OutboxEvent } from '@kr/event-bus';
 import type { AuditEntry } from './audit-entry.ts';
 
 const COLUMNS =
@@ -46,15 +47,11 @@ const EVENTS_AND_ENTRIES = `with audited as (${insertEntries('$2', ALWAYS)}) ${i
  * the change; nudge the relay after the commit.
  */
 export async function appendAudited(
-  tx: SqlExecutor,
+  tx: Sql,
   events: readonly OutboxEvent[],
   entries: readonly AuditEntry[],
 ): Promise<void> {
   if (entries.length === 0) return appendEvents(tx, events);
-  if (events.length === 0) return execute(tx, ENTRIES, entryRows(entries));
-  return execute(tx, EVENTS_AND_ENTRIES, eventRows(events), entryRows(entries));
-}
-
-async function execute(tx: SqlExecutor, sql: string, ...values: unknown[]): Promise<void> {
-  await (tx.$executeWithNext?.(sql, ...values) ?? tx.$executeRawUnsafe(sql, ...values));
+  if (events.length === 0) return executeWithNext(tx, ENTRIES, entryRows(entries));
+  return executeWithNext(tx, EVENTS_AND_ENTRIES, eventRows(events), entryRows(entries));
 }

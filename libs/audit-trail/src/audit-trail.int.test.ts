@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { anonymous, type Principal } from '@kr/caller';
+import { sqlOn } from '@kr/database';
 import { MIGRATIONS as EVENT_BUS, newEvent } from '@kr/event-bus';
 import { migrate } from '@kr/schema-migration';
 import { type FreshDatabase, freshDatabase } from '@kr/testbed';
@@ -95,11 +96,7 @@ describe('an entry', () => {
 
     const client = await pool.connect();
     await client.query('begin');
-    const inside = {
-      $executeRawUnsafe: async (text: string, ...values: unknown[]) =>
-        (await client.query(text, values)).rowCount ?? 0,
-    };
-    await appendAudited(inside, [], [auditEntry(OWNER, 'draft.update', VERSION)]);
+    await appendAudited(sqlOn(client), [], [auditEntry(OWNER, 'draft.update', VERSION)]);
     await client.query('rollback');
     client.release();
     expect(await count('audit_entry')).toBe((before[0] ?? 0) + 1);

@@ -1,10 +1,6 @@
 import type { AuditTrail } from '@kr/contracts';
+import type { Sql } from '@kr/database';
 import { toActorMessage } from './actor-message.ts';
-
-/** A database reader: a Prisma client, or `quickDatabase` of `@kr/database`. */
-export interface SqlReader {
-  $queryRawUnsafe<Rows>(sql: string, ...values: unknown[]): Promise<Rows>;
-}
 
 interface EntryRow {
   id: string;
@@ -31,7 +27,7 @@ const READ = `
   order by entry.created_at desc, entry.position desc`;
 
 /** The trail of an entity in all its versions: the newest `limit` entries and the total number. */
-export async function readTrail(sql: SqlReader, parentId: string, limit: number): Promise<AuditTrail> {
+export async function readTrail(sql: Sql, parentId: string, limit: number): Promise<AuditTrail> {
   const rows = await sql.$queryRawUnsafe<((EntryRow | { id: null }) & { total: number })[]>(
     READ,
     parentId,
@@ -69,7 +65,7 @@ export interface GoneEntity {
 }
 
 /** Undefined when no entity of this id was ever deleted. */
-export async function findGone(sql: SqlReader, entityId: string): Promise<GoneEntity | undefined> {
+export async function findGone(sql: Sql, entityId: string): Promise<GoneEntity | undefined> {
   const [row] = await sql.$queryRawUnsafe<GoneEntity[]>(
     `select parent_id as "parentId", owner_id as "ownerId" from audit_entry
      where entity_id = $1 and owner_id is not null order by position desc limit 1`,

@@ -1,5 +1,5 @@
 export { openConnections } from './open-connections.ts';
 export { openPool } from './open-pool.ts';
 export { quickDatabase } from './quick-database.ts';
-export { executeWithNext, type Sql, type SqlDatabase } from './sql.ts';
+export { executeWithNext, type Sql, type SqlDatabase, sqlOn } from './sql.ts';
 export { ONE_PLAN, type StatementNames, statementNames } from './statement-names.ts';

@@ -1,3 +1,5 @@
+import type { Pool } from 'pg';
+
 /** Runs statements, with the method names of a Prisma client. */
 export interface Sql {
   $queryRawUnsafe<Rows>(sql: string, ...values: unknown[]): Promise<Rows>;
@@ -21,4 +23,13 @@ export interface SqlDatabase extends Sql {
    * 5000).
    */
   $transaction<Result>(run: (tx: Sql) => Promise<Result>, options?: { timeout?: number }): Promise<Result>;
+}
+
+/** The same methods on a connection or a pool of the driver. */
+export function sqlOn(connection: Pick<Pool, 'query'>): Sql {
+  return {
+    $queryRawUnsafe: async <Rows>(sql: string, ...values: unknown[]) =>
+      (await connection.query(sql, values)).rows as Rows,
+    $executeRawUnsafe: async (sql, ...values) => (await connection.query(sql, values)).rowCount ?? 0,
+  };
 }

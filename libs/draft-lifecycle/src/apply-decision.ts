@@ -1,10 +1,10 @@
 import { type AuditEntry, actorOf } from '@kr/audit-trail';
 import { servicePrincipal } from '@kr/caller';
+import type { Sql } from '@kr/database';
 import { failpoint } from '@kr/failpoint';
 import { ServiceError } from '@kr/service-error';
 import type { Publication } from './entity-kind.ts';
 import type { LifecycleDeps } from './lifecycle-deps.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import { onDecide } from './participant-rules.ts';
 import type { Participant } from './participant-store.ts';
 import { tellChanged } from './tell-changed.ts';
@@ -17,8 +17,8 @@ import { transact } from './transact.ts';
  * @throws ServiceError `internal` when this service never agreed to the committed publication, or has applied
  * the aborted one
  */
-export async function applyDecision<Tx extends LifecycleSql>(
-  deps: LifecycleDeps<Tx>,
+export async function applyDecision(
+  deps: LifecycleDeps,
   publicationId: string,
   isCommitted: boolean,
 ): Promise<void> {
@@ -44,11 +44,7 @@ export async function applyDecision<Tx extends LifecycleSql>(
   await failpoint('records.apply.after');
 }
 
-async function show<Tx extends LifecycleSql>(
-  { kind, store, now }: LifecycleDeps<Tx>,
-  tx: Tx,
-  participant: Participant,
-): Promise<void> {
+async function show({ kind, store, now }: LifecycleDeps, tx: Sql, participant: Participant): Promise<void> {
   const { publicationId, packageId } = participant;
   const publication: Publication = { id: publicationId, packageId, recordIds: [] };
   const published = await store.showStaged(tx, publicationId, now());

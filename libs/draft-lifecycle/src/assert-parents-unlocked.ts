@@ -1,4 +1,4 @@
-import type { LifecycleSql } from './lifecycle-sql.ts';
+import type { Sql } from '@kr/database';
 import { draftLocked } from './lock-rules.ts';
 
 /**
@@ -8,7 +8,7 @@ import { draftLocked } from './lock-rules.ts';
  *
  * @throws ServiceError `conflict` (`draft_locked`)
  */
-export async function assertParentsUnlocked(sql: LifecycleSql, parentIds: readonly string[]): Promise<void> {
+export async function assertParentsUnlocked(sql: Sql, parentIds: readonly string[]): Promise<void> {
   const locked = await sql.$queryRawUnsafe<object[]>(
     `select from draft d join version v on v.id = d.id
      where v.parent_id = any($1::text[]) and d.locked_by is not null limit 1`,

@@ -6,7 +6,6 @@ import { ServiceError } from '@kr/service-error';
 import type { Entity, Face, Form } from './entity.ts';
 import { loadVersionHeads } from './entity-store.ts';
 import { getEntity, type LifecycleContext, publishedFace } from './lifecycle-context.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import { assertUnlocked } from './lock-rules.ts';
 import { notFound } from './missing-entity.ts';
 import { permit } from './permission.ts';
@@ -30,7 +29,7 @@ const ELSEWHERE: Partial<Record<EntityAction, { audience: TicketAudience; isWrit
  * `forbidden`: not allowed - `conflict` (`draft_locked`): a write to a draft that is being published -
  * `invalid`: no such action
  */
-export function authoriseAction<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+export function authoriseAction(context: LifecycleContext) {
   const { ticketKeys } = context;
   return async (
     request: AuthoriseRequest__Output,
@@ -92,8 +91,8 @@ function faceFor(entity: Entity, form: Form, audience: TicketAudience | undefine
   return face === entity.published && audience !== 'access-links' ? publishedFace(entity) : face;
 }
 
-async function previousVersion<Tx extends LifecycleSql>(
-  { database }: LifecycleContext<Tx>,
+async function previousVersion(
+  { database }: LifecycleContext,
   { parent, versionIndex }: Entity,
 ): Promise<string> {
   const versions = await loadVersionHeads(database, parent.id, versionIndex);

@@ -1,5 +1,5 @@
+import type { Sql } from '@kr/database';
 import { DRAFT_COLUMNS, type DraftRow, draftOf } from './draft-row.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import type { Candidate, PublicationRequest } from './publication-rules.ts';
 import type { Removal } from './removal.ts';
 
@@ -63,7 +63,7 @@ const LOAD_FIRST = loadPart(FIRST);
  * @param mostBytes of drafts, after which the rest is left for another vote; null takes all
  */
 export async function loadCandidates(
-  sql: LifecycleSql,
+  sql: Sql,
   { packageParentId, ids }: Wanted,
   mostBytes: number | null,
 ): Promise<CandidatePart> {

@@ -1,9 +1,9 @@
 import type { EntityAction } from '@kr/access-policy';
 import type { Principal } from '@kr/caller';
+import type { Sql } from '@kr/database';
 import type { DraftFace, Entity } from './entity.ts';
 import { lockParentOf } from './entity-store.ts';
 import { assertRevision, draftFace, type LifecycleContext } from './lifecycle-context.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import { loadLocked } from './lifecycle-store.ts';
 import { assertUnlocked } from './lock-rules.ts';
 import { unknownId, whyMissing } from './missing-entity.ts';
@@ -23,8 +23,8 @@ export interface DraftChange {
  *
  * @throws ServiceError as `changeDraft`
  */
-export async function draftForChange<Tx extends LifecycleSql>(
-  context: LifecycleContext<Tx>,
+export async function draftForChange(
+  context: LifecycleContext,
   change: DraftChange,
 ): Promise<{ entity: Entity; draft: DraftFace }> {
   const { kind, store, database } = context;
@@ -44,10 +44,10 @@ export async function draftForChange<Tx extends LifecycleSql>(
  * `forbidden`: not allowed - `precondition_failed`: it is not at the revision the caller has seen -
  * `conflict` (`draft_locked`): it is being published
  */
-export async function changeDraft<Tx extends LifecycleSql, Result>(
-  context: LifecycleContext<Tx>,
+export async function changeDraft<Result>(
+  context: LifecycleContext,
   change: DraftChange,
-  run: (tx: Tx, entity: Entity, draft: DraftFace) => Promise<Result>,
+  run: (tx: Sql, entity: Entity, draft: DraftFace) => Promise<Result>,
 ): Promise<Result> {
   return transact(context, async (tx) => {
     // A deletion may also remove the parent, and parents are locked before their versions.

@@ -1,11 +1,11 @@
 import type { AuditAction } from '@kr/audit-trail';
 import type { Principal } from '@kr/caller';
+import type { Sql } from '@kr/database';
 import { replaceDraft } from './draft-store.ts';
 import type { DraftFace, Entity } from './entity.ts';
 import { entityEntry } from './entity-entry.ts';
 import { issuesOf } from './issue-rules.ts';
 import type { LifecycleDeps } from './lifecycle-deps.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import type { StoredPids } from './pids-rules.ts';
 
 /** The new identifiers and their audit entry. */
@@ -20,9 +20,9 @@ export interface PidsChange {
 }
 
 /** Gives a draft that is held other identifiers; what was wrong with the former ones is settled with it. */
-export async function changePids<Tx extends LifecycleSql>(
-  { kind, store, now }: Pick<LifecycleDeps<Tx>, 'kind' | 'store' | 'now'>,
-  tx: Tx,
+export async function changePids(
+  { kind, store, now }: Pick<LifecycleDeps, 'kind' | 'store' | 'now'>,
+  tx: Sql,
   entity: Entity,
   draft: DraftFace,
   { action, principal, scheme, identifier, pids }: PidsChange,

@@ -1,8 +1,8 @@
+import type { Sql } from '@kr/database';
 import { ServiceError } from '@kr/service-error';
 import { type ContentInput, type DraftContent, draftContent } from './content-rules.ts';
 import { findDoiOwners } from './doi-store.ts';
 import type { JsonObject } from './json-object.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import { externalDoi, takenDoi } from './pids-rules.ts';
 
 /**
@@ -10,11 +10,7 @@ import { externalDoi, takenDoi } from './pids-rules.ts';
  *
  * @throws ServiceError `invalid` for content that not even a draft may have
  */
-export async function checkContent(
-  sql: LifecycleSql,
-  body: JsonObject,
-  input: ContentInput,
-): Promise<DraftContent> {
+export async function checkContent(sql: Sql, body: JsonObject, input: ContentInput): Promise<DraftContent> {
   const content = draftContent(body, input);
   if (content.fatal.length > 0) {
     throw new ServiceError('invalid', 'A validation error occurred.', { issues: content.fatal });

@@ -2,6 +2,7 @@ import { authorise } from '@kr/access-policy';
 import { auditEntry } from '@kr/audit-trail';
 import type { Principal } from '@kr/caller';
 import type { CreateDraftRequest__Output, CreateDraftResponse } from '@kr/contracts';
+import type { Sql } from '@kr/database';
 import type { CallContext } from '@kr/rpc';
 import { type Issue, ServiceError } from '@kr/service-error';
 import { checkContent } from './check-content.ts';
@@ -14,7 +15,6 @@ import { lasting } from './issue-rules.ts';
 import type { JsonObject } from './json-object.ts';
 import type { LifecycleContext } from './lifecycle-context.ts';
 import { NO_FILES } from './lifecycle-deps.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import { requestBody } from './request-body.ts';
 import type { StoredDocument } from './stored-document.ts';
 import { transact } from './transact.ts';
@@ -25,7 +25,7 @@ import { transact } from './transact.ts';
  * @throws ServiceError - `unauthenticated`, `forbidden`: the caller is no user - `invalid`: the body is no
  * object, has content that not even a draft may have, or the owner has the maximum number of drafts
  */
-export function createDraft<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+export function createDraft(context: LifecycleContext) {
   return async (
     { body, creationKey }: CreateDraftRequest__Output,
     { principal }: CallContext,
@@ -59,21 +59,13 @@ interface Made {
   known: Known;
 }
 
-async function makeAtOnce<Tx extends LifecycleSql>(
-  context: LifecycleContext<Tx>,
-  draft: NewDraft,
-): Promise<Made> {
+async function makeAtOnce(context: LifecycleContext, draft: NewDraft): Promise<Made> {
   const made = await insertDraft(context, context.database, draft, toldOf(context, draft));
   context.nudge();
   return made;
 }
 
-async function makeOnce<Tx extends LifecycleSql>(
-  context: LifecycleContext<Tx>,
-  tx: Tx,
-  draft: NewDraft,
-  key: Uint8Array,
-): Promise<Made> {
+async function makeOnce(context: LifecycleContext, tx: Sql, draft: NewDraft, key: Uint8Array): Promise<Made> {
   const made = await insertDraft(context, tx, draft, () => NOTHING);
   const { id, parent } = made.entity;
   const before = await noteCreation(tx, { key, entityId: id }, draft.now);
@@ -88,7 +80,7 @@ async function makeOnce<Tx extends LifecycleSql>(
 const NOTHING: Told = { events: [], entries: [] };
 
 /** Events and audit entry of a new draft. */
-function toldOf<Tx extends LifecycleSql>({ kind }: LifecycleContext<Tx>, { principal }: NewDraft) {
+function toldOf({ kind }: LifecycleContext, { principal }: NewDraft) {
   return ({ id, parentId }: { id: string; parentId: string }): Told => ({
     events: [kind.events.draftSaved({ id, parentId, revision: 1 })],
     entries: [auditEntry(principal, 'draft.create', { id, parentId })],
@@ -96,9 +88,9 @@ function toldOf<Tx extends LifecycleSql>({ kind }: LifecycleContext<Tx>, { princ
 }
 
 /** Under unused ids, with its events. */
-async function insertDraft<Tx extends LifecycleSql>(
-  { kind, newId, doiPrefix }: LifecycleContext<Tx>,
-  sql: LifecycleSql,
+async function insertDraft(
+  { kind, newId, doiPrefix }: LifecycleContext,
+  sql: Sql,
   { ownerId, sent, now }: NewDraft,
   told: (made: { id: string; parentId: string }) => Told,
 ): Promise<Made> {
@@ -113,7 +105,7 @@ async function insertDraft<Tx extends LifecycleSql>(
   }
 }
 
-async function knownEntity(tx: LifecycleSql, id: string): Promise<Entity> {
+async function knownEntity(tx: Sql, id: string): Promise<Entity> {
   const entity = (await loadEntities(tx, [id])).get(id);
   if (entity === undefined) throw new Error(`the creation of ${id} is known, but not ${id}`);
   return entity;

@@ -1,5 +1,6 @@
 import type { Principal } from '@kr/caller';
 import type { CreateVersionRequest__Output, CreateVersionResponse } from '@kr/contracts';
+import type { Sql } from '@kr/database';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import { nextVersionContent } from './content-rules.ts';
@@ -9,7 +10,6 @@ import { entityDocument } from './entity-documents.ts';
 import { entityEntry } from './entity-entry.ts';
 import { findOpenVersion, loadEntities, loadLatest, lockParent } from './entity-store.ts';
 import { assertRevision, getEntity, type LifecycleContext, publishedFace } from './lifecycle-context.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import { notRegistered } from './missing-entity.ts';
 import { permit } from './permission.ts';
 import { transact } from './transact.ts';
@@ -25,7 +25,7 @@ const MAX_VERSIONS = 1_000;
  * `invalid`: the entity has 1,000 versions (`too_many_versions`), or its owner has the maximum number of
  * drafts - `unavailable`: a version is staged and the coordinator cannot be reached
  */
-export function createVersion<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+export function createVersion(context: LifecycleContext) {
   return async (
     { id, ifRevision }: CreateVersionRequest__Output,
     { principal }: CallContext,
@@ -42,9 +42,9 @@ export function createVersion<Tx extends LifecycleSql>(context: LifecycleContext
   };
 }
 
-async function openVersion<Tx extends LifecycleSql>(
-  context: LifecycleContext<Tx>,
-  tx: Tx,
+async function openVersion(
+  context: LifecycleContext,
+  tx: Sql,
   parentId: string,
   principal: Principal,
 ): Promise<Entity> {
@@ -88,7 +88,7 @@ function tooManyVersions(): ServiceError {
   });
 }
 
-async function freeId(tx: LifecycleSql, newId: () => string): Promise<string> {
+async function freeId(tx: Sql, newId: () => string): Promise<string> {
   const id = newId();
   return (await loadEntities(tx, [id])).size === 0 ? id : freeId(tx, newId);
 }

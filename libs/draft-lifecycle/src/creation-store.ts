@@ -1,4 +1,4 @@
-import type { LifecycleSql } from './lifecycle-sql.ts';
+import type { Sql } from '@kr/database';
 
 /** How long a repeated creation is known, in milliseconds: as long as the gateway knows an idempotency key. */
 export const CREATION_KNOWN_MS = 24 * 60 * 60 * 1000;
@@ -10,7 +10,7 @@ export const CREATION_KNOWN_MS = 24 * 60 * 60 * 1000;
  * @returns the entity that this creation made first: another one than was given, when it is a repeated one
  */
 export async function noteCreation(
-  tx: LifecycleSql,
+  tx: Sql,
   { key, entityId }: { key: Uint8Array; entityId: string },
   at: Date,
 ): Promise<string> {

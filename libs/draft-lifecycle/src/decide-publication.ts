@@ -2,7 +2,6 @@ import type { DecidePublicationRequest__Output, DecidePublicationResponse } from
 import type { CallContext } from '@kr/rpc';
 import { applyDecision } from './apply-decision.ts';
 import type { LifecycleContext } from './lifecycle-context.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import { assertService } from './permission.ts';
 
 /**
@@ -11,7 +10,7 @@ import { assertService } from './permission.ts';
  * @throws ServiceError - `forbidden`: the caller is no service - `internal`: this service never agreed to the
  * committed publication, or has applied the aborted one
  */
-export function decidePublication<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+export function decidePublication(context: LifecycleContext) {
   return async (
     { publicationId, isCommitted }: DecidePublicationRequest__Output,
     { principal }: CallContext,

@@ -4,7 +4,6 @@ import { changeDraft, draftForChange } from './change-draft.ts';
 import { removeDraft } from './draft-store.ts';
 import { entityEntry } from './entity-entry.ts';
 import type { LifecycleContext } from './lifecycle-context.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 
 /**
  * RPC DeleteDraft: a never published entity is removed completely.
@@ -13,7 +12,7 @@ import type { LifecycleSql } from './lifecycle-sql.ts';
  * `precondition_failed`: it is not at `if_revision` - `unauthenticated`, `forbidden`: not allowed -
  * `conflict` (`draft_locked`): it is being published
  */
-export function deleteDraft<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+export function deleteDraft(context: LifecycleContext) {
   const { kind, store } = context;
   return async (
     { id, ifRevision }: DeleteDraftRequest__Output,

@@ -5,7 +5,6 @@ import { changeDraft, draftForChange } from './change-draft.ts';
 import { changePids } from './change-pids.ts';
 import { entityDocument } from './entity-documents.ts';
 import type { LifecycleContext } from './lifecycle-context.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import { unknownId } from './missing-entity.ts';
 
 /**
@@ -18,7 +17,7 @@ import { unknownId } from './missing-entity.ts';
  *   - `conflict` (`draft_locked`): it is being published
  *   - `invalid`: the identifier is registered
  */
-export function discardPid<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+export function discardPid(context: LifecycleContext) {
   return async (
     { id, scheme, ifRevision }: DiscardPidRequest__Output,
     { principal }: CallContext,

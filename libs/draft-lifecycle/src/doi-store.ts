@@ -1,11 +1,11 @@
-import type { LifecycleSql } from './lifecycle-sql.ts';
+import type { Sql } from '@kr/database';
 
 /**
  * The published entities that have one of these DOIs, and those being published with one. DOIs are compared without regard
  * to case (DOI Handbook, 2.4); `doi` is the spelling that was passed.
  */
 export async function findDoiOwners(
-  sql: LifecycleSql,
+  sql: Sql,
   dois: readonly string[],
 ): Promise<readonly { id: string; doi: string }[]> {
   if (dois.length === 0) return [];
@@ -21,7 +21,7 @@ export async function findDoiOwners(
 }
 
 /** Makes other publications with one of these DOIs wait for the end of this transaction. */
-export async function lockDois(tx: LifecycleSql, dois: readonly string[]): Promise<void> {
+export async function lockDois(tx: Sql, dois: readonly string[]): Promise<void> {
   if (dois.length === 0) return;
   await tx.$queryRawUnsafe(
     `select pg_advisory_xact_lock(hashtextextended(doi, 0))::text

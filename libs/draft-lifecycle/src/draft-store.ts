@@ -1,9 +1,9 @@
 import { type AuditEntry, entryRows, insertEntries } from '@kr/audit-trail';
+import type { Sql } from '@kr/database';
 import { eventRows, insertEvents, type OutboxEvent } from '@kr/event-bus';
 import type { Issue } from '@kr/service-error';
 import type { SavedDraft } from './entity-kind.ts';
 import { lasting } from './issue-rules.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import type { StoredDocument } from './stored-document.ts';
 
 export interface Content {
@@ -46,7 +46,7 @@ const INSERT_ENTITY = `
  * and nothing written, when one of the ids is taken.
  */
 export async function insertEntity(
-  sql: LifecycleSql,
+  sql: Sql,
   { id, parentId, ownerId, document, issues }: Content & { id: string; parentId: string; ownerId: string },
   { events, entries }: Told,
   at: Date,
@@ -67,7 +67,7 @@ export async function insertEntity(
 
 /** The next version of a parent that is locked, as a draft. */
 export async function insertVersion(
-  tx: LifecycleSql,
+  tx: Sql,
   {
     id,
     parentId,
@@ -88,11 +88,7 @@ export async function insertVersion(
   );
 }
 
-export async function insertDraft(
-  tx: LifecycleSql,
-  { id, revision, document }: NewDraft,
-  at: Date,
-): Promise<void> {
+export async function insertDraft(tx: Sql, { id, revision, document }: NewDraft, at: Date): Promise<void> {
   await tx.$executeRawUnsafe(
     `insert into draft (id, document, revision, created_at, updated_at)
      values ($1, $2::jsonb, $3::bigint, $4::timestamptz, $4::timestamptz)`,
@@ -115,7 +111,7 @@ const REPLACE_UNCHANGED = `
   ${insertEvents('$6', 'saved')}`;
 
 export async function replaceUnchanged(
-  sql: LifecycleSql,
+  sql: Sql,
   { id, revision }: SeenDraft,
   { document, issues }: Content,
   { events, entries }: Told,
@@ -135,7 +131,7 @@ export async function replaceUnchanged(
 }
 
 export async function replaceDraft(
-  tx: LifecycleSql,
+  tx: Sql,
   id: string,
   { document, issues }: Content,
   at: Date,
@@ -153,7 +149,7 @@ export async function replaceDraft(
 
 /** Discards the draft of an entity that is locked; what was never published goes altogether. */
 export async function removeDraft(
-  tx: LifecycleSql,
+  tx: Sql,
   {
     id,
     parentId,

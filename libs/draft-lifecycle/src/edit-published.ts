@@ -4,7 +4,6 @@ import { editContent } from './content-rules.ts';
 import { entityDocument } from './entity-documents.ts';
 import { entityEntry } from './entity-entry.ts';
 import { assertRevision, getEntity, type LifecycleContext, publishedFace } from './lifecycle-context.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import { loadLocked } from './lifecycle-store.ts';
 import { unknownId } from './missing-entity.ts';
 import { permit } from './permission.ts';
@@ -17,7 +16,7 @@ import { transact } from './transact.ts';
  * `precondition_failed`: neither its draft nor, without one, its published version is at `if_revision` -
  * `unavailable`: it is staged and the coordinator cannot be reached
  */
-export function editPublished<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+export function editPublished(context: LifecycleContext) {
   const { kind, store } = context;
   return async (
     { id, ifRevision }: EditPublishedRequest__Output,

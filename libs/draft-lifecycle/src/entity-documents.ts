@@ -9,7 +9,6 @@ import { filesIssues } from './files-rules.ts';
 import { issuesOf } from './issue-rules.ts';
 import type { LifecycleContext } from './lifecycle-context.ts';
 import { type FileCounts, NO_FILES } from './lifecycle-deps.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import { may, viewOf } from './permission.ts';
 import { plainShapeOf, renderEntity, type Shape, shapeOf, type View } from './render-rules.ts';
 
@@ -40,8 +39,8 @@ export interface RenderedForm extends Shown {
  * Renders forms for one caller, in order: at most one call for counts, and one statement for the relations of entities
  * loaded without them.
  */
-export async function renderForms<Tx extends LifecycleSql>(
-  context: LifecycleContext<Tx>,
+export async function renderForms(
+  context: LifecycleContext,
   shown: readonly Shown[],
   principal: Principal,
   known: Known = {},
@@ -85,8 +84,8 @@ export async function renderForms<Tx extends LifecycleSql>(
 }
 
 /** As `renderForms`, with the facts about each form that a caller of this service needs. */
-export async function entityDocuments<Tx extends LifecycleSql>(
-  context: LifecycleContext<Tx>,
+export async function entityDocuments(
+  context: LifecycleContext,
   shown: readonly Shown[],
   principal: Principal,
   known: Known = {},
@@ -123,8 +122,8 @@ function variantOf(shape: Shape, plain: Shape): string {
 }
 
 /** One form that is known to be there. */
-export async function entityDocument<Tx extends LifecycleSql>(
-  context: LifecycleContext<Tx>,
+export async function entityDocument(
+  context: LifecycleContext,
   shown: Shown,
   principal: Principal,
   known: Known = {},

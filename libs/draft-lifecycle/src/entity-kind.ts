@@ -1,5 +1,5 @@
+import type { Sql } from '@kr/database';
 import type { OutboxEvent } from '@kr/event-bus';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 
 /** An entity that a publication has just made visible. */
 export interface PublishedEntity {
@@ -37,8 +37,8 @@ export interface SavedDraft {
   revision: number;
 }
 
-/** The specific part of one kind of entity. `Tx` is the service's transaction client. */
-export interface EntityKind<Tx extends LifecycleSql = LifecycleSql> {
+/** The specific part of one kind of entity. `Sql` is the service's transaction client. */
+export interface EntityKind {
   name: 'record' | 'package';
   /** `parent.type` in the public document. */
   parentType: 'resource' | 'package';
@@ -72,8 +72,8 @@ export interface EntityKind<Tx extends LifecycleSql = LifecycleSql> {
   /** Called inside the transaction of the change, after it. */
   hooks: {
     /** Answers with the package versions that held it, for the event. */
-    draftDeleted?(tx: Tx, draft: DiscardedDraft): Promise<readonly string[]>;
+    draftDeleted?(tx: Sql, draft: DiscardedDraft): Promise<readonly string[]>;
     /** Called once for each publication, with all entities that it made visible here. */
-    published?(tx: Tx, entities: readonly PublishedEntity[], publication: Publication): Promise<void>;
+    published?(tx: Sql, entities: readonly PublishedEntity[], publication: Publication): Promise<void>;
   };
 }

@@ -1,8 +1,8 @@
+import type { Sql } from '@kr/database';
 import { HAS_UNSENT } from '@kr/event-bus';
 import type { DocumentBudget } from './document-budget.ts';
 import { DRAFT_COLUMNS, DRAFT_STATE, type DraftRow, draftOf } from './draft-row.ts';
 import type { Entity } from './entity.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import type { Removal } from './removal.ts';
 import type { StoredDocument } from './stored-document.ts';
 
@@ -65,7 +65,7 @@ const selectWithin = (related?: string) => `
  * @throws ServiceError with a `budget`, as `DocumentBudget.load`
  */
 export async function loadEntities(
-  sql: LifecycleSql,
+  sql: Sql,
   ids: readonly string[],
   related?: string,
   budget?: DocumentBudget,
@@ -80,7 +80,7 @@ export async function loadEntities(
 
 /** As `loadEntities`, and in the same statement whether an event may not be sent yet. */
 export async function loadWithOutbox(
-  sql: LifecycleSql,
+  sql: Sql,
   ids: readonly string[],
   related: string,
   budget: DocumentBudget,
@@ -100,17 +100,17 @@ export async function loadWithOutbox(
   };
 }
 
-export async function lockEntities(sql: LifecycleSql, ids: readonly string[]): Promise<void> {
+export async function lockEntities(sql: Sql, ids: readonly string[]): Promise<void> {
   await sql.$queryRawUnsafe('select id from version where id = any($1::text[]) order by id for update', ids);
 }
 
 /** Keeps others from opening a version of this parent or changing what its versions share. */
-export async function lockParent(sql: LifecycleSql, parentId: string): Promise<void> {
+export async function lockParent(sql: Sql, parentId: string): Promise<void> {
   await sql.$queryRawUnsafe('select id from parent where id = $1 for update', parentId);
 }
 
 /** As `lockParent`, for the parent of a version. */
-export async function lockParentOf(sql: LifecycleSql, id: string): Promise<void> {
+export async function lockParentOf(sql: Sql, id: string): Promise<void> {
   await sql.$queryRawUnsafe(
     'select id from parent where id = (select parent_id from version where id = $1) for update',
     id,
@@ -118,7 +118,7 @@ export async function lockParentOf(sql: LifecycleSql, id: string): Promise<void>
 }
 
 /** The version of a parent that was not published yet; there is at most one. */
-export async function findOpenVersion(sql: LifecycleSql, parentId: string): Promise<Entity | undefined> {
+export async function findOpenVersion(sql: Sql, parentId: string): Promise<Entity | undefined> {
   const rows = await sql.$queryRawUnsafe<EntityRow[]>(
     `${SELECT} where v.parent_id = $1 and not v.visible`,
     parentId,
@@ -127,7 +127,7 @@ export async function findOpenVersion(sql: LifecycleSql, parentId: string): Prom
 }
 
 /** The highest published version of a parent. */
-export async function loadLatest(sql: LifecycleSql, parentId: string): Promise<Entity | undefined> {
+export async function loadLatest(sql: Sql, parentId: string): Promise<Entity | undefined> {
   const rows = await sql.$queryRawUnsafe<EntityRow[]>(
     `${SELECT} where v.parent_id = $1 and v.visible and v.removed_at is null order by v.version_index desc limit 1`,
     parentId,
@@ -144,7 +144,7 @@ export interface VersionHead {
 }
 
 /** All versions of a parent. */
-export async function loadVersionIds(sql: LifecycleSql, parentId: string): Promise<string[]> {
+export async function loadVersionIds(sql: Sql, parentId: string): Promise<string[]> {
   const rows = await sql.$queryRawUnsafe<{ id: string }[]>(
     'select id from version where parent_id = $1 order by version_index',
     parentId,
@@ -154,7 +154,7 @@ export async function loadVersionIds(sql: LifecycleSql, parentId: string): Promi
 
 /** The published versions of a parent, highest first; without removed ones. */
 export async function loadVersionHeads(
-  sql: LifecycleSql,
+  sql: Sql,
   parentId: string,
   limit: number,
 ): Promise<readonly VersionHead[]> {

@@ -11,7 +11,6 @@ import { ServiceError } from '@kr/service-error';
 import type { Entity, Form } from './entity.ts';
 import { FORM_NAMES, type RenderedForm, renderForms } from './entity-documents.ts';
 import { findEntities, type LifecycleContext } from './lifecycle-context.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import { assertService } from './permission.ts';
 import { isLatest } from './version-rules.ts';
 
@@ -24,7 +23,7 @@ const FORMS: readonly Form[] = ['published', 'draft'];
  * @throws ServiceError - `forbidden`: the caller is no service - `invalid`: too many ids - `unavailable`: one
  * is staged and the coordinator cannot be reached, or the files service does not answer
  */
-export function fetchForIndex<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+export function fetchForIndex(context: LifecycleContext) {
   return async (
     { ids }: FetchForIndexRequest__Output,
     { principal }: CallContext,

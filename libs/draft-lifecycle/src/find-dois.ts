@@ -2,11 +2,10 @@ import type { FindDoisRequest__Output, FindDoisResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
 import { findDoiOwners } from './doi-store.ts';
 import type { LifecycleContext } from './lifecycle-context.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import { assertService } from './permission.ts';
 
 /** RPC FindDois: the DOIs of published entities of this kind. @throws ServiceError `forbidden`: the caller is no service */
-export function findDois<Tx extends LifecycleSql>({ database }: LifecycleContext<Tx>) {
+export function findDois({ database }: LifecycleContext) {
   return async ({ dois }: FindDoisRequest__Output, { principal }: CallContext): Promise<FindDoisResponse> => {
     assertService(principal);
     const owners = await findDoiOwners(database, dois);

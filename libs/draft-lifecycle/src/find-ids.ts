@@ -1,14 +1,13 @@
 import type { FindIdsRequest__Output, FindIdsResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
 import type { LifecycleContext } from './lifecycle-context.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import { assertService } from './permission.ts';
 
 /**
  * RPC FindIds: the ids that belong to this service. @throws ServiceError `forbidden`: the caller is no
  * service
  */
-export function findIds<Tx extends LifecycleSql>({ database }: LifecycleContext<Tx>) {
+export function findIds({ database }: LifecycleContext) {
   return async ({ ids }: FindIdsRequest__Output, { principal }: CallContext): Promise<FindIdsResponse> => {
     assertService(principal);
     const rows = await database.$queryRawUnsafe<{ id: string; is_purged: boolean }[]>(

@@ -1,6 +1,5 @@
 import type { ReceivedEvent } from '@kr/event-bus';
 import type { LifecycleContext } from './lifecycle-context.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import { tellChanged } from './tell-changed.ts';
 import { transact } from './transact.ts';
 
@@ -16,7 +15,7 @@ export type LinkEvent = ReceivedEvent<(typeof LINK_SUBJECTS)[number]>;
  * Consumes link events: updates `parent.access.links` of this service's parents. Idempotent and independent of order.
  * Change numbers stay, so that sharing a draft does not conflict with its editing.
  */
-export function followLinks<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+export function followLinks(context: LifecycleContext) {
   return async (events: readonly LinkEvent[]): Promise<void> => {
     await writeLinks(context, newest(events));
   };
@@ -31,8 +30,8 @@ export type ListParentLinks = (
 const PARENTS_AT_ONCE = 100;
 
 /** The same for all parents, when events were lost. @throws ServiceError `unavailable`: the access-links service is away */
-export async function restoreLinks<Tx extends LifecycleSql>(
-  context: LifecycleContext<Tx>,
+export async function restoreLinks(
+  context: LifecycleContext,
   listParentLinks: ListParentLinks,
 ): Promise<void> {
   const { database } = context;
@@ -66,10 +65,7 @@ export async function restoreLinks<Tx extends LifecycleSql>(
   }
 }
 
-async function writeLinks<Tx extends LifecycleSql>(
-  context: LifecycleContext<Tx>,
-  links: readonly LinkNews[],
-): Promise<void> {
+async function writeLinks(context: LifecycleContext, links: readonly LinkNews[]): Promise<void> {
   const parentIds = links.map(({ parent_id }) => parent_id);
   if (parentIds.length === 0) return;
   await transact(context, async (tx) => {

@@ -4,7 +4,6 @@ import type { CallContext } from '@kr/rpc';
 import type { SavedDraft } from './entity-kind.ts';
 import { lockEntities } from './entity-store.ts';
 import { draftFace, getEntity, type LifecycleContext } from './lifecycle-context.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import { permit } from './permission.ts';
 import { transact } from './transact.ts';
 
@@ -21,7 +20,7 @@ interface DeletedFile {
  *   - `not_found`: no such entity, or it has no draft
  *   - `unauthenticated`, `forbidden`: the caller may not write its files
  */
-export function forgetFiles<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+export function forgetFiles(context: LifecycleContext) {
   return async (
     { id, keys }: ForgetFilesRequest__Output,
     { principal }: CallContext,
@@ -42,7 +41,7 @@ export const FILE_DELETED_SUBJECTS = ['knowledge.files.entry.deleted'] as const;
  * Consumes `knowledge.files.entry.deleted`: removes a deleted preview from its draft. A draft that is being published is
  * skipped; its files were counted when they were sealed.
  */
-export function forgetDeletedFiles<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+export function forgetDeletedFiles(context: LifecycleContext) {
   return async (events: readonly ReceivedEvent<'knowledge.files.entry.deleted'>[]): Promise<void> => {
     const deleted = events.map(({ payload }) => ({ id: payload.entityId, key: payload.key }));
     // The event may be late: a file of the same name may be there again.
@@ -55,7 +54,7 @@ export function forgetDeletedFiles<Tx extends LifecycleSql>(context: LifecycleCo
 }
 
 /** The same for all drafts, when events were lost. */
-export async function forgetLostFiles<Tx extends LifecycleSql>(context: LifecycleContext<Tx>): Promise<void> {
+export async function forgetLostFiles(context: LifecycleContext): Promise<void> {
   for (let afterId = ''; ; ) {
     const previews = await context.database.$queryRawUnsafe<DeletedFile[]>(PREVIEWS, afterId);
     const last = previews.at(-1);
@@ -71,10 +70,7 @@ const PREVIEWS = `
   select id, document -> 'files' ->> 'default_preview' as key from draft
   where id > $1 and document -> 'files' ->> 'default_preview' is not null order by id limit 200`;
 
-async function forgetPreviews<Tx extends LifecycleSql>(
-  context: LifecycleContext<Tx>,
-  gone: readonly DeletedFile[],
-): Promise<void> {
+async function forgetPreviews(context: LifecycleContext, gone: readonly DeletedFile[]): Promise<void> {
   const { kind, now } = context;
   await transact(context, async (tx) => {
     await lockEntities(

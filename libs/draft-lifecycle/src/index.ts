@@ -24,7 +24,6 @@ export { type LifecycleHandlers, lifecycleContext, lifecycleHandlers } from './l
 export { LIFECYCLE_CALLERS } from './lifecycle-callers.ts';
 export { assertRevision, findEntities, getEntity, type LifecycleContext } from './lifecycle-context.ts';
 export { type Decision, type FileCounts, type LifecycleDeps, NO_FILES } from './lifecycle-deps.ts';
-export type { LifecycleDatabase, LifecycleSql } from './lifecycle-sql.ts';
 export type { LifecycleStore } from './lifecycle-store.ts';
 export { assertUnlocked, draftLocked } from './lock-rules.ts';
 export { MIGRATIONS } from './migrations.ts';

@@ -2,14 +2,13 @@ import { ServiceError } from '@kr/service-error';
 import type { DocumentBudget } from './document-budget.ts';
 import type { Entity } from './entity.ts';
 import type { LifecycleDeps } from './lifecycle-deps.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import { notFound, notRegistered, whyMissing } from './missing-entity.ts';
 import type { OwnerRoom } from './owner-limits.ts';
 import type { PublicationResolver } from './publication-resolver.ts';
 import { removedError } from './removal.ts';
 
 /** Shared by the operations: the dependencies, and one cache of decisions. */
-export interface LifecycleContext<Tx extends LifecycleSql = LifecycleSql> extends LifecycleDeps<Tx> {
+export interface LifecycleContext extends LifecycleDeps {
   publications: PublicationResolver;
   documents: DocumentBudget;
   owners: OwnerRoom;
@@ -26,8 +25,8 @@ export interface SettledEntities {
 }
 
 /** The entities of these ids, with their relations, without missing ones. `load` reads them. */
-export async function findSettled<Tx extends LifecycleSql>(
-  context: LifecycleContext<Tx>,
+export async function findSettled(
+  context: LifecycleContext,
   ids: readonly string[],
   load = () => context.store.loadEntities(context.database, ids, context.kind.related, context.documents),
 ): Promise<SettledEntities> {
@@ -57,8 +56,8 @@ export async function findSettled<Tx extends LifecycleSql>(
  * @throws ServiceError - `unavailable`: one is staged and the coordinator cannot be reached - `internal`: a
  * decision cannot be applied
  */
-export async function findEntities<Tx extends LifecycleSql>(
-  context: LifecycleContext<Tx>,
+export async function findEntities(
+  context: LifecycleContext,
   ids: readonly string[],
 ): Promise<Map<string, Entity>> {
   const found = await findSettled(context, ids);
@@ -74,10 +73,7 @@ export async function findEntities<Tx extends LifecycleSql>(
  *   - `not_found`: no entity of this kind has the id
  *   - `unavailable`: as `findEntities`
  */
-export async function getEntity<Tx extends LifecycleSql>(
-  context: LifecycleContext<Tx>,
-  id: string,
-): Promise<Entity> {
+export async function getEntity(context: LifecycleContext, id: string): Promise<Entity> {
   const entity = (await findEntities(context, [id])).get(id);
   if (entity === undefined) throw (await whyMissing(context, [id]))(id);
   return entity;

@@ -1,6 +1,6 @@
+import type { SqlDatabase } from '@kr/database';
 import type { Logger } from '@kr/telemetry';
 import type { EntityKind } from './entity-kind.ts';
-import type { LifecycleDatabase, LifecycleSql } from './lifecycle-sql.ts';
 import type { LifecycleStore } from './lifecycle-store.ts';
 import type { OwnerLimits } from './owner-limits.ts';
 
@@ -19,10 +19,10 @@ export const NO_FILES: FileCounts = { entries: 0, pending: 0, totalBytes: 0, key
 export type Decision = 'committed' | 'aborted' | 'undecided';
 
 /** Dependencies of the operations; built once by the service. */
-export interface LifecycleDeps<Tx extends LifecycleSql = LifecycleSql> {
-  kind: EntityKind<Tx>;
-  database: LifecycleDatabase<Tx>;
-  store: LifecycleStore<Tx>;
+export interface LifecycleDeps {
+  kind: EntityKind;
+  database: SqlDatabase;
+  store: LifecycleStore;
   now: () => Date;
   /** A new entity or parent id; see `newEntityId`. */
   newId: () => string;

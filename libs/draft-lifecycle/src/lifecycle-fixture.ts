@@ -8,7 +8,7 @@ import { createLogger } from '@kr/telemetry';
 import { freshDatabase } from '@kr/testbed';
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { EntityKind } from './entity-kind.ts';
-import { type Prisma, PrismaClient } from './gen/prisma/client.ts';
+import { PrismaClient } from './gen/prisma/client.ts';
 import { lifecycleContext, lifecycleHandlers } from './lifecycle.ts';
 import type { Decision, FileCounts } from './lifecycle-deps.ts';
 import { MIGRATIONS } from './migrations.ts';
@@ -16,10 +16,8 @@ import { newEntityId } from './new-entity-id.ts';
 import { preparePublication } from './prepare-publication.ts';
 import { sqlLifecycleStore } from './sql-lifecycle-store.ts';
 
-type Tx = Prisma.TransactionClient;
-
 /** A kind with nothing special, so that what is seen is the lifecycle's. */
-const RECORD: EntityKind<Tx> = {
+const RECORD: EntityKind = {
   name: 'record',
   parentType: 'resource',
   versionDrops: ['publication_date', 'version'],
@@ -107,7 +105,7 @@ export async function lifecycleFixture() {
     now: new Date(FIRST_INSTANT),
   };
   const limits = { maxDrafts: 1_000, maxMetadataBytes: 1_000_000_000 };
-  const context = lifecycleContext<Tx>({
+  const context = lifecycleContext({
     kind: RECORD,
     database: prisma,
     store: sqlLifecycleStore,

@@ -1,9 +1,9 @@
+import type { Sql, SqlDatabase } from '@kr/database';
 import type { CandidatePart, Wanted } from './candidate-store.ts';
 import type { DocumentBudget } from './document-budget.ts';
 import type { Content, NewDraft, SeenDraft, Told } from './draft-store.ts';
 import type { Entity, EntityRef } from './entity.ts';
 import type { PublishedEntity } from './entity-kind.ts';
-import type { LifecycleDatabase, LifecycleSql } from './lifecycle-sql.ts';
 import type { Participant } from './participant-store.ts';
 import type { StagedForm } from './staging-store.ts';
 
@@ -13,35 +13,35 @@ export interface HeldForVote extends CandidatePart {
 }
 
 /**
- * Store operations of publications, their readers and concurrent edits. `Tx` is a transaction: its locks are released at
+ * Store operations of publications, their readers and concurrent edits. `Sql` is a transaction: its locks are released at
  * its end, and its writes are rolled back when it fails.
  */
-export interface LifecycleStore<Tx extends LifecycleSql> {
+export interface LifecycleStore {
   /**
    * Holds what is known of a publication, with the entities that it staged and those of these ids, as `loadLocked`
    * does. Also waits for a transaction that is about to write the first row of the publication. The transaction fails
    * rather than wait longer than 2 s for a lock.
    */
-  lockParticipant(tx: Tx, publicationId: string, ids?: readonly string[]): Promise<Participant | null>;
+  lockParticipant(tx: Sql, publicationId: string, ids?: readonly string[]): Promise<Participant | null>;
   /** As `lockParticipant`, with the entities as they are once they are held; `mostBytes` as of `loadCandidates`. */
   lockForVote(
-    tx: Tx,
+    tx: Sql,
     wanted: Wanted & { publicationId: string },
     mostBytes: number | null,
   ): Promise<HeldForVote>;
   /** Publications prepared before an instant that have no known decision. */
-  preparedBefore(sql: LifecycleDatabase<Tx>, at: Date, limit: number): Promise<string[]>;
+  preparedBefore(sql: SqlDatabase, at: Date, limit: number): Promise<string[]>;
   /** Drops the rows of publications that ended before an instant. */
-  forgetEnded(sql: LifecycleDatabase<Tx>, before: Date): Promise<void>;
+  forgetEnded(sql: SqlDatabase, before: Date): Promise<void>;
 
   /**
    * Locks these entities in a fixed order, waiting for concurrent changes, and returns their state after the
    * wait, by id.
    */
-  loadLocked(tx: Tx, ids: readonly string[]): Promise<Map<string, Entity>>;
+  loadLocked(tx: Sql, ids: readonly string[]): Promise<Map<string, Entity>>;
   /** The entities of these ids, by id. Staged forms are only named, not shown. `related` is that of the kind. */
   loadEntities(
-    sql: LifecycleDatabase<Tx> | Tx,
+    sql: SqlDatabase | Sql,
     ids: readonly string[],
     related?: string,
     budget?: DocumentBudget,
@@ -52,7 +52,7 @@ export interface LifecycleStore<Tx extends LifecycleSql> {
    * the kind.
    */
   loadRelations(
-    sql: LifecycleDatabase<Tx>,
+    sql: SqlDatabase,
     refs: readonly EntityRef[],
     related: string,
   ): Promise<ReadonlyMap<string, readonly string[]>>;
@@ -61,43 +61,43 @@ export interface LifecycleStore<Tx extends LifecycleSql> {
    * Writes the vote on a publication that is held. For a yes it also locks the drafts and keeps their published forms,
    * whole, beside what is visible, and beside those of former votes; for a no there are no forms.
    */
-  writeVote(tx: Tx, vote: Participant, forms: readonly StagedForm[], at: Date): Promise<void>;
+  writeVote(tx: Sql, vote: Participant, forms: readonly StagedForm[], at: Date): Promise<void>;
   /** Shows what a publication that is held staged, drops its drafts, and remembers it as applied. */
-  showStaged(tx: Tx, publicationId: string, at: Date): Promise<PublishedEntity[]>;
+  showStaged(tx: Sql, publicationId: string, at: Date): Promise<PublishedEntity[]>;
   /**
    * Forgets what a publication that is held staged, leaves the drafts as they were, and remembers it as aborted, also
    * where nothing was known of it.
    */
-  dropStaged(tx: Tx, publicationId: string, at: Date): Promise<void>;
+  dropStaged(tx: Sql, publicationId: string, at: Date): Promise<void>;
   /** Makes one locked draft visible, of a locked entity, deletes it and writes the events. */
-  showDraft(tx: Tx, publicationId: string, form: StagedForm, told: Told, at: Date): Promise<void>;
+  showDraft(tx: Sql, publicationId: string, form: StagedForm, told: Told, at: Date): Promise<void>;
   /** Ends the hold of a publication on drafts. */
-  unlockDrafts(tx: Tx, publicationId: string): Promise<void>;
+  unlockDrafts(tx: Sql, publicationId: string): Promise<void>;
 
   /** Replaces the content of a draft whose entity is locked; answers with its new change number. */
-  replaceDraft(tx: Tx, id: string, content: Content, at: Date): Promise<number>;
+  replaceDraft(tx: Sql, id: string, content: Content, at: Date): Promise<number>;
   /**
    * Replaces the content of a draft unless it changed since the caller read it, and writes the events, in a separate
    * transaction that waits for concurrent changes. False, and nothing written, when the draft has changed or a
    * publication has locked it.
    */
   replaceUnchanged(
-    database: LifecycleDatabase<Tx>,
+    database: SqlDatabase,
     seen: SeenDraft,
     content: Content,
     told: Told,
     at: Date,
   ): Promise<boolean>;
   /** The draft of a published entity that is locked. */
-  insertDraft(tx: Tx, draft: NewDraft, at: Date): Promise<void>;
+  insertDraft(tx: Sql, draft: NewDraft, at: Date): Promise<void>;
   /** Writes events into the outbox and entries into the trail, each in the order given. */
-  tell(tx: Tx, told: Told): Promise<void>;
+  tell(tx: Sql, told: Told): Promise<void>;
 }
 
 /** The entity after all concurrent changes; undefined if it is gone. */
-export async function loadLocked<Tx extends LifecycleSql>(
-  store: Pick<LifecycleStore<Tx>, 'loadLocked'>,
-  tx: Tx,
+export async function loadLocked(
+  store: Pick<LifecycleStore, 'loadLocked'>,
+  tx: Sql,
   id: string,
 ): Promise<Entity | undefined> {
   return (await store.loadLocked(tx, [id])).get(id);

@@ -14,7 +14,6 @@ import { findIds } from './find-ids.ts';
 import { forgetFiles } from './forget-deleted-files.ts';
 import type { LifecycleContext } from './lifecycle-context.ts';
 import type { LifecycleDeps } from './lifecycle-deps.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import { listIds } from './list-ids.ts';
 import { listVersions } from './list-versions.ts';
 import { ownerRoom } from './owner-limits.ts';
@@ -29,7 +28,7 @@ import { updateDraft } from './update-draft.ts';
 export type LifecycleHandlers = Handlers<typeof definitions.lifecycle>;
 
 /** One memory of decisions for all operations of a process. */
-export function lifecycleContext<Tx extends LifecycleSql>(deps: LifecycleDeps<Tx>): LifecycleContext<Tx> {
+export function lifecycleContext(deps: LifecycleDeps): LifecycleContext {
   return {
     ...deps,
     publications: createPublicationResolver(deps),
@@ -39,7 +38,7 @@ export function lifecycleContext<Tx extends LifecycleSql>(deps: LifecycleDeps<Tx
 }
 
 /** RPC name -> the file that answers it, for one kind of entity. */
-export function lifecycleHandlers<Tx extends LifecycleSql>(context: LifecycleContext<Tx>): LifecycleHandlers {
+export function lifecycleHandlers(context: LifecycleContext): LifecycleHandlers {
   return {
     CreateDraft: createDraft(context),
     ReadEntities: readEntities(context),

@@ -1,13 +1,12 @@
 import type { ListIdsRequest__Output, ListIdsResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
 import type { LifecycleContext } from './lifecycle-context.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import { assertService } from './permission.ts';
 
 const MAX_IDS = 1_000;
 
 /** RPC ListIds: in id order, after a position. @throws ServiceError `forbidden`: the caller is no service */
-export function listIds<Tx extends LifecycleSql>({ database }: LifecycleContext<Tx>) {
+export function listIds({ database }: LifecycleContext) {
   return async (
     { afterId, limit }: ListIdsRequest__Output,
     { principal }: CallContext,

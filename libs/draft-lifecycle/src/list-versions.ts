@@ -10,7 +10,6 @@ import {
   type LifecycleContext,
   publishedFace,
 } from './lifecycle-context.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import { may, permit } from './permission.ts';
 
 /** More versions than this of one entity are not listed. */
@@ -23,7 +22,7 @@ const MAX_VERSIONS = 10_000;
  * `forbidden`: the caller may not read the named one - `unavailable`: a version is staged and the coordinator
  * cannot be reached - `invalid` (`answer_too_large`): the page exceeds the limit of any page
  */
-export function listVersions<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+export function listVersions(context: LifecycleContext) {
   return async (
     { id, size, page }: ListVersionsRequest__Output,
     { principal }: CallContext,

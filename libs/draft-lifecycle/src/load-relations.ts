@@ -1,6 +1,6 @@
+import type { Sql } from '@kr/database';
 import type { EntityRef } from './entity.ts';
 import { refKey } from './entity-documents.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 
 interface RelatedRow {
   id: string;
@@ -9,7 +9,7 @@ interface RelatedRow {
 }
 
 export async function loadRelations(
-  sql: LifecycleSql,
+  sql: Sql,
   refs: readonly EntityRef[],
   related: string,
 ): Promise<ReadonlyMap<string, readonly string[]>> {

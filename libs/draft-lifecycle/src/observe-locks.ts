@@ -1,6 +1,5 @@
 import { observeGauges } from '@kr/telemetry';
 import type { LifecycleContext } from './lifecycle-context.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 
 const GAUGES = {
   held: { name: 'publication_locks', description: 'Publications that hold drafts of this service.' },
@@ -12,11 +11,7 @@ const GAUGES = {
 } as const;
 
 /** Metrics of locks, from one query over the few undecided rows per collection. */
-export function observeLocks<Tx extends LifecycleSql>({
-  database,
-  now,
-  logger,
-}: LifecycleContext<Tx>): { stop(): void } {
+export function observeLocks({ database, now, logger }: LifecycleContext): { stop(): void } {
   return observeGauges({
     meter: 'draft-lifecycle',
     gauges: GAUGES,

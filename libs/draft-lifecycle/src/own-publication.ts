@@ -1,11 +1,11 @@
 import type { AuditEntry } from '@kr/audit-trail';
 import type { Actor } from '@kr/caller';
+import type { Sql, SqlDatabase } from '@kr/database';
 import type { Issue } from '@kr/service-error';
 import type { PublishedEntity } from './entity-kind.ts';
 import { loadLatest } from './entity-store.ts';
 import { draftFace } from './lifecycle-context.ts';
 import type { FileCounts, LifecycleDeps } from './lifecycle-deps.ts';
-import type { LifecycleDatabase, LifecycleSql } from './lifecycle-sql.ts';
 import { loadLocked } from './lifecycle-store.ts';
 import { draftLocked } from './lock-rules.ts';
 import { notFound } from './missing-entity.ts';
@@ -23,9 +23,9 @@ export interface OwnPublication {
  *
  * @throws ServiceError `not_found` when there is no such draft
  */
-export async function publishIssuesOf<Tx extends LifecycleSql>(
-  deps: Pick<LifecycleDeps<Tx>, 'kind' | 'store' | 'findDoisElsewhere'>,
-  sql: LifecycleDatabase<Tx>,
+export async function publishIssuesOf(
+  deps: Pick<LifecycleDeps, 'kind' | 'store' | 'findDoisElsewhere'>,
+  sql: SqlDatabase,
   id: string,
   counts: FileCounts,
 ): Promise<Issue[]> {
@@ -43,9 +43,9 @@ export async function publishIssuesOf<Tx extends LifecycleSql>(
  *   - `not_found`: no such draft
  *   - `conflict` (`draft_locked`): this publication does not hold it
  */
-export async function publishInTransaction<Tx extends LifecycleSql>(
-  deps: Pick<LifecycleDeps<Tx>, 'kind' | 'store' | 'oaiPrefix' | 'now'>,
-  tx: Tx,
+export async function publishInTransaction(
+  deps: Pick<LifecycleDeps, 'kind' | 'store' | 'oaiPrefix' | 'now'>,
+  tx: Sql,
   {
     publicationId,
     id,

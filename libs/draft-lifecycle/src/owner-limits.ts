@@ -1,5 +1,5 @@
+import type { Sql } from '@kr/database';
 import { ServiceError } from '@kr/service-error';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 
 /** Limits on all entities of one kind of one owner. */
 export interface OwnerLimits {
@@ -15,7 +15,7 @@ export interface OwnerRoom {
    *
    * @throws ServiceError `invalid` (`too_many_drafts`, `metadata_quota_exceeded`): the owner has as much as allowed
    */
-  takeDraft(sql: LifecycleSql, ownerId: string): Promise<void>;
+  takeDraft(sql: Sql, ownerId: string): Promise<void>;
 }
 
 interface Usage {
@@ -32,7 +32,7 @@ export function ownerRoom(limits: OwnerLimits, now: () => Date): OwnerRoom {
   const usages = new Map<string, Usage>();
   const isFull = ({ drafts, bytes }: Usage) => drafts >= limits.maxDrafts || bytes >= limits.maxMetadataBytes;
 
-  const recount = async (sql: LifecycleSql, ownerId: string): Promise<Usage> => {
+  const recount = async (sql: Sql, ownerId: string): Promise<Usage> => {
     const usage = { ...(await countUsage(sql, ownerId)), countedAt: now().getTime() };
     usages.delete(ownerId);
     usages.set(ownerId, usage);
@@ -53,7 +53,7 @@ export function ownerRoom(limits: OwnerLimits, now: () => Date): OwnerRoom {
   };
 }
 
-async function countUsage(sql: LifecycleSql, ownerId: string): Promise<{ drafts: number; bytes: number }> {
+async function countUsage(sql: Sql, ownerId: string): Promise<{ drafts: number; bytes: number }> {
   const [row] = await sql.$queryRawUnsafe<{ drafts: bigint; bytes: bigint }[]>(
     `select count(draft.id) as drafts,
        coalesce(sum(coalesce(version.document_bytes, 0) + coalesce(draft.document_bytes, 0)), 0)::bigint as bytes

@@ -1,6 +1,6 @@
 import type { Actor } from '@kr/caller';
+import type { Sql } from '@kr/database';
 import type { Issue } from '@kr/service-error';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import type { Fence, ParticipantState } from './participant-rules.ts';
 
 export interface Participant extends Fence {
@@ -47,7 +47,7 @@ const HOLD_ENTITIES = `
  * write it is waited for all the same: the lock is on the publication's id.
  */
 export async function lockParticipant(
-  tx: LifecycleSql,
+  tx: Sql,
   publicationId: string,
   ids: readonly string[] = [],
 ): Promise<Participant | null> {
@@ -69,7 +69,7 @@ export async function lockParticipant(
   };
 }
 
-export async function preparedBefore(sql: LifecycleSql, at: Date, limit: number): Promise<string[]> {
+export async function preparedBefore(sql: Sql, at: Date, limit: number): Promise<string[]> {
   const rows = await sql.$queryRawUnsafe<{ publication_id: string }[]>(
     `select publication_id from participant where state = 'prepared' and updated_at < $1::timestamptz
      order by updated_at limit $2::int`,
@@ -79,7 +79,7 @@ export async function preparedBefore(sql: LifecycleSql, at: Date, limit: number)
   return rows.map((row) => row.publication_id);
 }
 
-export async function forgetEnded(sql: LifecycleSql, before: Date): Promise<void> {
+export async function forgetEnded(sql: Sql, before: Date): Promise<void> {
   await sql.$executeRawUnsafe(
     "delete from participant where state <> 'prepared' and updated_at < $1::timestamptz",
     before.toISOString(),

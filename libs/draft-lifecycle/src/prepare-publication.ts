@@ -1,6 +1,7 @@
 import { actorOf, fromActorMessage } from '@kr/audit-trail';
 import type { Actor } from '@kr/caller';
 import type { PreparePublicationRequest__Output, PreparePublicationResponse } from '@kr/contracts';
+import type { Sql } from '@kr/database';
 import { failpoint } from '@kr/failpoint';
 import type { CallContext } from '@kr/rpc';
 import type { Issue } from '@kr/service-error';
@@ -8,7 +9,6 @@ import { lockDois } from './doi-store.ts';
 import { issueMessages } from './issue-rules.ts';
 import { assertRevision, type LifecycleContext } from './lifecycle-context.ts';
 import type { FileCounts } from './lifecycle-deps.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import { onPrepare } from './participant-rules.ts';
 import type { Participant } from './participant-store.ts';
 import { assertService } from './permission.ts';
@@ -38,10 +38,7 @@ interface Blocked {
  * `if_revision`; nothing was written, so this is no vote - `unavailable`: the drafts could not be locked
  * within 2 s
  */
-export function preparePublication<Tx extends LifecycleSql>(
-  context: LifecycleContext<Tx>,
-  partBytes: number,
-) {
+export function preparePublication(context: LifecycleContext, partBytes: number) {
   return async (
     request: PreparePublicationRequest__Output,
     { principal }: CallContext,
@@ -63,9 +60,9 @@ export function preparePublication<Tx extends LifecycleSql>(
   };
 }
 
-async function voteOn<Tx extends LifecycleSql>(
-  context: LifecycleContext<Tx>,
-  tx: Tx,
+async function voteOn(
+  context: LifecycleContext,
+  tx: Sql,
   request: PreparePublicationRequest__Output,
   mostBytes: number | null,
   actor: Actor,

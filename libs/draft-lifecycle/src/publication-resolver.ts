@@ -1,7 +1,6 @@
 import { ServiceError } from '@kr/service-error';
 import { applyDecision } from './apply-decision.ts';
 import type { Decision, LifecycleDeps } from './lifecycle-deps.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 
 /** Outcome of querying publications. */
 export interface Settled {
@@ -21,9 +20,7 @@ type FinalDecision = Exclude<Decision, 'undecided'>;
 
 const REMEMBERED = 10_000;
 
-export function createPublicationResolver<Tx extends LifecycleSql>(
-  deps: LifecycleDeps<Tx>,
-): PublicationResolver {
+export function createPublicationResolver(deps: LifecycleDeps): PublicationResolver {
   const known = new Map<string, FinalDecision>();
 
   // Each reader sends a separate query: a response already in flight may be older than the state it has seen.

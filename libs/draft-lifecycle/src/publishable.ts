@@ -1,17 +1,17 @@
+import type { Sql } from '@kr/database';
 import type { Issue } from '@kr/service-error';
 import { findDoiOwners } from './doi-store.ts';
 import { issue } from './issue-rules.ts';
 import { type FileCounts, type LifecycleDeps, NO_FILES } from './lifecycle-deps.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import { externalDoi, takenDoi } from './pids-rules.ts';
 import type { PublicationPlan, Publishable } from './publication-rules.ts';
 import { publishIssues, sealedParts } from './publish-rules.ts';
 import type { StagedForm } from './staging-store.ts';
 
 /** Every problem of every draft, by entity; at most one statement for any number. */
-export async function problemsOf<Tx extends LifecycleSql>(
-  { kind, findDoisElsewhere }: Pick<LifecycleDeps<Tx>, 'kind' | 'findDoisElsewhere'>,
-  sql: LifecycleSql,
+export async function problemsOf(
+  { kind, findDoisElsewhere }: Pick<LifecycleDeps, 'kind' | 'findDoisElsewhere'>,
+  sql: Sql,
   drafts: readonly Publishable[],
   counts: ReadonlyMap<string, FileCounts>,
 ): Promise<Map<string, Issue[]>> {
@@ -46,9 +46,9 @@ export function externalDois(drafts: readonly Publishable[]): string[] {
 const MAX_PROBLEMS_OF_PLAN = 10_000;
 
 /** Everything that keeps what a request names from being published, each with the entity it is about. */
-export async function issuesOfPlan<Tx extends LifecycleSql>(
-  deps: Pick<LifecycleDeps<Tx>, 'kind' | 'findDoisElsewhere'>,
-  sql: LifecycleSql,
+export async function issuesOfPlan(
+  deps: Pick<LifecycleDeps, 'kind' | 'findDoisElsewhere'>,
+  sql: Sql,
   { drafts, issues }: Pick<PublicationPlan, 'drafts' | 'issues'>,
   counts: ReadonlyMap<string, FileCounts>,
 ): Promise<Issue[]> {
@@ -60,8 +60,8 @@ export async function issuesOfPlan<Tx extends LifecycleSql>(
 }
 
 /** The form of a draft that will be shown. */
-export function stagedForm<Tx extends LifecycleSql>(
-  { oaiPrefix }: Pick<LifecycleDeps<Tx>, 'oaiPrefix'>,
+export function stagedForm(
+  { oaiPrefix }: Pick<LifecycleDeps, 'oaiPrefix'>,
   { id, draft, nextDraftRevision }: Publishable,
   counts: ReadonlyMap<string, FileCounts>,
 ): StagedForm {

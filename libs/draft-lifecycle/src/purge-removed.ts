@@ -1,7 +1,6 @@
 import { auditEntry } from '@kr/audit-trail';
 import { servicePrincipal } from '@kr/caller';
 import type { LifecycleContext } from './lifecycle-context.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import { transact } from './transact.ts';
 
 const EVERY_MS = 3_600_000;
@@ -13,10 +12,7 @@ const BATCH = 100;
  *
  * @returns how many entities these were
  */
-export async function purgeRemoved<Tx extends LifecycleSql>(
-  context: LifecycleContext<Tx>,
-  retentionMs: number,
-): Promise<number> {
+export async function purgeRemoved(context: LifecycleContext, retentionMs: number): Promise<number> {
   const now = context.now();
   const before = new Date(now.getTime() - retentionMs);
   let purged = 0;
@@ -46,10 +42,7 @@ export async function purgeRemoved<Tx extends LifecycleSql>(
 }
 
 /** Purges at once and every hour. */
-export function startPurging<Tx extends LifecycleSql>(
-  context: LifecycleContext<Tx>,
-  retentionMs: number,
-): { stop(): void } {
+export function startPurging(context: LifecycleContext, retentionMs: number): { stop(): void } {
   const run = () =>
     void purgeRemoved(context, retentionMs).catch((err: unknown) => {
       context.logger.warn({ err }, 'purging removed entities failed; the next run tries again');

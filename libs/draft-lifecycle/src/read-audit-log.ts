@@ -8,7 +8,6 @@ import { TICKET_LIFETIME_MS } from './authorise-action.ts';
 import type { Entity } from './entity.ts';
 import { isEntityId } from './id-rules.ts';
 import { draftFace, findEntities, type LifecycleContext } from './lifecycle-context.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import { whyMissing } from './missing-entity.ts';
 import { permit } from './permission.ts';
 
@@ -21,7 +20,7 @@ const MOST = 10_000;
  * that the caller may know - `unauthenticated`, `forbidden`: not allowed - `unavailable`: it is staged and
  * the coordinator cannot be reached
  */
-export function readAuditLog<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+export function readAuditLog(context: LifecycleContext) {
   return async (
     { id, limit }: ReadAuditLogRequest__Output,
     { principal }: CallContext,
@@ -42,20 +41,12 @@ export function readAuditLog<Tx extends LifecycleSql>(context: LifecycleContext<
   };
 }
 
-function permittedParent<Tx extends LifecycleSql>(
-  { now }: LifecycleContext<Tx>,
-  entity: Entity,
-  principal: Principal,
-): string {
+function permittedParent({ now }: LifecycleContext, entity: Entity, principal: Principal): string {
   permit(principal, 'read_audit_log', entity, entity.published ?? draftFace(entity), now());
   return entity.parent.id;
 }
 
-async function parentOfGone<Tx extends LifecycleSql>(
-  context: LifecycleContext<Tx>,
-  id: string,
-  principal: Principal,
-): Promise<string> {
+async function parentOfGone(context: LifecycleContext, id: string, principal: Principal): Promise<string> {
   const gone = isEntityId(id) ? await findGone(context.database, id) : undefined;
   if (gone !== undefined) {
     const { parentId, ownerId } = gone;
@@ -65,8 +56,8 @@ async function parentOfGone<Tx extends LifecycleSql>(
   throw (await whyMissing(context, [id]))(id);
 }
 
-function ticketFor<Tx extends LifecycleSql>(
-  { ticketKeys, now }: LifecycleContext<Tx>,
+function ticketFor(
+  { ticketKeys, now }: LifecycleContext,
   audience: TicketAudience,
   { id, parentId, principal }: { id: string; parentId: string; principal: Principal },
 ): string {

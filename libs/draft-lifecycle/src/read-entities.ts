@@ -11,7 +11,6 @@ import type { Form } from './entity.ts';
 import { entityDocuments, FORM_NAMES, refKey, type Shown } from './entity-documents.ts';
 import { loadWithOutbox } from './entity-store.ts';
 import { draftFace, findSettled, type LifecycleContext, publishedFace } from './lifecycle-context.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import { whyMissing } from './missing-entity.ts';
 import { permit } from './permission.ts';
 
@@ -22,7 +21,7 @@ const MAX_REFS = 1_000;
  *
  * @throws ServiceError `invalid` when there are too many refs
  */
-export function readEntities<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+export function readEntities(context: LifecycleContext) {
   return async (
     { refs, looksAtOutbox = false, omitJson = false }: ReadEntitiesRequest__Output,
     { principal }: CallContext,

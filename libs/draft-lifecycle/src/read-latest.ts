@@ -3,7 +3,6 @@ import type { CallContext } from '@kr/rpc';
 import { entityDocument } from './entity-documents.ts';
 import { loadLatest } from './entity-store.ts';
 import { getEntity, type LifecycleContext, publishedFace } from './lifecycle-context.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import { notRegistered } from './missing-entity.ts';
 import { permit } from './permission.ts';
 
@@ -14,7 +13,7 @@ import { permit } from './permission.ts';
  * `forbidden`: the caller may not read the latest version - `unavailable`: a version is staged and the
  * coordinator cannot be reached
  */
-export function readLatest<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+export function readLatest(context: LifecycleContext) {
   return async (
     { id }: ReadLatestRequest__Output,
     { principal }: CallContext,

@@ -7,6 +7,7 @@ import type {
   RestorePublishedRequest__Output,
   RestorePublishedResponse,
 } from '@kr/contracts';
+import type { Sql } from '@kr/database';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import type { Entity } from './entity.ts';
@@ -14,7 +15,6 @@ import { entityDocument } from './entity-documents.ts';
 import { entityEntry } from './entity-entry.ts';
 import { loadVersionIds } from './entity-store.ts';
 import { getEntity, type LifecycleContext, publishedFace } from './lifecycle-context.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import { notRegistered } from './missing-entity.ts';
 import { permit } from './permission.ts';
 import { citationOf, isRemovalReason, REMOVAL_REASONS, type Removal } from './removal.ts';
@@ -33,7 +33,7 @@ const MAX_NOTE_LENGTH = 1_000;
  *   - `unauthenticated`, `forbidden`: the caller is no administrator
  *   - `invalid`: no such reason, or the note is too long
  */
-export function removePublished<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+export function removePublished(context: LifecycleContext) {
   return async (
     { id, reason, note }: RemovePublishedRequest__Output,
     { principal }: CallContext,
@@ -82,7 +82,7 @@ export function removePublished<Tx extends LifecycleSql>(context: LifecycleConte
  *   - `unauthenticated`, `forbidden`: the caller is no administrator
  *   - `conflict` (`files_purged`): its files are deleted
  */
-export function restorePublished<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+export function restorePublished(context: LifecycleContext) {
   return async (
     { id }: RestorePublishedRequest__Output,
     { principal }: CallContext,
@@ -115,10 +115,10 @@ function notRestorable({ published }: Entity): ServiceError {
  * Changes the removal of one version, and its revision, by which the index orders states. It may change the latest version, so all
  * versions are indexed again.
  */
-async function changeRemoval<Tx extends LifecycleSql>(
-  context: LifecycleContext<Tx>,
+async function changeRemoval(
+  context: LifecycleContext,
   id: string,
-  change: (tx: Tx, entity: Entity) => Promise<void>,
+  change: (tx: Sql, entity: Entity) => Promise<void>,
 ): Promise<Entity> {
   await transact(context, async (tx) => {
     const entity = (await context.store.loadLocked(tx, [id])).get(id);
@@ -140,7 +140,7 @@ interface RemovalRow {
  *
  * @throws ServiceError `unauthenticated`, `forbidden`: the caller is no administrator
  */
-export function listRemovals<Tx extends LifecycleSql>({ database }: LifecycleContext<Tx>) {
+export function listRemovals({ database }: LifecycleContext) {
   return async (
     { size, page }: ListRemovalsRequest__Output,
     { principal }: CallContext,

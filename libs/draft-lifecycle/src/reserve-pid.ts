@@ -5,7 +5,6 @@ import { changeDraft, draftForChange } from './change-draft.ts';
 import { changePids } from './change-pids.ts';
 import { entityDocument } from './entity-documents.ts';
 import type { LifecycleContext } from './lifecycle-context.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import { notFound } from './missing-entity.ts';
 import { localDoi, oaiPid } from './pids-rules.ts';
 
@@ -19,7 +18,7 @@ import { localDoi, oaiPid } from './pids-rules.ts';
  *   - `conflict` (`draft_locked`): it is being published
  *   - `invalid`: it has one of that scheme
  */
-export function reservePid<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+export function reservePid(context: LifecycleContext) {
   const { doiPrefix, oaiPrefix } = context;
   return async (
     { id, scheme, ifRevision }: ReservePidRequest__Output,

@@ -1,8 +1,8 @@
 import { entryRows, insertEntries } from '@kr/audit-trail';
+import { executeWithNext, type Sql } from '@kr/database';
 import { eventRows, insertEvents } from '@kr/event-bus';
 import type { Told } from './draft-store.ts';
 import type { PublishedEntity } from './entity-kind.ts';
-import { executeWithNext, type LifecycleSql } from './lifecycle-sql.ts';
 import type { Participant } from './participant-store.ts';
 import type { StoredDocument } from './stored-document.ts';
 
@@ -39,7 +39,7 @@ const VOTE = `
          excluded.unchanged_ids, excluded.issues, excluded.actor, excluded.updated_at)`;
 
 export async function writeVote(
-  tx: LifecycleSql,
+  tx: Sql,
   vote: Participant,
   forms: readonly StagedForm[],
   at: Date,
@@ -97,11 +97,7 @@ const SHOW_STAGED = `
   ) as former_latest_id
   from shown order by id`;
 
-export async function showStaged(
-  tx: LifecycleSql,
-  publicationId: string,
-  at: Date,
-): Promise<PublishedEntity[]> {
+export async function showStaged(tx: Sql, publicationId: string, at: Date): Promise<PublishedEntity[]> {
   const rows = await tx.$queryRawUnsafe<
     { id: string; parent_id: string; revision: bigint; former_latest_id: string | null }[]
   >(SHOW_STAGED, publicationId, at.toISOString());
@@ -123,7 +119,7 @@ const DROP_STAGED = `
   insert into participant (publication_id, state, epoch, updated_at) values ($1, 'aborted', 0, $2::timestamptz)
   on conflict (publication_id) do update set state = excluded.state, updated_at = excluded.updated_at`;
 
-export async function dropStaged(tx: LifecycleSql, publicationId: string, at: Date): Promise<void> {
+export async function dropStaged(tx: Sql, publicationId: string, at: Date): Promise<void> {
   await executeWithNext(tx, DROP_STAGED, publicationId, at.toISOString());
 }
 
@@ -139,7 +135,7 @@ const SHOW_DRAFT = `
   ${insertEvents('$6', 'shown')}`;
 
 export async function showDraft(
-  tx: LifecycleSql,
+  tx: Sql,
   publicationId: string,
   { id, sealed, revision }: StagedForm,
   { events, entries }: Told,
@@ -158,6 +154,6 @@ export async function showDraft(
   );
 }
 
-export async function unlockDrafts(tx: LifecycleSql, publicationId: string): Promise<void> {
+export async function unlockDrafts(tx: Sql, publicationId: string): Promise<void> {
   await executeWithNext(tx, 'update draft set locked_by = null where locked_by = $1', publicationId);
 }

@@ -1,6 +1,5 @@
 import { around } from '@kr/failpoint';
 import type { LifecycleContext } from './lifecycle-context.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 
 export interface Janitor {
   /** Waits for a running round. */
@@ -20,8 +19,8 @@ const SWEEP_EVERY_MS = 3_600_000;
 const KEPT_MS = 30 * 86_400_000;
 
 /** Queries the coordinator about locks older than this, in milliseconds. Without an answer a lock stays. */
-export async function settleOldLocks<Tx extends LifecycleSql>(
-  { database, store, publications, now }: LifecycleContext<Tx>,
+export async function settleOldLocks(
+  { database, store, publications, now }: LifecycleContext,
   ageMs: number,
 ): Promise<void> {
   const old = await store.preparedBefore(database, new Date(now().getTime() - ageMs), BATCH);
@@ -29,8 +28,8 @@ export async function settleOldLocks<Tx extends LifecycleSql>(
 }
 
 /** Settles old locks, at once and on a timer. Also forgets publications that ended a month ago. */
-export function startJanitor<Tx extends LifecycleSql>(
-  context: LifecycleContext<Tx>,
+export function startJanitor(
+  context: LifecycleContext,
   { intervalMs = 2_000, ageMs = 2_000 }: JanitorOptions = {},
 ): Janitor {
   const { database, store, now, logger } = context;

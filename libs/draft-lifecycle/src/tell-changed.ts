@@ -1,15 +1,15 @@
+import type { Sql } from '@kr/database';
 import { appendEvents } from '@kr/event-bus';
 import { loadEntities } from './entity-store.ts';
 import type { LifecycleDeps } from './lifecycle-deps.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 
 /**
  * Publishes that data besides the content of these entities has changed, such as a relation. Their change numbers
  * stay, so that concurrent edits of the content do not conflict.
  */
-export async function tellChanged<Tx extends LifecycleSql>(
-  { kind }: Pick<LifecycleDeps<Tx>, 'kind'>,
-  tx: Tx,
+export async function tellChanged(
+  { kind }: Pick<LifecycleDeps, 'kind'>,
+  tx: Sql,
   ids: readonly string[],
 ): Promise<void> {
   const entities = await loadEntities(tx, ids);

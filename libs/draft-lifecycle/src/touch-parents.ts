@@ -1,7 +1,7 @@
+import type { Sql } from '@kr/database';
 import { appendEvents } from '@kr/event-bus';
 import type { SavedDraft } from './entity-kind.ts';
 import type { LifecycleDeps } from './lifecycle-deps.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 
 interface TouchedRow {
   id: string;
@@ -13,9 +13,9 @@ interface TouchedRow {
  * Records a change of state shared by all versions of these parents: every form gets a new change number, and there is
  * one event for each entity. The parents must be locked. The number of statements does not depend on theirs.
  */
-export async function touchParents<Tx extends LifecycleSql>(
-  { kind, now }: Pick<LifecycleDeps<Tx>, 'kind' | 'now'>,
-  tx: Tx,
+export async function touchParents(
+  { kind, now }: Pick<LifecycleDeps, 'kind' | 'now'>,
+  tx: Sql,
   parentIds: readonly string[],
 ): Promise<void> {
   await tx.$queryRawUnsafe(

@@ -1,10 +1,10 @@
+import type { Sql } from '@kr/database';
 import type { LifecycleDeps } from './lifecycle-deps.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 
 /** Runs a change in one transaction and wakes the relay for the events it wrote. */
-export async function transact<Tx extends LifecycleSql, Result>(
-  { database, nudge }: Pick<LifecycleDeps<Tx>, 'database' | 'nudge'>,
-  run: (tx: Tx) => Promise<Result>,
+export async function transact<Result>(
+  { database, nudge }: Pick<LifecycleDeps, 'database' | 'nudge'>,
+  run: (tx: Sql) => Promise<Result>,
 ): Promise<Result> {
   const result = await database.$transaction(run, { timeout: 10_000 });
   nudge();

@@ -1,5 +1,6 @@
 import type { Principal } from '@kr/caller';
 import type { UpdateDraftRequest__Output, UpdateDraftResponse } from '@kr/contracts';
+import type { Sql } from '@kr/database';
 import type { CallContext } from '@kr/rpc';
 import { changeDraft, type DraftChange, draftForChange } from './change-draft.ts';
 import { checkContent } from './check-content.ts';
@@ -13,7 +14,6 @@ import { lasting } from './issue-rules.ts';
 import type { JsonObject } from './json-object.ts';
 import type { LifecycleContext } from './lifecycle-context.ts';
 import { type FileCounts, NO_FILES } from './lifecycle-deps.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import { requestBody } from './request-body.ts';
 
 /**
@@ -24,7 +24,7 @@ import { requestBody } from './request-body.ts';
  * `conflict` (`draft_locked`): it is being published - `invalid`: the body is no object, or has content that
  * not even a draft may have
  */
-export function updateDraft<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+export function updateDraft(context: LifecycleContext) {
   return async (
     { id, ifRevision, body }: UpdateDraftRequest__Output,
     { principal }: CallContext,
@@ -62,8 +62,8 @@ interface Saved {
 type OpenDraft = Entity & { draft: DraftFace };
 
 /** Undefined, and nothing done, when the draft is no longer what it was. */
-async function saveUnchanged<Tx extends LifecycleSql>(
-  context: LifecycleContext<Tx>,
+async function saveUnchanged(
+  context: LifecycleContext,
   entity: OpenDraft,
   body: JsonObject,
   principal: Principal,
@@ -80,11 +80,7 @@ async function saveUnchanged<Tx extends LifecycleSql>(
   return saved(entity, content, revision, sent);
 }
 
-async function saveInTurn<Tx extends LifecycleSql>(
-  context: LifecycleContext<Tx>,
-  change: DraftChange,
-  body: JsonObject,
-): Promise<Saved> {
+async function saveInTurn(context: LifecycleContext, change: DraftChange, body: JsonObject): Promise<Saved> {
   const sent = { body, counts: await context.describeBuckets([change.id]), now: context.now() };
   return changeDraft(context, change, async (tx, entity, draft) => {
     const current = { ...entity, draft };
@@ -95,9 +91,9 @@ async function saveInTurn<Tx extends LifecycleSql>(
   });
 }
 
-function contentOf<Tx extends LifecycleSql>(
-  { kind, doiPrefix }: LifecycleContext<Tx>,
-  sql: LifecycleSql,
+function contentOf(
+  { kind, doiPrefix }: LifecycleContext,
+  sql: Sql,
   { id, published, draft }: OpenDraft,
   { body, counts, now }: Sent,
 ): Promise<DraftContent> {
@@ -112,8 +108,8 @@ function contentOf<Tx extends LifecycleSql>(
   });
 }
 
-function toldOf<Tx extends LifecycleSql>(
-  { kind }: LifecycleContext<Tx>,
+function toldOf(
+  { kind }: LifecycleContext,
   entity: OpenDraft,
   { document }: DraftContent,
   revision: number,

@@ -2,7 +2,6 @@ import type { ValidateRecordsRequest__Output, ValidateRecordsResponse } from '@k
 import type { CallContext } from '@kr/rpc';
 import { issueMessages } from './issue-rules.ts';
 import { findEntities, type LifecycleContext } from './lifecycle-context.ts';
-import type { LifecycleSql } from './lifecycle-sql.ts';
 import { draftLocked } from './lock-rules.ts';
 import { assertService } from './permission.ts';
 import { planPublication } from './publication-rules.ts';
@@ -16,7 +15,7 @@ import { issuesOfPlan } from './publishable.ts';
  * publication has locked one of the drafts - `unavailable`: one is staged and the coordinator cannot be
  * reached, or the files service does not answer
  */
-export function validatePublication<Tx extends LifecycleSql>(context: LifecycleContext<Tx>) {
+export function validatePublication(context: LifecycleContext) {
   return async (
     request: ValidateRecordsRequest__Output,
     { principal }: CallContext,
@@ -33,9 +32,9 @@ export function validatePublication<Tx extends LifecycleSql>(context: LifecycleC
 
 /** The DOI of the package counts as taken, as it does while the package is being published. */
 function withPackageDoi(
-  { findDoisElsewhere }: Pick<LifecycleContext<LifecycleSql>, 'findDoisElsewhere'>,
+  { findDoisElsewhere }: Pick<LifecycleContext, 'findDoisElsewhere'>,
   packageDoi: string,
-): LifecycleContext<LifecycleSql>['findDoisElsewhere'] {
+): LifecycleContext['findDoisElsewhere'] {
   const taken = packageDoi.toLowerCase();
   return async (dois) =>
     new Set([...(await findDoisElsewhere(dois)), ...dois.filter((doi) => doi.toLowerCase() === taken)]);

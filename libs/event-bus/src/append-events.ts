@@ -1,12 +1,6 @@
+import { executeWithNext, type Sql } from '@kr/database';
 import { traceHeaders } from '@kr/telemetry';
 import type { OutboxEvent } from './new-event.ts';
-
-/** A Prisma client, or a transaction of one. */
-export interface SqlExecutor {
-  $executeRawUnsafe(sql: string, ...values: unknown[]): Promise<number>;
-  /** Only in transactions that pipeline: sends the statement with the next one, at the latest with COMMIT. */
-  $executeWithNext?(sql: string, ...values: unknown[]): Promise<void>;
-}
 
 /**
  * Writes the events of `eventRows` as a part of another statement, so that a change and its news need no transaction
@@ -28,10 +22,10 @@ const INSERT = insertEvents('$1', '(select) as always');
  * Writes events into the outbox, in the order given and with the trace context of the active span. Call it in the
  * transaction of the change; nudge the relay after the commit.
  */
-export async function appendEvents(tx: SqlExecutor, events: readonly OutboxEvent[]): Promise<void> {
+export async function appendEvents(tx: Sql, events: readonly OutboxEvent[]): Promise<void> {
   if (events.length === 0) return;
   const rows = eventRows(events);
-  await (tx.$executeWithNext?.(INSERT, rows) ?? tx.$executeRawUnsafe(INSERT, rows));
+  await executeWithNext(tx, INSERT, rows);
 }
 
 /** The parameter of `insertEvents`; payloads in base64 because JSON carries no bytes. */

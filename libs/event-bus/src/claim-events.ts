@@ -1,9 +1,5 @@
+import type { Sql } from '@kr/database';
 import type { ReceivedEvent } from './received-event.ts';
-
-/** A Prisma client, or a transaction of one, for queries. */
-export interface SqlQuerier {
-  $queryRawUnsafe<Rows>(sql: string, ...values: unknown[]): Promise<Rows>;
-}
 
 const CLAIM = `
   insert into inbox (consumer, event_id)
@@ -16,7 +12,7 @@ const CLAIM = `
  * effects that must not happen twice; an effect guarded by the entity's revision needs no inbox.
  */
 export async function claimEvents<Event extends Pick<ReceivedEvent, 'id'>>(
-  tx: SqlQuerier,
+  tx: Sql,
   consumer: string,
   events: readonly Event[],
 ): Promise<Event[]> {

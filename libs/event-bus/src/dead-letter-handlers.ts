@@ -5,14 +5,14 @@ import type {
   ReplayDeadLettersRequest__Output,
   ReplayDeadLettersResponse,
 } from '@kr/contracts';
+import type { Sql } from '@kr/database';
 import { isTransient, ServiceError } from '@kr/service-error';
-import type { SqlExecutor } from './append-events.ts';
-import type { SqlQuerier } from './claim-events.ts';
+
 import { reasonOf } from './dead-letter.ts';
 import type { Consumer } from './start-consumer.ts';
 
 export interface DeadLetterDeps {
-  database: SqlExecutor & SqlQuerier;
+  database: Sql;
   /** All consumers of the service. */
   consumers: readonly Pick<Consumer, 'durable' | 'replay'>[];
 }

@@ -1,5 +1,6 @@
+import type { Sql } from '@kr/database';
 import type { JsMsg } from '@nats-io/jetstream';
-import type { SqlExecutor } from './append-events.ts';
+
 import { eventIdOf } from './received-event.ts';
 
 const INSERT = `
@@ -10,7 +11,7 @@ const INSERT = `
 
 /** Stores a message that its consumer failed to handle, unchanged. */
 export async function keepDeadLetter(
-  database: SqlExecutor,
+  database: Sql,
   consumer: string,
   message: JsMsg,
   reason: string,

@@ -1,5 +1,6 @@
 import { createServer, connect as dial, type Server, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { sqlOn } from '@kr/database';
 import { migrate } from '@kr/schema-migration';
 import { createLogger } from '@kr/telemetry';
 import {
@@ -32,8 +33,6 @@ import {
   type ReceivedEvent,
   type Relay,
   type RelayOptions,
-  type SqlExecutor,
-  type SqlQuerier,
   STREAM,
   startConsumer,
   startRelay,
@@ -131,7 +130,7 @@ describe('relay', () => {
   test('does not lose an event with a lower id that commits later', async () => {
     const slow = await session();
     await slow.query('begin');
-    await appendEvents(executor(slow), [saved('slow', 1)]);
+    await appendEvents(sqlOn(slow), [saved('slow', 1)]);
     relayFor('records');
     await write(saved('quick', 1));
     await until(async () => (await streamed()).length === 1);
@@ -450,7 +449,7 @@ describe('consumer', () => {
 
   test('dead letters are listed in pages, within limits', async () => {
     const { ListDeadLetters, ReplayDeadLetters } = deadLetterHandlers({
-      database: { ...executor(pool), ...querier() },
+      database: { ...sqlOn(pool), ...sqlOn(pool) },
       consumers: [],
     });
     await pool.query(
@@ -713,7 +712,7 @@ describe('consumer', () => {
 });
 
 describe('waiting for written events', () => {
-  const sent = (relay: Relay, timeoutMs = 60_000) => relay.whenSent(querier(), { timeoutMs });
+  const sent = (relay: Relay, timeoutMs = 60_000) => relay.whenSent(sqlOn(pool), { timeoutMs });
 
   test('resolves as soon as it is sent, and at once when there is nothing', async () => {
     const relay = relayFor('records');
@@ -730,7 +729,7 @@ describe('waiting for written events', () => {
     const relay = relayFor('records');
     const slow = await session();
     await slow.query('begin');
-    await appendEvents(executor(slow), [saved('slow', 1)]);
+    await appendEvents(sqlOn(slow), [saved('slow', 1)]);
     await write(saved('quick', 1));
     // Uncommitted events are not waited for.
     expect(await sent(relay)).toBe(true);
@@ -901,7 +900,7 @@ describe('waiting for written events', () => {
 describe('inbox', () => {
   test('lets each consumer do each event once', async () => {
     const [a, b] = [{ id: 'a' }, { id: 'b' }];
-    const claim = (consumer: string, events: { id: string }[]) => claimEvents(querier(), consumer, events);
+    const claim = (consumer: string, events: { id: string }[]) => claimEvents(sqlOn(pool), consumer, events);
     expect([
       await claim('c', [a, a]),
       await claim('c', [b, a]),
@@ -1051,7 +1050,7 @@ describe('events that the stream has dropped', () => {
 /** The dead-letter operations of these consumers. */
 function operatorOf(consumers: Consumer[]) {
   const { ListDeadLetters, ReplayDeadLetters } = deadLetterHandlers({
-    database: { ...executor(pool), ...querier() },
+    database: { ...sqlOn(pool), ...sqlOn(pool) },
     consumers,
   });
   return {
@@ -1081,7 +1080,7 @@ function consumerFor<Subject extends ReceivedEvent['subject']>(
     subjects,
     handleBatch,
     recover: async () => undefined,
-    database: { ...executor(pool), ...querier() },
+    database: { ...sqlOn(pool), ...sqlOn(pool) },
     logger,
     ...options,
   });
@@ -1089,16 +1088,8 @@ function consumerFor<Subject extends ReceivedEvent['subject']>(
   return consumer;
 }
 
-function executor(client: Pick<Pool, 'query'>): SqlExecutor {
-  return { $executeRawUnsafe: async (sql, ...values) => (await client.query(sql, values)).rowCount ?? 0 };
-}
-
-function querier(): SqlQuerier {
-  return { $queryRawUnsafe: async (sql, ...values) => (await pool.query(sql, values)).rows as never };
-}
-
 async function write(...events: OutboxEvent[]): Promise<void> {
-  await appendEvents(executor(pool), events);
+  await appendEvents(sqlOn(pool), events);
 }
 
 /** A separate connection, for a transaction that stays open. */

@@ -1,6 +1,6 @@
-export { appendEvents, eventRows, insertEvents, type SqlExecutor } from './append-events.ts';
+export { appendEvents, eventRows, insertEvents } from './append-events.ts';
 export { type BusConnection, type BusConnectionOptions, connectBus } from './bus-connection.ts';
-export { claimEvents, type SqlQuerier } from './claim-events.ts';
+export { claimEvents } from './claim-events.ts';
 export { type DeadLetterHandlers, deadLetterHandlers } from './dead-letter-handlers.ts';
 export { ensureStream, STREAM, type StreamSettings } from './ensure-stream.ts';
 export { MIGRATIONS } from './migrations.ts';

@@ -1,4 +1,5 @@
-import type { SqlQuerier } from './claim-events.ts';
+import type { Sql } from '@kr/database';
+
 import { endOf, lookUntil, type News, type Wait } from './news.ts';
 
 /** SQL of a condition: that an event of a committed change may not be in the stream yet. */
@@ -14,7 +15,7 @@ const REMAINING =
  * is waited for too, which does no harm; one with a higher id is not.
  */
 export async function outboxSent(
-  database: SqlQuerier,
+  database: Sql,
   { nudge, flagged }: { nudge: () => void; flagged: News },
   wait: Wait,
 ): Promise<boolean> {

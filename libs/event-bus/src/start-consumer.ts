@@ -1,11 +1,12 @@
 import { type EventSubject, isEventSubject } from '@kr/contracts';
+import type { Sql } from '@kr/database';
 import { isTransient } from '@kr/service-error';
 import { type Logger, withCauses } from '@kr/telemetry';
 import type { Consumer as JetStreamConsumer, JsMsg } from '@nats-io/jetstream';
-import type { SqlExecutor } from './append-events.ts';
+
 import { createBell } from './bell.ts';
 import type { BusConnection } from './bus-connection.ts';
-import type { SqlQuerier } from './claim-events.ts';
+
 import { caughtUp, createHoldings, endIfCaughtUp, type Holdings, streamEnd } from './consumer-progress.ts';
 import { keepDeadLetter, reasonOf } from './dead-letter.ts';
 import { ACK_WAIT_MS, ensureConsumer, MAX_ACK_PENDING } from './ensure-consumer.ts';
@@ -35,7 +36,7 @@ export interface ConsumerOptions<Subject extends EventSubject> {
    */
   handleBatch: (events: ReceivedEvent<Subject>[]) => Promise<void>;
   /** Where events go that can never be handled, and where its position is noted. */
-  database: SqlExecutor & SqlQuerier;
+  database: Sql;
   /**
    * Brings what its events change to the present state without them, after the stream has dropped some that were not handled;
    * may run twice. The consumer goes on meanwhile.

@@ -1,9 +1,10 @@
+import type { Sql } from '@kr/database';
 import { failpoint } from '@kr/failpoint';
 import type { Logger } from '@kr/telemetry';
 import { Client } from 'pg';
 import { type Bell, createBell } from './bell.ts';
 import type { BusConnection } from './bus-connection.ts';
-import type { SqlQuerier } from './claim-events.ts';
+
 import { createNews, type News, type Wait } from './news.ts';
 import { observeOutbox, type SendCounts } from './observe-outbox.ts';
 import { createPublisher, type Publisher } from './outbox-publisher.ts';
@@ -43,7 +44,7 @@ export interface Relay {
    * Whether everything that was committed before the call is in the stream within the time; answers as soon as it is.
    * Whichever process sends it counts.
    */
-  whenSent(database: SqlQuerier, wait: Wait): Promise<boolean>;
+  whenSent(database: Sql, wait: Wait): Promise<boolean>;
   /** Finishes what is being sent, within two seconds, and disconnects. May be called twice. */
   stop(): Promise<void>;
 }

@@ -1,15 +1,15 @@
+import type { Sql } from '@kr/database';
 import { counter, type Logger } from '@kr/telemetry';
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
-import type { SqlExecutor } from './append-events.ts';
-import type { SqlQuerier } from './claim-events.ts';
+
 import { STREAM } from './ensure-stream.ts';
 import { pause } from './pause.ts';
 
 export interface WatchedConsumer {
   durable: string;
   subjects: readonly string[];
-  database: SqlExecutor & SqlQuerier;
+  database: Sql;
   /** Brings what the events of the consumer change to the present state without them; may run twice. */
   recover: () => Promise<void>;
   logger: Logger;

@@ -15,12 +15,12 @@ import type { Logger } from '@kr/telemetry';
 import type { PackagesConfig } from './config.ts';
 import { type Observations, observations } from './observations.ts';
 import { packageKind } from './package-kind.ts';
-import { type Database, openDatabases, type Tx } from './store/prisma.ts';
+import { type Database, openDatabases } from './store/prisma.ts';
 
 /** Everything that handlers may reach. */
 export interface PackagesContext {
   readonly database: Database;
-  readonly lifecycle: LifecycleContext<Tx>;
+  readonly lifecycle: LifecycleContext;
   readonly records: Client<typeof definitions.records>;
   /** The life of resources, as the records service serves it. */
   readonly recordsLifecycle: Client<typeof definitions.lifecycle>;
@@ -72,7 +72,7 @@ export function openContext(config: PackagesConfig, logger: Logger): PackagesCon
 
   return {
     database,
-    lifecycle: lifecycleContext<Tx>({
+    lifecycle: lifecycleContext({
       kind: packageKind,
       database: quick,
       store: sqlLifecycleStore,

@@ -1,6 +1,5 @@
 import type { EntityKind } from '@kr/draft-lifecycle';
 import { newEvent } from '@kr/event-bus';
-import type { Tx } from './store/prisma.ts';
 
 // Both forms of a version hold the same resources: they are frozen when it is published.
 const RELATED = `
@@ -8,7 +7,7 @@ const RELATED = `
   from (select array_agg(resource_id order by position) as ids from package_resource where package_id = v.id) held`;
 
 /** The rules and columns that are specific to knowledge packages (REST document, 2.1, 2.3 and 3). */
-export const packageKind: EntityKind<Tx> = {
+export const packageKind: EntityKind = {
   name: 'package',
   parentType: 'package',
   versionDrops: ['publication_date'],

@@ -18,12 +18,12 @@ import { bucketCounts } from './services/bucket-counts.ts';
 import { forgetInPackages } from './services/forget-in-packages.ts';
 import { packageIds } from './services/package-ids.ts';
 import { type ListVersionResources, versionResources } from './services/version-resources.ts';
-import { type Database, openDatabases, type Tx } from './store/prisma.ts';
+import { type Database, openDatabases } from './store/prisma.ts';
 
 /** Dependencies of the RPC handlers and consumers of records. */
 export interface RecordsContext {
   readonly database: Database;
-  readonly lifecycle: LifecycleContext<Tx>;
+  readonly lifecycle: LifecycleContext;
   readonly logger: Logger;
   /** Which of these ids belong to packages or their parents; what fails counts as an error here. */
   findPackageIds(ids: readonly string[]): Promise<ReadonlySet<string>>;
@@ -75,7 +75,7 @@ export function openContext(config: RecordsConfig, logger: Logger): OpenContext 
   const packages = createClient(definitions.packages, toPackages);
   const findPackageIds = packageIds(packageLife);
 
-  const lifecycle = lifecycleContext<Tx>({
+  const lifecycle = lifecycleContext({
     kind: recordKind,
     database: quick,
     store: sqlLifecycleStore,

@@ -1,10 +1,9 @@
 import { type EntityKind, tellChanged } from '@kr/draft-lifecycle';
 import { newEvent } from '@kr/event-bus';
 import { forgetRecord, markPublishedWith, RELATED } from './store/package-relation-store.ts';
-import type { Tx } from './store/prisma.ts';
 
 /** The rules and columns that are specific to knowledge resources (REST document, 2.1, 2.2 and 3). */
-export const recordKind: EntityKind<Tx> = {
+export const recordKind: EntityKind = {
   name: 'record',
   parentType: 'resource',
   versionDrops: ['publication_date', 'version'],

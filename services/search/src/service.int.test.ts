@@ -4,6 +4,7 @@ import { Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { anonymous, type Principal } from '@kr/caller';
 import { definitions } from '@kr/contracts';
+import { sqlOn } from '@kr/database';
 import {
   appendEvents,
   connectBus,
@@ -95,10 +96,7 @@ describe('the search service', () => {
     outbox.on('error', () => {});
     stops.unshift(() => outbox.end());
     say = async (...events) => {
-      await appendEvents(
-        { $executeRawUnsafe: async (sql, ...values) => (await outbox.query(sql, values)).rowCount ?? 0 },
-        events,
-      );
+      await appendEvents(sqlOn(outbox), events);
       relay.nudge();
     };
     const service = await startSearchService(
@@ -149,11 +147,7 @@ describe('the search service', () => {
   });
 
   /** Both peers write into the one outbox. */
-  const sent = () =>
-    relay.whenSent(
-      { $queryRawUnsafe: async (sql, ...values) => (await outbox.query(sql, values)).rows as never },
-      { timeoutMs: 29_000 },
-    );
+  const sent = () => relay.whenSent(sqlOn(outbox), { timeoutMs: 29_000 });
 
   const titlesFound = async (q: string, principal: Principal = anonymous('request')) =>
     (await search.search({ listing: 'LISTING_PUBLISHED', q }, principal)).hits.map(({ id }) => id);

@@ -1,5 +1,6 @@
 import { servicePrincipal } from '@kr/caller';
 import { definitions } from '@kr/contracts';
+import { sqlOn } from '@kr/database';
 import { connectBus, deadLetterHandlers, startConsumer } from '@kr/event-bus';
 import { startHealth } from '@kr/health';
 import { useVocabularyFolder } from '@kr/metadata';
@@ -17,7 +18,7 @@ import { refreshEmbargoes } from './consume/refresh-embargoes.ts';
 import type { RefreshDeps } from './consume/refresh-listed.ts';
 import { openEngine } from './engine/open-engine.ts';
 import { openPool } from './engine/open-pool.ts';
-import { sqlOn, startOperations } from './operations/start-operations.ts';
+import { startOperations } from './operations/start-operations.ts';
 import { SCHEMA } from './schema.ts';
 import { bringMissing } from './search/bring-missing.ts';
 import { confirmSearch } from './search/confirm-search.ts';

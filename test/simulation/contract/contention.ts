@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import type { Sql } from '@kr/database';
-import type { LifecycleSql, LifecycleStore } from '@kr/draft-lifecycle';
+import type { LifecycleStore } from '@kr/draft-lifecycle';
 import { until } from '@kr/testbed';
 import { documentOf } from '../documents.ts';
 import type { CalmMemory } from './twins.ts';
@@ -30,11 +30,7 @@ export async function contention({ memory, sql, holding, waiting, expected }: Co
 }
 
 /** Locks a draft: a vote for the publication `held`. */
-export function holdDraft<Tx extends LifecycleSql>(
-  store: LifecycleStore<Tx>,
-  tx: Tx,
-  id: string,
-): Promise<void> {
+export function holdDraft(store: LifecycleStore, tx: Sql, id: string): Promise<void> {
   const vote = {
     publicationId: 'held',
     state: 'prepared',

@@ -1,10 +1,8 @@
 import { MIGRATIONS as AUDIT_TRAIL, type AuditEntry } from '@kr/audit-trail';
-import { openPool, quickDatabase, type Sql, statementNames } from '@kr/database';
+import { openPool, quickDatabase, type Sql, type SqlDatabase, statementNames } from '@kr/database';
 import {
   type Entity,
   MIGRATIONS as LIFECYCLE,
-  type LifecycleDatabase,
-  type LifecycleSql,
   type LifecycleStore,
   type Participant,
   type StagedForm,
@@ -51,9 +49,9 @@ interface Command {
   readonly isRolledBack: boolean;
 }
 
-interface LifecycleTwin<Tx extends LifecycleSql> {
-  readonly database: LifecycleDatabase<Tx>;
-  readonly store: LifecycleStore<Tx>;
+interface LifecycleTwin {
+  readonly database: SqlDatabase;
+  readonly store: LifecycleStore;
   events(): Promise<readonly string[]>;
   trail(): Promise<readonly string[]>;
 }
@@ -79,7 +77,7 @@ export async function lifecycleTwins(): Promise<Twins> {
   const pool = openPool(new URL(fresh.url));
   const sql = quickDatabase(pool, statementNames());
   await copyEntities(sql, tables);
-  const onSql = twin<Sql>({
+  const onSql = twin({
     database: sql,
     store: sqlLifecycleStore,
     async events() {
@@ -124,12 +122,12 @@ export async function lifecycleTwins(): Promise<Twins> {
             sql.$transaction(async (tx) => {
               await sqlLifecycleStore.loadLocked(tx, [HELD]);
               await then();
-              await holdDraft<Sql>(sqlLifecycleStore, tx, HELD);
+              await holdDraft(sqlLifecycleStore, tx, HELD);
             }),
         },
         waiting: {
           memory: () => readLocked(memory.connection, memoryLifecycleStore(tables)),
-          sql: () => readLocked<Sql>(sql, sqlLifecycleStore),
+          sql: () => readLocked(sql, sqlLifecycleStore),
         },
         expected: 'held',
       }),
@@ -140,10 +138,7 @@ export async function lifecycleTwins(): Promise<Twins> {
   };
 }
 
-function readLocked<Tx extends LifecycleSql>(
-  database: LifecycleDatabase<Tx>,
-  store: LifecycleStore<Tx>,
-): Promise<unknown> {
+function readLocked(database: SqlDatabase, store: LifecycleStore): Promise<unknown> {
   return database.$transaction(async (tx) => {
     return (await store.loadLocked(tx, [HELD])).get(HELD)?.draft?.lockedBy;
   });
@@ -161,8 +156,8 @@ function commandBy(choose: Chance, at: Date): Command {
   };
 }
 
-function twin<Tx extends LifecycleSql>({ database, store, events, trail }: LifecycleTwin<Tx>): Twin<Command> {
-  const act = async (tx: Tx, { name, publicationId, ids, id, number, at }: Command): Promise<unknown> => {
+function twin({ database, store, events, trail }: LifecycleTwin): Twin<Command> {
+  const act = async (tx: Sql, { name, publicationId, ids, id, number, at }: Command): Promise<unknown> => {
     const document = documentOf('record');
     switch (name) {
       case 'writeVote': {

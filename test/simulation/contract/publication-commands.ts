@@ -1,14 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { MIGRATIONS as AUDIT_TRAIL } from '@kr/audit-trail';
 import type { Actor } from '@kr/caller';
-import type { Sql } from '@kr/database';
-import {
-  MIGRATIONS as LIFECYCLE,
-  type LifecycleDatabase,
-  type LifecycleSql,
-  type LifecycleStore,
-  sqlLifecycleStore,
-} from '@kr/draft-lifecycle';
+import type { SqlDatabase } from '@kr/database';
+import { MIGRATIONS as LIFECYCLE, type LifecycleStore, sqlLifecycleStore } from '@kr/draft-lifecycle';
 import { MIGRATIONS as EVENT_BUS } from '@kr/event-bus';
 import { migrate } from '@kr/schema-migration';
 import { freshDatabase } from '@kr/testbed';
@@ -71,10 +65,10 @@ interface Command {
   readonly now: Date;
 }
 
-interface PublicationTwin<Tx extends LifecycleSql> {
+interface PublicationTwin {
   readonly publications: Publications;
-  readonly database: LifecycleDatabase<Tx>;
-  readonly store: LifecycleStore<Tx>;
+  readonly database: SqlDatabase;
+  readonly store: LifecycleStore;
 }
 
 export async function publicationTwins(): Promise<Twins> {
@@ -122,10 +116,10 @@ export async function publicationTwins(): Promise<Twins> {
       RESOURCES,
     );
   }
-  const ownVersion = packageVersion<Sql>(quick, { ...ofKind, kind: packageKind, store: sqlLifecycleStore });
+  const ownVersion = packageVersion(quick, { ...ofKind, kind: packageKind, store: sqlLifecycleStore });
   const expired = () => undefined;
   const deps = { database: quick, packageVersion: ownVersion, times: TIMES, now, newId, expired };
-  const onSql = twin<Sql>({
+  const onSql = twin({
     publications: {
       beginPackage: (id, wish, seen) => beginPackage(deps, id, wish, seen),
       beginRecord: (id, wish) => beginRecord(deps, id, wish),
@@ -159,7 +153,7 @@ export async function publicationTwins(): Promise<Twins> {
         sql: quick,
         holding: {
           memory: (then) => whileHolding(connection, memoryStore, then),
-          sql: (then) => whileHolding<Sql>(quick, sqlLifecycleStore, then),
+          sql: (then) => whileHolding(quick, sqlLifecycleStore, then),
         },
         waiting: { memory: () => inMemory.beginHeld(), sql: () => onSql.beginHeld() },
         expected: { kind: 'joined', publicationId: 'held' },
@@ -175,9 +169,9 @@ export async function publicationTwins(): Promise<Twins> {
 const HELD = 'package-3';
 const MORE_THAN_THERE_ARE = 1_000;
 
-function whileHolding<Tx extends LifecycleSql>(
-  database: LifecycleDatabase<Tx>,
-  store: LifecycleStore<Tx>,
+function whileHolding(
+  database: SqlDatabase,
+  store: LifecycleStore,
   then: () => Promise<void>,
 ): Promise<void> {
   return database.$transaction(async (tx) => {
@@ -226,11 +220,11 @@ function published(answer: unknown): Publication[] {
   ];
 }
 
-function twin<Tx extends LifecycleSql>({
+function twin({
   publications,
   database,
   store,
-}: PublicationTwin<Tx>): Twin<Command> & { beginHeld(): Promise<unknown> } {
+}: PublicationTwin): Twin<Command> & { beginHeld(): Promise<unknown> } {
   const { log, decisions } = publications;
   const byId = (rows: readonly Publication[]) => rows.map(plain).sort((a, b) => (a.id < b.id ? -1 : 1));
   const begun = async (running: ReturnType<Publications['beginPackage']>): Promise<unknown> => {

@@ -1,11 +1,10 @@
 import { actorOf } from '@kr/audit-trail';
 import { servicePrincipal } from '@kr/caller';
+import type { SqlDatabase } from '@kr/database';
 import {
   type Entity,
   type FileCounts,
-  type LifecycleDatabase,
   type LifecycleDeps,
-  type LifecycleSql,
   NO_FILES,
   publishInTransaction,
   publishIssuesOf,
@@ -31,21 +30,21 @@ export interface SeenPackage {
 }
 
 /** The package's own side of its publication. It lives in the coordinator's database, so it needs no second phase. */
-export interface PackageVersion<T = Tx> {
+export interface PackageVersion {
   /** Undefined: there is no draft. */
   see(packageId: string): Promise<SeenPackage | undefined>;
   /** Problems of the package itself; nothing is written. */
   check(publication: Publication, manifests: readonly FileManifest[]): Promise<readonly Issue[]>;
   /** Makes the draft the published form and writes the event, in the transaction of the commit point. */
-  publish(tx: T, publication: Publication, manifests: readonly FileManifest[]): Promise<void>;
+  publish(tx: Tx, publication: Publication, manifests: readonly FileManifest[]): Promise<void>;
   /** Gives the draft back to its editors, in the transaction of the abort. */
-  unlock(tx: T, publication: Publication): Promise<void>;
+  unlock(tx: Tx, publication: Publication): Promise<void>;
 }
 
-export function packageVersion<T extends LifecycleSql>(
-  database: LifecycleDatabase<T>,
-  lifecycle: Pick<LifecycleDeps<T>, 'kind' | 'store' | 'oaiPrefix' | 'now' | 'findDoisElsewhere'>,
-): PackageVersion<T> {
+export function packageVersion(
+  database: SqlDatabase,
+  lifecycle: Pick<LifecycleDeps, 'kind' | 'store' | 'oaiPrefix' | 'now' | 'findDoisElsewhere'>,
+): PackageVersion {
   const { store } = lifecycle;
   return {
     async see(packageId) {

@@ -1,4 +1,5 @@
-import type { LifecycleSql, Removal, StoredDocument } from '@kr/draft-lifecycle';
+import type { Sql } from '@kr/database';
+import type { Removal, StoredDocument } from '@kr/draft-lifecycle';
 import { HAS_UNSENT } from '@kr/event-bus';
 import type { Tx } from './prisma.ts';
 
@@ -13,7 +14,7 @@ export async function resourceIdsOf(sql: Tx, packageId: string): Promise<string[
 
 /** As `resourceIdsOf`, of several versions. */
 export async function resourceIdsOfEach(
-  sql: LifecycleSql,
+  sql: Sql,
   packageIds: readonly string[],
 ): Promise<Map<string, string[]>> {
   const rows = await sql.$queryRawUnsafe<{ package_id: string; ids: string[] }[]>(
@@ -25,7 +26,7 @@ export async function resourceIdsOfEach(
 }
 
 /** Ids of package versions after an id, in order. */
-export async function versionIds(sql: LifecycleSql, afterId: string, limit: number): Promise<string[]> {
+export async function versionIds(sql: Sql, afterId: string, limit: number): Promise<string[]> {
   const rows = await sql.$queryRawUnsafe<{ id: string }[]>(
     'select id from version where id > $1 order by id limit $2::int',
     afterId,
@@ -56,7 +57,7 @@ export interface VersionAccess {
 
 /** As `resourceIdsOf`, and in the same statement whether an event may not be sent yet, and who may read the version. */
 export async function resourcesAndOutbox(
-  sql: LifecycleSql,
+  sql: Sql,
   packageId: string,
 ): Promise<{ ids: string[]; hasUnsent: boolean; version: VersionAccess | null }> {
   const rows = await sql.$queryRawUnsafe<ResourcesRow[]>(
@@ -86,7 +87,7 @@ export async function resourcesAndOutbox(
 }
 
 /** The user who owns all versions of the package; undefined if there is no such package. */
-export async function ownerOf(sql: LifecycleSql, parentId: string): Promise<string | undefined> {
+export async function ownerOf(sql: Sql, parentId: string): Promise<string | undefined> {
   const [row] = await sql.$queryRawUnsafe<{ owner_id: string }[]>(
     'select owner_id from parent where id = $1',
     parentId,
@@ -134,7 +135,7 @@ export async function draftsHolding(
 }
 
 /** Ids of the resources in versions that are not published, after an id, in order. */
-export async function heldIds(sql: LifecycleSql, afterId: string, limit: number): Promise<string[]> {
+export async function heldIds(sql: Sql, afterId: string, limit: number): Promise<string[]> {
   const rows = await sql.$queryRawUnsafe<{ resource_id: string }[]>(
     `select distinct r.resource_id from package_resource r join version v on v.id = r.package_id
      where r.resource_id > $1 and not v.visible order by r.resource_id limit $2::int`,

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { LifecycleSql } from '@kr/draft-lifecycle';
+import type { Sql } from '@kr/database';
 
 /** Notes that a save may restrict a package. @returns the attempt, to be removed when its drafts are closed */
-export async function addPendingRestriction(sql: LifecycleSql, packageId: string): Promise<string> {
+export async function addPendingRestriction(sql: Sql, packageId: string): Promise<string> {
   const attempt = randomUUID();
   await sql.$executeRawUnsafe(
     'insert into pending_restriction (package_id, attempt) values ($1, $2::uuid)',
@@ -24,7 +24,7 @@ const LONGEST_SAVE_SECONDS = 120;
 
 /** The attempts for these packages. */
 export async function pendingRestrictions(
-  sql: LifecycleSql,
+  sql: Sql,
   packageIds: readonly string[],
 ): Promise<PendingRestriction[]> {
   return sql.$queryRawUnsafe(
@@ -36,17 +36,14 @@ export async function pendingRestrictions(
 }
 
 /** Packages of which a save is pending: few. */
-export async function packagesWithPendingRestrictions(sql: LifecycleSql): Promise<string[]> {
+export async function packagesWithPendingRestrictions(sql: Sql): Promise<string[]> {
   const rows = await sql.$queryRawUnsafe<{ package_id: string }[]>(
     'select distinct package_id from pending_restriction',
   );
   return rows.map(({ package_id }) => package_id);
 }
 
-export async function removePendingRestrictions(
-  sql: LifecycleSql,
-  attempts: readonly string[],
-): Promise<void> {
+export async function removePendingRestrictions(sql: Sql, attempts: readonly string[]): Promise<void> {
   if (attempts.length === 0) return;
   await sql.$executeRawUnsafe('delete from pending_restriction where attempt = any($1::uuid[])', attempts);
 }

@@ -24,7 +24,7 @@ export interface PackageAccess {
  * @throws ServiceError `conflict` (`draft_locked`): one of them is being published
  */
 export async function takePackageAccess(
-  { kind, now }: Pick<LifecycleContext<Tx>, 'kind' | 'now'>,
+  { kind, now }: Pick<LifecycleContext, 'kind' | 'now'>,
   tx: Tx,
   { packageId, requestId }: { packageId: string; requestId: string },
   { packageParentId, ids, access }: PackageAccess,

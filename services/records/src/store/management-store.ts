@@ -1,4 +1,4 @@
-import type { LifecycleSql } from '@kr/draft-lifecycle';
+import type { Sql } from '@kr/database';
 import { HAS_UNSENT } from '@kr/event-bus';
 import type { Tx } from './prisma.ts';
 
@@ -27,7 +27,7 @@ export async function endManagement(tx: Tx, parentIds: readonly string[]): Promi
 }
 
 /** Ids of the package parents that manage records, after an id, in order. */
-export async function managerIds(sql: LifecycleSql, afterId: string, limit: number): Promise<string[]> {
+export async function managerIds(sql: Sql, afterId: string, limit: number): Promise<string[]> {
   const rows = await sql.$queryRawUnsafe<{ managed_by: string }[]>(
     `select distinct managed_by from parent where managed_by > $1 order by managed_by limit $2::int`,
     afterId,
@@ -54,7 +54,7 @@ interface ManagedRow {
 }
 
 /** Of each managed parent its latest published version, and the one that is on its way. */
-export async function managedBy(sql: LifecycleSql, packageParentId: string): Promise<ManagedVersions> {
+export async function managedBy(sql: Sql, packageParentId: string): Promise<ManagedVersions> {
   const rows = await sql.$queryRawUnsafe<ManagedRow[]>(
     `select v.id, v.visible, v.publication_id, outbox.has_unsent
      from (select ${HAS_UNSENT} as has_unsent) outbox

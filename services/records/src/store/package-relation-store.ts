@@ -1,4 +1,4 @@
-import type { LifecycleSql } from '@kr/draft-lifecycle';
+import type { Sql } from '@kr/database';
 
 /**
  * The package versions that contain the record `v.id`, in the order it was added to them: all for its draft, the published
@@ -17,7 +17,7 @@ export const RELATED = `
  * @returns the records added or removed; undefined if the list is outdated
  */
 export async function replacePackageRecords(
-  tx: LifecycleSql,
+  tx: Sql,
   {
     packageId,
     revision,
@@ -55,7 +55,7 @@ export async function replacePackageRecords(
  * @returns the records it holds but `together`, whose relation that changes; none when it was known
  */
 export async function markPublishedWith(
-  tx: LifecycleSql,
+  tx: Sql,
   packageId: string,
   together: readonly string[],
 ): Promise<string[]> {
@@ -73,7 +73,7 @@ export async function markPublishedWith(
 }
 
 /** Those of these package versions that are known to be published. */
-export async function publishedAmong(sql: LifecycleSql, packageIds: readonly string[]): Promise<string[]> {
+export async function publishedAmong(sql: Sql, packageIds: readonly string[]): Promise<string[]> {
   const rows = await sql.$queryRawUnsafe<{ package_id: string }[]>(
     'select package_id from package_version where package_id = any($1::text[]) and is_published',
     packageIds,
@@ -82,7 +82,7 @@ export async function publishedAmong(sql: LifecycleSql, packageIds: readonly str
 }
 
 /** Ids of the package versions that hold records, after an id, in order. */
-export async function holderIds(sql: LifecycleSql, afterId: string, limit: number): Promise<string[]> {
+export async function holderIds(sql: Sql, afterId: string, limit: number): Promise<string[]> {
   const rows = await sql.$queryRawUnsafe<{ package_id: string }[]>(
     `select distinct package_id from packaged_record where package_id > $1 order by package_id limit $2::int`,
     afterId,
@@ -92,7 +92,7 @@ export async function holderIds(sql: LifecycleSql, afterId: string, limit: numbe
 }
 
 /** Removes a deleted record from every package version; returns the versions that contained it. */
-export async function forgetRecord(tx: LifecycleSql, recordId: string): Promise<string[]> {
+export async function forgetRecord(tx: Sql, recordId: string): Promise<string[]> {
   const rows = await tx.$queryRawUnsafe<{ package_id: string }[]>(
     'delete from packaged_record where record_id = $1 returning package_id',
     recordId,

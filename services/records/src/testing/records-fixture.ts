@@ -18,7 +18,7 @@ import type { RecordsContext } from '../context.ts';
 import { deleteDraft } from '../package-relations/delete-draft.ts';
 import { recordKind } from '../record-kind.ts';
 import { SCHEMA } from '../schema.ts';
-import { openDatabase, type Tx } from '../store/prisma.ts';
+import { openDatabase } from '../store/prisma.ts';
 
 export const OWNER: Principal = {
   userId: '1',
@@ -58,7 +58,7 @@ export async function recordsFixture() {
   const logger = createLogger('records', { write: () => undefined });
   const packageIds = new Set<string>();
   const findPackageIds = async (ids: readonly string[]) => new Set(ids.filter((id) => packageIds.has(id)));
-  const lifecycle = lifecycleContext<Tx>({
+  const lifecycle = lifecycleContext({
     kind: recordKind,
     database,
     store: sqlLifecycleStore,

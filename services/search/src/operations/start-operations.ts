@@ -1,5 +1,5 @@
 import type { CheckDriftRequest__Output } from '@kr/contracts';
-import type { Consumer, SqlExecutor, SqlQuerier } from '@kr/event-bus';
+import type { Consumer } from '@kr/event-bus';
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import type pg from 'pg';
@@ -77,14 +77,5 @@ export function startOperations(deps: OperationsDeps) {
       gauges.stop();
       await running.catch((error: unknown) => logger.error({ err: error }, 'an operation failed'));
     },
-  };
-}
-
-/** A pool as the event bus knows databases. */
-export function sqlOn(pool: Pick<pg.Pool, 'query'>): SqlExecutor & SqlQuerier {
-  return {
-    $executeRawUnsafe: async (sql, ...values) => (await pool.query(sql, values)).rowCount ?? 0,
-    $queryRawUnsafe: async <Rows>(sql: string, ...values: unknown[]) =>
-      (await pool.query(sql, values)).rows as Rows,
   };
 }
