@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Principal, verifyTicket } from '@kr/caller';
-import { decidePublication } from './decide-publication.ts';
 import {
   COORDINATOR,
   callOf,
@@ -12,6 +11,7 @@ import {
   type Shown,
   STRANGER,
 } from './lifecycle-fixture.ts';
+import { decidePublication } from './publication/decide.ts';
 
 let life: LifecycleFixture;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { CREATION_KNOWN_MS } from './creation-store.ts';
 import { GOOD_BODY, type LifecycleFixture, lifecycleFixture, OWNER } from './lifecycle-fixture.ts';
+import { CREATION_KNOWN_MS } from './store/drafts.ts';
 
 let life: LifecycleFixture;
 let key: Buffer<ArrayBuffer>;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { GOOD_BODY, type LifecycleFixture, lifecycleFixture } from './lifecycle-fixture.ts';
-import { newEntityId } from './new-entity-id.ts';
+import { newEntityId } from './model/ids.ts';
 
 let life: LifecycleFixture;
 beforeAll(async () => {

@@ -1,48 +1,71 @@
-export { assertParentsUnlocked } from './assert-parents-unlocked.ts';
-export { changeDraft, type DraftChange, draftForChange } from './change-draft.ts';
-export { decidePublication } from './decide-publication.ts';
-export type { Told } from './draft-store.ts';
-export type { DraftFace, Entity, EntityRef, Face, Form, Parent } from './entity.ts';
-export type {
-  DiscardedDraft,
-  EntityKind,
-  Publication,
-  PublishedEntity,
-  SavedDraft,
-} from './entity-kind.ts';
-export { loadEntities } from './entity-store.ts';
+export type { Decision, LifecycleDeps } from './context/context.ts';
+export {
+  assertRevision,
+  findEntities,
+  getEntity,
+  type LifecycleContext,
+  notFound,
+  notRegistered,
+  transact,
+  unknownId,
+  whyMissing,
+} from './context/context.ts';
+export type { OwnerLimits } from './context/owner-limits.ts';
 export {
   followLinks,
   LINK_SUBJECTS,
   type LinkEvent,
   type ListParentLinks,
   restoreLinks,
-} from './follow-links.ts';
-export { FILE_DELETED_SUBJECTS, forgetDeletedFiles, forgetLostFiles } from './forget-deleted-files.ts';
-export { isEntityId } from './id-rules.ts';
-export { type LifecycleHandlers, lifecycleContext, lifecycleHandlers } from './lifecycle.ts';
-export { LIFECYCLE_CALLERS } from './lifecycle-callers.ts';
-export { assertRevision, findEntities, getEntity, type LifecycleContext } from './lifecycle-context.ts';
-export { type Decision, type FileCounts, type LifecycleDeps, NO_FILES } from './lifecycle-deps.ts';
-export type { LifecycleStore } from './lifecycle-store.ts';
-export { assertUnlocked, draftLocked } from './lock-rules.ts';
+} from './events/access-links.ts';
+export { tellChanged, touchParents } from './events/revisions.ts';
+export {
+  LIFECYCLE_CALLERS,
+  type LifecycleHandlers,
+  lifecycleContext,
+  lifecycleHandlers,
+} from './lifecycle.ts';
 export { MIGRATIONS } from './migrations.ts';
-export { notFound, notRegistered, unknownId, whyMissing } from './missing-entity.ts';
-export { newEntityId } from './new-entity-id.ts';
-export { observeLocks } from './observe-locks.ts';
-export { type OwnPublication, publishInTransaction, publishIssuesOf } from './own-publication.ts';
-export type { OwnerLimits } from './owner-limits.ts';
-export type { Participant } from './participant-store.ts';
-export { assertService, may, permit } from './permission.ts';
-export { preparePublication } from './prepare-publication.ts';
-export type { Candidate } from './publication-rules.ts';
-export { purgeRemoved, startPurging } from './purge-removed.ts';
-export { type Removal, removedError } from './removal.ts';
-export { sqlLifecycleStore } from './sql-lifecycle-store.ts';
-export { lockUnchanged, type StagedForm } from './staging-store.ts';
-export { type Janitor, type JanitorOptions, settleOldLocks, startJanitor } from './start-janitor.ts';
-export type { StoredDocument, StoredFiles, StoredPid } from './stored-document.ts';
-export { tellChanged } from './tell-changed.ts';
-export { touchParents } from './touch-parents.ts';
-export { transact } from './transact.ts';
-export { validatePublication } from './validate-publication.ts';
+export { assertService, assertUnlocked, draftLocked, may, permit } from './model/access.ts';
+export type {
+  DraftFace,
+  Entity,
+  EntityRef,
+  Face,
+  Form,
+  Parent,
+  StoredDocument,
+  StoredFiles,
+  StoredPid,
+} from './model/entity.ts';
+export { type Removal, removedError } from './model/entity.ts';
+export { type FileCounts, NO_FILES } from './model/files.ts';
+export { isEntityId, newEntityId } from './model/ids.ts';
+export type {
+  DiscardedDraft,
+  EntityKind,
+  Publication,
+  PublishedEntity,
+  SavedDraft,
+} from './model/kind.ts';
+export type { Candidate } from './model/publication.ts';
+export { changeDraft, type DraftChange, draftForChange } from './operations/change-draft.ts';
+export { FILE_DELETED_SUBJECTS, forgetDeletedFiles, forgetLostFiles } from './operations/deleted-files.ts';
+export { purgeRemoved, startPurging } from './operations/removal.ts';
+export { decidePublication } from './publication/decide.ts';
+export {
+  type Janitor,
+  type JanitorOptions,
+  observeLocks,
+  settleOldLocks,
+  startJanitor,
+} from './publication/janitor.ts';
+export { type OwnPublication, publishInTransaction, publishIssuesOf } from './publication/own-publication.ts';
+export { preparePublication } from './publication/prepare.ts';
+export { validatePublication } from './publication/validate.ts';
+export type { Told } from './store/drafts.ts';
+export { assertParentsUnlocked, loadEntities } from './store/entities.ts';
+export type { LifecycleStore } from './store/port.ts';
+export { sqlLifecycleStore } from './store/postgres.ts';
+export type { Participant } from './store/staging.ts';
+export { lockUnchanged, type StagedForm } from './store/staging.ts';

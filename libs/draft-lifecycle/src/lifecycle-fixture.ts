@@ -7,14 +7,15 @@ import { migrate } from '@kr/schema-migration';
 import { createLogger } from '@kr/telemetry';
 import { freshDatabase } from '@kr/testbed';
 import { PrismaPg } from '@prisma/adapter-pg';
-import type { EntityKind } from './entity-kind.ts';
+import type { Decision } from './context/context.ts';
 import { PrismaClient } from './gen/prisma/client.ts';
 import { lifecycleContext, lifecycleHandlers } from './lifecycle.ts';
-import type { Decision, FileCounts } from './lifecycle-deps.ts';
 import { MIGRATIONS } from './migrations.ts';
-import { newEntityId } from './new-entity-id.ts';
-import { preparePublication } from './prepare-publication.ts';
-import { sqlLifecycleStore } from './sql-lifecycle-store.ts';
+import type { FileCounts } from './model/files.ts';
+import { newEntityId } from './model/ids.ts';
+import type { EntityKind } from './model/kind.ts';
+import { preparePublication } from './publication/prepare.ts';
+import { sqlLifecycleStore } from './store/postgres.ts';
 
 /** A kind with nothing special, so that what is seen is the lifecycle's. */
 const RECORD: EntityKind = {

@@ -1,29 +1,21 @@
-import type { definitions } from '@kr/contracts';
-import type { Handlers } from '@kr/rpc';
-import { authoriseAction } from './authorise-action.ts';
-import { awaitEventsSent } from './await-events-sent.ts';
-import { createDraft } from './create-draft.ts';
-import { createVersion } from './create-version.ts';
-import { deleteDraft } from './delete-draft.ts';
-import { discardPid } from './discard-pid.ts';
-import { documentBudget } from './document-budget.ts';
-import { editPublished } from './edit-published.ts';
-import { fetchForIndex } from './fetch-for-index.ts';
-import { findDois } from './find-dois.ts';
-import { findIds } from './find-ids.ts';
-import { forgetFiles } from './forget-deleted-files.ts';
-import type { LifecycleContext } from './lifecycle-context.ts';
-import type { LifecycleDeps } from './lifecycle-deps.ts';
-import { listIds } from './list-ids.ts';
-import { listVersions } from './list-versions.ts';
-import { ownerRoom } from './owner-limits.ts';
-import { createPublicationResolver } from './publication-resolver.ts';
-import { readAuditLog } from './read-audit-log.ts';
-import { readEntities } from './read-entities.ts';
-import { readLatest } from './read-latest.ts';
-import { listRemovals, removePublished, restorePublished } from './remove-published.ts';
-import { reservePid } from './reserve-pid.ts';
-import { updateDraft } from './update-draft.ts';
+import type { Definitions, definitions } from '@kr/contracts';
+import type { Callers, Handlers } from '@kr/rpc';
+import type { LifecycleContext, LifecycleDeps } from './context/context.ts';
+import { ownerRoom } from './context/owner-limits.ts';
+import { readAuditLog } from './operations/audit.ts';
+import { authoriseAction } from './operations/authorise-action.ts';
+import { createDraft } from './operations/create-draft.ts';
+import { createVersion } from './operations/create-version.ts';
+import { deleteDraft } from './operations/delete-draft.ts';
+import { forgetFiles } from './operations/deleted-files.ts';
+import { editPublished } from './operations/edit-published.ts';
+import { awaitEventsSent, fetchForIndex, findDois, findIds, listIds } from './operations/for-services.ts';
+import { discardPid, reservePid } from './operations/pids.ts';
+import { listVersions, readEntities, readLatest } from './operations/read-entities.ts';
+import { listRemovals, removePublished, restorePublished } from './operations/removal.ts';
+import { updateDraft } from './operations/update-draft.ts';
+import { createPublicationResolver } from './publication/resolver.ts';
+import { documentBudget } from './store/document-budget.ts';
 
 export type LifecycleHandlers = Handlers<typeof definitions.lifecycle>;
 
@@ -63,3 +55,26 @@ export function lifecycleHandlers(context: LifecycleContext): LifecycleHandlers 
     AwaitEventsSent: awaitEventsSent(context),
   };
 }
+
+/** Callers of the LifecycleService of either kind; the service adds the RPCs that the other kind calls. */
+export const LIFECYCLE_CALLERS = {
+  gateway: [
+    'CreateDraft',
+    'ReadEntities',
+    'UpdateDraft',
+    'DeleteDraft',
+    'EditPublished',
+    'CreateVersion',
+    'ListVersions',
+    'ReadLatest',
+    'ReservePid',
+    'DiscardPid',
+    'Authorise',
+    'ForgetFiles',
+    'ReadAuditLog',
+    'RemovePublished',
+    'RestorePublished',
+    'ListRemovals',
+  ],
+  search: ['FetchForIndex', 'ListIds', 'AwaitEventsSent'],
+} as const satisfies Callers<Definitions['lifecycle']>;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { until } from '@kr/testbed';
-import { decidePublication } from './decide-publication.ts';
 import { COORDINATOR, callOf, type LifecycleFixture, lifecycleFixture, OWNER } from './lifecycle-fixture.ts';
+import { decidePublication } from './publication/decide.ts';
 
 let life: LifecycleFixture;
 beforeAll(async () => {

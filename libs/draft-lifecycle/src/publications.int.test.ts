@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { actorOf } from '@kr/audit-trail';
-import { decidePublication } from './decide-publication.ts';
 import {
   COORDINATOR,
   callOf,
@@ -12,11 +11,12 @@ import {
   PART_BYTES,
   STRANGER,
 } from './lifecycle-fixture.ts';
-import { newEntityId } from './new-entity-id.ts';
-import { publishInTransaction, publishIssuesOf } from './own-publication.ts';
-import { lockUnchanged } from './staging-store.ts';
-import { startJanitor } from './start-janitor.ts';
-import { validatePublication } from './validate-publication.ts';
+import { newEntityId } from './model/ids.ts';
+import { decidePublication } from './publication/decide.ts';
+import { startJanitor } from './publication/janitor.ts';
+import { publishInTransaction, publishIssuesOf } from './publication/own-publication.ts';
+import { validatePublication } from './publication/validate.ts';
+import { lockUnchanged } from './store/staging.ts';
 
 let life: LifecycleFixture;
 beforeAll(async () => {

@@ -1,0 +1,202 @@
+import type { Sql, SqlDatabase } from '@kr/database';
+import { ServiceError } from '@kr/service-error';
+import type { Logger } from '@kr/telemetry';
+import type { Entity } from '../model/entity.ts';
+import { removedError } from '../model/entity.ts';
+import type { FileCounts } from '../model/files.ts';
+import { isEntityId } from '../model/ids.ts';
+import type { EntityKind } from '../model/kind.ts';
+import type { DocumentBudget } from '../store/document-budget.ts';
+import type { LifecycleStore } from '../store/port.ts';
+import type { OwnerLimits, OwnerRoom } from './owner-limits.ts';
+
+/** `undecided` may change at any moment and is never remembered. */
+export type Decision = 'committed' | 'aborted' | 'undecided';
+
+/** Dependencies of the operations; built once by the service. */
+export interface LifecycleDeps {
+  kind: EntityKind;
+  database: SqlDatabase;
+  store: LifecycleStore;
+  now: () => Date;
+  /** A new entity or parent id; see `newEntityId`. */
+  newId: () => string;
+  /** The prefix of the DOIs that this installation assigns, such as `10.5072`. */
+  doiPrefix: string;
+  /** The middle part of `oai:<prefix>:<id>`. */
+  oaiPrefix: string;
+  ticketKeys: { files: string; 'access-links': string };
+  /** Counts of buckets, in one call for any number; a bucket that is not in the answer is empty. */
+  describeBuckets(entityIds: readonly string[]): Promise<ReadonlyMap<string, FileCounts>>;
+  /** Queries the coordinator. Throws when it cannot be reached within 3 s. */
+  resolvePublications(publicationIds: readonly string[]): Promise<ReadonlyMap<string, Decision>>;
+  /** The ids of the other kind of entity among these. A failed call counts as none. */
+  findElsewhere(ids: readonly string[]): Promise<ReadonlySet<string>>;
+  /** The external DOIs of the other kind of entity among these. Throws when it cannot be reached. */
+  findDoisElsewhere(dois: readonly string[]): Promise<ReadonlySet<string>>;
+  ownerLimits: OwnerLimits;
+  /** Called after a transaction that wrote events: wakes the relay. */
+  nudge(): void;
+  /** Whether everything that was committed by now is sent within that many milliseconds; answers as soon as it is. */
+  eventsSent(wait: { timeoutMs: number; signal?: AbortSignal }): Promise<boolean>;
+  logger: Logger;
+}
+
+/** Outcome of querying publications. */
+export interface Settled {
+  /** Something was applied, so that what was read before must be read again. */
+  isChanged: boolean;
+  /** Publications whose decision is unknown or could not be applied, with the error for readers. */
+  unknown: ReadonlyMap<string, ServiceError>;
+}
+
+/** Learns how publications ended and carries that out here. */
+export interface PublicationResolver {
+  /** Queries these publications concurrently, and applies the decided ones. */
+  settle(publicationIds: readonly string[]): Promise<Settled>;
+}
+
+/** Shared by the operations: the dependencies, and one cache of decisions. */
+export interface LifecycleContext extends LifecycleDeps {
+  publications: PublicationResolver;
+  documents: DocumentBudget;
+  owners: OwnerRoom;
+}
+
+/** Entities as every reader must see them: what a decided publication staged is applied first. */
+export interface SettledEntities {
+  entities: Map<string, Entity>;
+  /**
+   * Entities in an unknown state, because the decision of a publication is unknown or not stored, with the
+   * error.
+   */
+  undecidable: ReadonlyMap<string, ServiceError>;
+}
+
+/** The entities of these ids, with their relations, without missing ones. `load` reads them. */
+export async function findSettled(
+  context: LifecycleContext,
+  ids: readonly string[],
+  load = () => context.store.loadEntities(context.database, ids, context.kind.related, context.documents),
+): Promise<SettledEntities> {
+  const asked = new Set<string>();
+  const unknown = new Map<string, ServiceError>();
+  for (;;) {
+    const entities = await load();
+    const pending = [...new Set([...entities.values()].flatMap((entity) => entity.pending))];
+    const fresh = pending.filter((id) => !asked.has(id));
+    const settled = fresh.length === 0 ? undefined : await context.publications.settle(fresh);
+    for (const [id, why] of settled?.unknown ?? []) unknown.set(id, why);
+    if (settled?.isChanged !== true) {
+      const undecidable = new Map<string, ServiceError>();
+      for (const { id, pending } of entities.values()) {
+        const why = pending.map((publication) => unknown.get(publication)).find((one) => one !== undefined);
+        if (why !== undefined) undecidable.set(id, why);
+      }
+      return { entities, undecidable };
+    }
+    for (const id of fresh) asked.add(id);
+  }
+}
+
+/**
+ * The entities of these ids, in the state that every reader must see.
+ *
+ * @throws ServiceError - `unavailable`: one is staged and the coordinator cannot be reached - `internal`: a
+ * decision cannot be applied
+ */
+export async function findEntities(
+  context: LifecycleContext,
+  ids: readonly string[],
+): Promise<Map<string, Entity>> {
+  const found = await findSettled(context, ids);
+  const [why] = found.undecidable.values();
+  if (why !== undefined) throw why;
+  return found.entities;
+}
+
+/**
+ * One entity.
+ *
+ * @throws ServiceError
+ *   - `not_found`: no entity of this kind has the id
+ *   - `unavailable`: as `findEntities`
+ */
+export async function getEntity(context: LifecycleContext, id: string): Promise<Entity> {
+  const entity = (await findEntities(context, [id])).get(id);
+  if (entity === undefined) throw (await whyMissing(context, [id]))(id);
+  return entity;
+}
+
+/** @throws ServiceError `not_found` when there is no draft */
+export function draftFace({ draft }: Entity): NonNullable<Entity['draft']> {
+  if (draft === null) throw notFound();
+  return draft;
+}
+
+/** @throws ServiceError `not_found` when it was never published, `gone` when it is removed */
+export function publishedFace({ published }: Entity): NonNullable<Entity['published']> {
+  if (published === null) throw notRegistered();
+  if (published.removal !== undefined) throw removedError(published.removal);
+  return published;
+}
+
+/** @throws ServiceError `precondition_failed` when the caller has seen another revision; zero accepts any */
+export function assertRevision(ifRevision: string | number, { revision }: { revision: number }): void {
+  const given = Number(ifRevision);
+  if (given === 0 || given === revision) return;
+  throw new ServiceError(
+    'precondition_failed',
+    `Revision id provided(${given}) doesn't match record's one(${revision})`,
+    { currentRevision: revision },
+  );
+}
+
+/** Runs a change in one transaction and wakes the relay for the events it wrote. */
+export async function transact<Result>(
+  { database, nudge }: Pick<LifecycleDeps, 'database' | 'nudge'>,
+  run: (tx: Sql) => Promise<Result>,
+): Promise<Result> {
+  const result = await database.$transaction(run, { timeout: 10_000 });
+  nudge();
+  return result;
+}
+
+/** No such identifier. */
+export function unknownId(): ServiceError {
+  return new ServiceError('not_found', 'The persistent identifier does not exist.');
+}
+
+/** Known, but there is no published form. */
+export function notRegistered(): ServiceError {
+  return new ServiceError('not_found', 'The persistent identifier is not registered.', {
+    code: 'not_published',
+  });
+}
+
+/** The id exists but not in this role: no draft, a parent's id, an id of the other kind. */
+export function notFound(hint?: string): ServiceError {
+  return new ServiceError('not_found', 'Not found.', hint === undefined ? {} : { members: { hint } });
+}
+
+/** Why each of these ids is no entity of this kind. */
+export async function whyMissing(
+  deps: Pick<LifecycleDeps, 'database' | 'findElsewhere' | 'kind'>,
+  ids: readonly string[],
+): Promise<(id: string) => ServiceError> {
+  const possible = ids.filter(isEntityId);
+  if (possible.length === 0) return unknownId;
+  const parents = await deps.database.$queryRawUnsafe<{ id: string }[]>(
+    'select id from parent where id = any($1::text[])',
+    possible,
+  );
+  const known = new Set(parents.map(({ id }) => id));
+  const others = await deps.findElsewhere(possible.filter((id) => !known.has(id)));
+  const other = deps.kind.name === 'record' ? 'package' : 'record';
+  return (id) => {
+    if (others.has(id)) return notFound(`${id} is a ${other}: /api/${other}s/${id}.`);
+    return known.has(id)
+      ? notFound(`${id} is the id of all versions; use the id of one of them.`)
+      : unknownId();
+  };
+}

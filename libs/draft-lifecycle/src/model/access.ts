@@ -1,0 +1,83 @@
+import { type AccessSubject, allows, authorise, type EntityAction } from '@kr/access-policy';
+import type { Principal } from '@kr/caller';
+import { effectiveAccess } from '@kr/metadata';
+import { ServiceError } from '@kr/service-error';
+import type { View } from './document.ts';
+import type { Entity, StoredDocument } from './entity.ts';
+
+/** The fields of a form that the policy needs. */
+interface Accessible {
+  readonly document: Pick<StoredDocument, 'access'>;
+}
+
+/** The fields of an entity that the policy needs. */
+interface Owned {
+  readonly parent: Pick<Entity['parent'], 'id' | 'ownerId' | 'managedBy'>;
+}
+
+/** Facts for the policy about one form of an entity at an instant. */
+function subjectOf({ parent }: Owned, { document }: Accessible, now: Date): AccessSubject {
+  const { record, files } = effectiveAccess(document.access, now);
+  return {
+    parentId: parent.id,
+    managedBy: parent.managedBy,
+    ownerIds: [parent.ownerId],
+    recordAccess: record,
+    filesAccess: files,
+  };
+}
+
+/** Whether the caller may do it. */
+export function may(
+  principal: Principal,
+  action: EntityAction,
+  entity: Owned,
+  face: Accessible,
+  now: Date,
+): boolean {
+  return allows(principal, action, subjectOf(entity, face, now));
+}
+
+/** @throws ServiceError `forbidden` or `unauthenticated` when the caller may not */
+export function permit(
+  principal: Principal,
+  action: EntityAction,
+  entity: Owned,
+  face: Accessible,
+  now: Date,
+): void {
+  authorise(principal, action, subjectOf(entity, face, now));
+}
+
+/** Parts of one form that the caller may see besides its content. */
+export function viewOf(
+  principal: Principal,
+  entity: Owned,
+  face: Accessible,
+  isDraft: boolean,
+  now: Date,
+): View {
+  const subject = subjectOf(entity, face, now);
+  return {
+    canManage: allows(principal, 'see_parent_access', subject),
+    canEdit: allows(principal, 'see_draft_state', subject),
+    canReadFiles: allows(principal, isDraft ? 'read_draft_files' : 'read_files', subject),
+  };
+}
+
+/** Lets only processes of the system pass. @throws ServiceError `forbidden` */
+export function assertService({ service }: Principal): void {
+  if (service === null) throw new ServiceError('forbidden', 'Permission denied.');
+}
+
+/** The one guard of every way into a draft: while a publication holds it, nothing may change it. */
+export function assertUnlocked(draft: { lockedBy: string | null }): void {
+  if (draft.lockedBy !== null) throw draftLocked();
+}
+
+export function draftLocked(): ServiceError {
+  return new ServiceError('conflict', 'The draft is being published.', {
+    code: 'draft_locked',
+    retryAfterMs: 1_000,
+  });
+}

@@ -1,0 +1,103 @@
+import type { Issue } from '@kr/service-error';
+import type { Entity, Parent, PublishedFace } from './entity.ts';
+
+/** A request to publish: the package's resources, or a resource alone. */
+export interface PublicationRequest {
+  publicationId: string;
+  /** Empty when a resource is published alone. */
+  packageParentId: string;
+  ids: readonly string[];
+}
+
+/** As much of an entity as a publication has to know. */
+export interface Candidate extends Pick<Entity, 'id' | 'draft' | 'nextDraftRevision'> {
+  readonly parent: Pick<Parent, 'managedBy'>;
+  readonly published: Pick<PublishedFace, 'revision' | 'removal'> | null;
+}
+
+/** One with a draft. */
+export type Publishable = Candidate & { draft: NonNullable<Entity['draft']> };
+
+/** The role of each entity, before its content is validated. */
+export interface PublicationPlan {
+  /** Drafts that will be published. */
+  drafts: Publishable[];
+  /** Published already: they stay as they are, and so do their edit drafts. */
+  unchangedIds: string[];
+  issues: Issue[];
+  /** The other publication that holds one of the drafts. */
+  blockedBy: string | null;
+}
+
+/** Sorts the entities of a request (REST document, section 3; a draft goes with the package that manages it only). */
+export function planPublication(
+  { publicationId, packageParentId, ids }: PublicationRequest,
+  entities: ReadonlyMap<string, Candidate>,
+): PublicationPlan {
+  const plan: PublicationPlan = { drafts: [], unchangedIds: [], issues: [], blockedBy: null };
+  for (const id of new Set(ids)) {
+    const entity = entities.get(id);
+    if (entity === undefined) {
+      plan.issues.push(problem(id, 'id', 'The persistent identifier does not exist.'));
+    } else if (packageParentId !== '' && entity.published !== null) {
+      plan.unchangedIds.push(id);
+    } else if (entity.draft === null) {
+      plan.issues.push(problem(id, 'id', 'Not found.'));
+    } else if (entity.draft.lockedBy !== null && entity.draft.lockedBy !== publicationId) {
+      plan.blockedBy = entity.draft.lockedBy;
+    } else if (packageParentId !== '' && entity.parent.managedBy !== packageParentId) {
+      const message = "This record is a draft and can't be linked to the package as a resource.";
+      plan.issues.push(problem(id, 'parent.relationship.managed_by', message));
+    } else {
+      plan.drafts.push({ ...entity, draft: entity.draft });
+    }
+  }
+  return plan;
+}
+
+function problem(record: string, field: string, message: string): Issue {
+  return { record, field, messages: [message] };
+}
+
+/** State of a participant in a publication; makes repeated and late calls harmless. */
+export type ParticipantState = 'prepared' | 'refused' | 'aborted' | 'applied';
+
+export interface Fence {
+  state: ParticipantState;
+  epoch: number;
+}
+
+/** Reaction to a request to prepare. */
+export type PrepareAnswer = 'prepare' | 'yes' | 'no';
+
+/**
+ * A refusal applies to its epoch only; an earlier abort rejects a late prepare permanently. An agreement
+ * stays valid, because the parts of a publication are prepared one after the other.
+ *
+ * @param isAgreed whether all requested drafts were agreed to
+ */
+export function onPrepare(fence: Fence | null, epoch: number, isAgreed: boolean): PrepareAnswer {
+  if (fence === null) return 'prepare';
+  switch (fence.state) {
+    case 'prepared':
+      return isAgreed ? 'yes' : 'prepare';
+    case 'applied':
+      return 'yes';
+    case 'refused':
+      return epoch > fence.epoch ? 'prepare' : 'no';
+    case 'aborted':
+      return 'no';
+  }
+}
+
+/** Reaction to a decision; `impossible` means a broken protocol or a database restored from the past. */
+export type DecideAnswer = 'apply' | 'drop' | 'done' | 'impossible';
+
+export function onDecide(fence: Fence | null, isCommitted: boolean): DecideAnswer {
+  if (isCommitted) {
+    if (fence?.state === 'prepared') return 'apply';
+    return fence?.state === 'applied' ? 'done' : 'impossible';
+  }
+  if (fence?.state === 'applied') return 'impossible';
+  return fence?.state === 'aborted' ? 'done' : 'drop';
+}

@@ -1,0 +1,55 @@
+import type { EditPublishedRequest__Output, EditPublishedResponse } from '@kr/contracts';
+import type { CallContext } from '@kr/rpc';
+import {
+  assertRevision,
+  getEntity,
+  type LifecycleContext,
+  publishedFace,
+  transact,
+  unknownId,
+} from '../context/context.ts';
+import { permit } from '../model/access.ts';
+import { editContent } from '../model/content.ts';
+import { loadLocked } from '../store/port.ts';
+import { entityEntry } from './audit.ts';
+import { entityDocument } from './documents.ts';
+
+/**
+ * RPC EditPublished: opens a draft of the published version; an open draft is returned unchanged.
+ *
+ * @throws ServiceError - `not_found`: no such entity - `unauthenticated`, `forbidden`: not allowed -
+ * `precondition_failed`: neither its draft nor, without one, its published version is at `if_revision` -
+ * `unavailable`: it is staged and the coordinator cannot be reached
+ */
+export function editPublished(context: LifecycleContext) {
+  const { kind, store } = context;
+  return async (
+    { id, ifRevision }: EditPublishedRequest__Output,
+    { principal }: CallContext,
+  ): Promise<EditPublishedResponse> => {
+    const found = await getEntity(context, id);
+    const now = context.now();
+    permit(principal, 'edit', found, found.draft ?? publishedFace(found), now);
+    assertRevision(ifRevision, found.draft ?? publishedFace(found));
+
+    const entity =
+      found.draft !== null
+        ? found
+        : await transact(context, async (tx) => {
+            const entity = await loadLocked(store, tx, id);
+            if (entity === undefined) throw unknownId();
+            assertRevision(ifRevision, entity.draft ?? publishedFace(entity));
+            if (entity.draft !== null) return entity;
+            const document = editContent(publishedFace(entity).document);
+            const revision = entity.nextDraftRevision;
+            await store.insertDraft(tx, { id, revision, document }, now);
+            await store.tell(tx, {
+              events: [kind.events.draftSaved({ id, parentId: entity.parent.id, revision })],
+              entries: [entityEntry(principal, 'draft.edit', entity, { revision })],
+            });
+            const draft = { document, issues: [], revision, lockedBy: null, createdAt: now, updatedAt: now };
+            return { ...entity, draft };
+          });
+    return { document: await entityDocument(context, { entity, form: 'draft' }, principal) };
+  };
+}

@@ -1,0 +1,83 @@
+import { type AuditEntry, actorOf } from '@kr/audit-trail';
+import { servicePrincipal } from '@kr/caller';
+import type { DecidePublicationRequest__Output, DecidePublicationResponse } from '@kr/contracts';
+import type { Sql } from '@kr/database';
+import { failpoint } from '@kr/failpoint';
+import type { CallContext } from '@kr/rpc';
+import { ServiceError } from '@kr/service-error';
+import { type LifecycleContext, type LifecycleDeps, transact } from '../context/context.ts';
+import { tellChanged } from '../events/revisions.ts';
+import { assertService } from '../model/access.ts';
+import type { Publication } from '../model/kind.ts';
+import { onDecide } from '../model/publication.ts';
+import type { Participant } from '../store/staging.ts';
+
+/**
+ * Applies a decision of the coordinator in one transaction. Idempotent; any caller that knows the decision
+ * may call it.
+ *
+ * @throws ServiceError `internal` when this service never agreed to the committed publication, or has applied
+ * the aborted one
+ */
+export async function applyDecision(
+  deps: LifecycleDeps,
+  publicationId: string,
+  isCommitted: boolean,
+): Promise<void> {
+  await failpoint('records.apply.before');
+  await transact(deps, async (tx) => {
+    const participant = await deps.store.lockParticipant(tx, publicationId);
+    switch (onDecide(participant, isCommitted)) {
+      case 'apply':
+        if (participant !== null) await show(deps, tx, participant);
+        break;
+      case 'drop':
+        // A decision that arrives before its prepare leaves a row that rejects that prepare.
+        await deps.store.dropStaged(tx, publicationId, deps.now());
+        break;
+      case 'done':
+        return;
+      case 'impossible':
+        deps.logger.fatal({ publicationId, isCommitted, state: participant?.state }, 'impossible decision');
+        throw new ServiceError('internal', 'Internal server error.');
+    }
+    await failpoint('records.apply.inside');
+  });
+  await failpoint('records.apply.after');
+}
+
+async function show({ kind, store, now }: LifecycleDeps, tx: Sql, participant: Participant): Promise<void> {
+  const { publicationId, packageId } = participant;
+  const publication: Publication = { id: publicationId, packageId, recordIds: [] };
+  const published = await store.showStaged(tx, publicationId, now());
+  // The previous release did not send the actor.
+  const actor = participant.actor ?? actorOf(servicePrincipal('packages', publicationId));
+  const metadata = { publication: publicationId, ...(packageId !== '' && { package: packageId }) };
+  await store.tell(tx, {
+    events: published.map((entity) => kind.events.published(entity, publication)),
+    entries: published.map(({ id, parentId, revision }): AuditEntry => {
+      const action = `${kind.name}.publish` as const;
+      return { action, entityId: id, parentId, actor, metadata: { ...metadata, revision } };
+    }),
+  });
+  const former = published.flatMap(({ formerLatestId }) => formerLatestId ?? []);
+  if (former.length > 0) await tellChanged({ kind }, tx, former);
+  await kind.hooks.published?.(tx, published, publication);
+}
+
+/**
+ * RPC DecidePublication: applies or drops the staged forms. Idempotent.
+ *
+ * @throws ServiceError - `forbidden`: the caller is no service - `internal`: this service never agreed to the
+ * committed publication, or has applied the aborted one
+ */
+export function decidePublication(context: LifecycleContext) {
+  return async (
+    { publicationId, isCommitted }: DecidePublicationRequest__Output,
+    { principal }: CallContext,
+  ): Promise<DecidePublicationResponse> => {
+    assertService(principal);
+    await applyDecision(context, publicationId, isCommitted);
+    return {};
+  };
+}

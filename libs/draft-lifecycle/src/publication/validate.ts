@@ -1,0 +1,147 @@
+import type { ValidateRecordsRequest__Output, ValidateRecordsResponse } from '@kr/contracts';
+import type { Sql } from '@kr/database';
+import { checkMetadata } from '@kr/metadata';
+import type { CallContext } from '@kr/rpc';
+import type { Issue } from '@kr/service-error';
+import { findEntities, type LifecycleContext, type LifecycleDeps } from '../context/context.ts';
+import { assertService, draftLocked } from '../model/access.ts';
+import type { StoredDocument } from '../model/entity.ts';
+import { type FileCounts, filesPublishIssues, NO_FILES, publishedFiles } from '../model/files.ts';
+import { issue, issueMessages, issuesOf } from '../model/issues.ts';
+import type { EntityKind } from '../model/kind.ts';
+import { externalDoi, isManagedDoi, oaiPid, takenDoi } from '../model/pids.ts';
+import { type PublicationPlan, type Publishable, planPublication } from '../model/publication.ts';
+import { findDoiOwners } from '../store/dois.ts';
+import type { Sealed, StagedForm } from '../store/staging.ts';
+
+/**
+ * Everything that keeps a draft from being published: metadata strictly, then what was found wrong with the rest when
+ * it was saved, then its files as they are sealed.
+ */
+function publishIssues(
+  { document, issues }: { document: StoredDocument; issues: readonly Issue[] },
+  kind: EntityKind['name'],
+  counts: FileCounts,
+): Issue[] {
+  return [
+    ...checkMetadata(document.metadata, kind, { strict: true }).issues,
+    ...issuesOf(issues, 'access'),
+    ...issuesOf(issues, 'pids'),
+    ...registrationIssues(document),
+    ...filesPublishIssues(document.files, counts),
+  ];
+}
+
+function registrationIssues({ pids, metadata }: StoredDocument): Issue[] {
+  const { publisher } = metadata;
+  const isNamed = typeof publisher === 'string' && publisher.trim() !== '';
+  return isManagedDoi(pids['doi']) && !isNamed
+    ? [issue('metadata.publisher', 'Missing publisher field required for DOI registration.')]
+    : [];
+}
+
+/** Parts of the published document that differ from the draft. */
+function sealedParts(draft: StoredDocument, id: string, counts: FileCounts, oaiPrefix: string): Sealed {
+  const { doi } = draft.pids;
+  return {
+    files: publishedFiles(draft.files, counts),
+    pids: { ...(doi ? { doi } : {}), oai: oaiPid(id, oaiPrefix) },
+  };
+}
+
+/** Every problem of every draft, by entity; at most one statement for any number. */
+export async function problemsOf(
+  { kind, findDoisElsewhere }: Pick<LifecycleDeps, 'kind' | 'findDoisElsewhere'>,
+  sql: Sql,
+  drafts: readonly Publishable[],
+  counts: ReadonlyMap<string, FileCounts>,
+): Promise<Map<string, Issue[]>> {
+  const dois = externalDois(drafts);
+  const owners = [
+    ...(await findDoiOwners(sql, dois)),
+    ...drafts.map(({ id, draft }) => ({ id, doi: externalDoi(draft.document.pids) })),
+  ];
+  const elsewhere = dois.length === 0 ? new Set<string>() : await findDoisElsewhere(dois);
+  const isTaken = (doi: string, id: string) =>
+    elsewhere.has(doi) ||
+    owners.some((owner) => owner.id !== id && owner.doi?.toLowerCase() === doi.toLowerCase());
+  return new Map(
+    drafts.map(({ id, draft, published }) => {
+      const doi = externalDoi(draft.document.pids);
+      const issues = [
+        ...(published?.removal === undefined ? [] : [issue('id', 'The record has been deleted.')]),
+        ...publishIssues(draft, kind.name, counts.get(id) ?? NO_FILES),
+      ];
+      const hasIssue = issues.some(({ field }) => field === 'pids.doi');
+      return [id, doi !== undefined && !hasIssue && isTaken(doi, id) ? [...issues, takenDoi(doi)] : issues];
+    }),
+  );
+}
+
+/** The external DOIs of these drafts. */
+export function externalDois(drafts: readonly Publishable[]): string[] {
+  return drafts.flatMap(({ draft }) => externalDoi(draft.document.pids) ?? []);
+}
+
+/** Problems listed for one publication. */
+const MAX_PROBLEMS_OF_PLAN = 10_000;
+
+/** Everything that keeps what a request names from being published, each with the entity it is about. */
+export async function issuesOfPlan(
+  deps: Pick<LifecycleDeps, 'kind' | 'findDoisElsewhere'>,
+  sql: Sql,
+  { drafts, issues }: Pick<PublicationPlan, 'drafts' | 'issues'>,
+  counts: ReadonlyMap<string, FileCounts>,
+): Promise<Issue[]> {
+  const problems = await problemsOf(deps, sql, drafts, counts);
+  const ofDrafts = drafts.flatMap(({ id }) =>
+    (problems.get(id) ?? []).map((issue) => ({ ...issue, record: id })),
+  );
+  return [...issues, ...ofDrafts].slice(0, MAX_PROBLEMS_OF_PLAN);
+}
+
+/** The form of a draft that will be shown. */
+export function stagedForm(
+  { oaiPrefix }: Pick<LifecycleDeps, 'oaiPrefix'>,
+  { id, draft, nextDraftRevision }: Publishable,
+  counts: ReadonlyMap<string, FileCounts>,
+): StagedForm {
+  return {
+    id,
+    sealed: sealedParts(draft.document, id, counts.get(id) ?? NO_FILES, oaiPrefix),
+    revision: Math.max(draft.revision + 1, nextDraftRevision),
+  };
+}
+
+/**
+ * RPC ValidateRecords: the problems that PreparePublication would find, by the same rules; nothing is locked
+ * or written. The number of statements does not depend on the number of drafts.
+ *
+ * @throws ServiceError - `forbidden`: the caller is no service - `conflict` (`draft_locked`): another
+ * publication has locked one of the drafts - `unavailable`: one is staged and the coordinator cannot be
+ * reached, or the files service does not answer
+ */
+export function validatePublication(context: LifecycleContext) {
+  return async (
+    request: ValidateRecordsRequest__Output,
+    { principal }: CallContext,
+  ): Promise<ValidateRecordsResponse> => {
+    assertService(principal);
+    const plan = planPublication(request, await findEntities(context, request.ids));
+    if (plan.blockedBy !== null) throw draftLocked();
+    const drafts = plan.drafts.map(({ id }) => id);
+    const counts = drafts.length === 0 ? new Map() : await context.describeBuckets(drafts);
+    const deps = { ...context, findDoisElsewhere: withPackageDoi(context, request.packageDoi) };
+    return { issues: issueMessages(await issuesOfPlan(deps, context.database, plan, counts)) };
+  };
+}
+
+/** The DOI of the package counts as taken, as it does while the package is being published. */
+function withPackageDoi(
+  { findDoisElsewhere }: Pick<LifecycleContext, 'findDoisElsewhere'>,
+  packageDoi: string,
+): LifecycleContext['findDoisElsewhere'] {
+  const taken = packageDoi.toLowerCase();
+  return async (dois) =>
+    new Set([...(await findDoisElsewhere(dois)), ...dois.filter((doi) => doi.toLowerCase() === taken)]);
+}
