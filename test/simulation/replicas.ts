@@ -23,8 +23,7 @@ import { startCoordinator } from '../../services/packages/src/publish/coordinato
 import { packageVersion } from '../../services/packages/src/publish/package-version.ts';
 import { type ParticipantClients, participants } from '../../services/packages/src/publish/participants.ts';
 import { publish } from '../../services/packages/src/publish/publish.ts';
-import { resolvePublications } from '../../services/packages/src/publish/resolve-publications.ts';
-import { resumeOnce } from '../../services/packages/src/publish/resume-publications.ts';
+import { resolvePublications, resumeOnce } from '../../services/packages/src/publish/resume-publications.ts';
 import { recordKind } from '../../services/records/src/record-kind.ts';
 import { metadataOf } from './documents.ts';
 import type { MemoryConnection } from './memory-database.ts';

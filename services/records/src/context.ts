@@ -12,12 +12,15 @@ import { around } from '@kr/failpoint';
 import { publicationDecisions } from '@kr/publication-decisions';
 import { createClient } from '@kr/rpc';
 import type { Logger } from '@kr/telemetry';
+import {
+  bucketCounts,
+  forgetInPackages,
+  type ListVersionResources,
+  packageIds,
+  versionResources,
+} from './clients.ts';
 import type { RecordsConfig } from './config.ts';
 import { recordKind } from './record-kind.ts';
-import { bucketCounts } from './services/bucket-counts.ts';
-import { forgetInPackages } from './services/forget-in-packages.ts';
-import { packageIds } from './services/package-ids.ts';
-import { type ListVersionResources, versionResources } from './services/version-resources.ts';
 import { type Database, openDatabases } from './store/prisma.ts';
 
 /** Dependencies of the RPC handlers and consumers of records. */

@@ -26,12 +26,10 @@ import type { RecordsConfig } from './config.ts';
 import { onPackageEvent, PACKAGE_SUBJECTS } from './consume/on-package-event.ts';
 import { restoreRelations } from './consume/restore-relations.ts';
 import { type OpenContext, openContext, type RecordsContext } from './context.ts';
-import { associateRecords } from './package-relations/associate-records.ts';
+import { associateRecords, dissociateRecords } from './package-relations/association.ts';
 import { deleteDraft } from './package-relations/delete-draft.ts';
-import { describeRecords } from './package-relations/describe-records.ts';
-import { dissociateRecords } from './package-relations/dissociate-records.ts';
-import { listManagedRecords } from './package-relations/list-managed-records.ts';
-import { readPackageTrail } from './package-relations/read-package-trail.ts';
+import { describeRecords, readPackageTrail } from './package-relations/describe-records.ts';
+import { listManagedRecords } from './package-relations/managed-records.ts';
 import { setPackageResources } from './package-relations/set-package-resources.ts';
 import { SCHEMA } from './schema.ts';
 

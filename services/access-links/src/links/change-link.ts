@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { appendAudited } from '@kr/audit-trail';
-import type { ChangeLinkRequest__Output, ChangeLinkResponse } from '@kr/contracts';
+import type {
+  ChangeLinkRequest__Output,
+  ChangeLinkResponse,
+  RevokeLinkRequest__Output,
+  RevokeLinkResponse,
+} from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
 import type { AccessLinksContext } from '../context.ts';
-import type { Link } from '../link.ts';
-import { lockLink, saveLink } from '../store/link-store.ts';
-import { readLinkBody } from './link-body.ts';
-import { linkEntry } from './link-entry.ts';
-import { invalidLink, noSuchLink } from './link-errors.ts';
-import { linkEvent } from './link-event.ts';
-import { toLinkMessage } from './link-message.ts';
-import { checkLinkChange } from './link-rules.ts';
+import { checkLinkChange, invalidLink, type Link, noSuchLink, readLinkBody, toLinkMessage } from '../link.ts';
+import { endLink, lockLink, saveLink } from '../store/link-store.ts';
+import { linkEntry, linkEvent } from './link-events.ts';
 
 /**
  * RPC ChangeLink: another permission, an earlier expiry, the same token. Identical values are no change.
@@ -39,5 +39,31 @@ export function changeLink(context: AccessLinksContext) {
     });
     context.nudgeRelay();
     return { link: toLinkMessage(changed, context.mint) };
+  };
+}
+
+/**
+ * RPC RevokeLink: from its answer on, the token opens nothing.
+ *
+ * @throws ServiceError
+ *   - `unauthenticated`, `forbidden`: as CreateLink
+ *   - `not_found`: this parent has no such link, or no longer
+ */
+export function revokeLink(context: AccessLinksContext) {
+  return async (
+    { ticket, linkId }: RevokeLinkRequest__Output,
+    { principal }: CallContext,
+  ): Promise<RevokeLinkResponse> => {
+    const opened = context.openTicket(ticket);
+    const { parentId } = opened;
+    await context.database.$transaction(async (tx) => {
+      const link = await lockLink(tx, parentId, linkId);
+      if (link === undefined) throw noSuchLink();
+      const ended = { ...link, revision: link.revision + 1n };
+      await endLink(tx, ended, context.now());
+      await appendAudited(tx, [linkEvent('revoked', ended)], [linkEntry('revoke', ended, opened, principal)]);
+    });
+    context.nudgeRelay();
+    return {};
   };
 }

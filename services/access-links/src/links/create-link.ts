@@ -3,13 +3,9 @@ import type { CreateLinkRequest__Output, CreateLinkResponse } from '@kr/contract
 import type { CallContext } from '@kr/rpc';
 import type { AccessLinksContext } from '../context.ts';
 import type { Link } from '../link.ts';
+import { checkNewLink, invalidLink, readLinkBody, toLinkMessage, tooManyLinks } from '../link.ts';
 import { countOpeningLinksOf, insertLink } from '../store/link-store.ts';
-import { readLinkBody } from './link-body.ts';
-import { linkEntry } from './link-entry.ts';
-import { invalidLink, tooManyLinks } from './link-errors.ts';
-import { linkEvent } from './link-event.ts';
-import { toLinkMessage } from './link-message.ts';
-import { checkNewLink } from './link-rules.ts';
+import { linkEntry, linkEvent } from './link-events.ts';
 
 /**
  * RPC CreateLink. A repeated creation returns the link of the first one in its current state.

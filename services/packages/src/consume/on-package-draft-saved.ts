@@ -1,7 +1,7 @@
 import type { ReceivedEvent } from '@kr/event-bus';
 import type { PackagesContext } from '../context.ts';
 import { closeManagedDrafts } from '../package-context/close-managed-drafts.ts';
-import { packagesWithPendingRestrictions } from '../store/restriction-store.ts';
+import { packagesWithPendingRestrictions } from '../store/context-store.ts';
 
 /** A restricted package whose own call to the records service was lost closes its drafts now. */
 export function onPackageDraftSaved(context: PackagesContext) {

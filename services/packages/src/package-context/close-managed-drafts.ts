@@ -1,13 +1,13 @@
 import { servicePrincipal } from '@kr/caller';
 import { loadEntities } from '@kr/draft-lifecycle';
 import type { PackagesContext } from '../context.ts';
-import { restrictionFor } from '../resources/package-access.ts';
-import { resourceIdsOf } from '../store/resource-store.ts';
+import { restrictionFor } from '../resources/resource-rules.ts';
 import {
   type PendingRestriction,
   pendingRestrictions,
   removePendingRestrictions,
-} from '../store/restriction-store.ts';
+} from '../store/context-store.ts';
+import { resourceIdsOf } from '../store/resource-store.ts';
 
 export type CloseContext = Pick<PackagesContext, 'lifecycle' | 'records' | 'now'>;
 

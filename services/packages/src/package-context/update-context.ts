@@ -5,7 +5,7 @@ import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import type { PackagesContext } from '../context.ts';
 import { saveContext } from '../store/context-store.ts';
-import { managedPackage } from './managed-package.ts';
+import { managedPackage } from './context-resources.ts';
 
 const POLICIES = ['open', 'closed'];
 

@@ -1,13 +1,13 @@
 import type { Actor } from '@kr/caller';
 import type { SqlDatabase } from '@kr/database';
 import { assertRevision, draftLocked } from '@kr/draft-lifecycle';
+import type { PublicationTimes } from '../store/publication-store.ts';
 import {
   insertLocking,
   insertPublication,
   type NewPublication,
   runningPublication,
-} from '../store/insert-publication.ts';
-import type { PublicationTimes } from '../store/publication-store.ts';
+} from '../store/publication-store.ts';
 import type { PackageVersion, SeenPackage } from './package-version.ts';
 import type { Participant, Publication } from './publication.ts';
 

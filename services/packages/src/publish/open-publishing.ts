@@ -10,12 +10,12 @@ import { decisionStore, publicationStore } from '../store/publication-store.ts';
 import { beginPackage, beginRecord } from './begin-publication.ts';
 import { type Coordinator, startCoordinator } from './coordinator.ts';
 import { failingBegin, failingDecisions, failingLog, failingParticipants } from './failing-ports.ts';
-import { findRepeat } from './find-repeat.ts';
 import { packageVersion, seenPackage } from './package-version.ts';
 import { participants } from './participants.ts';
 import type { Publication } from './publication.ts';
 import type { PublishDeps } from './publish.ts';
-import type { ResolvePublicationsDeps } from './resolve-publications.ts';
+import { findRepeat } from './publish.ts';
+import type { ResolvePublicationsDeps } from './resume-publications.ts';
 import { type Resumption, resumePublications } from './resume-publications.ts';
 
 /** The coordinator with everything around it that is not pure. */

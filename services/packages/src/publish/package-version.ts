@@ -1,6 +1,6 @@
 import { actorOf } from '@kr/audit-trail';
 import { servicePrincipal } from '@kr/caller';
-import type { SqlDatabase } from '@kr/database';
+import type { Sql, SqlDatabase } from '@kr/database';
 import {
   type Entity,
   type FileCounts,
@@ -10,7 +10,6 @@ import {
   publishIssuesOf,
 } from '@kr/draft-lifecycle';
 import type { Issue } from '@kr/service-error';
-import type { Tx } from '../store/prisma.ts';
 import type { Publication } from './publication.ts';
 import type { FileManifest } from './publish-saga.ts';
 
@@ -36,9 +35,9 @@ export interface PackageVersion {
   /** Problems of the package itself; nothing is written. */
   check(publication: Publication, manifests: readonly FileManifest[]): Promise<readonly Issue[]>;
   /** Makes the draft the published form and writes the event, in the transaction of the commit point. */
-  publish(tx: Tx, publication: Publication, manifests: readonly FileManifest[]): Promise<void>;
+  publish(tx: Sql, publication: Publication, manifests: readonly FileManifest[]): Promise<void>;
   /** Gives the draft back to its editors, in the transaction of the abort. */
-  unlock(tx: Tx, publication: Publication): Promise<void>;
+  unlock(tx: Sql, publication: Publication): Promise<void>;
 }
 
 export function packageVersion(

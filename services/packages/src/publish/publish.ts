@@ -1,9 +1,10 @@
 import { actorOf } from '@kr/audit-trail';
 import type { Principal } from '@kr/caller';
-import type { PublishRequest__Output, PublishResponse } from '@kr/contracts';
+import type { Definitions, PublishRequest__Output, PublishResponse } from '@kr/contracts';
 import { notFound } from '@kr/draft-lifecycle';
-import type { CallContext } from '@kr/rpc';
+import type { CallContext, Handlers } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
+import type { Database } from '../store/prisma.ts';
 import type { Begun, PublishWish } from './begin-publication.ts';
 import type { Coordinator } from './coordinator.ts';
 import type { SeenPackage } from './package-version.ts';
@@ -121,4 +122,35 @@ function callerKey({ userId, service, grants }: Principal): string {
 
 function errorOf({ kind, message, ...options }: Refusal): ServiceError {
   return new ServiceError(kind, message, options);
+}
+
+type Publish = Handlers<Definitions['publications']>['Publish'];
+type ReadEntities = Handlers<Definitions['lifecycle']>['ReadEntities'];
+
+/** RPC Publish with the published package in its response, which saves its caller a request. */
+export function publishAndShow(publish: Publish, readEntities: ReadEntities): Publish {
+  return async (request, call) => {
+    const answer = await publish(request, call);
+    if (subjectOf(request.subject) !== 'package') return answer;
+    const ref = { id: request.id, form: 'FORM_PUBLISHED' } as const;
+    const { results } = await readEntities({ refs: [ref] }, call);
+    return { ...answer, published: results?.[0] ?? null };
+  };
+}
+
+/**
+ * The publication of a retrying caller: the last committed one of an entity without a draft, if
+ * that caller requested it. Its response was lost, not its work.
+ */
+export async function findRepeat(
+  database: Database,
+  entityId: string,
+  requestedBy: string,
+): Promise<string | undefined> {
+  const last = await database.publication.findFirst({
+    where: { entityId, state: { in: ['COMMITTED', 'DONE'] } },
+    orderBy: { createdAt: 'desc' },
+    select: { id: true, requestedBy: true },
+  });
+  return last?.requestedBy === requestedBy ? last.id : undefined;
 }

@@ -15,7 +15,7 @@ import {
 } from '../testing/packages-fixture.ts';
 import { LOST } from '../testing/scripted-peers.ts';
 import { drivePublication } from './drive-publication.ts';
-import { forgetOnce } from './forget-publications.ts';
+import { forgetOnce } from './maintenance.ts';
 
 let fixture: PackagesFixture;
 let editor: Replica;

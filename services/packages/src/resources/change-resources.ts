@@ -1,14 +1,44 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type AuditEntry, appendAudited, auditEntry } from '@kr/audit-trail';
-import type { Principal } from '@kr/caller';
+import { type Principal, servicePrincipal } from '@kr/caller';
+import type { Sql } from '@kr/database';
 import { changeDraft, type Entity } from '@kr/draft-lifecycle';
 import { newEvent } from '@kr/event-bus';
 import { ServiceError } from '@kr/service-error';
 import type { PackagesContext } from '../context.ts';
-import type { Tx } from '../store/prisma.ts';
 import { replaceResourceIds, resourceIdsOf } from '../store/resource-store.ts';
-import { restrictionFor } from './package-access.ts';
-import type { Holder } from './resource-rules.ts';
-import { tellRecords, type VersionNews } from './tell-records.ts';
+import { type Holder, type Restriction, restrictionFor } from './resource-rules.ts';
+
+/** One package version as the records service should know it. */
+export interface VersionNews extends Restriction {
+  readonly id: string;
+  readonly parentId: string;
+  /** Of its draft. */
+  readonly revision: number;
+  readonly ids: readonly string[];
+}
+
+/**
+ * Notifies the records service at once. If the call is lost, an event has the same effect.
+ *
+ * @throws ServiceError when resources that should be closed with their package may still be open: publishing
+ * them now would make them public
+ */
+async function tellRecords(
+  { records, observed }: Pick<PackagesContext, 'records' | 'observed'>,
+  { id, parentId, revision, ids, restrictedIds, accessJson }: VersionNews,
+  requestId: string,
+): Promise<void> {
+  try {
+    await records.setPackageResources(
+      { packageId: id, packageParentId: parentId, revision, ids: [...ids], restrictedIds, accessJson },
+      servicePrincipal('packages', requestId),
+    );
+  } catch (cause) {
+    observed.mirrorDelayed(id, cause);
+    if (restrictedIds.length > 0) throw ServiceError.from(cause);
+  }
+}
 
 /** Events and publications name all resources of a version. */
 const MAX_RESOURCES = 10_000;
@@ -79,7 +109,7 @@ function holderOf({ parent, published }: Entity, resourceIds: readonly string[])
   return { parentId: parent.id, isFrozen: published !== null, resourceIds };
 }
 
-async function nextRevision(tx: Tx, packageId: string, at: Date): Promise<number> {
+async function nextRevision(tx: Sql, packageId: string, at: Date): Promise<number> {
   const [row] = await tx.$queryRawUnsafe<{ revision: bigint }[]>(
     'update draft set revision = revision + 1, updated_at = $2::timestamptz where id = $1 returning revision',
     packageId,
@@ -94,4 +124,29 @@ function eventOf({ id, parentId, revision, ids, restrictedIds, accessJson }: Ver
     { id, parentId, revision, recordIds: [...ids], restrictedIds, accessJson },
     { aggregateId: id, revision },
   );
+}
+
+const PATIENCE_MS = 3_000;
+const PAUSE_MS = 25;
+
+/**
+ * As `changeResources`, but while the package is being published it waits for the end. For consequences of a
+ * change that is already made elsewhere.
+ *
+ * @throws ServiceError as `changeResources`; `conflict` after 3 s
+ */
+export async function changeUnlockedResources<Result>(
+  context: PackagesContext,
+  change: ResourceChange<Result>,
+): Promise<Result> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (true) {
+    try {
+      return await changeResources(context, change);
+    } catch (error) {
+      const isLocked = error instanceof ServiceError && error.kind === 'conflict';
+      if (!isLocked || performance.now() > deadline) throw error;
+    }
+    await sleep(PAUSE_MS);
+  }
 }

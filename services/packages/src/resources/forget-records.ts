@@ -5,7 +5,7 @@ import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import type { PackagesContext } from '../context.ts';
 import { draftsHolding } from '../store/resource-store.ts';
-import { changeUnlockedResources } from './change-unlocked-resources.ts';
+import { changeUnlockedResources } from './change-resources.ts';
 
 /**
  * RPC ForgetRecords.

@@ -1,8 +1,14 @@
-import type { ListResourcesRequest__Output, ListResourcesResponse } from '@kr/contracts';
-import { may, removedError } from '@kr/draft-lifecycle';
+import type {
+  ListResourcesRequest__Output,
+  ListResourcesResponse,
+  ListVersionResourcesRequest__Output,
+  ListVersionResourcesResponse,
+} from '@kr/contracts';
+import { assertService, loadEntities, may, removedError } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import type { PackagesContext } from '../context.ts';
-import { resourcesAndOutbox } from '../store/resource-store.ts';
+import { resourceIdsOfEach, resourcesAndOutbox, versionIds } from '../store/resource-store.ts';
+import { restrictionFor } from './resource-rules.ts';
 
 /**
  * RPC ListResources: the resources of the version, draft or published. Empty if there is no such version, or
@@ -21,5 +27,34 @@ export function listResources({ lifecycle: { database, now } }: Pick<PackagesCon
     const isPublished = version.isPublished && may(principal, 'read', version, version, now());
     const isListed = isPublished || may(principal, 'read_draft', version, version, now());
     return { ids: isListed ? ids : [], hasUnsent, isPublished };
+  };
+}
+
+/** A version may have 10,000 resources. */
+const PAGE = 20;
+
+/** RPC ListVersionResources. @throws ServiceError `forbidden`: the caller is no service */
+export function listVersionResources({
+  lifecycle: { database },
+  now,
+}: Pick<PackagesContext, 'lifecycle' | 'now'>) {
+  return async (
+    { afterId }: ListVersionResourcesRequest__Output,
+    { principal }: CallContext,
+  ): Promise<ListVersionResourcesResponse> => {
+    assertService(principal);
+    const page = await versionIds(database, afterId, PAGE);
+    // Before their lists: a list may be newer than its revision, but not older.
+    const entities = await loadEntities(database, page);
+    const lists = await resourceIdsOfEach(database, page);
+    const versions = [...entities.values()].flatMap(({ id, parent, draft, published }) => {
+      const isPublished = published !== null;
+      if (!isPublished && draft === null) return [];
+      const ids = lists.get(id) ?? [];
+      const revision = isPublished || draft === null ? 0 : draft.revision;
+      const restriction = isPublished || draft === null ? {} : restrictionFor(draft.document, ids, now());
+      return [{ packageId: id, packageParentId: parent.id, revision, isPublished, ids, ...restriction }];
+    });
+    return { versions, lastId: page.at(-1) ?? '' };
   };
 }

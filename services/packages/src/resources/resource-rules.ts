@@ -1,3 +1,7 @@
+import type { StoredDocument } from '@kr/draft-lifecycle';
+import { effectiveAccess } from '@kr/metadata';
+import { ServiceError } from '@kr/service-error';
+
 /** The facts about a resource that decide whether a package version may add or remove it. */
 export interface Resource {
   readonly id: string;
@@ -59,4 +63,33 @@ function judge(
     accepted: judged.filter(({ message }) => message === undefined).map(({ record }) => record),
     errors: judged.flatMap(({ record, message }) => (message === undefined ? [] : [{ record, message }])),
   };
+}
+
+const MOST = 100;
+
+/** @throws ServiceError `invalid` unless there are 1 to 100 ids; `field` names the list in the body */
+export function checkIds(ids: readonly string[], field: 'records' | 'resources'): void {
+  if (ids.length >= 1 && ids.length <= MOST) return;
+  throw new ServiceError('invalid', 'A validation error occurred.', {
+    issues: [{ field, messages: [`Length must be between 1 and ${MOST}.`] }],
+  });
+}
+
+/** The resources of a version for the records service, and the resources that become as restricted as the version. */
+export interface Restriction {
+  readonly restrictedIds: string[];
+  /** The package's `access`; empty when no resource takes it. */
+  readonly accessJson: Buffer;
+}
+
+/** Only restriction is passed on; a package that becomes public opens nothing (REST behaviour, package access). */
+export function restrictionFor(
+  { access }: Pick<StoredDocument, 'access'>,
+  resourceIds: readonly string[],
+  now: Date,
+): Restriction {
+  const isClosed = effectiveAccess(access, now).record === 'restricted';
+  return isClosed && resourceIds.length > 0
+    ? { restrictedIds: [...resourceIds], accessJson: Buffer.from(JSON.stringify(access)) }
+    : { restrictedIds: [], accessJson: Buffer.alloc(0) };
 }

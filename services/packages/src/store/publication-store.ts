@@ -1,11 +1,26 @@
-import type { SqlDatabase } from '@kr/database';
+import type { Sql, SqlDatabase } from '@kr/database';
+import { lockUnchanged } from '@kr/draft-lifecycle';
 import { failpoint } from '@kr/failpoint';
 import type { PackageVersion } from '../publish/package-version.ts';
 import type { Publication, Refusal } from '../publish/publication.ts';
 import type { PublicationLog } from '../publish/publish-ports.ts';
 import { OUT_OF_TIME } from '../publish/publish-saga.ts';
-import type { Tx } from './prisma.ts';
-import { PUBLICATION_COLUMNS, type PublicationRow, publicationOf } from './publication-row.ts';
+
+/** A row with the names that the saga has for its columns; the database holds the columns to the saga's words. */
+export interface PublicationRow extends Omit<Publication, 'ifRevision'> {
+  readonly ifRevision: number | null;
+}
+
+const PUBLICATION_COLUMNS = `
+  id, subject, entity_id as "entityId", package_parent_id as "packageParentId", state, epoch,
+  created_at as "createdAt", lease_until as "leaseUntil", deadline, resource_ids as "resourceIds",
+  published_ids as "publishedIds", participants, applied, decided_at as "decidedAt", refusal,
+  requested_by as "requestedBy", actor,
+  (snapshot ->> 'ifRevision')::int as "ifRevision"`;
+
+function publicationOf({ ifRevision, ...row }: PublicationRow): Publication {
+  return ifRevision === null ? row : { ...row, ifRevision };
+}
 
 export interface PublicationTimes {
   /** How long an owner may go without a sign of life, in milliseconds. */
@@ -29,7 +44,7 @@ const LONGEST_PAUSE_MS = 10_000;
 export function publicationStore({ database, packageVersion, times }: PublicationStoreDeps): PublicationLog {
   const lease = (now: Date) => new Date(now.getTime() + times.leaseMs);
 
-  const readOr = async (sql: Tx, owned: Publication, changed?: Publication): Promise<Publication> =>
+  const readOr = async (sql: Sql, owned: Publication, changed?: Publication): Promise<Publication> =>
     changed ?? (await readPublications(sql, [owned.id]))[0] ?? owned;
 
   return {
@@ -180,7 +195,7 @@ function abortingOverdue(database: SqlDatabase, packageVersion: PackageVersion) 
     });
 }
 
-async function readPublications(sql: Tx, ids: readonly string[]): Promise<Publication[]> {
+async function readPublications(sql: Sql, ids: readonly string[]): Promise<Publication[]> {
   const rows = await sql.$queryRawUnsafe<PublicationRow[]>(
     `select ${PUBLICATION_COLUMNS} from publication where id = any($1::uuid[])`,
     ids,
@@ -189,7 +204,7 @@ async function readPublications(sql: Tx, ids: readonly string[]): Promise<Public
 }
 
 function abortPreparing(
-  tx: Tx,
+  tx: Sql,
   { id, epoch }: Pick<Publication, 'id' | 'epoch'>,
   refusal: Refusal,
   now: Date,
@@ -209,10 +224,93 @@ function abortPreparing(
 }
 
 /** The row that a compare-and-set has changed. */
-async function changed(sql: Tx, update: string, ...values: unknown[]): Promise<Publication | undefined> {
+async function changed(sql: Sql, update: string, ...values: unknown[]): Promise<Publication | undefined> {
   const [row] = await sql.$queryRawUnsafe<PublicationRow[]>(
     `${update} returning ${PUBLICATION_COLUMNS}`,
     ...values,
   );
   return row === undefined ? undefined : publicationOf(row);
+}
+
+/** A new publication. */
+export interface NewPublication
+  extends Pick<
+    Publication,
+    | 'id'
+    | 'subject'
+    | 'entityId'
+    | 'packageParentId'
+    | 'leaseUntil'
+    | 'deadline'
+    | 'resourceIds'
+    | 'participants'
+    | 'requestedBy'
+    | 'actor'
+  > {
+  /** The content to publish, as of now. */
+  readonly snapshot: object;
+  readonly createdAt: Date;
+}
+
+const INSERT = `
+  insert into publication
+    (id, subject, entity_id, package_parent_id, state, epoch, lease_until, deadline, resource_ids, participants,
+     snapshot, requested_by, actor, created_at)
+  select $1::text::uuid, $2, $3, $4, 'PREPARING', 1, $5::timestamptz, $6::timestamptz, $7::text[], $8::text[],
+     $9::jsonb, $10, $11::jsonb, $12::timestamptz`;
+const INSERT_ALONE = `${INSERT} on conflict do nothing returning ${PUBLICATION_COLUMNS}`;
+const INSERT_WITH_LOCK = `
+  with ${lockUnchanged('$3', '$13', '$1')} ${INSERT} from locked returning ${PUBLICATION_COLUMNS}`;
+
+/** Writes it, with this process as its owner; undefined, and nothing written, while its entity is being published. */
+export async function insertPublication(sql: Sql, one: NewPublication): Promise<Publication | undefined> {
+  return written(await sql.$queryRawUnsafe<PublicationRow[]>(INSERT_ALONE, ...valuesOf(one)));
+}
+
+/**
+ * As `insertPublication`, for an entity whose draft is here: it is locked for the publication in the same statement.
+ * Undefined, and nothing written, when the draft is not at that revision any more or is being published.
+ */
+export async function insertLocking(
+  sql: Sql,
+  one: NewPublication,
+  draftRevision: number,
+): Promise<Publication | undefined> {
+  return written(
+    await sql.$queryRawUnsafe<PublicationRow[]>(INSERT_WITH_LOCK, ...valuesOf(one), draftRevision),
+  );
+}
+
+function valuesOf(one: NewPublication): unknown[] {
+  return [
+    one.id,
+    one.subject,
+    one.entityId,
+    one.packageParentId,
+    one.leaseUntil.toISOString(),
+    one.deadline.toISOString(),
+    one.resourceIds,
+    one.participants,
+    JSON.stringify(one.snapshot),
+    one.requestedBy,
+    JSON.stringify(one.actor),
+    one.createdAt.toISOString(),
+  ];
+}
+
+function written([row]: readonly PublicationRow[]): Publication | undefined {
+  return row === undefined ? undefined : publicationOf(row);
+}
+
+/** The current publication of an entity. */
+export async function runningPublication(
+  sql: Sql,
+  entityId: string,
+): Promise<{ id: string; ifRevision: number } | undefined> {
+  const [row] = await sql.$queryRawUnsafe<{ id: string; ifRevision: number }[]>(
+    `select id, coalesce((snapshot ->> 'ifRevision')::int, 0) as "ifRevision"
+     from publication where entity_id = $1 and state = 'PREPARING'`,
+    entityId,
+  );
+  return row;
 }

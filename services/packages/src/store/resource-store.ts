@@ -1,10 +1,9 @@
 import type { Sql } from '@kr/database';
 import type { Removal, StoredDocument } from '@kr/draft-lifecycle';
 import { HAS_UNSENT } from '@kr/event-bus';
-import type { Tx } from './prisma.ts';
 
 /** The resources of one package version, in the order they were added. */
-export async function resourceIdsOf(sql: Tx, packageId: string): Promise<string[]> {
+export async function resourceIdsOf(sql: Sql, packageId: string): Promise<string[]> {
   const rows = await sql.$queryRawUnsafe<{ resource_id: string }[]>(
     'select resource_id from package_resource where package_id = $1 order by position',
     packageId,
@@ -97,7 +96,7 @@ export async function ownerOf(sql: Sql, parentId: string): Promise<string | unde
 
 /** Writes the list of a version whose draft is locked by the transaction; only what differs is touched. */
 export async function replaceResourceIds(
-  tx: Tx,
+  tx: Sql,
   packageId: string,
   before: readonly string[],
   after: readonly string[],
@@ -124,7 +123,7 @@ export async function replaceResourceIds(
 
 /** The versions not yet published that hold one of these resources. */
 export async function draftsHolding(
-  sql: Tx,
+  sql: Sql,
   resourceIds: readonly string[],
 ): Promise<{ packageId: string }[]> {
   return sql.$queryRawUnsafe(

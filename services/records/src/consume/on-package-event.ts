@@ -1,7 +1,7 @@
 import { tellChanged, transact } from '@kr/draft-lifecycle';
 import type { ReceivedEvent } from '@kr/event-bus';
 import type { RecordsContext } from '../context.ts';
-import { releaseManaged } from '../package-relations/release-managed.ts';
+import { releaseManaged } from '../package-relations/managed-records.ts';
 import { restrictionOf, writePackageNews } from '../package-relations/set-package-resources.ts';
 import { markPublishedWith, publishedAmong } from '../store/package-relation-store.ts';
 

@@ -1,5 +1,5 @@
 import type { RecordsContext } from '../context.ts';
-import { releaseManaged } from '../package-relations/release-managed.ts';
+import { releaseManaged } from '../package-relations/managed-records.ts';
 import { restrictionOf, writePackageNews } from '../package-relations/set-package-resources.ts';
 import { managerIds } from '../store/management-store.ts';
 import { holderIds } from '../store/package-relation-store.ts';

@@ -1,8 +1,23 @@
-import type { DescribeRecordsRequest__Output, DescribeRecordsResponse } from '@kr/contracts';
-import { findEntities } from '@kr/draft-lifecycle';
+import { readTrail } from '@kr/audit-trail';
+import type { Principal } from '@kr/caller';
+import type {
+  DescribeRecordsRequest__Output,
+  DescribeRecordsResponse,
+  ReadPackageTrailRequest__Output,
+  ReadPackageTrailResponse,
+} from '@kr/contracts';
+import { assertService, type Entity, findEntities, may } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import type { RecordsContext } from '../context.ts';
-import { isReadable } from './is-readable.ts';
+
+/** Whether the caller may read a resource in one form at least. */
+export function isReadable(principal: Principal, entity: Entity, now: Date): boolean {
+  const { draft, published } = entity;
+  return (
+    (published !== null && may(principal, 'read', entity, published, now)) ||
+    (draft !== null && may(principal, 'read_draft', entity, draft, now))
+  );
+}
 
 /**
  * RPC DescribeRecords. @throws ServiceError `unavailable` when one is staged and the coordinator cannot be
@@ -24,5 +39,16 @@ export function describeRecords({ lifecycle }: Pick<RecordsContext, 'lifecycle'>
       isReadable: isReadable(principal, entity, now),
     }));
     return { records };
+  };
+}
+
+/** RPC ReadPackageTrail. @throws ServiceError `forbidden` when the caller is no service */
+export function readPackageTrail({ lifecycle }: Pick<RecordsContext, 'lifecycle'>) {
+  return async (
+    { packageParentId, limit }: ReadPackageTrailRequest__Output,
+    { principal }: CallContext,
+  ): Promise<ReadPackageTrailResponse> => {
+    assertService(principal);
+    return { trail: await readTrail(lifecycle.database, packageParentId, limit) };
   };
 }

@@ -12,10 +12,9 @@ import {
   recordsFixture,
   STRANGER,
 } from '../testing/records-fixture.ts';
-import { associateRecords } from './associate-records.ts';
+import { associateRecords, dissociateRecords } from './association.ts';
 import { describeRecords } from './describe-records.ts';
-import { dissociateRecords } from './dissociate-records.ts';
-import { listManagedRecords } from './list-managed-records.ts';
+import { listManagedRecords } from './managed-records.ts';
 import { setPackageResources } from './set-package-resources.ts';
 
 let records: RecordsFixture;

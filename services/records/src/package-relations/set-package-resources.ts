@@ -3,8 +3,7 @@ import { assertService, tellChanged, transact } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import type { RecordsContext } from '../context.ts';
 import { replacePackageRecords } from '../store/package-relation-store.ts';
-import { lockParents } from './lock-parents.ts';
-import { type PackageAccess, takePackageAccess } from './take-package-access.ts';
+import { lockParents, type PackageAccess, takePackageAccess } from './managed-records.ts';
 
 /** The state of one package version as received from the packages service. */
 export interface PackageNews {

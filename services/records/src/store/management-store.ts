@@ -1,10 +1,9 @@
 import type { Sql } from '@kr/database';
 import { HAS_UNSENT } from '@kr/event-bus';
-import type { Tx } from './prisma.ts';
 
 /** Lets a package manage these parents, which are locked. */
 export async function beginManagement(
-  tx: Tx,
+  tx: Sql,
   parentIds: readonly string[],
   packageParentId: string,
   at: Date,
@@ -19,7 +18,7 @@ export async function beginManagement(
 }
 
 /** Releases these parents from their package. They must be locked. */
-export async function endManagement(tx: Tx, parentIds: readonly string[]): Promise<void> {
+export async function endManagement(tx: Sql, parentIds: readonly string[]): Promise<void> {
   await tx.$executeRawUnsafe(
     'update parent set managed_by = null, managed_at = null where id = any($1::text[])',
     parentIds,
@@ -74,13 +73,13 @@ export async function managedBy(sql: Sql, packageParentId: string): Promise<Mana
 }
 
 /** The versions of these parents, drafts included. */
-export function versionsOf(tx: Tx, parentIds: readonly string[]): Promise<{ id: string }[]> {
+export function versionsOf(tx: Sql, parentIds: readonly string[]): Promise<{ id: string }[]> {
   return tx.$queryRawUnsafe('select id from version where parent_id = any($1::text[])', parentIds);
 }
 
 /** The newest version of each of these parents, drafts included. */
 export function lastVersionsOf(
-  tx: Tx,
+  tx: Sql,
   parentIds: readonly string[],
 ): Promise<{ id: string; parentId: string }[]> {
   return tx.$queryRawUnsafe(

@@ -1,9 +1,8 @@
-import { openConnections, type Sql, type SqlDatabase } from '@kr/database';
+import { openConnections, type SqlDatabase } from '@kr/database';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { PrismaClient } from '../gen/prisma/client.ts';
 
 export type Database = PrismaClient;
-export type Tx = Sql;
 
 export interface Databases {
   database: Database;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { checkLinkChange, checkNewLink, type LinkWish } from './link-rules.ts';
+import { checkLinkChange, checkNewLink, type LinkWish } from './link.ts';
 
 const now = new Date('2026-11-21T12:00:00Z');
 const at = (iso: string) => new Date(iso);

@@ -1,14 +1,22 @@
+import type { Principal } from '@kr/caller';
 import type {
   ListPublicationsRequest__Output,
   ListPublicationsResponse,
   PublicationSummary,
+  ReadPublicationRequest__Output,
+  ReadPublicationResponse,
 } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
+import { validate as isUuid } from 'uuid';
 import type { PackagesContext } from '../context.ts';
-import { listReports, type PublicationReport } from '../store/publication-reports.ts';
-import { assertOperator } from './assert-operator.ts';
-import { PUBLICATION_STATES } from './publication.ts';
+import { listReports, type PublicationReport, readReport } from '../store/publication-reports.ts';
+import { PUBLICATION_STATES, type Refusal } from './publication.ts';
+
+/** @throws ServiceError `forbidden`: neither a user who operates the system nor a part of it */
+function assertOperator({ isAdmin, service }: Principal): void {
+  if (!isAdmin && service === null) throw new ServiceError('forbidden', 'Permission denied.');
+}
 
 const USUAL_LIMIT = 100;
 const LARGEST_LIMIT = 1_000;
@@ -46,7 +54,7 @@ export function listPublications({ database, now }: Pick<PackagesContext, 'datab
   };
 }
 
-export function summaryOf(report: PublicationReport, at: Date): PublicationSummary {
+function summaryOf(report: PublicationReport, at: Date): PublicationSummary {
   const { id, subject, entityId, state, epoch, createdAt, participants, applied, requestedBy } = report;
   return {
     id,
@@ -72,4 +80,47 @@ function invalid(field: string, message: string): ServiceError {
   return new ServiceError('invalid', 'A validation error occurred.', {
     issues: [{ field, messages: [message] }],
   });
+}
+
+/**
+ * RPC ReadPublication.
+ *
+ * @throws ServiceError
+ *   - `forbidden`: the caller is neither a service nor an operator
+ *   - `not_found`: there is no such publication, or not any more
+ */
+export function readPublication({ database, now }: Pick<PackagesContext, 'database' | 'now'>) {
+  return async (
+    { id }: ReadPublicationRequest__Output,
+    { principal }: CallContext,
+  ): Promise<ReadPublicationResponse> => {
+    assertOperator(principal);
+    const report = isUuid(id) ? await readReport(database, id) : undefined;
+    if (report === undefined) throw new ServiceError('not_found', `There is no publication ${id}.`);
+    return {
+      summary: summaryOf(report, now()),
+      packageParentId: report.packageParentId ?? '',
+      leaseUntil: instant(report.leaseUntil),
+      deadline: instant(report.deadline),
+      decidedAt: instant(report.decidedAt),
+      settledAt: instant(report.settledAt),
+      resourceIds: report.resourceIds,
+      publishedIds: report.publishedIds,
+      snapshotJson: JSON.stringify(report.snapshot),
+      refusal: report.refusal === null ? null : refusalMessage(report.refusal),
+    };
+  };
+}
+
+function instant(at: Date | null): string {
+  return at?.toISOString() ?? '';
+}
+
+function refusalMessage({ kind, message, issues, code = '' }: Refusal) {
+  return {
+    kind,
+    message,
+    code,
+    issues: issues.map(({ field, messages, record = '' }) => ({ field, messages: [...messages], record })),
+  };
 }

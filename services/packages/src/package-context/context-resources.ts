@@ -1,0 +1,133 @@
+import { allows } from '@kr/access-policy';
+import { type Principal, servicePrincipal } from '@kr/caller';
+import type {
+  AssociateRequest__Output,
+  AssociateResponse,
+  DissociateRequest__Output,
+  DissociateResponse,
+  ListContextResourcesRequest__Output,
+  ListContextResourcesResponse,
+} from '@kr/contracts';
+import { assertParentsUnlocked, type Entity, getEntity, notFound, permit } from '@kr/draft-lifecycle';
+import type { CallContext } from '@kr/rpc';
+import type { PackagesContext } from '../context.ts';
+import { changeUnlockedResources } from '../resources/change-resources.ts';
+import { checkIds } from '../resources/resource-rules.ts';
+import { ownerOf } from '../store/resource-store.ts';
+
+/**
+ * Any version of a package whose context the caller may manage; it needs no draft.
+ *
+ * @throws ServiceError `not_found` or `forbidden`
+ */
+export async function managedPackage(
+  { lifecycle, now }: Pick<PackagesContext, 'lifecycle' | 'now'>,
+  packageId: string,
+  principal: Principal,
+): Promise<Entity> {
+  const entity = await getEntity(lifecycle, packageId);
+  const face = entity.draft ?? entity.published;
+  if (face === null) throw notFound();
+  permit(principal, 'manage_context', entity, face, now());
+  return entity;
+}
+
+/**
+ * RPC Associate: all or none. The records service decides about each resource: it holds that side.
+ *
+ * @throws ServiceError
+ *   - `not_found`: no such package, or one of the resources does not exist
+ *   - `forbidden`: the caller may not manage the context, or not manage one of the resources
+ *   - `invalid`: not 1 to 100 ids, or a resource that is published or managed by another package
+ *   - `conflict` (`draft_locked`): the package or a resource is being published
+ */
+export function associate(context: PackagesContext) {
+  return async (
+    { packageId, ids }: AssociateRequest__Output,
+    { principal }: CallContext,
+  ): Promise<AssociateResponse> => {
+    const { parent } = await managedPackage(context, packageId, principal);
+    checkIds(ids, 'records');
+    await assertParentsUnlocked(context.lifecycle.database, [parent.id]);
+    const request = { packageParentId: parent.id, packageId, ids: [...new Set(ids)] };
+    await context.records.associateRecords(request, principal);
+    // If the package was deleted meanwhile, its resources were released before these were added, and no later
+    // event would release them.
+    const isThere = await context.database.parent.findUnique({
+      where: { id: parent.id },
+      select: { id: true },
+    });
+    if (isThere === null) {
+      await context.records.dissociateRecords(request, servicePrincipal('packages', principal.requestId));
+      throw notFound();
+    }
+    return {};
+  };
+}
+
+/**
+ * RPC Dissociate: removes resources from the context first, then from the package's draft version, whichever
+ * version of a resource it contains. Published resources that were not in the context stay. A publication
+ * that began between the two cannot succeed, so this waits for its end. A partial failure is repaired by
+ * repeating the call: removing twice is no error.
+ *
+ * @throws ServiceError - `not_found`: no such package, or one of the resources does not exist - `forbidden`:
+ * the caller may not manage the context - `invalid`: not 1 to 100 ids - `conflict` (`draft_locked`): the
+ * package or a resource is being published
+ */
+export function dissociate(context: PackagesContext) {
+  return async (
+    { packageId, ids }: DissociateRequest__Output,
+    { principal }: CallContext,
+  ): Promise<DissociateResponse> => {
+    const { parent } = await managedPackage(context, packageId, principal);
+    checkIds(ids, 'records');
+    await assertParentsUnlocked(context.lifecycle.database, [parent.id]);
+    const { leavingIds } = await context.records.dissociateRecords(
+      { packageParentId: parent.id, packageId, ids: [...new Set(ids)] },
+      principal,
+    );
+    if (leavingIds.length === 0) return {};
+    const open = await context.database.version.findMany({
+      where: { parentId: parent.id, visible: false },
+      select: { id: true },
+    });
+    for (const version of open) {
+      await changeUnlockedResources(context, {
+        packageId: version.id,
+        principal,
+        run: ({ resourceIds }) => ({
+          ids: resourceIds.filter((id) => !leavingIds.includes(id)),
+          result: undefined,
+        }),
+      });
+    }
+    return {};
+  };
+}
+
+/**
+ * RPC ListContextResources: the resources that the package manages, oldest first, as listed by the records service. Empty
+ * for a caller who may not read the package's drafts.
+ */
+export function listContextResources({
+  records,
+  lifecycle: { database },
+}: Pick<PackagesContext, 'records' | 'lifecycle'>) {
+  return async (
+    { packageParentId }: ListContextResourcesRequest__Output,
+    { principal }: CallContext,
+  ): Promise<ListContextResourcesResponse> => {
+    const ownerId = await ownerOf(database, packageParentId);
+    const drafts = {
+      parentId: packageParentId,
+      ownerIds: ownerId === undefined ? [] : [ownerId],
+      recordAccess: 'restricted',
+      filesAccess: 'restricted',
+    } as const;
+    if (!allows(principal, 'read_draft', drafts)) return { hasUnsent: false };
+    const self = servicePrincipal('packages', principal.requestId);
+    const { ids, publishedIds, hasUnsent } = await records.listManagedRecords({ packageParentId }, self);
+    return { ids, publishedIds, hasUnsent };
+  };
+}

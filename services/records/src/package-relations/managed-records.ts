@@ -1,0 +1,168 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type AuditEntry, appendAudited, auditEntry } from '@kr/audit-trail';
+import { type Principal, servicePrincipal } from '@kr/caller';
+import type { ListManagedRecordsRequest__Output, ListManagedRecordsResponse } from '@kr/contracts';
+import type { Sql } from '@kr/database';
+import {
+  assertUnlocked,
+  type Entity,
+  type LifecycleContext,
+  loadEntities,
+  touchParents,
+  transact,
+} from '@kr/draft-lifecycle';
+import type { RecordsContext } from '../context.ts';
+import { endManagement, lastVersionsOf, managedBy } from '../store/management-store.ts';
+
+/** The package whose context resources enter or leave. */
+export interface NamedPackage {
+  packageParentId: string;
+  /** The version that was named, or was the last. */
+  packageId: string;
+}
+
+/** One entry for each resource, and one for their package. Its trail is kept here, for here is where it happens. */
+export function managementEntries(
+  principal: Principal,
+  verb: 'associate' | 'dissociate',
+  { packageParentId, packageId }: NamedPackage,
+  records: readonly { id: string; parentId: string }[],
+): AuditEntry[] {
+  return [
+    ...records.map((record) => {
+      const managed = { ...record, managedBy: packageParentId };
+      return auditEntry(principal, `record.${verb}`, managed, { package: packageId });
+    }),
+    auditEntry(
+      principal,
+      `context.${verb}`,
+      { id: packageId, parentId: packageParentId },
+      { records: records.map((record) => record.id) },
+    ),
+  ];
+}
+
+/** The first named of each parent: what is done is done to all its versions. */
+export function onePerParent(
+  entities: readonly { id: string; parent: { id: string } }[],
+): { id: string; parentId: string }[] {
+  const byParent = new Map<string, { id: string; parentId: string }>();
+  for (const { id, parent } of entities) {
+    if (!byParent.has(parent.id)) byParent.set(parent.id, { id, parentId: parent.id });
+  }
+  return [...byParent.values()];
+}
+
+/**
+ * RPC ListManagedRecords: the latest published version and the version in preparation of each managed resource. Versions
+ * staged by a decided publication count as published.
+ */
+export function listManagedRecords({ lifecycle }: Pick<RecordsContext, 'lifecycle'>) {
+  const { database, publications } = lifecycle;
+  return async ({
+    packageParentId,
+  }: ListManagedRecordsRequest__Output): Promise<ListManagedRecordsResponse> => {
+    const managed = await managedBy(database, packageParentId);
+    if (managed.pending.length === 0) return managed;
+    const { isChanged } = await publications.settle(managed.pending);
+    return isChanged ? managedBy(database, packageParentId) : managed;
+  };
+}
+
+/** Releases all resources of a deleted package, on the event of its deletion. */
+export async function releaseManaged(
+  { lifecycle }: Pick<RecordsContext, 'lifecycle'>,
+  named: NamedPackage,
+  eventId: string,
+): Promise<void> {
+  await transact(lifecycle, async (tx) => {
+    const rows = await tx.$queryRawUnsafe<{ id: string }[]>(
+      'select id from parent where managed_by = $1 order by id for update',
+      named.packageParentId,
+    );
+    const parentIds = rows.map(({ id }) => id);
+    if (parentIds.length === 0) return;
+    await endManagement(tx, parentIds);
+    await touchParents(lifecycle, tx, parentIds);
+    const released = await lastVersionsOf(tx, parentIds);
+    await appendAudited(
+      tx,
+      [],
+      managementEntries(servicePrincipal('records', eventId), 'dissociate', named, released),
+    );
+  });
+}
+
+/**
+ * Holds what all versions of these records share, and each version of them, parents first as everybody does. Reads the
+ * records as they are then.
+ */
+export async function lockParents(tx: Sql, ids: readonly string[]): Promise<Map<string, Entity>> {
+  await tx.$queryRawUnsafe(
+    `select id from parent where id in (select parent_id from version where id = any($1::text[]))
+     order by id for update`,
+    ids,
+  );
+  await tx.$queryRawUnsafe(
+    `select id from version where parent_id in (select parent_id from version where id = any($1::text[]))
+     order by id for update`,
+    ids,
+  );
+  return loadEntities(tx, ids);
+}
+
+/**
+ * The access that a restricted package imposes on the resources it manages (REST behaviour of `access`,
+ * packages).
+ */
+export interface PackageAccess {
+  packageParentId: string;
+  /** The resources that shall be as closed as the package. */
+  ids: readonly string[];
+  /** The package's `access` as it is kept. */
+  access: object;
+}
+
+/**
+ * Gives drafts that were never published their package's access. Unmanaged and published records stay
+ * unchanged.
+ *
+ * @throws ServiceError `conflict` (`draft_locked`): one of them is being published
+ */
+export async function takePackageAccess(
+  { kind, now }: Pick<LifecycleContext, 'kind' | 'now'>,
+  tx: Sql,
+  { packageId, requestId }: { packageId: string; requestId: string },
+  { packageParentId, ids, access }: PackageAccess,
+): Promise<void> {
+  const held = [...(await lockParents(tx, ids)).values()].filter(
+    ({ parent, published, draft }) =>
+      parent.managedBy === packageParentId &&
+      published === null &&
+      draft !== null &&
+      !isDeepStrictEqual(draft.document.access, access),
+  );
+  for (const { draft } of held) if (draft !== null) assertUnlocked(draft);
+  // Problems of the replaced access are resolved.
+  const rows = await tx.$queryRawUnsafe<{ id: string; parent_id: string; revision: bigint }[]>(
+    `update draft d
+     set document = jsonb_set(d.document, '{access}', $2::jsonb), revision = d.revision + 1, updated_at = $3::timestamptz,
+         issues = coalesce((select jsonb_agg(i) from jsonb_array_elements(d.issues) i
+                            where split_part(i ->> 'field', '.', 1) <> 'access'), '[]')
+     from version v
+     where v.id = d.id and d.id = any($1::text[]) and d.document -> 'access' is distinct from $2::jsonb
+     returning d.id, v.parent_id, d.revision`,
+    held.map(({ id }) => id),
+    JSON.stringify(access),
+    now().toISOString(),
+  );
+  const saved = rows.map(({ id, parent_id, revision }) => {
+    return { id, parentId: parent_id, revision: Number(revision) };
+  });
+  const packages = servicePrincipal('packages', requestId);
+  await appendAudited(
+    tx,
+    saved.map((draft) => kind.events.draftSaved(draft)),
+    saved.map((draft) => auditEntry(packages, 'draft.restrict', draft, { package: packageId })),
+  );
+}
