@@ -2,9 +2,9 @@ import { assertRevision, draftLocked } from '@kr/draft-lifecycle';
 import type { Begun, PublishWish } from '../../services/packages/src/publish/begin-publication.ts';
 import type { PackageVersion, SeenPackage } from '../../services/packages/src/publish/package-version.ts';
 import type { Publication, Refusal } from '../../services/packages/src/publish/publication.ts';
+import type { Decisions, PublicationTimes } from '../../services/packages/src/publish/publication-store.ts';
 import type { PublicationLog } from '../../services/packages/src/publish/publish-ports.ts';
 import { OUT_OF_TIME } from '../../services/packages/src/publish/publish-saga.ts';
-import type { Decisions, PublicationTimes } from '../../services/packages/src/store/publication-store.ts';
 import { type MemoryConnection, type MemoryTx, Table } from './memory-database.ts';
 import type { LifecycleTables } from './memory-lifecycle-store.ts';
 

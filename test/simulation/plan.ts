@@ -1,5 +1,5 @@
+import type { PublicationTimes } from '../../services/packages/src/publish/publication-store.ts';
 import type { PublishLimits } from '../../services/packages/src/publish/publish-saga.ts';
-import type { PublicationTimes } from '../../services/packages/src/store/publication-store.ts';
 import { type Chance, chance } from './chance.ts';
 import { type Faults, someFaults, withoutFaults } from './faults.ts';
 import { AS_BUILT, type Variation } from './variation.ts';

@@ -1,6 +1,6 @@
 import type { LifecycleDeps, LifecycleStore } from '@kr/draft-lifecycle';
+import type { Decisions } from '../../services/packages/src/publish/publication-store.ts';
 import type { Participants, PublicationLog } from '../../services/packages/src/publish/publish-ports.ts';
-import type { Decisions } from '../../services/packages/src/store/publication-store.ts';
 import type { MemoryPublicationsDeps, Publications } from './memory-publications.ts';
 import type { VirtualTime } from './virtual-time.ts';
 

@@ -6,22 +6,22 @@ import { type BusConnection, connectBus, type Relay, startRelay, type Wait } fro
 import { around } from '@kr/failpoint';
 import { createClient } from '@kr/rpc';
 import type { Logger } from '@kr/telemetry';
+import { type OpenTicket, ticketOpener } from './access.ts';
 import type { BlobStore } from './blob/blob-store.ts';
 import type { NewContentHash } from './blob/content-hash.ts';
 import { contentHashes } from './blob/hash-threads.ts';
 import { knownStore } from './blob/known-store.ts';
 import { openBlobStore } from './blob/open-blob-store.ts';
-import { failingSeals } from './buckets/failing-seals.ts';
-import type { FindEntityIds } from './buckets/remove-lost-buckets.ts';
+import { type SettlePublications, settlePublications } from './buckets/publications.ts';
 import type { SealStore } from './buckets/seal-store.ts';
-import { type SettlePublications, settlePublications } from './buckets/settle-publications.ts';
+import { failingSeals } from './buckets/seal-store.ts';
+import { sqlSealStore } from './buckets/sql-seal-store.ts';
 import type { FilesConfig } from './config.ts';
-import { type ChunkBuffers, chunkBuffers } from './content/chunk-buffers.ts';
-import type { ProgressLimits } from './content/gathered-body.ts';
-import { type OpenTicket, ticketOpener } from './open-ticket.ts';
+import type { ProgressLimits } from './http/body.ts';
+import { type ChunkBuffers, chunkBuffers } from './http/body.ts';
+import type { FindEntityIds } from './maintenance/remove-bucket.ts';
 import { type InTurn, inTurn } from './quota/in-turn.ts';
 import { type Database, openDatabases, type Tx } from './store/prisma.ts';
-import { sqlSealStore } from './store/sql-seal-store.ts';
 
 /** Everything that handlers may reach. */
 export interface FilesContext {

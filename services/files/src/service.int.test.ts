@@ -15,8 +15,8 @@ import { createLogger } from '@kr/telemetry';
 import { expireEvents, startNats, type TestNats, until } from '@kr/testbed';
 import { removeUnfinished } from './blob/blob-store.contract.ts';
 import { filesystemBlobStore } from './blob/filesystem-blob-store.ts';
+import { sweepOrphans } from './maintenance/sweeps.ts';
 import { openDatabase } from './store/prisma.ts';
-import { sweepOrphans } from './sweep/sweep-orphans.ts';
 import {
   type FilesUnderTest,
   GATEWAY,

@@ -5,39 +5,34 @@ import { startHealth } from '@kr/health';
 import { type Callers, type Handlers, serve } from '@kr/rpc';
 import { migrate } from '@kr/schema-migration';
 import type { Logger } from '@kr/telemetry';
-import { auditor } from './audit/auditor.ts';
-import { observeStorage } from './audit/observe-storage.ts';
-import { readAudit } from './audit/read-audit.ts';
-import { startAudit } from './audit/start-audit.ts';
-import { decideBuckets } from './buckets/decide-buckets.ts';
-import { describeBuckets } from './buckets/describe-buckets.ts';
+import { decideBuckets, describeBuckets, sealBuckets } from './buckets/handlers.ts';
 import { observeSeals } from './buckets/observe-seals.ts';
-import { removeLostBuckets } from './buckets/remove-lost-buckets.ts';
-import { sealBuckets } from './buckets/seal-buckets.ts';
-import { settleOldSeals } from './buckets/settle-old-seals.ts';
+import { settleOldSeals } from './buckets/publications.ts';
 import type { FilesConfig } from './config.ts';
 import { GONE, onEntityGone } from './consume/on-entity-gone.ts';
-import { startContentServer } from './content/content-server.ts';
+import { startContentServer } from './content-server.ts';
 import { type FilesContext, openContext } from './context.ts';
-import { awaitFileEventsSent } from './entries/await-file-events-sent.ts';
 import { commitUpload } from './entries/commit-upload.ts';
 import { deleteEntries } from './entries/delete-entries.ts';
+import { updateEntryMetadata } from './entries/entry-metadata.ts';
 import { importEntries } from './entries/import-entries.ts';
-import { listEntries } from './entries/list-entries.ts';
-import { readEntry } from './entries/read-entry.ts';
-import { readFileTrail } from './entries/read-file-trail.ts';
+import { awaitFileEventsSent, listEntries, readEntry, readFileTrail } from './entries/read-entries.ts';
 import { startUploads } from './entries/start-uploads.ts';
-import { updateEntryMetadata } from './entries/update-entry-metadata.ts';
+import { readAudit, startAudit } from './maintenance/audit-reports.ts';
+import { auditor } from './maintenance/auditor.ts';
+import { observeStorage } from './maintenance/observe-storage.ts';
+import { removeLostBuckets } from './maintenance/remove-bucket.ts';
+import { repeatedly } from './maintenance/repeatedly.ts';
+import {
+  collectBytes,
+  sweepHistory,
+  sweepObjects,
+  sweepOrphans,
+  sweepUploads,
+} from './maintenance/sweeps.ts';
 import { checkUsage } from './quota/check-usage.ts';
-import { readQuota } from './quota/read-quota.ts';
-import { setQuota } from './quota/set-quota.ts';
-import { repeatedly } from './repeatedly.ts';
+import { readQuota, setQuota } from './quota/user-quota.ts';
 import { SCHEMA } from './schema.ts';
-import { collectBytes } from './sweep/collect-bytes.ts';
-import { sweepHistory } from './sweep/sweep-history.ts';
-import { sweepObjects } from './sweep/sweep-objects.ts';
-import { sweepOrphans } from './sweep/sweep-orphans.ts';
-import { sweepUploads } from './sweep/sweep-uploads.ts';
 
 export interface FilesService {
   grpcPort: number;

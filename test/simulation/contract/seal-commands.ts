@@ -4,7 +4,7 @@ import { MIGRATIONS as EVENT_BUS } from '@kr/event-bus';
 import { migrate } from '@kr/schema-migration';
 import { freshDatabase } from '@kr/testbed';
 import type { SealStore } from '../../../services/files/src/buckets/seal-store.ts';
-import { sqlSealStore } from '../../../services/files/src/store/sql-seal-store.ts';
+import { sqlSealStore } from '../../../services/files/src/buckets/sql-seal-store.ts';
 import type { Chance } from '../chance.ts';
 import { BucketTables, memorySealStore } from '../memory-seal-store.ts';
 import { contention } from './contention.ts';

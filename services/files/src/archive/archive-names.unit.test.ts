@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { archiveNames } from './archive-names.ts';
+import { archiveNames } from './archive.ts';
 
 test.each([
   [[], []],

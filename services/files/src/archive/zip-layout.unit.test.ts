@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { describe, expect, test } from '@jest/globals';
 import { type Entry, fromRandomAccessReaderPromise, RandomAccessReader } from 'yauzl';
-import { type ZipLayout, zipLayout } from './zip-layout.ts';
+import { type ZipLayout, zipLayout } from './zip.ts';
 
 const AT = new Date('2026-11-21T06:54:45.500Z');
 const crc32Of = (item: number): number => item;

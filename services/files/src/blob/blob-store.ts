@@ -1,5 +1,51 @@
 import type { Readable } from 'node:stream';
+import { ServiceError } from '@kr/service-error';
 import type { Digests } from './content-hash.ts';
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+export function isUuid(name: string): boolean {
+  return UUID.test(name);
+}
+
+/** The name itself. @throws Error when it is no UUID, so that no name leads out of where objects are */
+export function uuid(name: string): string {
+  if (!isUuid(name)) throw new Error('an object is named by a UUID');
+  return name;
+}
+
+/** There are no bytes where an object is said to be. */
+export class MissingObject extends Error {
+  override readonly name = 'MissingObject';
+
+  constructor(id: string, options?: ErrorOptions) {
+    super(`there is no object ${id}`, options);
+  }
+}
+
+export function storeFull(cause: unknown): ServiceError {
+  return new ServiceError('insufficient_storage', 'There is not enough space to store the file.', { cause });
+}
+
+/** @param cause why the store cannot be asked just now */
+export function storeAway(cause: unknown): ServiceError {
+  return new ServiceError('unavailable', 'The storage of files cannot be reached.', {
+    retryAfterMs: 1_000,
+    cause,
+  });
+}
+
+/** What comes until the source ends or breaks; a break is told and ends it as well. */
+export async function* untilBroken(
+  source: AsyncIterable<Uint8Array>,
+  onBroken: (error: unknown) => void,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* source;
+  } catch (error) {
+    onBroken(error);
+  }
+}
 
 /** What was counted and hashed while bytes were stored. */
 export interface StoredBytes extends Digests {

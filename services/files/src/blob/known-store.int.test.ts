@@ -8,10 +8,9 @@ import { definitions } from '@kr/contracts';
 import { createClient } from '@kr/rpc';
 import { createLogger } from '@kr/telemetry';
 import { until } from '@kr/testbed';
-import { auditor } from '../audit/auditor.ts';
+import { auditor } from '../maintenance/auditor.ts';
+import { sweepObjects, sweepOrphans } from '../maintenance/sweeps.ts';
 import { type Database, openDatabase } from '../store/prisma.ts';
-import { sweepObjects } from '../sweep/sweep-objects.ts';
-import { sweepOrphans } from '../sweep/sweep-orphans.ts';
 import { failingFiles } from '../testing/failing-files.ts';
 import {
   type FilesUnderTest,

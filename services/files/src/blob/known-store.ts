@@ -1,10 +1,10 @@
 import type { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
+import { unnamed } from '../store/named-bytes.ts';
 import type { Database } from '../store/prisma.ts';
 import { newestObjects, ownMark, setMarked } from '../store/store-mark.ts';
-import { unnamed } from '../sweep/named-bytes.ts';
 import type { BlobStore } from './blob-store.ts';
-import { MissingObject, storeAway } from './store-errors.ts';
+import { MissingObject, storeAway } from './blob-store.ts';
 
 export interface KnownStoreDeps {
   database: Database;

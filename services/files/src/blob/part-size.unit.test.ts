@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { partSize } from './part-size.ts';
+import { partSize } from './s3-objects.ts';
 
 const MIB = 1_048_576;
 

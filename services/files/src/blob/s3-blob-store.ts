@@ -12,16 +12,22 @@ import type {
   UnfinishedWrite,
   WriteOptions,
 } from './blob-store.ts';
+import { MissingObject } from './blob-store.ts';
 import type { NewContentHash } from './content-hash.ts';
-import { gatheredParts } from './gathered-parts.ts';
 import { measuredBytes } from './measured-bytes.ts';
-import { partSize } from './part-size.ts';
 import { type ListedUpload, type OpenUpload, type S3Bucket, statusOf } from './s3-bucket.ts';
-import { createdOnce } from './s3-created-once.ts';
 import { incompleteObjects } from './s3-incomplete-objects.ts';
-import { MARK, OBJECTS, objectKey, objectOfKey } from './s3-keys.ts';
-import { type SentParts, sentParts } from './s3-sent-parts.ts';
-import { MissingObject } from './store-errors.ts';
+import {
+  createdOnce,
+  gatheredParts,
+  MARK,
+  OBJECTS,
+  objectKey,
+  objectOfKey,
+  partSize,
+  type SentParts,
+  sentParts,
+} from './s3-objects.ts';
 
 export interface S3BlobStoreDeps {
   bucket: S3Bucket;

@@ -10,15 +10,52 @@ import {
   GetObjectCommand,
   HeadBucketCommand,
   HeadObjectCommand,
+  ListMultipartUploadsCommand,
+  type ListMultipartUploadsOutput,
+  ListPartsCommand,
+  type ListPartsOutput,
+  type MultipartUpload,
+  type Part,
   PutObjectCommand,
   paginateListObjectsV2,
   S3Client,
   S3ServiceException,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
-import type { ByteRange } from './blob-store.ts';
-import { listMultipartUploads, listParts } from './s3-pages.ts';
-import { storeAway, storeFull } from './store-errors.ts';
+import { type ByteRange, storeAway, storeFull } from './blob-store.ts';
+
+// The SDK has no pages for uploads, and for parts it asks on for as long as it is told a next one, which some stores
+// do after the last one too.
+
+async function* listMultipartUploads(client: S3Client, bucket: string): AsyncGenerator<MultipartUpload> {
+  let from: Pick<ListMultipartUploadsOutput, 'NextKeyMarker' | 'NextUploadIdMarker'> | undefined = {};
+  while (from !== undefined) {
+    // Without a prefix: MinIO takes one for the name of an object.
+    const page: ListMultipartUploadsOutput = await client.send(
+      new ListMultipartUploadsCommand({
+        Bucket: bucket,
+        KeyMarker: from.NextKeyMarker,
+        UploadIdMarker: from.NextUploadIdMarker,
+      }),
+    );
+    yield* page.Uploads ?? [];
+    from = page.IsTruncated ? page : undefined;
+  }
+}
+
+async function* listParts(
+  client: S3Client,
+  upload: { Bucket: string; Key: string; UploadId: string },
+): AsyncGenerator<Part> {
+  let from: Pick<ListPartsOutput, 'NextPartNumberMarker'> | undefined = {};
+  while (from !== undefined) {
+    const page: ListPartsOutput = await client.send(
+      new ListPartsCommand({ ...upload, PartNumberMarker: from.NextPartNumberMarker }),
+    );
+    yield* page.Parts ?? [];
+    from = page.IsTruncated ? page : undefined;
+  }
+}
 
 export interface S3Settings {
   /** Undefined means Amazon's own, by the region. */

@@ -2,14 +2,9 @@ import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { failpoint } from '@kr/failpoint';
 import type { Appended, AppendOptions, ListedBlob } from './blob-store.ts';
-import { gatheredParts } from './gathered-parts.ts';
-import { partSize } from './part-size.ts';
+import { isUuid, untilBroken, uuid } from './blob-store.ts';
 import type { OpenUpload, S3Bucket, SentPart } from './s3-bucket.ts';
-import { createdOnce } from './s3-created-once.ts';
-import { objectKey } from './s3-keys.ts';
-import { type SentParts, sentParts } from './s3-sent-parts.ts';
-import { untilBroken } from './until-broken.ts';
-import { isUuid, uuid } from './uuid.ts';
+import { createdOnce, gatheredParts, objectKey, partSize, type SentParts, sentParts } from './s3-objects.ts';
 
 const INCOMPLETE = 'incomplete/';
 

@@ -2,8 +2,8 @@ import { ServiceError } from '@kr/service-error';
 import { bucketImmutable, bucketLocked } from '../file-errors.ts';
 import type { Bucket, LockedBucket } from '../store/bucket-store.ts';
 import type { Tx } from '../store/prisma.ts';
+import type { SettlePublications } from './publications.ts';
 import type { SealStore } from './seal-store.ts';
-import type { SettlePublications } from './settle-publications.ts';
 
 export interface ChangeBucketDeps<T = Tx> {
   seals: SealStore<T>;

@@ -1,5 +1,5 @@
-import type { Bucket, LockedBucket } from '../store/bucket-store.ts';
-import type { BucketDescription } from '../store/describe-entities.ts';
+import { failpoint } from '@kr/failpoint';
+import type { Bucket, BucketDescription, LockedBucket } from '../store/bucket-store.ts';
 import type { Tx } from '../store/prisma.ts';
 import type { Fence } from './fence-rules.ts';
 
@@ -50,4 +50,20 @@ export interface SealStore<T = Tx> {
   findBucket(tx: T, entityId: string): Promise<Bucket | undefined>;
   /** Locks an open bucket for one change, making it first where there is none; undefined when it is not open. */
   lockOpenBucket(tx: T, entityId: string, newBucketId: string, now: Date): Promise<LockedBucket | undefined>;
+}
+
+/** The store with a failpoint where a transaction has written all and is not committed: with the fence all is written. */
+export function failingSeals<T>(seals: SealStore<T>): SealStore<T> {
+  const decided = () => failpoint('files.decide.inside');
+  return {
+    ...seals,
+    async seal(...given) {
+      const buckets = await seals.seal(...given);
+      await failpoint('files.seal.inside');
+      return buckets;
+    },
+    applySeal: (...given) => seals.applySeal(...given).then(decided),
+    undoSeal: (...given) => seals.undoSeal(...given).then(decided),
+    saveFence: (...given) => seals.saveFence(...given).then(decided),
+  };
 }

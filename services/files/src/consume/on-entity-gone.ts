@@ -1,5 +1,5 @@
 import type { ReceivedEvent } from '@kr/event-bus';
-import { purgeBucket, type RemoveBucketDeps, removeBucket } from '../buckets/remove-bucket.ts';
+import { purgeBucket, type RemoveBucketDeps, removeBucket } from '../maintenance/remove-bucket.ts';
 
 export const GONE = [
   'knowledge.records.draft.deleted',

@@ -2,11 +2,11 @@ import { appendAudited, ticketEntry } from '@kr/audit-trail';
 import type { CommitUploadRequest__Output, CommitUploadResponse } from '@kr/contracts';
 import { failpoint } from '@kr/failpoint';
 import type { CallContext } from '@kr/rpc';
+import type { OpenTicket } from '../access.ts';
 import { type ChangeBucketDeps, changeBucket } from '../buckets/change-bucket.ts';
 import type { FileEntry } from '../file-entry.ts';
-import { fileEntryMessage } from '../file-entry-message.ts';
+import { fileEntryMessage } from '../file-entry.ts';
 import { fileWithoutContent, noSuchFile } from '../file-errors.ts';
-import type { OpenTicket } from '../open-ticket.ts';
 import { findEntry } from '../store/entry-store.ts';
 import { entryEvent } from './entry-event.ts';
 

@@ -1,11 +1,10 @@
 import { appendAudited, ticketEntry } from '@kr/audit-trail';
 import type { DeleteEntriesRequest__Output, DeleteEntriesResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
+import type { OpenTicket } from '../access.ts';
 import { type ChangeBucketDeps, changeBucket } from '../buckets/change-bucket.ts';
 import { noSuchFile } from '../file-errors.ts';
-import type { OpenTicket } from '../open-ticket.ts';
-import { type RemoveIncompleteDeps, removeIncomplete } from '../tus/remove-incomplete.ts';
-import { deleteUnfinished } from '../tus/upload-store.ts';
+import { deleteUnfinished, type RemoveIncompleteDeps, removeIncomplete } from '../uploads/upload-store.ts';
 import { entryEvent } from './entry-event.ts';
 
 /**

@@ -2,10 +2,10 @@ import { appendAudited, ticketEntry } from '@kr/audit-trail';
 import type { ImportEntriesRequest__Output, ImportEntriesResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
+import type { OpenTicket } from '../access.ts';
 import { type ChangeBucketDeps, changeBucket } from '../buckets/change-bucket.ts';
-import { fileEntryMessage } from '../file-entry-message.ts';
+import { fileEntryMessage } from '../file-entry.ts';
 import { invalidField } from '../file-errors.ts';
-import type { OpenTicket } from '../open-ticket.ts';
 import { listEntries } from '../store/entry-store.ts';
 import { entryEvent } from './entry-event.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { keyProblem } from './key-rules.ts';
+import { keyProblem } from './start-uploads.ts';
 
 describe('a file key', () => {
   test.each([

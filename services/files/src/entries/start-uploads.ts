@@ -4,15 +4,31 @@ import type { NewEntry__Output, StartUploadsRequest__Output, StartUploadsRespons
 import { appendEvents } from '@kr/event-bus';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
+import type { OpenTicket } from '../access.ts';
 import { type ChangeBucketDeps, changeBucket, checkChangeable } from '../buckets/change-bucket.ts';
-import { fileEntryMessage } from '../file-entry-message.ts';
+import { fileEntryMessage } from '../file-entry.ts';
 import { fileExists, invalidField } from '../file-errors.ts';
-import type { OpenTicket } from '../open-ticket.ts';
 import { listEntries } from '../store/entry-store.ts';
 import type { Database, Tx } from '../store/prisma.ts';
 import { entryEvent } from './entry-event.ts';
 import { assertMetadataFits, entryMetadata, metadataBytes } from './entry-metadata.ts';
-import { keyProblem } from './key-rules.ts';
+
+const MAX_KEY_BYTES = 255;
+
+/** What is wrong with a file's key. `length` has a message of its own in the public API. */
+export type KeyProblem = 'empty' | 'length' | 'characters';
+
+/**
+ * A key is 1 to 255 bytes of UTF-8 without control characters, characters that change the direction of text, `/` and `\`, and
+ * neither `.` nor `..`. It is stored exactly as sent and never becomes a path. U+FFFD stands for what could not be sent as it was.
+ */
+export function keyProblem(key: string): KeyProblem | undefined {
+  if (key === '') return 'empty';
+  if (Buffer.byteLength(key) > MAX_KEY_BYTES) return 'length';
+  if (key === '.' || key === '..' || /[\p{Cc}\p{Bidi_Control}/\\\ufffd]/u.test(key) || !key.isWellFormed())
+    return 'characters';
+  return undefined;
+}
 
 export interface StartUploadsDeps extends ChangeBucketDeps {
   database: Database;

@@ -1,8 +1,32 @@
-import type { ContentPath } from '../content/content-path.ts';
-import { userQuotaExceeded } from '../file-errors.ts';
+import { entityQuotaExceeded, userQuotaExceeded } from '../file-errors.ts';
+import type { ContentPath } from '../http/content-path.ts';
 import type { Tx } from '../store/prisma.ts';
-import { allowance, type QuotaLimits } from './allowance.ts';
-import { findUnreferenced, lockUsage } from './quota-store.ts';
+import { findUnreferenced, lockUsage, type Usage } from './quota-store.ts';
+
+export interface QuotaLimits {
+  maxBytesPerEntity: number;
+  maxBytesPerUser: number;
+}
+
+export type Allowance = { bytes: number } | { limitBytes: number; leftBytes: number };
+
+/**
+ * How many bytes an upload may reserve: at most as many as it wants, not fewer than it needs.
+ *
+ * @throws ServiceError `too_large` (`entity_quota_exceeded`)
+ */
+function allowance(
+  { maxBytesPerEntity, maxBytesPerUser }: QuotaLimits,
+  { entityBytes, userBytes, userLimitBytes }: Usage,
+  { needed, wanted }: { needed: number; wanted: number },
+): Allowance {
+  const leftOfEntity = Math.max(0, maxBytesPerEntity - entityBytes);
+  const userLimit = userLimitBytes ?? maxBytesPerUser;
+  const leftOfUser = Math.max(0, userLimit - userBytes);
+  if (needed > leftOfEntity) throw entityQuotaExceeded(maxBytesPerEntity, leftOfEntity);
+  if (needed > leftOfUser) return { limitBytes: userLimit, leftBytes: leftOfUser };
+  return { bytes: Math.min(wanted, leftOfEntity, leftOfUser) };
+}
 
 export interface GrantBytesDeps extends QuotaLimits {
   now: () => Date;

@@ -1,4 +1,4 @@
-import type { ContentPath } from '../content/content-path.ts';
+import type { ContentPath } from '../http/content-path.ts';
 import type { Database, Tx } from '../store/prisma.ts';
 import { type GrantBytesDeps, grantBytes } from './grant-bytes.ts';
 import type { InTurn } from './in-turn.ts';

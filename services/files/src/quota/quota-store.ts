@@ -1,4 +1,4 @@
-import type { ContentPath } from '../content/content-path.ts';
+import type { ContentPath } from '../http/content-path.ts';
 import type { Tx } from '../store/prisma.ts';
 
 /** Bytes stored or reserved, without those of the upload in question. */

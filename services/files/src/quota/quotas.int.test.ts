@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ServiceError } from '@kr/service-error';
 import { createLogger } from '@kr/telemetry';
 import { seededRandom, until } from '@kr/testbed';
-import { startContentServer } from '../content/content-server.ts';
+import { startContentServer } from '../content-server.ts';
 import { openContext } from '../context.ts';
-import { sweepObjects } from '../sweep/sweep-objects.ts';
+import { sweepObjects } from '../maintenance/sweeps.ts';
 import { type FilesUnderTest, GATEWAY, PACKAGES, startFilesUnderTest } from '../testing/files-under-test.ts';
 import { checkUsage } from './check-usage.ts';
 

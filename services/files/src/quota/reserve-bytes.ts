@@ -1,6 +1,6 @@
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
-import type { ContentPath } from '../content/content-path.ts';
+import type { ContentPath } from '../http/content-path.ts';
 import type { Database, Tx } from '../store/prisma.ts';
 import { type GrantBytesDeps, grantBytes } from './grant-bytes.ts';
 import type { InTurn } from './in-turn.ts';

@@ -1,5 +1,22 @@
-import type { Quota } from '@kr/contracts';
+import type {
+  Quota,
+  ReadQuotaRequest__Output,
+  ReadQuotaResponse,
+  SetQuotaRequest__Output,
+  SetQuotaResponse,
+} from '@kr/contracts';
+import type { CallContext } from '@kr/rpc';
+import { requireOperator } from '../access.ts';
+import { MOST_BYTES } from '../config.ts';
+import { invalidField } from '../file-errors.ts';
 import type { Database } from '../store/prisma.ts';
+
+const USER_ID = /^[0-9A-Za-z_.:-]{1,100}$/;
+
+/** @throws ServiceError `invalid` */
+function checkUserId(userId: string): void {
+  if (!USER_ID.test(userId)) throw invalidField('user_id', 'That is not the id of a user.');
+}
 
 export interface UserQuotaDeps {
   database: Database;
@@ -14,7 +31,7 @@ interface QuotaRow {
 }
 
 /** Bytes stored for a user until they are removed, and bytes reserved for uploads under way. */
-export async function findUserQuota(
+async function findUserQuota(
   { database, maxBytesPerUser }: Omit<UserQuotaDeps, 'now'>,
   userId: string,
 ): Promise<Quota> {
@@ -36,7 +53,7 @@ export async function findUserQuota(
 }
 
 /** @param limitBytes null: the usual one again */
-export async function saveUserLimit(
+async function saveUserLimit(
   { database, now }: UserQuotaDeps,
   userId: string,
   limitBytes: number | null,
@@ -48,4 +65,44 @@ export async function saveUserLimit(
   await database.$executeRaw`
     insert into quota (owner_id, max_bytes, updated_at) values (${userId}, ${limitBytes}::bigint, ${now()})
     on conflict (owner_id) do update set max_bytes = excluded.max_bytes, updated_at = excluded.updated_at`;
+}
+
+/**
+ * RPC ReadQuota. A user without files uses nothing; who they are, this service does not know.
+ *
+ * @throws ServiceError
+ *   - `forbidden`: the caller is neither a service nor an operator
+ *   - `invalid`: no user can have that id
+ */
+export function readQuota(deps: UserQuotaDeps) {
+  return async (
+    { userId }: ReadQuotaRequest__Output,
+    { principal }: CallContext,
+  ): Promise<ReadQuotaResponse> => {
+    requireOperator(principal);
+    checkUserId(userId);
+    return { quota: await findUserQuota(deps, userId) };
+  };
+}
+
+/**
+ * RPC SetQuota. Below what is used it takes nothing away, but lets nothing more in.
+ *
+ * @throws ServiceError
+ *   - `forbidden`: the caller is neither a service nor an operator
+ *   - `invalid`: no user can have that id, or nobody that limit
+ */
+export function setQuota(deps: UserQuotaDeps) {
+  return async (
+    { userId, isDefault, limitBytes }: SetQuotaRequest__Output,
+    { principal }: CallContext,
+  ): Promise<SetQuotaResponse> => {
+    requireOperator(principal);
+    checkUserId(userId);
+    const bytes = Number(limitBytes);
+    if (bytes < 0 || bytes > MOST_BYTES)
+      throw invalidField('limit_bytes', `It is from 0 to ${MOST_BYTES} bytes.`);
+    await saveUserLimit(deps, userId, isDefault ? null : bytes);
+    return { quota: await findUserQuota(deps, userId) };
+  };
 }

@@ -42,3 +42,49 @@ export async function lockOpenBucket(
   );
   return row === undefined ? undefined : { entityId, revision: Number(row.revision) };
 }
+
+/** What is in one entity's bucket. */
+export interface BucketDescription {
+  entityId: string;
+  entries: number;
+  pending: number;
+  totalBytes: number;
+  /** Of all entries, in the order they were started. */
+  keys: string[];
+}
+
+export interface DescriptionRow {
+  entity_id: string;
+  entries: number;
+  pending: number;
+  total_bytes: bigint;
+  keys: string[];
+}
+
+/** What is in the buckets of the entities `$1`, as `DescriptionRow`; an empty one has no row. */
+export const DESCRIPTIONS = `
+  select e.entity_id, count(*)::int as entries,
+    (count(*) filter (where e.state = 'pending'))::int as pending,
+    coalesce(sum(o.size) filter (where e.state = 'completed'), 0)::bigint as total_bytes,
+    array_agg(e.key order by e.position) as keys
+  from entry e left join object o on o.id = e.object_id
+  where e.entity_id = any($1::text[])
+  group by e.entity_id`;
+
+/** One description for each id, in the order asked; an unknown bucket is an empty one. One statement. */
+export async function describeEntities(sql: Sql, entityIds: readonly string[]): Promise<BucketDescription[]> {
+  return describedAs(entityIds, await sql.$queryRawUnsafe<DescriptionRow[]>(DESCRIPTIONS, entityIds));
+}
+
+export function describedAs(
+  entityIds: readonly string[],
+  rows: readonly DescriptionRow[],
+): BucketDescription[] {
+  const byId = new Map(rows.map((row) => [row.entity_id, row]));
+  return entityIds.map((entityId) => {
+    const row = byId.get(entityId);
+    if (row === undefined) return { entityId, entries: 0, pending: 0, totalBytes: 0, keys: [] };
+    const { entries, pending, keys } = row;
+    return { entityId, entries, pending, totalBytes: Number(row.total_bytes), keys };
+  });
+}

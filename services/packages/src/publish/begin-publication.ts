@@ -1,15 +1,15 @@
 import type { Actor } from '@kr/caller';
 import type { SqlDatabase } from '@kr/database';
 import { assertRevision, draftLocked } from '@kr/draft-lifecycle';
-import type { PublicationTimes } from '../store/publication-store.ts';
+import type { PackageVersion, SeenPackage } from './package-version.ts';
+import type { Participant, Publication } from './publication.ts';
+import type { PublicationTimes } from './publication-store.ts';
 import {
   insertLocking,
   insertPublication,
   type NewPublication,
   runningPublication,
-} from '../store/publication-store.ts';
-import type { PackageVersion, SeenPackage } from './package-version.ts';
-import type { Participant, Publication } from './publication.ts';
+} from './publication-store.ts';
 
 /** Outcome of a request to publish. */
 export type Begun =

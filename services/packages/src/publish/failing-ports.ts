@@ -1,6 +1,6 @@
 import { around, failpoint } from '@kr/failpoint';
-import type { Decisions } from '../store/publication-store.ts';
 import type { Publication } from './publication.ts';
+import type { Decisions } from './publication-store.ts';
 import type { PublishDeps } from './publish.ts';
 import type { Participants, PublicationLog } from './publish-ports.ts';
 

@@ -4,7 +4,6 @@ import { type Cut, FaultProxy, until } from '@kr/testbed';
 import { v7 as uuidv7 } from 'uuid';
 import type { PackagesConfig } from '../config.ts';
 import { openDatabases } from '../store/prisma.ts';
-import { decisionStore, publicationStore } from '../store/publication-store.ts';
 import {
   aPackageWith,
   FILES,
@@ -16,6 +15,7 @@ import {
 import { LOST } from '../testing/scripted-peers.ts';
 import { drivePublication } from './drive-publication.ts';
 import { forgetOnce } from './maintenance.ts';
+import { decisionStore, publicationStore } from './publication-store.ts';
 
 let fixture: PackagesFixture;
 let editor: Replica;

@@ -10,8 +10,8 @@ import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import { validate as isUuid } from 'uuid';
 import type { PackagesContext } from '../context.ts';
-import { listReports, type PublicationReport, readReport } from '../store/publication-reports.ts';
 import { PUBLICATION_STATES, type Refusal } from './publication.ts';
+import { listReports, type PublicationReport, readReport } from './publication-reports.ts';
 
 /** @throws ServiceError `forbidden`: neither a user who operates the system nor a part of it */
 function assertOperator({ isAdmin, service }: Principal): void {

@@ -2,9 +2,9 @@ import type { ResolvePublicationsRequest__Output, ResolvePublicationsResponse } 
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import { validate as isUuid } from 'uuid';
-import type { Decisions } from '../store/publication-store.ts';
 import type { Coordinator } from './coordinator.ts';
 import type { Publication, PublicationState } from './publication.ts';
+import type { Decisions } from './publication-store.ts';
 
 export interface ResumeDeps {
   readonly decisions: Pick<Decisions, 'claim'>;

@@ -1,0 +1,215 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { crc32 } from 'node:zlib';
+import { create } from 'content-disposition';
+import type { BlobStore, ByteRange } from '../blob/blob-store.ts';
+import { SAFETY } from '../downloads/get-content.ts';
+import {
+  type Representation,
+  type ServeRepresentationDeps,
+  serveRepresentation,
+} from '../downloads/representation.ts';
+import { openPart } from '../downloads/verified-bytes.ts';
+import type { ArchivePath } from '../http/content-path.ts';
+import type { Database, Tx } from '../store/prisma.ts';
+import { type Piece, zipLayout } from './zip.ts';
+
+/** Device names of Windows, with or without an extension. */
+const DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?=\.|$)/i;
+
+/**
+ * The names of files in an archive, in their order: their keys, changed where a file system could not store them or would take two
+ * for one because it ignores case or composition. Of those all but the first get a number.
+ */
+export function archiveNames(keys: readonly string[]): string[] {
+  const taken = new Set<string>();
+  const storable = keys.map(storableName);
+  const unnumbered = new Set(storable.map(folded));
+  return storable.map((wanted) => {
+    let name = wanted;
+    for (let number = 2; taken.has(folded(name)); number += 1) {
+      const numbered = withNumber(wanted, number);
+      if (!unnumbered.has(folded(numbered))) name = numbered;
+    }
+    taken.add(folded(name));
+    return name;
+  });
+}
+
+/** A name that every usual file system can store. */
+function storableName(key: string): string {
+  return key
+    .replaceAll(/[<>:"|?*\p{Bidi_Control}]|(?<![. ])[. ]+$/gu, (found) => '_'.repeat(found.length))
+    .replace(DEVICE, '_$&');
+}
+
+function folded(name: string): string {
+  return name.normalize('NFC').toLowerCase();
+}
+
+function withNumber(key: string, number: number): string {
+  const [, stem = key, extension = ''] = /^(.+?)(\.[^.]*)?$/su.exec(key) ?? [];
+  return `${stem} (${number})${extension}`;
+}
+
+/** A completed file as an archive has it. */
+export interface ArchivedFile {
+  key: string;
+  objectId: string;
+  sizeBytes: number;
+  /** Null where it was not computed when the bytes came. */
+  crc32: number | null;
+  storedAt: Date;
+}
+
+/** The completed files of an entity in the order they were started, as they are at one moment. */
+async function archivedFiles(db: Tx, entityId: string): Promise<ArchivedFile[]> {
+  // Postgres has no such text, and fails when it is asked for it.
+  if (entityId.includes('\0')) return [];
+  const rows = await db.$queryRaw<
+    { key: string; id: string; size: bigint; crc32: bigint | null; created_at: Date }[]
+  >`
+    select e.key, o.id, o.size, o.crc32, o.created_at
+    from entry e join object o on o.id = e.object_id
+    where e.entity_id = ${entityId} and e.state = 'completed'
+    order by e.position`;
+  return rows.map(({ key, id, size, crc32, created_at }) => ({
+    key,
+    objectId: id,
+    sizeBytes: Number(size),
+    crc32: crc32 === null ? null : Number(crc32),
+    storedAt: created_at,
+  }));
+}
+
+export interface Crc32sDeps {
+  database: Database;
+  blobs: BlobStore;
+}
+
+/** The CRC-32 of each file, in their order. */
+export type Crc32s = (files: readonly ArchivedFile[]) => Promise<number[]>;
+
+/**
+ * They are known of what was stored since they are computed on the way in. Older objects are read once, one after the
+ * other, and no object twice at a time however many ask for it.
+ */
+function crc32sOfObjects({ database, blobs }: Crc32sDeps): Crc32s {
+  const underWay = new Map<string, Promise<number>>();
+
+  const compute = async (file: ArchivedFile): Promise<number> => {
+    let computed = 0;
+    const bytes = await openPart(blobs, file, { start: 0, end: file.sizeBytes - 1 });
+    for await (const chunk of bytes) computed = crc32(chunk, computed);
+    await database.$executeRaw`
+      update object set crc32 = ${computed}::bigint where id = ${file.objectId}::uuid and crc32 is null`;
+    return computed;
+  };
+  const once = (file: ArchivedFile): Promise<number> => {
+    const running = underWay.get(file.objectId);
+    if (running !== undefined) return running;
+    const started = compute(file).finally(() => underWay.delete(file.objectId));
+    underWay.set(file.objectId, started);
+    return started;
+  };
+  return async (files) => {
+    const crc32s: number[] = [];
+    for (const file of files) crc32s.push(file.crc32 ?? (await once(file)));
+    return crc32s;
+  };
+}
+
+export interface ArchiveDeps {
+  blobs: BlobStore;
+  crc32s: Crc32s;
+}
+
+/** Changes with every change of how archives are written, for their tags promise the same bytes. */
+const FORMAT = 'zip-1';
+
+/** All the files of an entity as one ZIP file, made while it is read and of which any part can be made by itself. */
+function archiveRepresentation(
+  { blobs, crc32s }: ArchiveDeps,
+  entityId: string,
+  files: readonly ArchivedFile[],
+): Representation {
+  const names = archiveNames(files.map(({ key }) => key));
+  const items = files.map(({ sizeBytes, storedAt }, index) => ({
+    name: names[index] ?? '',
+    sizeBytes,
+    modifiedAt: storedAt,
+  }));
+  const { sizeBytes, pieces } = zipLayout(items);
+  return {
+    sizeBytes,
+    etag: archiveTag(items.map((item, index) => [item.name, files[index]?.objectId, item.modifiedAt])),
+    // A draft's files may change twice in a second, and may change back: only the tag tells.
+    lastModified: undefined,
+    type: 'application/zip',
+    headers: { 'content-disposition': create(`${entityId}.zip`) },
+    wholeHeaders: {},
+    safety: SAFETY,
+    open: async (part) => {
+      const known = await crc32s(files);
+      const crc32Of = (item: number): number => known[item] ?? 0;
+      return Readable.from(bytesOf({ blobs, pieces, files, crc32Of }, part), { objectMode: false });
+    },
+  };
+}
+
+function archiveTag(state: unknown): string {
+  const digest = createHash('sha256')
+    .update(JSON.stringify([FORMAT, state]))
+    .digest('hex');
+  return `"zip:${digest.slice(0, 32)}"`;
+}
+
+interface Source {
+  blobs: BlobStore;
+  pieces: readonly Piece[];
+  files: readonly ArchivedFile[];
+  crc32Of: (item: number) => number;
+}
+
+async function* bytesOf(
+  { blobs, pieces, files, crc32Of }: Source,
+  { start, end }: ByteRange,
+): AsyncGenerator<Uint8Array> {
+  for (const { offset, sizeBytes, content } of pieces) {
+    const part = { start: Math.max(0, start - offset), end: Math.min(end - offset, sizeBytes - 1) };
+    if (part.start > part.end) continue;
+    if ('records' in content) yield content.records(crc32Of).subarray(part.start, part.end + 1);
+    else yield* await openPart(blobs, fileAt(files, content.item), part);
+  }
+}
+
+function fileAt(files: readonly ArchivedFile[], item: number): ArchivedFile {
+  const file = files[item];
+  if (file === undefined) throw new Error(`an archive of ${files.length} files has no file ${item}`);
+  return file;
+}
+
+export interface GetArchiveDeps extends ServeRepresentationDeps {
+  database: Database;
+  blobs: BlobStore;
+}
+
+/**
+ * GET and HEAD /archive/{entityId}: the completed files of an entity as one ZIP file, with conditions and byte ranges.
+ * What is deleted while it is read stays in it.
+ *
+ * @throws ServiceError `precondition_failed`
+ */
+export function getArchive(deps: GetArchiveDeps) {
+  const crc32s = crc32sOfObjects(deps);
+  return async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    { entityId }: ArchivePath,
+  ): Promise<void> => {
+    const files = await archivedFiles(deps.database, entityId);
+    const archive = archiveRepresentation({ blobs: deps.blobs, crc32s }, entityId, files);
+    await serveRepresentation(deps, request, response, archive);
+  };
+}

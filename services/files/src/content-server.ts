@@ -1,0 +1,138 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { openDrain } from '@kr/http-drain';
+import { ServiceError } from '@kr/service-error';
+import { type Logger, nameRequest, traceRequests } from '@kr/telemetry';
+import type { FileAccess, OpenTicket } from './access.ts';
+import { getArchive } from './archive/archive.ts';
+import { type GetContentDeps, getContent } from './downloads/get-content.ts';
+import { type ArchivePath, type BytesPath, planePath } from './http/content-path.ts';
+import { respondError, sendError } from './http/errors.ts';
+import { observeTransfers } from './http/transfers.ts';
+import { type PutContentDeps, putContent } from './uploads/put-content.ts';
+import { type AnswerTusDeps, answerTus, tusCapabilities } from './uploads/tus-request.ts';
+
+export interface ContentServerDeps extends PutContentDeps, GetContentDeps, AnswerTusDeps {
+  openTicket: OpenTicket;
+  logger: Logger;
+}
+
+export interface ContentServer {
+  port: number;
+  /** Lets running transfers finish for the grace given, then cuts them. May be called twice. */
+  stop(graceMs: number): Promise<void>;
+}
+
+interface Route<Path> {
+  /** What the ticket must allow; nobody needs one to learn what the server can do. */
+  access: FileAccess | 'none';
+  respond: (request: IncomingMessage, response: ServerResponse, path: Path) => Promise<void>;
+}
+
+/** Method -> how it is answered. */
+type Routes<Path> = Readonly<Record<string, Route<Path>>>;
+
+/** The byte plane: files by HTTP, allowed by the ticket in the header `kr-ticket`. */
+export async function startContentServer(
+  deps: ContentServerDeps,
+  { host, port }: { host: string; port: number },
+): Promise<ContentServer> {
+  const get: Route<BytesPath> = { access: 'read', respond: getContent(deps) };
+  const contentRoutes: Routes<BytesPath> = {
+    GET: get,
+    HEAD: get,
+    PUT: { access: 'write', respond: putContent(deps) },
+  };
+  const tus: Route<BytesPath> = { access: 'write', respond: answerTus(deps) };
+  const options: Route<BytesPath> = { access: 'none', respond: tusCapabilities(deps) };
+  const allUploads: Routes<BytesPath> = { OPTIONS: options, POST: tus };
+  const oneUpload: Routes<BytesPath> = { OPTIONS: options, HEAD: tus, PATCH: tus, DELETE: tus };
+  const archive: Route<ArchivePath> = { access: 'read', respond: getArchive(deps) };
+  const archiveRoutes: Routes<ArchivePath> = { GET: archive, HEAD: archive };
+
+  const answer = async <Path extends { entityId: string }>(
+    routes: Routes<Path>,
+    path: Path,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> => {
+    const route = routes[request.method ?? ''];
+    if (route === undefined) {
+      response.setHeader('allow', Object.keys(routes).join(', '));
+      return sendError(response, 405, 'The method is not allowed for the requested URL.');
+    }
+    if (route.access !== 'none') {
+      const ticket = deps.openTicket(headerOf(request, 'kr-ticket'), route.access);
+      if (ticket.entityId !== path.entityId) throw new ServiceError('forbidden', 'Permission denied.');
+    }
+    await route.respond(request, response, path);
+  };
+
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    try {
+      const path = planePath(request.url ?? '');
+      nameRequest(request.method ?? '', `/${path.face}`);
+      if (path.face === 'archive') return await answer(archiveRoutes, path, request, response);
+      const uploadRoutes = path.uploadId === undefined ? allUploads : oneUpload;
+      await answer(path.face === 'content' ? contentRoutes : uploadRoutes, path, request, response);
+    } catch (error) {
+      if (isGone(request, response)) return deps.logger.debug({ err: error }, 'transfer broken off');
+      respondError(error, request, response, deps.logger);
+    }
+  };
+  const observed = observeTransfers();
+  const onRequest = traceRequests((request, response) => {
+    observed.begin(request, response);
+    void handle(request, response);
+  });
+
+  // Node's request time-out counts the body and would cut slow uploads; progress is watched instead.
+  const server = createServer({
+    requestTimeout: 0,
+    headersTimeout: 10_000,
+    connectionsCheckingInterval: 5_000,
+    keepAliveTimeout: 65_000,
+  });
+  server.on('request', onRequest).on('checkContinue', onRequest).on('clientError', answerBadRequest);
+  const drain = openDrain(server);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(port, host, resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    stop: (graceMs) => drain(graceMs).finally(observed.stop),
+  };
+}
+
+function headerOf(request: IncomingMessage, name: string): string {
+  const value = request.headers[name];
+  return typeof value === 'string' ? value : '';
+}
+
+/** Whether nobody is left who could hear an answer. */
+function isGone(request: IncomingMessage, response: ServerResponse): boolean {
+  return response.destroyed || response.writableEnded || (request.destroyed && !request.complete);
+}
+
+const UNREADABLE: Readonly<Record<string, { status: string; message: string }>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: { status: '408 Request Timeout', message: 'The request took too long.' },
+  HPE_HEADER_OVERFLOW: {
+    status: '431 Request Header Fields Too Large',
+    message: 'The headers are too large.',
+  },
+  HPE_INVALID_EOF_STATE: { status: '400 Bad Request', message: 'Content-Length does not match file size.' },
+};
+
+/** What the parser refuses never becomes a request; a body that ends before its declared length ends up here too. */
+function answerBadRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
+  const { status, message } = UNREADABLE[error.code ?? ''] ?? {
+    status: '400 Bad Request',
+    message: 'Bad request.',
+  };
+  const body = JSON.stringify({ status: Number.parseInt(status, 10), message });
+  socket.end(
+    `HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  );
+}

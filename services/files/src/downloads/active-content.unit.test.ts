@@ -1,0 +1,82 @@
+import { describe, expect, test } from '@jest/globals';
+import { isSaved, mimetypeOf, servedType } from '../http/media-type.ts';
+import { contentHeaders, SAFETY } from './get-content.ts';
+
+/** What a browser shows without running anything in it. */
+const HARMLESS = /^(?:text\/plain; charset=utf-8|image\/(?:gif|jpeg|png|tiff)|audio\/(?:mpeg|ogg|wav|webm))$/;
+
+/** Names of what some program or other runs, alone or hidden behind another ending. */
+const ACTIVE = [
+  'page.html',
+  'page.HTM',
+  'page.xhtml',
+  'page.xht',
+  'page.shtml',
+  'page.mhtml',
+  'page.hta',
+  'image.svg',
+  'image.SVGZ',
+  'image.svg.xml',
+  'data.xml',
+  'style.xsl',
+  'style.xslt',
+  'feed.rss',
+  'feed.atom',
+  'map.kml',
+  'script.js',
+  'script.mjs',
+  'script.cjs',
+  'module.wasm',
+  'style.css',
+  'page.php',
+  'cache.appcache',
+  'site.webmanifest',
+  'paper.pdf',
+  'paper.html.pdf',
+  'film.swf',
+  'applet.jar',
+  'link.url',
+  'page.html%00.png',
+  'page.html.',
+  'page.html ',
+  '.html',
+  'text.vtt',
+  'math.mml',
+];
+
+describe('active content', () => {
+  test.each(ACTIVE)('called %j is never run where it is shown', (key) => {
+    const mimetype = mimetypeOf(key);
+    const type = servedType(mimetype, key);
+    const disposition = contentHeaders(key, {
+      objectId: 'o',
+      versionId: 'v',
+      sizeBytes: 1,
+      md5: '9dd4e461268c8034f5c8564e155c67a6',
+      sha256: null,
+      mimetype,
+      storedAt: new Date(0),
+      dimensions: null,
+    })['content-disposition'];
+    expect([type, isSaved(type) || HARMLESS.test(type)]).toEqual([type, true]);
+    expect(disposition).toMatch(isSaved(type) ? /^attachment; filename/ : /^inline$/);
+  });
+
+  test('is kept from everything by the headers of every file, whatever its type', () => {
+    expect(SAFETY).toMatchObject({
+      'content-security-policy': "default-src 'none'; sandbox",
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'SAMEORIGIN',
+    });
+  });
+
+  test.each([
+    ['GIF89a=1;alert(1)', 'a.gif', 'image/gif'],
+    ['<script>alert(1)</script>', 'a.png', 'image/png'],
+    ['%PDF-1.7 <html><script>', 'a.pdf', 'application/octet-stream'],
+    ['<html>', 'README', 'text/plain; charset=utf-8'],
+    ['<html>', 'no ending', 'application/octet-stream'],
+  ])('in a file of another kind, %j as %s, is served as %s and not guessed', (_, key, type) => {
+    expect(servedType(mimetypeOf(key), key)).toBe(type);
+  });
+});

@@ -1,0 +1,129 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
+import type { Logger } from '@kr/telemetry';
+import { create } from 'content-disposition';
+import type { BlobStore, ByteRange } from '../blob/blob-store.ts';
+import type { NewContentHash } from '../blob/content-hash.ts';
+import type { FileContent } from '../file-entry.ts';
+import { noSuchFile } from '../file-errors.ts';
+import type { ContentPath } from '../http/content-path.ts';
+import { isSaved, servedType } from '../http/media-type.ts';
+import { markDifferent } from '../maintenance/audit-store.ts';
+import { findEntry } from '../store/entry-store.ts';
+import type { Database } from '../store/prisma.ts';
+import { type Representation, type ServeRepresentationDeps, serveRepresentation } from './representation.ts';
+import { DamagedContent, openPart, verifiedBytes } from './verified-bytes.ts';
+
+/** What a browser must not do with a file, whatever is in it. */
+export const SAFETY = {
+  'content-security-policy': "default-src 'none'; sandbox",
+  'x-content-type-options': 'nosniff',
+  'x-download-options': 'noopen',
+  'x-frame-options': 'SAMEORIGIN',
+  'x-permitted-cross-domain-policies': 'none',
+  'x-xss-protection': '1; mode=block',
+};
+
+function entityTag({ md5 }: FileContent): string {
+  return `"md5:${md5}"`;
+}
+
+/** What a download tells of its file in every part of it (REST document, 4.8). */
+export function contentHeaders(key: string, content: FileContent): Record<string, string> {
+  const isShown = !isSaved(servedType(content.mimetype, key));
+  return {
+    'content-disposition': isShown ? 'inline' : create(key),
+    'repr-digest': reprDigest(content),
+  };
+}
+
+/**
+ * Of the whole file, also beside a part of it (RFC 9530, 3). Older files have no sha256; md5 is in the registry as
+ * deprecated, which by section 5 of the RFC may still be used against corruption, though not against an adversary.
+ */
+function reprDigest({ md5, sha256 }: FileContent): string {
+  return sha256 === null ? `md5=:${base64(md5)}:` : `sha-256=:${base64(sha256)}:`;
+}
+
+function base64(hex: string): string {
+  return Buffer.from(hex, 'hex').toString('base64');
+}
+
+export interface GetContentDeps extends ServeRepresentationDeps {
+  database: Database;
+  blobs: BlobStore;
+  newHash: NewContentHash;
+  now: () => Date;
+  logger: Logger;
+  /** How many of a hundred whole files that are given are compared with what was stored. */
+  verifyReadsPercent: number;
+}
+
+/**
+ * GET and HEAD /content/{entityId}/{key}, with conditions and byte ranges.
+ *
+ * @throws ServiceError
+ *   - `not_found`: no such file, or not committed
+ *   - `precondition_failed`
+ */
+export function getContent(deps: GetContentDeps) {
+  return async (request: IncomingMessage, response: ServerResponse, path: ContentPath): Promise<void> => {
+    const { entityId, key } = path;
+    const entry = await findEntry(deps.database, entityId, key);
+    if (entry === undefined || !entry.isCompleted || entry.content === null) throw noSuchFile(entityId, key);
+    await serveRepresentation(deps, request, response, fileRepresentation(deps, key, entry.content));
+  };
+}
+
+/** A part of which nothing is read, though the object is looked at. */
+const NO_BYTES = { start: 0, end: -1 };
+
+/** A file as it is served (REST document, 4.8). */
+function fileRepresentation(deps: GetContentDeps, key: string, content: FileContent): Representation {
+  const { blobs } = deps;
+  return {
+    sizeBytes: content.sizeBytes,
+    etag: entityTag(content),
+    lastModified: content.storedAt,
+    type: servedType(content.mimetype, key),
+    headers: contentHeaders(key, content),
+    // Of old it has been the hash of whatever was sent, so that in a part it would say what is not true.
+    wholeHeaders: { 'content-md5': content.md5 },
+    safety: SAFETY,
+    storedPath: async () => {
+      const path = blobs.pathOf?.(content.objectId);
+      if (path !== undefined) (await openPart(blobs, content, NO_BYTES)).destroy();
+      return path;
+    },
+    open: async (part) => {
+      const bytes = await openPart(blobs, content, part);
+      return isToBeVerified(deps, content, part) ? verified(deps, content, bytes) : bytes;
+    },
+  };
+}
+
+function isToBeVerified(
+  { verifyReadsPercent }: GetContentDeps,
+  { sizeBytes }: FileContent,
+  { start, end }: ByteRange,
+): boolean {
+  return start === 0 && end === sizeBytes - 1 && Math.random() * 100 < verifyReadsPercent;
+}
+
+/** What is found is told as by an audit. */
+function verified(
+  { database, newHash, now, logger }: GetContentDeps,
+  content: FileContent,
+  bytes: Readable,
+): Readable {
+  const { objectId } = content;
+  const checked = verifiedBytes(bytes, content, newHash);
+  checked.once('error', (error) => {
+    if (!(error instanceof DamagedContent)) return;
+    logger.error({ objectId, damage: 'different' }, 'a stored object is not what it was');
+    markDifferent(database, objectId, now()).catch((err: unknown) =>
+      logger.error({ err, objectId }, 'damage could not be noted'),
+    );
+  });
+  return checked;
+}

@@ -1,0 +1,138 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { type ClientRequest, createServer, type IncomingMessage, request, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, expect, test } from '@jest/globals';
+import { until } from '@kr/testbed';
+import { CHUNK_BYTES, type ChunkBuffers, chunkBuffers, gatheredBody } from './body.ts';
+
+const servers: Server[] = [];
+
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close().closeAllConnections();
+});
+
+async function sending(): Promise<{ outgoing: ClientRequest; incoming: IncomingMessage }> {
+  const server = createServer().listen(0, '127.0.0.1');
+  servers.push(server);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const outgoing = request({ host: '127.0.0.1', port, method: 'PUT', agent: false });
+  outgoing.on('error', () => {}).flushHeaders();
+  const [incoming] = await once(server, 'request');
+  return { outgoing, incoming };
+}
+
+/** Buffers of which none may be in use twice. */
+function watchedBuffers(): ChunkBuffers & { inUse(): number; most(): number } {
+  const buffers = chunkBuffers();
+  const used = new Set<Uint8Array>();
+  let most = 0;
+  return {
+    take: () => {
+      const buffer = buffers.take();
+      expect(used.has(buffer)).toBe(false);
+      used.add(buffer);
+      most = Math.max(most, used.size);
+      return buffer;
+    },
+    give: (buffer) => {
+      expect(used.delete(buffer)).toBe(true);
+      buffers.give(buffer.fill(0));
+    },
+    inUse: () => used.size,
+    most: () => most,
+  };
+}
+
+const PATIENT = { progress: { idleMs: 60_000, minBytesPerSecond: 1 }, onStall: () => {} };
+
+test('the chunks are what came, in few buffers however slow the reader is, and all are given back', async () => {
+  const sent = randomBytes(20 * CHUNK_BYTES + 12_345);
+  const { outgoing, incoming } = await sending();
+  const buffers = watchedBuffers();
+  outgoing.end(sent);
+  const come: Buffer[] = [];
+  for await (const chunk of gatheredBody(incoming, { buffers, ...PATIENT })) {
+    come.push(Buffer.from(chunk));
+    await new Promise(setImmediate);
+  }
+  expect(come.slice(0, -1).every(({ length }) => length === CHUNK_BYTES)).toBe(true);
+  expect(Buffer.concat(come).equals(sent)).toBe(true);
+  expect(buffers.most()).toBeLessThanOrEqual(6);
+  expect(buffers.inUse()).toBe(0);
+});
+
+test('what came before the client broke off is given first', async () => {
+  const sent = randomBytes(CHUNK_BYTES + 1_000);
+  const { outgoing, incoming } = await sending();
+  const come: Buffer[] = [];
+  const reading = (async () => {
+    for await (const chunk of gatheredBody(incoming, { buffers: watchedBuffers(), ...PATIENT }))
+      come.push(Buffer.from(chunk));
+  })();
+  reading.catch(() => {});
+  outgoing.write(sent, () => void until(() => come.length === 1).then(() => outgoing.destroy()));
+  await expect(reading).rejects.toThrow();
+  // The last bytes may not have left the client.
+  const whole = Buffer.concat(come);
+  expect(whole.length).toBeGreaterThanOrEqual(CHUNK_BYTES);
+  expect(whole.equals(sent.subarray(0, whole.length))).toBe(true);
+});
+
+const HURRIED = { idleMs: 20, minBytesPerSecond: 1 };
+
+async function watched() {
+  const { outgoing, incoming } = await sending();
+  const seen = { stalls: 0 };
+  const onStall = () => {
+    seen.stalls += 1;
+  };
+  const body = gatheredBody(incoming, { buffers: chunkBuffers(), progress: HURRIED, onStall });
+  return { outgoing, incoming, seen, body, first: body.next() };
+}
+
+/** As long as several clients that send nothing need one after the other until each is told of. */
+async function severalStalls() {
+  for (let count = 0; count < 4; count += 1) {
+    const silent = await watched();
+    await until(() => silent.seen.stalls > 0);
+    silent.incoming.destroy();
+    await expect(silent.first).rejects.toThrow();
+  }
+}
+
+test('a client that sends nothing is told of once', async () => {
+  const silent = await watched();
+  await severalStalls();
+  expect(silent.seen.stalls).toBe(1);
+  silent.incoming.destroy();
+  await expect(silent.first).rejects.toThrow();
+});
+
+test('a reader that takes nothing is no stall of its client', async () => {
+  const unread = await watched();
+  unread.outgoing.write(randomBytes(8 * CHUNK_BYTES));
+  expect((await unread.first).value).toHaveLength(CHUNK_BYTES);
+  await until(() => unread.incoming.isPaused());
+  unread.seen.stalls = 0;
+  await severalStalls();
+  expect(unread.seen.stalls).toBe(0);
+  await unread.body.return(undefined);
+});
+
+test.each(['ended', 'broken off'])(
+  'a body that has %s does not stall, however slow its reader is',
+  async (how) => {
+    const { outgoing, incoming, seen, body, first } = await watched();
+    if (how === 'ended') outgoing.end(randomBytes(CHUNK_BYTES + 1));
+    else outgoing.write(randomBytes(CHUNK_BYTES + 1));
+    expect((await first).value).toHaveLength(CHUNK_BYTES);
+    if (how === 'broken off') outgoing.destroy();
+    await until(() => incoming.readableEnded || incoming.destroyed);
+    seen.stalls = 0;
+    await severalStalls();
+    expect(seen.stalls).toBe(0);
+    await body.return(undefined);
+  },
+);

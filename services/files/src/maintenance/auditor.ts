@@ -1,0 +1,190 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isTransient } from '@kr/service-error';
+import type { Logger } from '@kr/telemetry';
+import { type BlobStore, MissingObject } from '../blob/blob-store.ts';
+import type { AuditConfig } from '../config.ts';
+import type { Database } from '../store/prisma.ts';
+import {
+  beginDue,
+  type Damage,
+  type Finding,
+  finishAudit,
+  type HeldAudit,
+  nextObjects,
+  releaseAudit,
+  renewAudit,
+  type StoredObject,
+  saveFindings,
+  takeAudit,
+} from './audit-store.ts';
+
+/** Holds work back, so that no more bytes pass in a second than are allowed. */
+export type Pace = (bytes: number, signal: AbortSignal) => Promise<void>;
+
+/** What was not used of one second is not made up for in the next. */
+const MOST_SAVED_MS = 1_000;
+
+/** @param elapsed counts milliseconds and never goes back */
+function paceOf(bytesPerSecond: number, elapsed: () => number): Pace {
+  let isFreeAt = elapsed();
+  return async (bytes, signal) => {
+    const at = elapsed();
+    isFreeAt = Math.max(isFreeAt, at - MOST_SAVED_MS) + (bytes / bytesPerSecond) * 1_000;
+    if (isFreeAt > at) await sleep(isFreeAt - at, undefined, { signal });
+  };
+}
+
+const UNPACED: Pace = async () => {};
+
+export interface ReadObjectDeps {
+  blobs: BlobStore;
+  logger: Logger;
+}
+
+/** Opening costs a store something too, however small an object is. */
+const LEAST_BYTES = 16_384;
+
+/**
+ * Reads an object once more, chunk by chunk; null when it is as it was stored.
+ *
+ * @throws what the store fails with as a whole, which says nothing of the object
+ */
+async function readObject(
+  { blobs, logger }: ReadObjectDeps,
+  object: StoredObject,
+  pace: Pace,
+  signal: AbortSignal,
+): Promise<Damage | null> {
+  try {
+    await pace(LEAST_BYTES, signal);
+    return (await isAsStored(blobs, object, pace, signal)) ? null : 'different';
+  } catch (error) {
+    if (signal.aborted || isTransient(error) || isOfThisProcess(error)) throw error;
+    await blobs.check();
+    if (error instanceof MissingObject) return 'missing';
+    logger.error({ err: error, objectId: object.id }, 'a stored object cannot be read');
+    return 'unreadable';
+  }
+}
+
+/** By its sha256 where that is known, which nobody can forge; else by its md5. */
+async function isAsStored(
+  blobs: BlobStore,
+  { id, sizeBytes, md5, sha256 }: StoredObject,
+  pace: Pace,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const blob = await blobs.open(id);
+  if (blob.sizeBytes !== sizeBytes) {
+    await blob.close();
+    return false;
+  }
+  const hash = createHash(sha256 === null ? 'md5' : 'sha256');
+  for await (const chunk of blob.stream()) {
+    hash.update(chunk);
+    await pace(chunk.length, signal);
+    signal.throwIfAborted();
+  }
+  return hash.digest('hex') === (sha256 ?? md5);
+}
+
+/** The process, or the machine, has no more of what reading takes: that says nothing of an object. */
+function isOfThisProcess(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'].includes(String(code));
+}
+
+export interface AuditorDeps extends ReadObjectDeps {
+  database: Database;
+  now: () => Date;
+  newId: () => string;
+  logger: Logger;
+  audit: AuditConfig;
+}
+
+export interface Auditor {
+  /** Works until no audit is left to be done, or another process does it. */
+  work(): Promise<void>;
+  /** Lets the work under way end at once; the next process goes on where it was. */
+  stop(): void;
+}
+
+/** Longer than a process is usually away from its timers; who dies in the middle is waited for as long. */
+const LEASE_MS = 10_000;
+const RENEW_EVERY_MS = 2_000;
+const BATCH = 100;
+const SAVE_EVERY_MS = 2_000;
+
+/**
+ * Reads all objects again and compares them with what was stored: one process at a time, in constant memory, and after
+ * an end of any kind from about where it was.
+ */
+export function auditor(deps: AuditorDeps): Auditor {
+  const { database, now, newId, logger, audit } = deps;
+  const stopping = new AbortController();
+
+  const work = async (): Promise<void> => {
+    if (audit.everyMs > 0) await beginDue(database, now(), audit.everyMs);
+    while (!stopping.signal.aborted) {
+      const leaseHolder = newId();
+      const held = await takeAudit(database, { leaseHolder, leaseMs: LEASE_MS });
+      if (held === undefined) return;
+      await run(held, leaseHolder);
+    }
+  };
+
+  const run = async (held: HeldAudit, leaseHolder: string): Promise<void> => {
+    const lost = new AbortController();
+    const renewal = setInterval(() => {
+      renewAudit(database, { id: held.id, leaseHolder, leaseMs: LEASE_MS }).then(
+        (isHeld) => isHeld || lost.abort(),
+        (err: unknown) => logger.warn({ err }, 'the lease of an audit was not renewed, trying on'),
+      );
+    }, RENEW_EVERY_MS);
+    const signal = AbortSignal.any([lost.signal, stopping.signal]);
+    try {
+      if (await readAll(held, leaseHolder, signal)) await finishAudit(database, held.id, leaseHolder, now());
+    } finally {
+      clearInterval(renewal);
+      await releaseAudit(database, held.id, leaseHolder);
+    }
+  };
+
+  /** Whether it came to the end. */
+  const readAll = async (held: HeldAudit, leaseHolder: string, signal: AbortSignal): Promise<boolean> => {
+    const elapsed = () => performance.now();
+    const pace = held.isHurried ? UNPACED : paceOf(audit.bytesPerSecond, elapsed);
+    let findings: Finding[] = [];
+    let savedAt = elapsed();
+    const save = async () => {
+      if (findings.length > 0) {
+        const damaged = await saveFindings(database, { id: held.id, leaseHolder }, findings, now());
+        for (const { id, damage } of damaged)
+          logger.error({ objectId: id, damage }, 'a stored object is not what it was');
+      }
+      findings = [];
+      savedAt = elapsed();
+    };
+    try {
+      for (;;) {
+        const objects = await nextObjects(database, held.id, BATCH);
+        for (const object of objects) {
+          signal.throwIfAborted();
+          const damage = await readObject(deps, object, pace, signal);
+          findings.push({ id: object.id, damage });
+          if (elapsed() - savedAt > SAVE_EVERY_MS) await save();
+        }
+        await save();
+        if (objects.length === 0) return true;
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      return false;
+    } finally {
+      await save();
+    }
+  };
+
+  return { work, stop: () => stopping.abort() };
+}

@@ -1,0 +1,100 @@
+import type { SettlePublications } from '../buckets/publications.ts';
+import { bucketLocked } from '../file-errors.ts';
+import { findBucket } from '../store/bucket-store.ts';
+import type { Database } from '../store/prisma.ts';
+import { deleteUnfinished, type RemoveIncompleteDeps, removeIncomplete } from '../uploads/upload-store.ts';
+
+export interface RemoveBucketDeps extends RemoveIncompleteDeps {
+  database: Database;
+  settle: SettlePublications;
+  now: () => Date;
+  newId: () => string;
+}
+
+/**
+ * Empties the bucket of an entity that is gone and bars it, so that an upload which starts late finds it closed.
+ * Published files stay. Safe to repeat.
+ *
+ * @throws ServiceError
+ *   - `unavailable`: the bucket is sealed and the coordinator cannot be asked
+ *   - `conflict` (code `draft_locked`): sealed by a publication that is not decided
+ */
+export async function removeBucket(deps: RemoveBucketDeps, entityId: string): Promise<void> {
+  const { database, settle, now, newId, logger } = deps;
+  const bucket = await findBucket(database, entityId);
+  if (bucket?.state === 'sealed' && bucket.publicationId !== null) await settle([bucket.publicationId]);
+  const at = now();
+  const uploads = await database.$transaction(async (tx) => {
+    const rows = await tx.$queryRaw<unknown[]>`
+      insert into bucket (entity_id, id, state, updated_at)
+      values (${entityId}, ${newId()}::uuid, 'removed', ${at})
+      on conflict (entity_id) do update set state = 'removed', publication_id = null, sealed_at = null,
+        revision = bucket.revision + 1, updated_at = excluded.updated_at
+        where bucket.state in ('open', 'removed')
+      returning 1`;
+    if (rows.length === 0) return undefined;
+    const uploads = await deleteUnfinished(tx, entityId, 'all');
+    await tx.entry.deleteMany({ where: { entityId } });
+    return uploads;
+  });
+  if (uploads !== undefined) return removeIncomplete(deps, uploads);
+  if ((await findBucket(database, entityId))?.state !== 'immutable') throw bucketLocked();
+  logger.error({ entityId }, 'files of a published entity are kept, though it is said to be gone');
+}
+
+/** Deletes the files of a published entity whose retention after its removal is over. Safe to repeat. */
+export async function purgeBucket({ database, now }: RemoveBucketDeps, entityId: string): Promise<void> {
+  await database.$transaction(async (tx) => {
+    await tx.$executeRaw`
+      update bucket set revision = revision + 1, updated_at = ${now()} where entity_id = ${entityId}`;
+    await tx.entry.deleteMany({ where: { entityId } });
+  });
+}
+
+/** Which of these ids records or packages have, draft or published, and which of them are purged. */
+export type FindEntityIds = (
+  ids: readonly string[],
+) => Promise<{ known: ReadonlySet<string>; purged: ReadonlySet<string> }>;
+
+export interface RemoveLostBucketsDeps extends RemoveBucketDeps {
+  findEntityIds: FindEntityIds;
+}
+
+const PAGE = 500;
+
+/**
+ * Removes the open buckets of entities that are gone and the files of purged entities, when events that said so were lost. A
+ * bucket is never older than its draft, so one that is listed here and has no entity will not get one.
+ *
+ * @throws ServiceError `unavailable`: a service cannot be asked
+ */
+export async function removeLostBuckets(deps: RemoveLostBucketsDeps): Promise<void> {
+  const { database, findEntityIds, logger } = deps;
+  let removed = 0;
+  let purged = 0;
+  for (let afterId = ''; ; ) {
+    const buckets = await database.bucket.findMany({
+      where: {
+        entityId: { gt: afterId },
+        OR: [{ state: 'open' }, { state: 'immutable', entries: { some: {} } }],
+      },
+      select: { entityId: true, state: true },
+      orderBy: { entityId: 'asc' },
+      take: PAGE,
+    });
+    const last = buckets.at(-1);
+    if (last === undefined) break;
+    const found = await findEntityIds(buckets.map(({ entityId }) => entityId));
+    for (const { entityId, state } of buckets) {
+      if (state === 'open' && !found.known.has(entityId)) {
+        await removeBucket(deps, entityId);
+        removed += 1;
+      } else if (state === 'immutable' && found.purged.has(entityId)) {
+        await purgeBucket(deps, entityId);
+        purged += 1;
+      }
+    }
+    afterId = last.entityId;
+  }
+  logger.info({ removed, purged }, 'buckets compared with records and packages');
+}

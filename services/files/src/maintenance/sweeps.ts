@@ -1,0 +1,223 @@
+import type { CollectBytesRequest__Output, CollectBytesResponse, CollectedBytes } from '@kr/contracts';
+import { failpoint } from '@kr/failpoint';
+import type { CallContext } from '@kr/rpc';
+import type { Logger } from '@kr/telemetry';
+import { requireOperator } from '../access.ts';
+import type { BlobStore, ListedBlob } from '../blob/blob-store.ts';
+import { endReservations, type NamedIn, unnamed } from '../store/named-bytes.ts';
+import type { Database } from '../store/prisma.ts';
+import { countExpired, deleteExpired } from '../uploads/upload-store.ts';
+
+/** What was removed, or would be. */
+export interface Swept {
+  count: number;
+  bytes: number;
+}
+
+export interface SweepOptions {
+  /** Only looks what there is to be removed. */
+  isTrial?: boolean;
+}
+
+export interface SweepDeps {
+  database: Database;
+  blobs: BlobStore;
+  now: () => Date;
+  logger: Logger;
+  /** Milliseconds without a reference after which an object is removed. */
+  graceMs: number;
+}
+
+const BATCH = 500;
+
+/**
+ * Removes objects that no entry has referred to for the grace period: row first, bytes after, so that a crash leaves
+ * bytes without a row and never the reverse.
+ */
+export async function sweepObjects(deps: SweepDeps, { isTrial = false }: SweepOptions = {}): Promise<Swept> {
+  const { database, logger, now, graceMs } = deps;
+  const at = now();
+  const before = new Date(at.getTime() - graceMs);
+  await markUnreferenced(database, at);
+  const swept = isTrial ? await countUnreferenced(database, before) : await removeUnreferenced(deps, before);
+  if (!isTrial && swept.count > 0) logger.info({ ...swept }, 'unreferenced objects removed');
+  return swept;
+}
+
+const MARKED_AT_ONCE = 5_000;
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * Notes since when nothing has referred to an object: since the first sweep that found it so. A statement looks at some thousand
+ * objects, so that it never takes longer than a statement may.
+ */
+async function markUnreferenced(database: Database, at: Date): Promise<void> {
+  for (let position: string | null = FIRST_ID; position !== null; ) {
+    const rows: { last: string | null }[] = await database.$queryRaw`
+      with looked_at as (
+        select id, unreferenced_at, exists (select from entry where object_id = object.id) as is_referenced
+        from object where id > ${position}::uuid order by id limit ${MARKED_AT_ONCE}
+      ), marked as (
+        update object set unreferenced_at = case when is_referenced then null else ${at}::timestamptz end
+        from looked_at
+        where looked_at.id = object.id and (looked_at.unreferenced_at is not null) = is_referenced
+      )
+      select id::text as last from looked_at order by looked_at.id desc limit 1`;
+    position = rows[0]?.last ?? null;
+  }
+}
+
+async function countUnreferenced(database: Database, before: Date): Promise<Swept> {
+  const [row] = await database.$queryRaw<{ count: number; bytes: bigint }[]>`
+    select count(*)::int as count, coalesce(sum(size), 0)::bigint as bytes from object
+    where unreferenced_at <= ${before} and not exists (select from entry where object_id = object.id)`;
+  return { count: row?.count ?? 0, bytes: Number(row?.bytes ?? 0) };
+}
+
+async function removeUnreferenced({ database, blobs }: SweepDeps, before: Date): Promise<Swept> {
+  const swept = { count: 0, bytes: 0 };
+  await blobs.check();
+  for (;;) {
+    const removed = await database.$queryRaw<{ id: string; size: bigint }[]>`
+      delete from object where id in (
+        select id from object where unreferenced_at <= ${before} limit ${BATCH} for update skip locked)
+      and not exists (select from entry where object_id = object.id)
+      returning id, size`;
+    if (removed.length > 0) await failpoint('files.sweep.inside');
+    for (const { id, size } of removed) {
+      await blobs.remove(id);
+      swept.count += 1;
+      swept.bytes += Number(size);
+    }
+    if (removed.length < BATCH) return swept;
+  }
+}
+
+/**
+ * Gives up resumable uploads whose time is over: row first, bytes after, so that a crash leaves bytes without a row. The
+ * bytes of a finished one are the entry's and stay.
+ */
+export async function sweepUploads(
+  { database, blobs, now, logger }: Omit<SweepDeps, 'graceMs'>,
+  { isTrial = false }: SweepOptions = {},
+): Promise<Swept> {
+  if (isTrial) return countExpired(database, now());
+  const swept = { count: 0, bytes: 0 };
+  await blobs.check();
+  for (;;) {
+    const expired = await deleteExpired(database, now());
+    if (expired.length === 0) break;
+    for (const { id, received, isFinished } of expired) {
+      if (isFinished) continue;
+      await blobs.removeIncomplete(id);
+      swept.count += 1;
+      swept.bytes += Number(received);
+    }
+  }
+  if (swept.count > 0) logger.info({ ...swept }, 'expired uploads removed');
+  return swept;
+}
+
+/**
+ * Removes stored bytes older than the grace period that no row names: what crashed uploads leave. Bytes get their name
+ * before they come: of an upload at once in the room that is promised to it, which ends in the transaction that makes
+ * them an object; of a resumable one in its row. So what is looked at and is nobody's never becomes anybody's.
+ */
+export async function sweepOrphans(deps: SweepDeps, { isTrial = false }: SweepOptions = {}): Promise<Swept> {
+  const { database, blobs, now, logger, graceMs } = deps;
+  const before = new Date(now().getTime() - graceMs);
+  const swept: Swept = { count: 0, bytes: 0 };
+
+  const sweep = async <Listed extends ListedBlob>(
+    listed: AsyncIterable<Listed>,
+    namedIn: NamedIn,
+    remove: (found: Listed) => Promise<void>,
+  ): Promise<void> => {
+    for await (const batch of batches(olderThan(before, listed))) {
+      for (const found of await orphansOf(database, batch, { namedIn, before, isTrial })) {
+        if (!isTrial) await remove(found);
+        swept.count += 1;
+        swept.bytes += found.sizeBytes;
+      }
+    }
+  };
+  await sweep(blobs.list(), 'objects and uploads', ({ id }) => blobs.remove(id));
+  await sweep(blobs.listIncomplete(), 'uploads', ({ id }) => blobs.removeIncomplete(id));
+  await sweep(blobs.listUnfinished(before), 'unfinished uploads', (found) => found.remove());
+  if (!isTrial && swept.count > 0) logger.info({ ...swept }, 'orphaned bytes removed');
+  return swept;
+}
+
+async function orphansOf<Listed extends ListedBlob>(
+  database: Database,
+  batch: readonly Listed[],
+  { namedIn, before, isTrial }: { namedIn: NamedIn; before: Date; isTrial: boolean },
+): Promise<Listed[]> {
+  const ids = batch.map(({ id }) => id);
+  if (!isTrial) await endReservations(database, ids, before);
+  const nobodys = await unnamed(database, ids, { namedIn, before });
+  return batch.filter(({ id }) => nobodys.has(id));
+}
+
+async function* olderThan<Listed extends ListedBlob>(
+  before: Date,
+  listed: AsyncIterable<Listed>,
+): AsyncGenerator<Listed> {
+  for await (const found of listed) if (found.storedAt < before) yield found;
+}
+
+async function* batches<Item>(items: AsyncIterable<Item>): AsyncGenerator<Item[]> {
+  let batch: Item[] = [];
+  for await (const item of items) {
+    batch.push(item);
+    if (batch.length < BATCH) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** Longer than any ticket holds and any message is under way. */
+const BARRED_MS = 86_400_000;
+const FENCED_MS = 30 * 86_400_000;
+
+/** Forgets the barred buckets of entities that are gone, and publications that were settled long ago. */
+export async function sweepHistory({
+  database,
+  now,
+}: {
+  database: Database;
+  now: () => Date;
+}): Promise<void> {
+  const at = now().getTime();
+  await database.bucket.deleteMany({
+    where: { state: 'removed', updatedAt: { lt: new Date(at - BARRED_MS) } },
+  });
+  await database.participant.deleteMany({
+    where: { state: { in: ['new', 'applied', 'aborted'] }, updatedAt: { lt: new Date(at - FENCED_MS) } },
+  });
+}
+
+/** RPC CollectBytes. Safe to repeat. @throws ServiceError `forbidden`: the caller is neither a service nor an operator */
+export function collectBytes(deps: SweepDeps) {
+  return async (
+    { isApplied }: CollectBytesRequest__Output,
+    { principal }: CallContext,
+  ): Promise<CollectBytesResponse> => {
+    requireOperator(principal);
+    const options = { isTrial: !isApplied };
+    const expired = await sweepUploads(deps, options);
+    const unreferenced = await sweepObjects(deps, options);
+    const orphans = await sweepOrphans(deps, options);
+    return {
+      expiredUploads: message(expired),
+      unreferencedObjects: message(unreferenced),
+      orphans: message(orphans),
+      graceMs: String(deps.graceMs),
+    };
+  };
+}
+
+function message({ count, bytes }: Swept): CollectedBytes {
+  return { count: String(count), bytes: String(bytes) };
+}

@@ -1,0 +1,29 @@
+import type { Database } from './prisma.ts';
+
+/** Which rows may name bytes, by where these lie; room that is promised to an upload names them everywhere. */
+export type NamedIn = 'objects and uploads' | 'uploads' | 'unfinished uploads';
+
+/**
+ * Ends promises of room that were over before the instant, so that an upload which wakes up after them fails, and does
+ * not take for its own what is about to be removed.
+ */
+export async function endReservations(db: Database, ids: readonly string[], before: Date): Promise<void> {
+  await db.$executeRaw`delete from reservation where id = any(${[...ids]}::uuid[]) and expires_at <= ${before}`;
+}
+
+/** Which of the ids no row names. One statement, so that nothing passes by unseen from one table to the other. */
+export async function unnamed(
+  db: Database,
+  ids: readonly string[],
+  { namedIn, before }: { namedIn: NamedIn; before: Date },
+): Promise<Set<string>> {
+  const rows = await db.$queryRaw<{ id: string }[]>`
+    select id from unnest(${[...ids]}::uuid[]) as stored (id)
+    where not exists (select from reservation r where r.id = stored.id and r.expires_at > ${before})
+      and not exists (
+        select from upload u where u.id = stored.id
+          and (${namedIn !== 'unfinished uploads'}::boolean or u.finished_at is null))
+      and (${namedIn !== 'objects and uploads'}::boolean
+        or not exists (select from object o where o.id = stored.id))`;
+  return new Set(rows.map(({ id }) => id));
+}

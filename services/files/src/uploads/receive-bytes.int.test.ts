@@ -1,0 +1,162 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { createLogger } from '@kr/telemetry';
+import { until } from '@kr/testbed';
+import type { ContentHash } from '../blob/content-hash.ts';
+import { contentHashes } from '../blob/hash-threads.ts';
+import { type ContentServer, startContentServer } from '../content-server.ts';
+import { type FilesContext, openContext } from '../context.ts';
+import { endThreadsOf } from '../testing/ended-threads.ts';
+import { type FilesUnderTest, GATEWAY, PACKAGES, startFilesUnderTest } from '../testing/files-under-test.ts';
+
+let files: FilesUnderTest;
+let context: FilesContext;
+/** Beside that of the service, on the same database and bytes: its hashes are seen. */
+let server: ContentServer;
+/** The hashes that a test has begun, and all that are not dropped. */
+let begun: ContentHash[] = [];
+const inUse = new Set<ContentHash>();
+
+beforeAll(async () => {
+  files = await startFilesUnderTest();
+  const logger = createLogger('files', { write: () => {} });
+  context = await openContext(files.config, logger);
+  const newHash = contentHashes({ sha256: true, logger });
+  const seen = {
+    ...context,
+    newHash: (expectedBytes?: number) => {
+      const hash = counted(newHash(expectedBytes));
+      begun.push(hash);
+      return hash;
+    },
+  };
+  server = await startContentServer(seen, { host: '127.0.0.1', port: 0 });
+});
+afterEach(() => {
+  begun = [];
+});
+afterAll(async () => {
+  await server.stop(0);
+  await context.close();
+  await files.stop();
+});
+
+function counted(hash: ContentHash): ContentHash {
+  const seen: ContentHash = {
+    ...hash,
+    copy: () => counted(hash.copy()),
+    drop: () => {
+      inUse.delete(seen);
+      hash.drop();
+    },
+  };
+  inUse.add(seen);
+  return seen;
+}
+
+/** More than are hashed without a thread, and more than one chunk of a request. */
+const BYTES = randomBytes(1_500_000);
+
+type Body = NonNullable<RequestInit['body']>;
+
+async function tus(method: string, path: string, headers: Record<string, string>, body?: Body) {
+  const [, , entityId = ''] = path.split('/');
+  const answer = await fetch(`http://127.0.0.1:${server.port}${path}`, {
+    method,
+    headers: { 'kr-ticket': files.ticket(entityId), 'tus-resumable': '1.0.0', ...headers },
+    ...(body === undefined ? {} : { body, duplex: 'half' }),
+  });
+  await answer.arrayBuffer();
+  return answer;
+}
+
+/** Gives the path of the upload. */
+async function create(entityId: string, length: Record<string, string>): Promise<string> {
+  await files.start(entityId, 'a.bin');
+  return createAgain(entityId, length);
+}
+
+async function createAgain(entityId: string, length: Record<string, string>): Promise<string> {
+  const { status, headers } = await tus('POST', `/uploads/${entityId}/a.bin`, length);
+  expect(status).toBe(201);
+  return headers.get('location') ?? '';
+}
+
+const OF_ALL = { 'upload-length': String(BYTES.length) };
+
+async function patch(path: string, offset: number, body: Body): Promise<number> {
+  const type = { 'content-type': 'application/offset+octet-stream' };
+  return (await tus('PATCH', path, { ...type, 'upload-offset': String(offset) }, body)).status;
+}
+
+const part = (from: number, to?: number): Body => BYTES.subarray(from, to);
+
+/** The digests of the stored content, and of the bytes that were sent. */
+async function digests(entityId: string) {
+  await files.client.commitUpload({ ticket: files.ticket(entityId), key: 'a.bin' }, GATEWAY);
+  const { rows } = await files.sql.query(
+    'select o.md5, o.sha256 from object o join entry e on e.object_id = o.id where e.entity_id = $1',
+    [entityId],
+  );
+  const [md5, sha256] = ['md5', 'sha256'].map((name) => createHash(name).update(BYTES).digest('hex'));
+  return { stored: rows, sent: [{ md5, sha256 }] };
+}
+
+/** The latest hash, once a whole chunk of the upload has passed it. */
+async function hashUnderWay(path: string): Promise<ContentHash> {
+  const file = join(files.storageDir, 'incomplete', path.split('/').at(-1) ?? '');
+  await until(async () => (await stat(file).catch(() => undefined))?.size ?? 0);
+  const hash = begun.at(-1);
+  if (hash === undefined) throw new Error('there is no hash');
+  return hash;
+}
+
+test('an upload goes on whose hash was lost between two requests, and is read once more at its end', async () => {
+  const path = await create('hash-lost1', OF_ALL);
+  expect(await patch(path, 0, part(0, 500_000))).toBe(204);
+  await endThreadsOf(await hashUnderWay(path));
+  expect(await patch(path, 500_000, part(500_000, 1_000_000))).toBe(204);
+  expect(await patch(path, 1_000_000, part(1_000_000))).toBe(204);
+  const { stored, sent } = await digests('hash-lost1');
+  expect([stored, inUse.size, begun.length]).toEqual([sent, 0, 2]);
+});
+
+test('a request goes on whose hash is lost while its bytes come', async () => {
+  const path = await create('hash-lost2', OF_ALL);
+  async function* body() {
+    yield BYTES.subarray(0, 800_000);
+    await endThreadsOf(await hashUnderWay(path));
+    yield BYTES.subarray(800_000);
+  }
+  expect(await patch(path, 0, body())).toBe(204);
+  const { stored, sent } = await digests('hash-lost2');
+  expect([stored, inUse.size, begun.length]).toEqual([sent, 0, 2]);
+});
+
+test('an upload whose hash is lost when all bytes have come is finished by who asks', async () => {
+  const path = await create('hash-lost3', OF_ALL);
+  async function* body() {
+    yield BYTES.subarray(0, 800_000);
+    await hashUnderWay(path);
+    await files.client.sealBuckets({ publicationId: 'hash', epoch: 1, entityIds: ['hash-lost3'] }, PACKAGES);
+    files.decisions.set('hash', 'DECISION_UNDECIDED');
+    yield BYTES.subarray(800_000);
+  }
+  expect(await patch(path, 0, body())).toBe(409);
+  files.decisions.set('hash', 'DECISION_ABORTED');
+  for (const hash of begun) await endThreadsOf(hash);
+  expect((await tus('HEAD', path, {})).headers.get('upload-offset')).toBe(String(BYTES.length));
+  const { stored, sent } = await digests('hash-lost3');
+  expect([stored, inUse.size, begun.length]).toEqual([sent, 0, 2]);
+});
+
+test('an upload that another one replaces leaves no hash', async () => {
+  const before = inUse.size;
+  const path = await create('hash-left2', OF_ALL);
+  expect(await patch(path, 0, part(0, 500_000))).toBe(204);
+  expect(inUse.size).toBe(before + 1);
+  await createAgain('hash-left2', OF_ALL);
+  expect(inUse.size).toBe(before);
+});

@@ -1,0 +1,316 @@
+import type { Sql, SqlDatabase } from '@kr/database';
+import { lockUnchanged } from '@kr/draft-lifecycle';
+import { failpoint } from '@kr/failpoint';
+import type { PackageVersion } from './package-version.ts';
+import type { Publication, Refusal } from './publication.ts';
+import type { PublicationLog } from './publish-ports.ts';
+import { OUT_OF_TIME } from './publish-saga.ts';
+
+/** A row with the names that the saga has for its columns; the database holds the columns to the saga's words. */
+export interface PublicationRow extends Omit<Publication, 'ifRevision'> {
+  readonly ifRevision: number | null;
+}
+
+const PUBLICATION_COLUMNS = `
+  id, subject, entity_id as "entityId", package_parent_id as "packageParentId", state, epoch,
+  created_at as "createdAt", lease_until as "leaseUntil", deadline, resource_ids as "resourceIds",
+  published_ids as "publishedIds", participants, applied, decided_at as "decidedAt", refusal,
+  requested_by as "requestedBy", actor,
+  (snapshot ->> 'ifRevision')::int as "ifRevision"`;
+
+function publicationOf({ ifRevision, ...row }: PublicationRow): Publication {
+  return ifRevision === null ? row : { ...row, ifRevision };
+}
+
+export interface PublicationTimes {
+  /** How long an owner may go without a sign of life, in milliseconds. */
+  readonly leaseMs: number;
+  /** How long a publication may stay undecided, in milliseconds. */
+  readonly deadlineMs: number;
+}
+
+export interface PublicationStoreDeps {
+  readonly database: SqlDatabase;
+  readonly packageVersion: PackageVersion;
+  readonly times: PublicationTimes;
+  /** Called for a publication that was aborted because its time ran out while it had no owner. */
+  expired(publication: Publication): void;
+}
+
+const SHORTEST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 10_000;
+
+/** The log of the saga on Postgres: every change of a state is a compare-and-set in one transaction. */
+export function publicationStore({ database, packageVersion, times }: PublicationStoreDeps): PublicationLog {
+  const lease = (now: Date) => new Date(now.getTime() + times.leaseMs);
+
+  const readOr = async (sql: Sql, owned: Publication, changed?: Publication): Promise<Publication> =>
+    changed ?? (await readPublications(sql, [owned.id]))[0] ?? owned;
+
+  return {
+    async renew(owned, now) {
+      const renewed = await changed(
+        database,
+        `update publication set epoch = epoch + 1, lease_until = $3::timestamptz
+         where id = $1::uuid and state = 'PREPARING' and epoch = $2::int`,
+        owned.id,
+        owned.epoch,
+        lease(now).toISOString(),
+      );
+      return {
+        isRenewed: renewed !== undefined,
+        publication: await readOr(database, owned, renewed),
+      };
+    },
+
+    commit(owned, publishedIds, manifests, now) {
+      return database.$transaction(async (tx) => {
+        const committed = await changed(
+          tx,
+          `update publication
+           set state = 'COMMITTED', published_ids = $3::text[], decided_at = $4::timestamptz,
+               lease_until = $5::timestamptz
+           where id = $1::uuid and state = 'PREPARING' and epoch = $2::int`,
+          owned.id,
+          owned.epoch,
+          publishedIds,
+          now.toISOString(),
+          lease(now).toISOString(),
+        );
+        if (committed?.subject === 'package') await packageVersion.publish(tx, committed, manifests);
+        await failpoint('publish.commit.inside');
+        return readOr(tx, owned, committed);
+      });
+    },
+
+    abort(owned, refusal, now) {
+      return database.$transaction(async (tx) => {
+        const aborted = await abortPreparing(tx, owned, refusal, now, lease(now));
+        if (aborted?.subject === 'package') await packageVersion.unlock(tx, aborted);
+        await failpoint('publish.abort.inside');
+        return readOr(tx, owned, aborted);
+      });
+    },
+
+    async read(publicationId) {
+      const [row] = await readPublications(database, [publicationId]);
+      return row;
+    },
+
+    async finish({ id, state, participants }, now) {
+      await database.$executeRawUnsafe(
+        `update publication set state = $3, applied = $4::text[], settled_at = $5::timestamptz
+         where id = $1::uuid and state = $2`,
+        id,
+        state,
+        state === 'COMMITTED' ? 'DONE' : 'ABORT_DONE',
+        participants,
+        now.toISOString(),
+      );
+    },
+
+    async postpone(publication, applied, now) {
+      const undeliveredMs = now.getTime() - (publication.decidedAt ?? now).getTime();
+      const pauseMs = Math.min(Math.max(undeliveredMs, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS);
+      await database.$executeRawUnsafe(
+        `update publication set applied = $3::text[], lease_until = $4::timestamptz
+         where id = $1::uuid and epoch = $2::int`,
+        publication.id,
+        publication.epoch,
+        applied,
+        new Date(now.getTime() + pauseMs).toISOString(),
+      );
+    },
+
+    check: (publication, manifests) => packageVersion.check(publication, manifests),
+  };
+}
+
+/** The decisions of publications, for participants. */
+export interface Decisions {
+  /** All requested publications, after overdue ones were aborted, without unknown ids. */
+  settleOverdue(publicationIds: readonly string[], now: Date): Promise<readonly Publication[]>;
+  /** Stores unknown ids as aborted, so that no other decision is possible; ids stored meanwhile stay. */
+  bury(publicationIds: readonly string[], now: Date): Promise<void>;
+  /** Takes over what no living owner holds and answers with it, the epoch raised. Two replicas never get the same. */
+  claim(limit: number, now: Date): Promise<readonly Publication[]>;
+}
+
+export function decisionStore({ database, packageVersion, times, expired }: PublicationStoreDeps): Decisions {
+  const abortOverdue = abortingOverdue(database, packageVersion);
+  return {
+    async settleOverdue(publicationIds, now) {
+      const publications = await readPublications(database, publicationIds);
+      return Promise.all(
+        publications.map(async (one) => {
+          const isOverdue = one.state === 'PREPARING' && one.deadline < now && one.leaseUntil < now;
+          if (!isOverdue) return one;
+          const { publication, isAborted } = await abortOverdue(one, now);
+          if (isAborted) expired(publication);
+          return publication;
+        }),
+      );
+    },
+
+    async bury(publicationIds, now) {
+      await database.$executeRawUnsafe(
+        `insert into publication
+           (id, subject, entity_id, state, epoch, lease_until, deadline, resource_ids, participants, snapshot,
+            requested_by, created_at, decided_at, settled_at)
+         select id, 'record', '', 'ABORT_DONE', 1, $2::timestamptz, $2::timestamptz, '{}', '{}', '{}', '',
+            $2::timestamptz, $2::timestamptz, $2::timestamptz
+         from unnest($1::uuid[]) as id
+         on conflict do nothing`,
+        publicationIds,
+        now.toISOString(),
+      );
+    },
+
+    async claim(limit, now) {
+      const rows = await database.$queryRawUnsafe<PublicationRow[]>(
+        `update publication set epoch = epoch + 1, lease_until = $2::timestamptz
+         where id in (
+           select id from publication
+           where state in ('PREPARING', 'COMMITTED', 'ABORTED') and lease_until < $1::timestamptz
+           order by lease_until limit $3::int for update skip locked
+         )
+         returning ${PUBLICATION_COLUMNS}`,
+        now.toISOString(),
+        new Date(now.getTime() + times.leaseMs).toISOString(),
+        limit,
+      );
+      return rows.map(publicationOf);
+    },
+  };
+}
+
+/** Written before it is answered: an answer alone could be overtaken by a commit. */
+function abortingOverdue(database: SqlDatabase, packageVersion: PackageVersion) {
+  return (overdue: Publication, now: Date): Promise<{ publication: Publication; isAborted: boolean }> =>
+    database.$transaction(async (tx) => {
+      const aborted = await abortPreparing(tx, overdue, OUT_OF_TIME, now, now);
+      if (aborted?.subject === 'package') await packageVersion.unlock(tx, aborted);
+      const [row = overdue] = aborted === undefined ? await readPublications(tx, [overdue.id]) : [aborted];
+      return { publication: row, isAborted: aborted !== undefined };
+    });
+}
+
+async function readPublications(sql: Sql, ids: readonly string[]): Promise<Publication[]> {
+  const rows = await sql.$queryRawUnsafe<PublicationRow[]>(
+    `select ${PUBLICATION_COLUMNS} from publication where id = any($1::uuid[])`,
+    ids,
+  );
+  return rows.map(publicationOf);
+}
+
+function abortPreparing(
+  tx: Sql,
+  { id, epoch }: Pick<Publication, 'id' | 'epoch'>,
+  refusal: Refusal,
+  now: Date,
+  leaseUntil: Date,
+): Promise<Publication | undefined> {
+  return changed(
+    tx,
+    `update publication
+     set state = 'ABORTED', refusal = $3::jsonb, decided_at = $4::timestamptz, lease_until = $5::timestamptz
+     where id = $1::uuid and state = 'PREPARING' and epoch = $2::int`,
+    id,
+    epoch,
+    JSON.stringify(refusal),
+    now.toISOString(),
+    leaseUntil.toISOString(),
+  );
+}
+
+/** The row that a compare-and-set has changed. */
+async function changed(sql: Sql, update: string, ...values: unknown[]): Promise<Publication | undefined> {
+  const [row] = await sql.$queryRawUnsafe<PublicationRow[]>(
+    `${update} returning ${PUBLICATION_COLUMNS}`,
+    ...values,
+  );
+  return row === undefined ? undefined : publicationOf(row);
+}
+
+/** A new publication. */
+export interface NewPublication
+  extends Pick<
+    Publication,
+    | 'id'
+    | 'subject'
+    | 'entityId'
+    | 'packageParentId'
+    | 'leaseUntil'
+    | 'deadline'
+    | 'resourceIds'
+    | 'participants'
+    | 'requestedBy'
+    | 'actor'
+  > {
+  /** The content to publish, as of now. */
+  readonly snapshot: object;
+  readonly createdAt: Date;
+}
+
+const INSERT = `
+  insert into publication
+    (id, subject, entity_id, package_parent_id, state, epoch, lease_until, deadline, resource_ids, participants,
+     snapshot, requested_by, actor, created_at)
+  select $1::text::uuid, $2, $3, $4, 'PREPARING', 1, $5::timestamptz, $6::timestamptz, $7::text[], $8::text[],
+     $9::jsonb, $10, $11::jsonb, $12::timestamptz`;
+const INSERT_ALONE = `${INSERT} on conflict do nothing returning ${PUBLICATION_COLUMNS}`;
+const INSERT_WITH_LOCK = `
+  with ${lockUnchanged('$3', '$13', '$1')} ${INSERT} from locked returning ${PUBLICATION_COLUMNS}`;
+
+/** Writes it, with this process as its owner; undefined, and nothing written, while its entity is being published. */
+export async function insertPublication(sql: Sql, one: NewPublication): Promise<Publication | undefined> {
+  return written(await sql.$queryRawUnsafe<PublicationRow[]>(INSERT_ALONE, ...valuesOf(one)));
+}
+
+/**
+ * As `insertPublication`, for an entity whose draft is here: it is locked for the publication in the same statement.
+ * Undefined, and nothing written, when the draft is not at that revision any more or is being published.
+ */
+export async function insertLocking(
+  sql: Sql,
+  one: NewPublication,
+  draftRevision: number,
+): Promise<Publication | undefined> {
+  return written(
+    await sql.$queryRawUnsafe<PublicationRow[]>(INSERT_WITH_LOCK, ...valuesOf(one), draftRevision),
+  );
+}
+
+function valuesOf(one: NewPublication): unknown[] {
+  return [
+    one.id,
+    one.subject,
+    one.entityId,
+    one.packageParentId,
+    one.leaseUntil.toISOString(),
+    one.deadline.toISOString(),
+    one.resourceIds,
+    one.participants,
+    JSON.stringify(one.snapshot),
+    one.requestedBy,
+    JSON.stringify(one.actor),
+    one.createdAt.toISOString(),
+  ];
+}
+
+function written([row]: readonly PublicationRow[]): Publication | undefined {
+  return row === undefined ? undefined : publicationOf(row);
+}
+
+/** The current publication of an entity. */
+export async function runningPublication(
+  sql: Sql,
+  entityId: string,
+): Promise<{ id: string; ifRevision: number } | undefined> {
+  const [row] = await sql.$queryRawUnsafe<{ id: string; ifRevision: number }[]>(
+    `select id, coalesce((snapshot ->> 'ifRevision')::int, 0) as "ifRevision"
+     from publication where entity_id = $1 and state = 'PREPARING'`,
+    entityId,
+  );
+  return row;
+}
