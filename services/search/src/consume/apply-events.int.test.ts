@@ -11,9 +11,9 @@ import { aSearch, idsOf } from '../engine/testing/a-search.ts';
 import { anEntity, type EntityTraits } from '../engine/testing/an-entity.ts';
 import { SEARCH_MIGRATIONS } from '../migrations.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
+import type { IndexedEvent } from './apply-events.ts';
 import { applyEvents } from './apply-events.ts';
-import type { IndexedEvent } from './plan-fetches.ts';
-import { refreshEmbargoes } from './refresh-embargoes.ts';
+import { refreshEmbargoes } from './refresh-listed.ts';
 
 /** Records and packages in memory; `fetch` answers with what they are at the time. */
 function aWorld() {

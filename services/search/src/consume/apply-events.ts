@@ -1,3 +1,4 @@
+import type { ReceivedEvent } from '@kr/event-bus';
 import type {
   EntityKind,
   IndexChanges,
@@ -5,9 +6,122 @@ import type {
   SearchEngine,
   Tombstone,
 } from '../engine/search-engine.ts';
-import type { EntitySource } from '../sources/entity-source.ts';
-import { fetchEntities } from '../sources/fetch-entities.ts';
-import { type FetchPlan, higher, type IndexedEvent, planFetches } from './plan-fetches.ts';
+import { type EntitySource, fetchEntities } from '../sources/entity-source.ts';
+
+/** Everything that can change a document of the index. */
+export const INDEXED_SUBJECTS = [
+  'knowledge.records.draft.saved',
+  'knowledge.records.draft.deleted',
+  'knowledge.records.record.published',
+  'knowledge.records.record.changed',
+  'knowledge.packages.draft.saved',
+  'knowledge.packages.draft.deleted',
+  'knowledge.packages.package.published',
+  'knowledge.packages.package.changed',
+  'knowledge.packages.resources.changed',
+  'knowledge.files.entry.started',
+  'knowledge.files.entry.completed',
+  'knowledge.files.entry.deleted',
+] as const;
+
+export type IndexedEvent = ReceivedEvent<(typeof INDEXED_SUBJECTS)[number]>;
+
+/** What the events of a batch say about one entity. */
+export interface FetchPlan {
+  id: string;
+  /** Null: events of files do not say; the index may know. */
+  kind: EntityKind | null;
+  /**
+   * `required`: it was published, so there must be a published form, and it appears. `known`: that form is brought up to
+   * date; making it appear is left to the event of its publication, which brings all that belongs together.
+   */
+  published: 'required' | 'known' | 'untouched';
+  /** The mark to leave if the entity has no draft; null when no event said that the draft went. */
+  draftGone: Pick<Tombstone, 'parentId' | 'revision'> | null;
+}
+
+/** Turns a batch of events into one fetch for each entity, whatever their order and however often they come. */
+function planFetches(events: readonly IndexedEvent[]): FetchPlan[] {
+  const plans = new Map<string, FetchPlan>();
+  for (const event of events) for (const plan of plansOf(event)) merge(plans, plan);
+  return [...plans.values()];
+}
+
+function plansOf(event: IndexedEvent): FetchPlan[] {
+  const changed = (id: string, kind: EntityKind | null): FetchPlan => ({
+    id,
+    kind,
+    published: 'known',
+    draftGone: null,
+  });
+  const published = (id: string, kind: EntityKind, parentId: string): FetchPlan => ({
+    id,
+    kind,
+    published: 'required',
+    // The published form tells: a publication's change number is above those of the drafts before it.
+    draftGone: { parentId, revision: '0' },
+  });
+  const kind = event.subject.startsWith('knowledge.packages.') ? 'package' : 'record';
+  switch (event.subject) {
+    case 'knowledge.records.draft.saved':
+    case 'knowledge.packages.draft.saved':
+      return [{ id: event.payload.id, kind, published: 'untouched', draftGone: null }];
+    case 'knowledge.records.draft.deleted':
+    case 'knowledge.packages.draft.deleted': {
+      const { id, parentId, revision, packageIds } = event.payload;
+      return [
+        { id, kind, published: 'untouched', draftGone: { parentId, revision } },
+        ...packageIds.map((packageId) => changed(packageId, 'package')),
+      ];
+    }
+    case 'knowledge.records.record.published': {
+      const { id, parentId, packageId } = event.payload;
+      return packageId === '' ? [published(id, kind, parentId)] : [];
+    }
+    case 'knowledge.packages.package.published': {
+      const { id, parentId, recordIds } = event.payload;
+      return [
+        published(id, kind, parentId),
+        ...recordIds.map((recordId) => published(recordId, 'record', '')),
+      ];
+    }
+    case 'knowledge.records.record.changed':
+    case 'knowledge.packages.package.changed':
+      return [changed(event.payload.id, kind)];
+    case 'knowledge.packages.resources.changed':
+      return [changed(event.payload.id, kind), ...event.payload.recordIds.map((id) => changed(id, 'record'))];
+    case 'knowledge.files.entry.started':
+    case 'knowledge.files.entry.completed':
+    case 'knowledge.files.entry.deleted':
+      return [changed(event.payload.entityId, null)];
+  }
+}
+
+const STRENGTH = { untouched: 0, known: 1, required: 2 } as const;
+
+function merge(plans: Map<string, FetchPlan>, next: FetchPlan): void {
+  const before = plans.get(next.id);
+  if (before === undefined) {
+    plans.set(next.id, next);
+    return;
+  }
+  plans.set(next.id, {
+    id: next.id,
+    kind: before.kind ?? next.kind,
+    published: STRENGTH[next.published] > STRENGTH[before.published] ? next.published : before.published,
+    draftGone: later(before.draftGone, next.draftGone),
+  });
+}
+
+function later(one: FetchPlan['draftGone'], other: FetchPlan['draftGone']): FetchPlan['draftGone'] {
+  if (one === null || other === null) return one ?? other;
+  return { parentId: one.parentId || other.parentId, revision: higher(one.revision, other.revision) };
+}
+
+/** The higher of two change numbers. */
+function higher(one: string, other: string): string {
+  return BigInt(one) > BigInt(other) ? one : other;
+}
 
 /**
  * Brings the index to the present state of everything that a batch of events names, in one transaction: a package

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { expect, test } from '@jest/globals';
 import { createLogger } from '@kr/telemetry';
-import { type AwaitIndexDeps, awaitIndex } from './await-index.ts';
+import { type AwaitIndexDeps, awaitIndex } from './await-writes.ts';
 
 const logger = createLogger('test', new Writable({ write: (_chunk, _encoding, done) => done() }));
 const never = () => new Promise<boolean>(() => {});

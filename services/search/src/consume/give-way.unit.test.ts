@@ -1,9 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import type { EngineSuggest, SearchEngine } from '../engine/search-engine.ts';
 import { aSearch } from '../engine/testing/a-search.ts';
-import { eachPage } from './each-page.ts';
-import { givingWay } from './give-way.ts';
-import type { IdPage, PageSize } from './pages-of.ts';
+import type { IdPage, PageSize } from './pages.ts';
+import { eachPage, givingWay } from './pages.ts';
 
 const never = new AbortController().signal;
 

@@ -1,8 +1,6 @@
 import type { Logger } from '@kr/telemetry';
 import type { IndexedEntity, SearchEngine } from '../engine/search-engine.ts';
-import type { EntitySource } from '../sources/entity-source.ts';
-import type { KnownEntity } from '../sources/fetch-entities.ts';
-import { fetchReadable } from '../sources/fetch-readable.ts';
+import { type EntitySource, fetchReadable, type KnownEntity } from '../sources/entity-source.ts';
 import { writeApart } from './write-apart.ts';
 
 const BATCH = 200;
@@ -18,7 +16,7 @@ export interface RefreshDeps {
  * Writes anew what the index lists, page by page. What cannot be read and what the engine refuses is listed the next time
  * too, and keeps nothing from what stands beside or behind it.
  */
-export async function refreshListed(
+async function refreshListed(
   { engine, source, logger, signal }: RefreshDeps,
   list: (afterId: string, limit: number) => Promise<readonly KnownEntity[]>,
 ): Promise<void> {
@@ -32,4 +30,12 @@ export async function refreshListed(
     await writeApart(forms, (unannounced) => engine.write({ unannounced }), logger);
     afterId = listed.at(-1)?.id;
   }
+}
+
+/**
+ * Fetches what an embargo has released, so that its documents say so. Who may find it is not waiting for this: a
+ * search compares the end of the embargo with the clock.
+ */
+export async function refreshEmbargoes(deps: RefreshDeps, now: Date): Promise<void> {
+  await refreshListed(deps, (afterId, limit) => deps.engine.withPassedEmbargo(now, afterId, limit));
 }

@@ -1,5 +1,5 @@
 import { ServiceError } from '@kr/service-error';
-import type pg from 'pg';
+import pg from 'pg';
 
 type Queryable = Pick<pg.ClientBase, 'query'>;
 
@@ -29,4 +29,13 @@ export function keptUpElsewhere(): ServiceError {
 /** @throws ServiceError `unavailable` when events go into another index */
 export async function demandKeptUp(database: Queryable, name: string): Promise<void> {
   if ((await keptUpIndex(database)) !== name) throw keptUpElsewhere();
+}
+
+/** Connections whose end is told by the statement that finds them ended; the pool makes others in their place. */
+export function openPool(config: pg.PoolConfig): pg.Pool {
+  const pool = new pg.Pool(config);
+  // NOTE: an error event that nobody hears ends the process, of an idle connection and of one at work.
+  pool.on('error', () => {});
+  pool.on('connect', (connection) => connection.on('error', () => {}));
+  return pool;
 }

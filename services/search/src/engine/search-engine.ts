@@ -1,5 +1,14 @@
+import { ServiceError } from '@kr/service-error';
 import type { Box } from '../index/geometry-boxes.ts';
 import type { QueryNode } from '../query/query-tree.ts';
+
+export function searchTimeout(cause?: unknown): ServiceError {
+  return new ServiceError('unavailable', 'The search took too long.', {
+    code: 'search_timeout',
+    retryAfterMs: 1_000,
+    cause,
+  });
+}
 
 export type EntityKind = 'record' | 'package';
 export type EntityForm = 'draft' | 'published';

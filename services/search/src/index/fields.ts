@@ -1,4 +1,5 @@
 import { metadataSearchFields, type SearchField } from '@kr/metadata';
+import { existsLexeme } from './text-tokens.ts';
 
 /** How a field is compared: `text` word by word and folded, `keyword` whole and exact, the others by value. */
 export type FieldType = 'text' | 'keyword' | 'instant' | 'date' | 'integer';
@@ -33,22 +34,65 @@ function metadataField(field: string): SearchField | undefined {
   return METADATA_FIELDS.get(field) ?? METADATA_FIELDS.get(field.replace(/\.[^.]+$/u, '.*'));
 }
 
-export function hasKeywordTwin(field: string): boolean {
+function hasKeywordTwin(field: string): boolean {
   return KEYWORD_TWINS.has(field);
 }
 
-export function isHtmlField(field: string): boolean {
+function isHtmlField(field: string): boolean {
   return metadataField(field)?.isHtml ?? false;
 }
 
 /** Vocabulary matter that would make every entity with the same licence or type match. */
 const NOT_IN_ALL = /\.(?:icon|scheme)$|\.props\.|\.rights\.description\./u;
 
-export function fieldWeight(field: string): FieldWeight {
+function fieldWeight(field: string): FieldWeight {
   if (field === 'metadata.title' || field === 'metadata.additional_titles.title') return 'A';
   if (/^metadata\.(?:creators|contributors|subjects)\./u.test(field))
     return NOT_IN_ALL.test(field) ? null : 'B';
   if (/^metadata\.(?:additional_descriptions\.)?description$/u.test(field)) return 'C';
   if (NOT_IN_ALL.test(field)) return null;
   return field === 'id' || field === 'parent.id' || /^(?:metadata|pids)\./u.test(field) ? 'D' : null;
+}
+
+/** How the values of one field are indexed. */
+export interface FieldIndexing {
+  /** The lexemes of `a.b.c`, `a.b` and `a`. */
+  exists: readonly string[];
+  weight: FieldWeight;
+  isText: boolean;
+  isHtml: boolean;
+  /** The field that holds the whole value; undefined when none does. */
+  keywordField: string | undefined;
+}
+
+export function fieldIndexing(field: string): FieldIndexing {
+  const isText = fieldType(field) === 'text';
+  return {
+    exists: pathPrefixes(field).map(existsLexeme),
+    weight: fieldWeight(field),
+    isText,
+    isHtml: isHtmlField(field),
+    keywordField: isText ? (hasKeywordTwin(field) ? `${field}.keyword` : undefined) : field,
+  };
+}
+
+/** `a.b.c` → `a.b.c`, `a.b`, `a`. */
+function pathPrefixes(field: string): string[] {
+  const parts = field.split('.');
+  return parts.map((_, index) => parts.slice(0, parts.length - index).join('.'));
+}
+
+/** Documents have some hundred fields, and nearly all of them the same; those beyond are read each time. */
+const MOST_KNOWN = 1_000;
+
+/** What a function says of a field, kept for the next time. */
+export function keptByField<Said>(read: (field: string) => Said): (field: string) => Said {
+  const known = new Map<string, Said>();
+  return (field) => {
+    const before = known.get(field);
+    if (before !== undefined) return before;
+    const said = read(field);
+    if (known.size < MOST_KNOWN) known.set(field, said);
+    return said;
+  };
 }

@@ -1,5 +1,6 @@
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
+import { pauseUnlessStopped } from '../consume/pages.ts';
 import { type Drift, type DriftDeps, findDrift } from './find-drift.ts';
 import type { LoggedOperation, OperationLog } from './operation-log.ts';
 import { withLock } from './with-lock.ts';
@@ -82,4 +83,30 @@ function byProblem(differences: Drift['differences']): DriftCounts['left'] {
 /** What the log has of the latest check. */
 export function loggedDrift({ report }: LoggedOperation): DriftCounts {
   return report as unknown as DriftCounts;
+}
+
+/** How often it is looked whether a check is due: another process, or an operator, may have made one. */
+const LOOK_EVERY_MS = 60_000;
+
+/** Compares the index with the services as often as told, whichever process does it; until the signal. */
+export async function keepChecking(
+  deps: CheckDriftDeps,
+  everyMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await pauseUnlessStopped(Math.min(everyMs, LOOK_EVERY_MS), signal);
+    if (signal.aborted) return;
+    try {
+      if (await isDue(deps, everyMs)) await checkDrift(deps, false, signal);
+    } catch (error) {
+      if (!signal.aborted) deps.logger.warn({ err: error }, 'the index was not compared, trying later');
+    }
+  }
+}
+
+async function isDue({ engine, log, now }: CheckDriftDeps, everyMs: number): Promise<boolean> {
+  if (!(await engine.isFilled())) return false;
+  const latest = await log.read('drift');
+  return latest !== undefined && now().getTime() - latest.begunAt.getTime() >= everyMs;
 }

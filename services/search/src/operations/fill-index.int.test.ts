@@ -5,15 +5,15 @@ import { ServiceError } from '@kr/service-error';
 import { createLogger } from '@kr/telemetry';
 import { type FreshDatabase, freshDatabase, until } from '@kr/testbed';
 import pg from 'pg';
-import { givingWay } from '../consume/give-way.ts';
+import { givingWay } from '../consume/pages.ts';
 import { postgresEngine } from '../engine/postgres/postgres-engine.ts';
 import type { SearchEngine } from '../engine/search-engine.ts';
 import { aSearch, idsOf } from '../engine/testing/a-search.ts';
 import { anEntity } from '../engine/testing/an-entity.ts';
 import { SEARCH_MIGRATIONS } from '../migrations.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
-import { createBell, keepReindexing } from './keep-reindexing.ts';
 import { operationLog } from './operation-log.ts';
+import { createBell, keepReindexing } from './reindex.ts';
 
 const IDS = ['a', 'b', 'c', 'd', 'e'];
 const logger = createLogger('test', new Writable({ write: (_chunk, _encoding, done) => done() }));

@@ -1,10 +1,10 @@
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
-import type { GiveWay } from '../consume/give-way.ts';
-import { pagesOf } from '../consume/pages-of.ts';
+import type { GiveWay } from '../consume/pages.ts';
+import { pagesOf } from '../consume/pages.ts';
 import type { EntityKind, IndexDifference, SearchEngine } from '../engine/search-engine.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
-import { fetchReadable } from '../sources/fetch-readable.ts';
+import { fetchReadable } from '../sources/entity-source.ts';
 
 export interface DriftDeps {
   engine: SearchEngine;

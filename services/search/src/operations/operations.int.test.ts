@@ -5,7 +5,7 @@ import { migrate } from '@kr/schema-migration';
 import { createLogger } from '@kr/telemetry';
 import { type FreshDatabase, freshDatabase, until } from '@kr/testbed';
 import pg from 'pg';
-import { givingWay } from '../consume/give-way.ts';
+import { givingWay } from '../consume/pages.ts';
 import { postgresEngine } from '../engine/postgres/postgres-engine.ts';
 import type { EntityKind, IndexedEntity, SearchEngine } from '../engine/search-engine.ts';
 import { aSearch, idsOf } from '../engine/testing/a-search.ts';

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { pauseUnlessStopped } from '../consume/pause-unless-stopped.ts';
+import { pauseUnlessStopped } from '../consume/pages.ts';
 
 /** What only one process may do at a time. Any numbers, each for one purpose. */
 const LOCKS = { reindex: 7_160_052, drift: 7_160_053 } as const;

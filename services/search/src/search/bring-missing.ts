@@ -2,7 +2,7 @@ import type { Logger } from '@kr/telemetry';
 import { LRUCache } from 'lru-cache';
 import type { IndexedEntity, SearchEngine } from '../engine/search-engine.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
-import { fetchReadable } from '../sources/fetch-readable.ts';
+import { fetchReadable } from '../sources/entity-source.ts';
 
 export interface BringMissingDeps {
   engine: Pick<SearchEngine, 'write'>;

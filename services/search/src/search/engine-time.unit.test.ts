@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { engineTime } from './engine-time.ts';
-import { fairTurns } from './fair-turns.ts';
+import { engineTime, fairTurns } from './engine-time.ts';
 
 function aClock() {
   let now = 0;

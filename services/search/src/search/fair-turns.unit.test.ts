@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { fairTurns } from './fair-turns.ts';
+import { fairTurns } from './engine-time.ts';
 
 /** Takes turns by caller and remembers which have begun. */
 function turnsOf(connections: number) {

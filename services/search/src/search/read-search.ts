@@ -1,14 +1,34 @@
 import type { Principal } from '@kr/caller';
 import type { SearchRequest__Output } from '@kr/contracts';
 import { ServiceError } from '@kr/service-error';
-import type { EngineSearch, EntityKind, Sort } from '../engine/search-engine.ts';
+import type { EngineSearch, EntityKind, Sort, Viewer } from '../engine/search-engine.ts';
 import { parseBoundingBox } from '../query/bounding-box.ts';
 import { parseQuery } from '../query/parse-query.ts';
 import type { QueryLimits } from '../query/query-tree.ts';
 import { type CursorSort, invalidCursor, readCursor } from './cursor.ts';
 import { findListing, type ListingSettings } from './listings.ts';
-import { refusedField } from './refused-field.ts';
-import { viewerOf } from './viewer.ts';
+
+/** A parameter with a value that it cannot have. */
+export function refusedField(field: string, message: string): ServiceError {
+  return new ServiceError('invalid', 'A validation error occurred.', {
+    issues: [{ field, messages: [message] }],
+  });
+}
+
+/** What a caller may see of the index. */
+export function viewerOf({ userId, isAdmin, service, grants }: Principal): Viewer {
+  const parentsOf = (permissions: readonly string[]) => [
+    ...new Set(
+      grants.filter(({ permission }) => permissions.includes(permission)).map(({ parentId }) => parentId),
+    ),
+  ];
+  return {
+    seesAll: isAdmin || service !== null,
+    userId,
+    viewParentIds: parentsOf(['view', 'preview', 'edit']),
+    previewParentIds: parentsOf(['preview', 'edit']),
+  };
+}
 
 export interface SearchLimits {
   /** The largest page that may be asked for. */

@@ -1,6 +1,13 @@
 import type { Principal } from '@kr/caller';
-import type { SearchRequest__Output, SearchResponse } from '@kr/contracts';
+import type {
+  ConfirmSearchRequest__Output,
+  ConfirmSearchResponse,
+  SearchRequest__Output,
+  SearchResponse,
+} from '@kr/contracts';
+import type { Consumer } from '@kr/event-bus';
 import type { CallContext } from '@kr/rpc';
+import type { Logger } from '@kr/telemetry';
 import type { Unproven, WantedWrites } from '../consume/await-writes.ts';
 import type { SearchEngine } from '../engine/search-engine.ts';
 import { isCostlyQuery } from '../query/query-scans.ts';
@@ -86,4 +93,22 @@ export async function search(
 /** Whoever is nobody has written nothing. */
 function mayHaveWritten({ userId, service, grants }: Principal): boolean {
   return userId !== null || service !== null || grants.some(({ permission }) => permission === 'edit');
+}
+
+export interface ConfirmSearchDeps {
+  consumer: Pick<Consumer, 'streamEnd'>;
+  /** The longest wait for the bus, in milliseconds. */
+  timeoutMs: number;
+  logger: Logger;
+}
+
+/** SearchService.ConfirmSearch. What cannot be known is not confirmed. */
+export function confirmSearch({ consumer, timeoutMs, logger }: ConfirmSearchDeps) {
+  return async ({ streamEnd }: ConfirmSearchRequest__Output): Promise<ConfirmSearchResponse> => {
+    const end = await consumer.streamEnd({ timeoutMs }).catch((error: unknown) => {
+      logger.debug({ err: error }, 'the end of the stream is not known');
+      return undefined;
+    });
+    return { isConfirmed: end === Number(streamEnd) };
+  };
 }

@@ -3,8 +3,7 @@ import type { SuggestRequest__Output, SuggestResponse } from '@kr/contracts';
 import { type SearchEngine, SUGGESTION_TYPES, type SuggestionType } from '../engine/search-engine.ts';
 import { textTokens } from '../index/text-tokens.ts';
 import type { OpenEngineTime } from './engine-time.ts';
-import { refusedField } from './refused-field.ts';
-import { viewerOf } from './viewer.ts';
+import { refusedField, viewerOf } from './read-search.ts';
 
 export interface SuggestDeps {
   engine: Pick<SearchEngine, 'suggest'>;

@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { anonymous } from '@kr/caller';
-import { engineTime } from './engine-time.ts';
-import { fairTurns } from './fair-turns.ts';
+import { engineTime, fairTurns } from './engine-time.ts';
 import { suggest } from './suggest.ts';
 
 test.each<[size: number, maxSuggestions: number, limit: number]>([

@@ -1,3 +1,5 @@
+import { isTransient } from '@kr/service-error';
+import { counter, type Logger } from '@kr/telemetry';
 import type { EntityKind, IndexedEntity, Tombstone } from '../engine/search-engine.ts';
 
 /** The services that own the entities, as the index sees them. */
@@ -13,4 +15,79 @@ export interface EntitySource {
   ): Promise<IndexedEntity[]>;
   /** So many ids at most after a position (exclusive, empty: from the start), in their order; empty at the end. */
   list(kind: EntityKind, afterId: string, limit: number): Promise<string[]>;
+}
+
+export interface KnownEntity {
+  id: string;
+  kind: EntityKind;
+}
+
+/** Both forms of entities of whatever kind, each kind from its service, both at once. */
+export async function fetchEntities(
+  source: EntitySource,
+  entities: readonly KnownEntity[],
+  onRemoved?: (removed: Tombstone) => void,
+): Promise<IndexedEntity[]> {
+  const fetched = await Promise.all(
+    (['record', 'package'] as const).map(async (wanted) => {
+      const ids = entities.filter(({ kind }) => kind === wanted).map(({ id }) => id);
+      return ids.length === 0 ? [] : source.fetch(wanted, ids, onRemoved);
+    }),
+  );
+  return fetched.flat();
+}
+
+export interface Readable {
+  entities: IndexedEntity[];
+  /** Entities that cannot be read, however often they are asked for, with the reasons. */
+  unreadable: { id: string; error: Error }[];
+}
+
+/** If more than this cannot be read, and no other can, the reason is not what is stored. */
+const MOST_ODD = 10;
+
+const skipped = counter(
+  'search',
+  {
+    name: 'search_unreadable_entities',
+    description: 'Entities that work on the whole index left out because they cannot be read, each time.',
+  },
+  [{}],
+);
+
+/**
+ * As `EntitySource.fetch`, but an entity that is too large or malformed keeps none of the others from being read.
+ *
+ * @throws what the source threw when a service is away, or when none of many entities can be read
+ */
+export async function fetchReadable(
+  source: Pick<EntitySource, 'fetch'>,
+  logger: Pick<Logger, 'error'>,
+  kind: EntityKind,
+  ids: readonly string[],
+): Promise<Readable> {
+  const entities: IndexedEntity[] = [];
+  const unreadable: Readable['unreadable'] = [];
+  const read = async (some: readonly string[]): Promise<void> => {
+    try {
+      entities.push(...(await source.fetch(kind, some)));
+    } catch (error) {
+      const [id] = some;
+      if (isTransient(error) || id === undefined) throw error;
+      if (some.length > 1) {
+        const half = Math.ceil(some.length / 2);
+        await read(some.slice(0, half));
+        await read(some.slice(half));
+        return;
+      }
+      unreadable.push({ id, error: error instanceof Error ? error : new Error(String(error)) });
+      if (unreadable.length > MOST_ODD && entities.length === 0) throw error;
+    }
+  };
+  await read(ids);
+  for (const { id, error } of unreadable) {
+    skipped({});
+    logger.error({ err: error, kind, id }, 'an entity cannot be read, the index goes on without it');
+  }
+  return { entities, unreadable };
 }

@@ -3,8 +3,8 @@ import type { definitions } from '@kr/contracts';
 import type { Client } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import type { EntityKind, IndexedEntity, Tombstone } from '../engine/search-engine.ts';
-import { indexedEntity } from '../index/indexed-entity.ts';
 import type { EntitySource } from './entity-source.ts';
+import { indexedEntity } from './indexed-entity.ts';
 
 export type LifecycleClient = Pick<Client<typeof definitions.lifecycle>, 'fetchForIndex' | 'listIds'>;
 

@@ -1,10 +1,14 @@
 import type { estypes } from '@elastic/elasticsearch';
 import { edtfBounds } from '@kr/metadata';
 import { fieldType } from '../../index/fields.ts';
-import { existsLexeme, fieldLexeme, fitsIndex } from '../../index/lexemes.ts';
-import { similarTo } from '../../index/similar-words.ts';
-import { storableText } from '../../index/storable-text.ts';
-import { foldText, textTokens } from '../../index/text-tokens.ts';
+import {
+  existsLexeme,
+  fieldLexeme,
+  fitsIndex,
+  foldText,
+  storableText,
+  textTokens,
+} from '../../index/text-tokens.ts';
 import { partialInstant } from '../../query/partial-instant.ts';
 import { syntaxError, tooComplex } from '../../query/query-error.ts';
 import type {
@@ -17,9 +21,9 @@ import type {
   TermNode,
   WildcardNode,
 } from '../../query/query-tree.ts';
-import type { WordClass } from './document-terms.ts';
-import { fieldWord, fitsWord } from './field-words.ts';
-import { dayNumber, microsOf } from './instants.ts';
+import { similarTo } from '../../query/similar-words.ts';
+import type { WordClass } from './stored-document.ts';
+import { dayNumber, fieldWord, fitsWord, microsOf } from './stored-document.ts';
 
 export type Query = estypes.QueryDslQueryContainer;
 

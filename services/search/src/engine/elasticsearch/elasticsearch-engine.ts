@@ -2,18 +2,27 @@ import { randomUUID } from 'node:crypto';
 import { Client, type estypes } from '@elastic/elasticsearch';
 import { ServiceError } from '@kr/service-error';
 import type pg from 'pg';
-import { demandKeptUp } from '../kept-up-index.ts';
-import { openPool } from '../open-pool.ts';
+import { demandKeptUp, openPool } from '../kept-up-index.ts';
 import { inTurn } from '../postgres/write-changes.ts';
 import type { EntityKind, SearchEngine } from '../search-engine.ts';
-import { searchTimeout } from '../search-timeout.ts';
+import { searchTimeout } from '../search-engine.ts';
 import { buildWriter } from './build-documents.ts';
 import { compareDocuments } from './compare-documents.ts';
 import { decideChanges, decideMending } from './decide-changes.ts';
-import { aboutForms, documentPages, LIVE, readHeads, refresh, writeDecided } from './documents.ts';
+import {
+  aboutForms,
+  announceAll,
+  copyMarks,
+  documentPages,
+  keepBackAsIn,
+  LIVE,
+  readHeads,
+  refresh,
+  removeMarks,
+  writeDecided,
+} from './documents.ts';
 import { engineFailure, isOfExchange, searchFailure } from './engine-failure.ts';
 import type { IndexSize } from './index-layout.ts';
-import { microsOf } from './instants.ts';
 import {
   createIndex,
   exchange,
@@ -25,6 +34,7 @@ import {
   writeMeta,
 } from './live-index.ts';
 import { readAnswer, type SearchResponse, searchRequest } from './search-request.ts';
+import { microsOf } from './stored-document.ts';
 import {
   readSuggestions,
   type SourcesResponse,
@@ -32,7 +42,6 @@ import {
   sourcesRequest,
   suggestRequest,
 } from './suggest-request.ts';
-import { announceAll, copyMarks, keepBackAsIn, removeMarks } from './upkeep.ts';
 
 export type ElasticsearchLogin = { username: string; password: string } | { apiKey: string };
 

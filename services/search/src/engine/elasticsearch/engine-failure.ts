@@ -1,7 +1,7 @@
 import { errors } from '@elastic/elasticsearch';
 import { ServiceError } from '@kr/service-error';
 import { tooComplex } from '../../query/query-error.ts';
-import { searchTimeout } from '../search-timeout.ts';
+import { searchTimeout } from '../search-engine.ts';
 
 /** HTTP statuses that say "not at this moment": no index, too much to do. What fails on its side may work later too. */
 const PASSING = new Set([404, 408, 429]);

@@ -1,5 +1,13 @@
-import { storableText } from '../../index/storable-text.ts';
-import { textTokens } from '../../index/text-tokens.ts';
+import { documentFields } from '../../index/document-fields.ts';
+import { type FieldIndexing, type FieldWeight, fieldIndexing, keptByField } from '../../index/fields.ts';
+import {
+  fieldLexeme,
+  fitsIndex,
+  htmlText,
+  LONGEST_KEYWORD,
+  storableText,
+  textTokens,
+} from '../../index/text-tokens.ts';
 import {
   type EntityForm,
   type EntityKind,
@@ -7,8 +15,102 @@ import {
   SUGGESTION_TYPES,
   type Tombstone,
 } from '../search-engine.ts';
-import { type DocumentTerms, documentTerms } from './document-terms.ts';
-import { dayNumber, microsOf } from './instants.ts';
+
+/** Instants as microseconds since 1970 in decimal text: beyond 2255 they are no exact numbers of JavaScript. */
+export function microsOf(instant: string): string {
+  if (instant === 'infinity') return '9223372036854775807';
+  const [seconds = '', fraction = ''] = instant.replace(/Z$/u, '').split('.');
+  return String(BigInt(Date.parse(`${seconds}Z`)) * 1_000n + BigInt(fraction.slice(0, 6).padEnd(6, '0')));
+}
+
+/** ISO 8601 in UTC with microseconds. */
+export function instantOf(micros: string): string {
+  const all = BigInt(micros);
+  const fraction = ((all % 1_000_000n) + 1_000_000n) % 1_000_000n;
+  const seconds = new Date(Number((all - fraction) / 1_000n)).toISOString().slice(0, -5);
+  return `${seconds}.${String(fraction).padStart(6, '0')}Z`;
+}
+
+/** A day as a number that grows with it. Days of the year 0 are all the same. */
+export function dayNumber(day: string): number {
+  return day.startsWith('0000') ? 0 : Number(day.replaceAll('-', ''));
+}
+
+/** The whitespace tokenizer cuts what is longer. */
+const LONGEST_WORD = 255;
+
+/** What parts words for the tokenizer; no word has any of it, but the name of a field that an uploader chose may. */
+const BLANKS = /[\s\p{Cc}]/gu;
+
+/** A word of one field, as documents and queries name it. */
+export function fieldWord(field: string, word: string): string {
+  return fieldLexeme(storableText(field).replace(BLANKS, '\u0001'), word);
+}
+
+export function fitsWord(word: string): boolean {
+  return word.length <= LONGEST_WORD;
+}
+
+/** Of one value, so that a huge one leaves room for the others. */
+const MOST_WORDS = 10_000;
+
+export type WordClass = 'a' | 'b' | 'c' | 'd';
+
+/** What a document is found by. Each text is one value's words with blanks between them; no phrase spans two. */
+export interface DocumentTerms {
+  words: Record<WordClass, string[]>;
+  /** Words as `=field=word`. */
+  fieldWords: string[];
+  /** Whole values as `=field=value`, and `?field` for every field there is. */
+  exact: string[];
+}
+
+const CLASSES: Readonly<Record<NonNullable<FieldWeight>, WordClass>> = { A: 'a', B: 'b', C: 'c', D: 'd' };
+
+interface TermsIndexing extends FieldIndexing {
+  wordClass: WordClass | undefined;
+  /** Before each word of the field. */
+  wordPrefix: string;
+}
+
+const indexingOf = keptByField((field): TermsIndexing => {
+  const { exists, weight, keywordField, ...indexing } = fieldIndexing(field);
+  return {
+    ...indexing,
+    weight,
+    exists: exists.map(storableText),
+    keywordField: keywordField && storableText(keywordField),
+    wordClass: weight === null ? undefined : CLASSES[weight],
+    wordPrefix: fieldWord(field, ''),
+  };
+});
+
+function documentTerms(document: Readonly<Record<string, unknown>>): DocumentTerms {
+  const words: DocumentTerms['words'] = { a: [], b: [], c: [], d: [] };
+  const fieldWords: string[] = [];
+  const exact = new Set<string>();
+  for (const { field, value } of documentFields(document)) {
+    const { exists, isText, isHtml, keywordField, wordClass, wordPrefix } = indexingOf(field);
+    for (const lexeme of exists) exact.add(lexeme);
+    if (keywordField !== undefined) {
+      const keyword = storableText(value);
+      if (keyword !== '' && keyword.length <= LONGEST_KEYWORD) exact.add(fieldLexeme(keywordField, keyword));
+    }
+    if (!isText && wordClass === undefined) continue;
+    const tokens = textTokens(isHtml ? htmlText(value) : value).slice(0, MOST_WORDS);
+    if (tokens.length === 0) continue;
+    if (wordClass !== undefined) words[wordClass].push(tokens.join(' '));
+    if (isText) fieldWords.push(wordsOf(tokens, wordPrefix));
+  }
+  return { words, fieldWords, exact: [...exact].filter(fitsIndex) };
+}
+
+function wordsOf(tokens: readonly string[], prefix: string): string {
+  return tokens
+    .map((token) => prefix + token)
+    .filter(fitsWord)
+    .join(' ');
+}
 
 /** What a form is and is found by, but for what follows from other documents. */
 export interface StoredContent extends DocumentTerms {

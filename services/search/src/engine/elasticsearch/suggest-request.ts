@@ -1,8 +1,8 @@
 import type { estypes } from '@elastic/elasticsearch';
-import { storableText } from '../../index/storable-text.ts';
+import { storableText } from '../../index/text-tokens.ts';
 import type { EngineSuggest, Suggestion, SuggestionSource } from '../search-engine.ts';
 import type { Query } from './compile-query.ts';
-import { scopeFilters } from './scope-filter.ts';
+import { scopeFilters } from './search-request.ts';
 
 /** So many does each shard count, so that the most frequent of all are told right. */
 const SHARD_VALUES = 1_000;

@@ -1,8 +1,14 @@
 import { edtfBounds } from '@kr/metadata';
 import { fieldType } from '../../index/fields.ts';
-import { allFieldsLexeme, existsLexeme, fieldLexeme, fitsIndex } from '../../index/lexemes.ts';
-import { storableText } from '../../index/storable-text.ts';
-import { foldText, textTokens } from '../../index/text-tokens.ts';
+import {
+  allFieldsLexeme,
+  existsLexeme,
+  fieldLexeme,
+  fitsIndex,
+  foldText,
+  storableText,
+  textTokens,
+} from '../../index/text-tokens.ts';
 import { partialInstant } from '../../query/partial-instant.ts';
 import { syntaxError, tooComplex } from '../../query/query-error.ts';
 import type {
@@ -15,8 +21,7 @@ import type {
   TermNode,
   WildcardNode,
 } from '../../query/query-tree.ts';
-import { Parameters } from './parameters.ts';
-import { quoteLexeme } from './quote-lexeme.ts';
+import { Parameters, quoteLexeme } from './parameters.ts';
 import type { SimilarWords } from './similar-words.ts';
 
 export interface CompiledQuery {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { countFacets, countNumbers } from './count-facets.ts';
-import { facetEntry, facetSets, readFacetEntry } from './facet-sets.ts';
-import type { FacetValue } from './known-facet-sets.ts';
+import type { FacetValue } from './facets.ts';
+import { countFacets, countNumbers, facetEntry, facetSets, readFacetEntry } from './facets.ts';
 
 describe('numbers in a text', () => {
   test.each<[text: string, counts: [number, number][]]>([

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { aSearch } from '../testing/a-search.ts';
 import { anEntity, type EntityTraits } from '../testing/an-entity.ts';
-import { facetSetReader } from './known-facet-sets.ts';
+import { facetSetReader } from './facets.ts';
 import { MOST_RANKED } from './search-sql.ts';
 import { aPostgresEngine } from './testing/a-postgres-engine.ts';
 

@@ -1,4 +1,4 @@
-import { storableText } from '../../index/storable-text.ts';
+import { storableText } from '../../index/text-tokens.ts';
 
 /** Collects the values of a statement; `add` gives the placeholder that stands for one. */
 export class Parameters {
@@ -14,4 +14,9 @@ export class Parameters {
     );
     return `$${this.values.length}`;
   }
+}
+
+/** A lexeme as tsvector and tsquery literals write it. */
+export function quoteLexeme(lexeme: string): string {
+  return `'${lexeme.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
 }

@@ -1,11 +1,9 @@
 import pg from 'pg';
-import { demandKeptUp, POSTGRES } from '../kept-up-index.ts';
-import { openPool } from '../open-pool.ts';
+import { demandKeptUp, openPool, POSTGRES } from '../kept-up-index.ts';
 import type { EntityKind, SearchEngine } from '../search-engine.ts';
-import { searchTimeout } from '../search-timeout.ts';
-import { beginBuild, buildFinisher, buildWriter, isBuiltAs } from './build-index.ts';
+import { searchTimeout } from '../search-engine.ts';
+import { beginBuild, buildFinisher, buildWriter, countDocuments, isBuiltAs } from './build-index.ts';
 import { compareIndex } from './compare-index.ts';
-import { countDocuments } from './count-documents.ts';
 import { searchRunner } from './run-search.ts';
 import { runSuggest } from './suggest.ts';
 import { type TimedQueries, timedQueries } from './timed-queries.ts';

@@ -1,7 +1,12 @@
 import { keptUpElsewhere, POSTGRES } from '../kept-up-index.ts';
 import type { EngineAnswer, EngineHit, EngineSearch, EntityForm, EntityKind } from '../search-engine.ts';
-import { countFacets, countNumbers, type NumberCount } from './count-facets.ts';
-import { facetSetReader, type KnownFacetSets } from './known-facet-sets.ts';
+import {
+  countFacets,
+  countNumbers,
+  facetSetReader,
+  type KnownFacetSets,
+  type NumberCount,
+} from './facets.ts';
 import { searchSql } from './search-sql.ts';
 import { similarWords } from './similar-words.ts';
 import type { TimedQueries } from './timed-queries.ts';

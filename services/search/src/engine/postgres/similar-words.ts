@@ -1,5 +1,5 @@
-import { type SimilarTo, similarTo } from '../../index/similar-words.ts';
 import type { FuzzyNode, QueryNode } from '../../query/query-tree.ts';
+import { type SimilarTo, similarTo } from '../../query/similar-words.ts';
 import type { TimedQueries } from './timed-queries.ts';
 
 /** The words that each `~` of a query stands for; without those of which the text has no word. */

@@ -1,11 +1,8 @@
-import { fieldLexeme } from '../../index/lexemes.ts';
-import { storableText } from '../../index/storable-text.ts';
-import { textTokens } from '../../index/text-tokens.ts';
+import { fieldLexeme, storableText, textTokens } from '../../index/text-tokens.ts';
 import { keptUpElsewhere, POSTGRES } from '../kept-up-index.ts';
 import type { EngineSuggest, Suggestion, SuggestionSource, SuggestionType } from '../search-engine.ts';
-import { Parameters } from './parameters.ts';
-import { quoteLexeme } from './quote-lexeme.ts';
-import { scopeConditions } from './scope-sql.ts';
+import { Parameters, quoteLexeme } from './parameters.ts';
+import { scopeConditions } from './search-sql.ts';
 import type { TimedQueries } from './timed-queries.ts';
 
 /** The fields that the values are of, so that the index of the terms finds their documents. */

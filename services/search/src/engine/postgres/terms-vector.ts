@@ -1,9 +1,15 @@
 import { documentFields, type FieldValue } from '../../index/document-fields.ts';
-import { type FieldIndexing, fieldIndexing, keptByField } from '../../index/field-indexing.ts';
 import type { FieldWeight } from '../../index/fields.ts';
-import { allFieldsLexeme, fieldLexeme, fitsIndex, LONGEST_KEYWORD } from '../../index/lexemes.ts';
-import { storableText } from '../../index/storable-text.ts';
-import { htmlText, textTokens } from '../../index/text-tokens.ts';
+import { type FieldIndexing, fieldIndexing, keptByField } from '../../index/fields.ts';
+import {
+  allFieldsLexeme,
+  fieldLexeme,
+  fitsIndex,
+  htmlText,
+  LONGEST_KEYWORD,
+  storableText,
+  textTokens,
+} from '../../index/text-tokens.ts';
 
 /** Words between two values, so that no phrase reaches from one into the next. */
 const GAP = 20;

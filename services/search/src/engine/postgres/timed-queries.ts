@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { searchTimeout } from '../search-timeout.ts';
+import { searchTimeout } from '../search-engine.ts';
 
 /** Runs statements one after the other. */
 export interface TimedQueries {

@@ -1,5 +1,5 @@
 import type { IndexDocument__Output } from '@kr/contracts';
-import { indexedEntity } from '../../index/indexed-entity.ts';
+import { indexedEntity } from '../../sources/indexed-entity.ts';
 import type { EntityForm, EntityKind, IndexedEntity } from '../search-engine.ts';
 
 export interface EntityTraits {

@@ -1,10 +1,68 @@
 import type { IndexDocument__Output } from '@kr/contracts';
-import { edtfBounds } from '@kr/metadata';
-import type { EntityForm, EntityKind, IndexedEntity } from '../engine/search-engine.ts';
-import { at } from './document-fields.ts';
-import { facetValues } from './facet-values.ts';
-import { geometryBoxes } from './geometry-boxes.ts';
-import { suggestedValues } from './suggested-values.ts';
+import { edtfBounds, lookup } from '@kr/metadata';
+import type { EntityForm, EntityKind, IndexedEntity, SuggestionType } from '../engine/search-engine.ts';
+import { at } from '../index/document-fields.ts';
+import { geometryBoxes } from '../index/geometry-boxes.ts';
+
+/** The values an entity has for each facet (nested ones as `type` and `type::subtype`). */
+function facetValues(document: Readonly<Record<string, unknown>>): Record<string, string[]> {
+  const values: Record<string, string[]> = {
+    category: texts(at(document, 'parent.category')),
+    record_type: texts(at(document, 'parent.type')),
+    geo_work_programme_activity: texts(at(document, 'metadata.geo_work_programme_activity.id')),
+    target_audience: distinctTexts(at(document, 'metadata.target_audiences'), 'id'),
+    engagement_priority: distinctTexts(at(document, 'metadata.engagement_priorities'), 'id'),
+    subject: distinctTexts(at(document, 'metadata.subjects'), 'subject'),
+    language: distinctTexts(at(document, 'metadata.languages'), 'id'),
+    access_status: texts(at(document, 'access.status')),
+    is_published: texts(at(document, 'is_published')),
+    ...resourceType(at(document, 'metadata.resource_type.id')),
+  };
+  return Object.fromEntries(Object.entries(values).filter(([, list]) => list.length > 0));
+}
+
+function resourceType(id: unknown): { resource_type: string[]; base_type: string[] } {
+  if (typeof id !== 'string') return { resource_type: [], base_type: [] };
+  const props = lookup('resourcetypes', id)?.props ?? {};
+  const type = props['type'] || id.split('-', 1)[0] || id;
+  const subtype = props['subtype'] ?? '';
+  return {
+    resource_type: subtype === '' ? [type] : [type, `${type}::${subtype}`],
+    base_type: texts(props['basetype']),
+  };
+}
+
+function distinctTexts(list: unknown, name: string): string[] {
+  return [...new Set(each(list, name).flatMap(texts))];
+}
+
+function texts(value: unknown): string[] {
+  if (typeof value === 'boolean') return [String(value)];
+  return typeof value === 'string' && value !== '' && value.length <= 256 ? [value] : [];
+}
+
+/** Longer ones are no help to anybody who types. */
+const LONGEST = 300;
+/** Of one type and document; beyond it no list is one that somebody chose. */
+const MOST = 500;
+
+/** The values of a document that are suggested while somebody types. */
+function suggestedValues(document: Readonly<Record<string, unknown>>): Record<SuggestionType, string[]> {
+  return {
+    title: shown([at(document, 'metadata.title')]),
+    creator: shown(each(at(document, 'metadata.creators'), 'person_or_org.name')),
+    subject: shown(each(at(document, 'metadata.subjects'), 'subject')),
+  };
+}
+
+function each(list: unknown, path: string): unknown[] {
+  return Array.isArray(list) ? list.map((item) => at(item, path)) : [];
+}
+
+function shown(values: readonly unknown[]): string[] {
+  const texts = values.flatMap((value) => (typeof value === 'string' ? [value.trim()] : []));
+  return [...new Set(texts.filter((text) => text !== '' && text.length <= LONGEST))].slice(0, MOST);
+}
 
 /** What the entity's service tells about one form of it, as the index keeps it. */
 export function indexedEntity(message: IndexDocument__Output, kind: EntityKind): IndexedEntity {

@@ -1,14 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
-import type { ElasticsearchConfig, SearchConfig } from '../config.ts';
-import { elasticsearchCheck } from './elasticsearch/check-elasticsearch.ts';
-import { openElasticsearchEngine } from './elasticsearch/elasticsearch-engine.ts';
-import { keepUpIndex, keptUpIndex, POSTGRES } from './kept-up-index.ts';
-import { openPool } from './open-pool.ts';
-import { postgresEngine } from './postgres/postgres-engine.ts';
-import { inTurn } from './postgres/write-changes.ts';
-import type { SearchEngine } from './search-engine.ts';
+import type { ElasticsearchConfig, SearchConfig } from './config.ts';
+import { openElasticsearchEngine } from './engine/elasticsearch/elasticsearch-engine.ts';
+import { elasticsearchCheck } from './engine/elasticsearch/live-index.ts';
+import { keepUpIndex, keptUpIndex, openPool, POSTGRES } from './engine/kept-up-index.ts';
+import { postgresEngine } from './engine/postgres/postgres-engine.ts';
+import { inTurn } from './engine/postgres/write-changes.ts';
+import type { SearchEngine } from './engine/search-engine.ts';
 
 type EngineSettings = Pick<SearchConfig, 'engine' | 'databaseUrl' | 'searchTimeoutMs' | 'searchConnections'>;
 

@@ -2,11 +2,11 @@ import { expect, test } from '@jest/globals';
 import { MIGRATIONS } from '@kr/event-bus';
 import { migrate } from '@kr/schema-migration';
 import { FaultProxy, freshDatabase, openElasticsearch, until } from '@kr/testbed';
-import type { EngineConfig } from '../config.ts';
-import { SEARCH_MIGRATIONS } from '../migrations.ts';
+import type { EngineConfig } from './config.ts';
+import { aSearch, idsOf } from './engine/testing/a-search.ts';
+import { anEntity } from './engine/testing/an-entity.ts';
+import { SEARCH_MIGRATIONS } from './migrations.ts';
 import { openEngine } from './open-engine.ts';
-import { aSearch, idsOf } from './testing/a-search.ts';
-import { anEntity } from './testing/an-entity.ts';
 
 const elasticsearch = await openElasticsearch();
 if ('missing' in elasticsearch) test.skip(`changing engines (${elasticsearch.missing})`, () => {});

@@ -1,7 +1,7 @@
-import { syntaxError } from '../query/query-error.ts';
-import type { FuzzyNode } from '../query/query-tree.ts';
-import { fieldType } from './fields.ts';
-import { textTokens } from './text-tokens.ts';
+import { fieldType } from '../index/fields.ts';
+import { textTokens } from '../index/text-tokens.ts';
+import { syntaxError } from './query-error.ts';
+import type { FuzzyNode } from './query-tree.ts';
 
 /**
  * Which words of the index a word with `~` means, for every engine the same: those with the same first character that

@@ -1,0 +1,184 @@
+import { hash } from 'node:crypto';
+import { storableText } from '../../index/text-tokens.ts';
+import type { FacetCount } from '../search-engine.ts';
+import type { TimedQueries } from './timed-queries.ts';
+
+/** Facet entries that are kept once for all documents that have them. */
+export interface FacetSet {
+  /** The same for the same entries. */
+  key: string;
+  entries: readonly string[];
+}
+
+/** Facets with values that anybody makes up: together with others they would hardly ever recur. */
+const FREE_FACETS: ReadonlySet<string> = new Set(['subject']);
+
+export function isFree(facet: string): boolean {
+  return FREE_FACETS.has(facet);
+}
+
+/** The sets of a document: first one with the entries of all facets but the free ones, then one for each free value. */
+export function facetSets(facets: Readonly<Record<string, readonly string[]>>): FacetSet[] {
+  const named = Object.entries(facets).sort(([one], [other]) => (one < other ? -1 : 1));
+  const entriesOf = (wanted: boolean) =>
+    named
+      .filter(([facet]) => isFree(facet) === wanted)
+      .flatMap(([facet, values]) => values.map((value) => storableText(facetEntry(facet, value))));
+  return [facetSet(entriesOf(false)), ...entriesOf(true).map((entry) => facetSet([entry]))];
+}
+
+function facetSet(entries: readonly string[]): FacetSet {
+  return { key: hash('sha256', JSON.stringify(entries), 'base64url'), entries };
+}
+
+/** How a value stands in a set: `facet=value`, or `facet::outer=inner`. */
+export function facetEntry(facet: string, value: string): string {
+  const separator = facet === 'resource_type' ? value.indexOf('::') : -1;
+  if (separator < 0) return `${facet}=${value}`;
+  return `${facet}::${value.slice(0, separator)}=${value.slice(separator + 2)}`;
+}
+
+/** What `facetEntry` has put together: the name that counts are told under, the facet that it is of, and the value. */
+export function readFacetEntry(entry: string): { name: string; facet: string; value: string } {
+  const end = entry.indexOf('=');
+  const name = entry.slice(0, end);
+  return { name, facet: name.split('::', 1)[0] ?? name, value: entry.slice(end + 1) };
+}
+
+/** One value of a facet. The same object wherever it stands, so that it can be counted by itself. */
+export interface FacetValue {
+  /** What it is counted under: the name of the facet, with the outer value for those of a nested one. */
+  name: string;
+  facet: string;
+  value: string;
+}
+
+/** The sets by their ids, which stand for the same in all indexes. */
+export type KnownFacetSets = ReadonlyMap<number, readonly FacetValue[]>;
+
+/** Some ten megabytes. */
+const MOST_KNOWN = 200_000;
+
+/** What was learnt together, so that the same value is the same object in all of it. */
+interface Learnt {
+  sets: Map<number, readonly FacetValue[]>;
+  values: Map<string, FacetValue>;
+}
+
+const nothing = (): Learnt => ({ sets: new Map(), values: new Map() });
+
+/**
+ * Learns what the ids of sets stand for, each once. Beyond `mostKnown` it begins anew, but never before it knows twice as
+ * many as it was ever asked for at once: it would learn the same for each search.
+ */
+export function facetSetReader(mostKnown = MOST_KNOWN): {
+  /** @returns undefined when there is no set of some id any more: the index that had it was replaced meanwhile */
+  read(queries: TimedQueries, ids: readonly number[]): Promise<KnownFacetSets | undefined>;
+} {
+  let limit = mostKnown;
+  let learnt = nothing();
+
+  return {
+    read: async (queries, ids) => {
+      limit = Math.max(limit, 2 * ids.length);
+      if (learnt.sets.size > limit) learnt = nothing();
+      // Others may begin anew while the database answers.
+      const { sets, values } = learnt;
+      const unknown = ids.filter((id) => !sets.has(id));
+      if (unknown.length === 0) return sets;
+      // The driver tells a bigint as a text.
+      const { rows } = await queries.query<{ id: number; entries: string[] }>(
+        'SELECT id::float8 AS id, entries FROM index_facet_set WHERE id = ANY ($1::bigint[])',
+        [unknown],
+      );
+      for (const { id, entries } of rows) {
+        sets.set(
+          id,
+          entries.map((entry) => shared(values, entry)),
+        );
+      }
+      return rows.length === unknown.length ? sets : undefined;
+    },
+  };
+}
+
+function shared(values: Map<string, FacetValue>, entry: string): FacetValue {
+  const value = values.get(entry) ?? readFacetEntry(entry);
+  values.set(entry, value);
+  return value;
+}
+
+const BUCKETS = 10;
+const ZERO = '0'.charCodeAt(0);
+/** Numbers counted side by side, for most come in runs: a map of each would take several times as long. */
+const PAGE = 64;
+
+export type NumberCount = readonly [number: number, count: number];
+
+/**
+ * How often each number, above zero, is in a text of many with a blank behind each. The memory it takes grows with how
+ * many there are, not with how great they are.
+ */
+export function countNumbers(text: string): NumberCount[] {
+  const pages = new Map<number, Uint32Array>();
+  let number = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const digit = text.charCodeAt(at) - ZERO;
+    if (digit >= 0) {
+      number = number * 10 + digit;
+      continue;
+    }
+    const page = pageOf(pages, Math.floor(number / PAGE));
+    const place = number % PAGE;
+    page[place] = (page[place] ?? 0) + 1;
+    number = 0;
+  }
+  return [...pages].flatMap(([first, counts]) =>
+    [...counts].flatMap((count, place): NumberCount[] => (count > 0 ? [[first * PAGE + place, count]] : [])),
+  );
+}
+
+function pageOf(pages: Map<number, Uint32Array>, index: number): Uint32Array {
+  const found = pages.get(index);
+  if (found !== undefined) return found;
+  const page = new Uint32Array(PAGE);
+  pages.set(index, page);
+  return page;
+}
+
+/**
+ * The values of these facets in the sets that were found so often: the most frequent first, ties by value in the order
+ * of their code points, at most ten for each name.
+ */
+export function countFacets(
+  setCounts: readonly NumberCount[],
+  sets: KnownFacetSets,
+  facets: readonly string[],
+): Record<string, FacetCount[]> {
+  const counts = new Map<FacetValue, number>();
+  for (const [id, count] of setCounts) {
+    for (const value of sets.get(id) ?? []) counts.set(value, (counts.get(value) ?? 0) + count);
+  }
+  const buckets: Record<string, FacetCount[]> = {};
+  for (const [{ name, facet, value }, count] of counts) {
+    if (!facets.includes(facet)) continue;
+    buckets[name] ??= [];
+    place(buckets[name], { value, count });
+  }
+  return buckets;
+}
+
+/** Among those that come first, as long as there is room. */
+function place(bucket: FacetCount[], counted: FacetCount): void {
+  let at = bucket.length;
+  while (at > 0 && comesBefore(counted, bucket[at - 1])) at -= 1;
+  if (at >= BUCKETS) return;
+  bucket.splice(at, 0, counted);
+  if (bucket.length > BUCKETS) bucket.pop();
+}
+
+function comesBefore(one: FacetCount, other: FacetCount | undefined): boolean {
+  if (other === undefined) return true;
+  if (one.count !== other.count) return one.count > other.count;
+  return Buffer.compare(Buffer.from(one.value), Buffer.from(other.value)) < 0;
+}
