@@ -2,11 +2,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { anonymous, type Principal, signTicket, type Ticket } from '@kr/caller';
 import { type AccessLink__Output, definitions, eventCodecs } from '@kr/contracts';
 import { type Client, createClient } from '@kr/rpc';
+import type { RunningService } from '@kr/service-host';
 import { createLogger } from '@kr/telemetry';
 import { type FreshDatabase, freshDatabase, startNats, type TestNats, until } from '@kr/testbed';
 import { Pool } from 'pg';
 import { type AccessLinksConfig, readConfig } from './config.ts';
-import { type AccessLinksService, startAccessLinksService } from './service.ts';
+import { startAccessLinksService } from './service.ts';
 
 const GATEWAY_KEY = 'gateway-key-'.padEnd(32, 'i');
 const TICKET_KEY = 'ticket-key-'.padEnd(32, 't');
@@ -16,7 +17,7 @@ const caller = anonymous('q-1');
 let nats: TestNats;
 let database: FreshDatabase;
 let pool: Pool;
-let service: AccessLinksService;
+let service: RunningService;
 let client: Client<typeof definitions.accessLinks>;
 let now: Date;
 
@@ -32,10 +33,7 @@ const configure = (changes: Partial<AccessLinksConfig> = {}): AccessLinksConfig 
 });
 
 async function start(changes: Partial<AccessLinksConfig> = {}): Promise<void> {
-  service = await startAccessLinksService(configure(changes), {
-    now: () => now,
-    logger: createLogger('test'),
-  });
+  service = await startAccessLinksService(configure(changes), createLogger('test'), () => now);
   const address = `127.0.0.1:${service.grpcPort}`;
   client = createClient(definitions.accessLinks, {
     address,

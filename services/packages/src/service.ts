@@ -11,11 +11,10 @@ import {
   restoreLinks,
   startPurging,
 } from '@kr/draft-lifecycle';
-import { type Consumer, deadLetterHandlers, startConsumer } from '@kr/event-bus';
-import { startHealth } from '@kr/health';
+import { type Consumer, startConsumer } from '@kr/event-bus';
 import { useVocabularyFolder } from '@kr/metadata';
-import { type Callers, type Handlers, serve } from '@kr/rpc';
-import { migrate } from '@kr/schema-migration';
+import type { Callers, Handlers } from '@kr/rpc';
+import { type RunningService, startService } from '@kr/service-host';
 import type { Logger } from '@kr/telemetry';
 import type { PackagesConfig } from './config.ts';
 import { closeAllManagedDrafts, onPackageDraftSaved } from './consume/on-package-draft-saved.ts';
@@ -35,13 +34,6 @@ import { addResources, importResources, removeResources } from './resources/add-
 import { forgetRecords } from './resources/forget-records.ts';
 import { listResources, listVersionResources } from './resources/list-resources.ts';
 import { SCHEMA } from './schema.ts';
-
-export interface PackagesService {
-  grpcPort: number;
-  healthPort: number;
-  /** Refuses new work, lets running work finish, closes connections. May be called twice. */
-  stop(): Promise<void>;
-}
 
 const PACKAGES_CALLERS: Callers<Definitions['packages']> = {
   gateway: [
@@ -106,82 +98,55 @@ function lifecycleRpcs(context: PackagesContext): Handlers<Definitions['lifecycl
   };
 }
 
-/** @throws Error when the migration fails or a port cannot be bound */
-export async function startPackagesService(config: PackagesConfig, logger: Logger): Promise<PackagesService> {
-  await migrate({ databaseUrl: config.databaseUrl, sets: SCHEMA, logger });
-  const vocabularies = useVocabularyFolder(config.vocabularyDir, (error) =>
-    logger.error({ err: error }, 'vocabulary file ignored'),
-  );
-  const context = openContext(config, logger);
-  // The first request does not pay for the start of the query engine.
-  await context.database.$connect();
-  const publishing = openPublishing(context, config);
-  const consumers = startConsumers(context);
-  const grpc = await serve({
-    services: [
-      {
-        definition: definitions.lifecycle,
-        handlers: lifecycleRpcs(context),
-        callers: { ...LIFECYCLE_CALLERS, records: ['FindIds', 'FindDois'], files: ['FindIds'] },
+/** @throws Error when the database is unavailable, a migration fails or a port cannot be bound */
+export async function startPackagesService(config: PackagesConfig, logger: Logger): Promise<RunningService> {
+  return startService({ name: 'packages', config, schema: SCHEMA, logger }, async () => {
+    const vocabularies = useVocabularyFolder(config.vocabularyDir, (error) =>
+      logger.error({ err: error }, 'vocabulary file ignored'),
+    );
+    const context = openContext(config, logger);
+    // The first request does not pay for the start of the query engine.
+    await context.database.$connect();
+    const publishing = openPublishing(context, config);
+    const failed = context.observed.scanFailed;
+    return {
+      services: [
+        {
+          definition: definitions.lifecycle,
+          handlers: lifecycleRpcs(context),
+          callers: { ...LIFECYCLE_CALLERS, records: ['FindIds', 'FindDois'], files: ['FindIds'] },
+        },
+        { definition: definitions.packages, handlers: packageRpcs(context), callers: PACKAGES_CALLERS },
+        {
+          definition: definitions.publications,
+          handlers: publicationRpcs(context, publishing),
+          callers: PUBLICATIONS_CALLERS,
+        },
+        {
+          definition: definitions.publicationReports,
+          handlers: reportRpcs(context),
+          callers: { operator: 'all' },
+        },
+      ],
+      database: context.database,
+      observed: { bus: () => context.bus.check() },
+      consumers: startConsumers(context),
+      background: [
+        vocabularies,
+        publishing.resumption,
+        startPurging(context.lifecycle, config.removalRetentionMs),
+        forgetPublications({ ...context, failed }),
+        observePublications({ database: context.lifecycle.database, now: context.now, failed }),
+      ],
+      close: async () => {
+        await Promise.race([
+          publishing.coordinator.idle(),
+          sleep(PUBLISH_GRACE_MS, undefined, { ref: false }),
+        ]);
+        await context.close();
       },
-      { definition: definitions.packages, handlers: packageRpcs(context), callers: PACKAGES_CALLERS },
-      {
-        definition: definitions.publications,
-        handlers: publicationRpcs(context, publishing),
-        callers: PUBLICATIONS_CALLERS,
-      },
-      {
-        definition: definitions.publicationReports,
-        handlers: reportRpcs(context),
-        callers: { operator: 'all' },
-      },
-      {
-        definition: definitions.deadLetters,
-        handlers: deadLetterHandlers({ database: context.database, consumers }),
-        callers: { operator: 'all' },
-      },
-    ],
-    host: config.grpcHost,
-    port: config.grpcPort,
-    audience: 'packages',
-    callerKeys: config.callerKeys,
-    logger,
+    };
   });
-  const health = await startHealth({
-    host: config.grpcHost,
-    port: config.healthPort,
-    checks: { database: async () => void (await context.database.$queryRaw`select 1`) },
-    observed: { bus: () => context.bus.check() },
-  });
-  const failed = context.observed.scanFailed;
-  const purging = startPurging(context.lifecycle, config.removalRetentionMs);
-  const forgetting = forgetPublications({ ...context, failed });
-  const gauges = observePublications({ database: context.lifecycle.database, now: context.now, failed });
-  logger.info({ grpc_port: grpc.port, health_port: health.port }, 'ready');
-
-  let stopping: Promise<void> | undefined;
-  const stop = async () => {
-    forgetting.stop();
-    purging.stop();
-    gauges.stop();
-    await Promise.all([
-      grpc.stop(),
-      publishing.resumption.stop(),
-      ...consumers.map((consumer) => consumer.stop()),
-    ]);
-    await Promise.race([publishing.coordinator.idle(), sleep(PUBLISH_GRACE_MS, undefined, { ref: false })]);
-    await health.stop();
-    vocabularies.stop();
-    await context.close();
-  };
-  return {
-    grpcPort: grpc.port,
-    healthPort: health.port,
-    stop: () => {
-      stopping ??= stop();
-      return stopping;
-    },
-  };
 }
 
 function startConsumers(context: PackagesContext): Consumer[] {

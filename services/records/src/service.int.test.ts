@@ -3,17 +3,18 @@ import { servicePrincipal } from '@kr/caller';
 import { type Definitions, definitions } from '@kr/contracts';
 import { connectBus, type ReceivedEvent, startConsumer } from '@kr/event-bus';
 import { type Client, createClient } from '@kr/rpc';
+import type { RunningService } from '@kr/service-host';
 import { createLogger } from '@kr/telemetry';
 import { type FreshDatabase, freshDatabase, startNats, type TestNats, until } from '@kr/testbed';
 import { readConfig } from './config.ts';
-import { type RecordsService, startRecordsService } from './service.ts';
+import { startRecordsService } from './service.ts';
 import { GOOD_BODY, OWNER } from './testing/records-fixture.ts';
 
 const KEY = 'k'.repeat(32);
 const logger = createLogger('records', { write: () => undefined });
 let database: FreshDatabase;
 let nats: TestNats;
-let service: RecordsService;
+let service: RunningService;
 
 beforeAll(async () => {
   [database, nats] = await Promise.all([freshDatabase(), startNats()]);

@@ -15,12 +15,11 @@ import {
   startPurging,
   validatePublication,
 } from '@kr/draft-lifecycle';
-import { type Consumer, deadLetterHandlers, startConsumer } from '@kr/event-bus';
+import { type Consumer, startConsumer } from '@kr/event-bus';
 import { around } from '@kr/failpoint';
-import { startHealth } from '@kr/health';
 import { useVocabularyFolder } from '@kr/metadata';
-import { type Handlers, serve } from '@kr/rpc';
-import { migrate } from '@kr/schema-migration';
+import type { Handlers } from '@kr/rpc';
+import { type RunningService, startService } from '@kr/service-host';
 import type { Logger } from '@kr/telemetry';
 import type { RecordsConfig } from './config.ts';
 import { onPackageEvent, PACKAGE_SUBJECTS } from './consume/on-package-event.ts';
@@ -32,13 +31,6 @@ import { describeRecords, readPackageTrail } from './package-relations/describe-
 import { listManagedRecords } from './package-relations/managed-records.ts';
 import { setPackageResources } from './package-relations/set-package-resources.ts';
 import { SCHEMA } from './schema.ts';
-
-export interface RecordsService {
-  grpcPort: number;
-  healthPort: number;
-  /** Refuses new work, lets running work finish, closes connections. May be called twice. */
-  stop(): Promise<void>;
-}
 
 /** RPC name -> the file that answers it. */
 function rpcs(
@@ -63,65 +55,41 @@ function lifecycleRpcs(context: RecordsContext): Handlers<Definitions['lifecycle
   return { ...handlers, DeleteDraft: deleteDraft(context, handlers.DeleteDraft) };
 }
 
-/** @throws Error when the database is not there, a migration fails or a port cannot be bound */
-export async function startRecordsService(config: RecordsConfig, logger: Logger): Promise<RecordsService> {
-  await migrate({ databaseUrl: config.databaseUrl, sets: SCHEMA, logger });
-  const vocabularies = useVocabularyFolder(config.vocabularyDir, (error) =>
-    logger.error({ err: error }, 'vocabulary file ignored'),
-  );
-  const context = openContext(config, logger);
-  // The first request does not pay for the start of the query engine.
-  await context.database.$connect();
-  const consumers = startConsumers(context);
-  const grpc = await serve({
-    services: [
-      {
-        definition: definitions.lifecycle,
-        handlers: lifecycleRpcs(context),
-        // The coordinator calls it for the permission to publish.
-        callers: { ...LIFECYCLE_CALLERS, packages: ['Authorise', 'FindIds', 'FindDois'], files: ['FindIds'] },
-      },
-      { definition: definitions.records, handlers: rpcs(context, config), callers: { packages: 'all' } },
-      {
-        definition: definitions.deadLetters,
-        handlers: deadLetterHandlers({ database: context.database, consumers }),
-        callers: { operator: 'all' },
-      },
-    ],
-    host: config.grpcHost,
-    port: config.grpcPort,
-    audience: 'records',
-    callerKeys: config.callerKeys,
-    logger,
+/** @throws Error when the database is unavailable, a migration fails or a port cannot be bound */
+export async function startRecordsService(config: RecordsConfig, logger: Logger): Promise<RunningService> {
+  return startService({ name: 'records', config, schema: SCHEMA, logger }, async () => {
+    const vocabularies = useVocabularyFolder(config.vocabularyDir, (error) =>
+      logger.error({ err: error }, 'vocabulary file ignored'),
+    );
+    const context = openContext(config, logger);
+    // The first request does not pay for the start of the query engine.
+    await context.database.$connect();
+    return {
+      services: [
+        {
+          definition: definitions.lifecycle,
+          handlers: lifecycleRpcs(context),
+          // The coordinator calls it for the permission to publish.
+          callers: {
+            ...LIFECYCLE_CALLERS,
+            packages: ['Authorise', 'FindIds', 'FindDois'],
+            files: ['FindIds'],
+          },
+        },
+        { definition: definitions.records, handlers: rpcs(context, config), callers: { packages: 'all' } },
+      ],
+      database: context.database,
+      observed: { bus: () => context.bus.check() },
+      consumers: startConsumers(context),
+      background: [
+        vocabularies,
+        startJanitor(context.lifecycle, { intervalMs: config.janitorEveryMs }),
+        observeLocks(context.lifecycle),
+        startPurging(context.lifecycle, config.removalRetentionMs),
+      ],
+      close: context.close,
+    };
   });
-  const health = await startHealth({
-    host: config.grpcHost,
-    port: config.healthPort,
-    checks: { database: async () => void (await context.database.$queryRaw`select 1`) },
-    observed: { bus: () => context.bus.check() },
-  });
-  const janitor = startJanitor(context.lifecycle, { intervalMs: config.janitorEveryMs });
-  const locks = observeLocks(context.lifecycle);
-  const purging = startPurging(context.lifecycle, config.removalRetentionMs);
-
-  let stopping: Promise<void> | undefined;
-  const stop = async () => {
-    locks.stop();
-    purging.stop();
-    await Promise.all([grpc.stop(), janitor.stop(), ...consumers.map((consumer) => consumer.stop())]);
-    await health.stop();
-    vocabularies.stop();
-    await context.close();
-  };
-  logger.info({ grpc_port: grpc.port, health_port: health.port }, 'ready');
-  return {
-    grpcPort: grpc.port,
-    healthPort: health.port,
-    stop: () => {
-      stopping ??= stop();
-      return stopping;
-    },
-  };
 }
 
 function startConsumers(context: OpenContext): Consumer[] {

@@ -2,10 +2,11 @@ import { type Principal, SCOPES } from '@kr/caller';
 import { definitions } from '@kr/contracts';
 import { type Client, createClient } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
+import type { RunningService } from '@kr/service-host';
 import { createLogger } from '@kr/telemetry';
 import { freshDatabase, startNats, until } from '@kr/testbed';
 import type { PackagesConfig } from '../config.ts';
-import { type PackagesService, startPackagesService } from '../service.ts';
+import { startPackagesService } from '../service.ts';
 import { type Database, openDatabase } from '../store/prisma.ts';
 import { type ScriptedPeers, startScriptedPeers } from './scripted-peers.ts';
 
@@ -21,7 +22,7 @@ export const STRANGER: Principal = { ...OWNER, userId: 'stranger' };
 export const FILES: Principal = { ...OWNER, userId: null, service: 'files' };
 
 /** One replica of the service with clients of its four gRPC services. */
-export interface Replica extends PackagesService {
+export interface Replica extends RunningService {
   readonly lifecycle: Client<typeof definitions.lifecycle>;
   readonly packages: Client<typeof definitions.packages>;
   readonly publications: Client<typeof definitions.publications>;

@@ -1,0 +1,8 @@
+export { runMigrations, runService } from './run-service.ts';
+export {
+  type HostConfig,
+  type RunningService,
+  type ServiceParts,
+  type StartOptions,
+  startService,
+} from './start-service.ts';
