@@ -1,66 +1,61 @@
-import { changeLink } from './access-links/change-link.ts';
-import { createLink } from './access-links/create-link.ts';
-import { listLinks } from './access-links/list-links.ts';
-import { readLink } from './access-links/read-link.ts';
-import { revokeLink } from './access-links/revoke-link.ts';
+import { changeLink, createLink, listLinks, readLink, revokeLink } from './access-links/access-links.ts';
 import { readAuditLog } from './audit-log/read-audit-log.ts';
 import type { Clients } from './clients.ts';
 import type { GatewayConfig } from './config.ts';
-import { createDraft } from './drafts/create-draft.ts';
-import { deleteDraft } from './drafts/delete-draft.ts';
-import { discardPid } from './drafts/discard-pid.ts';
-import { editPublished } from './drafts/edit-published.ts';
-import { publishDraft } from './drafts/publish-draft.ts';
-import { readDraft } from './drafts/read-draft.ts';
-import { readReview } from './drafts/read-review.ts';
-import { reservePid } from './drafts/reserve-pid.ts';
-import { updateDraft } from './drafts/update-draft.ts';
-import { validateDraft } from './drafts/validate-draft.ts';
+import {
+  createDraft,
+  deleteDraft,
+  discardPid,
+  editPublished,
+  publishDraft,
+  readDraft,
+  readReview,
+  reservePid,
+  updateDraft,
+  validateDraft,
+} from './drafts/drafts.ts';
 import type { FilesDeps } from './files/authorise-files.ts';
-import { commitUpload } from './files/commit-upload.ts';
 import type { ContentPlane } from './files/content-plane.ts';
-import { deleteFile } from './files/delete-file.ts';
-import { deleteFiles } from './files/delete-files.ts';
-import type { HandOver } from './files/hand-over.ts';
-import { importFiles } from './files/import-files.ts';
-import { listFiles } from './files/list-files.ts';
-import { putContent } from './files/put-content.ts';
-import { readArchive } from './files/read-archive.ts';
-import { readContent } from './files/read-content.ts';
-import { readFile } from './files/read-file.ts';
+import type { HandOver } from './files/file-content.ts';
+import { putContent, readArchive, readContent } from './files/file-content.ts';
+import {
+  commitUpload,
+  deleteFile,
+  deleteFiles,
+  importFiles,
+  listFiles,
+  readFile,
+  startUploads,
+  updateFileMetadata,
+} from './files/file-entries.ts';
 import { continueUpload, createUpload, readUpload, uploadCapabilities } from './files/resumable-upload.ts';
-import { startUploads } from './files/start-uploads.ts';
-import { updateFileMetadata } from './files/update-file-metadata.ts';
 import type { Endpoint, Method, Route } from './http/endpoint.ts';
 import { createToken, listTokens, revokeToken, type TokensDeps } from './identity/own-tokens.ts';
 import type { UserStore } from './identity/user-store.ts';
 import { whoAmI } from './identity/who-am-i.ts';
 import { COLLECTION, KINDS, type Kind } from './kind.ts';
-import { associate } from './package-context/associate.ts';
-import { dissociate } from './package-context/dissociate.ts';
-import { listContextResources } from './package-context/list-context-resources.ts';
-import { updateContext } from './package-context/update-context.ts';
-import { createVersion } from './published/create-version.ts';
-import { deletePublished } from './published/delete-published.ts';
-import { listRemovals } from './published/list-removals.ts';
-import { listVersions } from './published/list-versions.ts';
-import { readLatest } from './published/read-latest.ts';
-import { readPublished } from './published/read-published.ts';
-import { restorePublished } from './published/restore-published.ts';
-import { addResources } from './resources/add-resources.ts';
-import { importResources } from './resources/import-resources.ts';
-import { listDraftResources } from './resources/list-draft-resources.ts';
-import { listPackageResources } from './resources/list-package-resources.ts';
-import { removeResources } from './resources/remove-resources.ts';
-import { searchOwn } from './search/search-own.ts';
-import { searchPublished } from './search/search-published.ts';
+import {
+  createVersion,
+  deletePublished,
+  listRemovals,
+  listVersions,
+  readLatest,
+  readPublished,
+  restorePublished,
+} from './published/published.ts';
+import { associate, dissociate, listContextResources, updateContext } from './resources/context-resources.ts';
+import {
+  addResources,
+  importResources,
+  listDraftResources,
+  listPackageResources,
+  removeResources,
+} from './resources/resource-lists.ts';
+import { searchOwn, searchPublished } from './search/search.ts';
 import { suggest } from './search/suggest.ts';
 import { openapiJson, openapiYaml } from './site/openapi.ts';
-import { ping } from './site/ping.ts';
-import { welcome } from './site/welcome.ts';
-import { listTerms } from './vocabularies/list-terms.ts';
-import { listVocabularies } from './vocabularies/list-vocabularies.ts';
-import { readTerm } from './vocabularies/read-term.ts';
+import { ping, welcome } from './site/welcome.ts';
+import { listTerms, listVocabularies, readTerm } from './vocabularies/vocabularies.ts';
 
 export interface RoutesDeps {
   clients: Clients;

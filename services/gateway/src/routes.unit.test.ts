@@ -4,11 +4,11 @@ import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { openClients } from './clients.ts';
 import { readConfig } from './config.ts';
-import { handOverTo } from './files/hand-over.ts';
+import { handOverTo } from './files/file-content.ts';
 import { openDatabase } from './identity/prisma.ts';
 import { tokenStore } from './identity/token-store.ts';
 import { LEAST_ENVIRONMENT } from './least-environment-fixture.ts';
-import { loadOf } from './overload/load-of.ts';
+import { loadOf } from './overload/admission.ts';
 import { routes } from './routes.ts';
 
 interface Operation {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { AuditEntry__Output } from '@kr/contracts';
-import { newestOf } from './newest-of.ts';
+import { newestOf } from './read-audit-log.ts';
 
 /** Entries by name and milliseconds, as one service tells them. */
 const trail = (...entries: [id: string, ms: number][]) => ({

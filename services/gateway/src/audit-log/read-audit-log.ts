@@ -1,9 +1,52 @@
+import type { AuditEntry__Output, AuditTrail__Output } from '@kr/contracts';
 import type { EntityDeps } from '../entity-deps.ts';
 import { type Endpoint, json, param } from '../http/endpoint.ts';
-import { auditEntryJson } from '../rendering/audit-entry-json.ts';
-import { pageLinks } from '../search/page-links.ts';
-import { type PageLimits, readPage } from '../search/read-page.ts';
-import { newestOf } from './newest-of.ts';
+import type { Kind } from '../kind.ts';
+import { isoInstant, type Json, offsetInstant } from '../rendering/entity-json.ts';
+import { type PageLimits, pageLinks, readPage } from '../search/page-links.ts';
+
+/**
+ * The newest entries of several trails, each of which has its newest first and is at least that long if it has so many.
+ * Of what happened in the same millisecond, the order of each trail stays.
+ */
+export function newestOf(
+  trails: readonly Pick<AuditTrail__Output, 'entries'>[],
+  limit: number,
+): AuditEntry__Output[] {
+  return trails
+    .flatMap(({ entries }) => entries)
+    .sort((a, b) => instantOf(b) - instantOf(a))
+    .slice(0, limit);
+}
+
+/** Milliseconds since 1970. */
+function instantOf({ createdAt }: AuditEntry__Output): number {
+  return createdAt === null ? 0 : Number(createdAt.seconds) * 1_000 + createdAt.nanos / 1_000_000;
+}
+
+/** The public form of an entry of the audit trail. */
+function auditEntryJson(
+  { id, createdAt, action, entityId, actor, metadataJson }: AuditEntry__Output,
+  kind: Kind,
+): Json {
+  return {
+    id,
+    created: createdAt === null ? null : offsetInstant(isoInstant(createdAt)),
+    action,
+    resource: { type: kind, id: entityId },
+    user: named(actor?.userId),
+    access_links: (actor?.linkIds ?? []).map((linkId) => ({ id: linkId })),
+    service: named(actor?.service),
+    token: named(actor?.tokenId),
+    request_id: actor?.requestId ?? null,
+    trace_id: actor?.traceId || null,
+    metadata: JSON.parse(Buffer.from(metadataJson).toString()),
+  };
+}
+
+function named(id: string | undefined): { id: string } | null {
+  return id ? { id } : null;
+}
 
 /** The most that are shown on a page. */
 const LARGEST_PAGE = 100;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { breakOffWhenSilent } from './break-off-when-silent.ts';
+import { breakOffWhenSilent } from './content-plane.ts';
 
 let server: Server;
 let sendRest: () => void;

@@ -3,8 +3,40 @@ import type { Readable } from 'node:stream';
 import { urlToHttpOptions } from 'node:url';
 import { type ConfirmEnd, passOn, release } from '@kr/byte-relay';
 import { ServiceError } from '@kr/service-error';
-import { breakOffWhenSilent } from './break-off-when-silent.ts';
+import { HttpProblem, type ProblemDetails } from '../http/http-problem.ts';
+import { isObject } from '../http/json-object.ts';
 import { watchAccess } from './watch-access.ts';
+
+/** After how many milliseconds of silence the kernel asks whether the other machine is still there. */
+const PROBE_AFTER_MS = 10_000;
+
+/**
+ * Breaks a request off, and its answer if that has begun, when nothing passes for `idleMs` milliseconds while it is the
+ * other side that has something to do: to connect, to take what was sent, to answer, to send on. Whoever sends this side the
+ * bytes, or reads them here, may take his time.
+ */
+export function breakOffWhenSilent(
+  outgoing: ClientRequest,
+  { idleMs, error }: { idleMs: number; error: () => Error },
+): void {
+  let incoming: IncomingMessage | undefined;
+  outgoing.once('response', (answer) => {
+    incoming = answer;
+  });
+  const isTheirTurn = () =>
+    incoming === undefined
+      ? outgoing.writableEnded || outgoing.writableNeedDrain
+      : !incoming.complete && incoming.readableLength === 0;
+
+  outgoing.once('socket', (socket) => {
+    const onTimeout = () => {
+      if (socket.connecting || isTheirTurn()) (incoming ?? outgoing).destroy(error());
+      else socket.setTimeout(idleMs);
+    };
+    socket.setKeepAlive(true, PROBE_AFTER_MS).setTimeout(idleMs).on('timeout', onTimeout);
+    outgoing.once('close', () => socket.off('timeout', onTimeout).setTimeout(0));
+  });
+}
 
 /** One request about the bytes of one file, or of all. */
 export interface ContentRequest {
@@ -167,4 +199,56 @@ function relayed(headers: NodeJS.Dict<string | string[]>): Record<string, string
     if (value !== undefined && !NOT_RELAYED.has(name)) kept[name] = value;
   }
   return kept;
+}
+
+/** More than any refusal of the files service says. */
+const MOST_BYTES = 1_048_576;
+
+/**
+ * What the files service refused, as a refusal of ours, so that it looks as its reader asks for. One that is not worded
+ * as ours are, because something between us gave it, is told by its status.
+ */
+export async function contentRefusal({ status, headers, body }: ContentAnswer): Promise<HttpProblem> {
+  // What it says of its own body is not true of ours.
+  const kept = Object.entries(headers).filter(
+    ([name]) => name === 'content-range' || !name.startsWith('content-'),
+  );
+  const told = Object.fromEntries(kept.map(([name, value]) => [name, String(value)]));
+  const said = saidIn(await readSome(body));
+  const message = typeof said['message'] === 'string' ? said['message'] : 'The request was refused.';
+  return new HttpProblem(status, message, told, detailsOf(said));
+}
+
+function detailsOf({ code, hint, errors }: Record<string, unknown>): ProblemDetails {
+  return {
+    code: typeof code === 'string' ? code : undefined,
+    hint: typeof hint === 'string' ? hint : undefined,
+    errors: Array.isArray(errors) ? errors.filter(isObject) : undefined,
+  };
+}
+
+/** An answer to HEAD has no body that could say more than its status. */
+function saidIn(text: string): Record<string, unknown> {
+  try {
+    const said: unknown = JSON.parse(text);
+    return isObject(said) ? said : {};
+  } catch {
+    return {};
+  }
+}
+
+/** As much of a body as comes, up to a limit. */
+async function readSome(body: Readable): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of body) {
+      bytes += chunk.length;
+      if (bytes > MOST_BYTES) break;
+      chunks.push(chunk);
+    }
+  } catch {
+    // The status has come, and stays what it is.
+  }
+  return Buffer.concat(chunks).toString();
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { readConfig } from '../config.ts';
 import type { Call } from '../http/endpoint.ts';
 import { LEAST_ENVIRONMENT } from '../least-environment-fixture.ts';
-import { handOverTo } from './hand-over.ts';
+import { handOverTo } from './file-content.ts';
 
 const ON = { FILES_HAND_OVER: 'x-accel-redirect', TRUSTED_PROXIES: '10.0.0.0/8' };
 

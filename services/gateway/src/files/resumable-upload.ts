@@ -3,7 +3,7 @@ import { type Call, type EmptyReply, type Endpoint, param } from '../http/endpoi
 import { fileLinks } from '../rendering/links.ts';
 import { authoriseEnabledFiles, type FilesDeps, fileHolder, reauthoriseFiles } from './authorise-files.ts';
 import type { ContentAnswer, ContentPlane } from './content-plane.ts';
-import { contentRefusal } from './content-refusal.ts';
+import { contentRefusal } from './content-plane.ts';
 
 /** What the files service is told of a request. */
 const ASKED = [

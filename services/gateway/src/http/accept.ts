@@ -1,7 +1,7 @@
 import Negotiator from 'negotiator';
 import type { Route } from './endpoint.ts';
+import { asksForProblem } from './error-response.ts';
 import { HttpProblem } from './http-problem.ts';
-import { asksForProblem } from './problem.ts';
 
 const DEFAULT_TYPE = 'application/json';
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from '@jest/globals';
-import { baseUrlOf } from './base-url.ts';
+import { baseUrlOf } from './request-shape.ts';
 
 function request(headers: Record<string, string>, peer = '127.0.0.1'): IncomingMessage {
   // Only what the function reads.

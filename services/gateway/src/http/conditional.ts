@@ -1,4 +1,6 @@
 import { ServiceError } from '@kr/service-error';
+import { VENDOR_TYPE } from './accept.ts';
+import type { ShownState } from './endpoint.ts';
 
 // What follows the revision in a tag of ours tells representations apart; a writer depends on the revision alone.
 const REVISION = /^(?:W\/)?(?:"(\d{1,18})(?:\.[\w.-]{1,64})?"|(\d{1,18}))$/;
@@ -71,4 +73,13 @@ function isNamed(tags: string, revision: string): boolean {
 
 function tagsIn(header: string): string[] {
   return header.split(',').map((tag) => tag.trim());
+}
+
+/**
+ * The strong ETag of one representation: its revision, and after a point what else tells it from other representations
+ * of the same thing (RFC 9110, section 8.8.3). What JSON shows of a revision alone has the revision alone.
+ */
+export function entityTag({ revision, variant }: ShownState, mediaType: string): string {
+  const parts = [revision, variant, mediaType === VENDOR_TYPE ? 'ui' : ''];
+  return `"${parts.filter((part) => part !== '').join('.')}"`;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { checkContentType } from './content-type.ts';
+import { checkContentType } from './body.ts';
 import type { Route } from './endpoint.ts';
 
 describe('content type', () => {

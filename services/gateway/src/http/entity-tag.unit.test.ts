@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { VENDOR_TYPE } from './accept.ts';
-import { entityTag } from './entity-tag.ts';
+import { entityTag } from './conditional.ts';
 
 const tags = (variant: string) =>
   ['application/json', VENDOR_TYPE].map((mediaType) => entityTag({ revision: '7', variant }, mediaType));

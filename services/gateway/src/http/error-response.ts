@@ -1,11 +1,75 @@
+import { STATUS_CODES } from 'node:http';
 import { ERROR_KINDS, ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import type { ErrorRequestHandler, Response } from 'express';
 import { hintOf, withHint } from './hints.ts';
 import { HttpProblem, unknownUrl } from './http-problem.ts';
-import { asksForProblem, type ErrorBody, PROBLEM_TYPE, problemBody } from './problem.ts';
-import { idOf } from './request-id.ts';
-import { codeOfStatus } from './status-code.ts';
+import { idOf } from './request-log.ts';
+
+/** Statuses that only HTTP knows. */
+const CODES: Readonly<Record<number, string>> = {
+  400: 'malformed_request',
+  405: 'method_not_allowed',
+  406: 'not_acceptable',
+  408: 'request_timeout',
+  414: 'url_too_long',
+  415: 'unsupported_media_type',
+  416: 'range_not_satisfiable',
+  417: 'expectation_failed',
+  423: 'upload_state_unknown',
+  431: 'headers_too_large',
+  505: 'http_version_not_supported',
+};
+
+/** The code of an error without a more specific one. Listed in docs/errors.md. */
+export function codeOfStatus(status: number): string {
+  const ofKind = Object.entries(ERROR_KINDS).find(([, { http }]) => http === status)?.[0];
+  return CODES[status] ?? ofKind ?? (status > 500 ? 'unavailable' : 'internal');
+}
+
+const PROBLEM_TYPE = 'application/problem+json';
+
+const NAMED = /(?:^|,)\s*application\/problem\+json\s*(?:;([^,]*))?(?=,|$)/i;
+const NO_WEIGHT = /(?:^|;)\s*q\s*=\s*0(?:\.0*)?\s*(?:;|$)/i;
+
+/**
+ * Whether an Accept header names the problem format for errors. A wildcard does not, and it does not matter what else
+ * is named or with what weight: a client that names it can read it.
+ */
+export function asksForProblem(accept: string | undefined): boolean {
+  const named = NAMED.exec(accept ?? '');
+  return named !== null && !NO_WEIGHT.test(named[1] ?? '');
+}
+
+/** What an error body says in our own format. */
+export interface ErrorBody {
+  status: number;
+  message: string;
+  code: string;
+  /** What the caller can do. */
+  hint?: string;
+  errors?: readonly object[];
+  /** Set for what an administrator has removed. */
+  tombstone?: object;
+}
+
+/** The same as problem details (RFC 9457). The type is the status alone; the code names the cause. */
+function problemBody(
+  { status, message, code, hint, errors, tombstone }: ErrorBody,
+  requestId: string,
+): object {
+  return {
+    type: 'about:blank',
+    title: STATUS_CODES[status] ?? 'Error',
+    status,
+    detail: message,
+    instance: `urn:request:${requestId}`,
+    code,
+    ...(hint === undefined ? {} : { hint }),
+    ...(errors === undefined ? {} : { errors }),
+    ...(tombstone === undefined ? {} : { tombstone }),
+  };
+}
 
 const INTERNAL =
   'The server encountered an internal error and was unable to complete your request. Either the server is overloaded or there is an error in the application.';

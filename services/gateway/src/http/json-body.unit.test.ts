@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { ServiceError } from '@kr/service-error';
-import { decodeJsonBody } from './json-body.ts';
+import { decodeJsonBody } from './body.ts';
 
 function refusal(body: string | Buffer): unknown {
   try {

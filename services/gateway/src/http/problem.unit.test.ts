@@ -1,9 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { ServiceError } from '@kr/service-error';
 import { chooseMediaType } from './accept.ts';
-import { writtenError } from './error-response.ts';
+import { asksForProblem, writtenError } from './error-response.ts';
 import { unknownUrl } from './http-problem.ts';
-import { asksForProblem } from './problem.ts';
 
 const PROBLEM = 'application/problem+json';
 

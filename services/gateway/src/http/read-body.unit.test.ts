@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { expect, test } from '@jest/globals';
-import { readBody } from './read-body.ts';
+import { readBody } from './body.ts';
 
 test('a body whose request has ended already is not waited for', async () => {
   const request = new IncomingMessage(new Socket());

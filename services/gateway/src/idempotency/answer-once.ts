@@ -2,8 +2,7 @@ import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import { HttpProblem } from '../http/http-problem.ts';
 import type { KeyedRequest } from './idempotency-key.ts';
-import { isFinal, type KeptAnswer } from './kept-answer.ts';
-import { type KeyStore, LEASE_MS } from './key-store.ts';
+import { isFinal, type KeptAnswer, type KeyStore, LEASE_MS } from './key-store.ts';
 
 export interface AnswerOnceDeps {
   keys: KeyStore;

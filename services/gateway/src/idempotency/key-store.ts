@@ -1,7 +1,23 @@
+import type { Logger } from '@kr/telemetry';
 import type { Database } from '../identity/prisma.ts';
 import type { KeyedRequest } from './idempotency-key.ts';
-import type { KeptAnswer } from './kept-answer.ts';
 import type { BodySeal } from './sealed-body.ts';
+
+/** An answer that a repeat is given again, byte by byte. */
+export interface KeptAnswer {
+  status: number;
+  /** Those that speak of the body; names in lower case. */
+  headers: Readonly<Record<string, string>>;
+  body: Uint8Array<ArrayBuffer>;
+}
+
+/** Answers that another try may turn out better for, or that speak of the moment: they are not kept. */
+const PASSING = new Set([401, 408, 409, 412, 429]);
+
+/** Whether a repeat is to hear this again rather than be tried anew. */
+export function isFinal({ status }: Pick<KeptAnswer, 'status'>): boolean {
+  return status < 500 && !PASSING.has(status);
+}
 
 /** How long an answer is given again, in milliseconds. */
 export const KEPT_MS = 24 * 60 * 60 * 1000;
@@ -132,4 +148,19 @@ async function find(
   const body = seal.open(held.body);
   if (body === undefined) return { is: 'lost' };
   return { is: 'answered', answer: { status, headers, body } };
+}
+
+const EVERY_MS = 10 * 60 * 1000;
+
+/** Removes keys whose time is over, now and then, until stopped. */
+export function sweepKeys(keys: Pick<KeyStore, 'sweep'>, logger: Logger): { stop(): void } {
+  const sweep = async (): Promise<void> => {
+    while ((await keys.sweep()) > 0);
+  };
+  const timer = setInterval(
+    () => void sweep().catch((err: unknown) => logger.warn({ err }, 'idempotency keys not swept')),
+    EVERY_MS,
+  );
+  timer.unref();
+  return { stop: () => clearInterval(timer) };
 }

@@ -1,9 +1,90 @@
 import { authorise } from '@kr/access-policy';
-import { ServiceError } from '@kr/service-error';
+import { isScope, SCOPES, type Scope } from '@kr/caller';
+import { parseInstant } from '@kr/instant';
+import { type Issue, ServiceError } from '@kr/service-error';
 import { type Call, created, type Endpoint, json, noContent, param } from '../http/endpoint.ts';
+import { invalidInput, isObject } from '../http/json-object.ts';
 import { mintToken, tokenHash } from './access-token.ts';
 import { type OwnToken, TOKEN_ID, type TokenStore } from './token-store.ts';
-import { tokenWish } from './token-wish.ts';
+
+/** What a new token is to be. */
+export interface TokenWish {
+  name: string;
+  scopes: readonly Scope[];
+  /** Null: never. */
+  expiresAt: Date | null;
+}
+
+export interface TokenRules {
+  now: Date;
+  /** How long a token holds whose maker does not say, in days. */
+  lifetimeDays: number;
+  /** What the token of the maker is good for; a new one may not be good for more. */
+  scopes: readonly Scope[];
+}
+
+const DAY_MS = 86_400_000;
+const NAME_LENGTH = 100;
+const DEFAULT_SCOPES: readonly Scope[] = ['write', 'publish'];
+
+/**
+ * The body of POST /api/user/tokens: `{name, scopes?, expires_at?}`.
+ *
+ * @throws ServiceError `invalid`, with everything that is wrong
+ */
+function tokenWish(body: unknown, rules: TokenRules): TokenWish {
+  if (!isObject(body)) throw invalidInput();
+  const issues: Issue[] = [];
+  const wish = {
+    name: checkName(body['name'], issues),
+    scopes: checkScopes(body['scopes'], rules, issues),
+    expiresAt: checkExpiry(body['expires_at'], rules, issues),
+  };
+  for (const field of Object.keys(body))
+    if (!['name', 'scopes', 'expires_at'].includes(field)) report(issues, field, 'Unknown field.');
+  if (issues.length > 0) throw new ServiceError('invalid', 'A validation error occurred.', { issues });
+  return wish;
+}
+
+function checkName(value: unknown, issues: Issue[]): string {
+  if (typeof value === 'string') {
+    const name = value.trim();
+    if (name.length >= 1 && name.length <= NAME_LENGTH && !/\p{Cc}/u.test(name)) return name;
+  }
+  report(
+    issues,
+    'name',
+    `A name of 1 to ${NAME_LENGTH} characters is required, none of them a control character.`,
+  );
+  return '';
+}
+
+function checkScopes(value: unknown, { scopes: own }: TokenRules, issues: Issue[]): Scope[] {
+  if (value === undefined) return DEFAULT_SCOPES.filter((scope) => own.includes(scope));
+  if (!Array.isArray(value)) {
+    report(issues, 'scopes', 'Not a valid list.');
+    return [];
+  }
+  for (const [at, scope] of value.entries()) {
+    if (!isScope(scope)) report(issues, `scopes.${at}`, `Must be one of: ${SCOPES.join(', ')}.`);
+    else if (!own.includes(scope))
+      report(issues, `scopes.${at}`, 'The token of this request lacks the scope.');
+  }
+  return SCOPES.filter((scope) => value.includes(scope));
+}
+
+function checkExpiry(value: unknown, { now, lifetimeDays }: TokenRules, issues: Issue[]): Date | null {
+  if (value === undefined) return new Date(now.getTime() + lifetimeDays * DAY_MS);
+  if (value === null) return null;
+  const instant = typeof value === 'string' ? parseInstant(value) : undefined;
+  if (instant === undefined) report(issues, 'expires_at', 'Not a valid datetime.');
+  else if (instant <= now) report(issues, 'expires_at', 'Expiration date must be set to the future');
+  return instant ?? null;
+}
+
+function report(issues: Issue[], field: string, message: string): void {
+  issues.push({ field, messages: [message] });
+}
 
 export interface TokensDeps {
   tokens: TokenStore;

@@ -1,7 +1,7 @@
 import { isScope, type Scope } from '@kr/caller';
 import type { Database } from './prisma.ts';
-import { reached } from './reached.ts';
-import type { User } from './user.ts';
+import type { User } from './user-store.ts';
+import { reached } from './user-store.ts';
 
 /** A token's user, what it is good for, and whether it holds. */
 export interface TokenRow {

@@ -1,9 +1,8 @@
 import { ServiceError } from '@kr/service-error';
 import type { Prisma } from '../gen/prisma/client.ts';
 import type { Database } from './prisma.ts';
-import { reached } from './reached.ts';
 import { type NewToken, tokenData } from './token-store.ts';
-import { USER_FIELDS, type User } from './user.ts';
+import { reached, USER_FIELDS, type User } from './user-store.ts';
 
 /** A user as operators see it. */
 export interface ListedUser extends User {

@@ -1,7 +1,30 @@
 import { randomInt } from 'node:crypto';
+import type { FindUserRequest__Output, FindUserResponse } from '@kr/contracts';
+import type { CallContext } from '@kr/rpc';
+import { isTransient, ServiceError } from '@kr/service-error';
 import type { Database } from './prisma.ts';
-import { reached } from './reached.ts';
-import { USER_FIELDS, type User } from './user.ts';
+
+export interface User {
+  id: number;
+  name: string;
+  isAdmin: boolean;
+}
+
+/** What a query asks for, to have one. */
+export const USER_FIELDS = { id: true, name: true, isAdmin: true } as const;
+
+/** What a query gives. @throws ServiceError `unavailable`: the database is not reached, or not in time */
+export async function reached<Value>(query: Promise<Value>): Promise<Value> {
+  try {
+    return await query;
+  } catch (thrown) {
+    if (thrown instanceof ServiceError || !isTransient(thrown)) throw thrown;
+    throw new ServiceError('unavailable', 'The service is not available at the moment.', {
+      retryAfterMs: 1_000,
+      cause: thrown,
+    });
+  }
+}
 
 /** A user for whom an identity provider vouches. */
 export interface ProviderUser {
@@ -66,4 +89,25 @@ function nameFrom(wish: string): string {
     .replace(/[^A-Za-z0-9._@-]+/g, '')
     .slice(0, 56);
   return name === '' ? 'user' : name;
+}
+
+// The largest id that the column can have is 2147483647.
+const ID = /^[1-9]\d{0,8}$/;
+
+/**
+ * RPC FindUser: a user by id or name.
+ *
+ * @throws ServiceError
+ *   - `forbidden`: the caller is not a service
+ *   - `not_found`: there is no such user
+ */
+export function findUser(users: Pick<UserStore, 'findUser' | 'findUserByName'>) {
+  return async ({ nameOrId }: FindUserRequest__Output, call: CallContext): Promise<FindUserResponse> => {
+    if (call.principal.service === null) throw new ServiceError('forbidden', 'Permission denied.');
+    const byId = ID.test(nameOrId) ? await users.findUser(Number(nameOrId)) : undefined;
+    const user = byId ?? (await users.findUserByName(nameOrId));
+    if (user === undefined)
+      throw new ServiceError('not_found', `There is no user ${JSON.stringify(nameOrId)}.`);
+    return { userId: String(user.id), name: user.name };
+  };
 }

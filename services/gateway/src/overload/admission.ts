@@ -1,6 +1,37 @@
 import { ServiceError } from '@kr/service-error';
+import { counter } from '@kr/telemetry';
 import type { OverloadConfig } from '../config.ts';
-import type { Load } from './load-of.ts';
+import type { Route } from '../http/endpoint.ts';
+
+/** What a request keeps busy: nothing beyond this process; services, for little or for much; or a line, for long. */
+export type Load = 'none' | 'little' | 'much' | 'transfer';
+
+/** What this process answers by itself, for probes and people who look around. */
+const OWN = /^\/(?:api\/(?:ping|openapi\.(?:json|yaml)|vocabularies(?:\/.*)?))?$/;
+const BYTES = /\/(?:content|files-archive)$/;
+const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** What a request keeps busy, by the route that answers it. */
+export function loadOf({ method, path, takes, weight }: Omit<Route, 'endpoint' | 'auth' | 'gives'>): Load {
+  if (OWN.test(path)) return 'none';
+  if (takes === 'bytes' || takes === 'chunk' || BYTES.test(path)) return 'transfer';
+  return READS.has(method) && weight === undefined ? 'little' : 'much';
+}
+
+const LOADS: readonly Load[] = ['little', 'much', 'transfer'];
+
+/** Counts the requests that were refused because too much was under way. */
+export function countRefused(): (load: Load) => void {
+  const count = counter(
+    '@kr/gateway',
+    {
+      name: 'http_server_requests_refused',
+      description: 'Requests that were answered 503 at once because too much was under way.',
+    },
+    LOADS.map((load) => ({ load })),
+  );
+  return (load) => count({ load });
+}
 
 export interface Admission {
   /**

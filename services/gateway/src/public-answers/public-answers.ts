@@ -1,5 +1,20 @@
+import { type BusConnection, overhearEvents } from '@kr/event-bus';
+import type { Logger } from '@kr/telemetry';
 import { LRUCache } from 'lru-cache';
-import type { Rendered } from '../http/rendered.ts';
+import type { Rendered } from '../rendering/rendered.ts';
+
+// One spelling only, and no query: what else leads to the same document is answered the long way.
+const ENTITY_PATH = /^\/api\/(?:records|packages)\/[0-9a-z]{5}-[0-9a-z]{5}$/;
+
+/** Whether the target of a request is a published entity and nothing more. */
+export function isEntityPath(target: string | undefined): target is string {
+  return target !== undefined && ENTITY_PATH.test(target);
+}
+
+/** The row of the route table that answers such a target. */
+export function entityRoute(target: string): string {
+  return target.replace(/[^/]*$/, ':id');
+}
 
 /** A published document may be shown at most this long after it was read, in milliseconds. */
 export const KEPT_MS = 1_000;
@@ -69,4 +84,28 @@ export function openPublicAnswers(now: () => number): PublicAnswers {
 
 function keyOf({ path, mediaType, baseUrl }: AnswerAddress): string {
   return `${baseUrl} ${path} ${mediaType}`;
+}
+
+/** What changes a published document, its relations or who may see it. */
+const SUBJECTS = [
+  'knowledge.records.record.published',
+  'knowledge.records.record.changed',
+  'knowledge.packages.package.published',
+  'knowledge.packages.package.changed',
+  'knowledge.packages.resources.changed',
+] as const;
+
+/** Forgets what changed elsewhere, usually within milliseconds; what is missed expires. */
+export function forgetByEvents(
+  answers: Pick<PublicAnswers, 'forgetParent' | 'forgetAll'>,
+  connection: BusConnection,
+  logger: Logger,
+): { stop(): Promise<void> } {
+  return overhearEvents({
+    connection,
+    subjects: SUBJECTS,
+    onEvent: ({ parentId }) => answers.forgetParent(parentId),
+    onGap: answers.forgetAll,
+    logger,
+  });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Rendered } from '../http/rendered.ts';
+import type { Rendered } from '../rendering/rendered.ts';
 import { KEPT_MS, openPublicAnswers } from './public-answers.ts';
 
 const ADDRESS = { path: '/api/records/a', mediaType: 'application/json', baseUrl: 'http://h' };

@@ -2,17 +2,15 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Logger } from '@kr/telemetry';
 import { LRUCache } from 'lru-cache';
 import { chooseMediaType } from '../http/accept.ts';
-import { setCaching } from '../http/caching.ts';
-import type { CrossOrigin } from '../http/cross-origin.ts';
+import type { CrossOrigin } from '../http/headers.ts';
+import { setCaching, setSecurityHeaders } from '../http/headers.ts';
 import { nameRoute } from '../http/observe-requests.ts';
-import { type Rendered, sendRendered } from '../http/rendered.ts';
-import { giveId } from '../http/request-id.ts';
-import { logWhenClosed } from '../http/request-log.ts';
+import { giveId, logWhenClosed } from '../http/request-log.ts';
 import { isForNobody } from '../http/request-shape.ts';
-import { setSecurityHeaders } from '../http/security-headers.ts';
 import type { RateLimits } from '../rate-limits/rate-limits.ts';
-import { entityRoute, isEntityPath } from './entity-path.ts';
+import { type Rendered, sendRendered } from '../rendering/rendered.ts';
 import type { PublicAnswers } from './public-answers.ts';
+import { entityRoute, isEntityPath } from './public-answers.ts';
 
 export interface ServeKeptDeps {
   answers: Pick<PublicAnswers, 'find'>;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { versionFacets } from './version-facets.ts';
+import { versionFacets } from './published.ts';
 
 const bucket = (key: string, count: number, label: string) => ({
   key,

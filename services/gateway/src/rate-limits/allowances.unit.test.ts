@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from '@jest/globals';
-import { type Allowances, openAllowances } from './allowances.ts';
+import { type Allowances, openAllowances } from './limit.ts';
 
 let elapsedMs: number;
 beforeEach(() => {

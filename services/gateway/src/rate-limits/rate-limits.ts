@@ -1,8 +1,19 @@
+import type { ErrorRequestHandler } from 'express';
 import type { RateLimitConfig } from '../config.ts';
 import type { Origin } from '../http/client-address.ts';
-import type { Weight } from '../http/endpoint.ts';
+import type { Route, Weight } from '../http/endpoint.ts';
+import { errorAnswer } from '../http/error-response.ts';
+import { HttpProblem } from '../http/http-problem.ts';
 import { credentialTries, type TryCredentials } from './credential-tries.ts';
 import { type HeaderSink, openLimit } from './limit.ts';
+
+/** Rate-limit cost of a request. `HEAD` does the work of `GET` and costs as much. */
+export function weightOf(
+  { auth, weight }: Pick<Route, 'auth' | 'weight'>,
+  { isKnown }: { isKnown: boolean },
+): Weight {
+  return auth === 'token' && !isKnown ? 'one' : (weight ?? 'one');
+}
 
 /** Whom a request counts for, and as how much. */
 export interface Counted {
@@ -88,4 +99,28 @@ export function rateLimits({ config, clientAddressOf, elapsed, now }: RateLimits
     countedAs: (response) => counted.get(response),
     tryCredentials: credentialTries({ limit: failures, clientAddressOf, elapsed }),
   };
+}
+
+/**
+ * Counts refused requests that cost nothing until then: those refused before authentication (no such path or method,
+ * malformed) for the address, and refused chunks of uploads for their caller.
+ */
+export function countRefusals(rateLimits: Pick<RateLimits, 'count' | 'countedAs'>): ErrorRequestHandler {
+  return (thrown: unknown, request, response, next) => {
+    const counted = rateLimits.countedAs(response);
+    if (counted === undefined) {
+      // The router reports a path that is not UTF-8 as a URIError.
+      const isRefusal = thrown instanceof HttpProblem || thrown instanceof URIError;
+      if (isRefusal) rateLimits.count(request, response, { userId: null, weight: 'one' });
+    } else if (counted.weight === 'nothing' && !response.headersSent && isCallersFault(thrown)) {
+      rateLimits.count(request, response, { ...counted, weight: 'one' });
+    }
+    next(thrown);
+  };
+}
+
+/** Overload (429) and failures of services are not. */
+function isCallersFault(thrown: unknown): boolean {
+  const { status } = errorAnswer(thrown);
+  return status >= 400 && status < 500 && status !== 429;
 }

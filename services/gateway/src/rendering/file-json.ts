@@ -1,8 +1,8 @@
 import type { AuthoriseResponse__Output, FileEntry__Output } from '@kr/contracts';
 import type { Face, Kind } from '../kind.ts';
 import type { Json } from './entity-json.ts';
+import { isoInstant, plainInstant } from './entity-json.ts';
 import { fileLinks, fileListLinks } from './links.ts';
-import { isoInstant, plainInstant } from './timestamp.ts';
 
 /** The entity whose files are shown, and from where they are looked at. */
 export interface FileHolder {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { readableDate, readableDay } from './readable-date.ts';
+import { readableDate, readableDay } from './ui-json.ts';
 
 const plain = (text: string | undefined) => text?.replaceAll('\u2009', ' ');
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { ENTITY_INSTANT, isoInstant, offsetInstant, plainInstant, shortIsoInstant } from './timestamp.ts';
+import { ENTITY_INSTANT, isoInstant, offsetInstant, plainInstant, shortIsoInstant } from './entity-json.ts';
 
 const ISO = '2026-11-21T06:54:43.929200Z';
 

@@ -1,13 +1,31 @@
 import type { EntityDocument__Output, SearchRequest, SearchResponse__Output } from '@kr/contracts';
 import { fromErrorDetail } from '@kr/rpc';
+import { ServiceError } from '@kr/service-error';
 import type { Clients } from '../clients.ts';
 import { type Call, type JsonReply, json } from '../http/endpoint.ts';
 import { KINDS, type Kind } from '../kind.ts';
 import { entityJson, type Json } from '../rendering/entity-json.ts';
 import type { Links } from '../rendering/links.ts';
-import { chargeSearch } from './charge-search.ts';
 import { cursorLinks, pageLinks } from './page-links.ts';
 import type { SearchQuery } from './search-query.ts';
+
+/** Adds the engine time of a search to the rate-limit cost of the request, also when it failed. */
+export async function chargeSearch<Answer extends { engineMs: number }>(
+  { addCost, signal }: Pick<Call, 'addCost' | 'signal'>,
+  search: () => Promise<Answer>,
+): Promise<Answer> {
+  const begun = performance.now();
+  try {
+    const answer = await search();
+    addCost(answer.engineMs);
+    return answer;
+  } catch (error) {
+    // After a client has left, its search runs on in the engine.
+    const elapsedMs = signal.aborted ? performance.now() - begun : 0;
+    addCost((error instanceof ServiceError ? error.usedMs : undefined) ?? elapsedMs);
+    throw error;
+  }
+}
 
 /** What a listing searches, beside what its caller asks for, and what is known of news for it. */
 export type Scope = Pick<

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { parse } from 'csv-parse/sync';
-import { hitsAsCsv } from './hits-as-csv.ts';
+import { hitsAsCsv } from './formats.ts';
 
 const HIT = {
   id: 'e7vvn-90a62',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { hitsAsGeojson } from './hits-as-geojson.ts';
+import { hitsAsGeojson } from './formats.ts';
 
 const POINT = { type: 'Point', coordinates: [10, 50] };
 const LINE = {

@@ -1,5 +1,75 @@
+import { type Issue, ServiceError } from '@kr/service-error';
 import type { Links } from '../rendering/links.ts';
-import { type Page, WINDOW } from './read-page.ts';
+
+export interface PageLimits {
+  /** The largest page that may be asked for. */
+  pageMaxSize: number;
+}
+
+export interface Page {
+  size: number;
+  /** From 1. */
+  page: number;
+}
+
+const DEFAULT_SIZE = 10;
+const WRONG_QUERY = 'Invalid querystring parameters.';
+
+/** Searches go as far as the search service says; no other listing is paged further than this many hits in. */
+const WINDOW = 10_000;
+
+/** Services read no larger number; it is beyond every window. */
+const LARGEST_NUMBER = 2 ** 31 - 1;
+
+/**
+ * The page that a listing's query asks for.
+ *
+ * @throws ServiceError `invalid`: as `readSearchPage`, or a page beyond the window
+ */
+export function readPage(query: URLSearchParams, limits: PageLimits): Page {
+  const asked = readSearchPage(query, limits);
+  if (asked.page * asked.size > WINDOW) throw tooFar();
+  return asked;
+}
+
+/**
+ * The page that the query of a search asks for, wherever that is.
+ *
+ * @throws ServiceError `invalid`: not whole numbers from 1, or a page too large
+ */
+export function readSearchPage(query: URLSearchParams, { pageMaxSize }: PageLimits): Page {
+  const issues: Issue[] = [];
+  const size = readNumber(query, 'size', DEFAULT_SIZE, issues);
+  const page = readNumber(query, 'page', 1, issues);
+  if (size > pageMaxSize) {
+    issues.push({ field: 'size', messages: [`Page size cannot be greater than ${pageMaxSize}.`] });
+  }
+  if (issues.length > 0) throw new ServiceError('invalid', 'A validation error occurred.', { issues });
+  return { size, page };
+}
+
+function tooFar(): ServiceError {
+  return new ServiceError('invalid', WRONG_QUERY, {
+    issues: [{ field: 'page', messages: [`Only the first ${WINDOW} hits can be reached by pages.`] }],
+    code: 'page_too_far',
+  });
+}
+
+export function invalidQuery(): ServiceError {
+  return new ServiceError('invalid', WRONG_QUERY);
+}
+
+function readNumber(query: URLSearchParams, field: string, fallback: number, issues: Issue[]): number {
+  const text = query.get(field);
+  if (text === null) return fallback;
+  if (!/^\s*[+-]?\d+\s*$/.test(text)) {
+    issues.push({ field, messages: ['Not a valid integer.'] });
+    return fallback;
+  }
+  const value = Number(text);
+  if (value < 1) issues.push({ field, messages: ['Must be greater than or equal to 1.'] });
+  return Math.min(value, LARGEST_NUMBER);
+}
 
 /** Everything beside page, cursor and size that shaped a listing; names may repeat. */
 type Parameters = readonly (readonly [name: string, value: string])[];

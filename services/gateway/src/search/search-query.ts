@@ -1,6 +1,6 @@
 import type { FacetFilter } from '@kr/contracts';
 import { ServiceError } from '@kr/service-error';
-import { invalidQuery, type Page, type PageLimits, readSearchPage } from './read-page.ts';
+import { invalidQuery, type Page, type PageLimits, readSearchPage } from './page-links.ts';
 
 /** What the query string of a listing asks for. */
 export interface SearchQuery extends Page {

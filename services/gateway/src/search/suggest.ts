@@ -1,9 +1,74 @@
+import type { Suggestion__Output, SuggestionSource__Output } from '@kr/contracts';
+import { fromErrorDetail } from '@kr/rpc';
 import type { Clients } from '../clients.ts';
-import { type Endpoint, json } from '../http/endpoint.ts';
-import { chargeSearch } from './charge-search.ts';
-import { confirmSuggestions } from './confirm-suggestions.ts';
-import { type PageLimits, readSearchPage } from './read-page.ts';
+import { type Call, type Endpoint, json } from '../http/endpoint.ts';
+import { KINDS, type Kind } from '../kind.ts';
+import { chargeSearch } from './find-entities.ts';
+import { type PageLimits, readSearchPage } from './page-links.ts';
 import { assertText } from './search-query.ts';
+
+/** Documents per call: as many of the largest size as a service reads at once. */
+const REFS_PER_CALL = 10;
+
+/** Errors of single documents that remove their suggestions; other errors fail the request. */
+const PASSED_OVER: ReadonlySet<string> = new Set(['not_found', 'gone', 'forbidden', 'unavailable']);
+
+/**
+ * The suggestions of which the caller may still read a source in the indexed revision. The index may be behind the
+ * services, and would otherwise show titles of documents that are restricted by now.
+ *
+ * @throws ServiceError when a service cannot be asked
+ */
+async function confirmSuggestions(
+  clients: Clients,
+  suggestions: readonly Suggestion__Output[],
+  call: Pick<Call, 'principal' | 'signal'>,
+): Promise<Suggestion__Output[]> {
+  const confirmed = new Set<Suggestion__Output>();
+  const rounds = Math.max(0, ...suggestions.map(({ sources }) => sources.length));
+  for (let round = 0; round < rounds; round += 1) {
+    const open = suggestions.filter((suggestion) => !confirmed.has(suggestion));
+    const readable = await readableSources(
+      clients,
+      open.flatMap(({ sources }) => sources[round] ?? []),
+      call,
+    );
+    for (const suggestion of open) {
+      const source = suggestion.sources[round];
+      if (source && readable.has(keyOf(source))) confirmed.add(suggestion);
+    }
+  }
+  return suggestions.filter((suggestion) => confirmed.has(suggestion));
+}
+
+async function readableSources(
+  clients: Clients,
+  sources: readonly SuggestionSource__Output[],
+  { principal, signal }: Pick<Call, 'principal' | 'signal'>,
+): Promise<Set<string>> {
+  const readable = new Set<string>();
+  const readKind = async (kind: Kind): Promise<void> => {
+    const ids = [...new Set(sources.flatMap((source) => (source.kind === kind ? source.id : [])))];
+    for (let start = 0; start < ids.length; start += REFS_PER_CALL) {
+      const refs = ids
+        .slice(start, start + REFS_PER_CALL)
+        .map((id) => ({ id, form: 'FORM_PUBLISHED' as const }));
+      const { results } = await clients.lifecycle[kind].readEntities({ refs, omitJson: true }, principal, {
+        signal,
+      });
+      for (const { document, error } of results) {
+        if (document) readable.add(keyOf({ kind, ...document }));
+        else if (error && !PASSED_OVER.has(error.kind)) throw fromErrorDetail(error);
+      }
+    }
+  };
+  await Promise.all(KINDS.map(readKind));
+  return readable;
+}
+
+function keyOf({ kind, id, revision }: SuggestionSource__Output): string {
+  return `${kind} ${id} ${revision}`;
+}
 
 /** GET /api/search/suggest: titles, creators or subjects of published entities that the caller may read. */
 export function suggest(clients: Clients, limits: PageLimits): Endpoint {

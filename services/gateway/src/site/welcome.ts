@@ -1,5 +1,10 @@
 import type { Endpoint } from '../http/endpoint.ts';
 
+/** GET /api/ping */
+export function ping(): Endpoint {
+  return async () => ({ as: 'text', status: 200, type: 'text/plain', text: 'OK' });
+}
+
 /** GET /: a page for people who open the address of the repository in a browser. */
 export function welcome(): Endpoint {
   return async ({ baseUrl }) => ({

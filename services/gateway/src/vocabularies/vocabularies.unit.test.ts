@@ -3,9 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { anonymous } from '@kr/caller';
 import { ServiceError } from '@kr/service-error';
 import type { Call } from '../http/endpoint.ts';
-import { listTerms } from './list-terms.ts';
-import { listVocabularies } from './list-vocabularies.ts';
-import { readTerm } from './read-term.ts';
+import { listTerms, listVocabularies, readTerm } from './vocabularies.ts';
 
 function callOf(params: Record<string, string>, query = ''): Call {
   return {

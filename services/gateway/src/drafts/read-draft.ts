@@ -1,8 +1,0 @@
-import { type EntityDeps, entityReply, readEntity } from '../entity-deps.ts';
-import { type Endpoint, param } from '../http/endpoint.ts';
-
-/** GET /api/{kind}/{id}/draft */
-export function readDraft(deps: EntityDeps): Endpoint {
-  return async (call) =>
-    entityReply(200, await readEntity(deps, param(call, 'id'), 'FORM_DRAFT', call), deps, call);
-}

@@ -1,0 +1,117 @@
+import { text } from 'node:stream/consumers';
+import proxyAddr from 'proxy-addr';
+import type { GatewayConfig } from '../config.ts';
+import { type Call, type Endpoint, json, param, type StreamReply } from '../http/endpoint.ts';
+import { storedFileJson } from '../rendering/file-json.ts';
+import { authoriseEnabledFiles, type FilesDeps, fileHolder, reauthoriseFiles } from './authorise-files.ts';
+import {
+  asUnavailable,
+  type ContentAnswer,
+  type ContentPlane,
+  type ContentRequest,
+  contentRefusal,
+} from './content-plane.ts';
+
+/** Has a front proxy send stored files by itself, once everything was decided about them (`X-Accel-Redirect`). */
+export interface HandOver {
+  /** What the files service is told of it; nothing where the request did not come by such a proxy. */
+  offered(call: Call): Record<string, string>;
+  /** The headers for the proxy, which names the file where the files service has named it. */
+  headers(answer: ContentAnswer): ContentAnswer['headers'];
+}
+
+const STORED_PATH = 'kr-stored-path';
+/** What the proxy says of itself in `X-Hand-Over`, with each request that it passes on. */
+const WAY = 'x-accel-redirect';
+
+export function handOverTo({
+  handOver,
+  trustedProxies,
+}: Pick<GatewayConfig, 'handOver' | 'trustedProxies'>): HandOver {
+  const isTrusted = proxyAddr.compile([...trustedProxies]);
+  return {
+    // Whoever comes past the proxy, from its own machine perhaps, would be told of a file and given none.
+    offered: ({ peer, headers }) =>
+      handOver !== undefined && peer !== undefined && isTrusted(peer, 0) && headers['x-hand-over'] === WAY
+        ? { 'kr-hand-over': 'path' }
+        : {},
+    headers: ({ headers: { [STORED_PATH]: path, ...headers } }) =>
+      handOver === undefined || typeof path !== 'string'
+        ? headers
+        : { ...headers, 'x-accel-redirect': handOver.location + path },
+  };
+}
+
+/** What chooses a part of the bytes, or none when they are known already. */
+const CONDITIONS = [
+  'range',
+  'if-range',
+  'if-match',
+  'if-none-match',
+  'if-modified-since',
+  'if-unmodified-since',
+] as const;
+
+/** Bytes of an entity's files for who may read these, passed on as they come: every way to them leads through here. */
+async function download(
+  deps: FilesDeps,
+  plane: ContentPlane,
+  call: Call,
+  wanted: Pick<ContentRequest, 'face' | 'key'> & { handOver?: HandOver },
+): Promise<StreamReply> {
+  const { handOver, ...asked } = wanted;
+  const { ticket } = await authoriseEnabledFiles(deps, 'read', call);
+  const headers: Record<string, string> = { ...handOver?.offered(call) };
+  for (const name of CONDITIONS) {
+    const value = call.headers[name];
+    if (value !== undefined) headers[name] = String(value);
+  }
+  const answer = await plane.request({
+    method: call.method === 'HEAD' ? 'HEAD' : 'GET',
+    ...asked,
+    entityId: param(call, 'id'),
+    ticket,
+    headers,
+    signal: call.signal,
+    recheck: () => reauthoriseFiles(deps, 'read', call),
+  });
+  if (answer.status >= 400) throw await contentRefusal(answer);
+  const told = handOver?.headers(answer) ?? answer.headers;
+  return { as: 'stream', status: answer.status, headers: told, stream: answer.body };
+}
+
+/** GET /api/{kind}/{id}/draft/files/{key}/content, /api/{kind}/{id}/files/{key}/content: the bytes, or parts of them. */
+export function readContent(deps: FilesDeps, plane: ContentPlane, handOver: HandOver): Endpoint {
+  return (call) => download(deps, plane, call, { face: 'content', key: param(call, 'key'), handOver });
+}
+
+/** GET /api/{kind}/{id}/draft/files-archive, /api/{kind}/{id}/files-archive: all files as one ZIP file. */
+export function readArchive(deps: FilesDeps, plane: ContentPlane): Endpoint {
+  return (call) => download(deps, plane, call, { face: 'archive' });
+}
+
+/** PUT /api/{kind}/{id}/draft/files/{key}/content: 200 with the file, still pending. */
+export function putContent(deps: FilesDeps, plane: ContentPlane): Endpoint {
+  return async (call) => {
+    const { ticket } = await authoriseEnabledFiles(deps, 'write', call);
+    const length = call.headers['content-length'];
+    const answer = await plane.request({
+      method: 'PUT',
+      face: 'content',
+      entityId: param(call, 'id'),
+      key: param(call, 'key'),
+      ticket,
+      headers: {
+        'content-type': 'application/octet-stream',
+        ...(length === undefined ? {} : { 'content-length': length }),
+      },
+      body: call.bytes,
+      recheck: () => reauthoriseFiles(deps, 'write', call),
+    });
+    if (answer.status !== 200) throw await contentRefusal(answer);
+    const told = await text(answer.body).catch((cause: unknown) => {
+      throw asUnavailable(cause);
+    });
+    return json(200, storedFileJson(JSON.parse(told), fileHolder(deps, call)));
+  };
+}

@@ -1,0 +1,139 @@
+import type { FileEntry__Output, NewEntry } from '@kr/contracts';
+import { type Issue, ServiceError } from '@kr/service-error';
+import { type Call, created, type Endpoint, json, noContent, param } from '../http/endpoint.ts';
+import { invalidInput, isObject, objectBody } from '../http/json-object.ts';
+import type { Json } from '../rendering/entity-json.ts';
+import { fileJson, fileListJson } from '../rendering/file-json.ts';
+import { authoriseEnabledFiles, authoriseFiles, type FilesDeps, fileHolder } from './authorise-files.ts';
+
+/** The document of the one file that a call was about. */
+function fileReply(entry: FileEntry__Output | null, deps: FilesDeps, call: Call): Json {
+  if (entry === null) throw new Error('the files service answered without the entry it promised');
+  return fileJson(entry, fileHolder(deps, call));
+}
+
+/** GET /api/{kind}/{id}/draft/files, /api/{kind}/{id}/files */
+export function listFiles(deps: FilesDeps): Endpoint {
+  return async (call) => {
+    const authorised = await authoriseFiles(deps, 'read', call);
+    const { ticket, filesEnabled } = authorised;
+    const { entries } = filesEnabled
+      ? await deps.clients.files.listEntries({ ticket }, call.principal, { signal: call.signal })
+      : { entries: [] };
+    return json(200, fileListJson(authorised, entries, fileHolder(deps, call)));
+  };
+}
+
+/** GET /api/{kind}/{id}/draft/files/{key}, /api/{kind}/{id}/files/{key} */
+export function readFile(deps: FilesDeps): Endpoint {
+  return async (call) => {
+    const { ticket } = await authoriseEnabledFiles(deps, 'read', call);
+    const key = param(call, 'key');
+    const { entry } = await deps.clients.files.readEntry({ ticket, key }, call.principal, {
+      signal: call.signal,
+    });
+    return json(200, fileReply(entry, deps, call));
+  };
+}
+
+/** POST /api/{kind}/{id}/draft/files: 201 with all files, the new ones pending. */
+export function startUploads(deps: FilesDeps): Endpoint {
+  return async (call) => {
+    const authorised = await authoriseEnabledFiles(deps, 'write', call);
+    const { entries } = await deps.clients.files.startUploads(
+      { ticket: authorised.ticket, entries: newEntries(call.body) },
+      call.principal,
+    );
+    return created(fileListJson(authorised, entries, fileHolder(deps, call)));
+  };
+}
+
+/** @throws ServiceError `invalid`: not a list of objects with a key each */
+function newEntries(body: unknown): NewEntry[] {
+  if (body === undefined || body === null) return [];
+  if (!Array.isArray(body)) throw invalidInput();
+  const issues: Issue[] = [];
+  const entries = body.map((item: unknown, index): NewEntry => {
+    if (!isObject(item)) {
+      issues.push({ field: `${index}._schema`, messages: ['Invalid input type.'] });
+      return {};
+    }
+    const { key, ...rest } = item;
+    if (typeof key !== 'string') {
+      issues.push({ field: `${index}.key`, messages: [keyMessage(key)] });
+      return {};
+    }
+    const hasMore = Object.keys(rest).length > 0;
+    return { key, metadataJson: hasMore ? Buffer.from(JSON.stringify(rest)) : Buffer.alloc(0) };
+  });
+  if (issues.length > 0) throw new ServiceError('invalid', 'A validation error occurred.', { issues });
+  return entries;
+}
+
+function keyMessage(key: unknown): string {
+  if (key === undefined) return 'Missing data for required field.';
+  return key === null ? 'Field may not be null.' : 'Not a valid string.';
+}
+
+/** POST /api/{kind}/{id}/draft/files/{key}/commit: 200 with the completed file. */
+export function commitUpload(deps: FilesDeps): Endpoint {
+  return async (call) => {
+    const { ticket } = await authoriseEnabledFiles(deps, 'write', call);
+    const { entry } = await deps.clients.files.commitUpload(
+      { ticket, key: param(call, 'key') },
+      call.principal,
+    );
+    return json(200, fileReply(entry, deps, call));
+  };
+}
+
+/** PUT /api/{kind}/{id}/draft/files/{key}: the body becomes the file's metadata. */
+export function updateFileMetadata(deps: FilesDeps): Endpoint {
+  return async (call) => {
+    const { ticket } = await authoriseEnabledFiles(deps, 'write', call);
+    const { entry } = await deps.clients.files.updateEntryMetadata(
+      { ticket, key: param(call, 'key'), metadataJson: objectBody(call.body ?? {}) },
+      call.principal,
+    );
+    return json(200, fileReply(entry, deps, call));
+  };
+}
+
+/**
+ * Deletes files of a draft, all of them when no keys are given. A preview that goes with them has left the draft when
+ * this is answered.
+ */
+async function deleteEntries(deps: FilesDeps, call: Call, keys: string[]): Promise<void> {
+  const { kind, clients } = deps;
+  const { ticket, defaultPreview } = await authoriseEnabledFiles(deps, 'write', call);
+  const deleted = await clients.files.deleteEntries({ ticket, keys }, call.principal);
+  if (!deleted.keys.includes(defaultPreview)) return;
+  const gone = { id: param(call, 'id'), keys: [defaultPreview] };
+  // The files are deleted whatever comes of this, and the event of it has the same effect.
+  await clients.lifecycle[kind].forgetFiles(gone, call.principal).catch(() => undefined);
+}
+
+/** DELETE /api/{kind}/{id}/draft/files/{key} */
+export function deleteFile(deps: FilesDeps): Endpoint {
+  return async (call) => {
+    await deleteEntries(deps, call, [param(call, 'key')]);
+    return noContent();
+  };
+}
+
+/** DELETE /api/{kind}/{id}/draft/files: all of them. */
+export function deleteFiles(deps: FilesDeps): Endpoint {
+  return async (call) => {
+    await deleteEntries(deps, call, []);
+    return noContent();
+  };
+}
+
+/** POST /api/{kind}/{id}/draft/actions/files-import: 201 with the files of the previous version, shared with it. */
+export function importFiles(deps: FilesDeps): Endpoint {
+  return async (call) => {
+    const authorised = await authoriseEnabledFiles(deps, 'import', call);
+    const { entries } = await deps.clients.files.importEntries({ ticket: authorised.ticket }, call.principal);
+    return created(fileListJson(authorised, entries, fileHolder(deps, call)));
+  };
+}

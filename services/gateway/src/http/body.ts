@@ -1,0 +1,231 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { type Issue, ServiceError } from '@kr/service-error';
+import { parse } from 'content-type';
+import type { Route } from './endpoint.ts';
+import { HttpProblem } from './http-problem.ts';
+
+const TAKEN: Record<Exclude<Route['takes'], 'chunk' | '-'>, { types: readonly string[]; named: string }> = {
+  json: {
+    types: ['application/json'],
+    named: 'application/json, application/ld+json;profile="https://w3id.org/ro/crate/1.1"',
+  },
+  bytes: { types: ['application/octet-stream'], named: 'application/octet-stream' },
+};
+
+/**
+ * Lets a Content-Type header pass that is absent or names what the route takes, with whatever parameters.
+ *
+ * @throws HttpProblem 415, naming what is taken
+ */
+export function checkContentType(contentType: string | undefined, takes: Route['takes']): void {
+  if (takes === '-' || takes === 'chunk' || contentType === undefined || contentType.trim() === '') return;
+  const { types, named } = TAKEN[takes];
+  if (types.includes(typeOf(contentType))) return;
+  throw new HttpProblem(415, `Invalid 'Content-Type' header. Expected one of: ${named}`);
+}
+
+function typeOf(contentType: string): string {
+  return parse(contentType, { parameters: false }).type.toLowerCase();
+}
+
+/**
+ * Lets a Content-Encoding header pass that is absent or `identity`: no body is decompressed, and no file is stored compressed.
+ *
+ * @throws HttpProblem 415
+ */
+export function checkContentEncoding(encoding: string | undefined): void {
+  if (encoding === undefined || encoding.trim().toLowerCase() === 'identity' || encoding.trim() === '')
+    return;
+  throw new HttpProblem(415, "Invalid 'Content-Encoding' header. Expected one of: identity");
+}
+
+const waiting = new WeakSet<IncomingMessage>();
+
+/**
+ * Requests with `Expect: 100-continue` (RFC 9110, section 10.1.1) are routed like all others; `100 Continue` is sent by
+ * `continueBody`, once their body is wanted. If it never is, the connection ends with the answer.
+ */
+export function continueWhenWanted(server: Server): void {
+  server.on('checkContinue', (request, response) => {
+    waiting.add(request);
+    response.shouldKeepAlive = false;
+    server.emit('request', request, response);
+  });
+  // The application refuses it.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+}
+
+/** Lets the client send the body of a request that was checked. */
+export function continueBody(request: IncomingMessage, response: ServerResponse): void {
+  if (!waiting.delete(request)) return;
+  response.shouldKeepAlive = true;
+  response.writeContinue();
+}
+
+export interface BodyLimits {
+  maxBytes: number;
+  /** Milliseconds from the start of the request in which the whole body must have come. */
+  timeoutMs: number;
+  /** Called with the bytes of each chunk before it is stored. @throws Error rejects the body with this error */
+  hold?: (bytes: number) => void;
+}
+
+/**
+ * The whole body of a request.
+ *
+ * @throws HttpProblem
+ *   - 413: more bytes than allowed, declared or counted
+ *   - 408: it did not come in time
+ *   - 400: the client broke off
+ */
+export function readBody(
+  request: IncomingMessage,
+  { maxBytes, timeoutMs, hold }: BodyLimits,
+): Promise<Buffer> {
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) return Promise.reject(tooLarge(maxBytes));
+  // Nothing more is heard of a request that ended before anybody listened.
+  if (request.destroyed) return Promise.reject(incomplete());
+
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const timer = setTimeout(
+      () =>
+        settle(() =>
+          reject(new HttpProblem(408, 'The request body did not arrive in time.', { connection: 'close' })),
+        ),
+      timeoutMs,
+    );
+    const onData = (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > maxBytes) return settle(() => reject(tooLarge(maxBytes)));
+      try {
+        hold?.(chunk.length);
+      } catch (error) {
+        return settle(() => reject(error));
+      }
+      chunks.push(chunk);
+    };
+    const onEnd = () => settle(() => resolve(Buffer.concat(chunks, size)));
+    const onBroken = () => settle(() => reject(incomplete()));
+    const settle = (outcome: () => void) => {
+      clearTimeout(timer);
+      request.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken);
+      // An error after the answer is decided must not go unheard.
+      request.on('error', () => {});
+      outcome();
+    };
+    request.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
+  });
+}
+
+function incomplete(): HttpProblem {
+  return new HttpProblem(400, 'The request body is incomplete.');
+}
+
+function tooLarge(maxBytes: number): HttpProblem {
+  return new HttpProblem(413, `The request body is larger than ${maxBytes} bytes.`);
+}
+
+const DEEPEST = 32;
+const LONGEST_LIST = 1_000;
+/** In UTF-16 units. */
+const LONGEST_TEXT = 65_536;
+
+/** A coastline has more positions than any list of ours has items; the size of the body is limit enough. */
+const UNLIMITED = 'coordinates';
+
+/** Keys that would reach an object's prototype in code that copies carelessly. */
+const REFUSED_KEYS = new Set(['__proto__', 'constructor', 'prototype']);
+
+const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\]:,]/g;
+
+/**
+ * A JSON body, more strictly than JSON.parse: UTF-8 only, no key twice in one object, no key that means an object's
+ * prototype, no half of a surrogate pair, at most 32 levels, lists of at most 1,000 items and texts of at most 65,536
+ * characters. An empty body is undefined.
+ *
+ * @throws ServiceError `invalid`
+ */
+export function decodeJsonBody(bytes: Buffer): unknown {
+  if (bytes.length === 0) return undefined;
+  const text = utf8(bytes);
+  if (text.trim() === '') return undefined;
+  const value = parsed(text);
+  const issue = structureIssue(text);
+  if (issue !== undefined) {
+    throw new ServiceError('invalid', 'A validation error occurred.', { issues: [issue] });
+  }
+  return value;
+}
+
+function utf8(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw notJson(cause);
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw notJson(cause);
+  }
+}
+
+function notJson(cause: unknown): ServiceError {
+  return new ServiceError('invalid', 'Unable to decode JSON data in request body.', { cause });
+}
+
+interface Level {
+  /** Keys seen so far; undefined inside a list. */
+  keys: Set<string> | undefined;
+  /** The key or the position of the value that comes next. */
+  at: string | number;
+}
+
+/** The first thing wrong with the structure of a text that is known to be JSON. */
+function structureIssue(text: string): Issue | undefined {
+  const levels: Level[] = [];
+  let latest = '';
+  for (const [token] of text.matchAll(TOKEN)) {
+    const level = levels.at(-1);
+    if (token === '{' || token === '[') {
+      if (levels.length === DEEPEST) return issue(levels, `Nested deeper than ${DEEPEST} levels.`);
+      levels.push(token === '{' ? { keys: new Set(), at: '' } : { keys: undefined, at: 0 });
+    } else if (token === '}' || token === ']') {
+      levels.pop();
+    } else if (token === ':' && level?.keys !== undefined) {
+      // As services store it: without null characters.
+      level.at = (JSON.parse(latest) as string).replaceAll('\u0000', '');
+      if (REFUSED_KEYS.has(level.at)) return issue(levels, 'Unknown field.');
+      if (level.keys.has(level.at)) return issue(levels, 'Duplicate key.');
+      level.keys.add(level.at);
+    } else if (token === ',' && typeof level?.at === 'number') {
+      level.at += 1;
+      if (level.at === LONGEST_LIST && !levels.some(({ at }) => at === UNLIMITED)) {
+        levels.pop();
+        return issue(levels, `Longer than maximum length ${LONGEST_LIST}.`);
+      }
+    } else if (token.startsWith('"')) {
+      latest = token;
+      if (isTooLong(token)) return issue(levels, `Longer than maximum length ${LONGEST_TEXT}.`);
+      // Only an escape can bring half a pair: the bytes were valid UTF-8.
+      if (token.includes('\\u') && !(JSON.parse(token) as string).isWellFormed()) {
+        return issue(levels, 'Not a valid string.');
+      }
+    }
+  }
+  return undefined;
+}
+
+function isTooLong(token: string): boolean {
+  return token.length - 2 > LONGEST_TEXT && (JSON.parse(token) as string).length > LONGEST_TEXT;
+}
+
+function issue(levels: readonly Level[], message: string): Issue {
+  const path = levels.map(({ at }) => String(at).toWellFormed()).filter((part) => part !== '');
+  return { field: path.length === 0 ? '_schema' : path.join('.'), messages: [message] };
+}

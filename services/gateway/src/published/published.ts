@@ -1,0 +1,147 @@
+import { ServiceError } from '@kr/service-error';
+import { type EntityDeps, entityReply, readEntity, revisionToChange } from '../entity-deps.ts';
+import { type Endpoint, json, noContent, param } from '../http/endpoint.ts';
+import { invalidInput, isObject } from '../http/json-object.ts';
+import { entityJson } from '../rendering/entity-json.ts';
+import { type PageLimits, pageLinks, readPage } from '../search/page-links.ts';
+
+const STATUS_LABELS: Readonly<Record<string, string>> = {
+  open: 'Open',
+  embargoed: 'Embargoed',
+  restricted: 'Restricted',
+  'metadata-only': 'Metadata-only',
+};
+
+interface Bucket {
+  key: string;
+  doc_count: number;
+  label: string;
+  is_selected: boolean;
+}
+
+/** The `aggregations` of a list of published versions, as those of searches: the most frequent first. */
+export function versionFacets(
+  total: number,
+  accessStatuses: Readonly<Record<string, number>>,
+): Record<string, { buckets: Bucket[]; label: string }> {
+  const statuses = Object.entries(accessStatuses).map(([key, count]) =>
+    bucket(key, count, STATUS_LABELS[key] ?? key),
+  );
+  return {
+    access_status: {
+      buckets: statuses.sort((a, b) => b.doc_count - a.doc_count || (a.key < b.key ? -1 : 1)),
+      label: 'Access status',
+    },
+    is_published: { buckets: total === 0 ? [] : [bucket('true', total, 'Published')], label: 'Status' },
+  };
+}
+
+function bucket(key: string, count: number, label: string): Bucket {
+  return { key, doc_count: count, label, is_selected: false };
+}
+
+/** GET /api/{kind}/{id} */
+export function readPublished(deps: EntityDeps): Endpoint {
+  return async (call) =>
+    entityReply(200, await readEntity(deps, param(call, 'id'), 'FORM_PUBLISHED', call), deps, call);
+}
+
+/** GET /api/{kind}/{id}/versions/latest: the latest published version, whichever version the id names. */
+export function readLatest(deps: EntityDeps): Endpoint {
+  return async (call) => {
+    const { document } = await deps.clients.lifecycle[deps.kind].readLatest(
+      { id: param(call, 'id') },
+      call.principal,
+      { signal: call.signal },
+    );
+    return entityReply(200, document, deps, call);
+  };
+}
+
+/** POST /api/{kind}/{id}/versions: 201 with the draft of the next version, the open one if there is one. */
+export function createVersion(deps: EntityDeps): Endpoint {
+  return async (call) => {
+    const id = param(call, 'id');
+    const ifRevision = await revisionToChange(deps, id, 'FORM_PUBLISHED', call);
+    const { document } = await deps.clients.lifecycle[deps.kind].createVersion(
+      { id, ifRevision },
+      call.principal,
+    );
+    return entityReply(201, document, deps, call);
+  };
+}
+
+/** GET /api/{kind}/{id}/versions: the published versions, newest first. */
+export function listVersions({ kind, clients }: EntityDeps, limits: PageLimits): Endpoint {
+  return async (call) => {
+    const page = readPage(call.query, limits);
+    const { documents, total, accessStatuses } = await clients.lifecycle[kind].listVersions(
+      { id: param(call, 'id'), ...page },
+      call.principal,
+      { signal: call.signal },
+    );
+    return json(200, {
+      hits: { hits: documents.map((document) => entityJson(document, kind, call.baseUrl)), total },
+      aggregations: versionFacets(total, accessStatuses),
+      sortBy: 'version',
+      links: pageLinks(`${call.baseUrl}${call.path}`, { ...page, total, parameters: [['sort', 'version']] }),
+    });
+  };
+}
+
+/**
+ * DELETE /api/{kind}/{id}: an administrator removes what is published; the body is `{removal_reason: {id}, note}`. Everybody else is
+ * refused: 404 when nothing of this id is published and else 403.
+ */
+export function deletePublished(deps: EntityDeps): Endpoint {
+  return async (call) => {
+    const id = param(call, 'id');
+    if (!call.principal.isAdmin) {
+      await readEntity(deps, id, 'FORM_PUBLISHED', call);
+      throw new ServiceError('forbidden', 'Permission denied.', {
+        members: { hint: 'What is published cannot be deleted; an administrator can remove it.' },
+      });
+    }
+    await deps.clients.lifecycle[deps.kind].removePublished({ id, ...removal(call.body) }, call.principal);
+    return noContent();
+  };
+}
+
+function removal(body: unknown): { reason: string; note: string } {
+  const { removal_reason: given, note } = isObject(body) ? body : {};
+  const reason = isObject(given) ? given['id'] : undefined;
+  if (note !== undefined && typeof note !== 'string') throw invalidInput('note');
+  return { reason: typeof reason === 'string' ? reason : '', note: note ?? '' };
+}
+
+/** POST /api/{kind}/{id}/restore: an administrator undoes a removal; 200 with the published entity. */
+export function restorePublished(deps: EntityDeps): Endpoint {
+  return async (call) => {
+    const { document } = await deps.clients.lifecycle[deps.kind].restorePublished(
+      { id: param(call, 'id') },
+      call.principal,
+    );
+    return entityReply(200, document, deps, call);
+  };
+}
+
+/** GET /api/{kind}/removed: what administrators have removed, the latest first. */
+export function listRemovals({ kind, clients }: EntityDeps, limits: PageLimits): Endpoint {
+  return async ({ query, principal, signal }) => {
+    const page = readPage(query, limits);
+    const { total, removals } = await clients.lifecycle[kind].listRemovals(page, principal, { signal });
+    const hits = removals.map(({ id, reason, note, removedBy, removedAt, citation, purgedAt }) => ({
+      id,
+      tombstone: {
+        removal_reason: { id: reason },
+        note,
+        removed_by: { user: removedBy },
+        removal_date: removedAt,
+        citation_text: citation,
+        is_visible: true,
+      },
+      files_deleted: purgedAt === '' ? null : purgedAt,
+    }));
+    return json(200, { hits: { hits, total } });
+  };
+}

@@ -1,0 +1,55 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { VENDOR_TYPE } from '../http/accept.ts';
+import { entityTag, isKnownTag } from '../http/conditional.ts';
+import type { Call, JsonReply } from '../http/endpoint.ts';
+import { withUi } from './ui-json.ts';
+
+/** An answer as it goes to the wire. */
+export interface Rendered {
+  status: number;
+  mediaType: string;
+  /** The ETag of the one state that is shown; undefined when it shows another thing. */
+  tag: string | undefined;
+  location?: string | undefined;
+  bytes: Buffer;
+}
+
+export function renderJson(
+  { status, location, body, state }: JsonReply,
+  { query }: Pick<Call, 'query'>,
+  mediaType: string,
+): Rendered {
+  const shown = mediaType === VENDOR_TYPE ? withUi(body) : body;
+  const isPretty = (query.get('prettyprint') ?? '') !== '';
+  const text = isPretty ? JSON.stringify(sorted(shown), undefined, 2) : JSON.stringify(shown);
+  const tag = state === undefined ? undefined : entityTag(state, mediaType);
+  return { status, mediaType, tag, location, bytes: Buffer.from(text) };
+}
+
+export function sendRendered(
+  response: ServerResponse,
+  { status, mediaType, tag, location, bytes }: Rendered,
+  { method, headers }: Pick<IncomingMessage, 'method' | 'headers'>,
+): void {
+  if (tag !== undefined) {
+    response.setHeader('etag', tag);
+    const isRead = method === 'GET' || method === 'HEAD';
+    if (isRead && isKnownTag(headers['if-none-match'], tag)) {
+      response.writeHead(304).end();
+      return;
+    }
+  }
+  if (location !== undefined) response.setHeader('location', location);
+  response.setHeader('content-type', mediaType);
+  response.setHeader('content-length', bytes.length);
+  response.writeHead(status);
+  if (method === 'HEAD') response.end();
+  else response.end(bytes);
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, inner]) => [key, sorted(inner)]));
+}

@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto';
+import {
+  isAddition,
+  isVocabularyType,
+  lookup,
+  type Term,
+  terms,
+  type VocabularyType,
+  vocabularyTypes,
+} from '@kr/metadata';
+import { ServiceError } from '@kr/service-error';
+import { type Call, type Endpoint, json, param } from '../http/endpoint.ts';
+import { folded, wordsOf } from '../http/hints.ts';
+import { type PageLimits, pageLinks, readPage } from '../search/page-links.ts';
+
+/** @throws ServiceError `not_found`: there is no such vocabulary */
+function vocabularyOf(call: Call): VocabularyType {
+  const name = param(call, 'type');
+  if (!isVocabularyType(name)) throw new ServiceError('not_found', 'Not found.');
+  return name;
+}
+
+/** When the vocabularies of this release were put together; their entries never change one by one. */
+const COMPILED_AT = '2026-11-21T00:00:00.000000+00:00';
+
+/** The public form of one entry of a vocabulary. */
+function termJson(term: Term, type: VocabularyType, baseUrl: string): Record<string, unknown> {
+  const { id, title, description, icon, props, tags } = term;
+  return {
+    id,
+    created: COMPILED_AT,
+    updated: COMPILED_AT,
+    links: { self: `${baseUrl}/api/vocabularies/${type}/${encodeURIComponent(id)}` },
+    revision_id: 1,
+    title,
+    ...(description === undefined ? {} : { description }),
+    ...(icon === undefined ? {} : { icon }),
+    props: props ?? {},
+    tags: tags ?? [],
+    type,
+  };
+}
+
+/** GET /api/vocabularies: the types that there are, each with its address. */
+export function listVocabularies(): Endpoint {
+  const types = vocabularyTypes();
+  return async ({ baseUrl }) =>
+    json(200, {
+      hits: {
+        hits: types.map((id) => ({ id, links: { self: `${baseUrl}/api/vocabularies/${id}` } })),
+        total: types.length,
+      },
+      links: { self: `${baseUrl}/api/vocabularies` },
+    });
+}
+
+/** GET /api/vocabularies/{type}: all entries in their own order, or those that `q` or `suggest` names, best match first. */
+export function listTerms(limits: PageLimits): Endpoint {
+  return async (call) => {
+    const type = vocabularyOf(call);
+    checkSort(call.query.get('sort'));
+    const { size, page } = readPage(call.query, limits);
+    const asked = ['q', 'suggest'].flatMap((name): [string, string][] => {
+      const text = call.query.get(name) ?? '';
+      return text === '' ? [] : [[name, text]];
+    });
+    const wanted = asked.flatMap(([, text]) => wordsOf(text));
+    const found = rankedTerms(terms(type), wanted);
+    const shown = found.slice((page - 1) * size, page * size);
+    return json(200, {
+      hits: { hits: shown.map((term) => termJson(term, type, call.baseUrl)), total: found.length },
+      aggregations: {},
+      sortBy: 'bestmatch',
+      links: pageLinks(`${call.baseUrl}${call.path}`, {
+        size,
+        page,
+        total: found.length,
+        parameters: [['sort', 'bestmatch'], ...asked],
+      }),
+    });
+  };
+}
+
+interface SearchableTerm {
+  term: Term;
+  /** The id and the titles, as words. */
+  names: readonly string[];
+  /** Every id, title and word of them. */
+  words: readonly string[];
+}
+
+/** Folding thousands of titles takes too long to do it for each request. */
+const searchable = new WeakMap<readonly Term[], readonly SearchableTerm[]>();
+
+function searchableTerms(all: readonly Term[]): readonly SearchableTerm[] {
+  const known = searchable.get(all);
+  if (known !== undefined) return known;
+  const made = all.map((term): SearchableTerm => {
+    const texts = [term.id, ...Object.values(term.title)];
+    const words = texts.flatMap((text) => [folded(text), ...wordsOf(text)]);
+    return { term, names: texts.map((text) => wordsOf(text).join(' ')), words };
+  });
+  searchable.set(all, made);
+  return made;
+}
+
+/** Entries with a word that begins with each wanted word. Order: equal id or title, id or title that begins with the text, others. */
+function rankedTerms(all: readonly Term[], wanted: readonly string[]): readonly Term[] {
+  if (wanted.length === 0) return all;
+  const text = wanted.join(' ');
+  const ranks: Term[][] = [[], [], []];
+  for (const { term, names, words } of searchableTerms(all)) {
+    if (!wanted.every((word) => words.some((name) => name.startsWith(word)))) continue;
+    const rank = names.includes(text) ? 0 : names.some((name) => name.startsWith(text)) ? 1 : 2;
+    ranks[rank]?.push(term);
+  }
+  return ranks.flat();
+}
+
+/** @throws ServiceError `invalid`: there is one order */
+function checkSort(sort: string | null): void {
+  if (sort === null || sort === '' || sort === 'bestmatch') return;
+  throw new ServiceError('invalid', 'A validation error occurred.', {
+    issues: [{ field: 'sort', messages: ['Must be one of: bestmatch.'] }],
+  });
+}
+
+const digest = (text: string) => createHash('sha256').update(text).digest('base64url').slice(0, 16);
+
+/** GET /api/vocabularies/{type}/{id} */
+export function readTerm(): Endpoint {
+  return async (call) => {
+    const type = vocabularyOf(call);
+    const term = lookup(type, param(call, 'id'));
+    if (term === undefined) {
+      throw new ServiceError('not_found', 'The persistent identifier does not exist.');
+    }
+    // Those of a release keep the one revision that they have; an operator's may change at any time.
+    const variant = isAddition(type, term.id) ? digest(JSON.stringify(term)) : '';
+    return { ...json(200, termJson(term, type, call.baseUrl)), state: { revision: '1', variant } };
+  };
+}
