@@ -21,7 +21,6 @@ const PENDING = [
   'docs/metrics.md',
   'libs/metadata/',
   'services/files/',
-  'services/gateway/',
   'services/search/',
   'test/e2e/',
 ];

@@ -102,7 +102,7 @@ test.each<[message: string, act: () => Promise<Hinted>, hint: string | RegExp]>(
   [
     'Permission denied.',
     () => ask('DELETE', `/records/${published.id}`),
-    'What is published cannot be deleted; an administrator can remove it.',
+    'Published entities cannot be deleted; an administrator can remove them.',
   ],
   [
     'Not found.',

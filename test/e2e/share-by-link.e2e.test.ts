@@ -311,7 +311,7 @@ describe.each(KINDS)('$kind', ({ kind, document }) => {
     const { body } = await anonymous.call<{ code: string; hint: string }>('GET', self);
     expect([body.code, body.hint]).toEqual([
       'access_link_expired',
-      'The access link has expired or was revoked. Ask its owner for a new one.',
+      'The access link has expired or was revoked. Request a new one from its owner.',
     ]);
     const shown = await shownLinks(link(published, 'self'), 0);
     expect({ before, revoked, after, shown }).toEqual({

@@ -31,11 +31,9 @@ export type Authenticate = (
 ) => Promise<Caller>;
 
 /**
- * The principal behind a request's credentials: a personal access token in the header or as `access_token`, or an
- * identity provider's token in the header; and an access link's token in the header or as `token`. What a link opens is added to what its bearer may do otherwise.
- *
- * @throws ServiceError `unauthenticated`: credentials that are worth nothing, save a `token` parameter, which then
- *   adds nothing
+ * The principal of a request's credentials: a personal access token in the header or as `access_token`, an
+ * identity provider's token in the header, and an access link's token in the header or as `token`. A link adds to the caller's other permissions.
+ * @throws ServiceError `unauthenticated`: invalid credentials, except a `token` parameter, which then adds nothing
  */
 export function authenticate({ findTokenOwner, findProviderUser, resolveLink }: CallerDeps): Authenticate {
   return async ({ authorization, query }, requestId, signal) => {
@@ -83,7 +81,7 @@ export function hasCredentials({ userId, grants }: Principal): boolean {
   return userId !== null || grants.length > 0;
 }
 
-/** @throws ServiceError `unauthenticated`: nobody is known by these credentials */
+/** @throws ServiceError `unauthenticated`: the credentials are unknown */
 export function requireCredentials(principal: Principal): void {
   if (!hasCredentials(principal)) throw new ServiceError('unauthenticated', 'Authentication required.');
 }

@@ -40,20 +40,20 @@ export interface HttpLimits {
   headersTimeoutMs: number;
   /** How long a connection may be silent in the middle of a request, in milliseconds. */
   idleTimeoutMs: number;
-  /** Bytes a second that whoever is sent a file must take on average. */
+  /** The average rate, in bytes per second, at which a client must read a file. */
   minDownloadBytesPerSecond: number;
   /** The most connections at once. */
   maxConnections: number;
   /** The largest page of a listing. */
   pageMaxSize: number;
-  /** The longest that a change which asks for it waits until it can be found, in milliseconds. */
+  /** The longest wait of a change with `wait_for_index`, in milliseconds. */
   waitForIndexMs: number;
 }
 
 export interface TokenLimits {
   /** The most tokens of one user that were not revoked. */
   tokensPerUser: number;
-  /** How long a token holds whose maker does not say, in days. */
+  /** The default lifetime of a token, in days. */
   tokenLifetimeDays: number;
 }
 
@@ -61,28 +61,28 @@ export interface TokenLimits {
 export interface OidcConfig {
   /** Exactly as tokens name it. */
   issuer: string;
-  /** What tokens for this service name as their audience. */
+  /** The audience of tokens for this service. */
   audience: string;
-  /** Undefined: where the provider's metadata say. */
+  /** Undefined: the value in the provider's metadata. */
   jwksUrl: URL | undefined;
   /** Signature algorithms; none with a shared secret is possible. */
   algorithms: readonly string[];
   /** The claim that new users are called by. */
   nameClaim: string;
   rolesClaim: string;
-  /** Who has this role operates the system; undefined: only whom an operator made one. */
+  /** Users with this role are administrators; undefined: only users that an operator appointed. */
   adminRole: string | undefined;
 }
 
-/** How much callers may ask for. */
+/** The rate limits of callers. */
 export interface RateLimitConfig {
   /** Requests a minute that no user is known of, of each address (IPv6: network); 0: any number. */
   anonymousPerMinute: number;
   /** Requests a minute of each user; 0: any number. */
   userPerMinute: number;
-  /** Requests a minute with credentials that are worth nothing, of each address (IPv6: network); 0: any number. */
+  /** Requests per minute with invalid credentials, per address (IPv6: per network); 0: unlimited. */
   failedCredentialsPerMinute: number;
-  /** For how many minutes what is not asked may be saved, to be asked at once. */
+  /** The minutes of unused requests that a caller may accumulate and then send at once. */
   burstMinutes: number;
   /** As how many requests these count. */
   weights: { search: number; publish: number; auditLog: number };
@@ -110,16 +110,16 @@ export interface GatewayConfig {
   grpcPort: number;
   healthHost: string;
   healthPort: number;
-  /** What links start with; undefined: the host that each request names. */
+  /** The base of links; undefined: the host of each request. */
   publicBaseUrl: URL | undefined;
   /** Addresses, ranges or the names of proxy-addr (`loopback`) whose forwarding headers are believed. */
   trustedProxies: readonly string[];
   /** Origins whose pages may read answers, `*` for all; see `cross-origin.ts`. */
   corsAllowedOrigins: readonly string[];
   databaseUrl: URL;
-  /** Where events pass that tell what changed; undefined: changes made elsewhere show a second later. */
+  /** The bus of change events; undefined: changes made by other gateways show a second later. */
   natsUrl: URL | undefined;
-  /** What each caller of the IdentityService signs principals with, by its name. */
+  /** The keys with which the callers of the IdentityService sign principals, by name. */
   callerKeys: ReadonlyMap<string, string>;
   /** Encrypts the answers that are kept for repeated requests. */
   sealingKey: string;
@@ -161,7 +161,7 @@ export function readConfig(env: Environment): GatewayConfig {
       fallback: listening.grpcHost,
     }),
     publicBaseUrl: read.whenSet(['PUBLIC_BASE_URL'], () =>
-      read.url('PUBLIC_BASE_URL', { doc: 'What links start with; else the host that each request names' }),
+      read.url('PUBLIC_BASE_URL', { doc: 'Base URL of links; default: the host of each request' }),
     ),
     trustedProxies: read.list('TRUSTED_PROXIES', {
       doc: 'Addresses, ranges or `loopback` whose `X-Forwarded-…` headers are believed',
@@ -190,7 +190,7 @@ export function readConfig(env: Environment): GatewayConfig {
     vocabularyDir: readVocabularyDir(read),
     filesContentUrl: read.url('FILES_CONTENT_URL', { doc: 'Where the files service takes and gives bytes' }),
     filesIdleMs: read.integer('FILES_IDLE_MS', {
-      doc: 'Milliseconds the files service may make no progress with bytes that wait for it; less than `IDLE_TIMEOUT_MS`, so that clients are told',
+      doc: 'Milliseconds that the files service may make no progress with bytes that wait for it; less than `IDLE_TIMEOUT_MS`, so that clients get an error',
       fallback: 110_000,
       min: 100,
       max: 3_600_000,
@@ -253,7 +253,7 @@ export function readConfig(env: Environment): GatewayConfig {
         max: 10_000,
       }),
       tokenLifetimeDays: read.integer('TOKEN_LIFETIME_DAYS', {
-        doc: 'Days that a token holds whose maker does not say',
+        doc: 'Default lifetime of a token, in days',
         fallback: 90,
         min: 1,
         max: 3_650,
@@ -314,10 +314,10 @@ function readOidc(read: EnvReader): OidcConfig {
   return {
     issuer: read.string('OIDC_ISSUER', issuer),
     audience: read.string('OIDC_AUDIENCE', {
-      doc: 'What its tokens for this service name as their audience',
+      doc: 'Audience of its tokens for this service',
     }),
     jwksUrl: read.whenSet(['OIDC_JWKS_URL'], () =>
-      read.url('OIDC_JWKS_URL', { doc: 'Its keys; else where its metadata say' }),
+      read.url('OIDC_JWKS_URL', { doc: 'URL of its keys; default: the value in its metadata' }),
     ),
     algorithms,
     nameClaim: read.string('OIDC_NAME_CLAIM', {
@@ -327,7 +327,7 @@ function readOidc(read: EnvReader): OidcConfig {
     rolesClaim: read.string('OIDC_ROLES_CLAIM', { doc: "The claim with a user's roles", fallback: 'roles' }),
     adminRole: read.whenSet(['OIDC_ADMIN_ROLE'], () =>
       read.string('OIDC_ADMIN_ROLE', {
-        doc: 'The role of those who operate the system; else only whom an operator made one',
+        doc: 'The role of administrators; default: only users that an operator appointed',
       }),
     ),
   };
@@ -348,12 +348,12 @@ function readRateLimit(read: EnvReader): RateLimitConfig {
       ...perMinute,
     }),
     failedCredentialsPerMinute: read.integer('RATE_LIMIT_FAILED_CREDENTIALS', {
-      doc: 'Requests a minute with credentials that are worth nothing, of each address (IPv6: network); 0: any number',
+      doc: 'Requests a minute with invalid credentials, of each address (IPv6: network); 0: any number',
       fallback: 60,
       ...perMinute,
     }),
     burstMinutes: read.integer('RATE_LIMIT_BURST_MINUTES', {
-      doc: 'For how many minutes what is not asked is saved, to be asked at once',
+      doc: 'Minutes of unused requests that a caller may accumulate and then send at once',
       fallback: 2,
       min: 1,
       max: 60,
@@ -370,7 +370,7 @@ function readRateLimit(read: EnvReader): RateLimitConfig {
         ...weight,
       }),
       auditLog: read.integer('RATE_LIMIT_AUDIT_LOG_WEIGHT', {
-        doc: 'As how many requests a look at an audit log counts',
+        doc: 'The cost of reading an audit log, in requests',
         fallback: 5,
         ...weight,
       }),

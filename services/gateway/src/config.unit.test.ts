@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { readConfig } from './config.ts';
 import { LEAST_ENVIRONMENT } from './least-environment-fixture.ts';
 
-test('limits the rate of requests where nothing is said', () => {
+test('limits the rate of requests by default', () => {
   expect(readConfig(LEAST_ENVIRONMENT).rateLimit).toEqual({
     anonymousPerMinute: 500,
     userPerMinute: 1_000,
@@ -14,7 +14,7 @@ test('limits the rate of requests where nothing is said', () => {
 
 test.each([
   {
-    name: 'a rate that no publish would keep to',
+    name: 'a rate below one publication',
     env: { RATE_LIMIT_USER: '4' },
     problem: 'RATE_LIMIT_USER times RATE_LIMIT_BURST_MINUTES is less than one request may weigh, which is 10',
   },

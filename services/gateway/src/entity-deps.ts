@@ -6,7 +6,7 @@ import { type Call, type JsonReply, selfOf } from './http/endpoint.ts';
 import type { Kind } from './kind.ts';
 import { entityJson } from './rendering/entity-json.ts';
 
-/** What the endpoints that both kinds share are given: for which kind, and whom to ask. */
+/** Dependencies of the endpoints that both kinds share. */
 export interface EntityDeps {
   kind: Kind;
   clients: Clients;
@@ -14,8 +14,7 @@ export interface EntityDeps {
 
 /**
  * One entity in one form, as the caller may see it.
- *
- * @throws ServiceError whatever kept its service from giving it
+ * @throws ServiceError errors of its service
  */
 export async function readEntity(
   { kind, clients }: EntityDeps,
@@ -30,11 +29,9 @@ export async function readEntity(
 }
 
 /**
- * The revision at which an entity is to be when it is changed, as If-Match says (0: any). Of several that are named it
- * is the one that the entity has now.
- *
- * @throws ServiceError `invalid`: If-Match is no revision; `precondition_failed`: the entity has none of several; or
- *   whatever keeps it from being read
+ * The required revision of an entity for a change, from If-Match (0: any). If several are listed, it is the entity's present one.
+ * @throws ServiceError `invalid`: If-Match is no revision; `precondition_failed`: the entity has none of those listed; or the errors of
+ * reading it
  */
 export async function revisionToChange(
   deps: EntityDeps,
@@ -50,7 +47,7 @@ export async function revisionToChange(
   return revision;
 }
 
-/** @throws ServiceError what a service says instead of an entity */
+/** @throws ServiceError the error that a service returned for an entity */
 export function documentIn(result: EntityResult__Output | undefined): EntityDocument__Output {
   if (result?.error) throw fromErrorDetail(result.error);
   return given(result?.document);

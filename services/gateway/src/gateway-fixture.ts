@@ -12,7 +12,7 @@ type Scripted<Name extends keyof Definitions> = {
   -readonly [Rpc in keyof Handlers<Definitions[Name]>]?: Handlers<Definitions[Name]>[Rpc];
 };
 
-/** What the services behind a gateway under test answer; tests change it as they go. */
+/** The answers of the services behind a gateway under test; tests change it while they run. */
 export interface Script {
   records: Scripted<'lifecycle'>;
   packages: Scripted<'lifecycle'> & Scripted<'packages'> & Scripted<'publications'>;
@@ -27,7 +27,7 @@ export interface GatewayUnderTest extends AsyncDisposable {
   baseUrl: string;
   script: Script;
   databaseUrl: string;
-  /** Moves its clock for what is kept and for rate limits, which stands still otherwise. */
+  /** Moves its clock for caches and rate limits, which otherwise does not advance. */
   later(ms: number): void;
   /** Text bodies are JSON unless their type is given. */
   fetch(path: string, init?: RequestInit & { token?: string }): Promise<Response>;
@@ -40,8 +40,8 @@ export interface GatewayUnderTest extends AsyncDisposable {
 const KEY = 'a key of at least thirty-two characters';
 
 /**
- * A real gateway with a real database, in front of real gRPC servers that answer what the script says. It limits nobody's
- * rate unless it is told to.
+ * A real gateway with a real database, in front of real gRPC servers with scripted answers. Rate limits are off
+ * by default.
  */
 export async function startGateway(
   env: Record<string, string> = {},
@@ -106,7 +106,7 @@ export async function startGateway(
     audience: 'gateway',
     caller: 'operator',
     key: KEY,
-    // Long enough for a machine that does many other things.
+    // Long enough for a loaded machine.
     defaultTimeoutMs: 60_000,
   });
   const baseUrl = `http://127.0.0.1:${gateway.httpPort}`;

@@ -9,7 +9,7 @@ export const KINDS = ['record', 'package'] as const satisfies readonly Kind[];
 /** The first part of the path, after `/api/` for the interface and after `/` for pages. */
 export const COLLECTION = { record: 'records', package: 'packages' } as const satisfies Record<Kind, string>;
 
-/** The word that tells faces apart in the identifiers of IIIF. */
+/** The word for a form in IIIF identifiers. */
 export const IIIF_PREFIX = {
   record: { draft: 'draft', published: 'record' },
   package: { draft: 'package-draft', published: 'package' },

@@ -1,6 +1,6 @@
 const KEY = 'a key of at least thirty-two characters';
 
-/** All that a gateway must be told. Nothing listens where this leads. */
+/** The required variables of a gateway. No process listens at these addresses. */
 export const LEAST_ENVIRONMENT = {
   DATABASE_URL: 'postgres://localhost/none',
   FILES_CONTENT_URL: 'http://localhost',

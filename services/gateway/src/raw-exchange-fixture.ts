@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 
-/** Sends bytes as they are; everything that comes back until the other side ends the connection. */
+/** Sends bytes unchanged, and returns all bytes received until the peer closes the connection. */
 export function exchange(baseUrl: string, bytes: string): Promise<string> {
   const { hostname, port } = new URL(baseUrl);
   return new Promise((resolve, reject) => {

@@ -106,7 +106,7 @@ export function routes(deps: RoutesDeps): readonly Route[] {
   ];
 }
 
-/** What resources and packages have in common. */
+/** Routes of resources and packages. */
 function entityRoutes(kind: Kind, { clients, contentPlane, handOver, limits }: RoutesDeps): Route[] {
   const all = `/api/${COLLECTION[kind]}`;
   const one = `${all}/:id`;
@@ -191,7 +191,7 @@ function uploadRoutes(ofDraft: FilesDeps, plane: ContentPlane, all: string): Rou
   ];
 }
 
-/** What only packages have. */
+/** Routes of packages only. */
 function packageRoutes({ clients, limits }: RoutesDeps): Route[] {
   const one = '/api/packages/:id';
   const inContext = '/api/packages/context/:parentId/resources';

@@ -53,13 +53,13 @@ function resolved(response: { $ref?: string }): unknown {
     : description.components['responses']?.[response.$ref.replace('#/components/responses/', '')];
 }
 
-/** The table as it is, with clients that are never asked. */
+/** The real table, with clients that are never called. */
 function table() {
   const config = readConfig(LEAST_ENVIRONMENT);
   const clients = openClients(config);
   const rows = routes({
     clients,
-    contentPlane: { request: () => Promise.reject(new Error('never asked')), close: () => {} },
+    contentPlane: { request: () => Promise.reject(new Error('never called')), close: () => {} },
     handOver: handOverTo(config),
     users: { findUser: async () => undefined },
     ownTokens: {
@@ -83,7 +83,7 @@ describe('the description of the interface', () => {
     );
   });
 
-  test('says of every route whether it is open and whether it takes a body', () => {
+  test('states for every route whether it is open and whether it takes a body', () => {
     const said = operations.map(({ name, security, requestBody }) => [
       name,
       security !== undefined,

@@ -45,7 +45,7 @@ import { rateLimits } from './rate-limits/rate-limits.ts';
 import { routes } from './routes.ts';
 import { SCHEMA } from './schema.ts';
 
-/** What is left of a stop's four seconds for requests that are being answered, in milliseconds. */
+/** Milliseconds of a stop's four seconds that remain for running requests. */
 const DRAIN_MS = 3_000;
 
 export interface GatewayService {
@@ -59,10 +59,9 @@ export interface GatewayService {
 const RECHECK_TRANSFERS_MS = 30_000;
 
 /**
- * Starts the gateway; its peers may come later. `elapsed` counts milliseconds and never goes back.
- *
+ * Starts the gateway; other services may start later. `elapsed` counts milliseconds and never goes back.
  * @param recheckTransfersMs milliseconds between two authorisations of a running transfer
- * @throws when the database or a port is not to be had
+ * @throws when the database or a port is not available
  */
 export async function startGatewayService(
   config: GatewayConfig,
@@ -215,7 +214,7 @@ function listen(
     {
       maxHeaderSize: limits.headerMaxBytes,
       connectionsCheckingInterval: 5_000,
-      // What may come once and comes twice is then no valid value, rather than the first of two.
+      // A header that must be unique is then an invalid value when repeated, instead of the first of two.
       joinDuplicateHeaders: true,
       // The application refuses it, with the headers of every answer.
       requireHostHeader: false,

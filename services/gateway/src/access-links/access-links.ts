@@ -10,9 +10,8 @@ function linkReply(link: AccessLink__Output | null): Json {
 }
 
 /**
- * A ticket to manage the links of the entity's parent; any version and either form of it will do.
- *
- * @throws ServiceError whatever kept the entity's service from giving one
+ * A ticket to manage the links of the entity's parent; any version in either form will do.
+ * @throws ServiceError errors of the entity's service
  */
 async function authoriseLinks({ kind, clients }: EntityDeps, call: Call): Promise<string> {
   const { ticket } = await clients.lifecycle[kind].authorise(

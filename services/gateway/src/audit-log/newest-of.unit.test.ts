@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { AuditEntry__Output } from '@kr/contracts';
 import { newestOf } from './read-audit-log.ts';
 
-/** Entries by name and milliseconds, as one service tells them. */
+/** Entries by name and milliseconds, as one service returns them. */
 const trail = (...entries: [id: string, ms: number][]) => ({
   entries: entries.map(
     ([id, ms]): AuditEntry__Output => ({
@@ -30,7 +30,7 @@ describe('the newest of several trails', () => {
     expect(idsOf(newestOf([trail(['a', 5], ['b', 5]), trail(['c', 5])], 10))).toBe('abc');
   });
 
-  test('page by page are all of them, whatever services they are of', () => {
+  test('all pages together contain all entries, of all services', () => {
     const all = [trail(['a', 9], ['d', 6], ['e', 5]), trail(['b', 8], ['c', 7], ['f', 4])];
     const page = (number: number) => {
       const limit = number * 2;

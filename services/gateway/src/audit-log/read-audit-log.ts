@@ -6,8 +6,8 @@ import { isoInstant, type Json, offsetInstant } from '../rendering/entity-json.t
 import { type PageLimits, pageLinks, readPage } from '../search/page-links.ts';
 
 /**
- * The newest entries of several trails, each of which has its newest first and is at least that long if it has so many.
- * Of what happened in the same millisecond, the order of each trail stays.
+ * The newest entries of several trails. Each trail is sorted newest first and complete up to `limit` entries. Entries of the same
+ * millisecond keep the order of their trail.
  */
 export function newestOf(
   trails: readonly Pick<AuditTrail__Output, 'entries'>[],

@@ -5,10 +5,9 @@ import { assertUnnamed } from '../http/conditional.ts';
 import { type Call, type Endpoint, json, noContent, param } from '../http/endpoint.ts';
 
 /**
- * Which draft a request is about to change, and at which revision (0 is any), as its preconditions say.
- *
- * @throws ServiceError `invalid`: If-Match is no revision; `precondition_failed`: it names others than the draft's, or
- *   If-None-Match names the draft's; or whatever keeps it from being read
+ * The draft that a request will change, with the revision of its preconditions (0: any).
+ * @throws ServiceError `invalid`: If-Match is no revision; `precondition_failed`: it names other revisions, or If-None-Match names the
+ * draft's; or the errors of reading the draft
  */
 async function draftToChange(deps: EntityDeps, call: Call): Promise<{ id: string; ifRevision: string }> {
   const id = param(call, 'id');
@@ -28,7 +27,7 @@ export function createDraft(deps: EntityDeps): Endpoint {
       call.principal,
     );
     const reply = entityReply(201, document, deps, call);
-    // The REST document shows `expanded` on the answer to a package's creation, asked for or not.
+    // The REST document always shows `expanded` in the answer to a package's creation.
     if (deps.kind === 'package') reply.body = { ...(reply.body as object), expanded: {} };
     return reply;
   };
@@ -101,7 +100,8 @@ export function publishDraft(deps: EntityDeps): Endpoint {
 const TIMES = 6;
 
 /**
- * POST /api/{kind}/{id}/draft/actions/validate: 200 with what publishing would refuse, by entity; nothing changes.
+ * POST /api/{kind}/{id}/draft/actions/validate: 200 with the problems that a publication would report, by
+ * entity; nothing changes.
  */
 export function validateDraft({ kind, clients }: EntityDeps): Endpoint {
   return async (call) => {

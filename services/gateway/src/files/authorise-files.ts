@@ -7,7 +7,7 @@ import type { FileHolder } from '../rendering/file-json.ts';
 
 export type FilesAction = 'read' | 'write' | 'import';
 
-/** What endpoints of files are given: for which kind and face, and whom to ask. */
+/** Dependencies of the endpoints of files, for one kind and form. */
 export interface FilesDeps extends EntityDeps {
   face: Face;
 }
@@ -20,9 +20,8 @@ const ACTION = {
 } as const satisfies Record<Face, Record<FilesAction, string>>;
 
 /**
- * Lets the entity's own service decide, and brings its ticket for the files service.
- *
- * @throws ServiceError whatever kept the service from giving one
+ * Requests a ticket for the files service from the entity's service, which decides about access.
+ * @throws ServiceError errors of that service
  */
 export function authoriseFiles(
   { kind, face, clients }: FilesDeps,

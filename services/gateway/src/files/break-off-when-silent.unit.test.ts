@@ -16,7 +16,10 @@ beforeEach(async () => {
 });
 afterEach(() => server.close().closeAllConnections());
 
-/** An answer of which so much came and was read, and that was held on then until its connection was silent for its time. */
+/**
+ * An answer of which this part arrived and was read, and which then stopped until the connection had been
+ * silent for its time.
+ */
 async function silentAfter(wanted: 5 | 10): Promise<{ answer: IncomingMessage; heard: () => string }> {
   const outgoing = request({ host: '127.0.0.1', port: (server.address() as AddressInfo).port });
   outgoing.on('error', () => {});
@@ -35,12 +38,12 @@ async function silentAfter(wanted: 5 | 10): Promise<{ answer: IncomingMessage; h
   return { answer, heard: () => heard };
 }
 
-test('an answer that stops in the middle is broken off', async () => {
+test('an answer that stops in the middle is aborted', async () => {
   const { answer, heard } = await silentAfter(5);
   expect([heard(), answer.errored?.message]).toEqual(['01234', 'it was silent']);
 });
 
-test('an answer that has come whole may be passed on for as long as its reader takes', async () => {
+test('a complete answer may be read slowly', async () => {
   const { answer, heard } = await silentAfter(10);
   expect(answer.errored).toBe(null);
   await once(answer.resume(), 'end');

@@ -20,7 +20,7 @@ beforeEach(() => {
   gateway.script.records = { Authorise: async () => ({ ticket: 'a ticket', filesEnabled: true }) };
 });
 
-test('three hundred slow downloads make nobody wait', async () => {
+test('three hundred slow downloads delay no other request', async () => {
   const held: ServerResponse[] = [];
   gateway.script.content = (_asked, response) => void held.push(response);
   const answered: (number | undefined)[] = [];
@@ -42,7 +42,7 @@ test('three hundred slow downloads make nobody wait', async () => {
 
 test.each([
   ['a download', 'GET', FILE],
-  ['a look at an upload', 'HEAD', `${DRAFT}/tus/1`],
+  ['reading an upload', 'HEAD', `${DRAFT}/tus/1`],
 ])('%s ends where its client goes away', async (_what, method, path) => {
   let isOpen: boolean | undefined;
   gateway.script.content = (_asked, response) => {
@@ -59,7 +59,7 @@ test.each([
   await until(() => isOpen === false);
 });
 
-test('what creates something is not asked for a second time when the answer is lost', async () => {
+test('a creation is not repeated when the answer is lost', async () => {
   const asked: string[] = [];
   gateway.script.content = (incoming, response) => {
     asked.push(String(incoming.method));
@@ -73,7 +73,7 @@ test('what creates something is not asked for a second time when the answer is l
   expect([status, asked]).toEqual([503, ['GET', 'POST']]);
 });
 
-test('an upload whose answer breaks off is unavailable, not a defect', async () => {
+test('an upload whose answer is aborted is unavailable, not an internal error', async () => {
   gateway.script.content = (incoming, response) => {
     incoming.resume();
     response.writeHead(200, { 'content-length': 1_000 }).write('{', () => response.destroy());
@@ -104,7 +104,7 @@ onLinux.each(['GET', 'PUT'])('a connection for %s is probed while nothing passes
   asked.destroy();
 });
 
-/** What the kernel waits for with a connection between two ports of this machine (proc_pid_net(5), `tr`). */
+/** The kernel's timer of a connection between two ports of this machine (proc_pid_net(5), `tr`). */
 const KEEPALIVE = '02';
 
 async function timerOf(localPort: number, remotePort: number): Promise<string | undefined> {

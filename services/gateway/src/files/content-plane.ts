@@ -7,13 +7,12 @@ import { HttpProblem, type ProblemDetails } from '../http/http-problem.ts';
 import { isObject } from '../http/json-object.ts';
 import { watchAccess } from './watch-access.ts';
 
-/** After how many milliseconds of silence the kernel asks whether the other machine is still there. */
+/** Milliseconds of silence after which TCP keep-alive probes start. */
 const PROBE_AFTER_MS = 10_000;
 
 /**
- * Breaks a request off, and its answer if that has begun, when nothing passes for `idleMs` milliseconds while it is the
- * other side that has something to do: to connect, to take what was sent, to answer, to send on. Whoever sends this side the
- * bytes, or reads them here, may take his time.
+ * Aborts a request, and its answer if that has begun, after `idleMs` milliseconds without progress of the upstream side: connecting,
+ * reading, answering, sending. Slow clients on this side do not count.
  */
 export function breakOffWhenSilent(
   outgoing: ClientRequest,
@@ -48,10 +47,13 @@ export interface ContentRequest {
   key?: string;
   /** One of the uploads. */
   uploadId?: string;
-  /** What is asked without one is open to all. */
+  /** Requests without a ticket read public files. */
   ticket?: string;
   headers: Record<string, string>;
-  /** Of a client's request. It is never destroyed here, so that a client that sends everything before it listens hears the answer. */
+  /**
+   * Of a client's request. It is never destroyed here, so that a client that sends its whole body before
+   * reading receives the answer.
+   */
   body?: Readable;
   signal?: AbortSignal;
   /** Checks credentials and permission again while the transfer runs, and before its last bytes are sent. */
@@ -60,18 +62,17 @@ export interface ContentRequest {
 
 export interface ContentAnswer {
   status: number;
-  /** Without those that speak of the connection only. */
+  /** Without hop-by-hop headers. */
   headers: Record<string, string | string[]>;
   body: Readable;
 }
 
-/** Where the files service takes and gives bytes: over HTTP, passed on as they come. */
+/** The HTTP interface of the files service, where bytes are streamed. */
 export interface ContentPlane {
   /**
-   * Answers also when the files service refuses.
-   *
-   * @throws ServiceError `unavailable`: it is not reached, or makes no progress; a body that breaks off for that throws
-   *   what `asUnavailable` understands
+   * Resolves also for refusals of the files service.
+   * @throws ServiceError `unavailable`: it cannot be reached, or makes no progress; a body that was aborted for this throws an error that
+   * `asUnavailable` accepts
    */
   request(request: ContentRequest): Promise<ContentAnswer>;
   close(): void;
@@ -87,7 +88,7 @@ export interface ContentPlaneOptions {
   recheckMs: number;
 }
 
-/** A transfer may take as long as it moves. How many there may be at once is said at the door. */
+/** A transfer may take any time as long as it progresses. Their number is limited at admission. */
 export function openContentPlane(baseUrl: URL, { idleMs, recheckMs }: ContentPlaneOptions): ContentPlane {
   const agent = new Agent({ keepAlive: true, maxFreeSockets: 16 });
   const { protocol, hostname, port } = urlToHttpOptions(baseUrl);
@@ -98,8 +99,9 @@ export function openContentPlane(baseUrl: URL, { idleMs, recheckMs }: ContentPla
       const { method, ticket, headers, body, signal, recheck } = asked;
       const isRepeatable = body === undefined && method !== 'POST';
       const outgoing = request({
-        // What cannot be repeated takes no connection that may be about to close; and it does not ask for its own to be
-        // closed, for then the reset that follows an early answer could overtake it.
+        // A request that cannot be repeated uses a fresh connection, since an idle one may be closing. It
+        // does not send `Connection: close`, because the reset after an early answer could overtake the
+        // answer.
         agent: isRepeatable ? agent : false,
         protocol,
         hostname,
@@ -143,7 +145,8 @@ export function openContentPlane(baseUrl: URL, { idleMs, recheckMs }: ContentPla
         outgoing.end();
         return;
       }
-      // What is refused by its head alone, as a length that is too great, is refused before any byte comes.
+      // Requests that are refused by their headers, for example by length, are refused before their body is
+      // sent.
       outgoing.flushHeaders();
       sendBody(body, outgoing, access && { totalBytes: lengthOf(headers), confirm: access.confirm });
     });
@@ -151,7 +154,7 @@ export function openContentPlane(baseUrl: URL, { idleMs, recheckMs }: ContentPla
   return { request: (asked) => send(asked), close: () => agent.destroy() };
 }
 
-/** The parser copies what belongs to the body out of what comes from the socket, which is nobody's from then on. */
+/** The parser copies the body out of the socket's buffer, which is free afterwards. */
 function releaseWhenParsed(outgoing: ClientRequest): void {
   outgoing.once('socket', (socket) => {
     socket.on('data', release);
@@ -161,7 +164,7 @@ function releaseWhenParsed(outgoing: ClientRequest): void {
 
 function sendBody(body: Readable, outgoing: ClientRequest, confirmEnd: ConfirmEnd | undefined): void {
   const breakOff = () => {
-    if (!body.readableEnded) outgoing.destroy(new Error('the client broke off'));
+    if (!body.readableEnded) outgoing.destroy(new Error('the client disconnected'));
   };
   body.on('error', breakOff).once('close', breakOff);
   // The client may have gone while it was decided what it may do.
@@ -179,7 +182,7 @@ function pathOf({ face, entityId, key, uploadId }: ContentRequest): string {
   return `/${parts.map(encodeURIComponent).join('/')}`;
 }
 
-/** What broke a request off, or the body of its answer, in words for its client. */
+/** The error that aborted a request, or the body of its answer, as a message for the client. */
 export function asUnavailable(cause: unknown): ServiceError {
   if (cause instanceof ServiceError) return cause;
   return new ServiceError('unavailable', 'The files service is not available.', {
@@ -201,15 +204,15 @@ function relayed(headers: NodeJS.Dict<string | string[]>): Record<string, string
   return kept;
 }
 
-/** More than any refusal of the files service says. */
+/** Longer than any refusal of the files service. */
 const MOST_BYTES = 1_048_576;
 
 /**
- * What the files service refused, as a refusal of ours, so that it looks as its reader asks for. One that is not worded
- * as ours are, because something between us gave it, is told by its status.
+ * A refusal of the files service as an error of the gateway, rendered in the requested format. A refusal in another format, from a
+ * proxy in between, is classified by its status.
  */
 export async function contentRefusal({ status, headers, body }: ContentAnswer): Promise<HttpProblem> {
-  // What it says of its own body is not true of ours.
+  // Headers that describe the refusal's own body, which is replaced.
   const kept = Object.entries(headers).filter(
     ([name]) => name === 'content-range' || !name.startsWith('content-'),
   );
@@ -227,7 +230,7 @@ function detailsOf({ code, hint, errors }: Record<string, unknown>): ProblemDeta
   };
 }
 
-/** An answer to HEAD has no body that could say more than its status. */
+/** An answer to HEAD has no body. */
 function saidIn(text: string): Record<string, unknown> {
   try {
     const said: unknown = JSON.parse(text);
@@ -237,7 +240,7 @@ function saidIn(text: string): Record<string, unknown> {
   }
 }
 
-/** As much of a body as comes, up to a limit. */
+/** The start of a body, up to a limit. */
 async function readSome(body: Readable): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -248,7 +251,7 @@ async function readSome(body: Readable): Promise<string> {
       chunks.push(chunk);
     }
   } catch {
-    // The status has come, and stays what it is.
+    // The status was sent and cannot change.
   }
   return Buffer.concat(chunks).toString();
 }

@@ -14,14 +14,14 @@ import {
 
 /** Has a front proxy send stored files by itself, once everything was decided about them (`X-Accel-Redirect`). */
 export interface HandOver {
-  /** What the files service is told of it; nothing where the request did not come by such a proxy. */
+  /** The header for the files service; none if the request did not pass such a proxy. */
   offered(call: Call): Record<string, string>;
   /** The headers for the proxy, which names the file where the files service has named it. */
   headers(answer: ContentAnswer): ContentAnswer['headers'];
 }
 
 const STORED_PATH = 'kr-stored-path';
-/** What the proxy says of itself in `X-Hand-Over`, with each request that it passes on. */
+/** The proxy identifies itself by `X-Hand-Over` in each forwarded request. */
 const WAY = 'x-accel-redirect';
 
 export function handOverTo({
@@ -30,7 +30,7 @@ export function handOverTo({
 }: Pick<GatewayConfig, 'handOver' | 'trustedProxies'>): HandOver {
   const isTrusted = proxyAddr.compile([...trustedProxies]);
   return {
-    // Whoever comes past the proxy, from its own machine perhaps, would be told of a file and given none.
+    // A request that bypasses the proxy, perhaps from the same machine, would get an empty answer.
     offered: ({ peer, headers }) =>
       handOver !== undefined && peer !== undefined && isTrusted(peer, 0) && headers['x-hand-over'] === WAY
         ? { 'kr-hand-over': 'path' }
@@ -42,7 +42,7 @@ export function handOverTo({
   };
 }
 
-/** What chooses a part of the bytes, or none when they are known already. */
+/** Headers that select a range, or allow an answer without bytes. */
 const CONDITIONS = [
   'range',
   'if-range',
@@ -52,7 +52,7 @@ const CONDITIONS = [
   'if-unmodified-since',
 ] as const;
 
-/** Bytes of an entity's files for who may read these, passed on as they come: every way to them leads through here. */
+/** Streams the bytes of an entity's files to permitted readers. All downloads use it. */
 async function download(
   deps: FilesDeps,
   plane: ContentPlane,

@@ -109,7 +109,7 @@ async function deleteEntries(deps: FilesDeps, call: Call, keys: string[]): Promi
   const deleted = await clients.files.deleteEntries({ ticket, keys }, call.principal);
   if (!deleted.keys.includes(defaultPreview)) return;
   const gone = { id: param(call, 'id'), keys: [defaultPreview] };
-  // The files are deleted whatever comes of this, and the event of it has the same effect.
+  // The files are deleted even if this fails, and the event of the deletion has the same effect.
   await clients.lifecycle[kind].forgetFiles(gone, call.principal).catch(() => undefined);
 }
 

@@ -88,7 +88,7 @@ describe('files', () => {
     expect(await ask(`${DRAFT}/a/content`)).toEqual(refused);
   });
 
-  test('start with their keys and whatever else is told of them', async () => {
+  test('start with their keys and all given members', async () => {
     let started: unknown;
     gateway.script.files.StartUploads = async ({ entries }) => {
       started = entries.map(({ key, metadataJson }) => [key, metadataJson.toString()]);
@@ -125,7 +125,7 @@ describe('files', () => {
     expect([answer.status, said]).toEqual([400, issues]);
   });
 
-  test('that are complete tell everything', async () => {
+  test('that are complete show all members', async () => {
     gateway.script.files.CommitUpload = async ({ key }) => ({
       entry: {
         ...PENDING,
@@ -164,7 +164,7 @@ describe('files', () => {
 });
 
 describe('content', () => {
-  test('goes up as it comes, with its length', async () => {
+  test('is streamed up, with its length', async () => {
     const bytes = randomBytes(3_000_000);
     let seen: unknown;
     gateway.script.content = async (request, response) => {
@@ -213,7 +213,7 @@ describe('content', () => {
     ]);
   });
 
-  test('of another type than bytes is refused before anybody is asked', async () => {
+  test('of another type than bytes is refused before a service is called', async () => {
     const { status, body } = await ask(`${DRAFT}/a/content`, {
       method: 'PUT',
       body: 'x',
@@ -225,7 +225,7 @@ describe('content', () => {
     ]);
   });
 
-  test('that is refused says why', async () => {
+  test('that is refused shows the reason', async () => {
     gateway.script.content = (request, response) => {
       request.resume();
       response
@@ -254,7 +254,7 @@ describe('content', () => {
   });
 
   test.each(['GET', 'PUT'])(
-    'whose %s is refused says so as problem details to who asks for them',
+    'whose %s is refused is a problem document if that is accepted',
     async (method) => {
       gateway.script.content = (request, response) => {
         request.resume();
@@ -292,7 +292,7 @@ describe('content', () => {
     ['a page', 502, 'unavailable', { 'content-type': 'text/html' }, '<h1>Bad Gateway</h1>'],
     ['nothing', 503, 'unavailable', {}, ''],
     [
-      'a text that says it is JSON',
+      'a text with the type of JSON',
       400,
       'malformed_request',
       { 'content-type': 'application/json' },
@@ -330,7 +330,7 @@ describe('content', () => {
     expect([head.status, await head.text()]).toEqual([status, '']);
   });
 
-  test('whose refusal breaks off is refused with its status', async () => {
+  test('whose refusal is aborted is refused with its status', async () => {
     gateway.script.content = (_request, response) => {
       response.writeHead(404, { 'content-type': 'application/json', 'content-length': 1_000 });
       response.write('{"status":404,', () => response.destroy());
@@ -341,7 +341,7 @@ describe('content', () => {
     });
   });
 
-  test('that is refused early is dropped, so that its sender hears why', async () => {
+  test('that is refused early is dropped, so that its sender receives the refusal', async () => {
     gateway.script.content = (_request, response) => {
       response
         .writeHead(404, { 'content-type': 'application/json' })
@@ -384,7 +384,7 @@ describe('content', () => {
     expect(outcome).toBe('broken');
   });
 
-  test('comes down with the headers of the files service, or a part of it', async () => {
+  test('is downloaded with the headers of the files service, or a part of it', async () => {
     let conditions: unknown;
     gateway.script.content = (request, response) => {
       const { range, 'if-range': ifRange, 'kr-ticket': ticket } = request.headers;
@@ -441,7 +441,7 @@ describe('content', () => {
     ['/api/packages/x/files-archive', '/archive/x', 'x FORM_PUBLISHED read_files'],
     ['/api/records/x/draft/files-archive', '/archive/x', 'x FORM_DRAFT read_draft_files'],
     ['/api/packages/x/draft/files-archive', '/archive/x', 'x FORM_DRAFT read_draft_files'],
-  ])('comes all at once from %s, for the same right as each file', async (path, url, ticket) => {
+  ])('is one archive from %s, with the same permission as each file', async (path, url, ticket) => {
     gateway.script.packages = gateway.script.records;
     const asked: unknown[] = [];
     gateway.script.content = (request, response) => {
@@ -477,7 +477,7 @@ describe('content', () => {
     expect(anonymous.status).toBe(401);
   });
 
-  test('that breaks off on the way down does not look complete', async () => {
+  test('that is aborted during the download does not look complete', async () => {
     gateway.script.content = (_request, response) => {
       response.writeHead(200, { 'content-length': 10_000 });
       response.write('x'.repeat(100), () => response.destroy());
@@ -486,7 +486,7 @@ describe('content', () => {
     await expect(response.text()).rejects.toThrow();
   });
 
-  test('is held back by a reader who does not read', async () => {
+  test('is paused while its client does not read', async () => {
     let written = 0;
     let isOpen = true;
     gateway.script.content = (_request, response) => {

@@ -5,7 +5,7 @@ import { authoriseEnabledFiles, type FilesDeps, fileHolder, reauthoriseFiles } f
 import type { ContentAnswer, ContentPlane } from './content-plane.ts';
 import { contentRefusal } from './content-plane.ts';
 
-/** What the files service is told of a request. */
+/** The headers of a request for the files service. */
 const ASKED = [
   'tus-resumable',
   'upload-length',
@@ -41,7 +41,7 @@ export function continueUpload(method: 'PATCH' | 'DELETE', deps: FilesDeps, plan
   return (call) => pass(method, deps, plane, call);
 }
 
-/** HEAD /api/{kind}/{id}/draft/files/{key}/tus/{uploadId}: 200 with how much has come. */
+/** HEAD /api/{kind}/{id}/draft/files/{key}/tus/{uploadId}: 200 with the offset. */
 export function readUpload(deps: FilesDeps, plane: ContentPlane): Endpoint {
   return (call) => pass('HEAD', deps, plane, call);
 }

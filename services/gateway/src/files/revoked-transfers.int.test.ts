@@ -195,7 +195,7 @@ describe('a download', () => {
     expect(response.complete).toBe(false);
   });
 
-  test('of a draft goes on when the draft is published, and while nobody can be asked', async () => {
+  test('of a draft continues when the draft is published, and while the service is unavailable', async () => {
     const { token } = await hasty.createUser('publisher');
     dribble();
     const response = await begin(token);

@@ -20,7 +20,7 @@ const STORED = {
 let gateway: GatewayUnderTest;
 let token: string;
 
-// One place, so that who has not given it back shuts out whoever follows.
+// One slot, so that an unreleased one blocks the next request.
 beforeAll(async () => {
   gateway = await startGateway({ FILES_IDLE_MS: String(IDLE_MS), MAX_TRANSFERS_IN_FLIGHT: '1' });
   ({ token } = await gateway.createUser('ada'));
@@ -54,8 +54,8 @@ describe('a files service that falls silent', () => {
     ['while it answers an upload', 'PUT', `${DRAFT}/content`, some, brokenOff(200), SILENT],
     ['before it answers a chunk', 'PATCH', `${DRAFT}/tus/1`, some, unanswered, SILENT],
     ['before it ends an upload', 'DELETE', `${DRAFT}/tus/1`, undefined, unanswered, SILENT],
-    ['before it tells of an upload', 'HEAD', `${DRAFT}/tus/1`, undefined, unanswered, { status: 423 }],
-    ['before it tells what it can', 'OPTIONS', `${DRAFT}/tus`, undefined, unanswered, SILENT],
+    ['before it returns an upload', 'HEAD', `${DRAFT}/tus/1`, undefined, unanswered, { status: 423 }],
+    ['before it returns its options', 'OPTIONS', `${DRAFT}/tus`, undefined, unanswered, SILENT],
     ['before it sends a file', 'GET', FILE, undefined, unanswered, SILENT],
     [
       'while it refuses',
@@ -65,7 +65,7 @@ describe('a files service that falls silent', () => {
       brokenOff(409),
       { status: 409, message: 'The request was refused.' },
     ],
-  ])('%s is given up', async (_when, method, path, body, content, expected) => {
+  ])('%s is aborted', async (_when, method, path, body, content, expected) => {
     await expectPlace();
     gateway.script.content = content;
     await until(async () => {
@@ -88,7 +88,7 @@ describe('a files service that falls silent', () => {
     await expectPlace();
   });
 
-  test('is given up when its client has gone too', async () => {
+  test('is aborted when its client has disconnected too', async () => {
     let came = '';
     gateway.script.content = async (asked) => {
       came = await text(asked).catch(() => '');

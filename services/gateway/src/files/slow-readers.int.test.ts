@@ -29,7 +29,7 @@ afterEach(() => {
   for (const socket of open.splice(0)) socket.destroy();
 });
 
-test('who reads in trickles gives up his place to others', async () => {
+test('a trickling client loses its slot to others', async () => {
   const { hostname, port } = new URL(gateway.baseUrl);
   const socket = connect(Number(port), hostname).on('error', () => {});
   open.push(socket.pause());

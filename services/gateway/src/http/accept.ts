@@ -5,7 +5,7 @@ import { HttpProblem } from './http-problem.ts';
 
 const DEFAULT_TYPE = 'application/json';
 
-/** JSON with what a page shows of it. */
+/** JSON with the texts of a page (`ui`). */
 export const VENDOR_TYPE = 'application/vnd.inveniordm.v1+json';
 
 /** Hits of a search as a table, and as features on a map. */

@@ -14,10 +14,10 @@ const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'hub.examp
 
 describe('base URL', () => {
   test.each<{ name: string; proxies?: string[]; fixed?: string; asked: IncomingMessage; base: string }>([
-    { name: 'is the host that was asked for', asked: request({}), base: 'http://inner:8080' },
+    { name: 'is the host of the request', asked: request({}), base: 'http://inner:8080' },
     { name: 'may be an IPv6 address', asked: request({ host: '[::1]:8080' }), base: 'http://[::1]:8080' },
     {
-      name: 'is the configured one whatever was asked for',
+      name: 'is the configured one for every request',
       fixed: 'https://hub.example.org/repository/',
       asked: request({ host: 'x' }),
       base: 'https://hub.example.org/repository',
@@ -34,7 +34,7 @@ describe('base URL', () => {
       asked: request({ 'x-forwarded-proto': 'https, http', 'x-forwarded-host': 'a.org, b.org' }, '10.1.2.3'),
       base: 'https://a.org',
     },
-    { name: 'believes nobody else', asked: request(forwarded), base: 'http://inner:8080' },
+    { name: 'ignores headers of untrusted peers', asked: request(forwarded), base: 'http://inner:8080' },
     {
       name: 'believes no stranger beside a trusted proxy',
       proxies: ['10.0.0.0/8'],

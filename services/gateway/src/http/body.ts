@@ -13,9 +13,8 @@ const TAKEN: Record<Exclude<Route['takes'], 'chunk' | '-'>, { types: readonly st
 };
 
 /**
- * Lets a Content-Type header pass that is absent or names what the route takes, with whatever parameters.
- *
- * @throws HttpProblem 415, naming what is taken
+ * Accepts a Content-Type header that is absent or names the route's type, with any parameters.
+ * @throws HttpProblem 415, which names the accepted type
  */
 export function checkContentType(contentType: string | undefined, takes: Route['takes']): void {
   if (takes === '-' || takes === 'chunk' || contentType === undefined || contentType.trim() === '') return;
@@ -64,7 +63,7 @@ export function continueBody(request: IncomingMessage, response: ServerResponse)
 
 export interface BodyLimits {
   maxBytes: number;
-  /** Milliseconds from the start of the request in which the whole body must have come. */
+  /** Milliseconds from the start of the request within which the whole body must arrive. */
   timeoutMs: number;
   /** Called with the bytes of each chunk before it is stored. @throws Error rejects the body with this error */
   hold?: (bytes: number) => void;
@@ -72,18 +71,14 @@ export interface BodyLimits {
 
 /**
  * The whole body of a request.
- *
- * @throws HttpProblem
- *   - 413: more bytes than allowed, declared or counted
- *   - 408: it did not come in time
- *   - 400: the client broke off
+ * @throws HttpProblem 413: more bytes than allowed, declared or counted; 408: timeout; 400: the client disconnected
  */
 export function readBody(
   request: IncomingMessage,
   { maxBytes, timeoutMs, hold }: BodyLimits,
 ): Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) return Promise.reject(tooLarge(maxBytes));
-  // Nothing more is heard of a request that ended before anybody listened.
+  // A request that ended before a listener was attached emits no further events.
   if (request.destroyed) return Promise.reject(incomplete());
 
   return new Promise((resolve, reject) => {
@@ -182,11 +177,11 @@ function notJson(cause: unknown): ServiceError {
 interface Level {
   /** Keys seen so far; undefined inside a list. */
   keys: Set<string> | undefined;
-  /** The key or the position of the value that comes next. */
+  /** The key or the index of the next value. */
   at: string | number;
 }
 
-/** The first thing wrong with the structure of a text that is known to be JSON. */
+/** The first structural problem of a text that is valid JSON. */
 function structureIssue(text: string): Issue | undefined {
   const levels: Level[] = [];
   let latest = '';

@@ -3,20 +3,19 @@ import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import proxyAddr from 'proxy-addr';
 
-/** Of a request, or of what was to become one, what tells where it comes from. */
+/** The parts of a request, or of a rejected one, that identify its origin. */
 export type Origin = Pick<IncomingMessage, 'headers' | 'socket'>;
 
 /** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+)|\[([^\]]+)\])(?::\d+)?$/;
 
 /**
- * The address that a request comes from: of the connection, or where that is a trusted proxy, what it says in
- * `X-Forwarded-For`, and so on. Of an IPv6 address the network (its first 64 bits), for whoever has one
- * address of it usually has all.
+ * The address of the client: of the connection, or, behind a trusted proxy, of `X-Forwarded-For`. An IPv6 address is reduced to
+ * its network (the first 64 bits), because one client usually controls all of them.
  */
 export function clientAddressOf(trustedProxies: readonly string[]): (request: Origin) => string {
   const isTrusted = proxyAddr.compile([...trustedProxies]);
-  // The same few ask again and again, and to read an address takes longer than all else that is done with it.
+  // Few clients send most requests, and parsing the address is expensive in comparison.
   const known = new LRUCache<string, string>({ max: 1_000 });
 
   function clientOf(request: Origin, peer: string): string {

@@ -13,7 +13,7 @@ interface Case {
 test.each<Case>([
   { name: 'the peer', peer: '192.0.2.7', address: '192.0.2.7' },
   {
-    name: 'the peer, whatever it says',
+    name: 'the peer, with any header',
     peer: '192.0.2.7',
     forwardedFor: '198.51.100.1',
     address: '192.0.2.7',
@@ -23,14 +23,14 @@ test.each<Case>([
   { name: 'the same network', peer: '2001:db8:1:2:ffff::9', address: '2001:db8:1:2::/64' },
   { name: 'a link-local peer with its zone', peer: 'fe80::1%eth0', address: 'fe80:0:0:0::/64' },
   {
-    name: 'what a trusted proxy says',
+    name: 'the address from a trusted proxy',
     peer: '10.0.0.1',
     forwardedFor: '198.51.100.1',
     trusted: ['10.0.0.0/8'],
     address: '198.51.100.1',
   },
   {
-    name: 'what the last trusted proxy says, not what a client made up before',
+    name: 'the address from the last trusted proxy, not one that a client invented before',
     peer: '10.0.0.1',
     forwardedFor: '203.0.113.9, 198.51.100.1, 10.0.0.2',
     trusted: ['10.0.0.0/8'],
@@ -51,21 +51,21 @@ test.each<Case>([
     address: '2001:db8:0:0::/64',
   },
   {
-    name: 'the proxy, when what it says is no address',
+    name: 'the proxy, when its header has no address',
     peer: '10.0.0.1',
     forwardedFor: 'unknown',
     trusted: ['10.0.0.0/8'],
     address: '10.0.0.1',
   },
   {
-    name: 'the client, when all that is said are proxies',
+    name: 'the client, when the header has only proxies',
     peer: '10.0.0.1',
     forwardedFor: '10.0.0.3, 10.0.0.2',
     trusted: ['10.0.0.0/8'],
     address: '10.0.0.3',
   },
   {
-    name: 'what trusted proxies say, though they add ports',
+    name: 'the address from trusted proxies that add ports',
     peer: '10.0.0.1',
     forwardedFor: '198.51.100.1:4711, 10.0.0.2:80',
     trusted: ['10.0.0.0/8'],

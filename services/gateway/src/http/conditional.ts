@@ -2,7 +2,7 @@ import { ServiceError } from '@kr/service-error';
 import { VENDOR_TYPE } from './accept.ts';
 import type { ShownState } from './endpoint.ts';
 
-// What follows the revision in a tag of ours tells representations apart; a writer depends on the revision alone.
+// The text after the revision in an ETag distinguishes representations; writers depend on the revision alone.
 const REVISION = /^(?:W\/)?(?:"(\d{1,18})(?:\.[\w.-]{1,64})?"|(\d{1,18}))$/;
 
 /** RFC 9110, section 8.8.3. */
@@ -30,7 +30,7 @@ function revisionOf(tag: string): string {
       issues: [{ field: 'if_match', messages: ['Not a valid integer.', form] }],
     });
   }
-  // NOTE: 0 means "whatever the revision" to the services, and no entity has a revision below 1.
+  // NOTE: for the services 0 means "any revision", and no entity has a revision below 1.
   return BigInt(revision) === 0n ? NO_REVISION : revision;
 }
 
@@ -41,10 +41,8 @@ export function isKnownTag(ifNoneMatch: string | undefined, tag: string): boolea
 }
 
 /**
- * For changes: whoever says which revisions it is not about to change (`If-None-Match`), or that there must be none (`*`),
- * changes none of them (RFC 9110, section 13.1.2).
- *
- * @throws ServiceError `precondition_failed`, with the revision that there is
+ * For changes: applies `If-None-Match` with revisions or `*` (RFC 9110, section 13.1.2).
+ * @throws ServiceError `precondition_failed`, with the present revision
  */
 export function assertUnnamed(ifNoneMatch: string, revision: string): void {
   if (isNamed(ifNoneMatch, revision)) {
@@ -55,9 +53,8 @@ export function assertUnnamed(ifNoneMatch: string, revision: string): void {
 }
 
 /**
- * For reads: whoever demands a revision (`If-Match`, a list of them at most) is not shown another one.
- *
- * @throws ServiceError `precondition_failed`, with the revision that it has
+ * For reads: applies `If-Match` with a list of revisions.
+ * @throws ServiceError `precondition_failed`, with the present revision
  */
 export function assertDemanded(ifMatch: string | undefined, revision: string): void {
   if (ifMatch === undefined) return;
@@ -76,8 +73,8 @@ function tagsIn(header: string): string[] {
 }
 
 /**
- * The strong ETag of one representation: its revision, and after a point what else tells it from other representations
- * of the same thing (RFC 9110, section 8.8.3). What JSON shows of a revision alone has the revision alone.
+ * The strong ETag of one representation: its revision, and after a point the distinction from other representations
+ * (RFC 9110, section 8.8.3). Plain JSON has only the revision.
  */
 export function entityTag({ revision, variant }: ShownState, mediaType: string): string {
   const parts = [revision, variant, mediaType === VENDOR_TYPE ? 'ui' : ''];

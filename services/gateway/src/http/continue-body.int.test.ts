@@ -25,7 +25,7 @@ interface Outcome {
   status: number | undefined;
 }
 
-/** A creation that sends its body only when it is asked for. */
+/** A creation that sends its body only after 100 Continue. */
 function create(authorization: string): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     let continued = false;
@@ -52,13 +52,13 @@ function create(authorization: string): Promise<Outcome> {
   });
 }
 
-test('a body is asked for only after the credentials were checked', async () => {
+test('100 Continue is sent only after the credentials were checked', async () => {
   gateway.script.records = { CreateDraft: async () => ({ document: aDocument() }) };
   expect(await create(`Bearer ${token}`)).toEqual({ continued: true, status: 201 });
   expect(await create('Bearer kpat_wrong')).toEqual({ continued: false, status: 401 });
 });
 
-test('credentials that were revoked while the body came are refused', async () => {
+test('credentials that were revoked while the body arrived are refused', async () => {
   const { token: leaving, userId } = await gateway.createUser('leaving');
   let created = 0;
   gateway.script.records = {

@@ -16,7 +16,7 @@ async function start(origins: string): Promise<void> {
 
 interface Told {
   status: number;
-  /** Whose page may read the answer. */
+  /** The origin whose page may read the answer. */
   readers: string | undefined;
   vary: string | undefined;
   headers: Record<string, string | string[] | undefined>;
@@ -96,7 +96,7 @@ describe('with origins that may read', () => {
     ['/api/records/x/draft/files/a/tus/1', 'PATCH'],
     ['/api/records/x/access/links/1', 'DELETE'],
     ['/api/nowhere', 'GET'],
-  ])('a preflight about %s is answered without credentials, and asks no service', async (path, method) => {
+  ])('a preflight of %s is answered without credentials, and calls no service', async (path, method) => {
     const { status, readers, headers } = await preflight(path, method);
     expect([
       status,
@@ -110,7 +110,7 @@ describe('with origins that may read', () => {
     expect(listed(headers['access-control-allow-methods'])).toContain(method.toLowerCase());
   });
 
-  test('a preflight of another origin is told no reader', async () => {
+  test('a preflight of another origin gets no allowed origin', async () => {
     expect((await preflight('/api/records', 'POST', 'https://evil.example')).readers).toBeUndefined();
   });
 
@@ -128,7 +128,7 @@ describe('with origins that may read', () => {
     const read = await ask('GET', ENTITY, { origin: PAGE });
     const readable = listed(read.headers['access-control-expose-headers']);
     expect(readable).toEqual(expect.arrayContaining(['content-range', 'repr-digest', 'tus-version']));
-    // Everything but what says nothing to a program.
+    // All headers that matter to a program.
     const hidden = Object.keys(read.headers).filter((name) => !readable.includes(name));
     expect(hidden.sort()).toEqual([
       'access-control-allow-origin',

@@ -7,20 +7,20 @@ export interface Call {
   /** Path parameters, decoded. */
   params: Readonly<Record<string, string>>;
   query: URLSearchParams;
-  /** The path as it was asked for, without query. */
+  /** The path of the request, without query. */
   path: string;
   headers: IncomingHttpHeaders;
   /** `HEAD` is answered as `GET` without the body. */
   method: string;
   /** The decoded body of routes that take JSON; undefined when it was empty. */
   body: unknown;
-  /** The same body as it came, for services that decode it themselves. */
+  /** The same body unparsed, for services that decode it themselves. */
   rawBody: Buffer;
   /** The undecoded body, for routes that take bytes. */
   bytes: Readable;
   /** Names what a keyed request creates, for services that make it only once; empty without a key. */
   creationKey: Buffer;
-  /** The type that the answer is asked for in, one of those that the route gives. */
+  /** The negotiated media type, one of the route's. */
   mediaType: string;
   principal: Principal;
   /** Authenticates the same credentials again. @throws ServiceError `unauthenticated`: they were revoked or expired */
@@ -37,22 +37,22 @@ export interface Call {
   signal: AbortSignal;
 }
 
-/** What an endpoint answers; how it is written to the wire is `send-reply.ts`. */
+/** The result of an endpoint; `pipeline/reply.ts` writes it. */
 export type Reply = JsonReply | TextReply | EmptyReply | StreamReply;
 
 export interface JsonReply {
   as: 'json';
   status: number;
   body: unknown;
-  /** The URL of what was created. */
+  /** The URL of the created resource. */
   location?: string;
   /** The one state that the body shows; becomes the ETag. */
   state?: ShownState;
-  /** The parent of that entity, when it is published and everybody who asks is shown exactly this. */
+  /** The parent of that entity, if it is published and every caller gets the same answer. */
   publicOf?: string;
 }
 
-/** What a body shows of one thing: which revision of it, and which of the faces that a revision may have. */
+/** The representation of a body: the revision, and a variant if a revision has several. */
 export interface ShownState {
   revision: string;
   /** Empty when the revision alone makes it; see `EntityDocument.variant`. */
@@ -92,11 +92,11 @@ export interface Route {
   method: Method;
   /** A path of Express, parameters with a colon. */
   path: string;
-  /** Whether everybody is heard, or 401 answers a request without credentials. */
+  /** Whether anonymous requests are allowed; otherwise they get 401. */
   auth: 'open' | 'token';
-  /** What becomes of the request's body: it is decoded, passed on as it comes (its type unseen, if a chunk), or ignored. */
+  /** How the request's body is handled: parsed, streamed (any type, if a chunk) or ignored. */
   takes: 'json' | 'bytes' | 'chunk' | '-';
-  /** Which representations may be asked for; see `accept.ts`. */
+  /** The negotiable representations; see `accept.ts`. */
   gives: 'entity' | 'hits' | 'json' | 'any';
   /** As how much of the caller's allowance a request counts, `HEAD` too; undefined: as any, see `weightOf`. */
   weight?: Weight | undefined;

@@ -33,23 +33,23 @@ const NAMED = /(?:^|,)\s*application\/problem\+json\s*(?:;([^,]*))?(?=,|$)/i;
 const NO_WEIGHT = /(?:^|;)\s*q\s*=\s*0(?:\.0*)?\s*(?:;|$)/i;
 
 /**
- * Whether an Accept header names the problem format for errors. A wildcard does not, and it does not matter what else
- * is named or with what weight: a client that names it can read it.
+ * Whether an Accept header names the problem format for errors. A wildcard does not; other types and weights do not matter,
+ * because a client that names it can read it.
  */
 export function asksForProblem(accept: string | undefined): boolean {
   const named = NAMED.exec(accept ?? '');
   return named !== null && !NO_WEIGHT.test(named[1] ?? '');
 }
 
-/** What an error body says in our own format. */
+/** The members of an error body in our own format. */
 export interface ErrorBody {
   status: number;
   message: string;
   code: string;
-  /** What the caller can do. */
+  /** The caller's next step. */
   hint?: string;
   errors?: readonly object[];
-  /** Set for what an administrator has removed. */
+  /** Set for entities that an administrator removed. */
   tombstone?: object;
 }
 
@@ -87,12 +87,15 @@ export interface WrittenError {
   body: Uint8Array<ArrayBuffer>;
 }
 
-/** The one place where failures become answers; what nobody foresaw is logged with its cause and shown without. */
+/**
+ * The only place where errors become answers; unexpected ones are logged with their cause, which is not
+ * shown.
+ */
 export function errorResponse(logger: Logger): ErrorRequestHandler {
   return (thrown: unknown, request, response: Response, _next) => {
     if (response.headersSent) {
       // Half an answer must never look complete.
-      logger.warn({ err: thrown, request_id: idOf(response) }, 'answer broken off');
+      logger.warn({ err: thrown, request_id: idOf(response) }, 'answer aborted');
       response.destroy();
       return;
     }
@@ -106,7 +109,7 @@ export function errorResponse(logger: Logger): ErrorRequestHandler {
   };
 }
 
-/** A failure as it is answered: in our own format, or as problem details where those are asked for. */
+/** An error as an answer: in our own format, or as problem details if requested. */
 export function writtenError(
   thrown: unknown,
   { accept, requestId }: { accept: string | undefined; requestId: string },
@@ -121,7 +124,10 @@ export function writtenError(
   };
 }
 
-/** What a failure answers (behaviour of the interface: two shapes that differ in the order of their keys). */
+/**
+ * The status and body of an error (behaviour of the interface: two shapes that differ in the order of their
+ * keys).
+ */
 export function errorAnswer(thrown: unknown): ErrorAnswer {
   if (thrown instanceof HttpProblem) return httpAnswer(thrown);
   // The router's word for a path that is not UTF-8.
@@ -147,7 +153,7 @@ export function errorAnswer(thrown: unknown): ErrorAnswer {
   };
 }
 
-// An internal ServiceError says nothing of itself; what it wraps does.
+// An internal ServiceError has no message for clients; the error that it wraps may have one.
 function causeOf(thrown: unknown): unknown {
   return thrown instanceof ServiceError ? (thrown.cause ?? thrown) : thrown;
 }
@@ -184,7 +190,7 @@ function retryAfter({ retryAfterMs }: ServiceError): Record<string, string> {
     : { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) };
 }
 
-// So that who came too late need not read again to know what to name.
+// So the client learns the present revision without another read.
 function currentTag({ currentRevision }: ServiceError): Record<string, string> {
   return currentRevision === undefined ? {} : { etag: `"${currentRevision}"` };
 }

@@ -46,7 +46,7 @@ describe('errors', () => {
       body: '{"status":401,"message":"The access token is unknown.","code":"invalid_token"}',
     },
     {
-      name: 'a lock says when to come back, in whole seconds',
+      name: 'a lock has a Retry-After in whole seconds',
       thrown: new ServiceError('conflict', 'The draft is being published.', {
         code: 'draft_locked',
         retryAfterMs: 1_200,
@@ -68,7 +68,7 @@ describe('errors', () => {
       body: '{"message":"The requested URL was not found on the server. If you entered the URL manually please check your spelling and try again.","status":404,"code":"unknown_url"}',
     },
     {
-      name: 'an unknown method hears which are known',
+      name: 'an unknown method gets the allowed ones',
       thrown: methodNotAllowed(['OPTIONS', 'HEAD', 'GET']),
       status: 405,
       headers: { allow: 'OPTIONS, HEAD, GET' },
@@ -81,7 +81,7 @@ describe('errors', () => {
       body: '{"status":406,"message":"no","code":"not_acceptable"}',
     },
     {
-      name: 'what nobody foresaw says nothing of itself',
+      name: 'an unexpected error shows no detail',
       thrown: new TypeError('x is not a function'),
       status: 500,
       body: `{"message":"${INTERNAL}","status":500,"code":"internal"}`,

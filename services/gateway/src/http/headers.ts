@@ -22,7 +22,7 @@ export function setSecurityHeaders(response: ServerResponse): void {
   for (const [name, value] of SECURITY_HEADERS) response.setHeader(name, value);
 }
 
-/** What a credential opened is nobody else's; what a link opened is not even to be kept. */
+/** Answers to credentials are private; answers to links must not be stored at all. */
 export function setCaching(
   response: ServerResponse,
   { hasUser, hasLink }: { hasUser: boolean; hasLink: boolean },
@@ -86,15 +86,15 @@ const RESPONSE_HEADERS = [
   'Upload-Offset',
 ];
 
-/** For how many seconds a browser need not ask again. */
+/** Seconds for which a browser may cache the preflight. */
 const PREFLIGHT_LASTS = 3_600;
 
 export type CrossOrigin = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
 
 /**
- * Lets pages of these origins read answers (CORS of the Fetch standard); `*` lets those of all. Preflights are answered
- * here, whatever they ask about. Credentials are headers that a page sends by itself, never cookies, so no answer allows
- * credentials in the sense of the standard.
+ * Allows pages of these origins to read answers (CORS of the Fetch standard); `*` allows all. Preflights are answered
+ * here for every path. Credentials are headers that a page sets itself, never cookies, so no answer sets
+ * `Access-Control-Allow-Credentials`.
  */
 export function crossOrigin(allowedOrigins: readonly string[]): CrossOrigin {
   if (allowedOrigins.length === 0) return (_request, _response, next) => next();
@@ -106,7 +106,7 @@ export function crossOrigin(allowedOrigins: readonly string[]): CrossOrigin {
     maxAge: PREFLIGHT_LASTS,
   };
   const answerPreflight = cors(options);
-  // OPTIONS is a method of ours too: it tells of uploads.
+  // OPTIONS is also a method of the API: it describes uploads.
   const tell = cors({ ...options, preflightContinue: true });
   return (request, response, next) => {
     const isPreflight =

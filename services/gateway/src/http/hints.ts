@@ -93,8 +93,8 @@ const VOCABULARY_OF: readonly (readonly [RegExp, VocabularyType])[] = [
 ];
 
 /**
- * What to do about messages whose text is fixed, because clients of the original API compare it. By the message, whole, and the field
- * that it is about (empty for the message of the error itself).
+ * Next steps for messages whose text is fixed, because clients of the original API compare it. Keyed by the whole message and its
+ * field (empty for the message of the error itself).
  */
 const HINTS: readonly (readonly [message: RegExp, hint: Hint])[] = [
   [/^Invalid input type\.$/, (_, field) => `Expected ${expectedAt(field)}.`],
@@ -123,7 +123,7 @@ const HINTS: readonly (readonly [message: RegExp, hint: Hint])[] = [
   [/^An access permission level is required$/, () => 'permission is required: view, preview or edit.'],
 ];
 
-/** What the caller can do about a message; undefined if it says so itself. */
+/** The caller's next step after a message; undefined if the message contains it. */
 export function hintOf(message: string, field = ''): string | undefined {
   for (const [pattern, hint] of HINTS) {
     const found = pattern.exec(message);

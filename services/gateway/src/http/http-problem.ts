@@ -18,7 +18,7 @@ export class HttpProblem extends Error {
   }
 }
 
-/** What the body says beside status and message. */
+/** Further members of the body beside status and message. */
 export interface ProblemDetails {
   code?: string | undefined;
   hint?: string | undefined;

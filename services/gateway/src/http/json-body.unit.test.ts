@@ -81,7 +81,7 @@ describe('JSON bodies', () => {
       'Longer than maximum length 65536.',
     ],
     ['very many levels', nested(100_000), Array(32).fill('0').join('.'), 'Nested deeper than 32 levels.'],
-  ])('%s is refused where it stands', (_name, body, field, message) => {
+  ])('%s is refused with its position', (_name, body, field, message) => {
     expect(refusal(body)).toEqual({
       kind: 'invalid',
       message: 'A validation error occurred.',

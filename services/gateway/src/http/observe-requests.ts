@@ -1,13 +1,13 @@
 import type { RequestListener, ServerResponse } from 'node:http';
 import { durations, nameRequest, observeGauges } from '@kr/telemetry';
 
-/** Whatever else is sent as a method is counted as one. */
+/** Unknown methods are counted together. */
 const METHODS = new Set(['OPTIONS', 'HEAD', 'GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
 const OTHER = 'other';
 
 const routes = new WeakMap<ServerResponse, string>();
 
-/** Says by which row of the route table a request is answered; what no row answers is counted as `other`. */
+/** Sets the route that answers a request; requests without one are counted as `other`. */
 export function nameRoute(response: ServerResponse, method: string, path: string): void {
   routes.set(response, path);
   nameRequest(method, path);

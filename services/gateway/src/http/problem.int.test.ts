@@ -69,7 +69,7 @@ describe('problem details over HTTP', () => {
     }
   });
 
-  test('tell the code of a cause, and are for errors only', async () => {
+  test('have the code of the cause, and are for errors only', async () => {
     gateway.script.records.ReadEntities = async ({ refs }) => ({
       results: refs.map(() => ({ document: aDocument({ form: 'FORM_PUBLISHED' }) })),
     });

@@ -25,7 +25,7 @@ describe('problem details', () => {
     expect(asksForProblem(accept)).toBe(asked);
   });
 
-  test('are no representation of a success, and keep nobody from one', () => {
+  test('are no representation of a success, and do not prevent one', () => {
     expect([
       chooseMediaType(PROBLEM, 'entity'),
       chooseMediaType(`${PROBLEM};q=0.5`, 'json'),
@@ -41,7 +41,7 @@ describe('problem details', () => {
     expect(() => chooseMediaType(`${PROBLEM};q=0`, 'entity')).toThrow("Invalid 'Accept' header.");
   });
 
-  test('say what our own format says', () => {
+  test('have the members of the default format', () => {
     const error = new ServiceError('conflict', 'The draft is being published.', {
       code: 'draft_locked',
       issues: [{ field: 'id', messages: ['no'] }],

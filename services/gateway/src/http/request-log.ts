@@ -6,7 +6,7 @@ import type { RequestHandler } from 'express';
 const HEADER = 'x-request-id';
 const ACCEPTABLE = /^[\w.-]{8,64}$/;
 
-/** Gives each request an id, the client's own where it is one, and tells it. */
+/** Sets the id of each request, the client's if it is valid, and returns it in the answer. */
 export function requestId(newId: () => string): RequestHandler {
   return (request, response, next) => {
     giveId(request, response, newId);
@@ -26,7 +26,7 @@ export function idOf(response: ServerResponse): string {
 
 const SECRET_PARAMETERS = new Set(['token', 'access_token']);
 
-/** One line for each request, when it is answered or given up. Tokens in the address are left out. */
+/** One line per request, when it is answered or aborted. Tokens in the URL are removed. */
 export function requestLog(logger: Logger): RequestHandler {
   return (request, response, next) => {
     logWhenClosed(logger, request, response);
@@ -38,7 +38,7 @@ export function logWhenClosed(logger: Logger, request: IncomingMessage, response
   if (!logger.isLevelEnabled('info')) return;
   const started = performance.now();
   const url = request.url ?? '';
-  // Whoever ends the connection is in no trace, or in another.
+  // The end of a connection belongs to no trace, or to another.
   const inTrace = AsyncResource.bind(() => {
     logger.info(
       {

@@ -13,8 +13,8 @@ interface BaseUrlOptions {
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 
 /**
- * What the links of an answer start with: the configured URL; else what the nearest client of a trusted proxy asked
- * for (`X-Forwarded-Proto` and `-Host`); else what this request asked for.
+ * The base of links in an answer: the configured URL; else `X-Forwarded-Proto` and `-Host` from a trusted proxy; else the host of
+ * this request.
  */
 export function baseUrlOf({
   publicBaseUrl,
@@ -58,8 +58,8 @@ function firstOf(header: string | string[] | undefined): string | undefined {
 const CLOSE = { connection: 'close' };
 
 /**
- * Refuses requests whose target or headers are beyond the limits, or that name no host, before anything looks at
- * them; and ends their connection.
+ * Refuses requests whose target or headers exceed the limits, or that have no host, before they are parsed further,
+ * and closes their connection.
  */
 export function requestShape(limits: Pick<HttpLimits, 'urlMaxBytes' | 'headerMaxCount'>): RequestHandler {
   return (request, _response, next) => {

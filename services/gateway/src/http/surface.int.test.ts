@@ -57,7 +57,7 @@ describe('routing', () => {
     ['POST', '/api/packages/context/x/resources', 'OPTIONS, HEAD, GET'],
     ['PUT', '/api/packages/x/access/links/y', 'OPTIONS, HEAD, GET, PATCH, DELETE'],
     ['DELETE', '/', 'OPTIONS, HEAD, GET'],
-  ])('%s %s is not allowed, and what is is said', async (method, path, allow) => {
+  ])('%s %s is not allowed, and the allowed methods are listed', async (method, path, allow) => {
     const { status, body, headers } = await ask(path, { method, token });
     expect([status, body, headers.get('allow')]).toEqual([
       405,
@@ -70,7 +70,7 @@ describe('routing', () => {
     ]);
   });
 
-  test('OPTIONS tells the methods of a path to everybody', async () => {
+  test('OPTIONS lists the methods of a path without credentials', async () => {
     const { status, body, headers } = await ask('/api/records', { method: 'OPTIONS' });
     expect([status, body, headers.get('allow')]).toEqual([200, '', 'OPTIONS, HEAD, GET, POST']);
   });
@@ -146,7 +146,7 @@ describe('order of the checks', () => {
       code: 'invalid',
     },
     {
-      name: 'then what the service says',
+      name: 'then the error of the service',
       init: { method: 'PUT', body: '{}', headers: { 'content-type': 'application/json' }, token: 'ada' },
       status: 404,
       message: 'The persistent identifier does not exist.',
@@ -160,7 +160,7 @@ describe('order of the checks', () => {
     expect([answer.status, answer.body]).toEqual([status, { status, message, code }]);
   });
 
-  test('who may not change a context does not hear what is wrong with the body', async () => {
+  test('a caller who may not change a context does not see the problems of the body', async () => {
     gateway.script.packages.Associate = async ({ ids }) => {
       expect(ids).toEqual([]);
       throw new ServiceError('forbidden', 'Permission denied.');
@@ -175,7 +175,7 @@ describe('order of the checks', () => {
 });
 
 describe('bodies', () => {
-  test('of any type that is missing are taken, and reach the service as they came', async () => {
+  test('of any type or none are accepted, and reach the service unchanged', async () => {
     const bodies: string[] = [];
     gateway.script.records.CreateDraft = async ({ body }) => {
       bodies.push(body.toString());
@@ -216,7 +216,7 @@ describe('bodies', () => {
     expect(status).toBe(415);
   });
 
-  test('that do not come are not waited for', async () => {
+  test('that do not arrive are not awaited', async () => {
     await using hasty = await startGateway({ BODY_TIMEOUT_MS: '300' });
     const { token: other } = await hasty.createUser('ada');
     const answer = await exchange(
@@ -266,7 +266,7 @@ describe('an entity', () => {
     ]);
   });
 
-  test('is not sent again to who has it', async () => {
+  test('is not sent again to a client that has it', async () => {
     const { status, body, headers } = await ask('/api/records/e7vvn-90a62', {
       headers: { 'if-none-match': '"6", W/"7"' },
     });
@@ -286,7 +286,7 @@ describe('an entity', () => {
     ]);
   });
 
-  test('is pretty for who asks so', async () => {
+  test('is indented on request', async () => {
     const response = await gateway.fetch('/api/records/e7vvn-90a62?prettyprint=1');
     const text = await response.text();
     expect(text.split('\n').slice(0, 3)).toEqual([
@@ -296,7 +296,7 @@ describe('an entity', () => {
     ]);
   });
 
-  test('that cannot be given says why, and when to come back', async () => {
+  test('that is unavailable has a reason and a Retry-After', async () => {
     gateway.script.records.ReadEntities = async ({ refs }) => ({
       results: refs.map((ref) => ({
         ref,
@@ -359,7 +359,7 @@ describe('an entity', () => {
         status: 403,
         message: 'Permission denied.',
         code: 'forbidden',
-        hint: 'What is published cannot be deleted; an administrator can remove it.',
+        hint: 'Published entities cannot be deleted; an administrator can remove them.',
       },
     ]);
   });
@@ -394,15 +394,15 @@ describe('access links', () => {
     withUser?: boolean;
     by: unknown;
   }>([
-    { name: 'add to nobody’s rights', path: '?token=good', by: [false, [grant]] },
+    { name: 'add no rights', path: '?token=good', by: [false, [grant]] },
     { name: 'add to a user’s rights', path: '?token=good', withUser: true, by: [true, [grant]] },
     {
-      name: 'come in the header too',
+      name: 'are accepted in the header too',
       path: '',
       headers: { authorization: 'AccessLink good' },
       by: [false, [grant]],
     },
-    { name: 'that are worth nothing add nothing', path: '?token=bad', by: [false, []] },
+    { name: 'that are invalid add nothing', path: '?token=bad', by: [false, []] },
   ])('$name', async ({ path, headers = {}, withUser = false, by }) => {
     const { body } = await ask(
       `/api/records/e7vvn-90a62${path}`,
@@ -432,12 +432,12 @@ describe('access links', () => {
         status: 401,
         message,
         code: 'access_link_expired',
-        hint: 'The access link has expired or was revoked. Ask its owner for a new one.',
+        hint: 'The access link has expired or was revoked. Request a new one from its owner.',
       },
     ]);
   });
 
-  test('that have ended do not keep anybody from what is open', async () => {
+  test('that have ended do not prevent public reads', async () => {
     const { status } = await ask('/api/records/e7vvn-90a62?token=ended');
     expect(status).toBe(200);
   });
@@ -447,7 +447,7 @@ describe('access links', () => {
     expect([status, body.message]).toEqual([401, 'The access link is unknown, revoked or expired.']);
   });
 
-  test('leave no trace in caches, in the address of the next page and in what is passed on', async () => {
+  test('appear neither in caches nor in the address of the next page nor in forwarded requests', async () => {
     gateway.script.search.Search = async () => ({ sortBy: 'newest', total: 100 });
     const { body, headers } = await ask('/api/records?token=good');
     expect([headers.get('cache-control'), headers.get('referrer-policy'), body.links.next]).toEqual([
@@ -550,7 +550,7 @@ describe('search', () => {
     ]);
   });
 
-  test('passes over what nothing can be said of, and fails when a whole service is away', async () => {
+  test('omits undecidable hits, and fails when a whole service is unavailable', async () => {
     const hits = ['r1', 'r2'].map((id) => ({ kind: 'record', id }));
     gateway.script.search.Search = async () => ({ hits, total: 2 });
     const error = toErrorDetail(new ServiceError('unavailable', 'Not decided yet.'));

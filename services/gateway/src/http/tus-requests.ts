@@ -9,8 +9,8 @@ const UPLOADS = /^\/api\/(?:records|packages)\/[^/]+\/draft\/files\/[^/]+\/tus(?
 const OVERRIDES = new Set(['HEAD', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /**
- * Before the routes: requests of resumable uploads say the version in every answer, and count as of the method that
- * X-HTTP-Method-Override names (tus 1.0, section 2.2).
+ * Runs before the routes: requests of resumable uploads get the version in every answer, and have the method of
+ * X-HTTP-Method-Override (tus 1.0, section 2.2).
  */
 export function tusRequests(): RequestHandler {
   return (request, response, next) => {
@@ -23,23 +23,23 @@ export function tusRequests(): RequestHandler {
   };
 }
 
-/** Refusals after which the same may be answered when it is asked again. */
+/** Refusals after which a retry may succeed. */
 const PASSING = new Set([409, 429, 503]);
 
 /**
- * After the routes: whoever refuses to tell for now how far an upload has come says 423, for clients begin again from
- * nothing after every other refusal of HEAD.
+ * Runs after the routes: a temporary refusal of HEAD is 423, because clients restart the upload after every
+ * other one.
  */
 export function tusRefusals(): ErrorRequestHandler {
   return (thrown: unknown, request, _response, next) => {
     if (request.method !== 'HEAD' || !UPLOADS.test(request.path)) return next(thrown);
     const { status, headers } = errorAnswer(thrown);
     if (!PASSING.has(status)) return next(thrown);
-    next(new HttpProblem(423, 'Where the upload stands cannot be told now.', headers));
+    next(new HttpProblem(423, 'The offset of the upload is not available now.', headers));
   };
 }
 
-/** What a request asks of an upload beside its bytes, which are passed on unread. */
+/** The headers of a request for an upload; its bytes are streamed. */
 const ASKED = [
   'upload-length',
   'upload-defer-length',
@@ -48,7 +48,7 @@ const ASKED = [
   'content-length',
 ];
 
-/** Tells one request for an upload from another, as a body does elsewhere. */
+/** Distinguishes requests for an upload, as a body does elsewhere. */
 export function askedUpload(headers: IncomingHttpHeaders): Buffer {
   return Buffer.from(JSON.stringify(ASKED.map((name) => headers[name] ?? null)));
 }

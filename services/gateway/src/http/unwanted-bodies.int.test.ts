@@ -21,7 +21,7 @@ afterEach(() => {
   for (const socket of open.splice(0)) socket.destroy();
 });
 
-/** A request without its body, and all that is heard. */
+/** A request without its body, and everything that is received. */
 async function begun(head: string): Promise<{ socket: Socket; heard: () => string }> {
   const { hostname, port } = new URL(gateway.baseUrl);
   const socket = connect(Number(port), hostname);
@@ -58,13 +58,13 @@ test.each<[string, () => string, number]>([
   expect(heard()).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
 });
 
-test('who goes on at a pace may ask again on the same connection', async () => {
+test('a client that sends fast enough may reuse the connection', async () => {
   const isAnsweredAgain = async () => {
     const { socket, heard } = await begun(CREATE);
     const hears = (status: number) =>
       until(() => socket.destroyed || heard().includes(`HTTP/1.1 ${status} `));
     await hears(401);
-    // Over two looks at how much has come.
+    // Longer than two checks of the progress.
     let left = LENGTH;
     const sending = setInterval(() => {
       left -= LENGTH / 50;
@@ -81,6 +81,6 @@ test('who goes on at a pace may ask again on the same connection', async () => {
     await hears(200);
     return heard().includes('HTTP/1.1 200 ');
   };
-  // On a busy machine nothing may come for so long that it is taken for too slow.
+  // On a loaded machine a pause may be long enough to count as too slow.
   await until(isAnsweredAgain, { timeoutMs: 240_000 });
 });

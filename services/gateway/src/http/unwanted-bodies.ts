@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 
-/** What the files service expects of an upload too, unless told otherwise. */
+/** The default of the files service for uploads, too. */
 const LEAST_BYTES_PER_SECOND = 16_384;
 
 /** Bytes of a refused body that are read, so that a client that sends everything first gets the answer. */
@@ -8,8 +8,8 @@ const MOST_DRAINED_BYTES = 64 * 1024 * 1024;
 const CHECK_INTERVAL_MS = 50;
 
 /**
- * Reads what is still coming of a body after its request was answered, so that a client that sends everything before it
- * listens hears the answer, and ends the connection when too little comes over so many milliseconds.
+ * Reads the rest of a body after its request was answered, so that a client that sends everything before it
+ * reads receives the answer, and closes the connection when too few bytes arrive per interval.
  */
 export function endUnwantedBodies(server: Server, { overMs }: { overMs: number }): void {
   server.on('request', (request, response) => {

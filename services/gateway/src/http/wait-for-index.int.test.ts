@@ -60,7 +60,7 @@ test('files are waited for too, where they were changed', async () => {
 test.each<[string, () => void]>([
   ['is not found in time', () => (gateway.script.search.AwaitIndex = async () => ({ isFound: false }))],
   [
-    'cannot be asked for',
+    'cannot be requested',
     () => {
       gateway.script.search.AwaitIndex = async () => {
         throw new ServiceError('unavailable', 'away');
@@ -72,7 +72,7 @@ test.each<[string, () => void]>([
   expect(await create('?wait_for_index=true')).toMatchObject({ status: 201, index: 'pending' });
 });
 
-test('the wait has an end, whoever does not answer', async () => {
+test('the wait is bounded when a service does not answer', async () => {
   const hasty = await startGateway({ WAIT_FOR_INDEX_MS: '50' });
   try {
     const { token: other } = await hasty.createUser('ada');
@@ -90,7 +90,7 @@ test('the wait has an end, whoever does not answer', async () => {
   }
 });
 
-test('a repeated request waits again, and is told how it is now', async () => {
+test('a repeated request waits again, and returns the present state', async () => {
   const key = { 'idempotency-key': 'found-or-not' };
   gateway.script.search.AwaitIndex = async () => ({ isFound: false });
   const first = await create('?wait_for_index=true', key);

@@ -3,14 +3,14 @@ import type { Logger } from '@kr/telemetry';
 import type { Clients } from '../clients.ts';
 import type { Call, Route } from './endpoint.ts';
 
-/** Says whether what was changed can be found: `found`, or `pending` when that is not known yet. */
+/** Whether a change can be found: `found`, or `pending` when this is not known yet. */
 export const INDEX_HEADER = 'knowledge-index';
 
 const PARAMETER = 'wait_for_index';
 
 export interface WaitForIndexDeps {
   clients: Pick<Clients, 'search' | 'files'>;
-  /** The longest wait, in milliseconds; 0: nobody waits. */
+  /** The longest wait, in milliseconds; 0: none. */
   longestMs: number;
   logger: Logger;
 }
@@ -34,7 +34,7 @@ export function wantsIndex(route: Route, query: URLSearchParams): boolean {
   return values.includes('true');
 }
 
-/** Access links are looked up by whoever searches; what is uploaded is found when it is committed. */
+/** Links are read at search time; uploads are indexed when they are committed. */
 function mayChangeIndex({ method, path }: Route): boolean {
   if (method === 'GET' || method === 'HEAD' || method === 'OPTIONS') return false;
   return (
@@ -43,14 +43,14 @@ function mayChangeIndex({ method, path }: Route): boolean {
   );
 }
 
-/** Never rejects: the change is made, whatever becomes of the wait. */
+/** Never rejects: the change is done, whether or not the wait succeeds. */
 export function waitForIndex({ clients, longestMs, logger }: WaitForIndexDeps): WaitForIndex {
   return async ({ path }, { principal }) => {
     const endMs = performance.now() + longestMs;
     const within = () => ({ timeoutMs: Math.max(1, Math.round(endMs - performance.now())) });
     if (longestMs === 0) return 'pending';
     try {
-      // Records and packages are asked by the search service; they say nothing of files.
+      // The search service waits for records and packages only, not for files.
       if (path.includes('/files')) {
         const { areSent } = await clients.files.awaitFileEventsSent({}, principal, within());
         if (!areSent) return 'pending';

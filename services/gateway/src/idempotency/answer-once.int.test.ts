@@ -169,7 +169,7 @@ describe('a key', () => {
     expect([status, isReplayed, created]).toEqual([201, false, 2]);
   });
 
-  test('is nothing to callers whom nobody knows', async () => {
+  test('is ignored for anonymous callers', async () => {
     const answer = await one.fetch('/api/records', {
       method: 'POST',
       body: '{}',
@@ -199,7 +199,7 @@ describe('a key', () => {
 });
 
 describe('an answer that cannot be read any more', () => {
-  test('is said to be lost, and nothing is done again', async () => {
+  test('is reported as lost, and nothing is executed again', async () => {
     const key = randomUUID();
     await post(one, { key });
     const client = new pg.Client(one.databaseUrl);
@@ -344,7 +344,7 @@ describe('time', () => {
     expect(await keys.claim(another, randomUUID())).toEqual({ is: 'ours' });
   });
 
-  test('of a day sweeps keys away, and only those', async () => {
+  test('of a day deletes keys, and only those', async () => {
     const [old, young] = [request(), request()];
     await keys.claim(old, randomUUID());
     await keys.claim(young, randomUUID());
@@ -397,7 +397,7 @@ describe('time', () => {
     expect(await keys.claim(newest, randomUUID())).toMatchObject({ is: 'answered' });
   });
 
-  test('an answer is told even when it cannot be noted', async () => {
+  test('an answer is sent even when it cannot be stored', async () => {
     const logger = createLogger('test');
     logger.level = 'silent';
     const failing = {

@@ -19,13 +19,11 @@ export interface OnceAnswered {
 export type AnswerOnce = (request: KeyedRequest, execute: () => Promise<KeptAnswer>) => Promise<OnceAnswered>;
 
 /**
- * Executes a keyed request, or gives the answer that it had. The key is taken before anything is done, and the answer
- * stored before anybody hears it.
- *
- * @throws ServiceError
- *   - `unprocessable` (`idempotency_key_reused`): the key was used for something else
- *   - `conflict` (`idempotency_key_in_use`): it is being executed
- *   - `conflict` (`idempotency_answer_lost`): it was executed, but the answer cannot be read any more
+ * Executes a keyed request, or returns its stored answer. The key is leased before the execution, and the answer
+ * stored before it is sent.
+ * @throws ServiceError - `unprocessable` (`idempotency_key_reused`): the key was used for another request -
+ * `conflict` (`idempotency_key_in_use`): it is being executed - `conflict` (`idempotency_answer_lost`): it was executed, but the answer
+ * can no longer be decrypted
  * @throws HttpProblem 409 (`idempotency_answer_not_stored`): it was executed, but the answer is not stored
  */
 export function answerOnce({ keys, logger, newId }: AnswerOnceDeps): AnswerOnce {
@@ -38,7 +36,7 @@ export function answerOnce({ keys, logger, newId }: AnswerOnceDeps): AnswerOnce 
     if (claim.is === 'not_stored') throw notStored(claim);
     if (claim.is === 'answered') return { answer: claim.answer, isReplayed: true };
 
-    // What was done is told even when it cannot be noted: the key is then free again when its lease ends.
+    // The answer is sent even when it cannot be stored: the key is free again when its lease ends.
     const noted = (note: Promise<void>) =>
       note.catch((err: unknown) => logger.warn({ err }, 'idempotency key not noted'));
     const heartbeat = setInterval(() => void noted(keys.renew(request, attempt)), LEASE_MS / 3);

@@ -5,10 +5,10 @@ import { ServiceError } from '@kr/service-error';
 
 const KEY = /^[\x20-\x7e]{1,255}$/;
 
-/** Credentials in the address are not part of what is asked. */
+/** Credentials in the URL are not part of the request's identity. */
 const CREDENTIALS = ['access_token', 'token'];
 
-/** What tells one keyed request from another: whose key it is, and what for. */
+/** The identity of a keyed request: its caller and its content. */
 export interface KeyedRequest {
   /** SHA-256 of the user, or else of the first access link: stored answers are bounded for each of them. */
   owner: Uint8Array<ArrayBuffer>;
@@ -19,8 +19,7 @@ export interface KeyedRequest {
 }
 
 /**
- * The keyed request that this is; undefined when it has no key, or when nobody is known for whom to keep one.
- *
+ * The key of a request; undefined when it has none, or has no caller.
  * @throws ServiceError `invalid`: the header is no key
  */
 export function keyedRequest(

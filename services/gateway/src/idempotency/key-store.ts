@@ -6,7 +6,7 @@ import type { BodySeal } from './sealed-body.ts';
 /** An answer that a repeat is given again, byte by byte. */
 export interface KeptAnswer {
   status: number;
-  /** Those that speak of the body; names in lower case. */
+  /** The headers that describe the body; names in lower case. */
   headers: Readonly<Record<string, string>>;
   body: Uint8Array<ArrayBuffer>;
 }
@@ -14,7 +14,7 @@ export interface KeptAnswer {
 /** Answers that another try may turn out better for, or that speak of the moment: they are not kept. */
 const PASSING = new Set([401, 408, 409, 412, 429]);
 
-/** Whether a repeat is to hear this again rather than be tried anew. */
+/** Whether a repeat gets this answer again instead of a new execution. */
 export function isFinal({ status }: Pick<KeptAnswer, 'status'>): boolean {
   return status < 500 && !PASSING.has(status);
 }
@@ -31,7 +31,7 @@ export const OWNER_MAX_BYTES = 16 * 1024 * 1024;
 /** Bodies of one owner that are stored; older ones are removed. */
 export const OWNER_MAX_BODIES = 1_000;
 
-/** How long an execution counts as alive after it was last heard of, in milliseconds. */
+/** Milliseconds after its last renewal for which an execution counts as alive. */
 export const LEASE_MS = 15_000;
 
 export type Claim =
@@ -41,7 +41,7 @@ export type Claim =
   | { is: 'answered'; answer: KeptAnswer }
   /** It was answered, but the body was too large, or removed for newer ones. */
   | { is: 'not_stored'; status: number; location: string | undefined }
-  /** It was answered, but nobody can read how: the secret is another one now. */
+  /** It was answered, but the answer cannot be decrypted: the secret has changed. */
   | { is: 'lost' }
   /** The key was used for something else. */
   | { is: 'another' };
@@ -51,7 +51,7 @@ export type Claim =
  * a lease or a key has expired: the clocks of replicas may differ.
  */
 export interface KeyStore {
-  /** Takes a key that is free, was given up, or whose time is over. */
+  /** Leases a key that is free, was released, or has expired. */
   claim(request: KeyedRequest, attempt: string): Promise<Claim>;
   /** Extends the lease of the attempt. */
   renew(request: KeyedRequest, attempt: string): Promise<void>;
@@ -158,7 +158,7 @@ export function sweepKeys(keys: Pick<KeyStore, 'sweep'>, logger: Logger): { stop
     while ((await keys.sweep()) > 0);
   };
   const timer = setInterval(
-    () => void sweep().catch((err: unknown) => logger.warn({ err }, 'idempotency keys not swept')),
+    () => void sweep().catch((err: unknown) => logger.warn({ err }, 'idempotency keys not deleted')),
     EVERY_MS,
   );
   timer.unref();

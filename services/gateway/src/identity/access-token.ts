@@ -9,7 +9,7 @@ const FORM = new RegExp(`^${PREFIX}([0-9A-Za-z]{${SECRET_LENGTH}})([0-9A-Za-z]{$
 
 /**
  * A new personal access token: `kpat_`, 32 random characters of base62 (190 bits) and their CRC-32, so that a
- * scanner can tell a token from a word, and a mistyped one never reaches the database.
+ * scanner can recognise tokens, and mistyped ones are rejected without a database query.
  */
 export function mintToken(): string {
   const secret = Array.from({ length: SECRET_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
@@ -22,7 +22,7 @@ export function isTokenShaped(text: string): boolean {
   return secret !== undefined && checksum(secret) === sum;
 }
 
-/** What is stored of a token. It has enough randomness that a plain hash cannot be searched. */
+/** The stored hash of a token. It has enough randomness for a plain hash. */
 export function tokenHash(token: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(createHash('sha256').update(token).digest());
 }

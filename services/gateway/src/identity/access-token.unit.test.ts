@@ -11,7 +11,7 @@ describe('personal access tokens', () => {
     expect(new Set(Array.from({ length: 1_000 }, mintToken)).size).toBe(1_000);
   });
 
-  test('are found mistyped before anybody is asked', () => {
+  test('with a typing error are rejected without a query', () => {
     const token = mintToken();
     const mistyped = token.slice(0, 10) + (token[10] === 'x' ? 'y' : 'x') + token.slice(11);
     expect(

@@ -34,7 +34,7 @@ afterAll(async () => {
 const create = (name: string, more: object = {}) => identity.createUser({ name, ...more }, operator);
 const disable = (name: string, isDisabled = true) => identity.setUserDisabled({ name, isDisabled }, operator);
 
-/** What a user of this token gets from each gateway. */
+/** The answer of each gateway to this token. */
 async function answers(token: string): Promise<unknown[]> {
   const all = await Promise.all([one, other].map((gateway) => gateway.fetch('/api/user', { token })));
   return Promise.all(
@@ -56,7 +56,7 @@ const DISABLED = [401, 'user_disabled', 'Bearer error="invalid_token"'];
 const INVALID = [401, 'invalid_token', 'Bearer error="invalid_token"'];
 
 describe('CreateUser', () => {
-  test('refuses a name that is taken, unless a further token is asked for', async () => {
+  test('refuses an existing name, unless a further token is requested', async () => {
     const { token } = await create('taken');
     await expect(create('taken')).rejects.toMatchObject({
       kind: 'conflict',
@@ -142,7 +142,7 @@ describe('SetUserDisabled', () => {
     }
   });
 
-  test('of several calls at once, those that change something are in the audit log', async () => {
+  test('of several concurrent calls, the ones that change something are in the audit log', async () => {
     const { token } = await create('flip');
     await Promise.all(Array.from({ length: 20 }, (_, n) => disable('flip', n % 2 === 0)));
     const log = (await actions('flip')).slice(2);
@@ -263,7 +263,7 @@ describe('bad input', () => {
     expect([error.kind, error.issues.map(({ field }) => field)]).toEqual(['invalid', fields]);
   });
 
-  const named = { name: 'nobody' };
+  const named = { name: 'unknown' };
   test.each<[name: string, ask: (as: typeof operator) => Promise<unknown>]>([
     ['SetUserDisabled', (as) => identity.setUserDisabled({ ...named, isDisabled: true }, as)],
     ['ListTokens', (as) => identity.listTokens(named, as)],
@@ -272,7 +272,7 @@ describe('bad input', () => {
   ])('%s: an unknown name is not found', async (_name, ask) => {
     await expect(ask(operator)).rejects.toMatchObject({
       kind: 'not_found',
-      message: 'No user has the name nobody.',
+      message: 'No user has the name unknown.',
     });
   });
 

@@ -7,7 +7,7 @@ import { ProviderAwayError, type ProviderKeys } from './provider-keys.ts';
 import type { UserStore } from './user-store.ts';
 
 const CLOCK_SKEW_S = 30;
-/** RFC 9068, section 2.1, and what providers said before it. */
+/** RFC 9068, section 2.1, and the value of older providers. */
 const TYPES = new Set([undefined, 'at+jwt', 'application/at+jwt', 'jwt']);
 
 export interface FindProviderUserDeps {

@@ -6,7 +6,7 @@ import type { TokenStore } from './token-store.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Who calls, and what the caller's token is good for besides reading. */
+/** The caller, and the scopes of the token beyond reading. */
 export interface TokenOwner {
   userId: string;
   /** Only where the token is good for that. */
@@ -54,7 +54,7 @@ export function findTokenOwner(
   };
 }
 
-/** Credentials were sent, but they are worth nothing. */
+/** The credentials are invalid. */
 export function invalidToken(message: string): ServiceError {
   return new ServiceError('unauthenticated', message, { code: 'invalid_token' });
 }

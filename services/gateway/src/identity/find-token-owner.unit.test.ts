@@ -21,7 +21,7 @@ const ROW: TokenRow = {
 
 const digest = (token: string) => createHash('sha256').update(token).digest('hex');
 
-/** A token of this secret, as whoever knows the form would make it. */
+/** A token of this secret, as a person who knows the format would make it. */
 function tokenOf(secret: string): string {
   let rest = crc32(secret);
   let sum = '';
@@ -33,7 +33,7 @@ function tokenOf(secret: string): string {
 }
 
 describe('the owner of a token', () => {
-  test('is looked for by its digest alone, however near to a right one a wrong one comes', async () => {
+  test('is looked up by its digest alone, even if a wrong one is similar to a right one', async () => {
     const right = mintToken();
     const asked: string[] = [];
     const store = {

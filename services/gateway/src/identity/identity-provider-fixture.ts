@@ -18,7 +18,7 @@ export interface IdentityProvider {
   restart(): Promise<void>;
 }
 
-/** What a client may be called, what it shows as its user name, and its roles. */
+/** The permitted names of a client, its user name, and its roles. */
 export interface ProviderClient {
   userName?: string;
   roles?: readonly string[];
@@ -31,7 +31,7 @@ export async function startIdentityProvider(
   clients: Readonly<Record<string, ProviderClient>>,
 ): Promise<IdentityProvider> {
   const server = createServer();
-  // Claimed, so that nobody else takes it while the provider is away.
+  // Reserved, so that the port stays free while the provider is stopped.
   const port = await freePort();
   await listen(server, port);
   const issuer = `http://127.0.0.1:${port}`;

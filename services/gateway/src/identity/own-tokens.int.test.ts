@@ -100,7 +100,7 @@ describe('the tokens of a user', () => {
     expect((await call('DELETE', `${TOKENS}/${made.id}`, { token })).status).toBe(404);
   });
 
-  test('are nobody else’s', async () => {
+  test('are private to their user', async () => {
     const [mine, theirs] = [await one.createUser('eva'), await one.createUser('bob')];
     const { id } = await make(mine.token, { name: 'mine' });
     expect((await call('DELETE', `${TOKENS}/${id}`, { token: theirs.token })).status).toBe(404);
@@ -108,7 +108,7 @@ describe('the tokens of a user', () => {
     expect((await list(theirs.token)).total).toBe(1);
   });
 
-  test('are so many at most, however many are made at once', async () => {
+  test('are limited in number, also when many are created at once', async () => {
     const { token } = await one.createUser('greedy');
     const answers = await Promise.all(
       Array.from({ length: 12 }, (_, n) =>
@@ -138,7 +138,7 @@ describe('the tokens of a user', () => {
 });
 
 describe('what a token is good for', () => {
-  test('is what its scopes say, to the services too', async () => {
+  test('has the rights of its scopes, in the services too', async () => {
     const { token } = await one.createUser('careful');
     const reader = await make(token, { name: 'reader', scopes: [] });
     const seen: (readonly string[])[] = [];
@@ -152,7 +152,7 @@ describe('what a token is good for', () => {
     expect(seen).toEqual([['write', 'publish', 'tokens'], []]);
   });
 
-  test('is not more than what the token was that made it', async () => {
+  test('has at most the scopes of the token that created it', async () => {
     const { token } = await one.createUser('delegate');
     const minter = await make(token, { name: 'minter', scopes: ['tokens'] });
     expect((await make(minter.token, { name: 'child' })).scopes).toEqual([]);
@@ -190,7 +190,7 @@ describe('what a token is good for', () => {
     await database.query('update personal_access_token set revoked_at = now() where id = $1', [id]);
   });
 
-  test('an operator’s token is one only where that was asked for', async () => {
+  test('an operator’s token has operator rights only on request', async () => {
     const { token } = await one.createUser('operator', true);
     const plain = await make(token, { name: 'everyday' });
     const admins: boolean[] = [];

@@ -7,7 +7,7 @@ import { invalidInput, isObject } from '../http/json-object.ts';
 import { mintToken, tokenHash } from './access-token.ts';
 import { type OwnToken, TOKEN_ID, type TokenStore } from './token-store.ts';
 
-/** What a new token is to be. */
+/** The properties of a new token. */
 export interface TokenWish {
   name: string;
   scopes: readonly Scope[];
@@ -17,9 +17,9 @@ export interface TokenWish {
 
 export interface TokenRules {
   now: Date;
-  /** How long a token holds whose maker does not say, in days. */
+  /** The default lifetime of a token, in days. */
   lifetimeDays: number;
-  /** What the token of the maker is good for; a new one may not be good for more. */
+  /** The scopes of the token that creates it; a new one cannot have more. */
   scopes: readonly Scope[];
 }
 
@@ -106,10 +106,7 @@ export function listTokens({ tokens }: TokensDeps): Endpoint {
 
 /**
  * POST /api/user/tokens: 201 with the new token, which no other answer shows.
- *
- * @throws ServiceError
- *   - `invalid`: see `tokenWish`
- *   - `invalid` (code `too_many_tokens`): the caller has so many that were not revoked
+ * @throws ServiceError - `invalid`: see `tokenWish` - `invalid` (code `too_many_tokens`): the caller has the maximum number of valid tokens
  */
 export function createToken({ tokens, limits, now, newId }: TokensDeps): Endpoint {
   return async (call) => {
@@ -143,7 +140,7 @@ export function revokeToken({ tokens, now }: TokensDeps): Endpoint {
   };
 }
 
-/** @throws ServiceError `unauthenticated`, `forbidden`: nobody, or with a token that is not good for this */
+/** @throws ServiceError `unauthenticated`: anonymous; `forbidden`: the token lacks the scope */
 function userOf({ principal }: Call): number {
   authorise(principal, 'manage_tokens', null);
   return Number(principal.userId);

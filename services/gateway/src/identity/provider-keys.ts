@@ -3,9 +3,9 @@ import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose';
 import { isObject } from '../http/json-object.ts';
 
 export interface ProviderKeysOptions {
-  /** What the provider calls itself; its metadata are found below it (OpenID Connect Discovery, section 4). */
+  /** The issuer of the provider; its metadata are below this URL (OpenID Connect Discovery, section 4). */
   issuer: string;
-  /** Where the keys are; undefined: where its metadata say. */
+  /** The URL of the keys; undefined: the value in its metadata. */
   jwksUrl: URL | undefined;
   logger: Logger;
 }
@@ -27,9 +27,9 @@ export class ProviderAwayError extends Error {
   }
 }
 
-/** Known keys are looked for anew this often, so that withdrawn ones end, in milliseconds. */
+/** Milliseconds after which known keys are fetched again, so that withdrawn ones expire. */
 const REFRESH_MS = 600_000;
-/** The provider is asked at most this often, whatever tokens come, in milliseconds. */
+/** The shortest interval between requests to the provider, in milliseconds, for any number of tokens. */
 const PAUSE_MS = 30_000;
 const TIMEOUT_MS = 5_000;
 
@@ -40,7 +40,7 @@ export function providerKeys({ issuer, jwksUrl, logger }: ProviderKeysOptions): 
   let failedAt = Number.NEGATIVE_INFINITY;
   let failure: unknown;
 
-  // Who is away, or answers something else, is not asked again for each token that names a key nobody has.
+  // After a failure, unknown keys cause no request until the interval has passed.
   const ask = async (
     url: string,
     isRight: (answer: Record<string, unknown>) => boolean,
@@ -89,7 +89,7 @@ export function providerKeys({ issuer, jwksUrl, logger }: ProviderKeysOptions): 
   };
 
   const refreshing = setInterval(() => {
-    // What failed has been logged, and the known keys hold.
+    // The failure was logged, and the known keys stay valid.
     keys?.reload().catch(() => undefined);
   }, REFRESH_MS);
   refreshing.unref();

@@ -58,7 +58,7 @@ describe('who an identity provider vouches for', () => {
     expect(new Set(seen.map(({ id }) => id)).size).toBe(1);
   });
 
-  test('is not another user of the same name, whoever was there first', async () => {
+  test('is not another user of the same name, in either order of creation', async () => {
     const local = await gateway.createUser('ada-local');
     expect((await whoIs(await provider.issue('ada'))).name).toBe('ada');
     const again = await whoIs(await provider.issue('ada-again'));
@@ -82,7 +82,7 @@ describe('who an identity provider vouches for', () => {
     expect(await whoIs(await provider.issue(client))).toMatchObject({ status: 200, name });
   });
 
-  test('operates the system where the provider says so', async () => {
+  test('is an administrator if the provider grants the role', async () => {
     const seen: unknown[] = [];
     gateway.script.records = {
       CreateDraft: async (_request, { principal }) => {
@@ -112,7 +112,7 @@ describe('who an identity provider vouches for', () => {
   });
 });
 
-describe('a token that is worth nothing', () => {
+describe('an invalid token', () => {
   let good: JWTPayload;
   let kid: string;
   let stolen: KeyObject;
@@ -191,7 +191,7 @@ describe('a token that is worth nothing', () => {
 });
 
 describe('the keys of the provider', () => {
-  test('are asked for once, and hold while it is away', async () => {
+  test('are fetched once, and stay valid while it is unavailable', async () => {
     const known = await provider.issue('ada');
     const strange = await newGateway();
     try {

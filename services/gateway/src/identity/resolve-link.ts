@@ -3,7 +3,7 @@ import type { LinkGrant__Output } from '@kr/contracts';
 import { ServiceError } from '@kr/service-error';
 import type { Clients } from '../clients.ts';
 
-/** What the token of an access link opens. */
+/** The permissions of an access link's token. */
 export interface ResolvedLink {
   /** Undefined: nothing. */
   grant: LinkGrant | undefined;
@@ -13,7 +13,7 @@ export interface ResolvedLink {
 
 export type ResolveLink = (token: string, requestId: string, signal: AbortSignal) => Promise<ResolvedLink>;
 
-/** Every request asks the access-links service: links are rare, and changes hold at once. */
+/** Every request queries the access-links service: links are rare, and changes must hold at once. */
 export function resolveLink({ accessLinks }: Pick<Clients, 'accessLinks'>): ResolveLink {
   return async (token, requestId, signal) => {
     const { grants, hasEnded } = await accessLinks.resolveTokens(
@@ -25,14 +25,14 @@ export function resolveLink({ accessLinks }: Pick<Clients, 'accessLinks'>): Reso
   };
 }
 
-/** A refusal that also says that the caller's access link has ended; other failures as they are. */
+/** Adds to a refusal that the caller's access link has ended; other errors are unchanged. */
 export function withEndedLink(thrown: unknown): unknown {
   const error = ServiceError.from(thrown);
   if (error.kind !== 'unauthenticated' && error.kind !== 'forbidden') return thrown;
   return new ServiceError(error.kind, error.message, {
     ...error,
     code: 'access_link_expired',
-    members: { hint: 'The access link has expired or was revoked. Ask its owner for a new one.' },
+    members: { hint: 'The access link has expired or was revoked. Request a new one from its owner.' },
     cause: thrown,
   });
 }

@@ -39,11 +39,11 @@ export interface NewToken {
 export interface TokenStore {
   findToken(hash: Uint8Array<ArrayBuffer>): Promise<TokenRow | undefined>;
   markUsed(id: string, hour: Date): Promise<void>;
-  /** Those that were not revoked, the youngest first. */
+  /** The tokens that were not revoked, newest first. */
   tokensOf(userId: number): Promise<OwnToken[]>;
   /**
-   * False, and nothing is added, when the user has so many that were not revoked. Those that ended a month ago are
-   * forgotten.
+   * False, and nothing is added, when the user has the maximum number of valid tokens. Tokens that ended a month ago are
+   * deleted.
    */
   addToken(userId: number, token: NewToken, most: number): Promise<boolean>;
   /** False when the user has no such token that was not revoked before. */
@@ -95,7 +95,7 @@ export function tokenStore(database: Database): TokenStore {
     addToken: (userId, token, most) =>
       reached(
         database.$transaction(async (tx) => {
-          // Whoever adds another at the same time waits here, and counts this one.
+          // A concurrent insertion waits here, and counts this one.
           await tx.$queryRaw`select 1 from "user" where id = ${userId} for update`;
           const longAgo = new Date(token.createdAt.getTime() - REMEMBERED_MS);
           await tx.personalAccessToken.deleteMany({

@@ -13,7 +13,7 @@ export interface ListedUser extends User {
   issuer: string | null;
 }
 
-/** The operator who asks for a change. */
+/** The operator who requests a change. */
 export interface Operator {
   service: string;
   requestId: string;
@@ -37,9 +37,9 @@ type Transaction = Prisma.TransactionClient;
 const LISTED = { ...USER_FIELDS, createdAt: true, disabledAt: true, issuer: true } as const;
 
 /**
- * What operators do to users, each change with its audit entry in one transaction. A change locks the row of the user, so
- * changes of one user at once are made one after the other. Methods throw `unavailable` while the database is not reached,
- * and those that take the name of an existing user `not_found`.
+ * Changes of users by operators, each with its audit entry in one transaction. A change locks the row of the user, so
+ * concurrent changes of one user are serialised. Methods throw `unavailable` while the database cannot be reached,
+ * and `not_found` if no user has the given name.
  */
 export interface UserAdministrationStore {
   /**
@@ -137,7 +137,7 @@ export function userAdministrationStore(database: Database): UserAdministrationS
   };
 }
 
-/** Checks that a user of operators may get a further token, and grants the rights asked for. */
+/** Checks that a user whom operators manage may get a further token, and grants the requested rights. */
 async function extend(
   tx: Transaction,
   user: ListedUser,

@@ -22,7 +22,7 @@ let database: Database;
 const administration = () => userAdministrationStore(database);
 
 beforeAll(() => {
-  // Nobody listens there.
+  // No process listens there.
   database = openDatabase(new URL('postgres://nobody@127.0.0.1:1/none'));
 });
 afterAll(() => database.$disconnect());
@@ -39,7 +39,7 @@ describe('a database that is away', () => {
     ['revoked tokens', () => administration().revoke('ada', 'all', new Date(0), OPERATOR)],
     ['the users', () => administration().list(0, 1)],
     ['what was done to a user', () => administration().auditLog('ada', 1)],
-  ])('%s is to be asked for again', async (_name, ask) => {
+  ])('%s may be retried', async (_name, ask) => {
     await expect(ask()).rejects.toMatchObject({ kind: 'unavailable', retryAfterMs: 1_000 });
   });
 });

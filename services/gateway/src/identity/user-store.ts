@@ -10,27 +10,29 @@ export interface User {
   isAdmin: boolean;
 }
 
-/** What a query asks for, to have one. */
+/** The query parameters of a user. */
 export const USER_FIELDS = { id: true, name: true, isAdmin: true } as const;
 
-/** What a query gives. @throws ServiceError `unavailable`: the database is not reached, or not in time */
+/**
+ * The result of a query. @throws ServiceError `unavailable`: the database cannot be reached, or not in time
+ */
 export async function reached<Value>(query: Promise<Value>): Promise<Value> {
   try {
     return await query;
   } catch (thrown) {
     if (thrown instanceof ServiceError || !isTransient(thrown)) throw thrown;
-    throw new ServiceError('unavailable', 'The service is not available at the moment.', {
+    throw new ServiceError('unavailable', 'The service is not available.', {
       retryAfterMs: 1_000,
       cause: thrown,
     });
   }
 }
 
-/** A user for whom an identity provider vouches. */
+/** A user of an identity provider. */
 export interface ProviderUser {
   issuer: string;
   subject: string;
-  /** What the user would like to be called. */
+  /** The display name that the user prefers. */
   name: string;
   /** When the user was seen. */
   at: Date;
@@ -40,7 +42,7 @@ export interface ProviderUser {
 export interface UserStore {
   findUser(id: number): Promise<User | undefined>;
   findUserByName(name: string): Promise<User | undefined>;
-  /** The user whom a provider calls so, made when absent, under a name that nobody else has. */
+  /** The user with this subject of the provider, created when absent, with a unique name. */
   findOrAdd(user: ProviderUser): Promise<User & { disabledAt: Date | null }>;
 }
 

@@ -89,7 +89,7 @@ describe('an operator', () => {
   });
 
   test.each(['nobody', '999999999', '99999999999999', '', "x' or 1=1"])(
-    'is told that %j is no user',
+    'gets an error that %j is no user',
     async (name) => {
       await expect(gateway.findUser(name)).rejects.toMatchObject({ kind: 'not_found' });
     },
@@ -97,7 +97,7 @@ describe('an operator', () => {
 });
 
 describe('credentials', () => {
-  test('none are asked for', async () => {
+  test('none are requested', async () => {
     expect(await whoIs(undefined)).toEqual(nobody('Authentication required.', 'Bearer'));
   });
 
@@ -107,7 +107,7 @@ describe('credentials', () => {
     ['two tokens', 'Bearer a b', 'The access token is malformed.'],
     ['no token', 'Bearer', 'The access token is malformed.'],
     ['another scheme', 'Basic YTpi', 'The authentication scheme is unknown; use Bearer.'],
-  ])('%s is refused, and why is said', async (_name, authorization, message) => {
+  ])('%s is refused with a reason', async (_name, authorization, message) => {
     const response = await gateway.fetch('/api/user', { headers: { authorization } });
     expect([response.status, await response.json()]).toEqual([
       401,

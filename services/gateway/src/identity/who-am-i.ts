@@ -5,7 +5,7 @@ import type { UserStore } from './user-store.ts';
 /** GET /api/user: the user whose token the request carries. */
 export function whoAmI(users: Pick<UserStore, 'findUser'>): Endpoint {
   return async ({ principal, baseUrl }) => {
-    // A link token alone is a credential, but nobody's.
+    // A link token alone is a credential, but of no user.
     const user = principal.userId === null ? undefined : await users.findUser(Number(principal.userId));
     if (user === undefined) throw new ServiceError('unauthenticated', 'Authentication required.');
     return json(200, {

@@ -49,7 +49,9 @@ async function ask(path: string, init: Init = {}) {
   return { status, code: body.code, message: body.message, retryAfter: headers.get('retry-after') };
 }
 
-/** Asks so often, and waits until the services work on all of it; tells how all of it was answered in the end. */
+/**
+ * Sends this many requests, waits until the services work on all of them, and returns all answers in the end.
+ */
 async function keepBusy(path: string, times: number): Promise<{ statuses: Promise<number[]> }> {
   const before = held;
   const asked = Array.from({ length: times }, async () => (await ask(path)).status);
@@ -57,7 +59,7 @@ async function keepBusy(path: string, times: number): Promise<{ statuses: Promis
   return { statuses: Promise.all(asked) };
 }
 
-/** A change that the gateway knows of, though its body is still to come. */
+/** A change that the gateway has admitted, and whose body is missing. */
 async function announceChange() {
   const change = request(`${gateway.baseUrl}/api/records`, {
     method: 'POST',
@@ -82,7 +84,7 @@ async function announceChange() {
 }
 
 describe('a gateway with as much under way as it may have', () => {
-  test('refuses searches and changes first, then reads, and says which limit it is', async () => {
+  test('refuses searches and changes first, then reads, and names the limit', async () => {
     const searches = await keepBusy('/api/search', 6);
     const refused = {
       status: 503,
@@ -112,7 +114,7 @@ describe('a gateway with as much under way as it may have', () => {
     expect((await gateway.fetch(ENTITY, { method: 'OPTIONS' })).status).toBe(200);
   });
 
-  test('refuses what it asks a service about uploads too, by 423 where clients take all else for the end', async () => {
+  test('refuses service calls about uploads too, by 423 where clients treat other statuses as final', async () => {
     await keepBusy('/api/search', 6);
     await keepBusy(ENTITY, 2);
     const uploads = `${ENTITY}/draft/files/data.csv/tus`;
@@ -121,18 +123,18 @@ describe('a gateway with as much under way as it may have', () => {
     expect([head.status, head.headers.get('retry-after')]).toEqual([423, '1']);
   });
 
-  test('refuses without credentials or body being looked at', async () => {
+  test('refuses without reading credentials or body', async () => {
     await keepBusy('/api/search', 6);
-    // The body that is announced never comes.
+    // The announced body is never sent.
     const answer = await exchange(
       gateway.baseUrl,
-      'POST /api/records HTTP/1.1\r\nhost: x\r\nauthorization: Bearer nobody-has-it\r\n' +
+      'POST /api/records HTTP/1.1\r\nhost: x\r\nauthorization: Bearer unknown-token\r\n' +
         'content-type: application/json\r\ncontent-length: 1000\r\nconnection: close\r\n\r\n',
     );
     expect(answer).toMatch(/^HTTP\/1\.1 503 .*"code":"overloaded"/s);
   });
 
-  test('has room while bodies are on their way, and asks for it again when they have come', async () => {
+  test('releases slots while bodies arrive, and acquires them again afterwards', async () => {
     const changes = await Promise.all(Array.from({ length: 6 }, announceChange));
     const searches: Promise<unknown>[] = [];
     await until(() => {

@@ -3,15 +3,18 @@ import { counter } from '@kr/telemetry';
 import type { OverloadConfig } from '../config.ts';
 import type { Route } from '../http/endpoint.ts';
 
-/** What a request keeps busy: nothing beyond this process; services, for little or for much; or a line, for long. */
+/**
+ * The resources that a request uses: only this process; services, little or much; or a transfer, for a long
+ * time.
+ */
 export type Load = 'none' | 'little' | 'much' | 'transfer';
 
-/** What this process answers by itself, for probes and people who look around. */
+/** Answers of this process alone, for probes and anonymous visitors. */
 const OWN = /^\/(?:api\/(?:ping|openapi\.(?:json|yaml)|vocabularies(?:\/.*)?))?$/;
 const BYTES = /\/(?:content|files-archive)$/;
 const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** What a request keeps busy, by the route that answers it. */
+/** The resources that a request uses, by its route. */
 export function loadOf({ method, path, takes, weight }: Omit<Route, 'endpoint' | 'auth' | 'gives'>): Load {
   if (OWN.test(path)) return 'none';
   if (takes === 'bytes' || takes === 'chunk' || BYTES.test(path)) return 'transfer';
@@ -35,14 +38,13 @@ export function countRefused(): (load: Load) => void {
 
 export interface Admission {
   /**
-   * Lets a request in, before anything is read or asked for it.
-   *
-   * @throws ServiceError `unavailable` (`overloaded`): too much is under way; nothing was done
+   * Admits a request before its body or credentials are read.
+   * @throws ServiceError `unavailable` (`overloaded`): too many requests are in progress; nothing was done
    */
   enter(load: Load, about?: { isDownload: boolean }): Place;
 }
 
-/** One of those that may be under way. */
+/** A slot for one request in progress. */
 export interface Place {
   /**
    * Counts a transfer for its caller, once that is known.
@@ -74,7 +76,7 @@ export interface AdmissionDeps {
   config: OverloadConfig;
   /** Bytes of the largest body. */
   bodyMaxBytes: number;
-  /** Told of each refusal. */
+  /** Called for each refusal. */
   refused: (load: Load) => void;
 }
 

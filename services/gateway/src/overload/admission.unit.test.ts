@@ -24,7 +24,7 @@ function transfers(count: number, callerOf: (n: number) => Caller, isDownload = 
   return { begun, refusals, begin };
 }
 
-test('one address has a share of the transfers, and keeps nobody else from theirs', () => {
+test('one address has a share of the transfers, and does not take the share of others', () => {
   const { begun, refusals, begin } = transfers(1_000, () => visitor(1));
   expect([begun.length, new Set(refusals)]).toEqual([50, new Set(['too_many_transfers'])]);
   expect(begin(visitor(2), true)).toBeDefined();
@@ -92,7 +92,7 @@ test('bodies that arrive are bounded for one user, for all anonymous callers, an
   expect([all.begun.length, all.begin(user(999))]).toEqual([128, 'overloaded']);
 });
 
-test('a body that has arrived, or was broken off, makes room', () => {
+test('a body that has arrived, or was aborted, releases its slot', () => {
   const { begun, begin } = bodies(() => user(1));
   begun[0]?.enterAgain();
   begun[0]?.leave();

@@ -38,7 +38,7 @@ function stand(token: string) {
   return sent;
 }
 
-test('bodies that stand still hold 8 MiB of one user, who keeps nobody else from sending one', async () => {
+test('stalled bodies hold 8 MiB of one user, and do not prevent other users from sending one', async () => {
   const [ada, ben] = [await gateway.createUser('ada'), await gateway.createUser('ben')];
   const standing = Array.from({ length: 40 }, () => stand(ada.token));
   const refused = () => standing.filter(({ answer }) => answer !== undefined);

@@ -89,7 +89,7 @@ const PROBES: readonly { name: string; bytes: string; status?: number }[] = [
     bytes: `${POST}Transfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n0\r\n\r\n`,
   },
   {
-    name: 'a chunk that is longer than it says',
+    name: 'a chunk that is longer than declared',
     bytes: `${POST}Transfer-Encoding: chunked\r\n\r\n2\r\nhello\r\n0\r\n\r\n`,
   },
   {
@@ -122,7 +122,7 @@ describe('a request', () => {
     expect([probe.name, statuses(answer), answer]).toEqual([probe.name, [probe.status ?? 400], answer]);
   });
 
-  test('whose body breaks off is refused once, also when it was answered before', async () => {
+  test('whose body is aborted is refused once, also when it was answered before', async () => {
     const bytes = POST.replace(/Authorization.*\r\n/, 'Transfer-Encoding: chunked\r\n\r\n2\r\nhello\r\n');
     expect(statuses(await send(bytes + NEXT))).toEqual([401]);
   });
@@ -131,7 +131,7 @@ describe('a request', () => {
     expect(statuses(await send(`${GET}\r\n${GET}X-One : 1\r\n\r\n${NEXT}`))).toEqual([200, 400]);
   });
 
-  test('with two hosts is not answered from what is kept either', async () => {
+  test('with two hosts is not answered from the cache either', async () => {
     gateway.script.records.ReadEntities = async ({ refs }) => ({
       results: refs.map((ref) => ({ ref, document: aDocument({ form: 'FORM_PUBLISHED' }) })),
     });
@@ -172,7 +172,7 @@ describe('a request', () => {
     expect(absolute).not.toContain('http://h/');
   });
 
-  test('that is malformed is told why, under the headers of every answer', async () => {
+  test('that is malformed gets the reason, with the headers of every answer', async () => {
     const [head = '', body = ''] = (await send(`${GET}X-One: a\0b\r\n\r\n`)).split('\r\n\r\n');
     const names = head
       .split('\r\n')

@@ -15,7 +15,7 @@ export interface MalformedRequestsDeps {
   rateLimits: Pick<RateLimits, 'count'>;
 }
 
-/** What Node says of bytes that its parser does not take. */
+/** The error code of Node's parser for bytes that it rejects. */
 interface ParseError extends Error {
   code?: string;
   reason?: string;
@@ -33,8 +33,8 @@ interface Exchange {
 }
 
 /**
- * Answers what is no request, so that no application ever sees it, and ends the connection: nobody can say where the
- * next request would begin. Requests that were whole before it are answered first.
+ * Answers invalid HTTP before it reaches the application, and closes the connection, because the start of the next request is
+ * unknown. Complete requests before it are answered first.
  */
 export function refuseMalformedRequests(
   server: Server,
@@ -57,11 +57,11 @@ export function refuseMalformedRequests(
   };
 
   const refuse = (error: ParseError, socket: Duplex): void => {
-    // A server of HTTP hears of no other sockets.
+    // An HTTP server gets no other sockets.
     const refusal = counted(error, { socket: socket as Socket, headers: {} });
     const requestId = newId();
     const { status } = refusal;
-    // Whoever wants to can make as many of them as the line bears.
+    // A client can send any number of them.
     logger.debug({ request_id: requestId, status, reason: error.code }, 'malformed request');
     socket.end(written(refusal, requestId), () => socket.destroy());
   };
@@ -69,7 +69,7 @@ export function refuseMalformedRequests(
   const seen = new WeakSet<Duplex>();
   server.on('clientError', (error: ParseError, socket) => {
     if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
-    // What comes after the end of sense makes none either.
+    // Bytes after an invalid request are invalid as well.
     if (seen.has(socket)) return;
     seen.add(socket);
     const exchange = latest.get(socket);

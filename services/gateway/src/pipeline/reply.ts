@@ -35,8 +35,8 @@ export async function sendReply(
 }
 
 /**
- * What an execution answers, as it may be given again: a success, or a refusal that stays one. Others are thrown on,
- * and the next try is a new one.
+ * The answer of an execution if it can be replayed: a success, or a permanent refusal. Other errors are thrown, and a retry executes
+ * again.
  */
 export async function keepAnswer(
   execute: () => Promise<Reply>,
@@ -76,7 +76,7 @@ function answerOf(reply: Reply, call: Call, mediaType: string): KeptAnswer {
   }
 }
 
-/** Answers a keyed request, and says so when nothing was done for it this time. */
+/** Answers a keyed request, and marks replayed answers. */
 export function sendKept(response: ServerResponse, { answer, isReplayed }: OnceAnswered): void {
   for (const [name, value] of Object.entries(answer.headers)) response.setHeader(name, value);
   if (isReplayed) response.setHeader('idempotency-replayed', 'true');

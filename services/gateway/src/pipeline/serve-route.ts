@@ -38,7 +38,7 @@ export interface ServeRouteDeps {
   waitForIndex: WaitForIndex;
   admission: Admission;
   paceBodies: PaceBodies;
-  /** When whoever is sent a file takes too little of it. */
+  /** Called when a client reads a file too slowly. */
   slowReading: SlowReading;
 }
 
@@ -119,14 +119,14 @@ function serveAdmitted(route: Route, deps: ServeRouteDeps) {
     const isAwaited = wantsIndex(route, query);
     const awaitIndex = async (status: number): Promise<void> => {
       if (!isAwaited || status >= 300) return;
-      // Who only waits keeps nobody busy.
+      // A waiting request uses no service.
       place.leave();
       response.setHeader(INDEX_HEADER, await deps.waitForIndex(route, call));
     };
-    // A body that is ignored still is a part of what a key was used for.
+    // An ignored body is still part of the idempotency key's request.
     const isKeyed = route.method === 'POST' && request.headers['idempotency-key'] !== undefined;
     if (route.takes === 'json' || (route.takes === '-' && isKeyed)) {
-      // A body that comes slowly keeps nobody busy either.
+      // A body that arrives slowly uses no service either.
       place.leave();
       continueBody(request, response);
       const begun = performance.now();
@@ -134,7 +134,7 @@ function serveAdmitted(route: Route, deps: ServeRouteDeps) {
       await deps.paceBodies(caller, call.rawBody.length, signal);
       place.enterAgain();
       if (performance.now() - begun > RECHECK_AFTER_MS) {
-        // The credentials may have been revoked while the body came.
+        // The credentials may have been revoked while the body arrived.
         call.principal = await call.authenticateAgain();
       }
     } else if (route.takes !== '-') {
@@ -170,18 +170,18 @@ function serveAdmitted(route: Route, deps: ServeRouteDeps) {
   };
 }
 
-/** Whoever hears the answer to a change may expect to see it: nothing older is shown here from then on. */
+/** The client of an answered change expects to see it: no older answer is served here from then on. */
 async function answer(route: Route, call: Call, answers: PublicAnswers): Promise<Reply> {
   if (!mayChangePublished(route)) return route.endpoint(call);
   try {
     return await route.endpoint(call);
   } finally {
-    // Also when it failed: a lost answer does not tell what took effect.
+    // Also after a failure: a lost answer does not show what took effect.
     answers.forgetAll();
   }
 }
 
-/** Drafts come and go without changing what is published; all else does, or might. */
+/** Changes of drafts do not change published documents; all other changes might. */
 function mayChangePublished({ method, path }: Route): boolean {
   if (method === 'GET') return false;
   return path.endsWith('/actions/publish') || (path.includes('/:id') && !path.includes('/draft'));
@@ -192,7 +192,7 @@ function queryOf(url: string): URLSearchParams {
   return new URLSearchParams(start === -1 ? '' : url.slice(start + 1));
 }
 
-// Reads end when nobody waits for them. A write goes on: its caller may ask again what became of it.
+// Reads are cancelled when the client disconnects. Writes continue: the caller may query the result later.
 function departure(request: Request, response: Response): AbortSignal {
   const abort = new AbortController();
   if (request.method === 'GET' || request.method === 'HEAD') {

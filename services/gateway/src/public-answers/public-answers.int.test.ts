@@ -15,7 +15,7 @@ const PUBLISHED: Partial<EntityDocument> = { form: 'FORM_PUBLISHED' };
 let nats: TestNats;
 let gateway: GatewayUnderTest;
 let token: string;
-/** How often the records service was asked. */
+/** The number of calls of the records service. */
 let reads = 0;
 
 beforeAll(async () => {
@@ -60,7 +60,10 @@ async function whole(path: string, init: Parameters<GatewayUnderTest['fetch']>[1
 const CHANGED = 'knowledge.records.record.changed';
 const changed = (id: string, parentId: string) => eventCodecs[CHANGED].encode({ id, parentId, revision: 5 });
 
-/** When the gateway begins to hear events, it forgets what it has kept: at most twice, and this is about one more. */
+/**
+ * When the gateway first receives events, it clears its cache: at most twice, and this test is about one more
+ * time.
+ */
 async function untilItListens(): Promise<void> {
   const [path, parentId] = ['/api/records/other-00000', 'another parent'];
   const bus = connectBus({ servers: nats.url, name: 'test', logger: createLogger('test') });
@@ -92,7 +95,7 @@ describe('an anonymous read of a published entity', () => {
     expect([kept, readsBefore, reads]).toEqual([fresh, 1, 1]);
   });
 
-  test('is answered 304 from what a full answer left', async () => {
+  test('is answered 304 from the cache of a full answer', async () => {
     await whole(PATH);
     const again = await whole(PATH, { headers: { 'if-none-match': '"4"' } });
     expect([again.status, again.bytes, reads]).toEqual([304, '', 1]);
@@ -108,7 +111,7 @@ describe('an anonymous read of a published entity', () => {
     expect(Object.fromEntries((await whole(PATH)).headers)['etag']).toBe('"5"');
   });
 
-  test('that became restricted is refused after a second, though nobody told', async () => {
+  test('that became restricted is refused after a second, also without an event', async () => {
     await whole(PATH);
     refuse(new ServiceError('forbidden', 'Permission denied.'));
     gateway.later(KEPT_MS);
@@ -128,7 +131,7 @@ describe('an anonymous read of a published entity', () => {
     await bus.close();
   });
 
-  test('after a publish here is read again, and the old answer never comes back', async () => {
+  test('after a publication here is read again, and the old answer is never sent again', async () => {
     await whole(PATH);
     gateway.script.packages.Publish = async () => ({ publicationId: 'x' });
     gateway.script.records.ReadEntities = async () => ({

@@ -20,7 +20,7 @@ export function entityRoute(target: string): string {
 export const KEPT_MS = 1_000;
 const MOST_BYTES = 8 * 1024 * 1024;
 
-/** What an answer depends on beside the state of its entity. */
+/** The parts of the request on which an answer depends, beside the state of its entity. */
 export interface AnswerAddress {
   /** `/api/records/{id}` */
   path: string;
@@ -86,7 +86,7 @@ function keyOf({ path, mediaType, baseUrl }: AnswerAddress): string {
   return `${baseUrl} ${path} ${mediaType}`;
 }
 
-/** What changes a published document, its relations or who may see it. */
+/** Events that change a published document, its relations or its readers. */
 const SUBJECTS = [
   'knowledge.records.record.published',
   'knowledge.records.record.changed',

@@ -48,7 +48,7 @@ describe('a public answer', () => {
   });
 
   test.each(['forgetParent', 'forgetAll'] as const)(
-    'that was being read when %s came is not kept',
+    'that was being read when %s was received is not cached',
     (forget) => {
       const { answers } = opened();
       const keep = answers.beginRead();
@@ -58,7 +58,7 @@ describe('a public answer', () => {
     },
   );
 
-  test('gives way when many are kept', () => {
+  test('is evicted when many are cached', () => {
     const { answers } = opened();
     const large = answer('x'.repeat(1_000_000));
     const paths = Array.from({ length: 20 }, (_, index) => `/api/records/${index}`);

@@ -25,8 +25,8 @@ export interface ServeKeptDeps {
 const MOST_HEADERS = 30;
 
 /**
- * Answers anonymous reads of published entities from what is kept, exactly as the application would; hands every
- * other request on to it.
+ * Answers anonymous reads of published entities from the cache, exactly as the application would, and passes every
+ * other request on.
  */
 export function serveKept(
   { answers, baseUrlOf, logger, newId, rateLimits, crossOrigin }: ServeKeptDeps,
@@ -65,7 +65,7 @@ export function serveKept(
   };
 }
 
-/** A read without credentials, body or anything else that the application would have to look at. */
+/** A read without credentials, body or headers that the application would have to evaluate. */
 function isPlainRead(request: IncomingMessage): boolean {
   const { method, headers, rawHeaders } = request;
   return (

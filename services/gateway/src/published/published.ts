@@ -99,7 +99,7 @@ export function deletePublished(deps: EntityDeps): Endpoint {
     if (!call.principal.isAdmin) {
       await readEntity(deps, id, 'FORM_PUBLISHED', call);
       throw new ServiceError('forbidden', 'Permission denied.', {
-        members: { hint: 'What is published cannot be deleted; an administrator can remove it.' },
+        members: { hint: 'Published entities cannot be deleted; an administrator can remove them.' },
       });
     }
     await deps.clients.lifecycle[deps.kind].removePublished({ id, ...removal(call.body) }, call.principal);

@@ -21,7 +21,7 @@ describe('the facets of a list of versions', () => {
     });
   });
 
-  test('say that all versions are published', () => {
+  test('show all versions as published', () => {
     expect(versionFacets(4, { open: 4 })['is_published']).toEqual({
       buckets: [bucket('true', 4, 'Published')],
       label: 'Status',

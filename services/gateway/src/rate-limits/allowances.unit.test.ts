@@ -20,7 +20,7 @@ test('may be spent at once, to the last unit and no further', () => {
   expect(allowed).toEqual([...Array(14).fill(true), false]);
 });
 
-test('says what is left, and when all of it is there again', () => {
+test('returns the remaining tokens, and the time until it is full', () => {
   const spend = open(60, 2);
   expect([spend('ada', 1), spend('ada', 10)]).toEqual([
     { isAllowed: true, remaining: 119, waitMs: 0, fullMs: 1_000 },
@@ -28,7 +28,7 @@ test('says what is left, and when all of it is there again', () => {
   ]);
 });
 
-test('of which nothing is left is left as it is, and is there after the time it says', () => {
+test('that is empty stays unchanged, and has tokens at the returned time', () => {
   const spend = open(60, 1);
   spend('ada', 60);
   const refused = { isAllowed: false, remaining: 0, waitMs: 1_000, fullMs: 60_000 };
@@ -46,7 +46,7 @@ test('of which little is left is owed once, and saved before anything else is sp
   expect(spend('ada', 1)).toEqual({ isAllowed: false, remaining: 0, waitMs: 10_000, fullMs: 69_000 });
 });
 
-test('is spent on what weighs much when it says so, also beside others who take all that comes', () => {
+test('is spent on expensive requests at the returned time, also beside callers who take all tokens', () => {
   const spend = open(60, 1);
   spend('ada', 60);
   const { waitMs } = spend('ada', 10);
@@ -54,7 +54,7 @@ test('is spent on what weighs much when it says so, also beside others who take 
   expect([spend('ada', 10).isAllowed, spend('ada', 1).isAllowed]).toEqual([true, false]);
 });
 
-test('is charged for what was done already, however much that is', () => {
+test('is charged for completed work of any amount', () => {
   const { spend, charge } = openAll(60, 1);
   for (let times = 0; times < 70; times += 1) charge('ada', 1);
   expect(spend('ada', 0)).toEqual({ isAllowed: false, remaining: 0, waitMs: 11_000, fullMs: 70_000 });
@@ -78,7 +78,7 @@ test('is one for each key', () => {
   ]);
 });
 
-test('of many keys takes bounded memory: the ones heard of longest ago are forgotten', () => {
+test('of many keys takes bounded memory: the least recently used are evicted', () => {
   const spend = open(1, 1);
   spend('first', 1);
   spend('second', 1);

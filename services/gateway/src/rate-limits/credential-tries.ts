@@ -5,7 +5,7 @@ import type { Caller, Credentials } from '../caller.ts';
 import type { Origin } from '../http/client-address.ts';
 import type { HeaderSink, Limit } from './limit.ts';
 
-/** Who showed good credentials is not held up by failures of others for so long, in milliseconds. */
+/** Milliseconds for which valid credentials are exempt from failures of others at the same address. */
 const KNOWN_MS = 3_600_000;
 
 export interface Try {
@@ -15,11 +15,9 @@ export interface Try {
 }
 
 /**
- * Looks credentials up. Those that turn out to be worth nothing count for the address they came from.
- *
- * @throws ServiceError
- *   - `rate_limited`: so many of the address were worth nothing that these, not known to be good, are not looked at
- *   - whatever the look-up throws
+ * Looks credentials up. Invalid ones count for the address of the request.
+ * @throws ServiceError `rate_limited`: too many invalid ones from this address, and these are not known to be valid; or the errors of the
+ * look-up
  */
 export type TryCredentials = (tried: Try, lookUp: () => Promise<Caller>) => Promise<Caller>;
 
@@ -48,7 +46,7 @@ export function credentialTries({ limit, clientAddressOf, elapsed }: CredentialT
 
     if ((good.get(digest) ?? 0) <= elapsed()) limit.assertLeft(address, response);
     const caller = await lookUp().catch((thrown: unknown) => {
-      // What cannot be told is no failure.
+      // An unknown result is no failure.
       if (ServiceError.from(thrown).kind === 'unauthenticated') failed();
       throw thrown;
     });

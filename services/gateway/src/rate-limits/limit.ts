@@ -8,26 +8,29 @@ export interface AllowanceSize {
   minutes: number;
 }
 
-/** What came of an attempt to spend. */
+/** The result of an attempt to spend. */
 export interface Spending {
   /** Whether anything was left. */
   isAllowed: boolean;
-  /** What the key may still spend at once. */
+  /** The tokens that the key has left. */
   remaining: number;
   /** Milliseconds until something is left again; 0 when it is allowed. */
   waitMs: number;
-  /** Milliseconds until the key has saved all that it may. */
+  /** Milliseconds until the bucket of the key is full. */
   fullMs: number;
 }
 
 export interface Allowances {
-  /** Spends if anything is left. What is more than that is owed: who asks for much waits no longer than others. */
+  /**
+   * Spends if any tokens are left. The bucket may be overdrawn, so an expensive request waits no longer than
+   * others.
+   */
   spend(key: string, amount: number): Spending;
   /** Spends, whether anything is left or not. */
   charge(key: string, amount: number): Spending;
 }
 
-/** Whose key is forgotten for others' has a full allowance again; so many are remembered at once. */
+/** A key that is evicted for others starts with a full bucket again; this many keys are stored. */
 const MOST_KEYS = 100_000;
 
 /**
@@ -37,7 +40,7 @@ const MOST_KEYS = 100_000;
  * @param elapsed milliseconds on a clock that never goes back
  */
 export function openAllowances({ perMinute, minutes }: AllowanceSize, elapsed: () => number): Allowances {
-  // In whole microseconds: sums of fractions would not come out even at the last unit.
+  // In whole microseconds: sums of fractions would be inexact at the last unit.
   const unit = Math.ceil(60_000_000 / perMinute);
   const whole = unit * perMinute * minutes;
   const fullAt = new LRUCache<string, number>({ max: MOST_KEYS });
@@ -70,7 +73,7 @@ export interface HeaderSink {
 export interface LimitOptions {
   /** As headers name it. */
   policy: string;
-  /** What it allows so many of, as people are told. */
+  /** The limit in words, for error messages. */
   what: string;
   /** 0: any number. */
   perMinute: number;
@@ -80,7 +83,7 @@ export interface LimitOptions {
   now: () => Date;
 }
 
-/** One limit, for each key by itself; headers tell what is left of it. */
+/** One limit with a bucket per key; headers show the remaining tokens. */
 export interface Limit {
   /** @throws ServiceError `rate_limited`: nothing is left */
   spend(key: string, amount: number, response: HeaderSink): void;

@@ -52,7 +52,7 @@ async function ask(path: string, init: Init = {}) {
   };
 }
 
-/** How often the same is answered before it is too much; 50 stands for always. */
+/** The number of equal requests until one is refused; 50 means unlimited. */
 async function timesAnswered(path: string, init: Init = {}): Promise<number> {
   for (let times = 0; times < 50; times += 1) {
     if ((await ask(path, init)).status === 429) return times;
@@ -63,7 +63,7 @@ async function timesAnswered(path: string, init: Init = {}): Promise<number> {
 const from = (address: string): Init => ({ headers: { 'x-forwarded-for': address } });
 
 describe('a rate limit', () => {
-  test('is told with every answer, and in a refusal with the time to wait', async () => {
+  test('is in the headers of every answer, and a refusal has the time to wait', async () => {
     const first = await ask('/api/user', { token: ada });
     const now = Date.now() / 1_000;
     expect([first.status, first.told]).toEqual([
@@ -104,7 +104,7 @@ describe('a rate limit', () => {
     expect((await ask('/api/user', { token: ben })).told.remaining).toBe('39');
   });
 
-  test('is a problem for who asks for problems', async () => {
+  test('is a problem document if that is accepted', async () => {
     await timesAnswered('/api/ping');
     const { body } = await ask('/api/ping', { headers: { accept: 'application/problem+json' } });
     expect(body).toMatchObject({ title: 'Too Many Requests', status: 429, code: 'rate_limit_exceeded' });
@@ -149,7 +149,7 @@ describe('a rate limit', () => {
     expect(await timesAnswered(path, init)).toBe(times);
   });
 
-  test('counts nothing, and hides nothing, when it cannot be told whether credentials are good', async () => {
+  test('counts nothing, and hides nothing, when credentials cannot be checked', async () => {
     gateway.script.accessLinks.ResolveTokens = async () => {
       throw new ServiceError('unavailable', 'The links are away.');
     };
@@ -199,7 +199,7 @@ describe('a rate limit', () => {
     expect([status, told.remaining]).toEqual([503, null]);
   });
 
-  test('counts each look at an upload, and refuses it by 423, which is not the end of the upload', async () => {
+  test('counts each HEAD of an upload, and refuses it by 423, which does not end the upload', async () => {
     const head = { token: ada, method: 'HEAD' };
     for (let times = 0; times < 40; times += 1) expect((await ask(UPLOAD, head)).status).not.toBe(423);
     const { status, told } = await ask(UPLOAD, head);
@@ -247,15 +247,15 @@ describe('a rate limit', () => {
     expect((await ask(ENTITY, from('198.51.100.1'))).told.retryAfter).toBe('6');
   });
 
-  test('that is switched off is not told of', async () => {
+  test('that is switched off has no headers', async () => {
     await using free = await startGateway({ RATE_LIMIT_ANONYMOUS: '0', RATE_LIMIT_USER: '20' });
     const { headers } = await free.fetch('/api/ping');
     expect([...headers.keys()].filter((name) => name.includes('ratelimit'))).toEqual([]);
   });
 });
 
-describe('the limit of credentials that are worth nothing', () => {
-  /** How often the script was asked what a link opens. */
+describe('the limit of invalid credentials', () => {
+  /** The number of look-ups of links in the script. */
   let asked: number;
   const RIGHT = 'right';
   beforeEach(() => {
@@ -271,15 +271,14 @@ describe('the limit of credentials that are worth nothing', () => {
     headers: { authorization: `AccessLink ${token}`, 'x-forwarded-for': address },
   });
 
-  test('is told of in the refusal, of which no further one is looked at', async () => {
+  test('is named in the refusal, after which no further one is looked up', async () => {
     expect(await timesAnswered('/api/ping', asLink('wrong'))).toBe(6);
     expect(asked).toBe(6);
     const refused = await ask('/api/ping', asLink('wrong'));
     expect([refused.status, refused.body, refused.told]).toEqual([
       429,
       expect.objectContaining({
-        message:
-          'Rate limit exceeded: 3 requests a minute with credentials that are worth nothing from one address.',
+        message: 'Rate limit exceeded: 3 requests a minute with invalid credentials from one address.',
       }),
       {
         policy: '"failed-credentials";q=6;w=120',
@@ -302,7 +301,7 @@ describe('the limit of credentials that are worth nothing', () => {
     expect(asked).toBe(6);
   });
 
-  test('is not of those who come without credentials, nor for those who showed good ones before', async () => {
+  test('does not apply to anonymous requests, nor to credentials that were valid before', async () => {
     const { token: cyd } = await gateway.createUser('cyd');
     const [link, user] = [asLink(RIGHT), { ...from('198.51.100.1'), token: ada }];
     expect([(await ask('/api/ping', link)).status, (await ask('/api/user', user)).status]).toEqual([
@@ -324,7 +323,7 @@ describe('the limit of credentials that are worth nothing', () => {
     expect((await ask('/api/ping', asLink('right-once'))).status).toBe(429);
   });
 
-  test('is of all that were tried, also of those tried at the same time', async () => {
+  test('counts all attempts, also concurrent ones', async () => {
     await Promise.all(Array.from({ length: 12 }, (_, index) => ask('/api/ping', asLink(`wrong${index}`))));
     const tried = asked;
     gateway.later(20_000 * (tried - 6));
@@ -364,7 +363,7 @@ describe('the time of a search', () => {
     expect((await ask('/api/search', { token: ben })).status).toBe(200);
   });
 
-  test('is of the caller that the search service is told', async () => {
+  test('is of the caller that the search service gets', async () => {
     const callers: string[] = [];
     gateway.script.search.Search = async ({ caller }) => {
       callers.push(caller);

@@ -17,23 +17,22 @@ export function weightOf(
 
 /** Whom a request counts for, and as how much. */
 export interface Counted {
-  /** Null: nobody is known, so it counts for the address. */
+  /** Null: anonymous, so it counts for the address. */
   userId: string | null;
   weight: Weight;
 }
 
 export interface RateLimits {
   /**
-   * Counts a request for its caller and tells in headers what is left.
-   *
-   * @throws ServiceError `rate_limited`: nothing is left
+   * Counts a request for its caller and sets the headers with the remaining tokens.
+   * @throws ServiceError `rate_limited`: none are left
    */
   count(request: Origin, response: HeaderSink, counted: Counted): void;
-  /** Counts milliseconds of work for a counted request, beyond those that its weight stands for. */
+  /** Charges milliseconds of work for a counted request, beyond those included in its weight. */
   timeCost(request: Origin, response: HeaderSink, counted: Counted): (ms: number) => void;
   /** Names the user, or the address of a request without one. */
   callerOf(request: Origin, userId: string | null): string;
-  /** What the request with this response was counted as; undefined if it was not counted. */
+  /** How the request of this response was counted; undefined if it was not. */
   countedAs(response: HeaderSink): Counted | undefined;
   tryCredentials: TryCredentials;
 }
@@ -46,10 +45,10 @@ export interface RateLimitsDeps {
   now: () => Date;
 }
 
-/** Milliseconds of work in a service that one unit of an allowance stands for. */
+/** Milliseconds of a service's work per token. */
 const MS_PER_UNIT = 20;
 
-/** How much a caller may ask for: users by who they are, all others by where they come from. */
+/** The rate limits of callers: of users by id, of all others by address. */
 export function rateLimits({ config, clientAddressOf, elapsed, now }: RateLimitsDeps): RateLimits {
   const clocks = { burstMinutes: config.burstMinutes, elapsed, now };
   const users = openLimit({
@@ -66,7 +65,7 @@ export function rateLimits({ config, clientAddressOf, elapsed, now }: RateLimits
   });
   const failures = openLimit({
     policy: 'failed-credentials',
-    what: 'requests a minute with credentials that are worth nothing from one address',
+    what: 'requests a minute with invalid credentials from one address',
     perMinute: config.failedCredentialsPerMinute,
     ...clocks,
   });

@@ -4,7 +4,7 @@ import type { Json } from './entity-json.ts';
 import { isoInstant, plainInstant } from './entity-json.ts';
 import { fileLinks, fileListLinks } from './links.ts';
 
-/** The entity whose files are shown, and from where they are looked at. */
+/** The entity of the files, and the base of their links. */
 export interface FileHolder {
   kind: Kind;
   face: Face;
@@ -38,7 +38,7 @@ export function fileJson(entry: FileEntry__Output, holder: FileHolder): Json {
   };
 }
 
-/** The public form of a file listing; an entity whose files are disabled says so and nothing more. */
+/** The public form of a file listing; if files are disabled, only that. */
 export function fileListJson(
   settings: Pick<AuthoriseResponse__Output, 'filesEnabled' | 'defaultPreview' | 'order'>,
   entries: readonly FileEntry__Output[],

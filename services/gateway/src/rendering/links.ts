@@ -12,8 +12,8 @@ export interface LinkedEntity {
 }
 
 /**
- * The absolute links of an entity: what it is offers, whatever the caller may do with it.
- * The names are those of the REST document (section 2.4) and of the platform it describes, in their order.
+ * The absolute links of an entity, regardless of the caller's permissions.
+ * The names are those of the REST document (section 2.4) and of the original platform, in their order.
  */
 export function entityLinks(entity: LinkedEntity, baseUrl: string): Links {
   return LINKS[entity.kind][entity.face](addresses(entity, baseUrl));

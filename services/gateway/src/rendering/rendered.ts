@@ -8,7 +8,7 @@ import { withUi } from './ui-json.ts';
 export interface Rendered {
   status: number;
   mediaType: string;
-  /** The ETag of the one state that is shown; undefined when it shows another thing. */
+  /** The ETag of a single entity's state; undefined for other bodies. */
   tag: string | undefined;
   location?: string | undefined;
   bytes: Buffer;

@@ -2,7 +2,7 @@ const STYLES = { medium: 'short', long: 'long' } as const;
 
 /**
  * An EDTF date or interval of level 0 in English: `Jun 1, 2020` and `June 1, 2020`, `June 2020`, `2020`, `June 1 – 5,
- * 2020`. What is none, as drafts may keep it, has no readable form.
+ * 2020`. Invalid dates, which drafts may contain, have no readable form.
  */
 export function readableDate(edtf: unknown, style: keyof typeof STYLES): string | undefined {
   if (typeof edtf !== 'string') return undefined;
@@ -42,8 +42,8 @@ function momentOf(text: string): Moment | undefined {
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * What the vendor media type adds to entities: a body with `ui` in every entity of it, be it the body itself or a hit
- * of a listing. Other bodies stay as they are.
+ * Adds the members of the vendor media type to entities: `ui` in every entity of a body, which is an entity or a listing.
+ * Other bodies stay unchanged.
  */
 export function withUi(body: unknown): unknown {
   const { hits: listing } = object(body);

@@ -115,7 +115,7 @@ describe('the vendor media type', () => {
       'restricted',
       'The files are restricted until January 2, 2030 and become public then.',
     ],
-  ])('says how %s access to a %s record with %s files is', (status, record, files, description) => {
+  ])('describes %s access to a %s record with %s files', (status, record, files, description) => {
     const embargo = { active: status === 'embargoed', until: '2030-01-02', reason: null };
     const { access_status: told } = uiOf({ access: { record, files, status, embargo } });
     expect(told).toMatchObject({ id: status, description_l10n: description });

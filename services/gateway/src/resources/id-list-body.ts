@@ -2,9 +2,8 @@ import { type Issue, ServiceError } from '@kr/service-error';
 import { invalidInput, isObject } from '../http/json-object.ts';
 
 /**
- * What `read` makes of a body. What is wrong with a body is only told to who may do what it is for: for a bad body
- * the service is asked to do nothing, and if it refuses for another reason, that is the answer.
- *
+ * The body parsed by `read`. Validation problems are shown only to permitted callers: for an invalid body
+ * the service is called without effect, and if it refuses for another reason, that is the answer.
  * @throws ServiceError what `doNothing` throws unless it is `invalid`; else what `read` throws
  */
 export async function checkedBody<Value>(
@@ -25,8 +24,7 @@ const MOST_IDS = 100;
 
 /**
  * The ids of a body such as `{"records": [{"id": "e7vvn-90a62"}]}`.
- *
- * @throws ServiceError `invalid`: anything else, with an issue for each thing that is
+ * @throws ServiceError `invalid`: any other body, with an issue for each problem
  */
 export function idListBody(body: unknown, name: 'records' | 'resources'): string[] {
   if (!isObject(body)) throw invalidInput();

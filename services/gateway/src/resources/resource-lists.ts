@@ -5,7 +5,10 @@ import type { PageLimits } from '../search/page-links.ts';
 import { readSearchQuery } from '../search/search-query.ts';
 import { checkedBody, idListBody } from './id-list-body.ts';
 
-/** POST /api/packages/{id}/draft/resources: 200; `errors` names those that were not added, and why. */
+/**
+ * POST /api/packages/{id}/draft/resources: 200; `errors` lists the resources that were not added, with the
+ * reason.
+ */
 export function addResources(clients: Clients): Endpoint {
   return async (call) => {
     const change = (ids: string[]) =>
@@ -57,7 +60,7 @@ export function listPackageResources(clients: Clients, limits: PageLimits): Endp
     const held = await clients.packages.listResources({ packageId: param(call, 'id') }, call.principal, {
       signal: call.signal,
     });
-    // A version keeps what it holds, also where that has a later version of its own.
+    // A version keeps its resources, also when they have later versions.
     return findEntities(
       clients,
       {
@@ -74,7 +77,10 @@ export function listPackageResources(clients: Clients, limits: PageLimits): Endp
   };
 }
 
-/** DELETE /api/packages/{id}/draft/resources: 200; `errors` names those that were not removed, and why. */
+/**
+ * DELETE /api/packages/{id}/draft/resources: 200; `errors` lists the resources that were not removed, with
+ * the reason.
+ */
 export function removeResources(clients: Clients): Endpoint {
   return async (call) => {
     const change = (ids: string[]) =>

@@ -8,7 +8,7 @@ const HIT = { kind: 'record', id: 'e7vvn-90a62', isDraft: true };
 
 let gateway: GatewayUnderTest;
 let token: string;
-/** What was asked of the services, in order; of those that render, only whether they had to look at their outbox. */
+/** The calls of the services, in order; of rendering calls only whether they had to read their outbox. */
 let asked: string[];
 
 beforeAll(async () => {
@@ -60,7 +60,7 @@ describe('a page that may lack what was just written', () => {
     expect((await list()).slice(3)).toEqual(['search with news', 'records: 1 false']);
   });
 
-  test('is found again with the news when something came after the search', async () => {
+  test('searches again when an event arrived after the search', async () => {
     gateway.script.search.ConfirmSearch = async () => ({ isConfirmed: false });
     expect((await list()).slice(3)).toEqual(['search with news', 'records: 1 false']);
   });
@@ -73,7 +73,7 @@ describe('a page that may lack what was just written', () => {
   });
 });
 
-test('pages go as far as the search service says', async () => {
+test('pages reach as far as the search service allows', async () => {
   gateway.script.search.Search = async ({ page }: SearchRequest__Output) => ({
     hits: [HIT],
     total: 99_999,
@@ -88,7 +88,7 @@ test('pages go as far as the search service says', async () => {
   expect(await next(3)).toEqual([200, undefined]);
 });
 
-test('how many are suggested unless asked the search service decides', async () => {
+test('the default number of suggestions is that of the search service', async () => {
   const sizes: number[] = [];
   gateway.script.search.Suggest = async ({ size }) => {
     sizes.push(size);

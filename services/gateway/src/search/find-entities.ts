@@ -27,7 +27,7 @@ export async function chargeSearch<Answer extends { engineMs: number }>(
   }
 }
 
-/** What a listing searches, beside what its caller asks for, and what is known of news for it. */
+/** The scope of a listing beside its query, and what is known about unsent events for it. */
 export type Scope = Pick<
   SearchRequest,
   'listing' | 'kinds' | 'onlyIds' | 'publishedIds' | 'sentBy' | 'mayLeaveUnasked'
@@ -44,7 +44,7 @@ interface FoundListing {
   links: Links;
 }
 
-/** What a service that was asked for this request has told of its news. */
+/** Whether a service that this request queried has unsent events. */
 export function newsOf(
   kind: Kind,
   { hasUnsent }: { hasUnsent: boolean },
@@ -94,7 +94,7 @@ export async function findEntities(
 interface Page {
   found: SearchResponse__Output;
   rendered: Json[];
-  /** Whether a service that the search had not asked has something unsent, or did not say. */
+  /** Whether a service that the search had not queried has unsent events, or did not answer. */
   hasUnsent: boolean;
 }
 
@@ -107,8 +107,8 @@ async function findPage(clients: Clients, request: SearchRequest, call: Call): P
 }
 
 /**
- * The page, unless something that was written before the request may be missing from it: all of it was in the stream
- * when the page was rendered, and nothing had come there since the search.
+ * The page, unless a write before the request may be missing from it: when the page was rendered, all events were in the
+ * stream, and the stream had not grown since the search.
  */
 async function upToDate(page: Page, { search }: Clients, call: Call): Promise<Page | undefined> {
   const { unasked, streamEnd } = page.found;
@@ -118,16 +118,13 @@ async function upToDate(page: Page, { search }: Clients, call: Call): Promise<Pa
   return isConfirmed ? page : undefined;
 }
 
-/** What one hit may answer without spoiling the page; a service that is away altogether does not answer by hits. */
+/** Errors that concern one hit only; an unavailable service fails the whole page. */
 const PASSED_OVER: ReadonlySet<string> = new Set(['not_found', 'gone', 'forbidden', 'unavailable']);
 
-/** A service that does not say whether it has news may have some. */
+/** A service that does not answer may have unsent events. */
 const SILENT = { results: [], hasUnsent: true };
 
-/**
- * The hits in their order. Left out is what has gone since it was indexed or is no longer the caller's to see, and what
- * nothing can be said of because its publication is being decided.
- */
+/** The hits in their order, except entities that were deleted or restricted since they were indexed, or are being published. */
 async function render(
   clients: Clients,
   { hits, unasked }: SearchResponse__Output,

@@ -1,7 +1,7 @@
 import type { Json } from '../rendering/entity-json.ts';
 import type { Links } from '../rendering/links.ts';
 
-/** What a row or a feature says of an entity. */
+/** The properties of an entity in a row or a feature. */
 export interface HitProperties {
   id: string;
   doi: string | null;
@@ -82,8 +82,8 @@ interface Found {
 }
 
 /**
- * A page of hits as a FeatureCollection (RFC 7946), one feature for each hit, with the members by which OGC API Features
- * tells of pages.
+ * A page of hits as a FeatureCollection (RFC 7946), one feature for each hit, with the paging members of OGC API
+ * Features.
  */
 export function hitsAsGeojson({ hits, links }: Found): string {
   return JSON.stringify({

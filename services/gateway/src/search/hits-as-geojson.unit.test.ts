@@ -16,7 +16,7 @@ const geometryOf = (features: unknown): unknown => {
 };
 
 describe('features of hits', () => {
-  test('say of each hit what a table would, and of the page where it stands', () => {
+  test('have the columns of the table for each hit, and the position of the page', () => {
     const hit = {
       id: 'a',
       links: { self: 'http://h/api/records/a' },

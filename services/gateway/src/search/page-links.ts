@@ -2,7 +2,7 @@ import { type Issue, ServiceError } from '@kr/service-error';
 import type { Links } from '../rendering/links.ts';
 
 export interface PageLimits {
-  /** The largest page that may be asked for. */
+  /** The largest page size. */
   pageMaxSize: number;
 }
 
@@ -15,15 +15,14 @@ export interface Page {
 const DEFAULT_SIZE = 10;
 const WRONG_QUERY = 'Invalid querystring parameters.';
 
-/** Searches go as far as the search service says; no other listing is paged further than this many hits in. */
+/** The search service limits the depth of searches; other listings are paged up to this many hits. */
 const WINDOW = 10_000;
 
 /** Services read no larger number; it is beyond every window. */
 const LARGEST_NUMBER = 2 ** 31 - 1;
 
 /**
- * The page that a listing's query asks for.
- *
+ * The page in a listing's query.
  * @throws ServiceError `invalid`: as `readSearchPage`, or a page beyond the window
  */
 export function readPage(query: URLSearchParams, limits: PageLimits): Page {
@@ -33,8 +32,7 @@ export function readPage(query: URLSearchParams, limits: PageLimits): Page {
 }
 
 /**
- * The page that the query of a search asks for, wherever that is.
- *
+ * The page in a search's query, at any depth.
  * @throws ServiceError `invalid`: not whole numbers from 1, or a page too large
  */
 export function readSearchPage(query: URLSearchParams, { pageMaxSize }: PageLimits): Page {
@@ -77,7 +75,7 @@ type Parameters = readonly (readonly [name: string, value: string])[];
 interface ShownPage extends Page {
   total: number;
   parameters: Parameters;
-  /** Whether the next page could not be asked for; unless given, whether it is beyond the window. */
+  /** Whether there is no link to the next page; by default, whether it is beyond the window. */
   isNextTooFar?: boolean;
 }
 

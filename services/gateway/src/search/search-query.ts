@@ -2,7 +2,7 @@ import type { FacetFilter } from '@kr/contracts';
 import { ServiceError } from '@kr/service-error';
 import { invalidQuery, type Page, type PageLimits, readSearchPage } from './page-links.ts';
 
-/** What the query string of a listing asks for. */
+/** The parsed query string of a listing. */
 export interface SearchQuery extends Page {
   /** Empty: everything. */
   q: string;
@@ -37,7 +37,7 @@ const FALSE = /^(?:0|f|false|n|no|off)$/i;
 
 /** @throws ServiceError `invalid`: a value that its parameter cannot have */
 export function readSearchQuery(query: URLSearchParams, limits: PageLimits): SearchQuery {
-  // Suggestions have a route of their own.
+  // Suggestions have a separate route.
   if (query.has('suggest')) throw invalidQuery();
   assertText(query);
   const cursor = query.get('cursor') ?? '';

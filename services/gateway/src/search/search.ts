@@ -13,7 +13,7 @@ import { readSearchQuery } from './search-query.ts';
 export function searchOwn(clients: Clients, kinds: Kind[], limits: PageLimits): Endpoint {
   return async (call) => {
     const query = readSearchQuery(call.query, limits);
-    // What a link opens is listed beside one's own, but a link alone is nobody.
+    // Documents opened by a link are listed with the user's; a link alone has no user.
     if (call.principal.userId === null) throw new ServiceError('unauthenticated', 'Authentication required.');
     return findEntities(clients, { listing: 'LISTING_USER', kinds }, query, call);
   };

@@ -14,10 +14,9 @@ const REFS_PER_CALL = 10;
 const PASSED_OVER: ReadonlySet<string> = new Set(['not_found', 'gone', 'forbidden', 'unavailable']);
 
 /**
- * The suggestions of which the caller may still read a source in the indexed revision. The index may be behind the
- * services, and would otherwise show titles of documents that are restricted by now.
- *
- * @throws ServiceError when a service cannot be asked
+ * The suggestions with at least one source that the caller may still read in the indexed revision. The index may be behind the
+ * services, and would otherwise show titles of documents that are now restricted.
+ * @throws ServiceError when a service cannot be reached
  */
 async function confirmSuggestions(
   clients: Clients,

@@ -25,7 +25,7 @@ export function openapiJson(): Endpoint {
 
 /** The written description with the metadata fields as the metadata schema has them. */
 async function describe(): Promise<Description> {
-  // Loaded when somebody asks: few do, and a parser is heavy.
+  // Loaded at the first request: requests are rare, and the parser is large.
   const { parse } = await import('yaml');
   const written = parse(await readFile(SOURCE, 'utf8')) as Description;
   const { properties, required } = metadataJsonSchema('record');

@@ -21,7 +21,7 @@ function page(baseUrl: string): string {
     ['/api/packages', 'Knowledge packages'],
     ['/api/records', 'Knowledge resources'],
     ['/api/openapi.json', 'The interface, described as OpenAPI'],
-    ['/api/user', 'Who you are (needs your token)'],
+    ['/api/user', 'Your account (requires a token)'],
   ].map(([path, text]) => `<li><a href="${baseUrl}${path}">${text}</a> <code>${path}</code></li>`);
   return `<!doctype html>
 <html lang="en">

@@ -54,7 +54,10 @@ export function listVocabularies(): Endpoint {
     });
 }
 
-/** GET /api/vocabularies/{type}: all entries in their own order, or those that `q` or `suggest` names, best match first. */
+/**
+ * GET /api/vocabularies/{type}: all entries in vocabulary order, or the matches of `q` or `suggest`, best
+ * match first.
+ */
 export function listTerms(limits: PageLimits): Endpoint {
   return async (call) => {
     const type = vocabularyOf(call);

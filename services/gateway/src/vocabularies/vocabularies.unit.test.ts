@@ -20,7 +20,7 @@ function callOf(params: Record<string, string>, query = ''): Call {
     principal: anonymous('request'),
     caller: 'address 192.0.2.1',
     authenticateAgain: async () => {
-      throw new Error('never asked');
+      throw new Error('never called');
     },
     addCost: () => undefined,
     peer: undefined,
