@@ -20,7 +20,6 @@ const PENDING = [
   'docs/configuration.md',
   'docs/metrics.md',
   'libs/metadata/',
-  'services/files/',
   'services/search/',
   'test/e2e/',
 ];

@@ -65,7 +65,7 @@ async function documented(heading: string): Promise<Map<string, number>> {
 
 /** Codes of statuses that only HTTP knows. */
 async function httpCodes(): Promise<Map<string, number>> {
-  const text = await readFile(join(ROOT, 'services/gateway/src/http/status-code.ts'), 'utf8');
+  const text = await readFile(join(ROOT, 'services/gateway/src/http/error-response.ts'), 'utf8');
   return new Map(
     [...text.matchAll(/^ {2}(\d{3}): '([a-z_]+)',$/gm)].map(([, status, code = '']) => [
       code,

@@ -65,7 +65,7 @@ describe('what the image of a service has', () => {
     const { stdout } = await run(process.execPath, ['src/migrate.ts'], options);
     expect(stdout).toContain('schema migrated');
     const again = await run(process.execPath, ['src/migrate.ts'], options);
-    expect(again.stdout).toContain('the schema is the newest');
+    expect(again.stdout).toContain('the schema is up to date');
     expect(again.stdout).not.toContain('schema migrated');
     const knowingNothing = { ...options, env: { PATH: process.env['PATH'] } };
     await expect(run(process.execPath, ['src/migrate.ts'], knowingNothing)).rejects.toThrow('DATABASE_URL');

@@ -58,7 +58,8 @@ create table entry (
 );
 create index entry_object on entry (object_id);
 
--- Sets the time from which nothing refers to an object. If its last two references are deleted together, the sweep sets it.
+-- Sets the time from which an object is unreferenced. If its last two references are deleted together, the
+-- collection sets it.
 create function mark_unreferenced() returns trigger language plpgsql as $$
 begin
   update object set unreferenced_at = now() where id in (
@@ -155,7 +156,7 @@ create trigger object_added after insert on object referencing new table as adde
 
 create function count_removed_objects() returns trigger language plpgsql as $$
 begin
-  -- In one order, so that two sweeps do not wait for each other.
+  -- In one order, so that two collections do not wait for each other.
   perform from owner_usage where owner_id in (select owner_id from removed) order by owner_id for update;
   update owner_usage usage set bytes = usage.bytes - gone.bytes
   from (select owner_id, sum(size) as bytes from removed group by owner_id) gone

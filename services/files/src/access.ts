@@ -1,7 +1,7 @@
 import { type Principal, type Ticket, verifyTicket } from '@kr/caller';
 import { ServiceError } from '@kr/service-error';
 
-/** What may be done here with a ticket; the words are actions of the policy table. */
+/** The actions that a ticket permits here; the words are actions of the policy table. */
 const ALLOWED_BY = {
   read: ['read_files', 'read_draft_files', 'write_files', 'import_files'],
   write: ['write_files'],
@@ -31,7 +31,7 @@ export function ticketOpener(key: string, now: () => Date): OpenTicket {
       verifyTicket(token, { audience: 'files', key, action, now });
       return true;
     } catch {
-      // Which reason it is, the last verification says.
+      // The last verification's error has the reason.
       return false;
     }
   }

@@ -25,11 +25,11 @@ export interface FilesConfig {
   /** The byte plane. */
   contentPort: number;
   healthPort: number;
-  /** What each caller of this service signs principals with, by its name. */
+  /** The keys with which callers of this service sign principals, by name. */
   callerKeys: ReadonlyMap<string, string>;
   /** Verifies the tickets that the owners of entities sign for this service. */
   ticketKey: string;
-  /** Whom to ask about publications. */
+  /** The addresses of the coordinator of publications. */
   packagesAddress: string;
   packagesKey: string;
   recordsAddress: string;
@@ -44,21 +44,21 @@ export interface FilesConfig {
     maxFileBytes: number;
     /** Of all files of one draft or published entity. */
     maxBytesPerEntity: number;
-    /** Of what all drafts and published entities of one user refer to, each object once. */
+    /** For all drafts and published entities of one user, each object once. */
     maxBytesPerUser: number;
     /** Milliseconds over which an upload must make progress. */
     idleMs: number;
     /** Bytes a second that an upload must bring on average over that time. */
     minUploadBytesPerSecond: number;
-    /** Bytes a second that whoever is sent a file must take on average. */
+    /** The average rate, in bytes per second, at which a client must read a file. */
     minDownloadBytesPerSecond: number;
   };
   /** Milliseconds that bytes without a reference are kept; far longer than a transaction may take. */
   sweepGraceMs: number;
   audit: AuditConfig;
-  /** How many of a hundred whole files that are given are compared with what was stored. */
+  /** The percentage of whole-file downloads that are compared with the stored checksum. */
   verifyReadsPercent: number;
-  /** Milliseconds after its latest bytes at which a resumable upload that is not finished is given up. */
+  /** Milliseconds after its latest bytes at which an unfinished resumable upload expires. */
   uploadExpiryMs: number;
 }
 
@@ -157,13 +157,13 @@ export function readConfig(env: Environment): FilesConfig {
       }),
     },
     verifyReadsPercent: read.integer('FILES_VERIFY_READS_PERCENT', {
-      doc: 'How many of a hundred whole files that are given, but for archives and what a front proxy sends, are compared with what was stored',
+      doc: 'Percentage of downloads of whole files, except archives and files sent by a front proxy, that are compared with the stored checksum',
       fallback: 1,
       min: 0,
       max: 100,
     }),
     uploadExpiryMs: read.integer('UPLOAD_EXPIRY_MS', {
-      doc: 'Milliseconds after its latest bytes at which a resumable upload that is not finished is given up',
+      doc: 'Milliseconds after its latest bytes at which an unfinished resumable upload expires',
       fallback: 604_800_000,
       min: 1_000,
       max: 31_536_000_000,
@@ -189,9 +189,9 @@ function readStore(read: EnvReader): StoreSettings {
     kind,
     endpoint,
     region: read.string('S3_REGION', { doc: 'The region of the bucket', fallback: 'us-east-1' }),
-    bucket: read.string('S3_BUCKET', { doc: 'The bucket of the bytes, of nobody else' }),
+    bucket: read.string('S3_BUCKET', { doc: 'The bucket for the bytes, used by this installation only' }),
     isPathStyle: read.boolean('S3_PATH_STYLE', {
-      doc: 'Whether the bucket stands in the path rather than in the host; true where `S3_ENDPOINT` is set',
+      doc: 'Whether the bucket is in the path instead of the host; default true if `S3_ENDPOINT` is set',
       fallback: endpoint !== undefined,
     }),
     credentials: readS3Credentials(read),
@@ -208,7 +208,7 @@ function readStore(read: EnvReader): StoreSettings {
 function readS3Credentials(read: EnvReader): S3Settings['credentials'] {
   return read.whenSet(['S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'], () => ({
     accessKeyId: read.string('S3_ACCESS_KEY_ID', {
-      doc: 'Who the service is to the object store; else what the AWS SDK finds in its surroundings',
+      doc: 'Access key of the object store; default: the credentials that the AWS SDK finds',
     }),
     secretAccessKey: read.string('S3_SECRET_ACCESS_KEY', {
       doc: 'The secret of `S3_ACCESS_KEY_ID`',

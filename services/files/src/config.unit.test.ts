@@ -13,12 +13,12 @@ const LEAST = {
 };
 
 describe('where the bytes of files are kept', () => {
-  test('is a folder unless told', () => {
+  test('is a folder by default', () => {
     const { store, sha256 } = readConfig({ ...LEAST, STORAGE_DIR: '/bytes' });
     expect({ store, sha256 }).toEqual({ store: { kind: 'filesystem', folder: '/bytes' }, sha256: true });
   });
 
-  test('is a bucket of Amazon, with what the surroundings know', () => {
+  test('is a bucket of Amazon, with the values of the environment', () => {
     const { store } = readConfig({ ...LEAST, FILES_STORE: 's3', S3_BUCKET: 'b', S3_REGION: 'eu-central-1' });
     expect(store).toEqual({
       kind: 's3',
@@ -63,7 +63,7 @@ describe('where the bytes of files are kept', () => {
 describe('how stored bytes are read again', () => {
   const inFolder = { ...LEAST, STORAGE_DIR: '/bytes' };
 
-  test('is every thirty days, unless told', () => {
+  test('is every thirty days by default', () => {
     expect(readConfig(inFolder).audit).toEqual({ everyMs: 30 * 86_400_000, bytesPerSecond: 20_000_000 });
     const told = { ...inFolder, AUDIT_EVERY_MS: '0', AUDIT_BYTES_PER_SECOND: '65536' };
     expect(readConfig(told).audit).toEqual({ everyMs: 0, bytesPerSecond: 65_536 });

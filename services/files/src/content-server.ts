@@ -25,7 +25,7 @@ export interface ContentServer {
 }
 
 interface Route<Path> {
-  /** What the ticket must allow; nobody needs one to learn what the server can do. */
+  /** The action that the ticket must permit; none for the server's options. */
   access: FileAccess | 'none';
   respond: (request: IncomingMessage, response: ServerResponse, path: Path) => Promise<void>;
 }
@@ -77,7 +77,7 @@ export async function startContentServer(
       const uploadRoutes = path.uploadId === undefined ? allUploads : oneUpload;
       await answer(path.face === 'content' ? contentRoutes : uploadRoutes, path, request, response);
     } catch (error) {
-      if (isGone(request, response)) return deps.logger.debug({ err: error }, 'transfer broken off');
+      if (isGone(request, response)) return deps.logger.debug({ err: error }, 'transfer interrupted');
       respondError(error, request, response, deps.logger);
     }
   };
@@ -110,7 +110,7 @@ function headerOf(request: IncomingMessage, name: string): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Whether nobody is left who could hear an answer. */
+/** Whether the client has disconnected. */
 function isGone(request: IncomingMessage, response: ServerResponse): boolean {
   return response.destroyed || response.writableEnded || (request.destroyed && !request.complete);
 }
@@ -124,7 +124,7 @@ const UNREADABLE: Readonly<Record<string, { status: string; message: string }>> 
   HPE_INVALID_EOF_STATE: { status: '400 Bad Request', message: 'Content-Length does not match file size.' },
 };
 
-/** What the parser refuses never becomes a request; a body that ends before its declared length ends up here too. */
+/** Requests that the parser rejects, and bodies that end before their declared length. */
 function answerBadRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
   const { status, message } = UNREADABLE[error.code ?? ''] ?? {

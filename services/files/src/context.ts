@@ -26,7 +26,7 @@ import { type Database, openDatabases, type Tx } from './store/prisma.ts';
 /** Everything that handlers may reach. */
 export interface FilesContext {
   database: Database;
-  /** Those that changes of entries are kept out by. */
+  /** The seals that exclude changes of entries. */
   seals: SealStore;
   /** The same, for publications. */
   publicationSeals: SealStore<Sql>;
@@ -38,7 +38,7 @@ export interface FilesContext {
   /** Which of these ids records or packages have, draft or published. */
   findEntityIds: FindEntityIds;
   nudgeRelay: () => void;
-  /** Whether every event of what was committed before the call is in the stream within the time. */
+  /** Whether all events committed before the call are in the stream within the time. */
   eventsSent: (wait: Wait) => Promise<boolean>;
   now: () => Date;
   newId: () => string;

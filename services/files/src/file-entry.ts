@@ -21,7 +21,7 @@ export interface FileContent {
   sizeBytes: number;
   /** 32 hexadecimal digits. */
   md5: string;
-  /** 64 hexadecimal digits; null where it was not computed when the bytes came. */
+  /** 64 hexadecimal digits; null if it was not computed on arrival. */
   sha256: string | null;
   mimetype: string;
   /** When the bytes were stored. */
@@ -35,7 +35,7 @@ export interface Dimensions {
   height: number;
 }
 
-/** What the public file entry calls its storage class. */
+/** The storage class of the public file entry. */
 const STORAGE_CLASS = 'S';
 
 /** A file entry as the byte plane answers it: the public document without `links`, instants ISO 8601 with microseconds. */

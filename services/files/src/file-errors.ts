@@ -1,6 +1,6 @@
 import { ServiceError } from '@kr/service-error';
 
-// The messages are those that clients of the public API compare.
+// The messages that clients of the public API compare.
 
 export function noSuchFile(entityId: string, key: string): ServiceError {
   return new ServiceError('not_found', `Record '${entityId}' has no file '${key}'.`);
@@ -33,7 +33,7 @@ export function entityQuotaExceeded(limitBytes: number, leftBytes: number): Serv
 }
 
 /**
- * @param unreferencedBytes of the stored bytes, those that a sweep found to belong to replaced or deleted files
+ * @param unreferencedBytes stored bytes of replaced or deleted files, as found by a collection
  * @param removedAfter when the first of these are removed; null if there are none
  */
 export function userQuotaExceeded({

@@ -5,4 +5,4 @@ import { SCHEMA } from './schema.ts';
 
 const logger = createLogger('files');
 await migrate({ databaseUrl: readDatabaseUrlAlone(process.env), sets: SCHEMA, logger });
-logger.info('the schema is the newest');
+logger.info('the schema is up to date');

@@ -58,7 +58,7 @@ describe('the files service', () => {
     expect(String((await files.get('restart-001', 'a.txt')).body)).toBe('kept');
   });
 
-  test('tells of completed and deleted files, once each, in order', async () => {
+  test('publishes completed and deleted files, once each, in order', async () => {
     const bus = connectBus({ servers: nats.url, name: 'test', logger: silent });
     const database = openDatabase(files.config.databaseUrl);
     const heard: ReceivedEvent[] = [];
@@ -133,7 +133,7 @@ describe('the files service', () => {
   });
 });
 
-test('files of entities that are gone are removed also when the events that said so are lost', async () => {
+test('files of deleted entities are removed also when the events were lost', async () => {
   const nats = await startNats();
   const files = await startFilesUnderTest({}, nats.url);
   const database = openDatabase(files.config.databaseUrl);
@@ -223,7 +223,7 @@ describe('a process that is killed', () => {
     throw new Error('the process has ended');
   }
 
-  test('between the rename and the row leaves an orphan and a pending file, nothing else', async () => {
+  test('between the rename and the row leaves an unreferenced object and a pending file, nothing else', async () => {
     await files.start('killed-0001', 'a.bin');
     const port = await startProcess();
     const holder = await files.sql.connect();
@@ -261,7 +261,7 @@ describe('a process that is killed', () => {
     expect((await files.put('killed-0001', 'a.bin', 'bytes')).status).toBe(200);
   });
 
-  test('while bytes flow leaves a temporary file that the sweep takes, and a pending file', async () => {
+  test('while bytes arrive leaves a temporary file that the collection removes, and a pending file', async () => {
     await files.start('killed-0002', 'a.bin');
     const port = await startProcess();
     const body = new ReadableStream({
@@ -281,7 +281,7 @@ describe('a process that is killed', () => {
     expect((await files.list('killed-0002')).map(({ isCompleted }) => isCompleted)).toEqual([false]);
   });
 
-  test('stops by itself when it is asked to', async () => {
+  test('stops on request', async () => {
     await startProcess();
     const exited = child === undefined ? [] : once(child, 'exit');
     child?.kill('SIGTERM');

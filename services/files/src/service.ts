@@ -171,7 +171,7 @@ export async function startFilesService(config: FilesConfig, logger: Logger): Pr
 
 interface Chores {
   nudgeAuditor(): void;
-  /** How many stored things without a row were found by the last look. */
+  /** The number of stored objects without a row in the last collection. */
   orphans(): number;
   stop(): Promise<void>;
 }
@@ -191,10 +191,10 @@ function startChores(context: FilesContext, { sweepGraceMs: graceMs, audit }: Fi
       () => settleOldSeals({ ...context, seals: context.publicationSeals, settle }),
       logger,
     ),
-    repeatedly('sweep objects', SWEEP_EVERY_MS, () => sweepObjects(sweep), logger),
-    repeatedly('sweep uploads', SWEEP_EVERY_MS, () => sweepUploads(sweep), logger),
+    repeatedly('delete unreferenced objects', SWEEP_EVERY_MS, () => sweepObjects(sweep), logger),
+    repeatedly('delete expired uploads', SWEEP_EVERY_MS, () => sweepUploads(sweep), logger),
     repeatedly(
-      'sweep orphans',
+      'delete unreferenced bytes',
       SWEEP_ORPHANS_EVERY_MS,
       async () => {
         orphans = (await sweepOrphans(sweep)).count;
@@ -202,7 +202,7 @@ function startChores(context: FilesContext, { sweepGraceMs: graceMs, audit }: Fi
       logger,
     ),
     repeatedly('check usage', CHECK_USAGE_EVERY_MS, () => checkUsage(context), logger),
-    repeatedly('sweep history', SWEEP_EVERY_MS, () => sweepHistory(context), logger),
+    repeatedly('delete old publications', SWEEP_EVERY_MS, () => sweepHistory(context), logger),
   ];
   return {
     nudgeAuditor: audits.nudge,

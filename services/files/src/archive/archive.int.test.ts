@@ -48,7 +48,7 @@ async function archive(
   return { status: response.statusCode ?? 0, headers: response.headers, body: await buffer(response) };
 }
 
-/** Every file of an archive, its bytes checked against the CRC-32 that the archive tells. */
+/** Every file of an archive, with its bytes verified against the archive's CRC-32. */
 async function unzipped(zip: ZipFile): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
   for await (const entry of zip.eachEntry()) found[entry.fileName] = String(await bytesOf(zip, entry));
@@ -93,7 +93,7 @@ describe('an archive', () => {
     await files.put('all-0000001', 'uploaded.txt', 'not committed');
   });
 
-  test('has all completed files under their names, and its length is told before', async () => {
+  test('has all completed files under their names, and a declared length', async () => {
     const { status, headers, body } = await archive('all-0000001');
     expect({ status, headers }).toEqual({
       status: 200,
@@ -122,7 +122,7 @@ describe('an archive', () => {
     ]);
   });
 
-  test('is the same whenever it is made, and goes on from wherever it broke off', async () => {
+  test('is the same at every request, and resumes from any interruption', async () => {
     const { headers, body } = await archive('all-0000001');
     const etag = String(headers.etag);
     for (let from = 0; from < body.length; from += 97) {
@@ -193,7 +193,7 @@ describe('an archive', () => {
     expect(response.status).toBe(404);
   });
 
-  test('has the checksums of objects from before they were kept, read once for all who ask', async () => {
+  test('has the checksums of objects stored without them, read once for all requests', async () => {
     const entry = await files.upload('old-0000001', 'old.bin', randomBytes(3_000_000));
     await files.upload('old-0000001', 'new.txt', 'new');
     await files.sql.query('update object set crc32 = null where id = $1', [entry?.fileId]);
@@ -205,7 +205,7 @@ describe('an archive', () => {
     expect(rows).toEqual([]);
   });
 
-  test('whose bytes are gone breaks off instead of ending early', async () => {
+  test('whose bytes are missing is aborted instead of ending early', async () => {
     await files.upload('gone-000001', 'a', randomBytes(1_000));
     const entry = await files.upload('gone-000001', 'b', randomBytes(1_000));
     await rm(objectPath(entry?.fileId ?? ''));

@@ -58,14 +58,14 @@ export interface ArchivedFile {
   key: string;
   objectId: string;
   sizeBytes: number;
-  /** Null where it was not computed when the bytes came. */
+  /** Null if it was not computed on arrival. */
   crc32: number | null;
   storedAt: Date;
 }
 
 /** The completed files of an entity in the order they were started, as they are at one moment. */
 async function archivedFiles(db: Tx, entityId: string): Promise<ArchivedFile[]> {
-  // Postgres has no such text, and fails when it is asked for it.
+  // Postgres cannot store such a text, and fails on it.
   if (entityId.includes('\0')) return [];
   const rows = await db.$queryRaw<
     { key: string; id: string; size: bigint; crc32: bigint | null; created_at: Date }[]
@@ -92,8 +92,8 @@ export interface Crc32sDeps {
 export type Crc32s = (files: readonly ArchivedFile[]) => Promise<number[]>;
 
 /**
- * They are known of what was stored since they are computed on the way in. Older objects are read once, one after the
- * other, and no object twice at a time however many ask for it.
+ * Checksums of recent objects were computed on arrival. Older objects are read once, one after the
+ * other, and no object twice at the same time.
  */
 function crc32sOfObjects({ database, blobs }: Crc32sDeps): Crc32s {
   const underWay = new Map<string, Promise<number>>();
@@ -144,7 +144,7 @@ function archiveRepresentation(
   return {
     sizeBytes,
     etag: archiveTag(items.map((item, index) => [item.name, files[index]?.objectId, item.modifiedAt])),
-    // A draft's files may change twice in a second, and may change back: only the tag tells.
+    // A draft's files may change twice in a second, and may change back: only the ETag is reliable.
     lastModified: undefined,
     type: 'application/zip',
     headers: { 'content-disposition': create(`${entityId}.zip`) },
@@ -197,8 +197,7 @@ export interface GetArchiveDeps extends ServeRepresentationDeps {
 
 /**
  * GET and HEAD /archive/{entityId}: the completed files of an entity as one ZIP file, with conditions and byte ranges.
- * What is deleted while it is read stays in it.
- *
+ * Files that are deleted during the download stay in it.
  * @throws ServiceError `precondition_failed`
  */
 export function getArchive(deps: GetArchiveDeps) {

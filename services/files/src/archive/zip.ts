@@ -1,4 +1,4 @@
-/** One stored file as the records of a ZIP file tell of it (PKWARE's APPNOTE, 4.3). */
+/** One stored file as described in the records of a ZIP file (PKWARE's APPNOTE, 4.3). */
 export interface ZipItem {
   name: string;
   sizeBytes: number;
@@ -28,7 +28,7 @@ function localHeaderBytes({ name, sizeBytes }: ZipItem): number {
   return LOCAL_BYTES + Buffer.byteLength(name) + TIMES_BYTES + zip64Bytes(sizeBytes > MOST_32 ? 2 : 0);
 }
 
-/** What goes before the bytes of a file. */
+/** The record before the bytes of a file. */
 function localHeader(item: ZipItem, crc32: number): Buffer {
   const isLarge = item.sizeBytes > MOST_32;
   const extra = Buffer.concat([times(item), zip64(isLarge ? [item.sizeBytes, item.sizeBytes] : [])]);
@@ -67,7 +67,7 @@ function endBytes(directory: Directory): number {
   return END_BYTES + (isZip64(directory) ? ZIP64_END_BYTES + ZIP64_LOCATOR_BYTES : 0);
 }
 
-/** What goes behind the directory, and says where it is. */
+/** The records after the directory, with its position. */
 function endRecords(directory: Directory): Buffer {
   const { entries, sizeBytes, offset } = directory;
   const end = Buffer.alloc(END_BYTES);
@@ -118,7 +118,7 @@ function writeCommon(
   header.writeUInt16LE(extraBytes, at + 24);
 }
 
-/** Two seconds are its unit, 1980 its beginning, and what it means by noon is not said: here UTC. */
+/** Its unit is two seconds, its epoch 1980, and its time zone undefined: here UTC. */
 function dosTime(instant: Date): { date: number; time: number } {
   const year = Math.max(0, instant.getUTCFullYear() - 1980);
   return {
@@ -165,8 +165,8 @@ export interface ZipLayout {
 }
 
 /**
- * Where everything is in a ZIP file of these files, none of them compressed: known from their names and sizes alone, so
- * that any part of it can be made by itself. What does not fit into 32 bits is told the ZIP64 way.
+ * The layout of a ZIP file with these files, uncompressed. It follows from names and sizes alone, so
+ * any part of the archive can be generated separately. Numbers above 32 bits use ZIP64.
  */
 export function zipLayout(items: readonly ZipItem[]): ZipLayout {
   const pieces: Piece[] = [];

@@ -31,7 +31,7 @@ async function idsOf(listed: AsyncIterable<ListedBlob>): Promise<string[]> {
 
 const idsIn = (store: BlobStore): Promise<string[]> => idsOf(store.list());
 
-/** Removes what writes have left that were last active before the instant; says of how many. */
+/** Removes the remains of writes that were last active before the instant; returns their number. */
 export async function removeUnfinished(store: BlobStore, before: Date): Promise<number> {
   let count = 0;
   for await (const write of store.listUnfinished(before)) {
@@ -44,7 +44,7 @@ export async function removeUnfinished(store: BlobStore, before: Date): Promise<
 /** Every backend's test file calls this with a way to make a fresh, empty store. */
 export function describeBlobStore(backend: string, makeStore: () => Promise<BlobStore>): void {
   describe(`${backend} blob store`, () => {
-    test('gives back what was written, with its size and digests', async () => {
+    test('returns the written bytes, with their size and digests', async () => {
       const store = await makeStore();
       const id = randomUUID();
       const stored = await store.write(id, chunks('hello ', 'world\n'), ROOMY);
@@ -159,7 +159,7 @@ export function describeBlobStore(backend: string, makeStore: () => Promise<Blob
       expect(await text((await store.open(id)).stream())).toBe('');
     });
 
-    test.each([0, 5])('completes an object of %d bytes, whatever was written behind them', async (size) => {
+    test.each([0, 5])('completes an object of %d bytes, without bytes written after them', async (size) => {
       const store = await makeStore();
       const id = randomUUID();
       if (size > 0) await store.append(id, chunks('hello'), { ...PART, from: 0 });
@@ -187,7 +187,7 @@ export function describeBlobStore(backend: string, makeStore: () => Promise<Blob
       await expect(store.open(id)).rejects.toThrow();
     });
 
-    test('drops what was written behind the bytes that an object is said to have', async () => {
+    test('drops bytes written after the declared size of an object', async () => {
       const store = await makeStore();
       const id = randomUUID();
       await store.append(id, chunks('hello there, you'), { ...PART, from: 0 });
@@ -196,7 +196,7 @@ export function describeBlobStore(backend: string, makeStore: () => Promise<Blob
       expect(await text((await store.open(id)).stream())).toBe('hello!');
     });
 
-    test('keeps what came before a source broke, and says why it ended', async () => {
+    test('keeps the bytes received before a source failed, and returns the error', async () => {
       const store = await makeStore();
       const id = randomUUID();
       expect(await store.append(id, failing('ab', 'c'), { ...PART, from: 0 })).toEqual({
@@ -208,7 +208,7 @@ export function describeBlobStore(backend: string, makeStore: () => Promise<Blob
       expect(await text((await store.open(id)).stream())).toBe('abcd');
     });
 
-    test('tells, while more is coming, how much is durable', async () => {
+    test('reports, while more bytes arrive, how many are durable', async () => {
       const store = await makeStore();
       const told: number[] = [];
       const parts = Array.from({ length: 10 }, () => randomBytes(1_048_576));

@@ -14,7 +14,7 @@ export function uuid(name: string): string {
   return name;
 }
 
-/** There are no bytes where an object is said to be. */
+/** The object's bytes are missing. */
 export class MissingObject extends Error {
   override readonly name = 'MissingObject';
 
@@ -27,7 +27,7 @@ export function storeFull(cause: unknown): ServiceError {
   return new ServiceError('insufficient_storage', 'There is not enough space to store the file.', { cause });
 }
 
-/** @param cause why the store cannot be asked just now */
+/** @param cause why the store is unavailable */
 export function storeAway(cause: unknown): ServiceError {
   return new ServiceError('unavailable', 'The storage of files cannot be reached.', {
     retryAfterMs: 1_000,
@@ -35,7 +35,7 @@ export function storeAway(cause: unknown): ServiceError {
   });
 }
 
-/** What comes until the source ends or breaks; a break is told and ends it as well. */
+/** Yields chunks until the source ends or fails; a failure is recorded and ends it as well. */
 export async function* untilBroken(
   source: AsyncIterable<Uint8Array>,
   onBroken: (error: unknown) => void,
@@ -47,7 +47,7 @@ export async function* untilBroken(
   }
 }
 
-/** What was counted and hashed while bytes were stored. */
+/** The number and the digests of the stored bytes. */
 export interface StoredBytes extends Digests {
   sizeBytes: number;
 }
@@ -58,12 +58,12 @@ export interface ByteRange {
   end: number;
 }
 
-/** A stored object that is open for reading; whoever opened it streams it once or closes it. */
+/** A stored object opened for reading; its opener streams it once or closes it. */
 export interface OpenBlob {
   sizeBytes: number;
   /** The bytes, or a part of them; ends the use of this object. */
   stream(range?: ByteRange): Readable;
-  /** Reads a part into memory; shorter than asked for at the end of the object. */
+  /** Reads a part into memory; shorter than requested at the end of the object. */
   slice(range: ByteRange): Promise<Buffer>;
   close(): Promise<void>;
 }
@@ -74,28 +74,28 @@ export interface ListedBlob {
   storedAt: Date;
 }
 
-/** What a write has left that did not end, or has not yet. */
+/** The remains of a write that failed or is still running. */
 export interface UnfinishedWrite extends ListedBlob {
-  /** What is not there is removed already. */
+  /** A missing object counts as removed. */
   remove(): Promise<void>;
 }
 
 /** How an object is written at once. */
 export interface WriteOptions {
   maxBytes: number;
-  /** How many are expected, where the sender has said. */
+  /** The declared number of bytes, if any. */
   expectedBytes?: number | undefined;
 }
 
-/** How bytes are added to an object that comes in parts. */
+/** Options for appending to an incomplete object. */
 export interface AppendOptions {
   /** The most that the whole may have; it does not change while the object is incomplete. */
   maxBytes: number;
-  /** How many bytes it has; whatever was written behind them is dropped. */
+  /** The number of its bytes; later ones are dropped. */
   from: number;
-  /** How many bytes may come before those are made durable that have. */
+  /** The number of bytes after which received ones are made durable. */
   durableEvery: number;
-  /** Called, while more is coming, with the bytes of the whole that would survive a power cut. */
+  /** Called, while more bytes arrive, with the number that would survive a power cut. */
   onDurable(totalBytes: number): Promise<void>;
   /** Called before each write; when it throws, nothing more is written. */
   beforeWrite(): void;
@@ -104,34 +104,29 @@ export interface AppendOptions {
 export interface Appended {
   /** Bytes of the whole that would survive a power cut. */
   totalBytes: number;
-  /** What the source threw, when it did not end by itself. */
+  /** The error of the source, if it failed. */
   brokenBy: unknown;
 }
 
 /** Where bytes are kept. Objects are named by UUIDs, written once and never changed. */
 export interface BlobStore {
   /**
-   * Stores what comes, taking no more memory than a few chunks. When it resolves the object survives a power cut; when
-   * it rejects nothing of it is left. A chunk is not used any more when the next is asked for, here and below.
-   *
-   * @throws ServiceError
-   *   - `too_large`: more than `maxBytes`
-   *   - `insufficient_storage`: the store is full
-   * @throws what the source threw
+   * Stores the bytes of the source with the memory of a few chunks. When it resolves the object survives a power cut; when
+   * it rejects nothing is left. A chunk is not used any more when the next is requested, here and below.
+   * @throws ServiceError - `too_large`: more than `maxBytes` - `insufficient_storage`: the store is full
+   * @throws the error of the source
    */
   write(id: string, source: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<StoredBytes>;
   /**
-   * Adds to an incomplete object, which is made with its first bytes; one writer at a time. A source that breaks leaves
-   * what had come.
-   *
-   * @throws ServiceError `insufficient_storage`: the store is full; what was told as durable stays
-   * @throws Error when there are fewer bytes than it is said to have
+   * Appends to an incomplete object, which is created with its first bytes; one writer at a time. If the source fails, the
+   * received bytes stay.
+   * @throws ServiceError `insufficient_storage`: the store is full; bytes reported as durable stay
+   * @throws Error when there are fewer bytes than declared
    */
   append(id: string, source: AsyncIterable<Uint8Array>, options: AppendOptions): Promise<Appended>;
   /**
-   * Turns an incomplete object into a stored one of so many bytes, durably; once or again. Whatever was written behind
-   * them is dropped.
-   *
+   * Turns an incomplete object into a stored one of this size, durably; may be repeated. Later bytes
+   * are dropped.
    * @throws Error when there is neither, or there are fewer bytes
    */
   complete(id: string, totalBytes: number): Promise<void>;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** What the bytes of an object hash to; texts are lower-case hexadecimal digits. */
+/** The digests of an object's bytes, in lower-case hexadecimal digits. */
 export interface Digests {
   md5: string;
   /** Null where it was not computed. */
@@ -21,7 +21,7 @@ export interface ContentHash {
   drop(): void;
 }
 
-/** @param expectedBytes how many are to come, where that is known */
+/** @param expectedBytes the declared number, if known */
 export type NewContentHash = (expectedBytes?: number) => ContentHash;
 
 export type DigestName = keyof Digests;

@@ -1,6 +1,6 @@
 import * as nodeFiles from 'node:fs/promises';
 
-/** What the filesystem store asks of the operating system; a test puts one in its place that fails. */
+/** The operating system calls of the filesystem store; tests replace them by failing ones. */
 export type FileOperations = Pick<
   typeof nodeFiles,
   'access' | 'mkdir' | 'open' | 'opendir' | 'rename' | 'rm' | 'stat'

@@ -57,7 +57,7 @@ async function openIn(folder: string): Promise<number> {
 }
 
 (process.platform === 'linux' ? test : test.skip)(
-  'listing 512 folders has at most three of them open, and none after it was broken off',
+  'listing 512 folders has at most three of them open, and none after it was cancelled',
   async () => {
     const folder = await freshFolder();
     const store = await filesystemBlobStore(folder, STORE_DEPS);
@@ -85,7 +85,7 @@ async function openIn(folder: string): Promise<number> {
   },
 );
 
-/** A store whose files do as the verdict says once it is open, and a sound one on the same folder. */
+/** A store whose files behave as the verdict once it is open, and an intact one on the same folder. */
 async function brokenStore(
   verdict: Verdict,
 ): Promise<{ store: BlobStore; sound: BlobStore; folder: string }> {
@@ -108,7 +108,7 @@ async function filesIn(folder: string): Promise<string[]> {
 
 const isSync = (name: string | undefined) => name === 'sync' || name === 'datasync';
 
-/** After an fsync that failed the same process tells of no success any more, whatever the next fsync says. */
+/** After a failed fsync the same process reports no success any more, even if the next fsync succeeds. */
 async function trustsNoMore(
   store: BlobStore,
   isBroken: boolean,
@@ -119,7 +119,7 @@ async function trustsNoMore(
   expect(outcomes.map(({ status }) => status)).toEqual([expected, expected]);
 }
 
-/** Fails the n-th call, for every n until the work makes fewer, and tells what each call was. */
+/** Fails the n-th call, for every n until the work makes fewer, and returns the kind of each call. */
 async function atEachCall(
   code: string,
   work: (broken: Awaited<ReturnType<typeof brokenStore>>, failed: () => string | undefined) => Promise<void>,
@@ -162,7 +162,7 @@ describe.each(['EIO', 'ENOSPC'])('%s of the file system', (code) => {
     );
   });
 
-  test('at any call of an append keeps what was told of as durable', async () => {
+  test('at any call of an append keeps the bytes reported as durable', async () => {
     const failed = await atEachCall(code, async ({ store, sound }, failedCall) => {
       const id = randomUUID();
       await sound.append(id, chunks('ab'), PART);
@@ -219,7 +219,7 @@ describe.each(['EIO', 'ENOSPC'])('%s of the file system', (code) => {
   });
 });
 
-test('a write of a file system that fails for good is told as what went wrong first, and swept later', async () => {
+test('a write of a file system that keeps failing reports the first error, and is removed later', async () => {
   let isDead = false;
   const { store, sound, folder } = await brokenStore(({ name }) => {
     isDead ||= name === 'write';
@@ -248,7 +248,7 @@ test('a write whose hash is lost behind its last byte leaves nothing', async () 
   expect([hashes.length, await filesIn(folder)]).toEqual([1, []]);
 });
 
-test('an object that cannot be looked at is closed again', async () => {
+test('an object that cannot be inspected is closed again', async () => {
   const calls: string[] = [];
   const { store, sound } = await brokenStore(({ name }) => {
     calls.push(name);

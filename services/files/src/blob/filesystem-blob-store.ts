@@ -25,10 +25,10 @@ import type { NewContentHash } from './content-hash.ts';
 import { type FileOperations, NODE_FILES } from './file-operations.ts';
 import { measuredBytes } from './measured-bytes.ts';
 
-/** After so many the disk begins with them, so that little is left to wait for at the end. */
+/** After this many bytes the disk starts writing, so that little is left for the final fsync. */
 const BEGIN_EVERY_BYTES = 4_194_304;
 
-/** Writes what comes behind the first bytes of a file, and makes it durable. */
+/** Writes bytes after the first ones of a file, and makes them durable. */
 async function appendToFile(
   file: FileHandle,
   source: AsyncIterable<Uint8Array>,
@@ -42,7 +42,7 @@ async function appendToFile(
   const beginSync = async () => {
     await sync?.done;
     sync = { bytes: totalBytes, done: file.datasync() };
-    // It is heard where it is awaited, which may be many chunks later.
+    // The error is thrown when it is awaited, which may be many chunks later.
     sync.done.catch(() => {});
   };
   const makeDurable = async () => {
@@ -99,9 +99,9 @@ const AT_ONCE: Omit<AppendOptions, 'maxBytes'> = {
 };
 
 /**
- * Objects as files: `objects/ab/cd/<uuid>` below a folder, and until then `tmp/<uuid>` while one request writes them
- * or `incomplete/<uuid>` while they come in parts, on one file system. A write is: new temporary file, bytes, fsync,
- * rename, fsync of the folder. After an fsync that failed nothing is written any more until the process starts again:
+ * Objects as files: `objects/ab/cd/<uuid>` below a folder, and before that `tmp/<uuid>` while one request writes them
+ * or `incomplete/<uuid>` while they arrive in parts, on one file system. A write is: new temporary file, bytes, fsync,
+ * rename, fsync of the folder. After a failed fsync nothing is written until the process restarts:
  * the kernel may report success for pages that it has dropped.
  */
 export async function filesystemBlobStore(
@@ -128,7 +128,7 @@ export async function filesystemBlobStore(
     throw new ServiceError('unavailable', 'The storage of files is broken.', { cause: brokenBy });
   }
 
-  /** @throws always, what a client may be told of a failure */
+  /** @throws always, with a message for clients */
   function failed(error: unknown): never {
     const code = propertyOf(error, 'code');
     const isFull = code === 'ENOSPC' || code === 'EDQUOT';
@@ -174,7 +174,7 @@ export async function filesystemBlobStore(
     try {
       await files.rm(path, { force: true });
     } catch (err) {
-      // Why the write failed is what must be told; the sweep removes what stays.
+      // The error of the write is the important one; the collection removes the rest.
       logger.warn({ err, path }, 'bytes of a failed write left');
     }
   }
@@ -184,7 +184,7 @@ export async function filesystemBlobStore(
     const inner = dirname(to);
     await files.mkdir(inner, { recursive: true });
     if (!durable.has(inner)) {
-      // Whoever made the folder may not have come as far as this.
+      // The process that created the folder may have died before this.
       await syncFolder(files, dirname(inner));
       await syncFolder(files, objects);
       durable.add(inner);
@@ -224,7 +224,7 @@ export async function filesystemBlobStore(
     try {
       await store().catch(async (error) => {
         if (propertyOf(error, 'code') !== 'ENOENT') throw error;
-        // Moved before; whoever did may have died before that was durable.
+        // Moved earlier; the process may have died before that was durable.
         await files.access(target);
         await syncFolder(files, dirname(target));
       });
@@ -294,7 +294,7 @@ export async function filesystemBlobStore(
   };
 }
 
-/** The file is closed whatever happens; when closing fails too, what happened first is told. */
+/** The file is always closed; if closing fails too, the first error is thrown. */
 async function closing<Outcome>(file: FileHandle, work: () => Promise<Outcome>): Promise<Outcome> {
   const [worked] = await Promise.allSettled([work()]);
   const [closed] = await Promise.allSettled([file.close()]);
@@ -303,7 +303,7 @@ async function closing<Outcome>(file: FileHandle, work: () => Promise<Outcome>):
   return worked.value;
 }
 
-/** Says whether there was more. @throws Error when there is less */
+/** Returns whether there were further bytes. @throws Error when there are fewer */
 async function cutTo(file: FileHandle, id: string, bytes: number): Promise<boolean> {
   const { size } = await file.stat();
   if (size < bytes) throw new Error(`object ${id} has ${size} bytes instead of ${bytes}`);
@@ -362,7 +362,7 @@ function isFailedSync(error: unknown): boolean {
   return syscall === 'fsync' || syscall === 'fdatasync';
 }
 
-/** What the system says of a failure beside its message. */
+/** The system's error code beside its message. */
 function propertyOf(error: unknown, name: 'code' | 'syscall'): unknown {
   return typeof error === 'object' && error !== null ? Reflect.get(error, name) : undefined;
 }

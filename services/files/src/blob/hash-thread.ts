@@ -2,7 +2,7 @@ import { constants, getPriority, setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import { type DigestName, type Digests, type LocalHash, localHash } from './content-hash.ts';
 
-/** What a hashing thread is asked, about hashes by their numbers. */
+/** Requests to a hashing thread, about hashes by number. */
 export type HashRequest =
   | { what: 'begin'; hash: number; of: readonly DigestName[] }
   | { what: 'drop' | 'digests'; hash: number }
@@ -16,7 +16,7 @@ export type HashAnswer = Partial<Digests> | null;
 const BELOW_THE_PROCESS = 10;
 
 const hashes = new Map<number, LocalHash>();
-// On Linux a thread has a priority of its own: requests go before the hashing of uploads.
+// On Linux a thread has a priority: requests go before the hashing of uploads.
 if (process.platform === 'linux')
   setPriority(Math.min(constants.priority.PRIORITY_LOW, getPriority() + BELOW_THE_PROCESS));
 

@@ -18,10 +18,10 @@ function digestsOf(bytes: Uint8Array) {
 
 // Few bytes are hashed here, more in a thread.
 test.each([1_000, 1_000_000, undefined])(
-  'of %p expected bytes the digests are those of all that came',
+  'of %p expected bytes the digests are those of all received bytes',
   async (expected) => {
     const hash = newHash(expected);
-    // None waits for the one before: they count in the order of the calls.
+    // They do not wait for each other: the order of the calls counts.
     await Promise.all([0, 300_000, 600_000].map((at) => hash.update(BYTES.subarray(at, at + 300_000))));
     const other = hash.copy();
     await hash.update(BYTES.subarray(900_000));
@@ -49,7 +49,7 @@ test('many at once do not mix', async () => {
   expect(told).toEqual(sizes.map((size) => digestsOf(BYTES.subarray(0, size))));
 });
 
-test('threads that a defect ends fail their hashes as what may be tried again, are logged, and the next begins others', async () => {
+test('threads that end by a defect fail their hashes as retryable, are logged, and the next hash starts others', async () => {
   const lost = newHash();
   await lost.update(BYTES);
   await endThreadsOf(lost);

@@ -78,7 +78,7 @@ describe('a disk that is not mounted', () => {
     expect((await files.put('mounted-001', 'b.txt', 'bytes')).status).toBe(200);
   });
 
-  test('any more is found out by whoever asks for a file, and used when it is back', async () => {
+  test('any more is detected by a request for a file, and used when it is back', async () => {
     await unmounted(async () => {
       expect((await files.get('mounted-001', 'a.txt')).status).toBe(503);
       await refused();
@@ -140,7 +140,7 @@ async function idsOf(listed: AsyncIterable<ListedBlob>): Promise<string[]> {
   return ids.sort();
 }
 
-/** Whatever the database knows of it. */
+/** For any contents of the database. */
 const storedIn = async (folder: string) => idsOf((await filesystemBlobStore(folder, STORE_DEPS)).list());
 
 describe('a store', () => {
@@ -229,9 +229,9 @@ describe('a store', () => {
       },
     },
   ])(
-    'of before there were marks is known by what an upload $name has left that was killed before it counted',
+    'without an identity is recognised by the remains of an upload $name whose process was killed',
     async ({ prepare }) => {
-      await holds('of nobody', { isNamed: false });
+      await holds('of another installation', { isNamed: false });
       const id = await holds('left', { isNamed: false });
       await prepare(id);
       const store = await storeOf(folder);
@@ -305,7 +305,7 @@ describe('a store', () => {
   });
 
   test.each(['EIO', 'EACCES', 'ESTALE'])(
-    'that gives an error (%s) is away, and says which once',
+    'that gives an error (%s) is unavailable, and logs it once',
     async (code) => {
       const id = await holds('bytes', { isNamed: true });
       let isBroken = false;
@@ -347,7 +347,7 @@ describe('a store', () => {
         await rm(join(folder, 'objects'), { recursive: true });
         await holds('bytes', { isNamed: false });
       },
-      told: /^The storage of files has nothing of what the database says of it\. Mount/,
+      told: /^The storage of files has none of the objects in the database\. Mount/,
     },
     {
       name: 'without a mark, with objects, under a database that is new',
@@ -364,7 +364,7 @@ describe('a store', () => {
       told: /^The storage has files and the database knows of none\. Give/,
     },
   ])(
-    '$name is neither written, read, listed nor swept, says what to do, and may be taken',
+    '$name is neither written, read, listed nor cleaned, reports the next step, and may be adopted',
     async ({ prepare, told }) => {
       await prepare();
       const store = await storeOf(folder);
@@ -408,7 +408,7 @@ describe('a store', () => {
     },
   );
 
-  test('that is away keeps the rows of what is to be swept', async () => {
+  test('that is unavailable keeps the rows of removable objects', async () => {
     await holds('bytes', { isNamed: true });
     const store = await storeOf(folder);
     await store.check();

@@ -13,7 +13,7 @@ export interface KnownStoreDeps {
   logger: Logger;
 }
 
-/** Of so many objects one at least is there in a store that a disaster has not emptied. */
+/** The number of recent objects of which at least one exists in an intact store. */
 const ASKED_OBJECTS = 20;
 /** More than uploads are under way at a time, and few enough to be looked up at once. */
 const LISTED_OBJECTS = 500;
@@ -21,14 +21,13 @@ const LISTED_OBJECTS = 500;
 const EVER = new Date(0);
 
 /**
- * A store that is used only while it has the mark that the database knows, so that a disk that is not mounted, emptied
- * or another's is not taken for a store in which all is missing and whatever there is is nobody's. The mark is looked
- * at before the first use, at each check, before a listing and when an object is missing. A store that was never
- * marked gets its mark when one of the newest objects of the database is in it, or, under a database that knows of none,
- * when it is empty or has what an upload of this database was about to store. Where marking fails, the store is used all
- * the same, and the next look tries again.
- *
- * @throws ServiceError `unavailable` from every operation while the store is not the one that is known
+ * A store that is used only while it has the identity recorded in the database, so that an unmounted, empty
+ * or foreign disk is not mistaken for a store with all objects missing. The identity is checked
+ * before the first use, at each check, before a listing and when an object is missing. A store without an identity
+ * gets one when one of the newest objects of the database is in it, or, if the database has none,
+ * when the store is empty or contains an upload of this database. If writing it fails, the store is used anyway
+ * and the next check tries again.
+ * @throws ServiceError `unavailable` from every operation while the store has another identity
  */
 export function knownStore(store: BlobStore, { database, now, newId, logger }: KnownStoreDeps): BlobStore {
   let isKnown = false;
@@ -55,10 +54,13 @@ export function knownStore(store: BlobStore, { database, now, newId, logger }: K
     if (own.markedAt === null) await mark(own.id);
   };
 
-  /** A store that is known by what is in it is used also while it cannot be marked: its disk may be full. */
+  /**
+   * A store that is recognised by its objects is used also while its identity cannot be written: its disk may
+   * be full.
+   */
   const mark = async (id: string): Promise<void> => {
     try {
-      // Also where it is there: whoever wrote it may have died before it was durable.
+      // Also when it exists: the process that wrote it may have died before it was durable.
       await store.writeMark(id);
     } catch (err) {
       if (isMarkable) logger.warn({ err }, 'the storage of files cannot be marked, trying on');
@@ -69,7 +71,7 @@ export function knownStore(store: BlobStore, { database, now, newId, logger }: K
     await setMarked(database, now());
   };
 
-  /** Says it once, as long as it stays so. */
+  /** Logs it once while it lasts. */
   const unused = (problem: string, cause?: unknown): ServiceError => {
     if (told !== problem) logger.error({ storage_problem: problem }, 'the storage of files is not used');
     told = problem;
@@ -93,7 +95,7 @@ export function knownStore(store: BlobStore, { database, now, newId, logger }: K
       return `The storage of files is not the one this database knows: ${place} is missing. Mount the disk, or bring the files back from a backup.`;
     const objects = await newestObjects(database, ASKED_OBJECTS);
     if (objects.length > 0 && !(await hasOneOf(objects)))
-      return 'The storage of files has nothing of what the database says of it. Mount the disk, or bring the files back from a backup.';
+      return 'The storage of files has none of the objects in the database. Mount the disk, or restore the files from a backup.';
     if (objects.length === 0 && !(await isEmptyOrOfUploads()))
       return 'The storage has files and the database knows of none. Give this service its own storage, or the database that belongs to it.';
     return undefined;

@@ -3,9 +3,12 @@ import type { StoredBytes } from './blob-store.ts';
 import type { NewContentHash } from './content-hash.ts';
 
 export interface MeasuredBytes {
-  /** What comes, chunk by chunk, each hashed while it is stored. @throws ServiceError `too_large`: more than allowed */
+  /**
+   * Yields the chunks of the source, each hashed while it is stored. @throws ServiceError `too_large`: more
+   * than allowed
+   */
   bytes: AsyncIterable<Uint8Array>;
-  /** What has passed, once all has. */
+  /** The totals, after the last chunk. */
   measured(): Promise<StoredBytes>;
   /** Ends it, whether all has passed or not. */
   drop(): void;
@@ -27,7 +30,7 @@ export function measuredBytes(
       sizeBytes += chunk.length;
       if (sizeBytes > maxBytes) throw fileTooLarge(maxBytes);
       const hashed = hash.update(chunk);
-      // It is heard below, when the chunk is stored.
+      // The error is thrown below, when the chunk is stored.
       hashed.catch(() => {});
       yield chunk;
       await hashed;

@@ -8,7 +8,7 @@ import { openS3Bucket, type S3Settings } from './s3-bucket.ts';
 /** Where the bytes of files are kept. */
 export type StoreSettings = { kind: 'filesystem'; folder: string } | ({ kind: 's3' } & S3Settings);
 
-/** @throws Error when the folder cannot be used; a bucket that cannot is told by `check` */
+/** @throws Error when the folder cannot be used; for a bucket, `check` throws */
 export async function openBlobStore(
   settings: StoreSettings,
   deps: { newHash: NewContentHash; logger: Logger },

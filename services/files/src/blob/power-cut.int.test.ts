@@ -29,7 +29,7 @@ async function* broken(...parts: string[]) {
 
 const ROOMY = { maxBytes: 1_000, beforeWrite: () => {} };
 
-/** Whoever uses a store, with what they are told as it is told them. */
+/** A client of a store, and the reports that it has received. */
 class Users {
   readonly disk: RecordedDisk;
   readonly #root: string;
@@ -47,7 +47,7 @@ class Users {
     return join(this.#root, 'objects', id.slice(0, 2), id.slice(2, 4), id);
   }
 
-  /** The object is told of as stored. */
+  /** The object is reported as stored. */
   #stored(id: string, content: string): () => void {
     return this.disk.promise({
       name: `object ${content}`,
@@ -61,7 +61,7 @@ class Users {
     return this.#stored(id, content);
   }
 
-  /** Tells how far an upload has come each time that is said to be durable. */
+  /** Reports the durable size of an upload each time. */
   async append(store: BlobStore, id: string, from: string, source: AsyncIterable<Uint8Array>, whole: string) {
     const told = (total: number) =>
       this.disk.promise({
@@ -91,7 +91,7 @@ class Users {
   }
 }
 
-/** What leaving out one sync after the other breaks: the places of those without which nothing is. */
+/** The effect of omitting each sync: the positions of the necessary ones. */
 function idleSyncs(root: string, recording: Recording): string[] {
   const idle = recording.syncs.filter((left) => {
     const syncs = recording.syncs.filter((sync) => sync !== left);
@@ -102,7 +102,7 @@ function idleSyncs(root: string, recording: Recording): string[] {
 }
 
 describe('a power cut', () => {
-  test('at any moment of uploads of all kinds, by two processes at once, takes nothing that was told of', async () => {
+  test('at any moment of uploads of all kinds, by two processes at once, loses no reported bytes', async () => {
     const root = await freshFolder();
     const users = new Users(root);
     const [one, other] = await Promise.all([users.store(), users.store()]);
@@ -116,7 +116,7 @@ describe('a power cut', () => {
     ]);
     await expect(one.write(randomUUID(), broken('lost'), { maxBytes: 9 })).rejects.toThrow('broke');
     const id = randomUUID();
-    // Nobody is told of these, as when the process dies before: they are cut off first.
+    // No client receives these reports, as when the process dies before: they are cut off first.
     await one.append(id, chunks('other bytes'), {
       ...ROOMY,
       from: 0,
@@ -187,7 +187,7 @@ describe('a power cut', () => {
   });
 });
 
-/** How many bytes somebody was told of. */
+/** The number of bytes reported to a client as durable. */
 function toldBy({ promised }: Recording, moment: number): number {
   const told = promised
     .filter(({ since }) => since <= moment)
@@ -195,7 +195,7 @@ function toldBy({ promised }: Recording, moment: number): number {
   return Math.max(0, ...told.map(Number));
 }
 
-/** What the upload is when a process that finds this disk has brought it to its end. */
+/** The upload after a process has found this disk and finished it. */
 async function goneOn(root: string, state: DiskState, id: string, from: number): Promise<string> {
   const folder = await freshFolder();
   for (const [path, bytes] of state) {

@@ -151,14 +151,14 @@ function describeOn({ access, freshBucket, stop }: TestS3): void {
       }
     });
 
-    test('is not ready without its bucket, and says of a store that is away that it is', async () => {
+    test('is not ready without its bucket, and reports an unavailable store as such', async () => {
       const given = await settings();
       await expect(openS3Bucket({ ...given, bucket: 'no-such-bucket' }).check()).rejects.toThrow();
       const away = storeOn(openS3Bucket({ ...given, endpoint: new URL('http://127.0.0.1:9') }));
       await expect(away.check()).rejects.toThrow('ECONNREFUSED');
     });
 
-    test('gives up on a store that says nothing', async () => {
+    test('times out on a silent store', async () => {
       const proxy = await FaultProxy.start(endpoint.host);
       try {
         const given = await settings();
@@ -174,7 +174,7 @@ function describeOn({ access, freshBucket, stop }: TestS3): void {
       }
     });
 
-    test('a reader that goes away waits for no store that says nothing', async () => {
+    test('a reader that stops does not wait for a silent store', async () => {
       const proxy = await FaultProxy.start(endpoint.host);
       try {
         const given = await settings();
@@ -216,11 +216,11 @@ function describeOn({ access, freshBucket, stop }: TestS3): void {
     });
   });
 
-  describe('an object that comes in appends to S3', () => {
-    /** Bytes that are told apart wherever they are. */
+  describe('an object that is appended in several calls to S3', () => {
+    /** Bytes that differ at every position. */
     const bytes = randomBytes(40 * MIB);
 
-    test('may end anywhere in a part, in each of them, and each may come to another process', async () => {
+    test('may end anywhere in a part, in each of them, and each append may be another process', async () => {
       const bucket = await openBucket();
       const id = randomUUID();
       const ends = [3, 5 * MIB, 5 * MIB, 8 * MIB, 8 * MIB + 1, 33 * MIB, 40 * MIB];
@@ -240,13 +240,13 @@ function describeOn({ access, freshBucket, stop }: TestS3): void {
     });
 
     test.each([0, 3, 20 * MIB - 1])(
-      'goes on at byte %d, which is the last that its process told of before it died',
+      'continues at byte %d, the last one that its process reported before it died',
       async (told) => {
         const bucket = await openBucket();
         const store = storeOn(bucket);
         const id = randomUUID();
         if (told > 0) await store.append(id, chunks(bytes.subarray(0, told)), { ...PART, from: 0 });
-        // More was made durable than anybody heard of, and it was of other bytes.
+        // More was made durable than reported, and with other bytes.
         const unheard = chunks(...Array.from({ length: 19 }, () => randomBytes(MIB)));
         const dying = store.append(id, unheard, {
           ...PART,
@@ -288,7 +288,7 @@ function describeOn({ access, freshBucket, stop }: TestS3): void {
       const [upload] = await all(bucket.listUploads());
       if (upload === undefined) throw new Error('no upload');
       await bucket.sendPart(upload, 1, randomBytes(8 * MIB));
-      await expect(store.complete(id, 17 * MIB)).rejects.toThrow('not those that were acknowledged');
+      await expect(store.complete(id, 17 * MIB)).rejects.toThrow('differ from the acknowledged ones');
       await expect(store.open(id)).rejects.toThrow();
     });
 
@@ -302,7 +302,7 @@ function describeOn({ access, freshBucket, stop }: TestS3): void {
       await expect(store.complete(id, 17 * MIB)).rejects.toThrow('there is no object');
     });
 
-    test('is never more than five parts ahead of what the store has, and sends four at a time', async () => {
+    test('is never more than five parts ahead of the store, and sends four at a time', async () => {
       const bucket = await openBucket();
       const [inFlight, ahead] = [
         { now: 0, most: 0 },
@@ -333,7 +333,7 @@ function describeOn({ access, freshBucket, stop }: TestS3): void {
       expect(ahead.most).toBeLessThanOrEqual(5 * 8 * MIB);
     });
 
-    test('is a stream that asks for nothing before it is read', async () => {
+    test('is a stream that requests nothing before it is read', async () => {
       const store = storeOn(await openBucket());
       const id = randomUUID();
       await store.write(id, chunks('abc'), ROOMY);
@@ -364,7 +364,7 @@ function failingAt(bucket: S3Bucket, nth: number): { bucket: S3Bucket; calls(): 
 
 function failedCall(nth: number): Promise<never> & AsyncIterable<never> {
   const failure = Promise.reject(new Error(`call ${nth}`));
-  // Where it is a list that fails, nobody waits for the promise.
+  // When a list fails, no caller waits for the promise.
   failure.catch(() => {});
   return Object.assign(failure, {
     [Symbol.asyncIterator]: () => ({ next: () => failure }),

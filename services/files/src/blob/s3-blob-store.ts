@@ -42,9 +42,9 @@ interface Unfinished {
 }
 
 /**
- * Objects as `objects/<uuid>` of a bucket. Small ones are put at once, larger ones in parts of at least 8 MiB, of which
- * one is gathered while at most four are on their way; either only where nothing has the key. Objects that come in
- * several appends are kept as `incompleteObjects` says.
+ * Objects as `objects/<uuid>` of a bucket. Small ones are stored by one PUT, larger ones in parts of at least 8 MiB, of which
+ * one is collected while at most four are being sent; both only if the key does not exist. Objects that arrive in
+ * several appends are stored by `incompleteObjects`.
  */
 export function s3BlobStore({ bucket, newHash, logger }: S3BlobStoreDeps): BlobStore {
   const incomplete = incompleteObjects(bucket);
@@ -96,7 +96,7 @@ export function s3BlobStore({ bucket, newHash, logger }: S3BlobStoreDeps): BlobS
       const found = await bucket.find(key);
       if (found?.marks['origin'] === origin) await bucket.remove(key);
     } catch (err) {
-      // Why the write failed is what must be told; the sweep removes what stays.
+      // The error of the write is the important one; the collection removes the rest.
       logger.warn({ err, key }, 'bytes of a failed write left');
     }
   }
@@ -178,7 +178,10 @@ export function s3BlobStore({ bucket, newHash, logger }: S3BlobStoreDeps): BlobS
   };
 }
 
-/** Asks for the bytes when the first one is wanted. A reader that goes away ends what was asked, however silent the store. */
+/**
+ * Requests the bytes when the first one is read. A reader that stops cancels the request, even while the
+ * store is silent.
+ */
 function streamed(bucket: S3Bucket, key: string, range: ByteRange | undefined): Readable {
   const aborting = new AbortController();
   async function* asked() {

@@ -24,8 +24,8 @@ import {
 } from '@aws-sdk/client-s3';
 import { type ByteRange, storeAway, storeFull } from './blob-store.ts';
 
-// The SDK has no pages for uploads, and for parts it asks on for as long as it is told a next one, which some stores
-// do after the last one too.
+// The SDK has no paging for uploads, and for parts it continues as long as it gets a marker, which some
+// stores send after the last page too.
 
 async function* listMultipartUploads(client: S3Client, bucket: string): AsyncGenerator<MultipartUpload> {
   let from: Pick<ListMultipartUploadsOutput, 'NextKeyMarker' | 'NextUploadIdMarker'> | undefined = {};
@@ -64,7 +64,7 @@ export interface S3Settings {
   bucket: string;
   /** Undefined means what the surroundings give (environment, role of the machine). */
   credentials: { accessKeyId: string; secretAccessKey: string } | undefined;
-  /** Whether the bucket stands in the path and not in the name of the host. */
+  /** Whether the bucket is in the path instead of the host name. */
   isPathStyle: boolean;
   /** Milliseconds that a request may make no progress. */
   idleMs: number;
@@ -106,12 +106,9 @@ export interface ListedUpload extends OpenUpload {
 }
 
 /**
- * One bucket of an S3 store, by the operations that objects need. Every body carries a CRC-32 that the store checks.
- *
- * @throws ServiceError
- *   - `insufficient_storage`
- *   - `unavailable`: the store is away or busy, also after repeats
- * @throws Error whatever else the store refuses, see `statusOf`
+ * One bucket of an S3 store, with the operations for objects. Every body has a CRC-32 that the store checks.
+ * @throws ServiceError - `insufficient_storage` - `unavailable`: the store is unavailable or busy, also after retries
+ * @throws Error other refusals of the store, see `statusOf`
  */
 export interface S3Bucket {
   /** Undefined when there is none. */
@@ -131,12 +128,12 @@ export interface S3Bucket {
   sendPart(upload: OpenUpload, number: number, body: Buffer): Promise<SentPart>;
   /** In the order of their numbers. */
   listParts(upload: OpenUpload): AsyncIterable<ListedPart>;
-  /** @throws Error with status 412: the object exists; 409: to be asked again; 404: no such upload any more */
+  /** @throws Error with status 412: the object exists; 409: retry; 404: the upload does not exist any more */
   completeUpload(upload: OpenUpload, parts: readonly SentPart[]): Promise<void>;
   /** One that is not there is aborted already. */
   abortUpload(upload: OpenUpload): Promise<void>;
   listUploads(): AsyncIterable<ListedUpload>;
-  /** @throws Error when the bucket cannot be asked */
+  /** @throws Error when the bucket is unavailable */
   check(): Promise<void>;
 }
 
@@ -277,7 +274,7 @@ function plain(etag: string | undefined): string {
 }
 
 function known<Value>(value: Value | undefined, name: string): Value {
-  if (value === undefined) throw new Error(`the store did not say ${name}`);
+  if (value === undefined) throw new Error(`the store did not return ${name}`);
   return value;
 }
 
@@ -300,7 +297,7 @@ async function* toldEach<Item>(asked: AsyncIterable<Item>): AsyncGenerator<Item>
 /** MinIO, and stores that keep quotas. */
 const FULL = new Set(['XMinioStorageFull', 'QuotaExceeded', 'InsufficientStorage']);
 
-/** What the SDK says of a store that did not answer at all, beside the system's own codes. */
+/** Error names of the SDK for a store that did not answer, beside the system's codes. */
 const SILENT = new Set(['TimeoutError', 'NetworkingError']);
 
 function translated(error: unknown): unknown {
@@ -309,6 +306,6 @@ function translated(error: unknown): unknown {
     if (status === 507 || (error instanceof Error && FULL.has(error.name))) return storeFull(error);
     return status === 429 || status >= 500 ? storeAway(error) : error;
   }
-  // What the system says (ECONNREFUSED and the like) is known as transient everywhere.
+  // The system's codes (ECONNREFUSED and the like) count as transient everywhere.
   return error instanceof Error && SILENT.has(error.name) ? storeAway(error) : error;
 }

@@ -9,14 +9,14 @@ import { createdOnce, gatheredParts, objectKey, partSize, type SentParts, sentPa
 const INCOMPLETE = 'incomplete/';
 
 /**
- * What an incomplete object was at a moment that was made durable: `partsBytes` of it are parts of a multipart upload,
- * and the bytes behind them, less than a part, are the body of a small object that also tells the rest. One object says
- * all, so a moment is there whole or not at all.
+ * A durable state of an incomplete object: `partsBytes` of it are parts of a multipart upload,
+ * and the bytes after them, less than a part, are the body of a small object whose key has the other values. One object has the
+ * whole state, so a state exists completely or not at all.
  */
 interface Moment {
   totalBytes: number;
   partsBytes: number;
-  /** How many parts are of this object; what the upload has behind them is of nobody. */
+  /** The number of parts of this object; the upload's later parts are unreferenced. */
   parts: number;
   /** Undefined while there has not been a whole part. */
   uploadId: string | undefined;
@@ -24,7 +24,7 @@ interface Moment {
   chain: string;
 }
 
-/** A moment as its key tells it. */
+/** A state as encoded in its key. */
 interface MomentKey extends Pick<Moment, 'totalBytes' | 'partsBytes'> {
   key: string;
 }
@@ -33,7 +33,7 @@ const NOTHING: Moment = { totalBytes: 0, partsBytes: 0, parts: 0, uploadId: unde
 
 const KEY = /^incomplete\/(?<id>[^/]+)\/(?<total>\d{16})-(?<parts>\d{16})$/;
 
-/** The part of the port of stores that is about objects that come in several appends; see there. */
+/** The part of the store's port for objects that arrive in several appends. */
 export function incompleteObjects(bucket: S3Bucket) {
   async function append(
     id: string,
@@ -45,7 +45,7 @@ export function incompleteObjects(bucket: S3Bucket) {
     const gathered = gatheredParts(partSize(maxBytes), begun.tail);
     let { moment } = begun;
     let keys = known.map(({ key }) => key);
-    /** The moment that the caller may come back to. */
+    /** The state to which the caller may return. */
     let keptKey = begun.key;
     let keptBytes = from;
     let totalBytes = from;
@@ -75,7 +75,7 @@ export function incompleteObjects(bucket: S3Bucket) {
         chain: chained(moment.chain, arrived),
       };
       const key = await saveMoment(id, moment, gathered.rest());
-      // The one before is needed for as long as the caller may not have heard of this one.
+      // The previous one is needed until the caller has received this one.
       const isEnough = partsBytes <= keptBytes;
       const kept = [key, ...(isEnough || keptKey === undefined ? [] : [keptKey])];
       for (const old of keys) if (!kept.includes(old)) await bucket.remove(old);
@@ -105,7 +105,7 @@ export function incompleteObjects(bucket: S3Bucket) {
     return { totalBytes, brokenBy };
   }
 
-  /** Where an append goes on. @throws Error when there are fewer bytes than it is said to have */
+  /** The position where an append continues. @throws Error when there are fewer bytes than declared */
   async function begin(
     id: string,
     known: readonly MomentKey[],
@@ -152,7 +152,7 @@ export function incompleteObjects(bucket: S3Bucket) {
     const parts: SentPart[] = [];
     for await (const part of bucket.listParts(upload)) if (part.number <= moment.parts) parts.push(part);
     if (parts.length !== moment.parts || chained('', parts) !== moment.chain)
-      throw new Error(`the parts of ${upload.key} are not those that were acknowledged`);
+      throw new Error(`the parts of ${upload.key} differ from the acknowledged ones`);
     if (tail.length > 0) parts.push(await bucket.sendPart(upload, moment.parts + 1, tail));
     return parts;
   }

@@ -14,7 +14,10 @@ export function objectOfKey(key: string): string | undefined {
   return key.startsWith(OBJECTS) && isUuid(id) ? id : undefined;
 }
 
-/** What S3 demands of the parts of an object (Amazon S3 User Guide, multipart upload limits): at least 5 MiB each, and no more than 10,000. */
+/**
+ * S3's limits for the parts of an object (Amazon S3 User Guide, multipart upload limits): at least 5 MiB
+ * each, and at most 10,000.
+ */
 const LEAST_BYTES = 8_388_608;
 const MOST_PARTS = 9_000;
 
@@ -25,9 +28,9 @@ export function partSize(objectBytes: number): number {
 
 /** Bytes on their way into parts of one size. */
 export interface GatheredParts {
-  /** Takes a copy of what comes and gives the parts that it fills. */
+  /** Copies the bytes and returns the parts that they complete. */
   add(chunk: Uint8Array): Generator<Buffer>;
-  /** What fills no part yet; it stays. */
+  /** The remaining bytes, less than a part. */
   rest(): Buffer;
 }
 
@@ -58,9 +61,12 @@ export function gatheredParts(partBytes: number, rest: Uint8Array = Buffer.alloc
 export interface SentParts {
   /** Waits for a free place, not for the part. @throws what an earlier part was refused with */
   send(body: Buffer): Promise<void>;
-  /** All that were sent since, in their order, once they have arrived. @throws what one was refused with */
+  /** All parts sent since, in order, once they have arrived. @throws the error of a refused one */
   arrived(): Promise<SentPart[]>;
-  /** Waits for what is on its way, whatever becomes of it: an abort that overtook a part would leave it in the store. */
+  /**
+   * Waits for parts in flight and ignores their errors: an abort that overtook a part would leave it in the
+   * store.
+   */
   ended(): Promise<void>;
 }
 
@@ -81,7 +87,7 @@ export function sentParts(bucket: S3Bucket, upload: OpenUpload, before = 0): Sen
       inFlight.add(part);
       part.then(
         () => inFlight.delete(part),
-        // Stays, so that whoever waits for a place or for all hears of it.
+        // It stays, so that all waiting calls get the error.
         () => {},
       );
     },
@@ -99,16 +105,15 @@ export function sentParts(bucket: S3Bucket, upload: OpenUpload, before = 0): Sen
 export interface NewObject {
   key: string;
   sizeBytes: number;
-  /** Tells this object from another one of the same key. */
+  /** Distinguishes this object from another one with the same key. */
   origin: string;
 }
 
 const MOST_CONFLICTS = 5;
 
 /**
- * Makes an object that must not exist yet, and looks at it. An answer that was lost makes the next try be refused,
- * because the object exists (412) or because its parts have become it (404): then the object itself tells.
- *
+ * Creates an object that must not exist yet, and verifies it. After a lost answer the next try is refused,
+ * because the object exists (412) or its parts were completed (404): then the object itself is compared.
  * @throws Error when another object has the key, or this one has another size
  */
 export async function createdOnce(

@@ -17,14 +17,10 @@ export interface ChangeBucketDeps<T = Tx> {
 type Attempt<Value> = { value: Value } | { sealedBy: string };
 
 /**
- * Every change of a bucket's entries passes here: one short transaction that holds the bucket's row, so that no
- * change crosses a seal. A seal that is met is settled with the coordinator once.
- *
- * @throws ServiceError
- *   - `conflict` (code `draft_locked`): sealed by a publication that is not decided
- *   - `forbidden`: published
- *   - `not_found`: the entity is gone
- *   - `unavailable`: sealed, and the coordinator cannot be asked
+ * Runs every change of a bucket's entries: one short transaction that locks the bucket's row, so that changes and
+ * seals exclude each other. A seal in the way is settled with the coordinator once.
+ * @throws ServiceError - `conflict` (code `draft_locked`): sealed by an undecided publication - `forbidden`: published -
+ * `not_found`: the entity is deleted - `unavailable`: sealed, and the coordinator cannot be reached
  */
 export async function changeBucket<Value, T = Tx>(
   deps: ChangeBucketDeps<T>,
@@ -43,7 +39,7 @@ export async function changeBucket<Value, T = Tx>(
   return value;
 }
 
-/** Fails as `changeBucket` would, before a client has sent bytes in vain. */
+/** Fails as `changeBucket` would, before a client sends bytes. */
 export async function checkChangeable<T>(
   { seals, settle }: Pick<ChangeBucketDeps<T>, 'seals' | 'settle'>,
   entityId: string,

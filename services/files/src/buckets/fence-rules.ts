@@ -1,6 +1,6 @@
 /**
- * This service's side of a publication as a pure table: what a seal or a decision means, given what was answered
- * before. Publications may be told twice, late, or in the wrong order.
+ * This service's side of a publication as a pure table: the effect of a seal or a decision, given the previous
+ * answer. Messages may arrive twice, late, or in the wrong order.
  */
 export type FenceState = 'prepared' | 'applied' | 'aborted';
 
@@ -11,7 +11,7 @@ export interface Fence {
 }
 
 /**
- * `attempt`: seal now and answer what comes of it. An attempt that met another publication's seal is not remembered:
+ * `attempt`: seal now and answer the result. An attempt that was blocked by another publication's seal is not stored:
  * the coordinator may try again as soon as that one is decided.
  */
 export type SealVerdict = 'attempt' | 'yes' | 'no';
@@ -29,9 +29,9 @@ export function onSeal(fence: Fence | undefined): SealVerdict {
 }
 
 /**
- * `apply` and `undo` change buckets, `remember` only bars a seal that comes late, `done` repeats an earlier answer.
- * `adopt`: committed, though no seal is known (a restored backup, or the fence has been forgotten); what was published
- * must be immutable all the same. `contradiction`: a decision has flipped, which the protocol rules out.
+ * `apply` and `undo` change buckets, `remember` only prevents a late seal, `done` repeats an earlier answer.
+ * `adopt`: committed, although the seal is unknown (a restored backup, or the fence has been deleted); the published files
+ * must be immutable all the same. `contradiction`: a decision has changed, which the protocol excludes.
  */
 export type DecideVerdict = 'apply' | 'undo' | 'remember' | 'adopt' | 'done' | 'contradiction';
 

@@ -6,24 +6,24 @@ const fence = (state: Fence['state']): Fence => ({ state, epoch: 1 });
 
 describe('the fence of a publication', () => {
   test.each([
-    { told: nothing, verdict: 'attempt' },
-    { told: fence('prepared'), verdict: 'yes' },
-    { told: fence('applied'), verdict: 'yes' },
-    { told: fence('aborted'), verdict: 'no' },
-  ])('answers a seal after $told.state with $verdict', ({ told, verdict }) => {
-    expect(onSeal(told)).toBe(verdict);
+    { former: nothing, verdict: 'attempt' },
+    { former: fence('prepared'), verdict: 'yes' },
+    { former: fence('applied'), verdict: 'yes' },
+    { former: fence('aborted'), verdict: 'no' },
+  ])('answers a seal after $former.state with $verdict', ({ former, verdict }) => {
+    expect(onSeal(former)).toBe(verdict);
   });
 
   test.each([
-    { told: nothing, isCommitted: true, verdict: 'adopt' },
-    { told: nothing, isCommitted: false, verdict: 'remember' },
-    { told: fence('prepared'), isCommitted: true, verdict: 'apply' },
-    { told: fence('prepared'), isCommitted: false, verdict: 'undo' },
-    { told: fence('applied'), isCommitted: true, verdict: 'done' },
-    { told: fence('applied'), isCommitted: false, verdict: 'contradiction' },
-    { told: fence('aborted'), isCommitted: true, verdict: 'contradiction' },
-    { told: fence('aborted'), isCommitted: false, verdict: 'done' },
-  ])('meets committed=$isCommitted after $told.state with $verdict', ({ told, isCommitted, verdict }) => {
-    expect(onDecide(told, isCommitted)).toBe(verdict);
+    { former: nothing, isCommitted: true, verdict: 'adopt' },
+    { former: nothing, isCommitted: false, verdict: 'remember' },
+    { former: fence('prepared'), isCommitted: true, verdict: 'apply' },
+    { former: fence('prepared'), isCommitted: false, verdict: 'undo' },
+    { former: fence('applied'), isCommitted: true, verdict: 'done' },
+    { former: fence('applied'), isCommitted: false, verdict: 'contradiction' },
+    { former: fence('aborted'), isCommitted: true, verdict: 'contradiction' },
+    { former: fence('aborted'), isCommitted: false, verdict: 'done' },
+  ])('meets committed=$isCommitted after $former.state with $verdict', ({ former, isCommitted, verdict }) => {
+    expect(onDecide(former, isCommitted)).toBe(verdict);
   });
 });

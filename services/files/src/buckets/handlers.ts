@@ -18,11 +18,9 @@ import {
 import type { SealStore } from './seal-store.ts';
 
 /**
- * RPC SealBuckets. A seal that is in the way is settled with the coordinator once before it is a reason to refuse.
- *
- * @throws ServiceError
- *   - `forbidden`: not called by the coordinator of publications
- *   - `unavailable`: another seal is in the way and the coordinator cannot be asked
+ * RPC SealBuckets. Another seal is settled with the coordinator once before it is a reason to refuse.
+ * @throws ServiceError - `forbidden`: the caller is not the coordinator of publications - `unavailable`: there is another seal and the
+ * coordinator cannot be reached
  */
 export function sealBuckets<T>(deps: SealPublicationDeps<T> & { settle: SettlePublications }) {
   return async (

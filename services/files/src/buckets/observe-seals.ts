@@ -16,7 +16,7 @@ const GAUGES = {
   },
 } as const;
 
-/** Shows at each collection of metrics what is sealed, by one look at the few buckets that are. */
+/** Reports the sealed buckets at each collection of metrics, with one query of an index. */
 export function observeSeals({ database, now, logger }: ObserveSealsDeps): { stop(): void } {
   return observeGauges({
     meter: 'files',

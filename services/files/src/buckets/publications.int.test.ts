@@ -22,7 +22,7 @@ const seal = (publicationId: string, entityIds: string[], epoch = 1) =>
   files.client.sealBuckets({ publicationId, epoch, entityIds }, PACKAGES);
 const decide = (publicationId: string, isCommitted: boolean, publishedIds: string[] = []) =>
   files.client.decideBuckets({ publicationId, isCommitted, publishedIds }, PACKAGES);
-/** How often the coordinator was asked about it; what has been sealed for long is asked about besides. */
+/** The number of queries to the coordinator about it; old seals are queried in addition. */
 const timesAsked = (publicationId: string) => files.asked.filter((ids) => ids.includes(publicationId)).length;
 const stateOf = async (entityId: string) => {
   const { rows } = await files.sql.query('select state from bucket where entity_id = $1', [entityId]);
@@ -36,7 +36,7 @@ const IMMUTABLE = {
   code: 'files_immutable',
 };
 
-/** What each way of changing a bucket answers. */
+/** The answer to each way of changing a bucket. */
 async function everyWrite(entityId: string, key: string) {
   const ticket = files.ticket(entityId);
   const put = await files.put(entityId, key, 'late bytes');
@@ -74,7 +74,7 @@ function allRefused(refusal: { kind: string; message: string }, put: unknown[]) 
 }
 
 describe('a seal', () => {
-  test('counts what it closes, in the order asked, with buckets that nobody has started', async () => {
+  test('counts the sealed buckets, in the given order, with empty ones that had no row', async () => {
     await files.upload('count-00001', 'b.txt', '12345');
     await files.upload('count-00001', 'a.txt', '123');
     await files.start('count-00001', 'pending.txt');
@@ -95,7 +95,7 @@ describe('a seal', () => {
     expect(await files.client.describeBuckets({ entityIds: ids }, GATEWAY)).toEqual({ buckets });
   });
 
-  test('refuses every change while it is undecided, and asks each time', async () => {
+  test('refuses every change while it is undecided, and queries the coordinator each time', async () => {
     await files.upload('undecid-001', 'a.txt', 'abc');
     await seal('x-undecided', ['undecid-001']);
     files.decisions.set('x-undecided', 'DECISION_UNDECIDED');
@@ -107,7 +107,7 @@ describe('a seal', () => {
     expect((await files.get('undecid-001', 'a.txt')).status).toBe(200);
   });
 
-  test('refuses every change as unavailable while the coordinator cannot be asked', async () => {
+  test('refuses every change as unavailable while the coordinator cannot be reached', async () => {
     await files.start('unreach-001', 'a.txt');
     await seal('x-unreachable', ['unreach-001']);
     expect(await everyWrite('unreach-001', 'a.txt')).toEqual(
@@ -139,7 +139,7 @@ describe('a seal', () => {
     expect(await stateOf('aborted-001')).toBe('open');
   });
 
-  test('gives way to another that is undecided, all or none, and succeeds once that one is gone', async () => {
+  test('yields to another undecided one, all or none, and succeeds once that one is gone', async () => {
     await seal('x-first', ['shared-0001']);
     files.decisions.set('x-first', 'DECISION_UNDECIDED');
     expect(await seal('x-second', ['mine-000001', 'shared-0001'])).toEqual({
@@ -209,7 +209,7 @@ test('a publication of a thousand files writes, moves and copies no byte of them
   expect(String((await files.get(entityId, 'file 999')).body)).toBe('content of file 9');
 });
 
-/** What is told of each stored file that any writing would change. */
+/** The stored values of each file that any write would change. */
 async function bytesOnDisk(): Promise<string[]> {
   const entries = await readdir(files.storageDir, { recursive: true, withFileTypes: true });
   const stored = entries
@@ -220,7 +220,7 @@ async function bytesOnDisk(): Promise<string[]> {
 }
 
 describe('a decision', () => {
-  test('may be heard again and again', async () => {
+  test('may be received repeatedly', async () => {
     await seal('x-again', ['again-00001', 'again-00002']);
     for (let i = 0; i < 3; i += 1) await decide('x-again', true, ['again-00001']);
     expect([await stateOf('again-00001'), await stateOf('again-00002')]).toEqual(['immutable', 'open']);
@@ -228,7 +228,7 @@ describe('a decision', () => {
     expect([await stateOf('again-00001'), await stateOf('again-00002')]).toEqual(['immutable', 'open']);
   });
 
-  test('to abort that comes before the seal bars it', async () => {
+  test('to abort that precedes the seal prevents it', async () => {
     await decide('x-early', false);
     expect(await seal('x-early', ['early-00001'])).toEqual({ isSealed: false, blockedBy: '', buckets: [] });
     await decide('x-early', false);
@@ -252,7 +252,7 @@ describe('a decision', () => {
     expect([await stateOf('lost-000001'), await stateOf('lost-000002')]).toEqual(['immutable', 'immutable']);
   });
 
-  test('that nobody brought is asked for after a while, and at the start', async () => {
+  test('that was not delivered is queried after a while, and at the start', async () => {
     await seal('x-forgotten', ['forgot-0001']);
     await seal('x-undecided-2', ['forgot-0002']);
     await files.sql.query(
@@ -313,7 +313,7 @@ describe('an upload whose bytes flow while its bucket is sealed', () => {
     expect(await files.storedFiles()).toEqual(before);
   });
 
-  test('is not attached to what has been published meanwhile', async () => {
+  test('is not attached to files that were published meanwhile', async () => {
     const { before, finish, answer } = await underWay('race-000002');
     await seal('x-race-2', ['race-000002']);
     await decide('x-race-2', true, ['race-000002']);
@@ -323,7 +323,7 @@ describe('an upload whose bytes flow while its bucket is sealed', () => {
     expect(await files.storedFiles()).toEqual(before);
   });
 
-  test('is attached when the publication has come to nothing', async () => {
+  test('is attached when the publication was aborted', async () => {
     const { finish, answer } = await underWay('race-000003');
     await seal('x-race-3', ['race-000003']);
     await decide('x-race-3', false);

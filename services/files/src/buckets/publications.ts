@@ -18,9 +18,9 @@ export type SealOutcome =
   | { isSealed: false; blockedBy: string[] };
 
 /**
- * Closes the buckets of one publication, all or none, in one transaction with a constant number of statements.
- * Buckets are made where there are none, so that an upload which starts late finds its bucket sealed; those that are
- * published already stay as they are.
+ * Seals the buckets of one publication, all or none, in one transaction with a constant number of statements.
+ * Missing buckets are created, so that an upload that starts late finds its bucket sealed; published ones
+ * stay unchanged.
  */
 export function sealPublication<T>(
   { seals, now, newId }: SealPublicationDeps<T>,
@@ -53,15 +53,14 @@ export interface DecidePublicationDeps<T = Tx> {
 export interface PublicationDecision {
   publicationId: string;
   isCommitted: boolean;
-  /** The entities that were published; null where only the decision is known: then all that is sealed for it. */
+  /** The published entities; null if only the decision is known: then all sealed ones. */
   publishedIds: readonly string[] | null;
 }
 
 /**
- * Carries a decision out: sealed buckets become immutable or are opened again. Constant statements, one transaction,
- * safe to repeat and to hear before the seal.
- *
- * @throws ServiceError `internal`: the opposite was decided before, which is an alarm
+ * Applies a decision: sealed buckets become immutable or are opened again. Constant statements, one transaction,
+ * may be repeated and may precede the seal.
+ * @throws ServiceError `internal`: the opposite was decided before, which needs an operator
  */
 export async function decidePublication<T>(
   { seals, now, newId, logger }: DecidePublicationDeps<T>,
@@ -87,7 +86,10 @@ export async function decidePublication<T>(
   });
 }
 
-/** Asks the coordinator once about publications and carries out what is decided; the undecided stay as they are. */
+/**
+ * Queries the coordinator once about publications and applies the decided ones; undecided ones stay
+ * unchanged.
+ */
 export type SettlePublications = (publicationIds: readonly string[]) => Promise<void>;
 
 export interface SettlePublicationsDeps<T = Tx> extends DecidePublicationDeps<T> {
@@ -95,9 +97,8 @@ export interface SettlePublicationsDeps<T = Tx> extends DecidePublicationDeps<T>
 }
 
 /**
- * @throws ServiceError
- *   - `unavailable`: the coordinator cannot be asked
- *   - whatever kept one of the decisions from being carried out, when the others have been
+ * @throws ServiceError - `unavailable`: the coordinator cannot be reached - the error of a decision that could not be applied, after the
+ * others have been
  */
 export function settlePublications<T>(deps: SettlePublicationsDeps<T>): SettlePublications {
   const decisionsOf = publicationDecisions(deps.publications, 'files');
@@ -115,11 +116,11 @@ export function settlePublications<T>(deps: SettlePublicationsDeps<T>): SettlePu
   };
 }
 
-/** Milliseconds a seal may last before its coordinator is asked: publishing takes far less. */
+/** Milliseconds after which the coordinator is queried about a seal: a publication takes far less. */
 const OLD_AFTER_MS = 3_000;
 const BATCH = 100;
 
-/** Asks about seals that have lasted; a decision whose message was lost is carried out so. */
+/** Queries old seals, so that a decision whose message was lost is applied. */
 export async function settleOldSeals<T>({
   seals,
   settle,

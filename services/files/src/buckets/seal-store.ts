@@ -7,7 +7,7 @@ export interface HeldBucket extends Bucket {
   entityId: string;
 }
 
-/** What one publication wants closed. */
+/** The entities that one publication seals. */
 export interface SealOf {
   publicationId: string;
   /** That of its owner. */
@@ -16,8 +16,8 @@ export interface SealOf {
 }
 
 /**
- * What publications and the changes they must keep out need of the store. `T` is a transaction: what it locks stays
- * locked until it ends, and what it wrote is gone when it fails.
+ * The store operations of publications and of the changes that seals exclude. `T` is a transaction: its locks are
+ * released at its end, and its writes are undone when it fails.
  */
 export interface SealStore<T = Tx> {
   /** For a statement by itself. */
@@ -29,23 +29,23 @@ export interface SealStore<T = Tx> {
   /** Remembers what was answered where no bucket changes; the fence is locked. */
   saveFence(tx: T, publicationId: string, fence: Fence, now: Date): Promise<void>;
 
-  /** Locks the buckets of these entities in one order for everybody, making those that are missing. */
+  /** Locks the buckets of these entities in a fixed order, and creates the missing ones. */
   lockBuckets(tx: T, entityIds: readonly string[], newId: () => string, at: Date): Promise<HeldBucket[]>;
-  /** Closes those of the locked buckets that are open, remembers it, and answers with what is in all of them. */
+  /** Seals the open ones among the locked buckets, stores the vote, and returns the contents of all. */
   seal(tx: T, seal: SealOf, at: Date): Promise<BucketDescription[]>;
   /**
-   * What the publication sealed becomes immutable, or opens again where it is not among these; null is all. It is
-   * remembered as applied.
+   * The buckets sealed by the publication become immutable, except those not listed here, which are opened again; null means all. The
+   * decision is stored as applied.
    */
   applySeal(tx: T, publicationId: string, publishedIds: readonly string[] | null, at: Date): Promise<void>;
-  /** What the publication sealed is opened again, which is remembered as aborted. */
+  /** The buckets sealed by the publication are opened again, and the decision is stored as aborted. */
   undoSeal(tx: T, publicationId: string, at: Date): Promise<void>;
   /** Whether they were sealed or not. */
   makeImmutable(tx: T, entityIds: readonly string[], newId: () => string, at: Date): Promise<void>;
   /** The publications that sealed something before an instant. */
   sealedBefore(tx: T, instant: Date, limit: number): Promise<string[]>;
 
-  /** One description for each id, in the order asked; an unknown bucket is an empty one. */
+  /** One description for each id, in the same order; an unknown bucket counts as an empty one. */
   describeEntities(tx: T, entityIds: readonly string[]): Promise<BucketDescription[]>;
   findBucket(tx: T, entityId: string): Promise<Bucket | undefined>;
   /** Locks an open bucket for one change, making it first where there is none; undefined when it is not open. */

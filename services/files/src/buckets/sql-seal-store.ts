@@ -13,7 +13,8 @@ import type { HeldBucket, SealOf, SealStore } from './seal-store.ts';
 
 /** Locks what is known of a publication, making a row for it first; undefined when nothing was known. */
 async function lockFence(tx: Sql, publicationId: string, now: Date): Promise<Fence | undefined> {
-  // A row that is there is written again as it is: that waits for whoever holds it, and then reads what that one left.
+  // An existing row is written unchanged: this waits for the transaction that locks it, and then reads its
+  // result.
   const [row] = await tx.$queryRawUnsafe<{ state: FenceState | 'new'; epoch: number }[]>(
     `insert into participant (publication_id, state, epoch, updated_at) values ($1, 'new', 0, $2::timestamptz)
      on conflict (publication_id) do update set updated_at = participant.updated_at

@@ -2,10 +2,10 @@ import { describe, expect, test } from '@jest/globals';
 import { isSaved, mimetypeOf, servedType } from '../http/media-type.ts';
 import { contentHeaders, SAFETY } from './get-content.ts';
 
-/** What a browser shows without running anything in it. */
+/** Types that a browser shows without executing anything. */
 const HARMLESS = /^(?:text\/plain; charset=utf-8|image\/(?:gif|jpeg|png|tiff)|audio\/(?:mpeg|ogg|wav|webm))$/;
 
-/** Names of what some program or other runs, alone or hidden behind another ending. */
+/** Names of files that some program executes, alone or disguised by another extension. */
 const ACTIVE = [
   'page.html',
   'page.HTM',
@@ -62,7 +62,7 @@ describe('active content', () => {
     expect(disposition).toMatch(isSaved(type) ? /^attachment; filename/ : /^inline$/);
   });
 
-  test('is kept from everything by the headers of every file, whatever its type', () => {
+  test('is isolated by the headers of every file, of any type', () => {
     expect(SAFETY).toMatchObject({
       'content-security-policy': "default-src 'none'; sandbox",
       'x-content-type-options': 'nosniff',

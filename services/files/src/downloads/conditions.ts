@@ -24,14 +24,14 @@ export function httpDate(header: string | undefined): number | undefined {
 export interface Validators {
   /** Strong, in quotes. */
   etag: string;
-  /** Undefined where no date tells one state from another. */
+  /** Undefined if dates do not distinguish states. */
   lastModified: Date | undefined;
 }
 
 /** `failed`: 412. `unchanged`: 304. */
 export type Precondition = 'passed' | 'failed' | 'unchanged';
 
-/** What the conditions of a GET or HEAD come to, in the order of RFC 9110, 13.2.2. */
+/** The result of a GET's or HEAD's conditions, in the order of RFC 9110, 13.2.2. */
 export function precondition(headers: IncomingHttpHeaders, { etag, lastModified }: Validators): Precondition {
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers;
   const modified = wholeSecond(lastModified);

@@ -6,7 +6,7 @@ import {
   startFilesUnderTest,
 } from '../testing/files-under-test.ts';
 
-/** What is asked in terms of the file's own validators, which no test can know beforehand. */
+/** The requests in terms of the file's validators, which are known only at run time. */
 const STANDS_FOR: Record<string, (file: Validators) => string> = {
   ETAG: ({ etag }) => etag,
   NOW: ({ modifiedAt }) => new Date(modifiedAt).toUTCString(),
@@ -96,7 +96,7 @@ const OF_TWELVE_BYTES: [method: string, headers: Record<string, string>, seen: s
   ['GET', { 'if-range': '"md5:other"' }, ALL],
   ['GET', { 'if-range': 'ETAG' }, ALL],
 
-  // 13.1.1 and 13.1.4: what fails is told before anything else
+  // 13.1.1 and 13.1.4: failed preconditions are reported first
   ['GET', { 'if-match': 'ETAG' }, ALL],
   ['GET', { 'if-match': '"a", ETAG' }, ALL],
   ['GET', { 'if-match': '*' }, ALL],
@@ -219,7 +219,7 @@ function told(headers: Record<string, string>, file: Validators): Record<string,
   return Object.fromEntries(entries);
 }
 
-/** An answer in one line: its status, and which bytes it says that it has. */
+/** An answer in one line: its status, and its declared range. */
 function seen(method: string, { status, headers, body }: Answer): string {
   if (method === 'HEAD' || status === 304 || status === 412) return String(status);
   if (status === 416) return `416 ${headers['content-range']?.replace('bytes ', '')}`;
@@ -227,7 +227,7 @@ function seen(method: string, { status, headers, body }: Answer): string {
   return `206 ${headers['content-range']?.replace('bytes ', '')} ${body}`;
 }
 
-/** What has to hold of every answer, whatever was asked. */
+/** The properties of every answer, for any request. */
 function checkHeaders(method: string, { status, headers, body }: Answer, file: Validators, size: number) {
   const isBytes = status === 200 || status === 206;
   const length = method === 'HEAD' && status === 200 ? size : body.length;
@@ -250,7 +250,7 @@ function checkHeaders(method: string, { status, headers, body }: Answer, file: V
   if (status === 304) expect([body.length, headers['content-type']]).toEqual([0, undefined]);
 }
 
-describe.each(['draft', 'published'])('a file of what is a %s', (entityId) => {
+describe.each(['draft', 'published'])('a file that is a %s', (entityId) => {
   describe.each([
     ['greeting.txt', 12, OF_TWELVE_BYTES],
     ['empty.txt', 0, OF_NO_BYTES],

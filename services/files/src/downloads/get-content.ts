@@ -14,7 +14,7 @@ import type { Database } from '../store/prisma.ts';
 import { type Representation, type ServeRepresentationDeps, serveRepresentation } from './representation.ts';
 import { DamagedContent, openPart, verifiedBytes } from './verified-bytes.ts';
 
-/** What a browser must not do with a file, whatever is in it. */
+/** Prevents browsers from executing a file's content. */
 export const SAFETY = {
   'content-security-policy': "default-src 'none'; sandbox",
   'x-content-type-options': 'nosniff',
@@ -28,7 +28,7 @@ function entityTag({ md5 }: FileContent): string {
   return `"md5:${md5}"`;
 }
 
-/** What a download tells of its file in every part of it (REST document, 4.8). */
+/** Headers of a file in every partial answer (REST document, 4.8). */
 export function contentHeaders(key: string, content: FileContent): Record<string, string> {
   const isShown = !isSaved(servedType(content.mimetype, key));
   return {
@@ -55,7 +55,7 @@ export interface GetContentDeps extends ServeRepresentationDeps {
   newHash: NewContentHash;
   now: () => Date;
   logger: Logger;
-  /** How many of a hundred whole files that are given are compared with what was stored. */
+  /** The percentage of whole-file downloads that are compared with the stored checksum. */
   verifyReadsPercent: number;
 }
 
@@ -75,7 +75,7 @@ export function getContent(deps: GetContentDeps) {
   };
 }
 
-/** A part of which nothing is read, though the object is looked at. */
+/** A range of which nothing is read, although the object is opened. */
 const NO_BYTES = { start: 0, end: -1 };
 
 /** A file as it is served (REST document, 4.8). */
@@ -87,7 +87,7 @@ function fileRepresentation(deps: GetContentDeps, key: string, content: FileCont
     lastModified: content.storedAt,
     type: servedType(content.mimetype, key),
     headers: contentHeaders(key, content),
-    // Of old it has been the hash of whatever was sent, so that in a part it would say what is not true.
+    // By its definition it is the hash of the sent bytes, which would be wrong for a range.
     wholeHeaders: { 'content-md5': content.md5 },
     safety: SAFETY,
     storedPath: async () => {
@@ -110,7 +110,7 @@ function isToBeVerified(
   return start === 0 && end === sizeBytes - 1 && Math.random() * 100 < verifyReadsPercent;
 }
 
-/** What is found is told as by an audit. */
+/** Damage is reported as by an audit. */
 function verified(
   { database, newHash, now, logger }: GetContentDeps,
   content: FileContent,

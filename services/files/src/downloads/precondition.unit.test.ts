@@ -45,7 +45,7 @@ describe('a conditional read', () => {
     [{ 'if-modified-since': later }, 'passed'],
     [{ 'if-unmodified-since': earlier }, 'passed'],
     [{ 'if-none-match': '"md5:aa"' }, 'unchanged'],
-  ])('of what has no date, with %j, is %s', (headers, expected) => {
+  ])('of a representation without date, with %j, is %s', (headers, expected) => {
     expect(precondition(headers, { ...now, lastModified: undefined })).toBe(expected);
   });
 

@@ -12,14 +12,14 @@ export type RangeVerdict = 'whole' | 'unsatisfiable' | ByteRange;
 const ONE_RANGE = /^bytes=[ \t]*(?:(\d+)-(\d*)|-(\d+))[ \t]*$/i;
 
 /**
- * The part of a representation that a Range header asks for (RFC 9110, 14.1.2). A malformed header, another unit and a list of
- * ranges are ignored, which 14.2 lets a server do.
+ * The range of a representation in a Range header (RFC 9110, 14.1.2). A malformed header, another unit and a list of
+ * ranges are ignored, as 14.2 permits.
  */
 export function byteRange(header: string | undefined, sizeBytes: number): RangeVerdict {
   const [matched, first = '', last = '', suffix = ''] = ONE_RANGE.exec(header ?? '') ?? [];
   if (matched === undefined) return 'whole';
   const isSuffix = first === '';
-  // A range cannot name a part of a representation without bytes, but its last bytes may be asked for.
+  // An empty representation has no ranges, but a suffix range is valid.
   if (isSuffix && sizeBytes === 0 && Number(suffix) > 0) return 'whole';
   if (!isSuffix && last !== '' && Number(last) < Number(first)) return 'whole';
   const start = isSuffix ? Math.max(0, sizeBytes - Number(suffix)) : Number(first);
@@ -27,23 +27,26 @@ export function byteRange(header: string | undefined, sizeBytes: number): RangeV
   return start <= end ? { start, end } : 'unsatisfiable';
 }
 
-/** What a GET of one resource answers with: bytes whose number is known before they are read, whole or in parts. */
+/** The answer to a GET of one resource: bytes of a known number, whole or a range. */
 export interface Representation extends Validators {
   sizeBytes: number;
   /** The media type of all the bytes. */
   type: string;
-  /** What else is told of the bytes, whichever part of them is sent. */
+  /** Further headers, of whole and partial answers. */
   headers: Readonly<Record<string, string>>;
-  /** What is told only where all the bytes are sent. */
+  /** Headers of whole answers only. */
   wholeHeaders: Readonly<Record<string, string>>;
-  /** What a client must not do with the bytes; told again where only their state is confirmed. */
+  /** Restrictions for the client; sent again with 304. */
   safety: Readonly<Record<string, string>>;
   /**
-   * Where the bytes lie as one file below the folder of the store, for who sends them from there; undefined where they do
-   * not. It fails as `open` does.
+   * The path of the bytes below the folder of the store, for a front proxy; undefined if they are not one
+   * file. It fails as `open` does.
    */
   storedPath?(): Promise<string | undefined>;
-  /** The bytes of a part, in chunks for this reader alone. It fails before anything is told of the answer when there are others than were promised. */
+  /**
+   * The bytes of a range, in chunks for this reader only. If the number differs from the declared one, it
+   * fails before the headers are sent.
+   */
   open(part: ByteRange): Promise<Readable>;
 }
 
@@ -52,7 +55,9 @@ export interface ServeRepresentationDeps {
   minDownloadBytesPerSecond: number;
 }
 
-/** More than the gateway saves up: it is nearer to the reader, and counts those that it gives up. */
+/**
+ * More than the gateway buffers: the gateway is nearer to the client, and counts clients that it disconnects.
+ */
 const MOST_SAVED_BYTES = 8_388_608;
 
 /**
@@ -71,7 +76,7 @@ export async function serveRepresentation(
   const condition = precondition(request.headers, representation);
   if (condition === 'failed') throw new ServiceError('precondition_failed', 'The file has another version.');
   if (condition === 'unchanged') {
-    // What it is of stays as the client has it; what this connection says of other answers must not replace that.
+    // The type stays as the client has it; headers of this connection must not replace it.
     response.writeHead(304, { ...validatorHeaders(representation), ...safety }).end();
     return;
   }
@@ -95,10 +100,10 @@ export async function serveRepresentation(
   else await sendPart(response, representation, verdict);
 }
 
-/** What a front proxy would judge once more, by another tag or date than the file's. */
+/** Conditions that a front proxy would evaluate again, with another tag or date than the file's. */
 const JUDGED_AGAIN = ['if-match', 'if-unmodified-since', 'if-range'] as const;
 
-/** Whether the front proxy may send the bytes, which says so by the header `kr-hand-over`. */
+/** Whether the front proxy may send the bytes, which it offers by the header `kr-hand-over`. */
 function isHandedOver({ headers }: IncomingMessage, verdict: 'whole' | ByteRange): boolean {
   if (headers['kr-hand-over'] !== 'path') return false;
   if (JUDGED_AGAIN.some((name) => headers[name] !== undefined)) return false;
@@ -106,7 +111,7 @@ function isHandedOver({ headers }: IncomingMessage, verdict: 'whole' | ByteRange
   return verdict !== 'whole' || headers.range === undefined;
 }
 
-/** Everything but the bytes, with the place where they are. Who sends them knows about ranges. */
+/** All headers and the path of the bytes. The front proxy handles ranges. */
 function handOver(
   response: ServerResponse,
   representation: Representation,

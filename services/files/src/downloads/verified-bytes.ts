@@ -17,7 +17,7 @@ export async function openPart(
   return Readable.from([]);
 }
 
-/** What is read is not what was stored. */
+/** The bytes read differ from those stored. */
 export class DamagedContent extends Error {
   constructor(objectId: string) {
     super(`object ${objectId} is not what was stored`);

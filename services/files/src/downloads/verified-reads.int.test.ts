@@ -22,7 +22,7 @@ async function damageOf(id: string): Promise<string | null> {
   return rows[0].damage;
 }
 
-describe('a whole file that is compared with what was stored', () => {
+describe('a whole file that is compared with the stored checksum', () => {
   const LARGE = randomBytes(3_000_000);
 
   test.each([

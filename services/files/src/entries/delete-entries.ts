@@ -8,11 +8,8 @@ import { deleteUnfinished, type RemoveIncompleteDeps, removeIncomplete } from '.
 import { entryEvent } from './entry-event.ts';
 
 /**
- * RPC DeleteEntries. The bytes stay until the sweep finds that no entry refers to them.
- *
- * @throws ServiceError
- *   - `not_found`: one of the keys is unknown; nothing is deleted
- *   - what `changeBucket` throws
+ * RPC DeleteEntries. The bytes stay until the collection finds them unreferenced.
+ * @throws ServiceError - `not_found`: one of the keys is unknown; nothing is deleted - the errors of `changeBucket`
  */
 export function deleteEntries(deps: ChangeBucketDeps & RemoveIncompleteDeps & { openTicket: OpenTicket }) {
   return async (

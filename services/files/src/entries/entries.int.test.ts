@@ -36,7 +36,7 @@ describe('the entries of a bucket', () => {
     expect(await files.start('order-00001')).toEqual(entries);
   });
 
-  test('keep what the client said about them, until it says otherwise', async () => {
+  test('keep the metadata of the client, until it changes them', async () => {
     const entityId = 'meta-000001';
     const metadataJson = Buffer.from('{"size":3,"metadata":{"width":3,"odd":"\\u0000\\ud800"}}');
     await files.client.startUploads({ ...write(entityId), entries: [{ key: 'a', metadataJson }] }, GATEWAY);

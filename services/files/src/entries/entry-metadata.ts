@@ -10,8 +10,7 @@ import { findEntry } from '../store/entry-store.ts';
 const MAX_METADATA_BYTES = 65_536;
 
 /**
- * The JSON text to keep of what a client sent as an entry's metadata; null where it sent nothing.
- *
+ * The stored JSON text of an entry's metadata; null if the client sent none.
  * @throws ServiceError `invalid`: not a JSON object, or longer than 64 KiB
  */
 export function entryMetadata(json: Uint8Array, field: string): string | null {
@@ -55,12 +54,8 @@ const UPDATE = `
   ${insertEntries('$5', 'updated')}`;
 
 /**
- * RPC UpdateEntryMetadata. What is said already changes nothing and leaves no trail.
- *
- * @throws ServiceError
- *   - `not_found`: no such file
- *   - `invalid`: not a JSON object
- *   - what `changeBucket` throws
+ * RPC UpdateEntryMetadata. Equal metadata changes nothing and adds no audit entry.
+ * @throws ServiceError - `not_found`: no such file - `invalid`: not a JSON object - the errors of `changeBucket`
  */
 export function updateEntryMetadata(deps: ChangeBucketDeps & { openTicket: OpenTicket }) {
   return async (

@@ -30,7 +30,7 @@ const DIRECTIONS = [
   0x061c, 0x200e, 0x200f, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069,
 ];
 
-/** What cannot be the name of a file. */
+/** Invalid names of files. */
 const REFUSED = [
   '',
   '.',
@@ -143,7 +143,7 @@ const OTHERS = [
 const LONGEST = ['x'.repeat(255), `${'é'.repeat(127)}x`, '名'.repeat(85), `${'😀'.repeat(63)}abc`];
 const COMPOSED = ['\u00e9', 'e\u0301', '\u212b', '\u00c5', 'ﬁ', 'fi', 'ß', 'SS', 'İ', 'i\u0307'];
 
-/** What may look odd, and is a name all the same. */
+/** Unusual but valid names. */
 const TAKEN = [
   ...RESERVED,
   ...ENCODED,
@@ -154,7 +154,7 @@ const TAKEN = [
   ...[...MARKS, ...OTHERS].map((code) => `a${String.fromCodePoint(code)}gpj.exe`),
   ...LONGEST,
   ...COMPOSED,
-  // A letter of every script, and of what has none.
+  // A letter of every script, and some symbols.
   ...Array.from({ length: 240 }, (_, index) => `${String.fromCodePoint(0xa1 + index * 211)}.bin`),
 ];
 
@@ -163,7 +163,7 @@ describe('a hostile name', () => {
     expect(new Set([...REFUSED, ...TAKEN]).size).toBeGreaterThanOrEqual(500);
   });
 
-  test('is refused as such, or comes back as it was', async () => {
+  test('is refused, or returned unchanged', async () => {
     const refusals = await inGroups(REFUSED, (key) => refusalOf(files.start('hostile-0001', key)));
     for (const [index, refusal] of refusals.entries())
       expect([REFUSED[index], refusal]).toEqual([
@@ -199,7 +199,7 @@ describe('a hostile name', () => {
   });
 });
 
-/** The name that a browser is told, which its parser takes from what is sent. */
+/** The name in the header, as a browser's parser reads it. */
 function savedAs(disposition: string): string | undefined {
   return parse(disposition).parameters['filename'];
 }

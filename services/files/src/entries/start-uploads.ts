@@ -15,12 +15,12 @@ import { assertMetadataFits, entryMetadata, metadataBytes } from './entry-metada
 
 const MAX_KEY_BYTES = 255;
 
-/** What is wrong with a file's key. `length` has a message of its own in the public API. */
+/** The problem of a file's key. `length` has a separate message in the public API. */
 export type KeyProblem = 'empty' | 'length' | 'characters';
 
 /**
  * A key is 1 to 255 bytes of UTF-8 without control characters, characters that change the direction of text, `/` and `\`, and
- * neither `.` nor `..`. It is stored exactly as sent and never becomes a path. U+FFFD stands for what could not be sent as it was.
+ * neither `.` nor `..`. It is stored unchanged and never becomes a path. U+FFFD marks undecodable characters.
  */
 export function keyProblem(key: string): KeyProblem | undefined {
   if (key === '') return 'empty';
@@ -83,7 +83,7 @@ function checkedStart({ key, metadataJson }: NewEntry__Output, index: number): S
   return { key, metadata: entryMetadata(metadataJson, `${index}.metadata`) };
 }
 
-// What is told before it is done is undone with the transaction, if it may not be done.
+// Events written before the check are rolled back with the transaction if it fails.
 const LOOK_AND_TELL = `
   with owned as (
     update bucket set owner_id = $3

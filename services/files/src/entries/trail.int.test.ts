@@ -76,7 +76,7 @@ test('names the links to the entity and to the package that manages it, and no o
   );
 });
 
-test('has nothing of what was refused', async () => {
+test('has no entry for refused changes', async () => {
   const { client } = files;
   const entityId = 'trail-00003';
   const start = (...keys: string[]) =>

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { release } from '@kr/byte-relay';
 
-/** Memory for bytes on their way in: what is given back is used again, so that uploads cost no garbage. */
+/** Buffers for arriving bytes; returned ones are used again, so that uploads cause no garbage. */
 export interface ChunkBuffers {
   /** A buffer of `CHUNK_BYTES`, with anything in it, which other threads can read. */
   take(): Buffer;
@@ -10,7 +10,7 @@ export interface ChunkBuffers {
 
 export const CHUNK_BYTES = 524_288;
 
-/** What is kept for the next uploads when all are over: 8 MiB. */
+/** The buffers kept for later uploads when all are finished: 8 MiB. */
 const MOST_KEPT = 16;
 
 export function chunkBuffers(): ChunkBuffers {
@@ -34,7 +34,7 @@ export interface GatheredBodyOptions {
   buffers: ChunkBuffers;
   progress: ProgressLimits;
   /**
-   * Called once, when too little has come though there was room for more and the body has not ended. Node's own limit counts
+   * Called once, when too few bytes have arrived although there was room and the body has not ended. Node's limit counts
    * the time of the whole body.
    */
   onStall: () => void;
@@ -44,8 +44,8 @@ export interface GatheredBodyOptions {
 const MOST_FULL = 3;
 
 /**
- * The body of a request in chunks of `CHUNK_BYTES`, of which the last is shorter. A chunk is valid until the next is asked
- * for; meanwhile more is gathered. What has come before the body breaks off is given before that is thrown. The request
+ * The body of a request in chunks of `CHUNK_BYTES`, of which the last is shorter. A chunk is valid until the next is
+ * requested; more bytes are buffered meanwhile. Bytes received before the body is aborted are yielded before the error. The request
  * stays usable when the reader stops early.
  */
 export async function* gatheredBody(

@@ -20,9 +20,8 @@ export interface ArchivePath {
 }
 
 /**
- * What `/content/{entityId}/{key}`, `/uploads/{entityId}/{key}`, `/uploads/{entityId}/{key}/{uploadId}` or
- * `/archive/{entityId}` names, its parts percent-encoded.
- *
+ * The target of `/content/{entityId}/{key}`, `/uploads/{entityId}/{key}`, `/uploads/{entityId}/{key}/{uploadId}` or
+ * `/archive/{entityId}`, with percent-encoded parts.
  * @throws ServiceError `not_found`: another path
  */
 export function planePath(url: string): BytesPath | ArchivePath {

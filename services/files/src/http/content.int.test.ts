@@ -25,7 +25,7 @@ const json = (body: Buffer): unknown => JSON.parse(String(body));
 const noTemporaryFile = () => until(async () => (await files.storedFiles()).tmp.length === 0);
 
 describe('an upload', () => {
-  test('is pending until it is committed, and then given back byte for byte', async () => {
+  test('is pending until it is committed, and then returned byte for byte', async () => {
     const bytes = randomBytes(20_000_000);
     const md5 = createHash('md5').update(bytes).digest('hex');
     await files.start('bytes-00001', 'big.bin');
@@ -113,7 +113,7 @@ describe('an upload', () => {
     expect(again.status).toBe(200);
   });
 
-  test('that ends before its declared length is told so', async () => {
+  test('that ends before its declared length gets an error', async () => {
     await files.start('cut-0000002', 'a.bin');
     const socket = connect(files.service.contentPort, '127.0.0.1');
     socket.write(
@@ -183,7 +183,7 @@ describe('an upload', () => {
     expect((await answer).status).toBe(200);
   });
 
-  test('that stands still is given up', async () => {
+  test('that stalls is aborted', async () => {
     await files.start('slow-000002', 'a.bin');
     const { request, answer } = files.openPut('slow-000002', 'a.bin', { 'content-length': '1000' });
     request.on('error', () => {});
@@ -192,7 +192,7 @@ describe('an upload', () => {
     await noTemporaryFile();
   });
 
-  test('waits for the go-ahead when it asks for one, and is refused before its bytes are sent', async () => {
+  test('waits for 100 Continue when requested, and is refused before its bytes are sent', async () => {
     await files.start('expect-0001', 'a.bin');
     const accepted = files.openPut('expect-0001', 'a.bin', { expect: '100-continue' });
     accepted.request.once('continue', () => accepted.request.end('bytes'));
@@ -211,7 +211,7 @@ describe('an upload', () => {
     const ticket = files.ticket('many-000001');
     await Promise.all(
       keys.map(async (key) => {
-        // So many wait for one bucket that on a busy machine some are told to come again.
+        // Many requests wait for one bucket, so on a loaded machine some are refused as retryable.
         const put = () => files.put('many-000001', key, `content of ${key}`);
         const stored = await until(async () => {
           const { status } = await put();
@@ -228,7 +228,7 @@ describe('an upload', () => {
     );
   });
 
-  test('keeps its bytes when nobody knows whether their row was written', async () => {
+  test('keeps its bytes when the outcome of writing their row is unknown', async () => {
     const context = await openContext(files.config, createLogger('files', { write: () => {} }));
     const losingAnswers: Database = Object.create(context.database, {
       $transaction: {

@@ -21,7 +21,7 @@ export class HttpRefusal extends Error {
   }
 }
 
-/** Bytes of a refused upload that are read and dropped, so that its sender hears the answer. */
+/** Bytes of a refused upload that are read and dropped, so that its sender receives the answer. */
 const DRAIN_BYTES = 16_777_216;
 
 /** Answers a failed request as `{"status", "message", "code"?, "errors"?}`; one that has begun to stream is cut off instead. */
@@ -40,7 +40,7 @@ export function respondError(
   drain(request);
 }
 
-/** Answers a request whose body is still coming, and reads no more of it. */
+/** Answers a request before the end of its body, and reads no more of it. */
 export function breakOff(
   request: IncomingMessage,
   response: ServerResponse,
@@ -93,7 +93,7 @@ export function sendError(
   response.end(body);
 }
 
-/** Lets what is still coming pass by, up to a limit at which the connection is given up. */
+/** Discards the rest of a body, up to a limit after which the connection is closed. */
 function drain(request: IncomingMessage): void {
   if (request.readableEnded || request.destroyed) return;
   let drained = 0;

@@ -47,7 +47,7 @@ function watchedBuffers(): ChunkBuffers & { inUse(): number; most(): number } {
 
 const PATIENT = { progress: { idleMs: 60_000, minBytesPerSecond: 1 }, onStall: () => {} };
 
-test('the chunks are what came, in few buffers however slow the reader is, and all are given back', async () => {
+test('the chunks are the received bytes, in few buffers even for a slow reader, and all are returned', async () => {
   const sent = randomBytes(20 * CHUNK_BYTES + 12_345);
   const { outgoing, incoming } = await sending();
   const buffers = watchedBuffers();
@@ -63,7 +63,7 @@ test('the chunks are what came, in few buffers however slow the reader is, and a
   expect(buffers.inUse()).toBe(0);
 });
 
-test('what came before the client broke off is given first', async () => {
+test('bytes received before the client disconnected are yielded first', async () => {
   const sent = randomBytes(CHUNK_BYTES + 1_000);
   const { outgoing, incoming } = await sending();
   const come: Buffer[] = [];
@@ -92,7 +92,7 @@ async function watched() {
   return { outgoing, incoming, seen, body, first: body.next() };
 }
 
-/** As long as several clients that send nothing need one after the other until each is told of. */
+/** The time that several silent clients need one after the other until each is reported. */
 async function severalStalls() {
   for (let count = 0; count < 4; count += 1) {
     const silent = await watched();
@@ -102,7 +102,7 @@ async function severalStalls() {
   }
 }
 
-test('a client that sends nothing is told of once', async () => {
+test('a silent client is reported once', async () => {
   const silent = await watched();
   await severalStalls();
   expect(silent.seen.stalls).toBe(1);
@@ -121,14 +121,14 @@ test('a reader that takes nothing is no stall of its client', async () => {
   await unread.body.return(undefined);
 });
 
-test.each(['ended', 'broken off'])(
+test.each(['ended', 'aborted'])(
   'a body that has %s does not stall, however slow its reader is',
   async (how) => {
     const { outgoing, incoming, seen, body, first } = await watched();
     if (how === 'ended') outgoing.end(randomBytes(CHUNK_BYTES + 1));
     else outgoing.write(randomBytes(CHUNK_BYTES + 1));
     expect((await first).value).toHaveLength(CHUNK_BYTES);
-    if (how === 'broken off') outgoing.destroy();
+    if (how === 'aborted') outgoing.destroy();
     await until(() => incoming.readableEnded || incoming.destroyed);
     seen.stalls = 0;
     await severalStalls();

@@ -31,7 +31,7 @@ describe('a file on its way out', () => {
     expect([mimetypeOf(key), servedType(mimetypeOf(key), key)]).toEqual([mimetype, served]);
   });
 
-  test('is saved under its own name, whatever is in the name', () => {
+  test('is saved under its unchanged name, with any characters', () => {
     const content = {
       objectId: 'o',
       versionId: 'v',

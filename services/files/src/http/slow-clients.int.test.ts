@@ -28,7 +28,7 @@ async function opened(): Promise<Socket> {
   return socket;
 }
 
-/** A socket that is seen to be closed by the other side; what it hears is kept. */
+/** A socket whose closing by the other side is observed; received bytes are kept. */
 function heard(socket: Socket): { text: string; isClosed: boolean } {
   const seen = { text: '', isClosed: false };
   socket.on('data', (chunk: Buffer) => {
@@ -41,7 +41,7 @@ function heard(socket: Socket): { text: string; isClosed: boolean } {
 }
 
 describe('a client', () => {
-  test('that sends its file a byte at a time is told that this is too slow', async () => {
+  test('that sends its file a byte at a time gets the error that this is too slow', async () => {
     await files.start('drip-000001', 'a.bin');
     const { request, answer } = files.openPut('drip-000001', 'a.bin', { 'content-length': '1000000' });
     request.on('error', () => {});
@@ -84,7 +84,7 @@ describe('a client', () => {
         const socket = await opened();
         // From the first moment on: on a busy machine it is closed before all the others are open.
         idle.push(heard(socket));
-        // Half of them say nothing at all, the others begin to.
+        // Half of them send nothing at all, the others the start of a request.
         if (index % 2 === 0) socket.write('PUT /content/a/b HTTP/1.1\r\nhost: x\r\n');
       };
       await Promise.all(Array.from({ length: 100 }, open));

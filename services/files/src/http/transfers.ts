@@ -15,7 +15,7 @@ export interface TransferObservations {
   stop(): void;
 }
 
-/** What passes over the byte plane, seen from outside: the bytes of a connection, headers included. */
+/** The bytes on the wire of a connection, headers included. */
 export function observeTransfers(): TransferObservations {
   const bytes = counter(
     METER,
@@ -24,8 +24,7 @@ export function observeTransfers(): TransferObservations {
   );
   const record = durations(METER, {
     name: 'file_transfer_seconds',
-    description:
-      'Uploads and downloads by how they ended: done, refused, failed, or broken off by the client.',
+    description: 'Uploads and downloads by outcome: done, refused, failed, or aborted by the client.',
     of: 'transfers',
   });
   const active: Record<Direction, number> = { upload: 0, download: 0 };
@@ -41,7 +40,7 @@ export function observeTransfers(): TransferObservations {
         attributes: { direction },
       })),
   });
-  /** What was counted of a connection, which carries one request after the other. */
+  /** The counts of a connection, which carries several requests. */
   const counted = new WeakMap<Socket, Record<Direction, number>>();
 
   return {
@@ -64,7 +63,7 @@ export function observeTransfers(): TransferObservations {
 }
 
 function outcomeOf({ writableFinished, statusCode }: ServerResponse): string {
-  if (!writableFinished) return 'broken off';
+  if (!writableFinished) return 'aborted';
   if (statusCode >= 500) return 'failed';
   return statusCode >= 400 ? 'refused' : 'done';
 }

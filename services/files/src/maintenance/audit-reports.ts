@@ -24,7 +24,7 @@ export interface AuditReport {
   bytesLeft: bigint;
 }
 
-/** What is known of all objects together. */
+/** Totals over all objects. */
 export interface ObjectsReport {
   objects: bigint;
   bytes: bigint;
@@ -41,7 +41,7 @@ export interface DamagedObject {
   files: { entityId: string; key: string }[];
 }
 
-/** The latest audit, or the latest that came to its end. */
+/** The latest audit, or the latest finished one. */
 export async function findAudit(
   db: Database,
   { isFinished }: { isFinished: boolean },
@@ -98,7 +98,7 @@ export function readAudit({ database }: { database: Database }) {
       findAudit(database, { isFinished: false }),
       findAudit(database, { isFinished: true }),
     ]);
-    // Only now: who hears that an audit is finished must hear of all that it found.
+    // Last, because a reader that sees a finished audit must see all its findings.
     const [all, counts, damaged] = await Promise.all([
       reportObjects(database),
       countDamaged(database),

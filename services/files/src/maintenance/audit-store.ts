@@ -1,6 +1,6 @@
 import type { Database } from '../store/prisma.ts';
 
-/** What a reading may find in place of what was stored. */
+/** The kinds of damage that a verification may find. */
 export type Damage = 'different' | 'missing' | 'unreadable';
 
 /** An audit that a process works on, and for how long it may. */
@@ -23,7 +23,7 @@ export interface StoredObject {
   sha256: string | null;
 }
 
-/** What was found of one object. */
+/** The result for one object. */
 export interface Finding {
   id: string;
   damage: Damage | null;
@@ -38,7 +38,7 @@ export async function beginDue(db: Database, at: Date, everyMs: number): Promise
     on conflict do nothing`;
 }
 
-/** Begins an audit, unless one is open; says which is. */
+/** Begins an audit unless one is open; returns it. */
 export async function beginUnlessOpen(db: Database, at: Date): Promise<bigint> {
   await db.$executeRaw`insert into audit (started_at, is_hurried) values (${at}, false) on conflict do nothing`;
   const [row] = await db.$queryRaw<{ id: bigint }[]>`select max(id) as id from audit`;
@@ -93,7 +93,7 @@ export async function finishAudit(db: Database, id: bigint, leaseHolder: string,
     where id = ${id}::bigint and lease_holder = ${leaseHolder}::uuid`;
 }
 
-/** What the audit has to read next. Objects that came after it began are left to the one after. */
+/** The next objects of the audit. Objects created after its start are left to the next one. */
 export async function nextObjects(db: Database, id: bigint, limit: number): Promise<StoredObject[]> {
   const rows = await db.$queryRaw<(Omit<StoredObject, 'sizeBytes'> & { size: bigint })[]>`
     select o.id, o.size, o.md5, o.sha256 from audit a join object o on o.id > a.position and o.created_at <= a.started_at
@@ -102,8 +102,8 @@ export async function nextObjects(db: Database, id: bigint, limit: number): Prom
 }
 
 /**
- * Records what was found of objects that follow each other, and how far the audit has come by that. Gives those that are
- * damaged; objects that have gone since are neither counted nor among them.
+ * Stores the results of consecutive objects, and the position of the audit after them. Returns the damaged
+ * ones; objects deleted since are neither counted nor among them.
  */
 export async function saveFindings(
   db: Database,

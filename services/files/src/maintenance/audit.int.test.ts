@@ -50,7 +50,7 @@ function operationsOf({ service }: FilesUnderTest): Operations {
 
 const pathOf = (id: string) => files.pathOf(id);
 
-/** Has everything read at once, and says what is known then. */
+/** Verifies all objects at once, and returns the results. */
 async function audited(asked = operations): Promise<ReadAuditResponse__Output> {
   const { id } = await asked.startAudit({ isHurried: true }, GATEWAY);
   return until(async () => {
@@ -163,7 +163,7 @@ describe('an audit', () => {
     await forget([id]);
   });
 
-  test('says nothing of an object that was swept while it was read, and all of one that is gone', async () => {
+  test('reports nothing about an object that was collected while it was read, and everything about a missing one', async () => {
     const [swept = '', gone = ''] = await stored(2);
     await rm(pathOf(gone));
     const store = await openBlobStore(files.config.store, STORE_DEPS);
@@ -191,7 +191,7 @@ describe('an audit', () => {
     expect((await operations.readAudit({}, GATEWAY)).damaged).toBe('1');
   });
 
-  test('that is told to be finished is told with all that it found', async () => {
+  test('that is reported as finished has all its findings', async () => {
     await stored(1);
     const finishing = await files.sql.connect();
     await finishing.query('begin');
@@ -218,7 +218,7 @@ describe('an audit', () => {
     const ids = await stored(40);
     const { rows } = await files.sql.query('select count(*)::int as n from object');
     const slow = await another(SLOW);
-    // Taken before the service looks for work, as the process that reads at the moment has it.
+    // Taken before the service searches for work, like the process that is reading now.
     await files.sql.query(`insert into audit (started_at, is_hurried, lease_holder, lease_until)
       values (now(), false, gen_random_uuid(), now() - interval '1 second')`);
     const working = slow.work();
@@ -294,7 +294,7 @@ describe('an audit', () => {
     expect(await count()).toBe(2);
   });
 
-  test('is nothing for those who do not operate the system', async () => {
+  test('is refused to users who are not administrators', async () => {
     const person = { ...GATEWAY, service: null, userId: '1', isAdmin: false };
     const refused = { kind: 'forbidden' };
     await expect(operations.startAudit({ isHurried: true }, person)).rejects.toMatchObject(refused);

@@ -22,7 +22,7 @@ import {
 /** Holds work back, so that no more bytes pass in a second than are allowed. */
 export type Pace = (bytes: number, signal: AbortSignal) => Promise<void>;
 
-/** What was not used of one second is not made up for in the next. */
+/** Unused capacity of one second does not carry over to the next. */
 const MOST_SAVED_MS = 1_000;
 
 /** @param elapsed counts milliseconds and never goes back */
@@ -46,9 +46,8 @@ export interface ReadObjectDeps {
 const LEAST_BYTES = 16_384;
 
 /**
- * Reads an object once more, chunk by chunk; null when it is as it was stored.
- *
- * @throws what the store fails with as a whole, which says nothing of the object
+ * Reads an object again, chunk by chunk; null when it is intact.
+ * @throws the error of an unavailable store, which is no damage of the object
  */
 async function readObject(
   { blobs, logger }: ReadObjectDeps,
@@ -68,7 +67,7 @@ async function readObject(
   }
 }
 
-/** By its sha256 where that is known, which nobody can forge; else by its md5. */
+/** By its sha256 if known, which cannot be forged; else by its md5. */
 async function isAsStored(
   blobs: BlobStore,
   { id, sizeBytes, md5, sha256 }: StoredObject,
@@ -89,7 +88,7 @@ async function isAsStored(
   return hash.digest('hex') === (sha256 ?? md5);
 }
 
-/** The process, or the machine, has no more of what reading takes: that says nothing of an object. */
+/** The process or the machine lacks resources for reading: no damage of the object. */
 function isOfThisProcess(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'].includes(String(code));
@@ -117,8 +116,8 @@ const BATCH = 100;
 const SAVE_EVERY_MS = 2_000;
 
 /**
- * Reads all objects again and compares them with what was stored: one process at a time, in constant memory, and after
- * an end of any kind from about where it was.
+ * Verifies all objects: one process at a time, in constant memory. After a crash it continues near its last
+ * position.
  */
 export function auditor(deps: AuditorDeps): Auditor {
   const { database, now, newId, logger, audit } = deps;
@@ -151,7 +150,7 @@ export function auditor(deps: AuditorDeps): Auditor {
     }
   };
 
-  /** Whether it came to the end. */
+  /** Whether it is finished. */
   const readAll = async (held: HeldAudit, leaseHolder: string, signal: AbortSignal): Promise<boolean> => {
     const elapsed = () => performance.now();
     const pace = held.isHurried ? UNPACED : paceOf(audit.bytesPerSecond, elapsed);

@@ -8,14 +8,14 @@ export interface ObserveStorageDeps {
   logger: Logger;
   /** Milliseconds from the beginning of one audit to that of the next; 0: none begins by itself. */
   auditEveryMs: number;
-  /** How many stored things without a row this process found when it last looked. */
+  /** The number of stored objects without a row in this process' last collection. */
   orphans: () => number;
 }
 
 const GAUGES = {
   age: {
     name: 'files_audit_age_seconds',
-    description: 'Since the beginning of the latest audit that came to its end; absent before the first.',
+    description: 'Seconds since the start of the latest finished audit; absent before the first.',
     unit: 's',
   },
   period: {
@@ -40,7 +40,7 @@ export function observeStorage({ database, now, logger, auditEveryMs, orphans }:
   return observeGauges({
     meter: 'files',
     gauges: GAUGES,
-    failed: (err) => logger.warn({ err }, 'audits could not be looked at'),
+    failed: (err) => logger.warn({ err }, 'audits cannot be read'),
     async read() {
       const [finished, counts] = await Promise.all([
         findAudit(database, { isFinished: true }),

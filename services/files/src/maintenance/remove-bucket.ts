@@ -12,12 +12,10 @@ export interface RemoveBucketDeps extends RemoveIncompleteDeps {
 }
 
 /**
- * Empties the bucket of an entity that is gone and bars it, so that an upload which starts late finds it closed.
- * Published files stay. Safe to repeat.
- *
- * @throws ServiceError
- *   - `unavailable`: the bucket is sealed and the coordinator cannot be asked
- *   - `conflict` (code `draft_locked`): sealed by a publication that is not decided
+ * Empties the bucket of a deleted entity and closes it, also for an upload that starts late.
+ * Published files stay. May be repeated.
+ * @throws ServiceError - `unavailable`: the bucket is sealed and the coordinator cannot be reached - `conflict` (code `draft_locked`):
+ * sealed by an undecided publication
  */
 export async function removeBucket(deps: RemoveBucketDeps, entityId: string): Promise<void> {
   const { database, settle, now, newId, logger } = deps;
@@ -39,7 +37,7 @@ export async function removeBucket(deps: RemoveBucketDeps, entityId: string): Pr
   });
   if (uploads !== undefined) return removeIncomplete(deps, uploads);
   if ((await findBucket(database, entityId))?.state !== 'immutable') throw bucketLocked();
-  logger.error({ entityId }, 'files of a published entity are kept, though it is said to be gone');
+  logger.error({ entityId }, 'files of a published entity are kept, although its deletion was announced');
 }
 
 /** Deletes the files of a published entity whose retention after its removal is over. Safe to repeat. */
@@ -63,10 +61,9 @@ export interface RemoveLostBucketsDeps extends RemoveBucketDeps {
 const PAGE = 500;
 
 /**
- * Removes the open buckets of entities that are gone and the files of purged entities, when events that said so were lost. A
- * bucket is never older than its draft, so one that is listed here and has no entity will not get one.
- *
- * @throws ServiceError `unavailable`: a service cannot be asked
+ * Removes the open buckets of deleted entities and the files of purged entities whose events were lost. A
+ * bucket is never older than its draft, so one that is listed here without an entity will never have one.
+ * @throws ServiceError `unavailable`: a service cannot be reached
  */
 export async function removeLostBuckets(deps: RemoveLostBucketsDeps): Promise<void> {
   const { database, findEntityIds, logger } = deps;

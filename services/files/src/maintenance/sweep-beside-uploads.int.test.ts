@@ -29,7 +29,7 @@ afterAll(async () => {
   if ('stop' in s3) await s3.stop();
 });
 
-describe('a sweep without grace, again and again while files are uploaded in every way', () => {
+describe('a collection without grace, repeatedly while files are uploaded in every way', () => {
   test('takes nothing that was acknowledged and leaves nothing else in a folder', () => besideUploads());
 
   if ('missing' in s3) test.skip(`in S3 (${s3.missing})`, () => {});
@@ -80,7 +80,7 @@ async function besideUploads(store?: StoreSettings): Promise<void> {
       const { status, body } = await files.get(entityId, key);
       expect([key, status, body.equals(bytes)]).toEqual([key, 200, true]);
     }
-    // What broke off gives its room back a moment later, when its connection is seen to be gone.
+    // An aborted upload releases its bytes a moment later, when its connection is known to be closed.
     await files.sql.query(`update reservation set expires_at = now() - interval '1 hour'`);
     await sweep();
     expect(await storedIn(blobs)).toEqual(await namedIn(database));
@@ -90,7 +90,7 @@ async function besideUploads(store?: StoreSettings): Promise<void> {
   }
 }
 
-/** One user's files, of which some are replaced, some deleted and some broken off. */
+/** One user's files, of which some are replaced, some deleted and some aborted. */
 async function uploadMany(files: FilesUnderTest, index: number): Promise<Acknowledged[]> {
   const entityId = `swept-${index}`;
   const kept: Acknowledged[] = [];
@@ -142,7 +142,7 @@ async function resume(files: FilesUnderTest, { entityId, key, bytes }: Acknowled
       },
       body: new Uint8Array(bytes.subarray(offset, end)),
     });
-    // A process that a busy machine keeps from its timers loses its lease; a client asks then how far it has come.
+    // A process whose timers are late on a loaded machine loses its lease; a client then requests the offset.
     expect([204, 409]).toContain(status);
     offset = status === 204 ? end : await offsetOf(upload, base);
   }

@@ -37,7 +37,7 @@ const later = (ms: number) => {
   at = new Date(at.getTime() + ms);
 };
 
-describe('the sweep', () => {
+describe('the collection', () => {
   test('removes what nothing has referred to for the grace period, and nothing before', async () => {
     const kept = await files.upload('sweep-00001', 'kept.txt', 'kept');
     const shared = await files.upload('sweep-00001', 'shared.txt', 'shared');

@@ -8,7 +8,7 @@ import { endReservations, type NamedIn, unnamed } from '../store/named-bytes.ts'
 import type { Database } from '../store/prisma.ts';
 import { countExpired, deleteExpired } from '../uploads/upload-store.ts';
 
-/** What was removed, or would be. */
+/** The removed objects, or the removable ones. */
 export interface Swept {
   count: number;
   bytes: number;
@@ -48,8 +48,8 @@ const MARKED_AT_ONCE = 5_000;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Notes since when nothing has referred to an object: since the first sweep that found it so. A statement looks at some thousand
- * objects, so that it never takes longer than a statement may.
+ * Records the time from which objects are unreferenced: that of the first collection that finds them so. A statement examines some thousand
+ * objects, so that it stays within the statement timeout.
  */
 async function markUnreferenced(database: Database, at: Date): Promise<void> {
   for (let position: string | null = FIRST_ID; position !== null; ) {
@@ -94,8 +94,8 @@ async function removeUnreferenced({ database, blobs }: SweepDeps, before: Date):
 }
 
 /**
- * Gives up resumable uploads whose time is over: row first, bytes after, so that a crash leaves bytes without a row. The
- * bytes of a finished one are the entry's and stay.
+ * Deletes expired resumable uploads: the row first, the bytes afterwards, so that a crash leaves bytes without a row. The
+ * bytes of a finished one belong to its entry.
  */
 export async function sweepUploads(
   { database, blobs, now, logger }: Omit<SweepDeps, 'graceMs'>,
@@ -119,9 +119,9 @@ export async function sweepUploads(
 }
 
 /**
- * Removes stored bytes older than the grace period that no row names: what crashed uploads leave. Bytes get their name
- * before they come: of an upload at once in the room that is promised to it, which ends in the transaction that makes
- * them an object; of a resumable one in its row. So what is looked at and is nobody's never becomes anybody's.
+ * Removes stored bytes older than the grace period without a row: the remains of crashed uploads. Bytes have a row
+ * before they arrive: a direct upload's is its reservation, which ends in the transaction that creates
+ * the object; that of a resumable upload is the upload. So bytes that are found without a row never get one later.
  */
 export async function sweepOrphans(deps: SweepDeps, { isTrial = false }: SweepOptions = {}): Promise<Swept> {
   const { database, blobs, now, logger, graceMs } = deps;
@@ -144,7 +144,7 @@ export async function sweepOrphans(deps: SweepDeps, { isTrial = false }: SweepOp
   await sweep(blobs.list(), 'objects and uploads', ({ id }) => blobs.remove(id));
   await sweep(blobs.listIncomplete(), 'uploads', ({ id }) => blobs.removeIncomplete(id));
   await sweep(blobs.listUnfinished(before), 'unfinished uploads', (found) => found.remove());
-  if (!isTrial && swept.count > 0) logger.info({ ...swept }, 'orphaned bytes removed');
+  if (!isTrial && swept.count > 0) logger.info({ ...swept }, 'unreferenced bytes removed');
   return swept;
 }
 

@@ -35,9 +35,8 @@ export interface GrantBytesDeps extends QuotaLimits {
 }
 
 /**
- * Decides how many bytes the upload of this id may reserve: at most as many as it wants, not fewer than it needs. Until the
- * transaction ends, no other upload of the same owner is granted any. Locks of entities come before it.
- *
+ * Decides how many bytes the upload of this id may reserve: at most as many as it requests, not fewer than it needs. Until the
+ * transaction ends, no other upload of the same owner gets any. Locks of entities precede it.
  * @throws ServiceError `too_large` (`entity_quota_exceeded`, `user_quota_exceeded`)
  */
 export async function grantBytes(

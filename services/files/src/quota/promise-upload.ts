@@ -12,9 +12,8 @@ export interface PromiseUploadDeps extends GrantBytesDeps {
 type UploadPath = ContentPath & { id: string };
 
 /**
- * Reserves the length of a resumable upload, in the transaction of `save`, until it is finished, given up or removed.
- *
- * @param lengthBytes null where it is declared later; until then `reserveMore` reserves room step by step
+ * Reserves the length of a resumable upload, in the transaction of `save`, until it is finished, expires or is deleted.
+ * @param lengthBytes null if it is declared later; until then `reserveMore` reserves step by step
  * @throws ServiceError `too_large` as `grantBytes` does
  */
 export async function promiseUpload<Result>(
@@ -34,9 +33,8 @@ export async function promiseUpload<Result>(
 const STEP_BYTES = 16_777_216;
 
 /**
- * Reserves room for an upload of unknown length, of which `needed` bytes have come: these, and some more if there is room.
- *
- * @returns how many bytes are reserved now
+ * Reserves bytes for an upload of unknown length, of which `needed` bytes have arrived: these, and more if available.
+ * @returns the number of reserved bytes
  * @throws ServiceError `too_large` as `grantBytes` does
  */
 export async function reserveMore(

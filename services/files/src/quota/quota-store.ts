@@ -20,7 +20,7 @@ export async function findOwner(db: Tx, entityId: string): Promise<string | null
 
 /**
  * The usage without an upload of this id into this file, and without the file's present bytes for the entity. Locks the usage of the
- * owner until the transaction ends, so that two uploads never get the same room. Locks of entities come before it.
+ * owner until the transaction ends, so that two uploads never reserve the same bytes. Locks of entities precede it.
  */
 export async function lockUsage(
   tx: Tx,
@@ -60,7 +60,7 @@ async function lockOwner(
   };
 }
 
-/** Stored bytes of an owner that no file refers to any more, and since when the first sweep found one of them so. */
+/** Unreferenced stored bytes of an owner, and when the first of them was found by a collection. */
 export async function findUnreferenced(
   tx: Tx,
   ownerId: string | null,

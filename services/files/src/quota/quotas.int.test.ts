@@ -22,7 +22,7 @@ const bytes = (count: number) => Buffer.alloc(count, 'x');
 const answered = ({ status, body }: { status: number; body: Buffer }) =>
   status === 200 ? 200 : `${status} ${JSON.parse(String(body)).code}`;
 
-/** Of many who wait for one bucket some are told to come again on a busy machine. */
+/** Of many requests that wait for one bucket some are refused as retryable on a loaded machine. */
 const unlessBusy = <Answer extends { status: number }>(send: () => Promise<Answer>): Promise<Answer> =>
   until(
     async () => {
@@ -48,7 +48,7 @@ async function sweep(): Promise<void> {
   await context.close();
 }
 
-/** What the counter says, and what there is. */
+/** The counter's value, and the stored bytes. */
 async function counted(owner: string): Promise<{ counted: number; stored: number }> {
   const { rows } = await files.sql.query(
     `select (select coalesce(sum(bytes), 0) from owner_usage where owner_id = $1)::int as counted,
@@ -84,7 +84,7 @@ async function change(
 }
 
 describe('the quota of an entity', () => {
-  test('refuses what is declared before it comes, and says how much is left of which limit', async () => {
+  test('refuses declared lengths before the bytes arrive, and reports the rest of the limit', async () => {
     await files.start('ann-1', 'a', 'b');
     expect(await put('ann-1', 'a', 6_000)).toBe(200);
     const { request, answer } = files.openPut('ann-1', 'b', {
@@ -117,7 +117,7 @@ describe('the quota of an entity', () => {
     expect(await put('ann-1', 'b', 0)).toBe(200);
   });
 
-  test('refuses what comes without having been declared, and leaves nothing of it', async () => {
+  test('refuses undeclared bytes while they arrive, and leaves nothing of them', async () => {
     await files.start('ann-2', 'a', 'b');
     const before = await files.storedFiles();
     const { request, answer } = files.openPut('ann-2', 'a', { 'transfer-encoding': 'chunked' });
@@ -140,7 +140,7 @@ describe('the quota of an entity', () => {
     expect(await put('ann-3', 'b', 6_000)).toBe(200);
   });
 
-  test('is given back when an upload breaks off, and by itself when its holder died', async () => {
+  test('is released when an upload is aborted, and expires when its process died', async () => {
     await files.start('ann-4', 'a', 'b');
     const { request, answer } = files.openPut('ann-4', 'a', { 'content-length': '9000' });
     request.write(bytes(10));
@@ -161,7 +161,7 @@ describe('the quota of an entity', () => {
     expect(await reservations('ann-4')).toBe(0);
   });
 
-  test('lets in as many of fifty uploads at once as there is room for', async () => {
+  test('admits as many of fifty concurrent uploads as fit', async () => {
     const keys = Array.from({ length: 50 }, (_, index) => `${index}`);
     await files.start('crowd-1', ...keys);
     let most = 0;
@@ -184,7 +184,7 @@ describe('the quota of an entity', () => {
     expect([most <= ENTITY, await reservations('crowd-1')]).toEqual([true, 0]);
   });
 
-  test('is never exceeded by fifty uploads that do not say how long they are', async () => {
+  test('is never exceeded by fifty uploads of undeclared length', async () => {
     const keys = Array.from({ length: 50 }, (_, index) => `${index}`);
     await files.start('crowd-2', ...keys);
     const answers = await Promise.all(
@@ -212,7 +212,7 @@ describe('the quota of an entity', () => {
 });
 
 describe('the quota of a user', () => {
-  test('is that of all drafts and publications of the owner, whoever uploads', async () => {
+  test('covers all drafts and publications of the owner, for any uploader', async () => {
     await files.upload('bob draft', 'a', bytes(9_000));
     await files.upload('bob published', 'a', bytes(9_000));
     await files.client.sealBuckets({ publicationId: 'p', epoch: 1, entityIds: ['bob published'] }, PACKAGES);
@@ -264,7 +264,7 @@ describe('the quota of a user', () => {
     expect(await put('carl 5', 'a', 5_000)).toBe(200);
   });
 
-  test('lets in as many of fifty uploads into as many drafts as there is room for', async () => {
+  test('admits as many of fifty concurrent uploads into as many drafts as fit', async () => {
     const drafts = Array.from({ length: 50 }, (_, index) => `dora ${index}`);
     for (const draft of drafts) await files.start(draft, 'a');
     const answers = await Promise.all(drafts.map((draft) => put(draft, 'a', 2_000)));
@@ -323,7 +323,7 @@ describe('the bytes of a user on the disk', () => {
     await context.close();
   });
 
-  test('are counted rightly after any history of uploads, deletions and sweeps', async () => {
+  test('are counted correctly after any history of uploads, deletions and collections', async () => {
     const random = seededRandom(7);
     const pick = (items: readonly string[]) => items[Math.floor(random() * items.length)] ?? '';
     const drafts = ['ida 1', 'ida 2', 'ida 3'];
@@ -355,7 +355,7 @@ describe('the bytes of a user on the disk', () => {
     for (let step = 0; step < 120; step += 1) {
       const name = pick(names);
       await steps[name]?.(pick(drafts), pick(keys), Math.floor(random() * 3_000)).catch((thrown: unknown) => {
-        // What is not possible at this point is refused.
+        // Uploads that are impossible now are refused.
         if (!(thrown instanceof ServiceError)) throw thrown;
       });
       const { counted: used, stored } = await counted('ida');
@@ -366,7 +366,7 @@ describe('the bytes of a user on the disk', () => {
 });
 
 describe('a resumable upload', () => {
-  test('is promised its length from its creation until it is finished, given up or expired', async () => {
+  test('is reserved from its creation until it is finished, deleted or expired', async () => {
     await files.start('fay-1', 'a', 'b');
     const created = await create('fay-1', 'a', { 'upload-length': '8000' });
     expect(created.status).toBe(201);
@@ -392,7 +392,7 @@ describe('a resumable upload', () => {
     expect(await put('fay-2', 'b', 4_000)).toBe(200);
   });
 
-  test('that tells its length later is bound by what is left then', async () => {
+  test('that declares its length later is limited by the rest at that time', async () => {
     await files.start('fay-3', 'a', 'b');
     const created = await create('fay-3', 'a', { 'upload-defer-length': '1' });
     expect(await put('fay-3', 'b', 6_000)).toBe(200);
@@ -425,7 +425,7 @@ describe('a resumable upload', () => {
   });
 });
 
-test('a full store is told of as such, and nothing is left of the upload', async () => {
+test('a full store is reported as such, and nothing is left of the upload', async () => {
   const context = await openContext(files.config, createLogger('files', { write: () => {} }));
   const write: typeof context.blobs.write = async () => {
     throw new ServiceError('insufficient_storage', 'There is not enough space to store the file.');

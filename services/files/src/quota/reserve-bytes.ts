@@ -12,11 +12,10 @@ export interface ReserveBytesDeps extends GrantBytesDeps {
   logger: Logger;
 }
 
-/** Room that is promised to one upload. It ends by itself when whoever holds it dies. */
+/** Bytes reserved for one upload. The reservation expires after its process has died. */
 export interface Reservation {
   /**
-   * Passes bytes on, and asks for more room before more of them come than were promised.
-   *
+   * Passes bytes on, and reserves more before further ones arrive.
    * @throws ServiceError `too_large` as `grantBytes` does
    */
   covered(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
@@ -35,13 +34,12 @@ export interface Reservation {
 const LIFE_MS = 300_000;
 const RENEW_EVERY_MS = 60_000;
 
-/** What is asked for at a time when nobody has said how much is to come. */
+/** The step of reservations while the length is unknown. */
 const STEP_BYTES = 16_777_216;
 
 /**
- * Promises room to the upload of an object into a file.
- *
- * @param declaredBytes undefined where the sender has not said how much is to come
+ * Reserves bytes for the upload of an object into a file.
+ * @param declaredBytes undefined if the client has not declared the length
  * @throws ServiceError `too_large` as `grantBytes` does
  */
 export async function reserveBytes(
@@ -66,7 +64,7 @@ export async function reserveBytes(
 
   await promise({ needed: declaredBytes ?? 0, wanted: declaredBytes ?? STEP_BYTES });
   const renewal = setInterval(() => {
-    // A promise that has ended is told of when it is settled.
+    // An expired reservation causes an error when it is settled.
     renewReservation(database, objectId, expiry()).catch((err: unknown) => {
       logger.warn({ err, objectId }, 'a reservation was not renewed');
     });

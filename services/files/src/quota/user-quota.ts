@@ -52,7 +52,7 @@ async function findUserQuota(
   };
 }
 
-/** @param limitBytes null: the usual one again */
+/** @param limitBytes null: the default again */
 async function saveUserLimit(
   { database, now }: UserQuotaDeps,
   userId: string,
@@ -86,11 +86,8 @@ export function readQuota(deps: UserQuotaDeps) {
 }
 
 /**
- * RPC SetQuota. Below what is used it takes nothing away, but lets nothing more in.
- *
- * @throws ServiceError
- *   - `forbidden`: the caller is neither a service nor an operator
- *   - `invalid`: no user can have that id, or nobody that limit
+ * RPC SetQuota. A limit below the usage deletes nothing, but refuses further bytes.
+ * @throws ServiceError - `forbidden`: the caller is neither a service nor an operator - `invalid`: the id or the limit is invalid
  */
 export function setQuota(deps: UserQuotaDeps) {
   return async (

@@ -43,7 +43,7 @@ export async function lockOpenBucket(
   return row === undefined ? undefined : { entityId, revision: Number(row.revision) };
 }
 
-/** What is in one entity's bucket. */
+/** The contents of one entity's bucket. */
 export interface BucketDescription {
   entityId: string;
   entries: number;
@@ -61,7 +61,7 @@ export interface DescriptionRow {
   keys: string[];
 }
 
-/** What is in the buckets of the entities `$1`, as `DescriptionRow`; an empty one has no row. */
+/** The contents of the buckets of the entities `$1`, as `DescriptionRow`; an empty one has no row. */
 export const DESCRIPTIONS = `
   select e.entity_id, count(*)::int as entries,
     (count(*) filter (where e.state = 'pending'))::int as pending,
@@ -71,7 +71,9 @@ export const DESCRIPTIONS = `
   where e.entity_id = any($1::text[])
   group by e.entity_id`;
 
-/** One description for each id, in the order asked; an unknown bucket is an empty one. One statement. */
+/**
+ * One description for each id, in the same order; an unknown bucket counts as an empty one. One statement.
+ */
 export async function describeEntities(sql: Sql, entityIds: readonly string[]): Promise<BucketDescription[]> {
   return describedAs(entityIds, await sql.$queryRawUnsafe<DescriptionRow[]>(DESCRIPTIONS, entityIds));
 }

@@ -35,7 +35,7 @@ export async function listEntries(db: Tx, entityId: string): Promise<FileEntry[]
 }
 
 export async function findEntry(db: Tx, entityId: string, key: string): Promise<FileEntry | undefined> {
-  // Postgres has no such text, and fails when it is asked for it.
+  // Postgres cannot store such a text, and fails on it.
   if (key.includes('\0') || entityId.includes('\0')) return undefined;
   const rows = await db.$queryRaw<EntryRow[]>`${SELECT} where e.entity_id = ${entityId} and e.key = ${key}`;
   return rows.map(toEntry)[0];

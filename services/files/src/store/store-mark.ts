@@ -6,7 +6,7 @@ export interface StoreMark {
   markedAt: Date | null;
 }
 
-/** What the store of these rows' bytes is to be marked with; made when it is first asked for. */
+/** The identity for the store of these rows' bytes; created by the first call. */
 export async function ownMark(db: Database, newId: () => string): Promise<StoreMark> {
   await db.$executeRaw`insert into store_mark (id) values (${newId()}::uuid) on conflict do nothing`;
   return db.storeMark.findFirstOrThrow({ select: { id: true, markedAt: true } });

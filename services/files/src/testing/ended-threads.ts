@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import type { ContentHash } from '../blob/content-hash.ts';
 
-/** Ends the threads of a hash as a defect would: they are asked about a hash that they do not have. */
+/** Ends the threads of a hash like a defect: they get a request for an unknown hash. */
 export async function endThreadsOf(hash: ContentHash): Promise<void> {
   // In the same threads, however many there are.
   const dropped = hash.copy();

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { type FileOperations, NODE_FILES } from '../blob/file-operations.ts';
 
-/** What a test decides about one call: to fail with a code of the system, or not at all. */
+/** A test's decision about one call: to fail with a system code, or not. */
 export type Verdict = (call: { nth: number; name: string }) => string | undefined;
 
 /** The operating system's files, of which a test lets calls fail; calls of open files are counted among them. */

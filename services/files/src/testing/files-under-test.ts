@@ -38,9 +38,9 @@ export interface FilesUnderTest {
   storageDir: string;
   client: Client<typeof definitions.files>;
   sql: pg.Pool;
-  /** What the coordinator answers; about others it cannot be asked. */
+  /** The coordinator's answers; for other publications it is unreachable. */
   decisions: Map<string, Decision>;
-  /** How often the coordinator was asked. */
+  /** The number of queries to the coordinator. */
   asked: string[][];
   ticket(entityId: string, actions?: readonly string[], sourceEntityId?: string | null): string;
   put(
@@ -65,7 +65,7 @@ export interface FilesUnderTest {
   /** Changes one bit of a stored byte, as bad disks do. */
   flipByte(objectId: string, at: number): Promise<void>;
   storedFiles(): Promise<{ objects: string[]; tmp: string[] }>;
-  /** Whose entity it is; a test may say that several are one user's. */
+  /** The owners of entities; a test may give several to one user. */
   ownerOf: (entityId: string) => string;
   /** Ids that the records and the packages service have. */
   entities: EntityIds;
@@ -84,7 +84,7 @@ export const STORE_DEPS = { newHash: contentHashes({ sha256: true, logger: silen
 export const PACKAGES = servicePrincipal('packages');
 export const GATEWAY = servicePrincipal('gateway');
 
-/** The service on a database and a folder of its own, with a coordinator that answers what the test says. */
+/** The service on a separate database and folder, with a coordinator whose answers the test sets. */
 export async function startFilesUnderTest(
   limits: Partial<FilesConfig['limits']> = {},
   natsUrl = 'nats://127.0.0.1:9',
@@ -262,7 +262,7 @@ export async function startFilesUnderTest(
 interface EntityIds {
   records: Set<string>;
   packages: Set<string>;
-  /** Those of them whose files are deleted for good. */
+  /** The entities whose files are deleted permanently. */
   purged: Set<string>;
 }
 

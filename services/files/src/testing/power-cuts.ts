@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { foldersAbove, type Promised, type RecordedChange, type Recording } from './recorded-disk.ts';
 
-/** What a power cut may leave of a change that no sync has covered: nothing, all, or of bytes some. */
+/** The possible effects of a power cut on an unsynced change: none, all, or for bytes a part. */
 type Fate = 'lost' | 'kept' | 'half' | 'only its length';
 
 /** Files by their paths, and `undefined` for folders. */
@@ -15,10 +15,10 @@ export interface Broken {
 }
 
 /**
- * Tries, at every moment and for everything promised by then, all states that a power cut may leave. What survives of
- * one object hangs on the changes of its own bytes, of its names and of the folders above them alone; of these, all
- * combinations are tried. Nothing is taken as ordered: a name in a folder is sure once that folder was synced after it,
- * bytes are sure once their file was, a move is whole or not there at all, and bytes that are not sure may be there in
+ * Tries, at every moment and for everything reported by then, all states that a power cut may leave. The state of
+ * one object depends only on the changes of its bytes, of its names and of the folders above them; of these, all
+ * combinations are tried. No order is assumed: a name in a folder is durable once that folder was synced after it,
+ * bytes are durable once their file was, a move is complete or absent, and other bytes may be present in
  * part or as zeros.
  */
 export function tryPowerCuts(root: string, recording: Recording): { states: number; broken: Broken[] } {
@@ -41,7 +41,7 @@ export function tryPowerCuts(root: string, recording: Recording): { states: numb
   return { states, broken };
 }
 
-/** The two ends of what a cut may leave of everything: nothing of what is not sure, and all of it. */
+/** The two extremes: no unsynced change survives, and all do. */
 export function stateAt(
   root: string,
   recording: Recording,
@@ -97,7 +97,7 @@ function isSure({ syncs }: Recording, change: RecordedChange, moment: number): b
   return syncs.some(({ of, begun, done }) => of === place && begun > change.done && done <= moment);
 }
 
-/** What has to be synced for the change to be sure. */
+/** The syncs that make the change durable. */
 function placeOf(change: RecordedChange): string | number {
   if (change.kind === 'move') return dirname(change.to);
   return 'path' in change ? dirname(change.path) : change.file;

@@ -2,7 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { type FileOperations, NODE_FILES } from '../blob/file-operations.ts';
 
-/** What one call changes: names in folders, or bytes of a file, which is known by a number. */
+/** The changes of one call: names in folders, or bytes of a file, which has a number. */
 export type Change =
   | { kind: 'link'; path: string; file: number; isFolder: boolean }
   | { kind: 'unlink'; path: string }
@@ -21,7 +21,7 @@ export type RecordedChange = Change & Spell;
 /** Of a folder by its path, of a file by its number. */
 export type RecordedSync = Spell & { of: string | number };
 
-/** What somebody was told of, from a moment on. */
+/** A report to a client, from this moment on. */
 export interface Promised {
   name: string;
   /** Where it may lie. */
@@ -41,7 +41,7 @@ export interface Recording {
 
 export interface RecordedDisk extends Recording {
   files: FileOperations;
-  /** Somebody is told now. Gives what is called before it is no longer true. */
+  /** Reports to a client now. Returns the function that ends the report's validity. */
   promise(promised: Omit<Promised, 'since' | 'until'>): () => void;
 }
 
@@ -103,7 +103,7 @@ export function recordedDisk(root: string): RecordedDisk {
       made.push(folderAt.get(missing));
     }
     const first = await NODE_FILES.mkdir(path, { recursive: true });
-    // Who comes second to the same folder may be told first that it is there.
+    // A second process may be notified first that the folder exists.
     for (const change of made) if (change?.done === NEVER) change.done = next();
     return first;
   }

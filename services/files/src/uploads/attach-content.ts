@@ -20,7 +20,7 @@ const FORMATS: Readonly<Record<string, IImage>> = {
   'image/png': PNG,
   'image/tiff': TIFF,
 };
-/** Enough for the largest EXIF block and colour profile that usually come before a JPEG's frame header. */
+/** Enough for the largest EXIF block and colour profile that usually precede a JPEG's frame header. */
 const HEAD_BYTES = 262_144;
 const LARGEST = 2_147_483_647;
 
@@ -37,7 +37,7 @@ export async function imageDimensions(
   const format = FORMATS[mimetype];
   if (format === undefined) return null;
   const head = await blob.slice({ start: 0, end: HEAD_BYTES - 1 });
-  // A copy of its own memory: the library reads past the end of a view.
+  // A copy in a separate buffer: the library reads past the end of a view.
   const bytes = Uint8Array.from(head);
   try {
     if (!format.validate(bytes)) return null;

@@ -11,10 +11,10 @@ import { type FilesUnderTest, GATEWAY, startFilesUnderTest } from '../testing/fi
 const run = promisify(execFile);
 const MIB = 1_048_576;
 const DISK_BYTES = 24 * MIB;
-/** What the disk has left where it is said to be full. */
+/** The free bytes of the disk when it counts as full. */
 const LEFT_BYTES = 2 * MIB;
 
-/** A disk of its own; the reason where this machine gives none. */
+/** A separate disk; the reason if this machine provides none. */
 async function mountDisk(): Promise<{ folder: string } | { missing: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'full-disk-'));
   try {
@@ -80,7 +80,7 @@ function describeOn(disk: string): void {
   const patch = (path: string, from: number, bytes: Buffer, headers: Record<string, string> = {}) =>
     tus('PATCH', path, { 'upload-offset': String(from), 'content-type': CHUNK, ...headers }, bytes);
 
-  /** There is space again: what was refused is taken, and given back byte for byte. */
+  /** After space was freed: refused bytes are accepted, and returned byte for byte. */
   async function goesOn(bytes: Buffer, send: () => Promise<{ status: number }>, accepted: number) {
     expect(await isReady()).toBe(true);
     await rm(filler);
@@ -96,7 +96,7 @@ function describeOn(disk: string): void {
     until(async () => (await stored()).length === 0 && (await reservations()) === 0);
 
   test.each([['content-length'], ['transfer-encoding']])(
-    'is told to a PUT with %s, which leaves nothing and is taken when there is space',
+    'is reported to a PUT with %s, which leaves nothing and is accepted when there is space',
     async (header) => {
       const bytes = randomBytes(5 * MIB);
       const put = () =>
@@ -110,7 +110,7 @@ function describeOn(disk: string): void {
     },
   );
 
-  test('is told to several PUTs at once, while what fits is stored', async () => {
+  test('is reported to several PUTs at once, while fitting ones are stored', async () => {
     await files.start(entityId, 'small', 'b.bin', 'c.bin');
     const bytes = randomBytes(5 * MIB);
     const large = await Promise.all(['b.bin', 'c.bin'].map((key) => files.put(entityId, key, bytes)));
@@ -121,7 +121,7 @@ function describeOn(disk: string): void {
     await goesOn(bytes, () => files.put(entityId, 'a.bin', bytes), 200);
   });
 
-  test('is told to the creation of a resumable upload with its bytes, which leaves nothing', async () => {
+  test('is reported to the creation of a resumable upload with its bytes, which leaves nothing', async () => {
     const bytes = randomBytes(5 * MIB);
     const send = () =>
       tus(
@@ -136,7 +136,7 @@ function describeOn(disk: string): void {
     await goesOn(bytes, send, 201);
   });
 
-  test('is told to a chunk, and the upload goes on from what was stored when there is space', async () => {
+  test('is reported to a chunk, and the upload continues from the stored bytes when there is space', async () => {
     const bytes = randomBytes(20 * MIB);
     const path = await create(bytes.length);
     expect((await patch(path, 0, bytes.subarray(0, MIB))).status).toBe(204);
@@ -147,7 +147,7 @@ function describeOn(disk: string): void {
     await goesOn(bytes, () => patch(path, offset, bytes.subarray(offset)), 204);
   });
 
-  test('is told to a chunk with a checksum, of which nothing stays', async () => {
+  test('is reported to a chunk with a checksum, of which nothing stays', async () => {
     const bytes = randomBytes(5 * MIB);
     const path = await create(bytes.length);
     const checksum = { 'upload-checksum': `sha1 ${await sha1(bytes)}` };
@@ -175,7 +175,7 @@ function describeOn(disk: string): void {
     await files.restart();
   });
 
-  test('keeps nobody from taking an upload back, which makes room', async () => {
+  test('does not prevent the deletion of an upload, which frees space', async () => {
     const path = await create(20 * MIB);
     expect((await patch(path, 0, randomBytes(20 * MIB))).status).toBe(507);
     expect((await tus('DELETE', path, {})).status).toBe(204);

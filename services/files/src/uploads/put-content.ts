@@ -78,8 +78,8 @@ async function discard({ blobs, logger }: PutContentDeps, objectId: string): Pro
   try {
     await blobs.remove(objectId);
   } catch (err) {
-    // The refusal is what the client must hear; the sweep finds the object.
-    logger.warn({ err, objectId }, 'orphaned bytes left');
+    // The client must get the refusal; the collection finds the object.
+    logger.warn({ err, objectId }, 'unreferenced bytes left');
   }
 }
 

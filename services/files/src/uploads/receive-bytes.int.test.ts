@@ -15,7 +15,7 @@ let files: FilesUnderTest;
 let context: FilesContext;
 /** Beside that of the service, on the same database and bytes: its hashes are seen. */
 let server: ContentServer;
-/** The hashes that a test has begun, and all that are not dropped. */
+/** The hashes that a test has started, and all hashes that are not dropped. */
 let begun: ContentHash[] = [];
 const inUse = new Set<ContentHash>();
 
@@ -123,7 +123,7 @@ test('an upload goes on whose hash was lost between two requests, and is read on
   expect([stored, inUse.size, begun.length]).toEqual([sent, 0, 2]);
 });
 
-test('a request goes on whose hash is lost while its bytes come', async () => {
+test('a request whose hash is lost while its bytes arrive continues', async () => {
   const path = await create('hash-lost2', OF_ALL);
   async function* body() {
     yield BYTES.subarray(0, 800_000);
@@ -135,7 +135,7 @@ test('a request goes on whose hash is lost while its bytes come', async () => {
   expect([stored, inUse.size, begun.length]).toEqual([sent, 0, 2]);
 });
 
-test('an upload whose hash is lost when all bytes have come is finished by who asks', async () => {
+test('an upload whose hash is lost after its last byte is finished by the next request', async () => {
   const path = await create('hash-lost3', OF_ALL);
   async function* body() {
     yield BYTES.subarray(0, 800_000);

@@ -18,7 +18,10 @@ import {
 import type { UploadLease } from './upload-lease.ts';
 import { findUpload, saveFinished, saveReceived } from './upload-store.ts';
 
-/** The hash of what has come of an upload; lost where this process has not seen it all, or its thread has ended. */
+/**
+ * The hash of an upload's received bytes; lost if this process has not received all of them, or its thread
+ * has ended.
+ */
 export interface RunningHash {
   /** Resolves when the bytes may change. They count in the order of the calls. */
   update(bytes: Uint8Array): Promise<void>;
@@ -30,9 +33,9 @@ export interface RunningHash {
   drop(): void;
 }
 
-/** The digests of uploads as far as they have come, kept from one request to the next of the same process. */
+/** The running digests of uploads, kept between requests of the same process. */
 export interface RunningHashes {
-  /** A copy of the hash of what has come of an upload. */
+  /** A copy of the hash of an upload's received bytes. */
   after(upload: Pick<Upload, 'id' | 'receivedBytes' | 'lengthBytes'>): RunningHash;
   keep(id: string, receivedBytes: number, hash: RunningHash): void;
   forget(id: string): void;
@@ -106,16 +109,12 @@ export interface ReceiveBytesDeps extends PromiseUploadDeps {
 const SAVE_EVERY_BYTES = 16_777_216;
 
 /**
- * Adds the body of one request to an upload. What has come is kept when the body breaks off; with a checksum it is all
- * or nothing. Gives the upload as it is then.
- *
- * @throws ServiceError
- *   - `too_large` (`upload_too_large`)
- *   - `insufficient_storage`
- *   - `conflict` (`upload_in_use`): another request has taken it over
- *   - `not_found`: it is gone
- * @throws HttpRefusal 460: not what the checksum says
- * @throws what the body threw
+ * Appends the body of one request to an upload. Received bytes are kept when the body is aborted; with a checksum it is all
+ * or nothing. Returns the upload's new state.
+ * @throws ServiceError - `too_large` (`upload_too_large`) - `insufficient_storage` - `conflict` (`upload_in_use`): another request has
+ * taken it over - `not_found`: it does not exist
+ * @throws HttpRefusal 460: the checksum differs
+ * @throws the error of the body
  */
 export async function receiveBytes(
   deps: ReceiveBytesDeps,
@@ -162,7 +161,7 @@ export async function receiveBytes(
     const isRefused = brokenBy instanceof ServiceError;
     if (isRefused || (brokenBy !== undefined && checksum !== undefined)) throw brokenBy;
     if (checksum !== undefined && check?.digest().equals(checksum.digest) === false) throw checksumMismatch();
-    // Who makes the bytes the content of the entry holds it on.
+    // The lease is kept while the bytes become the content of the entry.
     const endsLease = totalBytes !== upload.lengthBytes;
     const saving = () => save(totalBytes, { endsLease });
     const grown = await (endsLease ? lease.endBy(saving) : saving());
@@ -206,7 +205,7 @@ export async function finishUpload(
   return { ...upload, isFinished: true };
 }
 
-/** As computed while the bytes came, where one process has seen them all; else they are read once more. */
+/** As computed on arrival, if one process has received all bytes; else they are read again. */
 async function digestsOf(
   { blobs, hashes, newHash }: Pick<FinishUploadDeps, 'blobs' | 'hashes' | 'newHash'>,
   upload: Upload,

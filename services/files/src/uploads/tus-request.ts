@@ -20,7 +20,7 @@ import {
 
 const CHUNK_TYPE = 'application/offset+octet-stream';
 
-/** What the tus server is shown of a request. */
+/** The parts of a request for the tus server. */
 const SHOWN = [
   'tus-resumable',
   'upload-length',
@@ -30,7 +30,7 @@ const SHOWN = [
   'content-length',
 ] as const;
 
-/** What is told of its answer; the rest would open the interface to every web page. */
+/** The headers taken from its answer; the others would open the interface to every web page. */
 const TOLD = [
   'location',
   'upload-offset',
@@ -115,9 +115,8 @@ export function tusCapabilities({ maxFileBytes }: Pick<AnswerTusDeps, 'maxFileBy
 
 /**
  * POST /uploads/{entityId}/{key} and HEAD, PATCH, DELETE /uploads/{entityId}/{key}/{uploadId}: resumable uploads of a
- * pending entry by tus 1.0. The library speaks the protocol; what it leaves out is checked before and told after it.
- *
- * @throws ServiceError, HttpRefusal whatever the protocol, the bucket or the storage refuses
+ * pending entry by tus 1.0. The library implements the protocol; missing checks are done before it, and missing headers added after it.
+ * @throws ServiceError, HttpRefusal refusals of the protocol, the bucket or the storage
  */
 export function answerTus(given: AnswerTusDeps): Answer {
   const deps = { ...given, hashes: runningHashes(given.newHash, given.logger) };
@@ -158,7 +157,7 @@ export function answerTus(given: AnswerTusDeps): Answer {
   };
 }
 
-/** What the library throws is a status and a text. */
+/** The library throws a status and a text. */
 function refusalOf(failure: unknown, { upload }: EntryUploads, maxFileBytes: number): unknown {
   if (failure instanceof ServiceError || failure instanceof HttpRefusal) return failure;
   if (typeof failure !== 'object' || failure === null) return failure;

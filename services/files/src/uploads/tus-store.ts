@@ -21,7 +21,7 @@ import { deleteUpload, replaceUpload, saveLength } from './upload-store.ts';
 
 export interface EntryUploadsDeps extends ReceiveBytesDeps, FinishUploadDeps, LeaseDeps {}
 
-/** What one request brings. */
+/** The inputs of one request. */
 export interface UploadRequest {
   /** Undefined where an upload is created. */
   uploadId: string | undefined;
@@ -112,8 +112,7 @@ export class EntryUploads extends DataStore implements Locker {
   }
 
   /**
-   * An upload whose bytes had all come before a crash is finished first, so that nobody is told of an end that is none.
-   *
+   * An upload that had received all bytes before a crash is finished first, so that no client gets a wrong end.
    * @throws ServiceError `not_found`
    * @throws HttpRefusal 410: it has expired
    */
@@ -178,7 +177,7 @@ export class EntryUploads extends DataStore implements Locker {
   async #terminate(): Promise<void> {
     const { lease, upload } = this.#held();
     const { database, blobs, hashes } = this.#deps;
-    // It ends with the upload: that this is gone is nothing to be told of.
+    // The lease ends with the upload: its loss is no error.
     await lease.endBy(() => (upload.isFinished ? this.#detach(upload) : deleteUpload(database, upload.id)));
     await blobs.removeIncomplete(upload.id);
     hashes.forget(upload.id);
@@ -198,7 +197,7 @@ export class EntryUploads extends DataStore implements Locker {
 
   #held(): { lease: UploadLease; upload: Upload } {
     if (this.#lease === undefined || this.#upload === undefined)
-      throw new Error('an upload is written to by who holds its lease');
+      throw new Error('an upload is written to without its lease');
     return { lease: this.#lease, upload: this.#upload };
   }
 }

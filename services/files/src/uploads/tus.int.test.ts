@@ -92,7 +92,7 @@ const commit = (entityId: string, key: string) =>
 
 const HOUR_MS = 3_600_000;
 
-/** What the sweeps are given, some time from now. */
+/** The options of the collections, at a later time. */
 const sweep = (laterMs = 0) => ({
   database,
   blobs,
@@ -115,7 +115,7 @@ const md5 = (bytes: Buffer | string) => `md5:${createHash('md5').update(bytes).d
 const codeOf = ({ status, body }: Answer): [number, string] => [status, JSON.parse(String(body)).code];
 
 describe('a resumable upload', () => {
-  test('becomes the content of its entry when all bytes have come', async () => {
+  test('becomes the content of its entry when all bytes have arrived', async () => {
     const path = await create('tus-whole1', 'a.bin', 11);
     expect((await patch(path, 0, 'hello ')).status).toBe(204);
     expect(await offsetOf(path)).toEqual([200, '6']);
@@ -126,7 +126,7 @@ describe('a resumable upload', () => {
     expect((await files.storedFiles()).tmp).toEqual([]);
   });
 
-  test('may come with metadata that is empty', async () => {
+  test('may have empty metadata', async () => {
     await files.start('tus-nometa', 'a.bin');
     const answer = await tus('POST', '/uploads/tus-nometa/a.bin', {
       'upload-length': 3,
@@ -148,7 +148,7 @@ describe('a resumable upload', () => {
     expect(rows).toEqual([{ md5: md5Digest, sha256 }]);
   });
 
-  test('ends where it is said to end, whatever a crash has left behind that', async () => {
+  test('ends at its declared offset, ignoring bytes that a crash left after it', async () => {
     const path = await create('tus-crash1', 'a.bin', 11);
     await patch(path, 0, 'hello ');
     await files.restart();
@@ -157,7 +157,7 @@ describe('a resumable upload', () => {
     expect((await commit('tus-crash1', 'a.bin')).entry?.checksum).toBe(md5('hello world'));
   });
 
-  test('of a length that was told last ends there, though its process died before it had cut the bytes', async () => {
+  test('of a length declared last ends there, although its process died before it had cut the bytes', async () => {
     await files.start('tus-defer1', 'a.bin');
     const created = await tus('POST', '/uploads/tus-defer1/a.bin', { 'upload-defer-length': 1 });
     const path = String(created.headers.location);
@@ -171,12 +171,12 @@ describe('a resumable upload', () => {
   });
 
   test.each(['before', 'after'])(
-    'whose process died %s its bytes were moved is finished by who asks',
+    'whose process died %s its bytes were moved is finished by the next request',
     async (when) => {
       const entityId = `tus-${when}-mv`;
       const path = await create(entityId, 'a.bin', 11);
       await patch(path, 0, 'hello world');
-      // As it stood when all bytes were durable and the entry did not have them yet.
+      // The state when all bytes were durable and the entry did not have them yet.
       const id = idOf(path);
       await files.sql.query(
         'update entry set object_id = null, version_id = null, mimetype = null where entity_id = $1',
@@ -208,7 +208,7 @@ describe('a resumable upload', () => {
     },
   );
 
-  test('is open to who may write to its entity, and what is offered to everybody', async () => {
+  test('is open to users who may write to its entity, and its options are public', async () => {
     const path = await create('tus-rights', 'a.bin', 11);
     const tickets = {
       none: '',
@@ -232,7 +232,7 @@ describe('a resumable upload', () => {
 });
 
 describe('while its draft is being published', () => {
-  test('an upload is locked for every verb, and goes on when nothing came of it', async () => {
+  test('an upload is locked for every method, and continues after a request without effect', async () => {
     const path = await create('tus-locked', 'a.bin', 11);
     await patch(path, 0, 'hello ');
     const seal = { publicationId: 'tus-x', epoch: 1, entityIds: ['tus-locked'] };
@@ -307,7 +307,7 @@ describe('the lease of an upload', () => {
     expect([codeOf(answer), answer.headers['retry-after']]).toEqual([[409, 'upload_in_use'], '1']);
   });
 
-  test('that was lost to another process lets nothing more be written, and nothing be told', async () => {
+  test('that was lost to another process permits no further writes and reports', async () => {
     const path = await create('tus-lease3', 'a.bin', 20_000_000);
     const { request, answer } = openTus('PATCH', path, {
       ...CHUNK,
@@ -323,7 +323,7 @@ describe('the lease of an upload', () => {
     expect([rows, (await stat(incompleteOf(path))).size]).toEqual([[{ received: '0' }], 0]);
   });
 
-  test('goes with an entry that is deleted while bytes come', async () => {
+  test('ends with an entry that is deleted while bytes arrive', async () => {
     const path = await create('tus-lease4', 'a.bin', 11);
     const { request, answer } = openTus('PATCH', path, {
       ...CHUNK,
@@ -369,7 +369,7 @@ describe('the time of an upload', () => {
     expect((await commit('tus-finish', 'a.bin')).entry?.checksum).toBe(md5('hello world'));
   });
 
-  test('does not end while bytes come', async () => {
+  test('does not end while bytes arrive', async () => {
     const path = await create('tus-moving', 'a.bin', 11);
     const { request, answer } = openTus('PATCH', path, {
       ...CHUNK,
@@ -392,7 +392,7 @@ describe('the time of an upload', () => {
     expect(Date.parse(String(headers['upload-expires']))).toBeGreaterThan(Date.now() + HOUR_MS);
   });
 
-  test('is nothing to bytes without an upload: the sweep takes them when they are old', async () => {
+  test('does not apply to bytes without an upload: the collection removes them when they are old', async () => {
     const kept = await create('tus-sweep1', 'a.bin', 11);
     await patch(kept, 0, 'hello ');
     const path = await create('tus-sweep2', 'a.bin', 11);
@@ -414,7 +414,7 @@ describe('the time of an upload', () => {
 });
 
 describe('what can go wrong with the bytes', () => {
-  test('an upload that stalls is answered, and keeps what had come', async () => {
+  test('an upload that stalls is answered, and keeps the received bytes', async () => {
     const stalling = await startFilesUnderTest({ idleMs: 1_000, minUploadBytesPerSecond: 1 });
     const before = files;
     files = stalling;
@@ -437,7 +437,7 @@ describe('what can go wrong with the bytes', () => {
   });
 
   (existsSync('/dev/full') ? test : test.skip)(
-    'a full disk is told, and the upload goes on when there is space',
+    'a full disk is reported, and the upload continues when there is space',
     async () => {
       const path = await create('tus-full01', 'a.bin', 11);
       await symlink('/dev/full', incompleteOf(path));

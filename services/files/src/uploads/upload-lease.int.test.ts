@@ -70,7 +70,7 @@ async function lostLease(entityId: string) {
 /** More than one renewal of a lease is due meanwhile. */
 const LONG_MS = 1_500;
 
-test('a creation is told why its bytes were refused, however long it takes to clear up', async () => {
+test('a creation returns why its bytes were refused, however long the clean-up takes', async () => {
   await files.start('lease-clear', 'a.bin');
   const context = await openContext(files.config, createLogger('files', { write: () => {} }));
   const blobs: BlobStore = {
@@ -98,7 +98,7 @@ test('a creation is told why its bytes were refused, however long it takes to cl
 });
 
 describe('a lease that turns out to be lost', () => {
-  test('is told of', async () => {
+  test('is reported', async () => {
     const { lease, answer, told, logged } = await lostLease('lease-told1');
     answer();
     await until(() => told.length > 0);
@@ -106,7 +106,7 @@ describe('a lease that turns out to be lost', () => {
     expect([told, logged]).toEqual([[expect.objectContaining({ code: 'upload_in_use' })], []]);
   });
 
-  test('while it is ended is not told of: what was saved decides', async () => {
+  test('while it is ended is not reported: the stored state decides', async () => {
     const { lease, answer, told, logged } = await lostLease('lease-ended');
     expect(await lease.endBy(async () => 'saved')).toBe('saved');
     answer();
@@ -114,7 +114,7 @@ describe('a lease that turns out to be lost', () => {
     expect([told, logged]).toEqual([[], []]);
   });
 
-  test('while it is released is not told of: what was asked for is done', async () => {
+  test('while it is released is not reported: the requested change is done', async () => {
     const { lease, answer, told, logged } = await lostLease('lease-freed');
     const released = lease.release();
     answer();

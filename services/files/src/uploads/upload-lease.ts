@@ -27,7 +27,10 @@ export interface LeaseDeps {
 /** The right to be the one who writes to an upload, in any process. */
 export interface UploadLease {
   holder: string;
-  /** Calls back once, with what the writer is to be told: another request waits for the lease, or the upload is gone. */
+  /**
+   * Calls back once, with the error for the writer: another request waits for the lease, or the upload is
+   * deleted.
+   */
   onWanted(give: (reason: ServiceError) => void): void;
   /** @throws ServiceError `conflict` (`upload_in_use`): the time of the lease may be over */
   assertHeld(): void;
@@ -38,11 +41,8 @@ export interface UploadLease {
 }
 
 /**
- * Waits, asleep, until an upload is nobody's; who holds it is told and gives it up between two chunks.
- *
- * @throws ServiceError
- *   - `not_found`: no such upload
- *   - `conflict` (`upload_in_use`): the holder does not give it up in time
+ * Waits without polling until an upload has no writer; the present writer is notified and stops between two chunks.
+ * @throws ServiceError - `not_found`: no such upload - `conflict` (`upload_in_use`): the writer does not stop in time
  */
 export async function acquireLease(
   deps: LeaseDeps,
@@ -77,7 +77,7 @@ export function heldLease(
     heldUntil = state === 'lost' ? 0 : askedAt + LEASE_MS;
     if (state === 'held' || give === undefined) return;
     const isGone = (await findUpload(database, id)) === undefined;
-    // Meanwhile the work may have come to its end.
+    // The work may have ended meanwhile.
     const told = give;
     give = undefined;
     told?.(isGone ? noSuchUpload() : uploadInUse());
@@ -111,7 +111,7 @@ export function heldLease(
       await renewing;
       if (isEnded) return;
       await releaseLease(database, { id, leaseHolder: holder }).catch((err: unknown) =>
-        // It ends by itself; what the request did must be told.
+        // The lease expires; the request's result matters more.
         logger.warn({ err, upload: id }, 'lease not released'),
       );
     },

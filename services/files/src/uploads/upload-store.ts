@@ -37,12 +37,12 @@ function toUpload(row: UploadRow): Upload {
 export interface NewUpload extends Omit<Upload, 'receivedBytes' | 'isFinished'> {
   ownerId: string | null;
   createdAt: Date;
-  /** Who may write to it from the first moment, and for how many milliseconds. */
+  /** The first holder of the lease, and its milliseconds. */
   leaseHolder: string;
   leaseMs: number;
 }
 
-/** Begins an upload in place of the one that the entry had, whose id is given back. The entry's row is held. */
+/** Begins an upload in place of the entry's previous one, whose id is returned. The entry's row is locked. */
 export async function replaceUpload(tx: Tx, upload: NewUpload): Promise<string | undefined> {
   const { id, entityId, key, ownerId, lengthBytes, metadata, createdAt, expiresAt, leaseHolder, leaseMs } =
     upload;
@@ -55,7 +55,9 @@ export async function replaceUpload(tx: Tx, upload: NewUpload): Promise<string |
   return replaced[0]?.id;
 }
 
-/** What only who holds the lease may do; false when it is lost, and then nothing has changed. It may end the lease. */
+/**
+ * Changes that need the lease; false when it is lost, and then nothing has changed. They may end the lease.
+ */
 export async function saveReceived(
   db: Tx,
   {
@@ -128,8 +130,8 @@ export interface UploadName {
 }
 
 /**
- * Takes a lease that nobody holds, or whose time is over; by the clock of the database, which all writers share. Gives
- * the upload as it then is.
+ * Takes a free or expired lease; by the clock of the database, which all writers share. Returns
+ * the upload's state.
  */
 export async function takeLease(
   db: Database,
@@ -144,7 +146,7 @@ export async function takeLease(
   return rows.map(toUpload)[0];
 }
 
-/** Tells the holder that somebody waits; false when there is no such upload. */
+/** Notifies the holder that another request waits; false when there is no such upload. */
 export async function wantLease(db: Database, { entityId, key, id }: UploadName): Promise<boolean> {
   const changed = await db.$executeRaw`
     update upload set is_wanted = true where id = ${id}::uuid and entity_id = ${entityId} and key = ${key}`;
@@ -177,7 +179,7 @@ export interface ExpiredUpload {
   isFinished: boolean;
 }
 
-/** Deletes the rows of uploads whose time is over and to which nobody writes; gives a batch of them. */
+/** Deletes the rows of expired uploads without a writer; returns a batch of them. */
 export async function deleteExpired(db: Database, at: Date): Promise<ExpiredUpload[]> {
   return db.$queryRaw<ExpiredUpload[]>`
     delete from upload where id in (
@@ -186,7 +188,7 @@ export async function deleteExpired(db: Database, at: Date): Promise<ExpiredUplo
     returning id, received, finished_at is not null as "isFinished"`;
 }
 
-/** How many unfinished uploads `deleteExpired` would delete, and what has come of them. */
+/** How many unfinished uploads `deleteExpired` would delete, and their received bytes. */
 export async function countExpired(db: Database, at: Date): Promise<{ count: number; bytes: number }> {
   const [row] = await db.$queryRaw<{ count: number; bytes: bigint }[]>`
     select count(*)::int as count, coalesce(sum(received), 0)::bigint as bytes from upload
@@ -199,7 +201,7 @@ export interface RemoveIncompleteDeps {
   logger: Logger;
 }
 
-/** Removes the bytes of uploads whose rows are gone. Those that cannot be removed are left to the sweep. */
+/** Removes the bytes of uploads whose rows are deleted. On errors they are left to the collection. */
 export async function removeIncomplete(
   { blobs, logger }: RemoveIncompleteDeps,
   ids: readonly string[],

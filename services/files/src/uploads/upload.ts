@@ -6,13 +6,13 @@ export interface Upload {
   id: string;
   entityId: string;
   key: string;
-  /** All bytes that are to come; null while the client has not said. */
+  /** The length of the whole upload; null until the client declares it. */
   lengthBytes: number | null;
-  /** Bytes that have come and survive a power cut. */
+  /** Received bytes that survive a power cut. */
   receivedBytes: number;
-  /** The header Upload-Metadata as it came; empty when there was none. */
+  /** The header Upload-Metadata unchanged; empty when absent. */
   metadata: string;
-  /** When it is given up, unless it is finished. */
+  /** When it expires, unless it is finished. */
   expiresAt: Date;
   /** Whether its bytes have become the content of the entry. */
   isFinished: boolean;
@@ -71,7 +71,7 @@ export function uploadTooLarge(maxBytes: number): ServiceError {
   });
 }
 
-/** What a client says that the bytes of one request hash to. */
+/** The digest that a client sends for the bytes of one request. */
 export interface UploadChecksum {
   algorithm: ChecksumAlgorithm;
   digest: Buffer;
