@@ -162,7 +162,7 @@ describe('kr admin search', () => {
       const again = await kr('reindex');
       expect({ code: again.code, err: again.err.trim() }).toEqual({
         code: 1,
-        err: expect.stringContaining('The index is being built anew already.'),
+        err: expect.stringContaining('The index is being built already.'),
       });
       const killed = system.pid('search');
       system.kill('search', 'SIGKILL');

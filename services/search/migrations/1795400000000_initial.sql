@@ -1,8 +1,8 @@
 -- levenshtein_less_equal: words that are similar to another.
 CREATE EXTENSION fuzzystrmatch;
 
--- One row for each form of an entity. A row with deleted_at is a tombstone: late copies of the entity change nothing. The columns
--- that large listings read of each row come first and have a fixed width.
+-- One row for each form of an entity. A row with deleted_at is a tombstone: late copies of the entity change
+-- nothing. The columns that large listings read of each row precede the others and have a fixed width.
 CREATE TABLE index_document (
   created_at      timestamptz NOT NULL,
   updated_at      timestamptz NOT NULL,
@@ -119,7 +119,7 @@ BEGIN
   IF TG_OP <> 'INSERT' THEN
     more := more - (SELECT count(*) FROM rows_before WHERE deleted_at IS NULL);
   END IF;
-  -- Statements that change nothing, such as sweeping tombstones, do not wait for others.
+  -- Statements that change no rows, such as deleting old tombstones, do not wait for others.
   IF more <> 0 THEN
     UPDATE public.index_size SET documents = documents + more WHERE index_table = TG_RELID;
   END IF;

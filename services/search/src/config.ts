@@ -21,9 +21,9 @@ export interface ServiceAddress {
 export interface ElasticsearchConfig {
   kind: 'elasticsearch';
   url: URL;
-  /** Null where nobody is asked who they are. */
+  /** Null without authentication. */
   login: { apiKey: string } | { username: string; password: string } | null;
-  /** What the names of its indexes begin with. */
+  /** The prefix of its indexes' names. */
   indexPrefix: string;
   /** Parts that the index is cut into. */
   shards: number;
@@ -43,7 +43,7 @@ export interface SearchConfig {
   /** Where documents are kept and found. Dead letters and who keeps the index up are in the database all the same. */
   engine: EngineConfig;
   natsUrls: readonly string[];
-  /** What each caller of this service signs principals with, by its name. */
+  /** The keys with which callers of this service sign principals, by name. */
   callerKeys: ReadonlyMap<string, string>;
   records: ServiceAddress;
   packages: ServiceAddress;
@@ -53,7 +53,7 @@ export interface SearchConfig {
   searchTimeoutMs: number;
   /** Searches that run in the engine at once; more wait. */
   searchConnections: number;
-  /** The longest that a listing of what the caller may have just written waits for the index, in milliseconds. */
+  /** The longest wait of a personal listing for the caller's recent writes, in milliseconds. */
   ownWritesWaitMs: number;
   /** Percent of the time that building the index takes while there are searches. */
   buildSharePercent: number;
@@ -63,7 +63,7 @@ export interface SearchConfig {
   maxPageSize: number;
   /** How many hits can be paged through. */
   window: number;
-  /** The most suggestions for what somebody types. */
+  /** The maximum number of suggestions. */
   maxSuggestions: number;
   queryLimits: QueryLimits;
   /** Folder with the operator's additions to vocabularies; empty: none. */
@@ -108,7 +108,7 @@ export function readConfig(env: Environment): SearchConfig {
       max: 100,
     }),
     ownWritesWaitMs: read.integer('OWN_WRITES_WAIT_MS', {
-      doc: 'The most milliseconds that a listing of what the caller may have just written waits for the index',
+      doc: 'The most milliseconds that a personal listing waits for the recent writes of its caller',
       fallback: 3_000,
       min: 0,
       max: 30_000,
@@ -138,7 +138,7 @@ export function readConfig(env: Environment): SearchConfig {
       max: 1_000_000,
     }),
     maxSuggestions: read.integer('SUGGEST_MAX_SIZE', {
-      doc: 'The most suggestions that may be asked for',
+      doc: 'The largest number of suggestions that may be requested',
       fallback: 50,
       min: 1,
       max: 1_000,
@@ -201,7 +201,7 @@ function readEngine(read: EnvReader): EngineConfig {
     url: read.url('ELASTICSEARCH_URL', { doc: 'Elasticsearch, as `https://host:9200`' }),
     login: readElasticsearchLogin(read),
     indexPrefix: read.string('ELASTICSEARCH_INDEX_PREFIX', {
-      doc: 'What the names of its indexes begin with; in lower case, for one installation alone',
+      doc: 'Prefix of the names of its indexes, in lower case; unique to the installation',
       fallback: 'knowledge',
     }),
     shards: read.integer('ELASTICSEARCH_SHARDS', {

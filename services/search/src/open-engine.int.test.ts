@@ -12,7 +12,7 @@ const elasticsearch = await openElasticsearch();
 if ('missing' in elasticsearch) test.skip(`changing engines (${elasticsearch.missing})`, () => {});
 else {
   const { url, freshPrefix, removeIndexes } = elasticsearch;
-  test('an index is as it was left, unless another one was kept up meanwhile: then it begins anew', async () => {
+  test('an index is unchanged, unless another one was maintained meanwhile: then it starts empty', async () => {
     const database = await freshDatabase();
     await migrate({ databaseUrl: database.url, sets: [MIGRATIONS, SEARCH_MIGRATIONS] });
     const postgres: EngineConfig = { kind: 'postgres' };
@@ -30,7 +30,7 @@ else {
         { engine, databaseUrl: new URL(database.url), searchTimeoutMs: 60_000, searchConnections: 1 },
         { warn: () => {} },
       );
-    /** What an engine finds when it is opened, before it is filled. */
+    /** The index of an engine when it is opened, before it is built. */
     const foundBy = async (config: EngineConfig) => {
       const engine = await open(config);
       const ids = idsOf(await engine.search(aSearch()));
@@ -56,7 +56,7 @@ else {
     }
   });
 
-  test('an Elasticsearch that comes later is waited for, and one that goes away is told of', async () => {
+  test('a late Elasticsearch is awaited, and its loss is reported', async () => {
     const database = await freshDatabase();
     await migrate({ databaseUrl: database.url, sets: [MIGRATIONS, SEARCH_MIGRATIONS] });
     const proxy = await FaultProxy.start(new URL(url).host);

@@ -17,14 +17,13 @@ export interface OpenEngine extends SearchEngine {
   stop(): Promise<void>;
 }
 
-/** Elasticsearch may be starting too, and takes its time. A deployment gives up later than this. */
+/** Elasticsearch may be starting too, and takes long. A deployment times out later than this. */
 const ARRIVAL_TIMEOUT_MS = 600_000;
 const RETRY_MS = 1_000;
 
 /**
- * The engine that is configured. One that was not kept up the last time begins with an empty index, which is then filled.
- *
- * @throws Error when its database is not there, or Elasticsearch refuses, or does not come within ten minutes
+ * The configured engine. If it was not the one maintained last, it starts with an empty index, which is then built.
+ * @throws Error when its database does not exist, or Elasticsearch refuses, or is unavailable for ten minutes
  */
 export async function openEngine(
   { engine, databaseUrl, searchTimeoutMs, searchConnections }: EngineSettings,

@@ -157,7 +157,7 @@ describe('the search service', () => {
     expect((await search.describeIndex({}, ANN)).documents).toBe('1');
   });
 
-  test('finds what an event told of', async () => {
+  test('finds the entity of an event', async () => {
     records.push({ id: 'new-record', title: 'fresh from the press', ownerId: 'ann' });
     packages.push({
       id: 'new-package',
@@ -230,7 +230,7 @@ describe('the search service', () => {
       );
 
     test.each(['', 'oldest', 'version'])(
-      'passes each of hundreds once by the order %j, while others come, change and go',
+      'passes each of hundreds once in the order %j, during concurrent changes',
       async (sort) => {
         await index.write({ entities: MANY.map((id, at) => ofMany(id, at)) });
         const seen: string[] = [];
@@ -278,7 +278,7 @@ describe('the search service', () => {
     const suggest = async (wanted: { q: string; type?: string; size?: number }) =>
       (await search.suggest({ type: 'title', ...wanted }, anonymous('request'))).suggestions;
 
-    test('are those of what the caller may read', async () => {
+    test('are those of documents that the caller may read', async () => {
       expect(await suggest({ q: 'pre fre' })).toMatchObject([{ value: 'fresh from the press', count: '1' }]);
       expect(await suggest({ q: 'a fresh pack' })).toEqual([]);
       const ofAnn = await search.suggest({ type: 'title', q: 'a fresh pack' }, ANN);
@@ -314,7 +314,10 @@ describe('the search service', () => {
       ),
     );
   };
-  /** As whoever renders the hits does: the answer is kept if those who were not asked have sent everything before. */
+  /**
+   * As the gateway does: the answer is complete if the services that were not queried had sent all events
+   * before.
+   */
   const provenTotal = async () => {
     const { total, unasked, streamEnd } = await search.search(ofBob, bob);
     if (unasked.length === 0) return total;
@@ -323,7 +326,7 @@ describe('the search service', () => {
     return isKept ? total : (await search.search({ ...ofBob, mayLeaveUnasked: false }, bob)).total;
   };
 
-  test('lists for callers what they wrote just before, by asking for it or by proof', async () => {
+  test('lists callers their recent writes, by query or by proof', async () => {
     for (let n = 1; n <= 50; n += 1) {
       await saveOfBob(`own-${n}`);
       const total = async () => (await search.search({ ...ofBob, mayLeaveUnasked: false }, bob)).total;
@@ -331,7 +334,7 @@ describe('the search service', () => {
     }
   });
 
-  test('says whom it has not asked, and whether anything was sent since', async () => {
+  test('returns the services that it has not queried, and whether events were sent since', async () => {
     const { unasked, streamEnd, total } = await until(async () => {
       const answer = await search.search(ofBob, bob);
       return answer.unasked.length > 0 ? answer : undefined;
@@ -366,7 +369,7 @@ describe('the search service', () => {
     expect(await titlesFound('id:bringing', ANN)).toEqual(['bringing']);
   });
 
-  test('lists resources that no event has told of yet', async () => {
+  test('lists resources without an event yet', async () => {
     records.push({ id: 'draft-record', form: 'draft', ownerId: 'ann' });
     const { hits } = await search.search(
       { listing: 'LISTING_DRAFT_RESOURCES', onlyIds: ['draft-record', 'new-record'], sort: 'oldest' },

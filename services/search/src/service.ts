@@ -33,9 +33,9 @@ export interface SearchService {
 /** A batch costs as much as some ten documents; searches may be that much behind. */
 const BATCH_EVERY_MS = 250;
 const UPKEEP_INTERVAL_MS = 60_000;
-/** For events of a whole filling that are on their way; it is asked again after it. */
+/** For events of a whole build in flight; afterwards the check is repeated. */
 const ARRIVAL_TIMEOUT_MS = 30_000;
-/** Longer than the stream keeps events: nothing older than a forgotten mark can still come. */
+/** Longer than the stream keeps events: no event older than a deleted tombstone can still arrive. */
 const TOMBSTONE_LIFE_MS = 30 * 86_400_000;
 
 const OPERATED = ['DescribeIndex', 'StartReindex', 'CheckDrift'] as const;
@@ -195,7 +195,7 @@ async function keepUp(deps: RefreshDeps, now: () => Date): Promise<void> {
   ];
   while (!signal.aborted) {
     for (const work of works) {
-      // What fails each time keeps none of the others from being done.
+      // A task that always fails does not prevent the others.
       await work().catch((error: unknown) =>
         logger.warn({ err: error }, 'upkeep of the index failed, trying later'),
       );

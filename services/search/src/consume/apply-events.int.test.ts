@@ -15,7 +15,7 @@ import type { IndexedEvent } from './apply-events.ts';
 import { applyEvents } from './apply-events.ts';
 import { refreshEmbargoes } from './refresh-listed.ts';
 
-/** Records and packages in memory; `fetch` answers with what they are at the time. */
+/** Records and packages in memory; `fetch` returns their present state. */
 function aWorld() {
   const entities = new Map<string, EntityTraits>();
   const source: EntitySource = {
@@ -123,7 +123,7 @@ describe('applyEvents', () => {
     expect(await found()).toEqual(['p', 'r1', 'r2']);
   });
 
-  test('a package whose resources the index has been told of otherwise appears with them too', async () => {
+  test('a package whose resources were indexed in another state appears with them too', async () => {
     for (const id of ['r1', 'p']) world.put({ id, kind: id === 'p' ? 'package' : 'record', revision: 2 });
     // One whose draft had an embargo that has passed.
     world.put({ id: 'r2', form: 'draft', embargoUntil: '2026-01-01' });
@@ -173,7 +173,7 @@ describe('applyEvents', () => {
     expect(await published()).toEqual([]);
   });
 
-  test('a change of what is indexed is taken over, one of what is not is left to its publication', async () => {
+  test('a change of an indexed form is applied, one of an unindexed form is left to its publication', async () => {
     world.put({ id: 'a', title: 'before' });
     await applyEvents(engine, world.source, [anEvent('knowledge.records.record.changed', { id: 'a' })]);
     expect(await published()).toEqual([]);
@@ -193,7 +193,7 @@ describe('applyEvents', () => {
   });
 
   test('reordered, repeated and lumped events end in the same index', async () => {
-    // The history of one record: each step changes the world and says so.
+    // The history of one record: each step changes the world and publishes an event.
     const steps: [event: IndexedEvent, change: () => void][] = [
       [saved('a'), () => world.put({ id: 'a', form: 'draft', revision: 1, title: 'one' })],
       [saved('a'), () => world.put({ id: 'a', form: 'draft', revision: 2, title: 'two' })],

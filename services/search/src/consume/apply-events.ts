@@ -26,21 +26,21 @@ export const INDEXED_SUBJECTS = [
 
 export type IndexedEvent = ReceivedEvent<(typeof INDEXED_SUBJECTS)[number]>;
 
-/** What the events of a batch say about one entity. */
+/** The combined events of a batch for one entity. */
 export interface FetchPlan {
   id: string;
-  /** Null: events of files do not say; the index may know. */
+  /** Null: events of files have no kind; the index may know it. */
   kind: EntityKind | null;
   /**
-   * `required`: it was published, so there must be a published form, and it appears. `known`: that form is brought up to
-   * date; making it appear is left to the event of its publication, which brings all that belongs together.
+   * `required`: it was published, so the published form must exist, and is shown. `known`: that form is
+   * updated; it is shown by the event of its publication, together with the other entities of the publication.
    */
   published: 'required' | 'known' | 'untouched';
-  /** The mark to leave if the entity has no draft; null when no event said that the draft went. */
+  /** The tombstone to write if the entity has no draft; null if no event reported a deletion of the draft. */
   draftGone: Pick<Tombstone, 'parentId' | 'revision'> | null;
 }
 
-/** Turns a batch of events into one fetch for each entity, whatever their order and however often they come. */
+/** Combines a batch of events into one fetch per entity, in any order and with repetitions. */
 function planFetches(events: readonly IndexedEvent[]): FetchPlan[] {
   const plans = new Map<string, FetchPlan>();
   for (const event of events) for (const plan of plansOf(event)) merge(plans, plan);
@@ -58,7 +58,7 @@ function plansOf(event: IndexedEvent): FetchPlan[] {
     id,
     kind,
     published: 'required',
-    // The published form tells: a publication's change number is above those of the drafts before it.
+    // The published form decides: a publication's change number is above those of its earlier drafts.
     draftGone: { parentId, revision: '0' },
   });
   const kind = event.subject.startsWith('knowledge.packages.') ? 'package' : 'record';
@@ -124,10 +124,9 @@ function higher(one: string, other: string): string {
 }
 
 /**
- * Brings the index to the present state of everything that a batch of events names, in one transaction: a package
+ * Updates the index to the present state of all entities in a batch, in one transaction: a package
  * and the resources published with it appear together.
- *
- * @throws Error when an entity said to be published is not: the event is tried again later
+ * @throws Error when a published entity cannot be read as such: the event is tried again later
  */
 export async function applyEvents(
   engine: SearchEngine,
@@ -144,7 +143,7 @@ export async function applyEvents(
 
 type KnownPlan = FetchPlan & { kind: EntityKind };
 
-/** Plans whose kind nobody knows are dropped: the event that brings the entity fetches its newest state anyway. */
+/** Plans of unknown kind are dropped: the event that creates the entity fetches its newest state anyway. */
 async function withKinds(engine: SearchEngine, plans: readonly FetchPlan[]): Promise<KnownPlan[]> {
   const asked = plans.filter(({ kind }) => kind === null).map(({ id }) => id);
   const kinds = asked.length === 0 ? new Map<string, EntityKind>() : await engine.kindsOf(asked);

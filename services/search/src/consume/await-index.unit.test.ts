@@ -36,7 +36,7 @@ test.each<[string, Parameters<typeof isFound>[0]]>([
   expect(await isFound(given)).toEqual({ isFound: false });
 });
 
-test('says so before the caller stops listening', async () => {
+test('answers before the caller stops listening', async () => {
   expect(await isFound({ whenCaughtUp: never }, 60)).toEqual({ isFound: false });
   expect(await isFound({ records: never }, 0)).toEqual({ isFound: false });
 });

@@ -17,18 +17,21 @@ export interface AwaitWritesDeps {
   logger: Logger;
 }
 
-/** What somebody wants the index to hold. */
+/** The state that a caller requires of the index. */
 export interface WantedWrites {
   of: readonly SenderName[];
-  /** Those that are known to have sent everything. */
+  /** The services that are known to have sent all events. */
   sentBy?: readonly string[];
-  /** Whether services that may have unsent events may be named, instead of asked, while the index holds all that was sent. */
+  /**
+   * Whether services that may have unsent events may be returned in the answer, instead of being queried,
+   * while the index contains all sent events.
+   */
   mayLeaveUnasked?: boolean;
   /** The longest wait for them, in milliseconds, where it is shorter than that for others. */
   withinMs?: number;
 }
 
-/** What is not proven yet: as `SearchResponse.unasked`. */
+/** The unproven part: as `SearchResponse.unasked`. */
 export interface Unproven {
   unasked: readonly SenderName[];
   /** Everything up to here is in the index. */
@@ -36,10 +39,10 @@ export interface Unproven {
 }
 
 /**
- * Waits until the index holds everything that these services committed before the call, as far as that is known in
- * time: first their events have to be sent, then indexed. Where the index holds all that was sent, the services that
- * could have more need not be asked: whoever reads from them next may ask on the way. Never rejects: an index that is
- * late is better than none.
+ * Waits until the index contains everything that these services committed before the call, as far as this is known in
+ * time: their events must be sent, then indexed. If the index contains all sent events, services that
+ * could have more need not be queried: the next reader of their entities may do so. Never rejects: a late index
+ * is better than none.
  */
 export function awaitWrites(deps: AwaitWritesDeps): (wanted: WantedWrites) => Promise<Unproven | undefined> {
   const { logger } = deps;
@@ -92,8 +95,8 @@ export interface AwaitIndexDeps extends Pick<AwaitWritesDeps, 'senders' | 'check
 const ANSWER_MS = 50;
 
 /**
- * SearchService.AwaitIndex. Never rejects: who asks has changed something already, and is told only that it is not known.
- * While an event waits for its next try nobody knows whose it is, so then it is not known either.
+ * SearchService.AwaitIndex. Never rejects: the caller's change is done, and `pending` means only that the result is not known.
+ * While an event waits for a retry, its entity is not known, so the result is not known either.
  */
 export function awaitIndex({ senders, consumer, checkBus, now, logger }: AwaitIndexDeps) {
   const areFound = async (endMs: number): Promise<boolean> => {
@@ -113,7 +116,7 @@ export function awaitIndex({ senders, consumer, checkBus, now, logger }: AwaitIn
     try {
       return { isFound: await Promise.race([areFound(endMs), late.promise]) };
     } catch (error) {
-      logger.debug({ err: error }, 'nobody knows whether the index is complete');
+      logger.debug({ err: error }, 'it is not known whether the index is complete');
       return { isFound: false };
     } finally {
       clearTimeout(timer);

@@ -6,13 +6,15 @@ import { type AwaitWritesDeps, awaitWrites, type WantedWrites } from './await-wr
 const logger = createLogger('test', new Writable({ write: (_chunk, _encoding, done) => done() }));
 const never = () => new Promise<never>(() => {});
 
-/** Longer than a busy machine stands still. */
+/** Longer than a pause of a loaded machine. */
 const LONG_MS = 60_000;
 
 const BUSY = { endIfCaughtUp: async () => undefined };
 const CALM = { endIfCaughtUp: async () => 7 };
 
-/** What was asked, in its order, while one listing waited, what it was told, and whether it waited as long as it may. */
+/**
+ * The calls during the wait of one listing, in order, its answer, and whether it waited for the whole limit.
+ */
 async function wait(
   change: Partial<AwaitWritesDeps>,
   timeoutMs = LONG_MS,
@@ -43,8 +45,8 @@ async function wait(
   return { asked: asked.sort(), unproven, hasWaited: tookMs > timeoutMs / 2 };
 }
 
-describe('a listing that waits for what was written', () => {
-  test('asks every service and then the index', async () => {
+describe('a listing that waits for recent writes', () => {
+  test('queries every service and then the index', async () => {
     expect(await wait({})).toEqual({
       asked: ['index', 'index', 'packages', 'records'],
       unproven: undefined,
@@ -52,17 +54,17 @@ describe('a listing that waits for what was written', () => {
     });
   });
 
-  test('asks no service whose writes do not matter', async () => {
+  test('queries no service whose writes do not matter', async () => {
     expect(await wait({}, LONG_MS, { of: ['packages'] })).toMatchObject({ asked: ['index', 'packages'] });
   });
 
-  test('asks no service that is known to have sent everything', async () => {
+  test('queries no service that is known to have sent all events', async () => {
     expect(await wait({}, LONG_MS, { sentBy: ['records'] })).toMatchObject({
       asked: ['index', 'index', 'packages'],
     });
   });
 
-  test('asks nobody while the index holds all that was sent, and says who may have more', async () => {
+  test('queries no service while the index contains all sent events, and returns which may have more', async () => {
     const consumer = { ...CALM, whenCaughtUp: never };
     expect(await wait({ consumer }, LONG_MS, { sentBy: ['packages'] })).toEqual({
       asked: [],
@@ -71,7 +73,7 @@ describe('a listing that waits for what was written', () => {
     });
   });
 
-  test('asks everybody when it is told to, however calm it is', async () => {
+  test('queries all services on request, also without load', async () => {
     const consumer = { ...CALM, whenCaughtUp: async () => true };
     expect(await wait({ consumer }, LONG_MS, { mayLeaveUnasked: false })).toMatchObject({
       asked: ['packages', 'records'],

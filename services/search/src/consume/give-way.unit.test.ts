@@ -15,7 +15,7 @@ const suggest: EngineSuggest = {
   now: new Date(),
 };
 
-/** Searches that end when they are told to. */
+/** Searches that end on command. */
 function searches() {
   const { promise, resolve } = Promise.withResolvers<never>();
   const engine: Pick<SearchEngine, 'search' | 'suggest'> = { search: () => promise, suggest: () => promise };
@@ -29,13 +29,13 @@ async function millisecondsOf(work: Promise<void>): Promise<number> {
 }
 
 describe('work on the whole index', () => {
-  test('makes no pause while nobody searches', async () => {
+  test('does not pause without searches', async () => {
     const { giveWay } = givingWay(searches().engine, 1, never);
     expect(giveWay.isWanted()).toBe(false);
     await giveWay.pauseAfter(3_600_000);
   });
 
-  test('leaves searches as they are asked for, with their time limits', async () => {
+  test('does not change searches and their time limits', async () => {
     const limits: unknown[] = [];
     const { engine } = givingWay(
       {
@@ -59,7 +59,7 @@ describe('work on the whole index', () => {
     expect(await millisecondsOf(giveWay.pauseAfter(20))).toBeGreaterThan(59);
   });
 
-  test('goes on when it is told to stop', async () => {
+  test('continues when it is stopped', async () => {
     const stopping = new AbortController();
     const { engine, giveWay } = givingWay(searches().engine, 1, stopping.signal);
     void engine.suggest(suggest);
@@ -142,7 +142,7 @@ describe('pages', () => {
     expect(begun.length).toBeLessThan(4);
   });
 
-  /** How many ids are asked for, page by page, where each of them stands for so many bytes. */
+  /** The number of ids requested per page, if each of them has this many bytes. */
   const sizes = async (bytesEach: readonly number[], isWanted = false): Promise<number[]> => {
     const asked: number[] = [];
     const sized = async function* (size: PageSize): AsyncGenerator<IdPage> {
@@ -165,7 +165,7 @@ describe('pages', () => {
     expect((await sizes(pagesOfBytes(0))).at(-1)).toBe(500);
   });
 
-  test('are of as many ids as memory has room for, whatever came before', async () => {
+  test('have as many ids as fit into memory, after any previous pages', async () => {
     expect((await sizes(pagesOfBytes(15_000))).at(-1)).toBe(100);
     expect((await sizes(pagesOfBytes(1_000_000))).at(-1)).toBe(5);
     expect((await sizes([...pagesOfBytes(1_000_000), ...pagesOfBytes(1_000)])).at(-1)).toBe(500);

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EntityKind, IndexedEntity, SearchEngine } from '../engine/search-engine.ts';
 
-/** So many milliseconds, or less where it is to stop. */
+/** Waits for these milliseconds, or less if the signal aborts. */
 export async function pauseUnlessStopped(milliseconds: number, signal: AbortSignal): Promise<void> {
   await pause(milliseconds, undefined, { signal }).catch(() => undefined);
 }
@@ -10,22 +10,21 @@ export async function pauseUnlessStopped(milliseconds: number, signal: AbortSign
 export interface GiveWay {
   /** Whether there are searches, or were a moment ago. */
   isWanted(): boolean;
-  /** Waits in proportion to what was done for so many milliseconds, if there are searches. */
+  /** Pauses in proportion to the duration of the work, if there are searches. */
   pauseAfter(workedMs: number): Promise<void>;
 }
 
-/** Searches that come one after the other leave gaps; this one is longer. */
+/** Consecutive searches leave gaps; this one is longer. */
 const MOMENT_MS = 1_000;
 /** After its pause the work waits for searches to end, but not for ever: then they are slow for another reason. */
 const LONGEST_WAIT = 4;
-/** What takes longer has waited itself, for a service that is away, say. */
+/** Longer work included waiting, for example for an unavailable service. */
 const MOST_WORK_MS = 5_000;
 const LOOK_EVERY_MS = 20;
 
 /**
- * The engine with its searches watched, and what gives way to them.
- *
- * @param sharePercent of the time, that the work may take while there are searches
+ * The engine with its searches observed, and the throttle for background work.
+ * @param sharePercent of the time that the work may use while there are searches
  */
 export function givingWay<Engine extends Pick<SearchEngine, 'search' | 'suggest'>>(
   engine: Engine,
@@ -89,12 +88,15 @@ export async function* pagesOf(
   }
 }
 
-/** So many keep the processors busy: while one is written, the next one is read and taken apart. */
+/** This many use all processors: while one page is written, the next one is read and tokenised. */
 const AT_ONCE = 2;
 
-/** What is done once for each page is little beside so much of it, in bytes of JSON; for more there may be no memory. */
+/**
+ * The fixed cost of a page is small in comparison to this many bytes of JSON; larger pages may exceed the
+ * memory.
+ */
 const PAGE_BYTES = 1_500_000;
-/** The first ones of a kind tell how large the others are. */
+/** The first ones of a kind show the sizes of the others. */
 const FIRST = 20;
 /** Events wait until a page is written. */
 const [FEWEST, MOST] = [5, 500];
@@ -102,12 +104,11 @@ const [FEWEST, MOST] = [5, 500];
 const MOST_BESIDE = 100;
 
 /**
- * Does something with each page, two of them at once; one at a time, with pauses between, while there are searches. Pages
- * have the more ids the smaller what is behind them.
- *
- * @param pages asks how many ids of a kind the next one is to have, before it is listed
- * @param work tells how many bytes of JSON were behind the ids
- * @throws what the first one, or the next page, failed with, once nothing is under way any more
+ * Runs the work on each page, two pages at once; one at a time, with pauses, while there are searches. The smaller the
+ * entities, the more ids a page has.
+ * @param pages returns the number of ids for the next page of a kind, before it is listed
+ * @param work returns the bytes of JSON of the page
+ * @throws the error of the first page that failed, after all running work has ended
  */
 export async function eachPage(
   pages: (size: PageSize) => AsyncIterable<IdPage>,

@@ -13,8 +13,8 @@ export interface RefreshDeps {
 }
 
 /**
- * Writes anew what the index lists, page by page. What cannot be read and what the engine refuses is listed the next time
- * too, and keeps nothing from what stands beside or behind it.
+ * Rewrites the forms that the index lists, page by page. Entities that cannot be read or that the engine refuses are listed the next time
+ * too, and do not prevent the update of others.
  */
 async function refreshListed(
   { engine, source, logger, signal }: RefreshDeps,
@@ -33,7 +33,7 @@ async function refreshListed(
 }
 
 /**
- * Fetches what an embargo has released, so that its documents say so. Who may find it is not waiting for this: a
+ * Fetches entities whose embargo has ended, to update their documents. Access does not wait for this: a
  * search compares the end of the embargo with the clock.
  */
 export async function refreshEmbargoes(deps: RefreshDeps, now: Date): Promise<void> {

@@ -2,14 +2,13 @@ import { isTransient } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import type { IndexedEntity } from '../engine/search-engine.ts';
 
-/** If more than so many are refused one and all, it is not for what is in them. */
+/** If more than this many are all refused, their content is not the reason. */
 const MOST_ODD = 10;
 
 /**
- * Writes forms together, or each by itself when the engine refuses them: then the others are written all the same.
- *
- * @returns what those that were refused failed with
- * @throws Error when something passing failed, or many were refused and none was taken
+ * Writes forms together, or one by one when the engine refuses them, so that valid ones are written.
+ * @returns the errors of the refused ones
+ * @throws Error on transient failures, or when many were refused and none was accepted
  */
 export async function writeApart(
   entities: readonly IndexedEntity[],

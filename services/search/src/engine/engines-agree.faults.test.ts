@@ -12,7 +12,7 @@ import { anyCorpus, anySearch } from './testing/any-search.ts';
 import type { TestedEngine } from './testing/tested-engine.ts';
 
 const SEARCHES = scaled(300, 20_000);
-/** So many at once. */
+/** The number of concurrent searches. */
 const ABREAST = 4;
 const PATIENCE_MS = scaled(300_000, 7_200_000);
 
@@ -51,14 +51,14 @@ function describeOn(server: TestElasticsearch): void {
         }
       };
       await Promise.all(Array.from({ length: ABREAST }, inTurn));
-      // Of searches that find nothing anything may be said.
+      // The order of an empty result is irrelevant.
       expect(found).toBeGreaterThan(SEARCHES / 3);
     },
     PATIENCE_MS,
   );
 }
 
-/** What all have to say alike; how well something fits each may see in its own way. */
+/** The common results of all engines; scores may differ. */
 async function answerOf(engine: SearchEngine, traits: SearchTraits) {
   try {
     const isRanked = traits.sort === 'bestmatch' && (traits.q ?? '') !== '';

@@ -12,18 +12,21 @@ export async function keptUpIndex(database: Queryable): Promise<string | undefin
   return rows[0]?.kept_up;
 }
 
-/** From now on events go into this index. The one in the database is emptied: it is another one, or begins anew. */
+/**
+ * From now on events go into this index. The one in the database is emptied: it is another one, or starts
+ * again.
+ */
 export async function keepUpIndex(database: Queryable, name: string): Promise<void> {
   await database.query('TRUNCATE index_document CASCADE');
   await database.query('UPDATE index_state SET kept_up = $1, filled_at = NULL', [name]);
 }
 
 /**
- * Of a process that has been given another engine or an older release than the one that has the say by now: what it
- * wrote would be missing there, and what it found is not kept up.
+ * The error of a process with another engine or an older release than the one in charge: its
+ * writes would be missing there, and its index is not maintained.
  */
 export function keptUpElsewhere(): ServiceError {
-  return new ServiceError('unavailable', 'Another index is kept up by now.', { retryAfterMs: 1_000 });
+  return new ServiceError('unavailable', 'Another index is maintained now.', { retryAfterMs: 1_000 });
 }
 
 /** @throws ServiceError `unavailable` when events go into another index */
@@ -31,10 +34,10 @@ export async function demandKeptUp(database: Queryable, name: string): Promise<v
   if ((await keptUpIndex(database)) !== name) throw keptUpElsewhere();
 }
 
-/** Connections whose end is told by the statement that finds them ended; the pool makes others in their place. */
+/** Connections whose end is reported by the statement that finds them closed; the pool opens others. */
 export function openPool(config: pg.PoolConfig): pg.Pool {
   const pool = new pg.Pool(config);
-  // NOTE: an error event that nobody hears ends the process, of an idle connection and of one at work.
+  // NOTE: an error event without a listener ends the process, of an idle connection and of an active one.
   pool.on('error', () => {});
   pool.on('connect', (connection) => connection.on('error', () => {}));
   return pool;

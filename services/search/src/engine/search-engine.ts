@@ -49,34 +49,39 @@ export interface Tombstone {
   form: EntityForm;
   kind: EntityKind;
   parentId: string;
-  /** The change number of the deletion, as decimal text: what comes back has a higher one. */
+  /** The change number of the deletion, as decimal text: a restored entity has a higher one. */
   revision: string;
 }
 
-/** What is to become visible at once. */
+/** Changes that become visible at one moment. */
 export interface IndexChanges {
   entities?: readonly IndexedEntity[];
   /**
-   * Published forms that may belong to a publication of which the rest is not here yet: whoever is new among them is
-   * kept back from all searches but those that name its id, until it comes among `entities`. Drafts are as any other.
+   * Published forms that may belong to a publication whose other entities are missing: new ones are
+   * hidden from all searches but those by their id, until they are among `entities`. Drafts are treated as usual.
    */
   unannounced?: readonly IndexedEntity[];
   tombstones?: readonly Tombstone[];
 }
 
-/** Who searches. Applied beside the user's query, so nothing in a query can widen it. */
+/** The viewer. Applied in addition to the query, so no query can widen it. */
 export interface Viewer {
   seesAll: boolean;
   userId: string | null;
-  /** Parents whose published versions, or also drafts, an access link opens, with those of what they manage. */
+  /**
+   * Parents whose published versions, or also drafts, an access link opens, with the entities that they
+   * manage.
+   */
   viewParentIds: readonly string[];
   previewParentIds: readonly string[];
 }
 
 /** Which documents a listing is made of. */
 export interface Scope {
-  /** `published`: published forms. `own`: the viewer's drafts, and published ones without a draft. `either`: one
-   * form of each entity, the draft for those who may read it. */
+  /**
+   * `published`: published forms. `own`: the viewer's drafts, and published ones without a draft. `either`: one
+   * form of each entity, the draft for viewers who may read it.
+   */
   forms: 'published' | 'own' | 'either';
   kinds: readonly EntityKind[];
   /** Only the newest version of each parent. */
@@ -138,7 +143,7 @@ export interface EngineAnswer {
   missing: readonly string[];
 }
 
-/** What is suggested while somebody types. */
+/** Kinds of completions. */
 export const SUGGESTION_TYPES = ['title', 'creator', 'subject'] as const;
 export type SuggestionType = (typeof SUGGESTION_TYPES)[number];
 
@@ -180,26 +185,24 @@ export interface IndexDifference {
 }
 
 /**
- * Where documents are kept and found. Every engine passes `search-engine.contract.ts`.
- *
- * An index can be built anew beside the live one. Meanwhile searches see the live one alone, and what is written by
- * `write` and `mend` goes into both, under the same rules. There is one build at a time; who asks for it takes care that
- * nobody else does. It outlives the process.
+ * Stores and searches documents. Every engine passes `search-engine.contract.ts`.
+ * An index can be built beside the live one. Meanwhile searches use the live one only, and
+ * `write` and `mend` change both, under the same rules. There is one build at a time; the caller ensures
+ * this. It outlives the process.
  */
 export interface SearchEngine {
-  /** For operators: `postgres`, say. */
+  /** For operators, for example `postgres`. */
   readonly name: string;
   /**
    * @throws ServiceError `unavailable` with code `search_timeout` when it takes too long, without it when another index
-   *   is kept up by now; `invalid` for a query whose values do not fit their fields
-   * @param timeoutMs for all statements together; the configured limit unless given
+   * is maintained now; `invalid` for a query whose values do not fit their fields
+   * @param timeoutMs for all statements together; the configured limit by default
    */
   search(search: EngineSearch, timeoutMs?: number): Promise<EngineAnswer>;
   /**
-   * Values of the newest published versions that the viewer may read, those of most documents first, ties by value.
-   *
+   * Values of the newest published versions that the viewer may read, by number of documents, then by value.
    * @throws ServiceError `unavailable` with code `search_timeout` when it takes too long, without it when another index
-   *   is kept up by now
+   * is maintained now
    */
   suggest(suggest: EngineSuggest, timeoutMs?: number): Promise<readonly Suggestion[]>;
   /** All changes or none become visible, at once. Older states of a form change nothing; may be repeated. */
@@ -210,31 +213,28 @@ export interface SearchEngine {
   withPassedEmbargo(now: Date, afterId: string, limit: number): Promise<{ id: string; kind: EntityKind }[]>;
   /** Forgets marks that were written before an instant. */
   sweepTombstones(writtenBefore: Date): Promise<void>;
-  /** Whether everything there was has been written since the index was made, or made anew. */
+  /** Whether all entities have been written since the index was created or emptied. */
   isFilled(): Promise<boolean>;
-  /** From now on it is kept up by what happens alone; nothing is kept back any more. */
+  /** From now on events alone maintain it; no form is hidden any more. */
   markFilled(): Promise<void>;
-  /** Live documents, with those kept back. */
+  /** Live documents, including hidden ones. */
   count(): Promise<number>;
   /**
-   * Begins a build that holds nothing but the marks of the live index, in place of one that was not finished.
-   *
-   * @returns its id: whoever has begun another one since is not written into by those who know this one alone
+   * Begins a build with only the tombstones of the live index, and discards an unfinished one.
+   * @returns its id: processes that know only an older build cannot write into a newer one
    */
   beginBuild(): Promise<string>;
   /**
-   * Writes into a build only. What is there already in the same state stays, shown from now on: events brought it, and
-   * may have brought what is newer beside it.
-   *
-   * @throws Error when it is not the one that is being built
+   * Writes into a build only. A form that exists in the same state stays, and is shown from now on: events wrote it, and
+   * may have written newer ones.
+   * @throws Error when it is not the index that is being built
    */
   build(id: string, entities: readonly IndexedEntity[]): Promise<void>;
   /**
-   * Makes a build the live index, for all searches at one moment, none of which fails for it, and removes the former
-   * one. Published forms that were kept back in that one still are. May be repeated, also when it has succeeded.
-   *
-   * @param isAlone whether nobody searches at the moment, so that it need leave them no processor
-   * @throws Error when it is not the one that is being built, or `isTransient` when it was not possible at this moment
+   * Makes a build the live index, for all searches at one moment without errors, and removes the former
+   * one. Hidden published forms stay hidden. May be repeated, also after success.
+   * @param isAlone whether there are no searches now, so that all processors may be used
+   * @throws Error when it is not the index that is being built, or `isTransient` when it was not possible now
    */
   finishBuild(id: string, isAlone?: boolean): Promise<void>;
   /** Whether the live index is the one that was built under this id. */
@@ -242,8 +242,8 @@ export interface SearchEngine {
   /** Ids with a live document of that kind after a position (exclusive, empty: from the start), in an order that lasts. */
   listIds(kind: EntityKind, afterId: string, limit: number): Promise<string[]>;
   /**
-   * What of these ids would be otherwise in the live index, had just `entities` been written. Whole contents are
-   * compared, not change numbers alone; a published form that is kept back is missing.
+   * The differences of these ids in the live index, if just `entities` had been written. Whole contents are
+   * compared, not change numbers alone; a hidden published form counts as missing.
    */
   compare(
     kind: EntityKind,
@@ -251,8 +251,8 @@ export interface SearchEngine {
     entities: readonly IndexedEntity[],
   ): Promise<IndexDifference[]>;
   /**
-   * Makes forms that differ what `entities` say, and ghosts marks, whatever their change numbers are, all at once. Those
-   * that have another change number by now than they had when they were compared are left alone.
+   * Replaces differing forms by `entities`, and deleted ones by tombstones, regardless of change numbers, at one moment. Forms
+   * that have changed since the comparison are skipped.
    */
   mend(differences: readonly IndexDifference[], entities: readonly IndexedEntity[]): Promise<void>;
 }

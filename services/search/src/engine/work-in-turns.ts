@@ -1,6 +1,6 @@
 import { setImmediate as pause } from 'node:timers/promises';
 
-/** After so many milliseconds of work others get their turn. */
+/** After this many milliseconds of work other tasks run. */
 const AT_ONCE_MS = 10;
 
 /** Does work step by step, one piece after the other, with a pause wherever it has lasted long enough for one. */

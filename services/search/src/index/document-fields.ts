@@ -4,7 +4,7 @@ export interface FieldValue {
   value: string;
 }
 
-/** What may be searched. Everything else stays out, above all who owns an entity, its links and its drafts. */
+/** The searchable fields. All others are excluded, above all an entity's owner, links and drafts. */
 const SEARCHABLE = [
   'id',
   'created',
@@ -29,7 +29,7 @@ const SEARCHABLE = [
 
 const DEEPEST = 32;
 
-/** All searchable values of a public document, in the order they stand there. Geometry is indexed as boxes instead. */
+/** All searchable values of a public document, in document order. Geometry is indexed as boxes instead. */
 export function documentFields(document: Readonly<Record<string, unknown>>): FieldValue[] {
   const found: FieldValue[] = [];
   for (const path of SEARCHABLE) collect(at(document, path), path, 0, found);

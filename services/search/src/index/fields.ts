@@ -85,7 +85,7 @@ function pathPrefixes(field: string): string[] {
 /** Documents have some hundred fields, and nearly all of them the same; those beyond are read each time. */
 const MOST_KNOWN = 1_000;
 
-/** What a function says of a field, kept for the next time. */
+/** Caches a function of a field. */
 export function keptByField<Said>(read: (field: string) => Said): (field: string) => Said {
   const known = new Map<string, Said>();
   return (field) => {

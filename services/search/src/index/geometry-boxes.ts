@@ -9,8 +9,8 @@ export interface Box {
 const MOST_BOXES = 1_000;
 
 /**
- * The boxes around the parts of GeoJSON geometries (RFC 7946): one for each point, line and polygon. What reaches
- * over the 180th meridian is cut there; what touches it is found from both sides. Broken geometries have no boxes.
+ * The boxes of the parts of GeoJSON geometries (RFC 7946): one for each point, line and polygon. Boxes that cross
+ * the 180th meridian are cut there; boxes that touch it are found from both sides. Invalid geometries have no boxes.
  */
 export function geometryBoxes(geometries: readonly unknown[]): Box[] {
   return geometries.flatMap(partsOf).flatMap(boxesOf).slice(0, MOST_BOXES);

@@ -4,8 +4,8 @@ export function storableText(text: string): string {
 }
 
 /**
- * How documents and queries name the same thing in the `terms` column. Words hold only letters, digits, marks, `_`,
- * `.`, `,` and `'`, so the leading sign keeps the kinds apart, also for prefix searches.
+ * The prefixes of terms in the `terms` column, for documents and queries. Words hold only letters, digits, marks, `_`,
+ * `.`, `,` and `'`, so the leading sign separates the kinds, also for prefix searches.
  */
 export const allFieldsLexeme = (token: string): string => token;
 
@@ -68,8 +68,8 @@ export function foldText(text: string): string {
 }
 
 /**
- * Words as Unicode text segmentation (UAX 29) finds them, near enough: letters and digits, a dot or an apostrophe
- * between letters, a dot or a comma between digits. Each Han or Hiragana character is a word of its own.
+ * Words approximately as in Unicode text segmentation (UAX 29): letters and digits, a dot or an apostrophe
+ * between letters, a dot or a comma between digits. Each Han or Hiragana character is a separate word.
  */
 const WORD =
   /[\p{sc=Han}\p{sc=Hiragana}]|[[\p{L}\p{N}\p{M}_]--[\p{sc=Han}\p{sc=Hiragana}]]+(?:(?:(?<=\p{L})['.](?=\p{L})|(?<=\p{N})[.,](?=\p{N}))[[\p{L}\p{N}\p{M}_]--[\p{sc=Han}\p{sc=Hiragana}]]+)*/gv;

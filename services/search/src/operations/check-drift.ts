@@ -20,7 +20,7 @@ export interface DriftCounts {
   stale: number;
   ghosts: number;
   repaired: number;
-  /** What was found and not mended. */
+  /** The unrepaired differences. */
   left: Readonly<Record<'missing' | 'stale' | 'ghosts', number>>;
   /** Some of the forms that differ. */
   forms: readonly { kind: string; id: string; form: string; problem: string }[];
@@ -49,7 +49,7 @@ export async function checkDrift(
     await log.enter('drift', checked);
     return checked;
   });
-  if (entry === undefined) throw new ServiceError('conflict', 'The index is being compared at this moment.');
+  if (entry === undefined) throw new ServiceError('conflict', 'The index is being compared now.');
   const { forms, ...counts } = entry.report;
   if (forms.length > 0 || counts.unreadable > 0)
     logger.warn({ ...counts, forms: forms.slice(0, 5) }, 'the index differs from the services');
@@ -80,7 +80,7 @@ function byProblem(differences: Drift['differences']): DriftCounts['left'] {
   return { missing: count('missing'), stale: count('stale'), ghosts: count('ghost') };
 }
 
-/** What the log has of the latest check. */
+/** The latest check in the log. */
 export function loggedDrift({ report }: LoggedOperation): DriftCounts {
   return report as unknown as DriftCounts;
 }
@@ -88,7 +88,7 @@ export function loggedDrift({ report }: LoggedOperation): DriftCounts {
 /** How often it is looked whether a check is due: another process, or an operator, may have made one. */
 const LOOK_EVERY_MS = 60_000;
 
-/** Compares the index with the services as often as told, whichever process does it; until the signal. */
+/** Compares the index with the services at the configured interval, in any one process; until the signal. */
 export async function keepChecking(
   deps: CheckDriftDeps,
   everyMs: number,

@@ -18,7 +18,7 @@ import { createBell, keepReindexing } from './reindex.ts';
 const IDS = ['a', 'b', 'c', 'd', 'e'];
 const logger = createLogger('test', new Writable({ write: (_chunk, _encoding, done) => done() }));
 
-/** Records in pages of two; `onList` is told after which id a page is asked for. */
+/** Records in pages of two; `onList` gets the id after which a page is requested. */
 function pagesOfTwo(onList: (afterId: string) => unknown = () => {}): EntitySource {
   return {
     fetch: async (_kind, ids) => ids.map((id) => anEntity({ id })),
@@ -101,7 +101,7 @@ describe('filling the index', () => {
     expect(await found()).toEqual(['a', 'b', 'd']);
   });
 
-  test('shows nothing of what it brings before the end, then everything', async () => {
+  test('shows none of its forms before the end, then all', async () => {
     let failures = 0;
     await fill(
       pagesOfTwo(async () => {

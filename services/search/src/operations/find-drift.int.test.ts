@@ -41,14 +41,14 @@ const sourceOf = (all: readonly EntityTraits[]): EntitySource => ({
 });
 
 interface SpoiltIndex extends TestedEngine {
-  /** What the index keeps of a form beside its name, and of all forms together. */
+  /** The indexed columns of a form, except its name, and of all forms together. */
   parts(): Promise<string[]>;
   spoil(part: string): Promise<unknown>;
-  /** All that is in it. */
+  /** All rows in it. */
   dump(): Promise<unknown>;
 }
 
-/** Whatever is spoilt of the published form of the second version. */
+/** The damaged columns of the published form of the second version. */
 function describeSpoilt(
   name: string,
   all: readonly EntityTraits[],

@@ -11,7 +11,7 @@ export interface DriftDeps {
   source: EntitySource;
   /** To searches: comparing takes documents apart as indexing does. */
   giveWay: Pick<GiveWay, 'pauseAfter'>;
-  /** Whether the index has taken in every event of what was committed before the call. */
+  /** Whether the index has applied all events of changes committed before the call. */
   hasArrived: () => Promise<boolean>;
   logger: Pick<Logger, 'error'>;
 }
@@ -34,10 +34,9 @@ const CONFIRMATIONS = 2;
 const ARRIVALS = 10;
 
 /**
- * Compares the index with the services, page by page, beside whatever happens meanwhile. What differs at first may be
- * news on its way; it is drift if it still differs in the same way after all events have arrived.
- *
- * @throws ServiceError `unavailable` when a service is away, or when events do not arrive
+ * Compares the index with the services, page by page, during concurrent changes. A first difference may be
+ * an event in flight; it is drift if the same difference remains after all events have arrived.
+ * @throws ServiceError `unavailable` when a service is unavailable, or when events do not arrive
  */
 export async function findDrift(deps: DriftDeps, isRepaired: boolean, signal: AbortSignal): Promise<Drift> {
   let entities = 0;
@@ -47,12 +46,12 @@ export async function findDrift(deps: DriftDeps, isRepaired: boolean, signal: Ab
     unreadable += compared.unreadable;
     found.push(...compared.differences);
   };
-  // What the index knows: stale forms and ghosts, and what is missing of entities that it knows in part.
+  // Forms in the index: stale and deleted ones, and missing forms of partly known entities.
   for await (const { kind, ids } of pagesOf(deps.engine.listIds, () => PAGE, signal)) {
     entities += ids.length;
     take(await throttled(deps, () => compare(deps, kind, ids)));
   }
-  // What it does not know at all.
+  // Unknown entities.
   for await (const { kind, ids } of pagesOf(deps.source.list, () => PAGE, signal)) {
     await throttled(deps, async () => {
       const unknown = await unknownOf(deps.engine, kind, ids);
@@ -139,7 +138,7 @@ async function stillDiffering(
 
 const formOf = ({ id, form }: IndexDifference): string => `${form} ${id}`;
 
-/** As it is at the moment of the repair. @returns the forms that differed and were mended */
+/** Compares again and repairs in one step. @returns the forms that differed and were repaired */
 async function repair(
   { engine, source, logger }: DriftDeps,
   found: readonly IndexDifference[],

@@ -9,12 +9,12 @@ export interface LoggedOperation {
 
 export type OperationName = 'reindex' | 'drift';
 
-/** What was last done with the whole index: one entry for each kind of operation. */
+/** The latest operations on the whole index: one entry for each kind. */
 export interface OperationLog {
   read(name: OperationName): Promise<LoggedOperation | undefined>;
   /** Opens an entry. False when one is open. */
   open(name: OperationName, report: object): Promise<boolean>;
-  /** Changes what the open entry says. */
+  /** Changes the open entry. */
   note(name: OperationName, report: object): Promise<void>;
   close(name: OperationName): Promise<void>;
   /** Replaces the entry by one that is over. */

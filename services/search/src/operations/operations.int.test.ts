@@ -19,7 +19,7 @@ import { startOperations } from './start-operations.ts';
 const PAGE = 25;
 const logger = createLogger('test', new Writable({ write: (_chunk, _encoding, done) => done() }));
 
-/** What the services hold, in memory; `beforeList` is told of each page of ids that is asked for. */
+/** The entities of the services, in memory; `beforeList` is called for each requested page of ids. */
 function aWorld(beforeList: (kind: EntityKind, afterId: string) => unknown = () => {}) {
   const entities = new Map<string, EntityTraits>();
   const of = (kind: EntityKind) =>
@@ -106,13 +106,13 @@ const drift = async (operations: ReturnType<typeof operate>, isRepaired = false)
 };
 const NOTHING = { missing: 0, stale: 0, ghosts: 0, unreadable: 0, repaired: 0, forms: [] };
 
-describe('building the index anew', () => {
+describe('building the index again', () => {
   test('loses no hit while it is searched and written, and misses nothing at the end', async () => {
     let isOver = false;
     const world = aWorld();
     for (let n = 0; n < 120; n += 1) world.put(record(n));
     await filled(world);
-    // What the live index holds wrongly is put right by the new one.
+    // Wrong documents of the live index are corrected by the new one.
     await pool.query(`UPDATE index_document SET revision = 99, terms = '' WHERE id = 'record-0007'`);
     await pool.query(`DELETE FROM index_document WHERE id = 'record-0008'`);
     await engine.write({ entities: [anEntity({ id: 'ghost' })] });
@@ -162,7 +162,7 @@ describe('building the index anew', () => {
     const first = operate(world.source);
     await first.handlers.StartReindex();
     await until(() => pages === 3);
-    // As a kill does: the connection with the lock of who builds is gone, and nothing is tidied up.
+    // As a kill does: the connection with the lock of the builder is gone, without clean-up.
     const { rowCount } = await pool.query(
       `SELECT pg_terminate_backend(l.pid) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
        WHERE l.locktype = 'advisory' AND l.objid = 7160052 AND d.datname = current_database()`,
@@ -175,7 +175,7 @@ describe('building the index anew', () => {
     expect(await drift(second)).toMatchObject(NOTHING);
   });
 
-  test('is not done again by another process when the first came to its end, but not to note it', async () => {
+  test('is not repeated by another process when the first finished without recording it', async () => {
     let pages = 0;
     const world = aWorld(() => {
       pages += 1;
@@ -196,7 +196,7 @@ describe('building the index anew', () => {
     });
   });
 
-  test('is done again when it is asked for again', async () => {
+  test('is repeated on request', async () => {
     const world = aWorld();
     world.put(record(1));
     await filled(world);
@@ -210,7 +210,7 @@ describe('building the index anew', () => {
     expect(new Set(builds).size).toBe(2);
   });
 
-  test('waits for a service that is away and for events on their way, and says so', async () => {
+  test('waits for an unavailable service and for events in flight, and reports it', async () => {
     let isAway = true;
     let areOnTheirWay = true;
     const world = aWorld((kind) => {
@@ -224,13 +224,13 @@ describe('building the index anew', () => {
     await operations.handlers.StartReindex();
     await until(async () => (await problem()).includes('no packages'));
     isAway = false;
-    await until(async () => (await problem()).includes('events of what was read are on their way'));
+    await until(async () => (await problem()).includes('events of the read entities are in flight'));
     expect((await engine.search(aSearch())).total).toBe(10);
     areOnTheirWay = false;
     await reindexed(operations);
   });
 
-  test('goes on without what the engine refuses, and says so', async () => {
+  test('continues without refused forms, and reports them', async () => {
     const world = aWorld();
     for (let n = 0; n < 30; n += 1) world.put(record(n));
     await filled(world);
@@ -250,7 +250,7 @@ describe('building the index anew', () => {
     expect((await engine.search(aSearch())).total).toBe(29);
   });
 
-  test('that fails says why', async () => {
+  test('that fails reports the reason', async () => {
     const world = aWorld(() => {
       throw new TypeError('no list');
     });
@@ -274,7 +274,7 @@ describe('building the index anew', () => {
 });
 
 describe('the state of the index', () => {
-  test('is told while the indexes are exchanged, whoever waits for that', async () => {
+  test('is reported while the indexes are switched, to every waiting caller', async () => {
     await engine.write({ entities: [1, 2, 3].map((n) => anEntity(record(n))) });
     await engine.markFilled();
     const { DescribeIndex } = operate(aWorld().source).handlers;
@@ -282,7 +282,7 @@ describe('the state of the index', () => {
     exchanging.on('error', () => {});
     const waiting: Promise<unknown>[] = [];
     try {
-      // It lets go by itself, and ends, so that nobody waits for ever.
+      // It releases the lock and ends, so that no process waits for ever.
       await exchanging.query(`BEGIN; SET LOCAL transaction_timeout = '30s'`);
       await exchanging.query('LOCK TABLE index_document, index_box, index_word IN ACCESS EXCLUSIVE MODE');
       waiting.push(
@@ -384,7 +384,7 @@ describe('comparing the index with the services', () => {
     expect(waits).toBeGreaterThan(1);
   });
 
-  test('does not take part in what has changed since', async () => {
+  test('does not count concurrent changes', async () => {
     const world = aWorld();
     for (let n = 0; n < 10; n += 1) world.put(record(n));
     await filled(world);
@@ -447,7 +447,7 @@ test('what a repair has left is counted by its problem', async () => {
     fetch: async (kind, ids) => {
       if (arrivals === 2) fetches += 1;
       const found = await world.source.fetch(kind, ids);
-      // At the moment of the repair it is gone: there is nothing to mend.
+      // At the time of the repair it is deleted: nothing to repair.
       return fetches < 2 ? found : found.filter(({ id }) => id !== 'record-0001');
     },
   };
@@ -464,7 +464,7 @@ test('what a repair has left is counted by its problem', async () => {
   expect(logged && loggedDrift(logged).left).toEqual({ missing: 1, stale: 0, ghosts: 0 });
 });
 
-test('lost events have the index built anew, once, unless it is being filled', async () => {
+test('lost events cause one new build, unless one is running', async () => {
   const world = aWorld();
   await engine.markFilled();
   await engine.write({ entities: [anEntity({ id: 'ghost' })] });

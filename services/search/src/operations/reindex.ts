@@ -19,7 +19,7 @@ export interface ReindexDeps {
   engine: SearchEngine;
   source: EntitySource;
   giveWay: GiveWay;
-  /** Whether the index has taken in every event of what was committed before the call. */
+  /** Whether the index has applied all events of changes committed before the call. */
   hasArrived: () => Promise<boolean>;
   logger: Logger;
 }
@@ -27,11 +27,11 @@ export interface ReindexDeps {
 export interface ReindexProgress {
   /** Forms in the new index so far. */
   documents: number;
-  /** Why it does not get on at the moment, or what it had to leave out; empty if it does, whole. */
+  /** Why it makes no progress now, or the forms it had to omit; empty otherwise. */
   problem: string;
 }
 
-/** What the log has of the latest one: `build` since an index is being built for it. */
+/** The log of the latest one: `build` since an index is being built for it. */
 export type ReindexReport = ReindexProgress & { expected: number; build?: string };
 
 export function loggedReindex({ report }: LoggedOperation): ReindexReport {
@@ -41,12 +41,11 @@ export function loggedReindex({ report }: LoggedOperation): ReindexReport {
 const LONGEST_PAUSE_MS = 10_000;
 
 /**
- * Builds the index anew beside the live one and lets it take its place, whoever is away meanwhile. What happens while it
- * is built is written into both, so the new one lacks nothing once every event of what was read is there, but what cannot be
- * read and what the engine refuses.
- *
- * @returns whether it came to its end: not if it was stopped
- * @throws Error when something failed that no waiting mends: it has to be begun again
+ * Builds the index beside the live one and replaces that, also if services are unavailable meanwhile. Changes during the
+ * build are written into both, so the new one is complete once every event of the read entities has arrived, except entities that cannot be
+ * read and forms that the engine refuses.
+ * @returns whether it is finished: not if it was stopped
+ * @throws Error on a permanent failure: it must be started again
  */
 async function reindex(
   { engine, source, giveWay, hasArrived, logger }: ReindexDeps,
@@ -57,7 +56,7 @@ async function reindex(
   const signal = AbortSignal.any([stopping, lock.lost]);
   let documents = 0;
   const refused: Error[] = [];
-  // Of what is tried again at the moment: one page may get on while another one does not.
+  // The temporary errors: one page may progress while another one does not.
   const stuck = new Map<object, string>();
   const progress = (): ReindexProgress => {
     const [problem = problemOf(refused)] = stuck.values();
@@ -79,7 +78,7 @@ async function reindex(
 
   const build = await patiently('beginning the index', engine.beginBuild);
   if (build === undefined) return false;
-  // Before anything is written: whoever finds it in place of the former index knows that all was done.
+  // Before any write: a process that finds it in place of the former index knows that the build was complete.
   await tell({ build });
   const write = (entities: readonly IndexedEntity[]) => engine.build(build, entities);
   const list: EntitySource['list'] = async (...after) =>
@@ -121,7 +120,7 @@ function messageOf(error: unknown): string {
 
 class EventsOnTheirWay extends Error {
   override readonly name = 'EventsOnTheirWay';
-  override readonly message = 'events of what was read are on their way';
+  override readonly message = 'events of the read entities are in flight';
 }
 
 /** Undefined when it was stopped first. */
@@ -152,7 +151,7 @@ export interface ReindexingDeps extends ReindexDeps {
 const LOOK_EVERY_MS = 5_000;
 
 /**
- * Builds the index anew when that was asked for, here or in a process that is gone, and when it was never filled to its end;
+ * Builds the index when requested, here or in a process that has ended, and when it was never built completely;
  * until the signal.
  */
 export async function keepReindexing(deps: ReindexingDeps, bell: Bell, signal: AbortSignal): Promise<void> {
@@ -160,8 +159,7 @@ export async function keepReindexing(deps: ReindexingDeps, bell: Bell, signal: A
     try {
       await reindexIfWanted(deps, signal);
     } catch (error) {
-      if (!signal.aborted)
-        deps.logger.warn({ err: error }, 'the index could not be built anew, trying again');
+      if (!signal.aborted) deps.logger.warn({ err: error }, 'the index could not be built, trying again');
     }
     await bell.heard(LOOK_EVERY_MS, signal);
   }
@@ -174,7 +172,7 @@ async function reindexIfWanted(deps: ReindexingDeps, signal: AbortSignal): Promi
     await openReindex(deps);
   }
   await withLock(databaseUrl, 'reindex', async (lock) => {
-    // Who held the lock before may have come to the end meanwhile.
+    // The previous holder of the lock may have finished meanwhile.
     const asked = await wanted(log);
     if (asked === undefined) return;
     if (!(await isDone(deps, asked)) && !(await reindexTold(deps, lock, signal))) return;
@@ -184,7 +182,7 @@ async function reindexIfWanted(deps: ReindexingDeps, signal: AbortSignal): Promi
     }
     await failpoint('reindex.note.before');
     await log.close('reindex');
-    logger.info('the index was built anew');
+    logger.info('the index was built');
   });
 }
 
@@ -198,7 +196,7 @@ async function wanted(log: OperationLog): Promise<ReindexReport | undefined> {
   return latest === undefined || latest.endedAt !== undefined ? undefined : loggedReindex(latest);
 }
 
-/** Whether somebody came to the end of it, but not to note it. */
+/** Whether another process finished it without recording that. */
 async function isDone({ engine }: ReindexingDeps, { build }: ReindexReport): Promise<boolean> {
   return build !== undefined && engine.isLive(build);
 }

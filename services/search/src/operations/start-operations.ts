@@ -81,10 +81,10 @@ export interface ObserveIndexDeps {
 }
 
 const GAUGES = {
-  pending: { name: 'search_events_pending', description: 'Events that the index has not taken in yet.' },
+  pending: { name: 'search_events_pending', description: 'Events that the index has not applied yet.' },
   lag: {
     name: 'search_events_oldest_seconds',
-    description: 'Age of the oldest event that the index has not taken in; 0 when there is none.',
+    description: 'Age of the oldest event that the index has not applied; 0 when there is none.',
     unit: 's',
   },
   deadLetters: { name: 'search_dead_letters', description: 'Events that could not be indexed.' },
@@ -112,7 +112,7 @@ function observeIndex(deps: ObserveIndexDeps): { stop(): void } {
   return observeGauges({
     meter: 'search',
     gauges: GAUGES,
-    failed: (err) => deps.logger.warn({ err }, 'the index could not be looked at'),
+    failed: (err) => deps.logger.warn({ err }, 'the index could not be inspected'),
     read: async () => [...(await lagReadings(deps)), ...(await driftReadings(deps))],
   });
 }
@@ -149,7 +149,7 @@ export interface OperationsDeps {
   /** To searches, while the index is built. */
   giveWay: GiveWay;
   consumer: Pick<Consumer, 'pending' | 'oldestPending'>;
-  /** Whether the index has taken in every event of what was committed before the call. */
+  /** Whether the index has applied all events of changes committed before the call. */
   hasArrived: () => Promise<boolean>;
   /** Where dead letters are and what was done is noted. */
   pool: Pick<pg.Pool, 'query'>;
@@ -185,7 +185,7 @@ export function startOperations(deps: OperationsDeps) {
   };
 
   return {
-    /** Begins to build the index anew, unless it is being built or filled. */
+    /** Starts to build the index, unless it is being built. */
     rebuild: async () => {
       if (await engine.isFilled()) await beginReindex();
     },
@@ -193,9 +193,8 @@ export function startOperations(deps: OperationsDeps) {
       DescribeIndex: () => describeIndex(described),
       StartReindex: async () => {
         if (!(await engine.isFilled()))
-          throw new ServiceError('conflict', 'The index is still being filled; that makes it anew.');
-        if (!(await beginReindex()))
-          throw new ServiceError('conflict', 'The index is being built anew already.');
+          throw new ServiceError('conflict', 'The index is being built for the first time.');
+        if (!(await beginReindex())) throw new ServiceError('conflict', 'The index is being built already.');
         return {};
       },
       CheckDrift: async ({ isRepaired }: CheckDriftRequest__Output) => ({

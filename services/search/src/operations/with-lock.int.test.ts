@@ -16,7 +16,7 @@ test('a lock is held by one, and free when he is done', async () => {
   }
 });
 
-test('who hears nothing of the database any more has lost the lock, and says so when asked', async () => {
+test('a holder without contact to the database has lost the lock, and reports it', async () => {
   const database = await freshDatabase();
   const proxy = await FaultProxy.start(new URL(database.url).host);
   let heal = () => {};

@@ -1,18 +1,18 @@
 import pg from 'pg';
 import { pauseUnlessStopped } from '../consume/pages.ts';
 
-/** What only one process may do at a time. Any numbers, each for one purpose. */
+/** Tasks that only one process may run at a time. Any numbers, each for one purpose. */
 const LOCKS = { reindex: 7_160_052, drift: 7_160_053 } as const;
 
 /** A lock that its holder can lose: with the connection that holds it. */
 export interface HeldLock {
-  /** Aborted when the lock is lost, or when it cannot be told whether it is. */
+  /** Aborted when the lock is lost, or when its state is unknown. */
   lost: AbortSignal;
   /** @throws Error when the lock is lost */
   check(): Promise<void>;
 }
 
-/** In milliseconds: how often the holder asks whether it still is, and how long an answer may take. */
+/** In milliseconds: the interval at which the holder checks the lock, and the timeout of a check. */
 export interface LockPatience {
   askEveryMs: number;
   answerWithinMs: number;
@@ -20,13 +20,12 @@ export interface LockPatience {
 
 /** The holder notices that the database is away before the database gives the lock to another. */
 const PATIENCE: LockPatience = { askEveryMs: 5_000, answerWithinMs: 10_000 };
-/** In seconds. Without it a database that hears nothing of a holder keeps the lock for hours. */
+/** In seconds. Otherwise a database that cannot reach a holder keeps the lock for hours. */
 const SILENCE = 'SET tcp_keepalives_idle = 20; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 4';
 
 /**
- * Does what only one process may do at a time, on a connection of its own that holds the lock.
- *
- * @returns what `work` does; undefined, without doing it, when another process is at it
+ * Runs work that only one process may do at a time, on a separate connection that holds the lock.
+ * @returns the result of `work`; undefined, without running it, when another process has the lock
  */
 export async function withLock<Result>(
   databaseUrl: string,

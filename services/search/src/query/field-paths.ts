@@ -1,6 +1,6 @@
 import { metadataSearchFields } from '@kr/metadata';
 
-/** What `title` and the like stand for; without an entry here it is the field of that name in `metadata`. */
+/** The paths of `title` and the like; a name without an entry is the field of that name in `metadata`. */
 const SHORT_NAMES: ReadonlyMap<string, string> = new Map([
   ['doi', 'pids.doi.identifier'],
   ['orcid', 'metadata.creators.person_or_org.identifiers.identifier'],
@@ -23,7 +23,7 @@ const SHORT_NAMES: ReadonlyMap<string, string> = new Map([
   ['resource_type', 'metadata.resource_type.id'],
 ]);
 
-/** The names that stand directly below `metadata`. None of them is a name of the envelope. */
+/** The names directly below `metadata`. The envelope has no such name. */
 const METADATA_NAMES: ReadonlySet<string> = new Set(
   [...metadataSearchFields().keys()].map((path) => path.split('.', 2)[1] ?? ''),
 );

@@ -333,7 +333,7 @@ function isStar(parts: readonly WildcardPart[]): boolean {
   return parts.length > 0 && parts.every((part) => 'any' in part && part.any === 'many');
 }
 
-/** What the index compares of the characters before the first wildcard: in a text its words, else all of them. */
+/** The indexed part of the characters before the first wildcard: in a text its words, else all of them. */
 function wordsBefore([first]: readonly WildcardPart[], field: string | null): readonly string[] {
   if (first === undefined || !('literal' in first)) return [];
   return field === null || fieldType(field) === 'text' ? textTokens(first.literal) : [first.literal];

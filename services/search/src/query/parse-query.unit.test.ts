@@ -6,7 +6,7 @@ import { parseQuery } from './parse-query.ts';
 import { QUERY_LIMITS, type QueryLimits, type QueryNode } from './query-tree.ts';
 import { unpairedText } from './testing/chance-text.ts';
 
-/** A tree in one line: `+a -b c` for what must, must not and may be. */
+/** A tree in one line: `+a -b c` for must, must not and should. */
 function show(node: QueryNode | null): string {
   if (node === null) return '(none)';
   const at = 'field' in node && node.field !== null ? `${node.field}:` : '';

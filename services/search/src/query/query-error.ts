@@ -1,11 +1,11 @@
 import { ServiceError } from '@kr/service-error';
 
-/** A query that cannot be parsed: says what is wrong and, from 1, at which character. */
+/** A query that cannot be parsed, with the problem and, from 1, its position. */
 export function syntaxError(problem: string, position: number): ServiceError {
   return queryError(problem, position, { code: 'query_syntax' });
 }
 
-/** A query that is well formed but asks for more than one request may cost. */
+/** A valid query that exceeds the cost limit of one request. */
 export function tooComplex(problem: string, position: number): ServiceError {
   return queryError(problem, position, { code: 'query_too_complex' });
 }

@@ -175,7 +175,7 @@ function readRange(text: string, start: number, opens: '[' | '{'): Token {
   };
 }
 
-/** What stands on one side of a range. */
+/** One side of a range. */
 function readBound(text: string, from: number, rangeStart: number): Value {
   const bound = readValue(text, from, ENDS_BOUND);
   if (bound !== null) return bound;

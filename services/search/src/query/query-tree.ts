@@ -33,7 +33,7 @@ export interface PhraseNode {
   position: number;
 }
 
-/** A word and those that are like it, as `index/similar-words.ts` says. */
+/** A word and the words similar to it, see `query/similar-words.ts`. */
 export interface FuzzyNode {
   type: 'fuzzy';
   field: string | null;
@@ -88,7 +88,7 @@ export interface BoolNode {
   mustNot: readonly QueryNode[];
 }
 
-/** What keeps one query from costing as much as a thousand. */
+/** Limits of a single query's cost. */
 export interface QueryLimits {
   /** UTF-16 units of the whole text. */
   maxLength: number;
@@ -100,7 +100,7 @@ export interface QueryLimits {
   maxWildcards: number;
   /** Clauses that compare each word of the documents: wildcards inside words, and ranges of words and exact values. */
   maxScans: number;
-  /** Literal characters that must stand before the first wildcard of a word. */
+  /** The minimum of literal characters before the first wildcard of a word. */
   minWildcardPrefix: number;
   /** Words with `~`. */
   maxFuzzy: number;

@@ -11,27 +11,25 @@ export interface BringMissingDeps {
 }
 
 /**
- * Waits until resources that the index lacks are in it, for so many milliseconds.
- *
- * @returns whether any were fetched: not if all of them were asked for a moment ago, and are not published
+ * Waits until resources that the index lacks are in it, for this many milliseconds.
+ * @returns whether any were fetched: not if all of them were fetched a moment ago, and are not published
  */
 export type BringMissing = (ids: readonly string[], timeoutMs: number) => Promise<boolean>;
 
-/** Resources without a published form are not fetched again for so many milliseconds. */
+/** Resources without a published form are not fetched again for this many milliseconds. */
 const REMEMBERED_MS = 5_000;
 const MOST_REMEMBERED = 10_000;
 
-/** So many are fetched together. */
+/** The number fetched together. */
 const PORTION = 10;
 
 /** As much is written together, in bytes of JSON, and one at least: more is work for a good part of a second. */
 const MOST_TOGETHER = 100_000;
 
 /**
- * Fetches resources that are known to be there into the index, some at a time, until the time is over. The rest comes with
- * its events. What is being fetched for one search is not fetched for others at the same time.
- *
- * @throws ServiceError `unavailable`: the records service is away
+ * Fetches resources that are known to exist into the index, some at a time, until the time is over. The others arrive with
+ * their events. Resources that are being fetched for one search are not fetched for others at the same time.
+ * @throws ServiceError `unavailable`: the records service is unavailable
  */
 export function bringMissing({ engine, source, logger }: BringMissingDeps): BringMissing {
   const underWay = new Map<string, Promise<void>>();
@@ -71,7 +69,7 @@ export function bringMissing({ engine, source, logger }: BringMissingDeps): Brin
       late.resolve();
     }, timeoutMs);
     try {
-      // Who is late is not waited for: what fails then fails for nobody.
+      // A late fetch is not awaited: its later error is ignored.
       await Promise.race([bringAll(ids, () => isLate), late.promise]);
       return true;
     } finally {

@@ -5,7 +5,7 @@ import { bringMissing } from './bring-missing.ts';
 
 const QUIET = { error: () => undefined };
 
-/** Longer than a busy machine stands still. */
+/** Longer than a pause of a loaded machine. */
 const LONG_MS = 60_000;
 const SOON_MS = 20;
 
@@ -44,7 +44,7 @@ describe('what the index lacks', () => {
     expect(written).toEqual(ids(25));
   });
 
-  test('is not waited for any longer than said, and no more of it is begun then', async () => {
+  test('is not awaited longer than the limit, and no more of it is started then', async () => {
     const { bring, fetched, written, open } = world({ isOpen: false });
     await bring(ids(25), SOON_MS);
     expect(fetched).toEqual([ids(10)]);
@@ -53,7 +53,7 @@ describe('what the index lacks', () => {
     expect(written).toEqual(ids(25));
   });
 
-  test('is fetched once for all who lack it at the same time', async () => {
+  test('is fetched once for all concurrent callers', async () => {
     const { bring, fetched, written, open } = world({ isOpen: false });
     await Promise.all([bring(ids(3), SOON_MS), bring(ids(4), SOON_MS), bring(ids(2), SOON_MS)]);
     expect(fetched).toEqual([ids(3), ['r3']]);
@@ -93,7 +93,7 @@ describe('what the index lacks', () => {
     expect(fetched).toEqual([['published', 'draft', 'gone'], ['other']]);
   });
 
-  test('fails for who waits when it cannot be fetched, and may be tried again', async () => {
+  test('fails for waiting callers when it cannot be fetched, and may be retried', async () => {
     const { bring, fetched, fail } = world({ isOpen: false });
     const late = bring(ids(1), SOON_MS);
     const waiting = bring(ids(1), LONG_MS);

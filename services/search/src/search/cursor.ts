@@ -4,7 +4,7 @@ import type { Place, Sort } from '../engine/search-engine.ts';
 /** The sorts whose order a cursor can follow: what a hit is compared by does not depend on the other hits. */
 export type CursorSort = Exclude<Sort, 'bestmatch'>;
 
-/** Asks for the first page. */
+/** The first page. */
 const FIRST = '*';
 
 const SORTS: readonly CursorSort[] = ['newest', 'oldest', 'version', 'updated-desc', 'updated-asc'];
@@ -12,9 +12,9 @@ const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z$/;
 const LONGEST_ID = 100;
 
 /**
- * Where a page ended, as callers pass it back, so that nothing has to be kept. It is the place of the last hit that the
- * index lets them see, even when that is left out of the page because it has gone, or been restricted, since it was
- * indexed: its id, times and version, nothing of what is in it.
+ * The end of a page, as callers pass it back, so that it need not be stored. It is the position of the last hit that the
+ * index may show, even when that is omitted from the page because it was deleted, or restricted, since it was
+ * indexed: its id, times and version, none of its content.
  */
 export function writeCursor(sort: CursorSort, place: Place): string {
   const { createdAt, updatedAt, versionIndex, id, form } = place;

@@ -13,10 +13,8 @@ export interface TurnRequest {
 export interface FairTurns {
   /**
    * Resolves when a search may run, with the function that ends its turn.
-   *
-   * @throws ServiceError
-   *   - `rate_limited` (`too_many_searches`): too many searches of this caller wait already
-   *   - `unavailable` (`search_timeout`): no turn came in time
+   * @throws ServiceError - `rate_limited` (`too_many_searches`): the caller has too many waiting searches - `unavailable` (`search_timeout`):
+   * no turn was free in time
    */
   take(request: TurnRequest): Promise<() => void>;
 }

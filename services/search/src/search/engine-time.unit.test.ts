@@ -41,7 +41,7 @@ test('waiting for a turn takes of the time, and is not charged', async () => {
   expect([await running, time.usedMs]).toEqual([40_000, 10]);
 });
 
-test('a failed call says how long it took, and ends its turn', async () => {
+test('a failed call reports its duration, and ends its turn', async () => {
   const { elapsed, pass } = aClock();
   const turns = fairTurns(1);
   const time = engineTime({ turns, limitMs: 1_000, elapsed })('a');

@@ -55,7 +55,7 @@ test('free connections go to waiting callers in turn', async () => {
   expect(begun).toEqual(['greedy', 'greedy', 'b', 'c', 'greedy', 'greedy', 'greedy']);
 });
 
-test('callers may have few searches waiting, and a turn that does not come is given up', async () => {
+test('callers may have few searches waiting, and a turn that is not free in time is cancelled', async () => {
   const turns = fairTurns(1);
   const end = await turns.take({ caller: 'a', isCostly: true, timeoutMs: 1 });
   const late = Array.from({ length: 16 }, () => turns.take({ caller: 'a', isCostly: true, timeoutMs: 1 }));
@@ -64,6 +64,6 @@ test('callers may have few searches waiting, and a turn that does not come is gi
   for (const { status, ...rest } of await Promise.allSettled(late))
     expect([status, rest]).toMatchObject(['rejected', { reason: { code: 'search_timeout' } }]);
   end();
-  // Nobody who gave up holds the connection.
+  // No cancelled call holds the connection.
   (await turns.take({ caller: 'b', isCostly: true, timeoutMs: 1 }))();
 });

@@ -1,7 +1,7 @@
 import type { SenderName } from '../consume/await-writes.ts';
 import type { EntityKind, Scope, Sort } from '../engine/search-engine.ts';
 
-/** What one listing is made of and offers (REST document, section 4.9). */
+/** The scope and the options of one listing (REST document, section 4.9). */
 export interface ListingSettings {
   forms: Scope['forms'];
   /** Whether the caller chooses between all versions and the newest ones; the others always show all. */
@@ -9,11 +9,14 @@ export interface ListingSettings {
   needsCredential: boolean;
   takesIds: boolean;
   /**
-   * The services whose writes may change what it shows of these kinds: it waits until the index has heard of them, so
-   * that callers find what they have just written.
+   * The services whose writes may change it: it waits until the index has their events, so
+   * that callers find their recent writes.
    */
   changedBy: (kinds: readonly EntityKind[]) => readonly SenderName[];
-  /** The services whose news brings what it lacks of what is known to be there; it waits for them before it is fetched. */
+  /**
+   * The services whose events add entities that are known to exist; it waits for them before these are
+   * fetched.
+   */
   missingFrom: readonly SenderName[];
   sorts: readonly Sort[];
   /** Without a query; with one it is `bestmatch`. */
@@ -66,7 +69,7 @@ const SETTINGS: Readonly<Record<string, ListingSettings>> = {
     latestByDefault: false,
     needsCredential: false,
     takesIds: true,
-    // What a package brings is not in the index before, and fetched when it is missing.
+    // Resources of a package may be missing in the index, and are fetched then.
     changedBy: () => ['records'],
     missingFrom: [],
     sorts: SORTS,
@@ -89,7 +92,7 @@ const SETTINGS: Readonly<Record<string, ListingSettings>> = {
     latestByDefault: false,
     needsCredential: false,
     takesIds: true,
-    // The request tells what packages have published; only who lacks it in the index has to wait for them.
+    // The request has the published resources of packages; only missing ones must be awaited.
     changedBy: () => ['records'],
     missingFrom: ['packages'],
     sorts: SORTS_BY_UPDATE,

@@ -15,7 +15,7 @@ export function refusedField(field: string, message: string): ServiceError {
   });
 }
 
-/** What a caller may see of the index. */
+/** The part of the index that a caller may see. */
 export function viewerOf({ userId, isAdmin, service, grants }: Principal): Viewer {
   const parentsOf = (permissions: readonly string[]) => [
     ...new Set(
@@ -31,20 +31,20 @@ export function viewerOf({ userId, isAdmin, service, grants }: Principal): Viewe
 }
 
 export interface SearchLimits {
-  /** The largest page that may be asked for. */
+  /** The largest page size. */
   maxPageSize: number;
   /** How many hits can be reached by pages. */
   window: number;
   query: QueryLimits;
 }
 
-/** What a request asks for, read. */
+/** A parsed request. */
 export interface ReadSearch {
   listing: ListingSettings;
   search: EngineSearch;
-  /** The order that a cursor of this search follows; null when pages are asked for. */
+  /** The order of this search's cursors; null for numbered pages. */
   cursorSort: CursorSort | null;
-  /** Whether the next page could not be asked for. */
+  /** Whether there is no link to the next page. */
   isNextTooFar: boolean;
 }
 
@@ -52,10 +52,9 @@ const DEFAULT_SIZE = 10;
 const KINDS: readonly EntityKind[] = ['record', 'package'];
 
 /**
- * Reads what a request asks of the engine.
- *
- * @throws ServiceError `invalid` for a page, cursor, query, sort or box that cannot be; `unauthenticated` for a personal
- *   listing without any credential
+ * Parses a request for the engine.
+ * @throws ServiceError `invalid` for an invalid page, cursor, query, sort or box; `unauthenticated` for a personal
+ * listing without credentials
  */
 export function readSearch(
   request: SearchRequest__Output,
@@ -88,7 +87,7 @@ export function readSearch(
     offset: (page - 1) * size,
     limit: size,
     after,
-    // The first page has told; counting them costs as much as all pages together.
+    // The first page has the total; counting costs as much as all pages together.
     facets: after === null ? listing.facets : [],
     selected: readSelection(request, listing),
     now,
@@ -133,7 +132,7 @@ function readSort(sort: string, { sorts, defaultSort }: ListingSettings, hasQuer
   return known === 'bestmatch' && !hasQuery ? defaultSort : known;
 }
 
-/** The newest come first unless told: what is written meanwhile does not move what was there. */
+/** Newest first by default: concurrent writes do not move older hits. */
 function readCursorSort(sort: string, { sorts }: ListingSettings): CursorSort {
   const known = sorts.find((option) => option === (sort === '' ? 'newest' : sort));
   if (known === undefined) throw refusedSort(sort, sorts);

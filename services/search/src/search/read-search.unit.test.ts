@@ -212,7 +212,7 @@ describe('readSearch', () => {
     expect(read({ q }).query).not.toBeNull();
   });
 
-  test('the last page of the window may be asked for', () => {
+  test('the last page of the window is valid', () => {
     expect(read({ size: 100, page: 100 })).toMatchObject({ offset: 9_900, limit: 100 });
   });
 
@@ -286,7 +286,7 @@ describe('readSearch', () => {
       },
       { seesAll: false, userId: null, viewParentIds: ['a', 'b', 'c'], previewParentIds: ['b', 'c'] },
     ],
-  ])('%s sees what the grants say', (_, principal, viewer) => {
+  ])('%s sees the entities of the grants', (_, principal, viewer) => {
     expect(read({}, principal).viewer).toEqual(viewer);
   });
 });

@@ -33,15 +33,14 @@ export interface SearchDeps {
 const SHARE_OF_NEWS = 0.7;
 /** Of the wait, what is left for fetching what the index lacks, when waiting for its news has not helped. */
 const SHARE_OF_FETCHING = 1 / 3;
-/** The least there is for it: it is done also where nobody waits for news. */
+/** The minimum for fetching: it is done also without waiting for events. */
 const LEAST_FETCHING_MS = 1_000;
 
 /**
- * SearchService.Search. News are waited for, and what the index lacks of what is known to be there is fetched, as long as
- * there is time; then it answers from what there is.
- *
- * @throws ServiceError `invalid`, `unauthenticated` as `readSearch` says; `unavailable` (`search_timeout`) when the
- *   search takes too long, or when a resource that is not indexed yet cannot be fetched
+ * SearchService.Search. Waits for events, and fetches entities that are known to exist but are not indexed, within the
+ * time limit; then it searches.
+ * @throws ServiceError `invalid`, `unauthenticated`: see `readSearch`; `unavailable` (`search_timeout`) when the
+ * search takes too long, or when a resource that is not indexed yet cannot be fetched
  */
 export async function search(
   { engine, openTime, limits, now, awaitWrites, bringMissing, newsMs: longestMs }: SearchDeps,
@@ -50,7 +49,7 @@ export async function search(
 ): Promise<SearchResponse> {
   const hasWritten = mayHaveWritten(principal);
   const { listing, search: read, cursorSort, isNextTooFar } = readSearch(request, principal, limits, now());
-  // One more tells whether there is a next page.
+  // One more hit shows whether there is a next page.
   const asked = cursorSort === null ? read : { ...read, limit: read.limit + 1 };
   const { changedBy, missingFrom } = listing;
   const of = hasWritten ? changedBy(asked.scope.kinds) : [];
@@ -71,7 +70,7 @@ export async function search(
     await wait({ of: missingFrom });
     answer = await find();
   }
-  // Callers find what they have just written, also before its events have come.
+  // Callers find their recent writes, also before the events have arrived.
   if (answer.missing.length > 0 && (await bringMissing(answer.missing, fetchingMs))) answer = await find();
 
   const hits = answer.hits.slice(0, read.limit);
@@ -90,7 +89,7 @@ export async function search(
   };
 }
 
-/** Whoever is nobody has written nothing. */
+/** Anonymous callers have no writes. */
 function mayHaveWritten({ userId, service, grants }: Principal): boolean {
   return userId !== null || service !== null || grants.some(({ permission }) => permission === 'edit');
 }
@@ -102,7 +101,7 @@ export interface ConfirmSearchDeps {
   logger: Logger;
 }
 
-/** SearchService.ConfirmSearch. What cannot be known is not confirmed. */
+/** SearchService.ConfirmSearch. Unknown states are not confirmed. */
 export function confirmSearch({ consumer, timeoutMs, logger }: ConfirmSearchDeps) {
   return async ({ streamEnd }: ConfirmSearchRequest__Output): Promise<ConfirmSearchResponse> => {
     const end = await consumer.streamEnd({ timeoutMs }).catch((error: unknown) => {

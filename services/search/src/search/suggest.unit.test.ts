@@ -8,7 +8,7 @@ test.each<[size: number, maxSuggestions: number, limit: number]>([
   [0, 5, 5],
   [5, 5, 5],
   [20, 50, 20],
-])('size %j of at most %i asks for %i', async (size, maxSuggestions, limit) => {
+])('size %j of at most %i requests %i', async (size, maxSuggestions, limit) => {
   const limits: number[] = [];
   const engine = {
     suggest: async (asked: { limit: number }) => {

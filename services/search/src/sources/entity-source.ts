@@ -5,7 +5,7 @@ import type { EntityKind, IndexedEntity, Tombstone } from '../engine/search-engi
 /** The services that own the entities, as the index sees them. */
 export interface EntitySource {
   /**
-   * Both forms, as far as there are any, of each entity, as they are at this moment. `onRemoved` is called for published forms that an
+   * The present forms of each entity. `onRemoved` is called for published forms that an
    * administrator has removed.
    */
   fetch(
@@ -13,7 +13,9 @@ export interface EntitySource {
     ids: readonly string[],
     onRemoved?: (removed: Tombstone) => void,
   ): Promise<IndexedEntity[]>;
-  /** So many ids at most after a position (exclusive, empty: from the start), in their order; empty at the end. */
+  /**
+   * At most this many ids after a position (exclusive, empty: from the start), in order; empty at the end.
+   */
   list(kind: EntityKind, afterId: string, limit: number): Promise<string[]>;
 }
 
@@ -22,7 +24,7 @@ export interface KnownEntity {
   kind: EntityKind;
 }
 
-/** Both forms of entities of whatever kind, each kind from its service, both at once. */
+/** Both forms of entities of any kind, each kind from its service, concurrently. */
 export async function fetchEntities(
   source: EntitySource,
   entities: readonly KnownEntity[],
@@ -39,7 +41,7 @@ export async function fetchEntities(
 
 export interface Readable {
   entities: IndexedEntity[];
-  /** Entities that cannot be read, however often they are asked for, with the reasons. */
+  /** Entities that cannot be read, also when retried, with the reasons. */
   unreadable: { id: string; error: Error }[];
 }
 

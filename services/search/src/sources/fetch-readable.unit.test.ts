@@ -49,7 +49,7 @@ test('a service that is away is no reason to leave anything out', async () => {
   await expect(sourceWith(new Map([['r199', away]])).read()).rejects.toBe(away);
 });
 
-test('a failure of every entity is not taken for what is stored', async () => {
+test('a failure of every entity is no failure of the stored data', async () => {
   const forbidden = new ServiceError('forbidden', 'Permission denied.');
   const { read, calls } = sourceWith(new Map(IDS.map((id) => [id, forbidden])));
   await expect(read()).rejects.toBe(forbidden);

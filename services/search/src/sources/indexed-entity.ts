@@ -64,7 +64,7 @@ function shown(values: readonly unknown[]): string[] {
   return [...new Set(texts.filter((text) => text !== '' && text.length <= LONGEST))].slice(0, MOST);
 }
 
-/** What the entity's service tells about one form of it, as the index keeps it. */
+/** The index form of one entity document. */
 export function indexedEntity(message: IndexDocument__Output, kind: EntityKind): IndexedEntity {
   const document = searchableDocument(JSON.parse(message.json.toString('utf8')), kind);
   const publication = at(document, 'metadata.publication_date');

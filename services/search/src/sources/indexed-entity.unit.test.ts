@@ -27,7 +27,7 @@ describe('the end of an embargo', () => {
     [{ active: true, until: '2031-03-01' }, '2031-03-01T00:00:00.000000Z'],
     [{ active: false, until: '2031-03-01' }, null],
     [{ active: true }, null],
-    // What drafts keep although no calendar has it would stop the whole batch.
+    // Invalid dates of drafts would stop the whole batch.
     [{ active: true, until: '2031-02-30' }, null],
     [{ active: true, until: '0000-01-01' }, null],
     [{ active: true, until: '2031-13-01' }, null],

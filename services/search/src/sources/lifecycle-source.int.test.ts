@@ -41,7 +41,7 @@ test('entities that are too large for one answer are fetched in several', async 
     defaultTimeoutMs: 240_000,
   });
   try {
-    // However long so much takes on a busy machine.
+    // The time for this amount on a loaded machine.
     const patient: LifecycleClient = {
       ...records,
       fetchForIndex: (request, principal) => records.fetchForIndex(request, principal),

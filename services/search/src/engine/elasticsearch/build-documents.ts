@@ -9,10 +9,9 @@ import { type StoredContent, storedContent } from './stored-document.ts';
 const MOST_UNSEEN = 5_000;
 
 /**
- * Writes pages into an index that is being built, by nobody else. A refresh costs as much as writing some hundred documents,
- * so it comes only before siblings of what was written since the one before: who has none asks for nothing that is unseen.
- *
- * @param inTurn does the work while nobody else writes, if that index is still the one that is being built
+ * Writes pages into an index that is being built, without other writers. A refresh costs as much as writing some hundred documents,
+ * so it is done only before siblings of documents written since the last one: other documents depend on no unseen ones.
+ * @param inTurn does the work without other writers, if that index is still the one that is being built
  */
 export function buildWriter(
   client: Client,

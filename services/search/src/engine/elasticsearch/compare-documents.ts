@@ -5,7 +5,7 @@ import { expectedFlags, FLAGS, isSame } from './decide-changes.ts';
 import { documentPages, readHeads, type WantedDocuments } from './documents.ts';
 import { documentId, type StoredContent, type StoredFlags, storedContent } from './stored-document.ts';
 
-/** What of these ids is otherwise in the index than it should be. */
+/** The differences between the index and the expected documents of these ids. */
 export async function compareDocuments(
   client: Client,
   index: string,
@@ -41,7 +41,7 @@ function problemOf(
   if (flags === undefined || !isSame(flags, found)) return 'stale';
   const content: Record<string, unknown> = { ...found };
   for (const flag of FLAGS) delete content[flag];
-  // As it comes back from being written.
+  // As the engine would return it.
   return isDeepStrictEqual(content, JSON.parse(JSON.stringify(storedContent(entity)))) ? null : 'stale';
 }
 

@@ -38,7 +38,7 @@ export function compileQuery(query: QueryNode): Query {
   return compileNode(query) ?? NOTHING;
 }
 
-/** Null: the part says nothing (a phrase of punctuation), and the query goes on without it. */
+/** Null: the part has no words (a phrase of punctuation), and is omitted. */
 function compileNode(node: QueryNode): Query | null {
   switch (node.type) {
     case 'all':
@@ -61,7 +61,7 @@ function compileNode(node: QueryNode): Query | null {
   }
 }
 
-/** What says nothing about how well a document fits. */
+/** A condition without influence on the score. */
 function unscored(filter: Query): Query {
   return { constant_score: { filter, boost: 0 } };
 }
@@ -106,7 +106,7 @@ function inWords(
   return { dis_max: { queries, tie_breaker: 0.3 } };
 }
 
-/** What no document has as a value cannot be asked either. */
+/** A value that no document can have is not searched. */
 function exact(lexeme: string): Query {
   const value = storableText(lexeme);
   return fitsIndex(value) ? { term: { exact: { value } } } : NOTHING;
@@ -291,7 +291,7 @@ function valueRange(field: string, lower: RangeBound | null, upper: RangeBound |
   };
 }
 
-/** As for `BoolNode`; a part that says nothing is left out, but what is left of nothing but such parts is nothing. */
+/** As for `BoolNode`; empty parts are omitted, and a query of only such parts is empty. */
 function compileBool(node: BoolNode): Query | null {
   const compile = (nodes: readonly QueryNode[]) => nodes.map(compileNode).filter((part) => part !== null);
   const [must, should, mustNot] = [compile(node.must), compile(node.should), compile(node.mustNot)];
@@ -301,7 +301,7 @@ function compileBool(node: BoolNode): Query | null {
     bool: {
       ...(must.length > 0 ? { must } : {}),
       ...(should.length > 0 ? { should, minimum_should_match: must.length > 0 ? 0 : 1 } : {}),
-      // A query of exclusions alone would score all that is left with 1 in some forms and 0 in others.
+      // A query of exclusions alone would score the remaining documents with 1 in some forms and 0 in others.
       ...(must.length + should.length === 0 ? { filter: [{ match_all: {} }] } : {}),
       ...(mustNot.length > 0 ? { must_not: mustNot } : {}),
     },

@@ -8,13 +8,13 @@ import {
   storedMark,
 } from './stored-document.ts';
 
-/** Where a document stood when it was read: it may be replaced as long as it still stands there. */
+/** The version of a document when it was read: it may be replaced as long as it has this version. */
 export interface Standing {
   seqNo: number;
   primaryTerm: number;
 }
 
-/** What decides about a document without its content. */
+/** The metadata of a document that decide about changes, without its content. */
 export interface Head
   extends Pick<StoredContent, 'id' | 'form' | 'kind' | 'parentId' | 'revision'>,
     StoredFlags {
@@ -25,27 +25,27 @@ export interface Head
 
 export type Heads = ReadonlyMap<string, Head>;
 
-/** What is to be done with one document. */
+/** The operation for one document. */
 export interface Operation {
   documentId: string;
   standing: Standing | null;
-  /** What it had; null if it was not in the index. */
+  /** The former document; null if it was not in the index. */
   former: StoredFlags | null;
   /** The whole of it is written, its flags alone are, or it is removed. */
   change: { whole: StoredContent | StoredMark } | 'flags' | 'remove';
-  /** What it has afterwards. */
+  /** The document afterwards. */
   flags: StoredFlags;
 }
 
 interface HowToReplace {
-  /** Whether a live document gives way to its own revision too. */
+  /** Whether a live document is also replaced by its own revision. */
   replacesSame: boolean;
   contentOf: (entity: IndexedEntity) => StoredContent;
 }
 
 /**
- * What changes do to the documents of their ids and parents, which are all in `heads`: what is older stays out, a mark
- * keeps what it buried out, and what siblings are follows from what there is then, also those of `formerParents`.
+ * The operations for the documents of these ids and parents, which are all in `heads`: older states are ignored,
+ * a tombstone prevents deleted states, and the values derived from siblings follow, also those of `formerParents`.
  */
 export function decideChanges(
   heads: Heads,
@@ -68,7 +68,7 @@ export function decideChanges(
   return operations(heads, derive(after, new Set([...parentIds, ...formerParents])), wholes);
 }
 
-/** Shows what was kept back. */
+/** Shows hidden forms. */
 export function decideAnnouncement(heads: Heads): Operation[] {
   const after = new Map([...heads].map(([key, head]) => [key, { ...head, isAnnounced: true }]));
   return operations(
@@ -78,7 +78,7 @@ export function decideAnnouncement(heads: Heads): Operation[] {
   );
 }
 
-/** Keeps back what another index keeps back. */
+/** Hides the forms that are hidden in another index. */
 export function decideKeptBack(heads: Heads, keptBack: ReadonlySet<string>): Operation[] {
   const after = new Map(
     [...heads].map(([key, head]) => [key, keptBack.has(key) ? { ...head, isAnnounced: false } : head]),
@@ -132,8 +132,8 @@ export function decideMending(
 }
 
 /**
- * What the forms of some ids would be among their siblings, had just `entities` been written of these ids: as if none were
- * kept back.
+ * The forms of some ids among their siblings, if just `entities` had been written for these ids and none were
+ * hidden.
  */
 export function expectedFlags(
   heads: Heads,
@@ -173,7 +173,7 @@ function bury(heads: Map<string, Head>, wholes: Wholes, tombstone: Tombstone, no
 }
 
 /**
- * A document gives way to later revisions, a live one also to its own if told so: what is beside the content may have
+ * A document is replaced by later revisions, a live one also by its own on request, because derived values may have
  * changed.
  */
 function replace(
@@ -192,7 +192,7 @@ function replace(
   heads.set(key, headOf(entity, head));
 }
 
-/** What is derived from siblings is still to come. */
+/** The values derived from siblings are added later. */
 function headOf(
   { id, form, kind, parentId, revision, versionIndex }: IndexedEntity,
   former: Head | undefined = undefined,

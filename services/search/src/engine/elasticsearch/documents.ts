@@ -14,7 +14,7 @@ import { documentId, type StoredFlags, type StoredMark } from './stored-document
 
 export const LIVE = { term: { isLive: true } } satisfies Query;
 
-/** Hits of one request; more are asked for page by page. */
+/** Hits of one request; further ones are read page by page. */
 const PAGE = 1_000;
 
 /** Of the bodies of one bulk request. */
@@ -88,12 +88,11 @@ function headOf({ _source, _seq_no, _primary_term }: estypes.SearchHit<Omit<Head
 }
 
 /**
- * Carries operations out; nothing of it is seen before a refresh. What was not seen before is written as kept back, and
- * shown, by flags alone, when all contents have been taken: a refresh that comes too early, of the next writer after one
- * that failed, shows nothing new of a batch that is not all there. In an index that nobody searches all goes at once.
- *
- * @returns false when a document has changed since it was read, or there was too much to do: what is left of the
- *   operations has to be decided anew
+ * Executes operations; they are visible after the next refresh. New documents are written as hidden, and
+ * shown, by flags alone, when all contents have been accepted: an early refresh, by the next writer after one
+ * that failed, shows no part of an incomplete batch. In an index without searches all is written at once.
+ * @returns false when a document has changed since it was read, or Elasticsearch was overloaded: the remaining
+ * operations must be decided again
  * @throws Error when a document is refused
  */
 async function carryOut(
@@ -132,7 +131,9 @@ function keptBack(operation: Operation): Operation {
   return { ...operation, flags: wasSeen ? former : { ...flags, isAnnounced: false } };
 }
 
-/** @returns where each document stands now; null when one has changed since it was read, or there was too much to do */
+/**
+ * @returns the present version of each document; null when one has changed since it was read, or on overload
+ */
 async function runBulks(
   client: Client,
   index: string,
@@ -183,7 +184,7 @@ function bulkLines({ documentId: _id, standing, change, flags }: Operation): str
   return lines.map((line) => JSON.stringify(line));
 }
 
-/** Shows all that was written. @throws ServiceError `unavailable`: a part of the index does not */
+/** Makes all writes visible. @throws ServiceError `unavailable`: a shard failed */
 export async function refresh(client: Client, index: string): Promise<void> {
   const { _shards } = await client.indices.refresh({ index });
   if (_shards === undefined || _shards.failed === 0) return;
@@ -194,14 +195,13 @@ const MOST_ATTEMPTS = 10;
 
 export interface WrittenIndex {
   isSearched: boolean;
-  /** Whether all that was written about these documents can be read, without a refresh. */
+  /** Whether all writes to these documents are readable without a refresh. */
   isRefreshed?: boolean;
 }
 
 /**
- * Reads, decides and writes until nothing came between. What is read may follow from what there is.
- *
- * @throws ServiceError `unavailable` when something always does
+ * Reads, decides and writes until there was no conflict. The ids to read may depend on earlier reads.
+ * @throws ServiceError `unavailable` when there always is one
  */
 export async function writeDecided(
   client: Client,
@@ -211,7 +211,7 @@ export async function writeDecided(
   { isSearched, isRefreshed = false }: WrittenIndex = { isSearched: true },
 ): Promise<void> {
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
-    // What a writer that failed has left unseen counts too.
+    // Also the unrefreshed writes of a writer that failed.
     if (attempt > 0 || !isRefreshed) await refresh(client, index);
     const query = typeof about === 'function' ? await about(index) : about;
     const operations = decide(await readHeads(client, index, query));
@@ -226,7 +226,7 @@ const KEPT_BACK: Query = { bool: { filter: [LIVE, { term: { isAnnounced: false }
 
 const PARENTS_AT_ONCE = 1_000;
 
-/** Shows all that was kept back, at once: nothing is seen before the refresh at the end. */
+/** Shows all hidden forms, at one moment: the writes are visible after the refresh at the end. */
 export async function announceAll(client: Client, index: string): Promise<void> {
   await client.indices.refresh({ index });
   const parentIds = new Set<string>();
@@ -256,7 +256,7 @@ export async function copyMarks(client: Client, from: string, to: string): Promi
   }
 }
 
-/** Keeps back in one index what is kept back in another. */
+/** Hides in one index the forms that are hidden in another. */
 export async function keepBackAsIn(client: Client, from: string, to: string): Promise<void> {
   const about = { query: KEPT_BACK, fields: ['id', 'form', 'parentId'] };
   for await (const page of documentPages<Parameters<typeof documentId>[0] & { parentId: string }>(

@@ -31,7 +31,7 @@ else describe('on a real one', () => describeOn(elasticsearch));
 function describeOn(server: TestElasticsearch): void {
   describeSearchEngine('Elasticsearch', () => anElasticsearchEngine(server));
 
-  test('writes, finds, suggests and calls filled nothing while another index is kept up', async () => {
+  test('writes, finds, suggests and reports nothing as complete while another index is maintained', async () => {
     const database = await freshDatabase();
     await migrate({ databaseUrl: database.url, sets: [MIGRATIONS, SEARCH_MIGRATIONS] });
     const client = new pg.Client({ connectionString: database.url });
@@ -78,7 +78,7 @@ function describeOn(server: TestElasticsearch): void {
     }
   });
 
-  test('of a batch of which something is refused nothing new is seen until it comes again whole', async () => {
+  test('a batch with a refused document shows nothing new until it is repeated completely', async () => {
     const { engine, stop } = await anElasticsearchEngine(server);
     const v1 = { id: 'v1', parentId: 'p', versionIndex: 1 };
     const v2 = { id: 'v2', parentId: 'p', versionIndex: 2 };
@@ -176,11 +176,11 @@ function describeOn(server: TestElasticsearch): void {
     }
   });
 
-  describe('a search engine that asks who one is', () => {
+  describe('a search engine with authentication', () => {
     const login = { username: 'search', password: 'sea:rch' };
     const basic = `Basic ${Buffer.from('search:sea:rch').toString('base64')}`;
 
-    test('is told by TLS, once its authority is trusted', async () => {
+    test('is reached by TLS, once its authority is trusted', async () => {
       const guarded = await guardElasticsearch(server.url, [basic]);
       const trusted = getCACertificates('default');
       const open = (password: string) =>
@@ -206,7 +206,7 @@ function describeOn(server: TestElasticsearch): void {
   });
 
   describe('the template of indexes', () => {
-    /** What of them an engine with this size has. */
+    /** The ones that an engine of this size has. */
     const opened = async (
       size: { shards: number; replicas: number },
       work: (client: Client, index: string, engine: SearchEngine) => Promise<void>,
@@ -219,7 +219,7 @@ function describeOn(server: TestElasticsearch): void {
       }
     };
 
-    test('makes what is live and what is built, of the size that was asked for', () =>
+    test('creates the live index and the build with the configured size', () =>
       opened({ shards: 3, replicas: 0 }, async (client, index, engine) => {
         await engine.beginBuild();
         for (const alias of [index, index.replace(/-live$/, '-build')]) {
@@ -278,7 +278,7 @@ function describeOn(server: TestElasticsearch): void {
     };
     const found = (engine: SearchEngine) => engine.search(aSearch()).then(idsOf, () => undefined);
 
-    test('is unavailable when nothing is heard of it in time, and there again', () =>
+    test('is unavailable when it does not answer in time, and available again later', () =>
       withProxy(async (proxy, engine) => {
         const heal = proxy.inflict({ kind: 'black hole' });
         await expect(engine.search(aSearch())).rejects.toMatchObject({
@@ -290,7 +290,7 @@ function describeOn(server: TestElasticsearch): void {
         await until(() => found(engine));
       }));
 
-    test('answers nothing while nobody can tell whether its index is kept up', async () => {
+    test('returns nothing while it is unknown whether its index is maintained', async () => {
       const database = await freshDatabase();
       await migrate({ databaseUrl: database.url, sets: [MIGRATIONS, SEARCH_MIGRATIONS] });
       const proxy = await FaultProxy.start(new URL(database.url).host);
@@ -313,7 +313,7 @@ function describeOn(server: TestElasticsearch): void {
       }
     });
 
-    test('takes what comes again when it is back', () =>
+    test('accepts repeated writes when it is back', () =>
       withProxy(async (proxy, engine) => {
         proxy.reset();
         const heal = proxy.inflict({ kind: 'refuse' });

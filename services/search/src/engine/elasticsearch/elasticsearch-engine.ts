@@ -47,16 +47,19 @@ export type ElasticsearchLogin = { username: string; password: string } | { apiK
 
 export interface ElasticsearchEngineOptions {
   url: URL;
-  /** Null where nobody is asked who they are. */
+  /** Null without authentication. */
   login: ElasticsearchLogin | null;
-  /** What the names of its indexes begin with. */
+  /** The prefix of its indexes' names. */
   indexPrefix: string;
   size: IndexSize;
   /** Milliseconds one search may take. */
   searchTimeoutMs: number;
-  /** Connections for searches; writes have two of their own. */
+  /** Connections for searches; writes have two separate ones. */
   maxConnections: number;
-  /** The service's: writers of the index take turns by a lock of it, and it knows which index is kept up. */
+  /**
+   * The service's database: writers of the index are serialised by a lock in it, and it has the name of the
+   * maintained index.
+   */
   databaseUrl: string;
 }
 
@@ -96,7 +99,7 @@ export async function openElasticsearchEngine({
   });
   const names = indexNames(indexPrefix);
 
-  /** What this process has opened; others may have changed what is kept up since. */
+  /** The index that this process has opened; another process may have replaced it since. */
   let keptUp = '';
   const inOrder = async (work: (database: pg.PoolClient) => Promise<void>) => {
     const inOwnTurn = async (database: pg.PoolClient) => {
@@ -122,7 +125,8 @@ export async function openElasticsearchEngine({
       .catch((cause: unknown) => {
         throw searchFailure(cause);
       });
-    // Another engine, which does not know this one, may have taken over: Elasticsearch itself could not tell.
+    // Another engine, which does not know this one, may have taken over; Elasticsearch itself has no record
+    // of it.
     const [response] = await Promise.all([answering, demandKeptUp(askedBySearches, keptUp).catch(untold)]);
     if (response.timed_out) throw searchTimeout();
     return response as Response;
@@ -287,10 +291,10 @@ export async function openElasticsearchEngine({
   };
 }
 
-/** What says that another index is kept up is passed on; whatever else, it could not be told. */
+/** The error that another index is maintained is passed on; other errors leave this unknown. */
 function untold(cause: unknown): never {
   if (cause instanceof ServiceError) throw cause;
-  throw new ServiceError('unavailable', 'The search service cannot ask its database at the moment.', {
+  throw new ServiceError('unavailable', 'The search service cannot reach its database.', {
     retryAfterMs: 1_000,
     cause,
   });

@@ -3,19 +3,19 @@ import { ServiceError } from '@kr/service-error';
 import { tooComplex } from '../../query/query-error.ts';
 import { searchTimeout } from '../search-engine.ts';
 
-/** HTTP statuses that say "not at this moment": no index, too much to do. What fails on its side may work later too. */
+/** Temporary HTTP statuses: no index, overload. Failures of the server may be temporary too. */
 const PASSING = new Set([404, 408, 429]);
 
 const RETRY_AFTER_MS = 1_000;
 
-/** What a request to Elasticsearch has failed for, as callers are told of it. */
+/** The error for callers of a failed request to Elasticsearch. */
 export function engineFailure(cause: unknown): unknown {
   if (cause instanceof errors.TimeoutError || cause instanceof errors.RequestAbortedError)
     return searchTimeout(cause);
   const isPassing = isPassingResponse(cause);
   const isAway = cause instanceof errors.ConnectionError || cause instanceof errors.NoLivingConnectionsError;
   if (!isPassing && !isAway) return cause;
-  return new ServiceError('unavailable', 'The search engine does not answer at the moment.', {
+  return new ServiceError('unavailable', 'The search engine does not answer.', {
     retryAfterMs: RETRY_AFTER_MS,
     cause,
   });
@@ -23,9 +23,10 @@ export function engineFailure(cause: unknown): unknown {
 
 /** The same of a search. */
 export function searchFailure(cause: unknown): unknown {
-  // Of what the adapter compiles only the depth may be too much: operators may allow more than Elasticsearch does.
+  // Of the adapter's queries only the depth may exceed a limit: operators may allow more than Elasticsearch
+  // does.
   if (cause instanceof errors.ResponseError && cause.statusCode === 400) {
-    return tooComplex('The search engine takes no query with so many parentheses within each other', 0);
+    return tooComplex('The search engine accepts no query with this depth of nested parentheses', 0);
   }
   return engineFailure(cause);
 }

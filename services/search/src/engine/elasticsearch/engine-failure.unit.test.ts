@@ -14,7 +14,7 @@ test.each<[status: number, type: string, isAskedAgain: boolean]>([
   [429, 'circuit_breaking_exception', false],
   [503, 'cluster_block_exception', false],
   [500, 'search_phase_execution_exception', false],
-])('%i %s is asked again at once: %j', (status, type, isAskedAgain) => {
+])('%i %s is retried at once: %j', (status, type, isAskedAgain) => {
   const cause = answered(status, type);
   expect(isOfExchange(cause)).toBe(isAskedAgain);
   expect(engineFailure(cause)).toMatchObject({ kind: 'unavailable', retryAfterMs: 1_000 });

@@ -1,11 +1,14 @@
 import type { estypes } from '@elastic/elasticsearch';
 
-/** Counted up with every change of the mappings or of what is written: an index of another layout is made anew. */
+/**
+ * Incremented with every change of the mappings or of the documents: an index of another layout is built
+ * again.
+ */
 export const LAYOUT = 2;
 
 /** Farther apart than any phrase may reach, from one value into the next. */
 const GAP = 1_000;
-/** Scores say that a word is there. How rare it is would tell of documents that the viewer may not see. */
+/** Scores show only that a word occurs. Its frequency would reveal documents that the viewer may not see. */
 const SCORES = { norms: false, similarity: 'boolean' } as const;
 const words = {
   type: 'text',
@@ -59,14 +62,14 @@ export const MAPPINGS: estypes.MappingTypeMapping = {
 };
 
 export interface IndexSize {
-  /** What was written appears when a shard is refreshed, and several do that one after the other. */
+  /** Writes appear when a shard is refreshed, and the shards do that one after the other. */
   shards: number;
   replicas: number;
 }
 
 /**
- * What every index of a prefix is made by. Nothing is refreshed but by the writer, when all of a batch is there, and no
- * write to a name that is not there makes an index.
+ * The template of every index of a prefix. Only the writer refreshes, at the end of a batch, and
+ * a write to a missing name creates no index.
  */
 export function indexTemplate(
   prefix: string,

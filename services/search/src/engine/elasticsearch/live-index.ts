@@ -11,7 +11,7 @@ export interface IndexNames {
   prefix: string;
   live: string;
   build: string;
-  /** A new index, which nobody knows yet. */
+  /** A new index, without alias. */
   fresh(): string;
   /** Whether an index may be one of those. */
   isFresh(index: string): boolean;
@@ -93,10 +93,9 @@ export async function removeUnaliased(client: Client, names: IndexNames): Promis
 }
 
 /**
- * Makes the live index unless it is there, written by this layout, and the one that was kept up the last time: what
- * happened while another engine or index was is not in it.
- *
- * @returns the name by which it is kept up
+ * Creates the live index unless it exists, has this layout, and is the one that was maintained last: another one
+ * lacks the events since.
+ * @returns the name of the maintained index
  */
 export async function openLiveIndex(
   client: Client,
@@ -156,7 +155,7 @@ export interface ElasticsearchCheck {
 /** Less than a health check may take. */
 const CHECK_TIMEOUT_MS = 1_500;
 
-/** Asks on a connection of its own: searches and writes may be waiting for theirs. */
+/** Uses a separate connection: searches and writes may be waiting for theirs. */
 export function elasticsearchCheck({ url, login, indexPrefix }: ElasticsearchConfig): ElasticsearchCheck {
   const client = new Client({
     node: url.href,

@@ -59,7 +59,7 @@ function formFilters({ forms, latestOnly }: Scope, viewer: Viewer, now: Date): Q
   }
 }
 
-/** Published forms: what is public, what is one's own, what a link opens. */
+/** Published forms: public ones, the viewer's, and those opened by a link. */
 function mayRead(viewer: Viewer, now: Date): Query {
   if (viewer.seesAll) return EVERYTHING;
   return anyOf([
@@ -75,7 +75,7 @@ function mayReadDraft(viewer: Viewer): Query {
   return conditions.length > 0 ? anyOf(conditions) : NOTHING;
 }
 
-/** What links of parents open: a package's open the resources that it manages. */
+/** Links of parents: a package's link opens the resources that it manages. */
 function personal(userId: string | null, parentIds: readonly string[]): Query[] {
   return [
     ...(userId === null ? [] : [{ term: { ownerId: userId } }]),
@@ -90,7 +90,7 @@ function anyOf(should: Query[]): Query {
 }
 
 const BUCKETS = 10;
-/** So many does each shard count, so that the most frequent of all are told right. */
+/** The number of values that each shard counts, so that the most frequent of all are exact. */
 const SHARD_BUCKETS = 1_000;
 /** More inner values than any vocabulary has; each outer value shows ten of them. */
 const MOST_INNER = 10_000;
@@ -163,7 +163,7 @@ function boxFilters(boxes: EngineSearch['boxes']): Query[] {
   ];
 }
 
-/** A chosen outer value of a nested facet gives way to chosen inner values of its own. */
+/** A selected outer value of a nested facet is replaced by its selected inner values. */
 function selectionFilters(selected: EngineSearch['selected']): Query[] {
   return Object.entries(selected).map(([facet, values]) => {
     const outerWithInner = new Set(
@@ -203,7 +203,7 @@ function facetCounts(facets: readonly string[]): Aggregations {
   );
 }
 
-/** Which of the ids that the scope is restricted to are there, whatever else is asked: any form, the published one. */
+/** Which of the scope's ids exist, regardless of the query: any form, the published one. */
 function presence({ onlyIds }: Scope): Aggregations {
   if (onlyIds === null || onlyIds.length === 0) return {};
   const ids = { ids: { terms: { field: 'id', size: onlyIds.length } } };
@@ -222,7 +222,7 @@ function presence({ onlyIds }: Scope): Aggregations {
 /** No facet has this name. */
 const PRESENT = 'present ids';
 
-/** The fields of a hit that are asked for. */
+/** The requested fields of a hit. */
 type HitSource = Pick<StoredContent, 'kind' | 'id' | 'form' | PlaceField>;
 
 interface Buckets {

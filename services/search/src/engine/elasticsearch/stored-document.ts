@@ -39,7 +39,10 @@ export function dayNumber(day: string): number {
 /** The whitespace tokenizer cuts what is longer. */
 const LONGEST_WORD = 255;
 
-/** What parts words for the tokenizer; no word has any of it, but the name of a field that an uploader chose may. */
+/**
+ * Characters that separate words for the tokenizer; no word contains them, but a field name of an uploader
+ * may.
+ */
 const BLANKS = /[\s\p{Cc}]/gu;
 
 /** A word of one field, as documents and queries name it. */
@@ -56,7 +59,10 @@ const MOST_WORDS = 10_000;
 
 export type WordClass = 'a' | 'b' | 'c' | 'd';
 
-/** What a document is found by. Each text is one value's words with blanks between them; no phrase spans two. */
+/**
+ * The searchable content of a document. Each text is one value's words separated by blanks; no phrase spans
+ * two.
+ */
 export interface DocumentTerms {
   words: Record<WordClass, string[]>;
   /** Words as `=field=word`. */
@@ -112,7 +118,7 @@ function wordsOf(tokens: readonly string[], prefix: string): string {
     .join(' ');
 }
 
-/** What a form is and is found by, but for what follows from other documents. */
+/** The searchable form, without values derived from other documents. */
 export interface StoredContent extends DocumentTerms {
   id: string;
   form: EntityForm;
@@ -141,7 +147,7 @@ export interface StoredMark extends Pick<StoredContent, 'id' | 'form' | 'kind' |
   buriedAt: number;
 }
 
-/** What is derived from the live forms of the same parent, and whether it may be shown. */
+/** Values derived from the live forms of the same parent, and whether it may be shown. */
 export interface StoredFlags {
   isLive: boolean;
   isAnnounced: boolean;

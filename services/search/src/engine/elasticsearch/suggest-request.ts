@@ -4,7 +4,7 @@ import type { EngineSuggest, Suggestion, SuggestionSource } from '../search-engi
 import type { Query } from './compile-query.ts';
 import { scopeFilters } from './search-request.ts';
 
-/** So many does each shard count, so that the most frequent of all are told right. */
+/** The number of values that each shard counts, so that the most frequent of all are exact. */
 const SHARD_VALUES = 1_000;
 
 /** Documents of each value that are returned with it. */

@@ -6,7 +6,7 @@ import { BUILD_SCHEMA, changeStatements, DERIVE, INTO_BUILD, inOwnTurn } from '.
 
 type Queryable = Pick<pg.ClientBase, 'query'>;
 
-/** The name is looked up without a lock: the exchange of the indexes keeps nobody waiting who asks. */
+/** The name is looked up without a lock, so that the switch of the indexes does not delay it. */
 const SIZE = `SELECT documents FROM index_size WHERE index_table = to_regclass('public.index_document')`;
 
 /** Live documents of the live index, as its triggers have counted them. */
@@ -15,7 +15,7 @@ export async function countDocuments(database: Queryable): Promise<number> {
   return Number(rows[0]?.documents);
 }
 
-/** Begins to count what is in a table, which is empty; those that are gone are forgotten. */
+/** Starts to count the rows of an empty table; deleted ones are subtracted. */
 async function countFromNow(database: Queryable, table: string): Promise<void> {
   await database.query('DELETE FROM public.index_size WHERE index_table NOT IN (SELECT oid FROM pg_class)');
   await database.query('INSERT INTO public.index_size VALUES (to_regclass($1), 0)', [table]);
@@ -25,30 +25,30 @@ async function countFromNow(database: Queryable, table: string): Promise<void> {
 const TABLES = ['index_document', 'index_box', 'index_facet_set', 'index_word'] as const;
 
 /**
- * Autovacuum reads whole tables for every tenth that comes into them, and pages wait for it, with events behind them; all
- * that it does is done at the end. A second process for the sorting is otherwise thought too much: the terms, which lie apart,
- * are not counted.
+ * Autovacuum reads whole tables after every tenth of growth, and delays pages and the events after them; its
+ * work is done at the end. Without the setting the planner uses no second process for sorting, because it ignores the terms, which are
+ * stored out of line.
  */
 const WHILE_BUILT = { autovacuum_enabled: 'off', 'toast.autovacuum_enabled': 'off', parallel_workers: '1' };
 const settingsWhileBuilt = Object.entries(WHILE_BUILT)
   .map(([name, value]) => `${name} = ${value}`)
   .join(', ');
 
-/** What a mark is beside what it shares with live forms. */
+/** The columns of a tombstone beside those of live forms. */
 const MARK = ['id', 'form', 'deleted_at', ...CONTENT].join(', ');
 
 /** For one index at a time. */
 const SORTING_MEMORY = '256MB';
 
 /**
- * How long the exchange of the indexes may at first keep searches waiting, for those that run and then for itself: longer
- * than most searches and much shorter than one may take. What fails is tried again with twice the time.
+ * The time for which the switch of the indexes may delay searches at first, for running ones and for itself: longer
+ * than most searches and much shorter than the longest. After a failure it is tried again with twice the time.
  */
 const EXCHANGE_TIMEOUT_MS = 200;
-/** By then every search that runs has come to its end, for none may take longer than `searchTimeoutMs`. */
+/** By then every running search has ended, since none may take longer than `searchTimeoutMs`. */
 const ENOUGH = 1_000;
 
-/** How long the exchange waits after so many failures of it in a row. */
+/** The pause of the switch after this many consecutive failures. */
 export function exchangeTimeoutMs(failures: number, searchTimeoutMs: number): number {
   return Math.min(EXCHANGE_TIMEOUT_MS * 2 ** failures, searchTimeoutMs + ENOUGH);
 }
@@ -72,7 +72,7 @@ export async function beginBuild(pool: pg.Pool): Promise<string> {
          (LIKE public.${table} INCLUDING ALL EXCLUDING INDEXES)`,
       );
     }
-    // What a constraint refers to is then the table of the build.
+    // The target of a constraint is then the table of the build.
     await client.query(`SET LOCAL search_path = ${BUILD_SCHEMA}, public`);
     for (const statement of further) await client.query(statement);
     for (const table of TABLES)
@@ -90,7 +90,7 @@ export async function beginBuild(pool: pg.Pool): Promise<string> {
 /** Some ten megabytes. */
 const MOST_KNOWN_WORDS = 200_000;
 
-/** Writes into builds. What words one of them has is kept: most of those of a page were in the pages before. */
+/** Writes into builds. The ids of words are cached: most words of a page were in earlier pages. */
 export function buildWriter(pool: pg.Pool) {
   let known = { id: '', words: new Set<string>() };
   let pages = 0;
@@ -113,12 +113,12 @@ export function buildWriter(pool: pg.Pool) {
   };
 }
 
-/** Whoever plans for tables that seem to be empty reads all of them, page by page more. */
+/** The planner would read a table without statistics completely, for each page. */
 const ANALYZE = `ANALYZE ${BUILD_SCHEMA}.index_document (id, form, parent_id), ${BUILD_SCHEMA}.index_box (id, form)`;
 
 const isPowerOfTwo = (count: number): boolean => (count & (count - 1)) === 0;
 
-/** Whether the tables of a schema, which need not be there, are those that were made as this build. */
+/** Whether the tables of a schema exist and belong to this build. */
 export async function isBuiltAs(
   database: Queryable,
   schema: 'public' | typeof BUILD_SCHEMA,
@@ -136,13 +136,13 @@ async function demandBuild(database: Queryable, id: string): Promise<void> {
 }
 
 /**
- * Finishes builds. Searches that come meanwhile wait; where they would have to wait too long, it is given up, and the next
- * time longer than the time before.
+ * Finishes builds. Concurrent searches wait; if they would wait too long, it is cancelled, and the next
+ * attempt waits longer.
  */
 export function buildFinisher(pool: pg.Pool, searchTimeoutMs: number) {
   let begun = { id: '', isRead: false, failures: 0 };
 
-  /** @throws Error when it is not the one that is being built, or the exchange was given up */
+  /** @throws Error when it is not the index that is being built, or the switch was cancelled */
   return async (id: string, isAlone: boolean): Promise<void> => {
     if (await isBuiltAs(pool, 'public', id)) return;
     await demandBuild(pool, id);
@@ -158,7 +158,7 @@ export function buildFinisher(pool: pg.Pool, searchTimeoutMs: number) {
   };
 }
 
-/** Without numbers about them new tables are searched by bad plans, and whoever reads a row first writes that it is there. */
+/** Without statistics new tables get bad plans, and the first reader of a row writes its hint bits. */
 async function readThrough(pool: pg.Pool): Promise<void> {
   await pool.query(`VACUUM (ANALYZE) ${TABLES.map((table) => `${BUILD_SCHEMA}.${table}`).join(', ')}`);
 }
@@ -192,7 +192,7 @@ async function completeIndexes(pool: pg.Pool, isAlone: boolean): Promise<void> {
   }
 }
 
-/** What events have brought without their publication; pages brought it as if it were known whole. */
+/** Forms that events wrote without their publication; pages wrote them as complete. */
 const KEEP_BACK = `
   UPDATE ${BUILD_SCHEMA}.index_document d SET is_announced = false
   FROM public.index_document live

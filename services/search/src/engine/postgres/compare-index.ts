@@ -5,8 +5,8 @@ import { documentTerms } from './terms-vector.ts';
 import { FLAGS_OF } from './write-changes.ts';
 
 /**
- * Compares rows with those that would be written; the boxes in whatever order. What they are among their siblings, as if
- * none were kept back: one that is stays a difference of its own.
+ * Compares rows with the expected ones; boxes in any order. Values derived from siblings are compared as if
+ * none were hidden: a hidden form is a separate difference.
  */
 const COMPARE = `
   WITH incoming AS (${INCOMING}), siblings AS (
@@ -42,7 +42,7 @@ interface DifferenceRow {
   problem: IndexDifference['problem'];
 }
 
-/** What of these ids is otherwise in the index than it should be. */
+/** The differences between the index and the expected forms of these ids. */
 export async function compareIndex(
   pool: pg.Pool,
   kind: EntityKind,
@@ -55,7 +55,7 @@ export async function compareIndex(
   return [...differences, ...withoutWords(entities, differences, await missingWords(pool, words))];
 }
 
-/** Words that no search for those like another comes upon. */
+/** Words that no fuzzy search finds. */
 async function missingWords(pool: pg.Pool, words: readonly string[]): Promise<ReadonlySet<string>> {
   const { rows } = await pool.query<{ word: string }>(
     'SELECT word FROM unnest($1::text[]) AS word WHERE NOT EXISTS (SELECT FROM index_word w WHERE w.word = word.word)',
@@ -64,7 +64,7 @@ async function missingWords(pool: pg.Pool, words: readonly string[]): Promise<Re
   return new Set(rows.map(({ word }) => word));
 }
 
-/** Of those that do not differ otherwise. */
+/** Of forms without other differences. */
 function withoutWords(
   entities: readonly IndexedEntity[],
   differences: readonly IndexDifference[],

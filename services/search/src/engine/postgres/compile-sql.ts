@@ -34,10 +34,9 @@ export interface CompiledQuery {
 }
 
 /**
- * Compiles a query to SQL; values go into `parameters` only. What can be said in one tsquery is, so that one index
- * scan answers it.
- *
- * @param similar what the words with `~` in the query mean, of `similarWords`
+ * Compiles a query to SQL; values go into `parameters` only. Conditions that fit into one tsquery are combined, so that one index
+ * scan answers them.
+ * @param similar the expansions of the words with `~` in the query, of `similarWords`
  * @throws ServiceError `invalid` when a value does not fit its field
  */
 export function compileSql(query: QueryNode, parameters: Parameters, similar: SimilarWords): CompiledQuery {
@@ -57,7 +56,7 @@ const EVERYTHING: Fragment = { sql: 'true' };
 
 interface RankLeaf {
   tsquery: string;
-  /** The same in the title alone, which weighs most; null for what is looked for in one field. */
+  /** The same in the title alone, which has the highest weight; null for conditions on one field. */
   inTitle: string | null;
   boost: number;
   /** Ranked apart from the others; see `padded`. */
@@ -72,7 +71,7 @@ interface Compilation {
   similar: SimilarWords;
 }
 
-/** Null: the part says nothing (a phrase of punctuation), and the query goes on without it. */
+/** Null: the part has no words (a phrase of punctuation), and is omitted. */
 function compileNode(node: QueryNode, at: Compilation): Fragment | null {
   switch (node.type) {
     case 'all':
@@ -145,7 +144,7 @@ function distances(from: number, to: number): number[] {
   return Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index);
 }
 
-/** What no document has in a lexeme cannot be asked either. */
+/** A value that no lexeme can have is not searched. */
 function exact(lexeme: string): Fragment {
   const text = storableText(lexeme);
   return fitsIndex(text) ? { tsquery: quoteLexeme(text) } : NOTHING;
@@ -225,8 +224,8 @@ function chunksOf<Item>(items: readonly Item[], size: number): Item[][] {
 }
 
 /**
- * Alternatives of which some may be words of hidden documents only. `ts_rank` divides by their number, which must show to
- * nobody: so there are as many as a power of two, the rest found nowhere, and the boost makes up for them, both exactly.
+ * Alternatives of which some may be words of hidden documents only. `ts_rank` divides by their number, which must not
+ * be visible: so their number is a power of two, the others match nothing, and the boost compensates for them, both exactly.
  */
 function padded(operands: readonly string[], boost: number): { operands: string[]; boost: number } {
   const count = 2 ** Math.ceil(Math.log2(operands.length));
@@ -410,7 +409,7 @@ function rankSql(leaves: readonly RankLeaf[], parameters: Parameters): string | 
 /** Of more parts hardly a document has all, and each is looked up once more. */
 const MOST_LIKELY = 8;
 
-/** Rows that have all that ranks, unless that is asked of all rows, and rows that have some of it in their titles. */
+/** Rows with all ranked words, unless all rows must have them, and rows with some of them in their titles. */
 function likelySql(leaves: readonly RankLeaf[], asked: Fragment, parameters: Parameters): string[] {
   if (leaves.length > MOST_LIKELY) return [];
   const parts = (tsqueries: readonly string[]) => [...new Set(tsqueries)].map((tsquery) => ({ tsquery }));

@@ -61,7 +61,7 @@ describe('facets of sets', () => {
     });
   });
 
-  test('come most frequent first, ten at most, ties by code points', () => {
+  test('are sorted by frequency, ten at most, ties by code points', () => {
     const names = ['\u{1f30a}', '\uffed', 'z', 'é', 'b', 'a', 'B', 'A', '9', '1', ' '];
     const sets = new Map(
       [...names, 'rare', 'often'].map((name, id) => [id + 1, [asValue(facetEntry('subject', name))]]),
@@ -76,7 +76,7 @@ describe('facets of sets', () => {
   });
 });
 
-test('sets share what recurs, and each free value is one of its own', () => {
+test('sets share recurring values, and each free value is separate', () => {
   const given = { category: ['open'], resource_type: ['image', 'image::image-photo'] };
   const [shared, ...free] = facetSets({ ...given, subject: ['Water', 'a=b'] });
   expect(shared?.entries).toEqual([

@@ -31,35 +31,35 @@ function facetSet(entries: readonly string[]): FacetSet {
   return { key: hash('sha256', JSON.stringify(entries), 'base64url'), entries };
 }
 
-/** How a value stands in a set: `facet=value`, or `facet::outer=inner`. */
+/** The format of a value in a set: `facet=value`, or `facet::outer=inner`. */
 export function facetEntry(facet: string, value: string): string {
   const separator = facet === 'resource_type' ? value.indexOf('::') : -1;
   if (separator < 0) return `${facet}=${value}`;
   return `${facet}::${value.slice(0, separator)}=${value.slice(separator + 2)}`;
 }
 
-/** What `facetEntry` has put together: the name that counts are told under, the facet that it is of, and the value. */
+/** The parts of a `facetEntry`: the name of the counts, the facet, and the value. */
 export function readFacetEntry(entry: string): { name: string; facet: string; value: string } {
   const end = entry.indexOf('=');
   const name = entry.slice(0, end);
   return { name, facet: name.split('::', 1)[0] ?? name, value: entry.slice(end + 1) };
 }
 
-/** One value of a facet. The same object wherever it stands, so that it can be counted by itself. */
+/** One value of a facet. The same object everywhere, so that it can be counted by identity. */
 export interface FacetValue {
-  /** What it is counted under: the name of the facet, with the outer value for those of a nested one. */
+  /** The name of its counts: the facet, with the outer value for values of a nested one. */
   name: string;
   facet: string;
   value: string;
 }
 
-/** The sets by their ids, which stand for the same in all indexes. */
+/** The sets by their ids, which are the same in all indexes. */
 export type KnownFacetSets = ReadonlyMap<number, readonly FacetValue[]>;
 
 /** Some ten megabytes. */
 const MOST_KNOWN = 200_000;
 
-/** What was learnt together, so that the same value is the same object in all of it. */
+/** Values that were loaded together share objects. */
 interface Learnt {
   sets: Map<number, readonly FacetValue[]>;
   values: Map<string, FacetValue>;
@@ -68,8 +68,8 @@ interface Learnt {
 const nothing = (): Learnt => ({ sets: new Map(), values: new Map() });
 
 /**
- * Learns what the ids of sets stand for, each once. Beyond `mostKnown` it begins anew, but never before it knows twice as
- * many as it was ever asked for at once: it would learn the same for each search.
+ * Loads the sets of ids, each once. Beyond `mostKnown` it clears the cache, but never before it has twice as
+ * many as one search ever used: otherwise each search would load the same ones.
  */
 export function facetSetReader(mostKnown = MOST_KNOWN): {
   /** @returns undefined when there is no set of some id any more: the index that had it was replaced meanwhile */
@@ -82,11 +82,11 @@ export function facetSetReader(mostKnown = MOST_KNOWN): {
     read: async (queries, ids) => {
       limit = Math.max(limit, 2 * ids.length);
       if (learnt.sets.size > limit) learnt = nothing();
-      // Others may begin anew while the database answers.
+      // Other calls may clear the cache while the database answers.
       const { sets, values } = learnt;
       const unknown = ids.filter((id) => !sets.has(id));
       if (unknown.length === 0) return sets;
-      // The driver tells a bigint as a text.
+      // The driver returns a bigint as text.
       const { rows } = await queries.query<{ id: number; entries: string[] }>(
         'SELECT id::float8 AS id, entries FROM index_facet_set WHERE id = ANY ($1::bigint[])',
         [unknown],
@@ -110,7 +110,7 @@ function shared(values: Map<string, FacetValue>, entry: string): FacetValue {
 
 const BUCKETS = 10;
 const ZERO = '0'.charCodeAt(0);
-/** Numbers counted side by side, for most come in runs: a map of each would take several times as long. */
+/** Numbers counted in arrays, because most are consecutive: a map would take several times as long. */
 const PAGE = 64;
 
 export type NumberCount = readonly [number: number, count: number];
@@ -168,7 +168,7 @@ export function countFacets(
   return buckets;
 }
 
-/** Among those that come first, as long as there is room. */
+/** Among the most frequent ones, as long as there is room. */
 function place(bucket: FacetCount[], counted: FacetCount): void {
   let at = bucket.length;
   while (at > 0 && comesBefore(counted, bucket[at - 1])) at -= 1;

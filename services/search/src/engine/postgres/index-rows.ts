@@ -25,7 +25,7 @@ interface EntityRows {
   /** The parameters of `INCOMING`. */
   rows: string;
   terms: Buffer;
-  /** The parameter of `FACET_SETS`, which comes before. */
+  /** The parameter of `FACET_SETS`, which precedes it. */
   sets: string;
   /** The words of the texts. */
   words: string[];
@@ -34,7 +34,7 @@ interface EntityRows {
 /** The number that Postgres has for the type, of which the parameter is an array. */
 const TSVECTOR = 3614;
 
-/** What is written of entities. Taking texts apart takes a fraction of a millisecond, or of a second where they are large. */
+/** The rows of entities. Tokenising texts takes a fraction of a millisecond, or a second for large ones. */
 export async function entityRows(entities: readonly IndexedEntity[]): Promise<EntityRows> {
   const words = new Set<string>();
   const sets = new Map<string, FacetSet>();
@@ -81,7 +81,7 @@ function entityRow(entity: IndexedEntity, sets: readonly FacetSet[]) {
   };
 }
 
-/** What the index keeps of a form as it comes, beside its id. */
+/** The index columns of a form, without its id. */
 const COLUMNS = {
   kind: 'text',
   parent_id: 'text',
@@ -98,7 +98,7 @@ const COLUMNS = {
   suggestions: 'text[]',
 } as const;
 const GIVEN = Object.entries({ id: 'text', form: 'text', boxes: 'text[]', facet_keys: 'text[]', ...COLUMNS });
-/** The columns of what a form is, beside its id; what it is among others is derived. */
+/** The columns of a form, without its id; values derived from siblings are added later. */
 export const CONTENT = [...Object.keys(COLUMNS), 'terms', 'facet_sets'];
 
 /** The columns of one form, as a row to compare. */
@@ -106,8 +106,8 @@ export const contentOf = (alias: string): string =>
   `(${CONTENT.map((name) => `${alias}.${name}`).join(', ')})`;
 
 /**
- * What `entityRows` has made of entities, in the parameters 1 (rows) and 4 (terms). Each set is looked up by itself: a
- * join would read all there are for each row wherever the planner takes them for few, as in an index that is being built.
+ * The result of `entityRows` for entities, in the parameters 1 (rows) and 4 (terms). Each set is looked up separately: a
+ * join would read all sets for each row if the planner expects few, as in an index that is being built.
  */
 export const INCOMING = `
   SELECT *, (

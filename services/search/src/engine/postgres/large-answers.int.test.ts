@@ -42,7 +42,7 @@ describe('of more matches than are ranked', () => {
   });
 
   test.each(['water', 'soil water', 'soil AND water', 'NOT fire'])(
-    'the pages of %j hold each match once, whatever is ranked of them',
+    'the pages of %j contain each match once, for any number of ranked ones',
     async (q) => {
       const found: string[] = [];
       for (let offset = 0; offset < 3 * MOST_RANKED; offset += 70) {
@@ -55,12 +55,12 @@ describe('of more matches than are ranked', () => {
   );
 });
 
-describe('what facet sets stand for', () => {
+describe('the contents of facet sets', () => {
   let tested: Awaited<ReturnType<typeof aPostgresEngine>>;
   let ids: number[];
   beforeAll(async () => {
     tested = await aPostgresEngine();
-    // As after years of drafts that come and go.
+    // As after years of created and deleted drafts.
     await tested.pool.query(`SELECT setval('index_facet_set_id', 5000000000)`);
     const subjects = Array.from({ length: 8 }, (_, n) => ({ subject: `Subject ${n}` }));
     await tested.engine.write({ entities: [anEntity({ id: 'a', metadata: { subjects } })] });
@@ -103,7 +103,7 @@ describe('what facet sets stand for', () => {
   });
 });
 
-test('an id that no facet set has any more is told from one that was learnt', async () => {
+test('an id of a deleted facet set is distinguished from a cached one', async () => {
   const { engine, pool, stop } = await aPostgresEngine();
   try {
     await engine.write({ entities: [anEntity({ id: 'a' })] });

@@ -1,6 +1,6 @@
 import { storableText } from '../../index/text-tokens.ts';
 
-/** Collects the values of a statement; `add` gives the placeholder that stands for one. */
+/** Collects the values of a statement; `add` returns the placeholder of one. */
 export class Parameters {
   readonly values: unknown[] = [];
 

@@ -28,7 +28,7 @@ beforeAll(async () => {
   for (let from = 0; from < 2_000; from += 500)
     await tested.engine.write({ entities: some(from, 500).map(anEntity) });
   await tested.pool.query('VACUUM (ANALYZE) index_document');
-  // What waits to be put into the index of terms makes that seem dear.
+  // Pending entries make the index of terms look expensive.
   await tested.engine.write({ entities: some(2_000, 60).map(anEntity) });
 });
 afterAll(async () => {
@@ -36,7 +36,7 @@ afterAll(async () => {
   await tested?.stop();
 });
 
-/** The indexes by which a search finds what it counts; undefined where it looks at every row. */
+/** The indexes by which a search finds its rows; undefined for a sequential scan. */
 async function found(traits: SearchTraits): Promise<(string | undefined)[]> {
   const { text, values } = searchSql(aSearch({ ...traits, facets: ['category'] }), new Map());
   const { rows } = await reading.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(`EXPLAIN (FORMAT JSON) ${text}`, [
@@ -62,7 +62,7 @@ describe.each(Object.entries(SCOPES))('among %s', (_which, scope) => {
     expect(await found({ q: 'water 7919', scope, viewer })).toEqual(['index_document_terms']);
   });
 
-  test('nothing is read by way of its terms when no word is asked for', async () => {
+  test('the terms are not read without words in the query', async () => {
     expect(await found({ q: '', scope, viewer })).not.toContain('index_document_terms');
   });
 });

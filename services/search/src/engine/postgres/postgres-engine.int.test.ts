@@ -14,7 +14,7 @@ import { aPostgresEngine } from './testing/a-postgres-engine.ts';
 
 describeSearchEngine('Postgres', () => aPostgresEngine());
 
-test('a database that takes connections and says nothing makes searches unavailable', async () => {
+test('a database that accepts connections without answering makes searches unavailable', async () => {
   const silent = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1');
   await once(silent, 'listening');
   const { port } = silent.address() as AddressInfo;
@@ -79,7 +79,7 @@ describe('a search that takes too long', () => {
 });
 
 describe('the count of live documents', () => {
-  test('is that of the rows, whatever was done to them', async () => {
+  test('is that of the rows, after any changes', async () => {
     const { engine, pool, clear, stop } = await aPostgresEngine();
     const entities = (...ids: string[]) => ids.map((id) => anEntity({ id }));
     const mark = { id: 'a', form: 'published', kind: 'record', parentId: 'p', revision: '1' } as const;
@@ -92,7 +92,7 @@ describe('the count of live documents', () => {
       written: () => engine.write({ entities: entities('a', 'b'), unannounced: entities('c') }),
       'written again': () => engine.write({ entities: entities('a', 'd') }),
       deleted: () => engine.write({ tombstones: [mark, { ...mark, id: 'never seen' }] }),
-      'come back': () => engine.write({ entities: [anEntity({ id: 'a', revision: 2 })] }),
+      return: () => engine.write({ entities: [anEntity({ id: 'a', revision: 2 })] }),
       removed: () => pool.query(`DELETE FROM index_document WHERE id IN ('b', 'never seen')`),
       'built beside': async () => {
         build = await engine.beginBuild();
@@ -133,7 +133,7 @@ describe('a page of a large listing', () => {
   }
   const nodes = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodes)];
 
-  test('reads its own rows alone, in the order of the index, and counts no facets that nobody asks for', async () => {
+  test('reads only its rows, in index order, and counts no facets without a request', async () => {
     const { engine, pool, stop } = await aPostgresEngine();
     try {
       const subjects = Array.from({ length: 20 }, (_, n) => ({ subject: `subject ${n}` }));
@@ -153,7 +153,7 @@ describe('a page of a large listing', () => {
       );
       const plan = nodes(rows[0]?.['QUERY PLAN'][0].Plan ?? { 'Node Type': 'none', 'Actual Rows': 0 });
       const page = plan.find((node) => node['Node Type'] === 'Limit');
-      // The index knows the instants; the row at the place itself may come along, and one to see that they are over.
+      // The index has the instants; the row at the position may be read too, and one after it.
       const read = nodes(page ?? { 'Node Type': 'none', 'Actual Rows': Infinity });
       expect(Math.max(...read.map((node) => node['Actual Rows']))).toBeLessThanOrEqual(limit + 2);
       expect(plan.filter((node) => node['Node Type'] === 'Function Scan')).toEqual([]);
@@ -165,7 +165,7 @@ describe('a page of a large listing', () => {
 });
 
 describe('the exchange of indexes', () => {
-  test('waits longer each time, until every search that runs has come to its end, and prepares once', async () => {
+  test('waits longer each time, until every running search has ended, and prepares once', async () => {
     const { engine, pool, stop } = await aPostgresEngine();
     const client = await pool.connect();
     try {
@@ -202,7 +202,7 @@ describe('the exchange of indexes', () => {
   });
 });
 
-describe('when another index is kept up meanwhile', () => {
+describe('when another index is maintained meanwhile', () => {
   test('nothing is written, found, suggested or called filled, as long as it is', async () => {
     const { engine, pool, stop } = await aPostgresEngine();
     const keepUp = (name: string) => pool.query('UPDATE index_state SET kept_up = $1', [name]);
@@ -227,7 +227,7 @@ describe('when another index is kept up meanwhile', () => {
   });
 });
 
-describe('an index that was built anew', () => {
+describe('an index that was built again', () => {
   const SHAPE = `
     SELECT format('%s %s %s', c.relname, c.reloptions, pg_get_indexdef(c.oid)) AS part
     FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relname LIKE 'index\\_%'
@@ -268,7 +268,7 @@ describe('an index that is being built', () => {
     const unattended = async () => (await pool.query(UNATTENDED)).rows;
     try {
       const build = await engine.beginBuild();
-      // Four tables, each with what lies apart of it.
+      // Four tables, each with its out-of-line storage.
       expect(await unattended()).toEqual([{ tables: 8 }]);
       await engine.finishBuild(build);
       expect(await unattended()).toEqual([{ tables: 0 }]);

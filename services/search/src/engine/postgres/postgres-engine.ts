@@ -11,16 +11,16 @@ import { announceAll, mendDifferences, writeChanges } from './write-changes.ts';
 
 export interface PostgresEngineOptions {
   databaseUrl: string;
-  /** Milliseconds one search may take in the database. */
+  /** The time limit of one search in the database, in milliseconds. */
   searchTimeoutMs: number;
   /** Connections for searches; writes and builds have two each, the state of the index and its comparison one each. */
   maxConnections: number;
 }
 
 /**
- * Compiling to machine code and beginning further processes cost more than these statements run. What one search
- * collects stays in memory. Looking for a common word in all rows one after the other seems cheap to the planner, which
- * does not count that their terms lie apart.
+ * Compiling to machine code and starting parallel workers cost more than these statements. Hash tables of one search
+ * stay in memory. The planner underestimates sequential scans for common words, because it
+ * ignores that terms are stored out of line.
  */
 export const READING = settings({
   jit: 'off',
@@ -47,7 +47,7 @@ function settings(values: Readonly<Record<string, string | number>>): string {
 
 /** SQLSTATE query_canceled. */
 const QUERY_CANCELED = '57014';
-/** What the pool says when none of its connections comes free in time, and when a new one takes too long. */
+/** Errors of the pool when no connection is free in time, and when opening one takes too long. */
 const NO_CONNECTION =
   /^(?:timeout exceeded when trying to connect|Connection terminated due to connection timeout)/;
 

@@ -26,7 +26,7 @@ interface SearchRow {
   kept_up: string;
 }
 
-/** What searches learn of facet sets is kept. */
+/** Facet sets are cached between searches. */
 export function searchRunner(): (queries: TimedQueries, search: EngineSearch) => Promise<EngineAnswer> {
   const facetSets = facetSetReader();
 

@@ -7,7 +7,7 @@ import type { SimilarWords } from './similar-words.ts';
 export type FieldSort = Exclude<Sort, 'bestmatch'>;
 
 const TIES = 'd.id COLLATE "C", d.form';
-/** What each sort orders the rows of `index_document`, or of what is selected from it, by; aliased `d`. */
+/** The sort columns of `index_document`, or of a selection from it; aliased `d`. */
 const ORDER: Readonly<Record<FieldSort, string>> = {
   newest: `d.created_at DESC, ${TIES}`,
   oldest: `d.created_at, ${TIES}`,
@@ -16,7 +16,7 @@ const ORDER: Readonly<Record<FieldSort, string>> = {
   'updated-asc': `d.updated_at, ${TIES}`,
 };
 
-/** The condition of what comes after a place in the order of a sort. */
+/** The condition for rows after a position in the order of a sort. */
 function behind(place: Place, sort: FieldSort, parameters: Parameters): string {
   const id = parameters.add(place.id);
   const form = parameters.add(place.form);
@@ -46,7 +46,7 @@ function behind(place: Place, sort: FieldSort, parameters: Parameters): string {
   }
 }
 
-/** How many kinds of entities there are: where all of them are searched, none has to be looked at. */
+/** The number of kinds of entities: a search over all of them needs no condition on the kind. */
 const ALL_KINDS = 2;
 
 /**
@@ -66,13 +66,13 @@ export function scopeConditions(
   else if (scope.forms !== 'published' || !scope.latestOnly) conditions.push('d.is_announced');
   switch (scope.forms) {
     case 'published':
-      // Said so that no index is read for it: nearly all rows are published.
+      // Written so that no index is used: nearly all rows are published.
       conditions.push(scope.latestOnly ? 'd.is_latest' : `d.form <> 'draft'`);
       conditions.push(mayRead(viewer, now, parameters));
       break;
     case 'own': {
       const own = mayReadDraft({ ...viewer, seesAll: false }, parameters);
-      // Who has much would else have the terms of all of it looked through.
+      // Otherwise the terms of all documents of a prolific owner would be read.
       conditions.push(`(d.form = 'draft' OR NOT d.has_draft)`, isByWords ? `(${own}) IS TRUE` : own);
       if (scope.latestOnly) conditions.push('d.is_latest_draft');
       break;
@@ -90,7 +90,7 @@ export function scopeConditions(
   return conditions;
 }
 
-/** Published forms: what is public, what is one's own, what a link opens. */
+/** Published forms: public ones, the viewer's, and those opened by a link. */
 function mayRead(viewer: Viewer, now: Date, parameters: Parameters): string {
   if (viewer.seesAll) return 'true';
   const open = [
@@ -113,7 +113,7 @@ function personal(userId: string | null, parentIds: readonly string[], parameter
   ];
 }
 
-/** What links of these parents open: a package's open the resources that it manages. */
+/** Links of these parents: a package's link opens the resources that it manages. */
 function openedBy(parentIds: string): string {
   return `d.parent_id = ANY (${parentIds}::text[]) OR d.managed_by = ANY (${parentIds}::text[])`;
 }
@@ -124,8 +124,8 @@ export interface SearchStatement {
 }
 
 /**
- * Ranking costs the same for each match. Of more matches than this, ranked are the newest, and the newest of those that are
- * likely to come first; the others follow behind them.
+ * Ranking costs the same for each match. Beyond this number only the newest matches, and the newest of those with the highest
+ * expected ranks, are ranked; the others follow after them.
  */
 export const MOST_RANKED = 200;
 
@@ -139,10 +139,10 @@ const PLACED = 'd.kind, d.id, d.form, d.created_at, d.updated_at, d.version_inde
 const HIT = `kind, id, form, ${instantText('created_at')}, ${instantText('updated_at')}, version_index`;
 
 /**
- * One statement, so one snapshot, for the hits, the total and the facets. It answers one row: `hits` (an array of kind,
+ * One statement, so one snapshot, for the hits, the total and the facets. It returns one row: `hits` (an array of kind,
  * id, form, creation, update and version), `total`, `facet_sets` (the ids of the facet sets of all matches, selected or
- * not; empty where no facets are asked for), `missing` (an array of ids), and `kept_up` (the name of the index that events
- * go into).
+ * not; empty unless facets are requested), `missing` (an array of ids), and `kept_up` (the name of the maintained
+ * index).
  */
 export function searchSql(search: EngineSearch, similar: SimilarWords): SearchStatement {
   const parameters = new Parameters();
@@ -266,7 +266,7 @@ function selectionConditions(selected: EngineSearch['selected'], parameters: Par
   });
 }
 
-/** A chosen outer value of a nested facet gives way to chosen inner values of its own. */
+/** A selected outer value of a nested facet is replaced by its selected inner values. */
 function selectionEntries(facet: string, values: readonly string[]): string[] {
   const outerWithInner = new Set(
     values.flatMap((value) => (value.includes('::') ? [value.split('::', 1)[0]] : [])),

@@ -2,10 +2,10 @@ import type { FuzzyNode, QueryNode } from '../../query/query-tree.ts';
 import { type SimilarTo, similarTo } from '../../query/similar-words.ts';
 import type { TimedQueries } from './timed-queries.ts';
 
-/** The words that each `~` of a query stands for; without those of which the text has no word. */
+/** The expansions of each `~` of a query, without words that no text contains. */
 export type SimilarWords = ReadonlyMap<FuzzyNode, readonly string[]>;
 
-/** @throws ServiceError `invalid` as `similarTo` says */
+/** @throws ServiceError `invalid`: see `similarTo` */
 export async function similarWords(queries: TimedQueries, query: QueryNode | null): Promise<SimilarWords> {
   const found = new Map<FuzzyNode, readonly string[]>();
   for (const node of query === null ? [] : fuzzyNodes(query)) {
@@ -27,7 +27,7 @@ async function wordsLike(queries: TimedQueries, { word, distance }: SimilarTo): 
   return rows.map((row) => row.word);
 }
 
-/** All of them: were it so many at most, words of documents that a caller may not see could take the place of others. */
+/** All of them: with a limit, words of documents that the caller may not see could displace others. */
 const WORDS_LIKE = `
   SELECT word FROM index_word
   WHERE word ^@ left($1, 1) AND char_length(word) BETWEEN char_length($1) - $2 AND char_length($1) + $2

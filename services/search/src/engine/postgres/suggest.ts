@@ -12,7 +12,7 @@ const FIELDS: Readonly<Record<SuggestionType, string>> = {
   subject: 'metadata.subjects.subject',
 };
 
-/** How a value stands in the column `suggestions`; each word has a blank before it. */
+/** The format of a value in the column `suggestions`; each word has a blank before it. */
 export function suggestionEntry(type: SuggestionType, value: string): string {
   const words = textTokens(value).map((word) => ` ${word}`);
   return storableText(`${type}=${words.join('')}\n${value}`);

@@ -22,17 +22,20 @@ const POSITION_BITS = 14;
 const WEIGHTS = { D: 0, C: 1, B: 2, A: 3 } as const;
 /** Of one value, so that a huge one leaves room for the others. */
 const MOST_WORDS = 10_000;
-/** What one lexeme takes beside its text and positions, at least as much as in the binary form. */
+/** The size of one lexeme beside its text and positions, at least that of the binary form. */
 const LEXEME_BYTES = 8;
 
 export interface DocumentTerms {
   /** A tsvector in the binary form of Postgres, which need not be taken apart once more. */
   vector: Buffer;
-  /** The words in it, whatever field they are of. */
+  /** The words of a document, in any field. */
   words: ReadonlySet<string>;
 }
 
-/** The `terms` of a document. One too large for a tsvector keeps its first fields, which are those that matter most. */
+/**
+ * The `terms` of a document. One too large for a tsvector keeps its first fields, which are the most
+ * important.
+ */
 export function documentTerms(document: Readonly<Record<string, unknown>>): DocumentTerms {
   const work = termsByValue(document);
   for (;;) {
@@ -94,7 +97,9 @@ class Vector {
     if (!this.#positions.has(lexeme)) this.#open(lexeme);
   }
 
-  /** Each space has positions of its own; a word goes into all of them before the next, so they fill up alike. */
+  /**
+   * Each space has separate positions; a word goes into all of them before the next, so they fill up evenly.
+   */
   addWords(tokens: readonly string[], weight: FieldWeight, spaces: readonly WordSpace[]): void {
     const weightBits = WEIGHTS[weight ?? 'D'] << POSITION_BITS;
     const starts = spaces.map(({ name }) => this.#next.get(name) ?? 1);

@@ -14,7 +14,7 @@ export interface TimedQueriesDeps {
   elapsed: () => number;
 }
 
-/** When less of the time is left, a statement gets a timeout of its own, which takes two more round trips. */
+/** When less of the time is left, a statement gets a separate timeout, which takes two more round trips. */
 const NEARLY_ALL = 0.9;
 
 /**

@@ -17,7 +17,10 @@ export async function writeChanges(pool: pg.Pool, changes: IndexChanges): Promis
   await inOwnTurn(pool, (client) => intoAll(client, () => writing(client)));
 }
 
-/** Writes what differs anew, past the guard of change numbers, as long as it is what was seen. */
+/**
+ * Rewrites differing forms regardless of change numbers, as long as they have not changed since the
+ * comparison.
+ */
 export async function mendDifferences(
   pool: pg.Pool,
   differences: readonly IndexDifference[],
@@ -44,7 +47,7 @@ export async function mendDifferences(
 }
 
 interface WritingRules {
-  /** Whether a live form is written anew though it has the same change number. */
+  /** Whether a live form is rewritten although it has the same change number. */
   replacesSame?: boolean;
   /** Words that the index has for certain. */
   knownWords?: ReadonlySet<string>;
@@ -52,7 +55,7 @@ interface WritingRules {
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** What changes do to one index; answers the words that were put into it, or were there already. */
+/** Applies changes to one index; returns the words that were added, or existed already. */
 export async function changeStatements(
   { entities = [], unannounced = [], tombstones = [] }: IndexChanges,
   { replacesSame = true, knownWords = NONE }: WritingRules = {},
@@ -100,7 +103,7 @@ async function isBuilding(client: pg.PoolClient): Promise<boolean> {
   return rows[0]?.is_building === true;
 }
 
-/** Ends the filling of the index: what was kept back appears at once. */
+/** Ends the initial build of the index: hidden forms are shown at one moment. */
 export async function announceAll(pool: pg.Pool): Promise<void> {
   await inOwnTurn(pool, async (client) => {
     await intoAll(client, async () => {
@@ -113,7 +116,10 @@ export async function announceAll(pool: pg.Pool): Promise<void> {
   });
 }
 
-/** As `inTurn`, of those who write the index in this database. @throws ServiceError `unavailable` when another is kept up */
+/**
+ * As `inTurn`, of the writers of the index in this database. @throws ServiceError `unavailable` when another
+ * one is maintained
+ */
 export async function inOwnTurn(
   pool: pg.Pool,
   work: (client: pg.PoolClient) => Promise<void>,
@@ -149,15 +155,18 @@ function tombstoneRow(tombstone: Tombstone) {
   };
 }
 
-/** They stay as long as the index, as words do. Writers take turns, so nobody else adds the same meanwhile. */
+/**
+ * They stay as long as the index, like words. Writers are serialised, so the same ones are not added
+ * concurrently.
+ */
 const FACET_SETS = `
   INSERT INTO index_facet_set (key, entries)
   SELECT key, entries FROM jsonb_to_recordset($1::jsonb) AS given (key text, entries text[])
   WHERE (SELECT s.id FROM index_facet_set s WHERE s.key = given.key) IS NULL`;
 
 /**
- * A row gives way to later revisions, a live one also to its own if told so: what is beside the content may have changed.
- * A new one is written as what it is without siblings, which most are, so that it need not be written again.
+ * A row is replaced by later revisions, a live one also by its own on request, because derived values may have changed.
+ * A new one is written with the values of a form without siblings, which most are, so that it need not be written again.
  */
 const UPSERT = `
   WITH incoming AS (${INCOMING}), written AS (
@@ -187,7 +196,10 @@ const FORGET = `
   WHERE d.id = seen.id AND d.form = seen.form AND d.revision = seen.revision
   RETURNING d.parent_id`;
 
-/** Apart from the upsert: who is announced may be in the index already in a newer state than comes with the news. */
+/**
+ * Separate from the upsert: an announced form may be in the index already in a newer state than the batch
+ * has.
+ */
 const ANNOUNCE = `
   UPDATE index_document SET is_announced = true
   WHERE id = ANY ($1::text[]) AND form = 'published' AND NOT is_announced`;
@@ -214,7 +226,7 @@ const BURY = `
   )
   DELETE FROM index_box b USING buried w WHERE b.id = w.id AND b.form = w.form`;
 
-/** What forms are among those of the same parent, of live rows. */
+/** The derived values of forms among the live rows of the same parent. */
 export const FLAGS_OF = `
   id, form,
   coalesce(form = 'published' AND is_announced AND version_index = max(version_index)

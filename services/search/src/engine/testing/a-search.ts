@@ -42,7 +42,7 @@ export interface SuggestTraits extends Partial<Omit<EngineSuggest, 'viewer' | 'p
   viewer?: Partial<Viewer>;
 }
 
-/** What is suggested to a stranger for a title, but for the traits given. */
+/** The title completions for an anonymous viewer, with the given overrides. */
 export function aSuggest({ q, viewer, ...rest }: SuggestTraits): EngineSuggest {
   return {
     viewer: { ...STRANGER, ...viewer },

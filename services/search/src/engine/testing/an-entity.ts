@@ -23,7 +23,7 @@ export interface EntityTraits {
   document?: Record<string, unknown>;
 }
 
-/** The message by which a service tells of a plain published record, but for the traits given. */
+/** The message of a service about a plain published record, with the given overrides. */
 export function anIndexDocument(traits: EntityTraits): IndexDocument__Output {
   const { id, kind = 'record', form = 'published', access = 'public', createdAt = 1_700_000_000 } = traits;
   const { parentId = `parent-of-${id}`, versionIndex = 1, updatedAt = createdAt, embargoUntil } = traits;

@@ -96,7 +96,7 @@ const document: fc.Arbitrary<Omit<EntityTraits, 'id'>> = fc.record(
   { requiredKeys: ['kind', 'form', 'versionIndex', 'createdAt'] },
 );
 
-/** Forms of entities with everything that a listing can tell apart; each form is there once. */
+/** Forms of entities that differ in all respects that listings distinguish; each form exists once. */
 export function anyCorpus(seed: number, size: number): EntityTraits[] {
   const all = fc.sample(document, { seed, numRuns: size });
   return all.map((traits, index): EntityTraits => {
@@ -107,7 +107,7 @@ export function anyCorpus(seed: number, size: number): EntityTraits[] {
   });
 }
 
-/** What is written in the language of queries, or nearly. */
+/** Texts in the query language, valid or almost valid. */
 const value = fc.oneof(
   { weight: 6, arbitrary: word.map((one) => one.replace(/[:/?]/gu, '\\$&')) },
   fc.array(word, { minLength: 1, maxLength: 4 }).map((words) => `"${words.join(' ')}"`),

@@ -14,7 +14,7 @@ const mark = (id: string, revision: number): Tombstone => ({
   revision: String(revision),
 });
 
-/** What every engine must do while an index is built beside the live one. */
+/** The requirements of every engine while an index is built beside the live one. */
 export function describeBuilds(tested: () => TestedEngine): void {
   const engine = () => tested().engine;
   const write = (...documents: EntityTraits[]) => engine().write({ entities: documents.map(anEntity) });
@@ -42,7 +42,7 @@ export function describeBuilds(tested: () => TestedEngine): void {
       expect(await find()).toEqual(['b', 'c', 'd']);
     });
 
-    test('takes part in what happens, and nothing that is older replaces it', async () => {
+    test('receives concurrent changes, and does not replace them by older states', async () => {
       await write({ id: 'a', revision: 1, title: 'first' }, { id: 'b', form: 'draft', revision: 1 });
       await begin();
       await write({ id: 'a', revision: 3, title: 'third' });
@@ -54,7 +54,7 @@ export function describeBuilds(tested: () => TestedEngine): void {
       expect(await find({ q: 'third' })).toEqual(['a']);
     });
 
-    test('keeps out what was deleted before it began', async () => {
+    test('excludes entities that were deleted before it began', async () => {
       await write({ id: 'a', form: 'draft', revision: 1 });
       await engine().write({ tombstones: [mark('a', 2)] });
       await begin();
@@ -64,7 +64,7 @@ export function describeBuilds(tested: () => TestedEngine): void {
       expect(await find(DRAFTS)).toEqual([]);
     });
 
-    test('keeps back what was, and shows all else with its versions in order', async () => {
+    test('keeps forms hidden, and shows all others with their versions in order', async () => {
       const v1 = { id: 'v1', parentId: 'p', versionIndex: 1 };
       const v2 = { id: 'v2', parentId: 'p', versionIndex: 2 };
       await write(v1);
@@ -77,7 +77,7 @@ export function describeBuilds(tested: () => TestedEngine): void {
       expect(await find({ scope: { latestOnly: true } })).toEqual(['c', 'v2']);
     });
 
-    test('knows the latest of versions that come page by page, in whatever order', async () => {
+    test('knows the latest of versions that arrive page by page, in any order', async () => {
       const version = (index: number) => ({ id: `v${index}`, parentId: 'p', versionIndex: index });
       await begin();
       for (const index of [2, 1, 4, 3]) await build(version(index), { id: `c${index}` });
@@ -97,7 +97,7 @@ export function describeBuilds(tested: () => TestedEngine): void {
       expect(await find({ q: 'after' })).toEqual(['a']);
     });
 
-    test('shows at the end of the filling what it keeps back', async () => {
+    test('shows its hidden forms at the end of the build', async () => {
       await begin();
       await engine().write({ unannounced: [anEntity({ id: 'a' })] });
       await engine().markFilled();
@@ -105,7 +105,7 @@ export function describeBuilds(tested: () => TestedEngine): void {
       expect(await find()).toEqual(['a']);
     });
 
-    test('is begun anew in place of one that was left, into which nobody writes any more', async () => {
+    test('replaces an abandoned one, which accepts no more writes', async () => {
       await write({ id: 'live' });
       const left = await engine().beginBuild();
       await engine().build(left, [anEntity({ id: 'a' })]);
@@ -125,7 +125,7 @@ export function describeBuilds(tested: () => TestedEngine): void {
       expect(await engine().isLive(begun)).toBe(false);
       await finish();
       expect(await engine().isLive(begun)).toBe(true);
-      // Whoever has not heard the answer asks again.
+      // A caller that has not received the answer repeats the call.
       await finish();
       await expect(build({ id: 'b' })).rejects.toThrow(begun);
       expect(await find()).toEqual(['a']);
@@ -135,7 +135,7 @@ export function describeBuilds(tested: () => TestedEngine): void {
       expect(await engine().isLive(begun)).toBe(false);
     });
 
-    test('takes the place of the live index while it is searched and written, and nobody notices', async () => {
+    test('replaces the live index during searches and writes, without errors', async () => {
       await write({ id: 'always' });
       const found: string[][] = [];
       for (let round = 0; round < 3; round += 1) {
@@ -218,7 +218,7 @@ export function describeBuilds(tested: () => TestedEngine): void {
       ]);
     });
 
-    test('finds what is missing, kept back, and what should not be there', async () => {
+    test('finds missing, hidden and superfluous forms', async () => {
       await write({ id: 'ghost' }, { id: 'half' }, { id: 'half', form: 'draft', revision: 4 });
       await engine().write({ unannounced: [anEntity({ id: 'held' })], tombstones: [mark('gone', 7)] });
       const there = [{ id: 'half' }, { id: 'held' }, { id: 'new' }, { id: 'gone', form: 'draft' as const }];
@@ -236,7 +236,7 @@ export function describeBuilds(tested: () => TestedEngine): void {
       expect(others).toEqual([]);
     });
 
-    test('mends what differs, whatever change numbers it has, and nothing else', async () => {
+    test('repairs differing forms with any change number, and no others', async () => {
       await write(
         { id: 'stale', revision: 9, title: 'wrong', parentId: 'wrong' },
         { id: 'ghost', revision: 9 },
@@ -268,7 +268,7 @@ export function describeBuilds(tested: () => TestedEngine): void {
       expect(await find()).toEqual(['a', 'b']);
     });
 
-    test('mends what stood under another parent, and what was beside it there', async () => {
+    test('repairs a form under a wrong parent, and its former siblings', async () => {
       const beside: EntityTraits = { id: 'beside', parentId: 'p', versionIndex: 1 };
       const moved: EntityTraits = { id: 'moved', parentId: 'own', versionIndex: 1 };
       await write(beside, { ...moved, parentId: 'p', versionIndex: 2 });

@@ -6,7 +6,7 @@ import { anEntity, type EntityTraits } from './an-entity.ts';
 import { describeBuilds } from './builds.contract.ts';
 import type { TestedEngine } from './tested-engine.ts';
 
-/** What every engine must do; its test file calls this with a way to make an empty one. */
+/** The requirements of every engine; its test file calls this with a function that creates an empty one. */
 export function describeSearchEngine(name: string, makeEngine: () => Promise<TestedEngine>): void {
   describe(`${name} search engine`, () => {
     let tested: TestedEngine;
@@ -322,7 +322,7 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         ],
         ['either form, to a stranger', { scope: { forms: 'either' } }, ['v1', 'v2', 'pkg']],
         [
-          'either form, to who has a preview link of something else',
+          'either form, to a viewer with a preview link of another entity',
           { viewer: { previewParentIds: ['its package'] }, scope: { forms: 'either' } },
           ['v1', 'v2', 'pkg', 'held*'],
         ],
@@ -348,7 +348,7 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
 
     describe('pages', () => {
       test.each<[sort: Sort]>([['newest'], ['oldest'], ['version'], ['updated-desc'], ['updated-asc']])(
-        'by %s go from hit to hit, each once, whatever comes between',
+        'by %s pass each hit once, during concurrent changes',
         async (sort) => {
           const many = Array.from({ length: 9 }, (_, index) => ({
             id: `d${index}`,
@@ -437,7 +437,7 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         { sort: 'version', limit: 1, offset: 1 },
       ];
 
-      test('a word with ~ stands for all that are like it, so hidden ones cannot push others away', async () => {
+      test('a word with ~ matches all similar ones, so hidden ones cannot displace others', async () => {
         const letters = [...'abcdefghijklmnopqrstuvwxyz'];
         const words = letters.flatMap((one) => letters.map((other) => `flood${one}${other}`));
         await fill(
@@ -461,7 +461,7 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
           Promise.all([
             suggestions(),
             ...QUERIES.map(async (traits) => {
-              // What is missing is told to the service alone, which fetches it for whoever asks.
+              // Missing entities are reported to the service alone, which fetches them for any caller.
               const { missing: _, ...answer } = await tested.engine.search(
                 aSearch({ ...traits, facets: FACETS }),
               );
@@ -474,7 +474,7 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         expect(await answers()).toEqual(without);
       });
 
-      test('the order of hits says nothing of what is hidden', async () => {
+      test('the order of hits does not depend on hidden entities', async () => {
         await fill(
           { id: 'a', title: 'zebra word', metadata: { publisher: 'one', version: 'v1' } },
           { id: 'b', title: 'quagga word', metadata: { publisher: 'two', version: 'v2' } },
@@ -700,7 +700,7 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         expect(await suggested(traits)).toEqual(found);
       });
 
-      test('come with one or two of their documents', async () => {
+      test('are listed with one or two of their documents', async () => {
         const found = await tested.engine.suggest(aSuggest({ q: 'flood' }));
         const sources = found.map(({ sources }) =>
           sources.map(({ kind, id, revision }) => `${kind} ${id} ${revision}`),
@@ -835,7 +835,7 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
       });
       const drafts: SearchTraits = { viewer: { seesAll: true }, scope: { forms: 'either' } };
 
-      test('what was deleted stays deleted, whatever comes late', async () => {
+      test('a deleted entity stays deleted after late writes', async () => {
         await fill({ id: 'a', form: 'draft', revision: 3 });
         await bury(mark('a', 6));
         await write({ id: 'a', form: 'draft', revision: 5 });
@@ -849,7 +849,7 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         expect(await find(drafts)).toEqual(['a*', 'b']);
       });
 
-      test('a deletion that comes first keeps its copy out', async () => {
+      test('a deletion that arrives first excludes its copy', async () => {
         await fill();
         await bury(mark('b', 5));
         await write({ id: 'b', form: 'draft', revision: 4 });
@@ -888,7 +888,7 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         expect(await find({ scope: { latestOnly: true } })).toEqual(['a']);
       });
 
-      test('what is announced stays so, whatever state of it comes next', async () => {
+      test('an announced form stays so, with any later state of it', async () => {
         await fill({ id: 'a', revision: 1, title: 'first' });
         await hold({ id: 'a', revision: 2, title: 'second' });
         expect(await find({ q: 'second' })).toEqual(['a']);
@@ -936,7 +936,7 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
           Array.from({ length: count }, (_, at) => value(at));
         await fill({
           id: 'many',
-          title: 'many things',
+          title: 'many values',
           geometry: { type: 'MultiPoint', coordinates: many(20_000, (at) => [at / 1_000, 50]) },
           metadata: {
             subjects: many(20_000, (at) => ({ subject: `subject ${at}` })),
@@ -950,7 +950,7 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         expect(await suggested({ q: 'subject', type: 'subject', limit: 1 })).toEqual(['1 subject 0']);
       });
 
-      test('tells which ids it lacks and which kinds it knows', async () => {
+      test('returns which ids it lacks and which kinds it knows', async () => {
         await fill({ id: 'a' }, { id: 'b', form: 'draft' }, { id: 'c', kind: 'package' });
         await bury(mark('d', 5));
         const missing = async (scope: Partial<Scope>) => {

@@ -165,7 +165,7 @@ export function chanceText(random: Random): string {
   );
 }
 
-/** The same with what no request can carry: a NUL, or half a surrogate pair. */
+/** The same with characters that no request can contain: a NUL, or half a surrogate pair. */
 export function unpairedText(random: Random): string {
   const text = chanceText(random);
   const at = Math.floor(random() * text.length);

@@ -6,7 +6,7 @@ import { SEARCH_MIGRATIONS } from '../../../migrations.ts';
 import type { TestedEngine } from '../../testing/tested-engine.ts';
 import { type ElasticsearchEngineOptions, openElasticsearchEngine } from '../elasticsearch-engine.ts';
 
-/** An engine with indexes of its own, which are removed when it stops, and a way past it. */
+/** An engine with separate indexes, which are removed when it stops, and direct access to them. */
 export async function anElasticsearchEngine(
   elasticsearch: TestElasticsearch,
   options: Partial<ElasticsearchEngineOptions> = {},

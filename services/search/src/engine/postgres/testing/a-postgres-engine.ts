@@ -6,7 +6,7 @@ import { SEARCH_MIGRATIONS } from '../../../migrations.ts';
 import type { TestedEngine } from '../../testing/tested-engine.ts';
 import { postgresEngine } from '../postgres-engine.ts';
 
-/** An engine with a database of its own, and a way past it. */
+/** An engine with a separate database, and direct access to it. */
 export async function aPostgresEngine(searchTimeoutMs = 60_000): Promise<TestedEngine & { pool: pg.Pool }> {
   const database = await freshDatabase();
   await migrate({ databaseUrl: database.url, sets: [MIGRATIONS, SEARCH_MIGRATIONS] });
