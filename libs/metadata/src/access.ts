@@ -3,7 +3,7 @@ import { edtfBounds } from './fields/edtf-date.ts';
 import { isObject, type JsonObject } from './fields/field.ts';
 import { MESSAGES, newReport, type Report } from './report.ts';
 
-/** Who may see an entity's record and its files. */
+/** The access settings of an entity's record and its files. */
 export type Visibility = 'public' | 'restricted';
 
 /** The `access` object as it is kept; an embargo may be kept wrong in a draft. */
@@ -13,7 +13,7 @@ export interface StoredAccess {
   embargo: { active: boolean; until?: string; reason: string | null };
 }
 
-/** What an entity has when nothing was said. */
+/** The default access of an entity. */
 export const OPEN_ACCESS: StoredAccess = {
   record: 'public',
   files: 'public',
@@ -108,7 +108,10 @@ function checkReason(value: unknown, report: Report): string | null {
 
 const startOf = (day: string): Date => new Date(`${day}T00:00:00Z`);
 
-/** What holds at an instant: an embargo that has passed opens the record and its files in the same second. */
+/**
+ * The effective access at an instant: an embargo that has passed opens the record and its files in the same
+ * second.
+ */
 export function effectiveAccess(
   access: StoredAccess,
   now: Date,

@@ -131,7 +131,7 @@ function collect(field: FieldDescription, path: string, found: Map<string, Searc
       for (const [name, member] of Object.entries(field.members)) collect(member, `${path}.${name}`, found);
       return;
     case 'geometry':
-      // Geometries are indexed as boxes by who indexes them.
+      // Indexing services reduce geometries to boxes.
       return;
     default:
       field satisfies never;
@@ -142,7 +142,7 @@ function collect(field: FieldDescription, path: string, found: Map<string, Searc
 export interface DocumentedField {
   /** Path in a document; `[]` after a list. */
   path: string;
-  /** What a client sends. */
+  /** The input of a client. */
   type: string;
   isRequired: boolean;
 }

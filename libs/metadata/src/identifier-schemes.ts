@@ -1,4 +1,4 @@
-/** What the service knows of one identifier scheme. */
+/** The rules of one identifier scheme. */
 interface Scheme {
   /** As named in messages: `Invalid ORCID identifier.` */
   label: string;
@@ -160,7 +160,7 @@ const CANNOT_BE_GUESSED: readonly string[] = [
   ...['igsn', 'upc', 'grid', 'crossreffunderid', 'wikidata', 'geonames', 'other', 'w3id', 'eissn', 'lissn'],
 ];
 
-/** The scheme of a value that came without one, among those allowed. */
+/** The detected scheme, among the allowed ones, of a value without one. */
 export function guessScheme(value: string, allowed: readonly SchemeId[]): SchemeId | undefined {
   return (Object.keys(SCHEMES) as SchemeId[]).find(
     (id) =>

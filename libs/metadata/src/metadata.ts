@@ -6,10 +6,10 @@ import { METADATA_FIELDS } from './metadata-schema.ts';
 import { newReport } from './report.ts';
 import { lookup } from './vocabularies.ts';
 
-/** Whose metadata it is: `/api/records` or `/api/packages`. */
+/** The kind of the entity: `/api/records` or `/api/packages`. */
 export type MetadataKind = 'record' | 'package';
 
-/** Metadata as it is kept: checked values in canonical form, and whatever was wrong as it was sent. */
+/** Metadata as stored: valid values in canonical form, and invalid ones as they were sent. */
 export type StoredMetadata = JsonObject;
 
 const { resource_type: _always, ...PACKAGE_FIELDS } = METADATA_FIELDS;

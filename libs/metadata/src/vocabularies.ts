@@ -44,7 +44,7 @@ export function isVocabularyType(name: string): name is VocabularyType {
   return VOCABULARY_TYPES.some((type) => type === name);
 }
 
-/** Vocabularies that come whole from a package, or share another's file. */
+/** Vocabularies taken completely from a package, or from another vocabulary's file. */
 const SOURCES: Partial<Record<VocabularyType, () => Term[]>> = {
   languages: languageTerms,
   licenses: licenseTerms,

@@ -6,7 +6,7 @@ import { describe, expect, test } from '@jest/globals';
 import { lookup, terms, useVocabularyFolder } from './vocabularies.ts';
 
 describe('vocabularies', () => {
-  test('are complete where a standard says what complete is', () => {
+  test('are complete where a standard defines completeness', () => {
     const ids = terms('engagementprioritiestypes').map(({ id }) => id);
     expect({
       languages: terms('languages').length > 7800,

@@ -1,22 +1,22 @@
 import type { Report } from '../report.ts';
 
 /**
- * One kind of value in the metadata. A field says what is wrong with a value, what is kept of it, and how the
- * kept value is shown. What is wrong is kept as it was sent, so nobody loses what they typed; showing must
- * therefore cope with any JSON value.
+ * One kind of value in the metadata. A field reports the problems of a value, and defines its stored form and its
+ * rendering. Invalid values are stored as they were sent, so that users lose no input; rendering must
+ * therefore accept any JSON value.
  */
 export interface Field<Value = unknown> {
   /** Reports every problem of `value` under `path` and returns what to keep; `undefined` keeps nothing. */
   check(value: unknown, path: string, report: Report): unknown;
   /** The public form of a kept value. */
   render(kept: unknown): unknown;
-  /** What the field is, for the description of the interface and for the search index. */
+  /** The type of the field, for the description of the interface and for the search index. */
   readonly describes: FieldDescription;
   /** Only a type: what a value without problems looks like. */
   readonly valid?: Value;
 }
 
-/** What a value without problems of a field looks like. */
+/** The schema of a field's valid values. */
 export type ValueOf<Of> = Of extends Field<infer Value> ? Value : never;
 
 /** The one description of a field from which its JSON Schema and its place in the index follow. */

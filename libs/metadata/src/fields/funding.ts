@@ -32,7 +32,7 @@ const award = recordOf(
   },
 );
 
-/** Beside an id the title is what an answer of ours has shown, and nobody's business. */
+/** Beside an id, the title is only a copy from an earlier answer, and is ignored. */
 function checkTitle(title: unknown, path: string, report: Report): void {
   if (!isObject(title)) {
     report.add(path, 'Not a valid mapping type.');
@@ -41,7 +41,7 @@ function checkTitle(title: unknown, path: string, report: Report): void {
   for (const [language, value] of Object.entries(title)) isText(value, `${path}.${language}`, report);
 }
 
-/** Who paid: a funder, and the award if there is one. */
+/** The funding: a funder, and the award if there is one. */
 export const funding = recordOf({
   funder: {
     field: namedEntry('funders', {

@@ -30,7 +30,7 @@ function identifier(allowed: readonly SchemeId[]) {
   return identifierWith(allowed, {});
 }
 
-/** An identifier and whatever members the place adds to it; not `required`: those alone are enough. */
+/** An identifier with the further members of its place; not `required`: those alone are enough. */
 export function identifierWith<const More extends Members>(
   allowed: readonly SchemeId[],
   more: More,
@@ -46,7 +46,7 @@ export function identifierWith<const More extends Members>(
   });
 }
 
-/** Identifiers of one thing: at most one of each scheme. */
+/** Identifiers of one object: at most one of each scheme. */
 export function identifiers(allowed: readonly SchemeId[]) {
   const entries = list(identifier(allowed));
   return {

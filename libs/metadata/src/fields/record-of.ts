@@ -9,7 +9,7 @@ export interface Member {
 
 export type Members = Readonly<Record<string, Member>>;
 
-/** What an object without problems looks like: required members are there. */
+/** The schema of valid objects: required members are present. */
 export type RecordValue<Of extends Members> = {
   [Name in keyof Of as Of[Name] extends { required: true } ? Name : never]: ValueOf<Of[Name]['field']>;
 } & {
@@ -19,7 +19,7 @@ export type RecordValue<Of extends Members> = {
 interface RecordOptions {
   /** Keys that the service itself adds on output: accepted and ignored on input. */
   derived?: readonly string[];
-  /** Looks at the whole once its members were checked; may change what is kept. */
+  /** Checks the whole object after its members; may change the stored form. */
   whole?: (kept: JsonObject, path: string, report: Report, sent: JsonObject) => JsonObject | undefined;
   /** Adds what is derived; gets the object with its members rendered. */
   derive?: (rendered: JsonObject) => JsonObject;

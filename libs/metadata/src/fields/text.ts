@@ -17,9 +17,9 @@ function safe(value: string): string {
 interface TextOptions {
   /** In UTF-16 units. */
   minLength?: number;
-  /** How it is searched; word by word unless told. */
+  /** How it is searched; word by word by default. */
   search?: 'text' | 'keyword';
-  /** All values there are; the place that uses the field says what is wrong with another. */
+  /** All permitted values; the enclosing field reports other ones. */
   choices?: readonly string[];
 }
 
@@ -107,7 +107,7 @@ function countTags(value: string, most: number): number {
 const require = createRequire(import.meta.url);
 let sanitizer: typeof sanitizeHtml | undefined;
 
-/** Loaded with the first HTML: it is heavy, and most processes only look things up. */
+/** Loaded with the first HTML: the module is large, and most processes only look terms up. */
 function sanitize(dirty: string): string {
   sanitizer ??= require('sanitize-html') as typeof sanitizeHtml;
   return sanitizer(dirty, ALLOWED_HTML);
