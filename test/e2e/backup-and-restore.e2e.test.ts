@@ -135,7 +135,7 @@ describe('kr admin backup', () => {
     await publishing;
 
     expect({ code, partial: existsSync(`${backup}.partial`) }).toEqual({ code: 0, partial: false });
-    expect(err).toContain('whoever reads this folder can open every link');
+    expect(err).toContain('a reader of this folder can open every link');
     const modes = await Promise.all(
       [backup, join(backup, 'secrets', 'secrets.json')].map((one) => stat(one)),
     );

@@ -152,9 +152,7 @@ describe('kr admin publications list', () => {
   });
 
   test('says that nothing needs to be unlocked', async () => {
-    expect((await kr('list', '--help')).out).toMatch(
-      /no command to unlock anything, because nothing needs one/,
-    );
+    expect((await kr('list', '--help')).out).toMatch(/no command to release locks, because none is needed/);
   });
 });
 

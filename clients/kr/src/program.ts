@@ -30,7 +30,7 @@ import { addUserCommands } from './user-commands.ts';
 export interface ProgramSurroundings {
   terminal: Terminal;
   env: Readonly<Record<string, string | undefined>>;
-  /** What relative paths are relative to. */
+  /** The base of relative paths. */
   cwd: string;
   /** Ends requests that are under way. */
   signal: AbortSignal;
@@ -104,7 +104,7 @@ export function createProgram({ terminal, env, cwd, signal }: ProgramSurrounding
 
   const addReading = (usage: string, description: string): Command =>
     add(program, usage, description).addOption(
-      new Option('--anonymous', 'send no token, whatever is configured').conflicts('token'),
+      new Option('--anonymous', 'send no token, even if one is configured').conflicts('token'),
     );
 
   add(program, 'login', 'Save the address and token of a repository.').action(
@@ -228,7 +228,7 @@ export function createProgram({ terminal, env, cwd, signal }: ProgramSurrounding
     .addOption(new Option('--state <state...>', 'only those in one of these states').choices(STATES))
     .option('--open', 'only unfinished publications', false)
     .option('--older-than <time>', 'only those begun longer ago, such as 30s, 5m, 2h or 1d', timeSpan, 0)
-    .option('--limit <n>', 'at most so many, 1 to 1000', wholeNumber(1, 1_000), 100)
+    .option('--limit <n>', 'maximum number of entries, 1 to 1000', wholeNumber(1, 1_000), 100)
     .option('--data-dir <folder>', 'data folder of the running system')
     .option('--json', 'print them as JSON', false)
     .addHelpText('after', PUBLICATIONS_HELP)
@@ -329,7 +329,7 @@ function addIndexCommands(
   add(index, 'status', 'Show what the index is, how far it is behind, and what was done with it.').action(
     (options: Options) => showIndex(terminal, { ...options, dataDirs: dataDirs(options.dataDir) }),
   );
-  add(index, 'reindex', 'Build the index anew beside the live one, which it then replaces.')
+  add(index, 'reindex', 'Build the index beside the live one, which it then replaces.')
     .option('--no-wait', 'do not wait for its end')
     .addHelpText('after', REINDEX_HELP)
     .action((options: Options & { wait: boolean }) =>
@@ -337,7 +337,7 @@ function addIndexCommands(
     );
   const drift = (options: Options & { repair: boolean }) =>
     checkDrift(terminal, { ...options, dataDirs: dataDirs(options.dataDir) });
-  add(index, 'drift', 'Compare the index with what the services hold.')
+  add(index, 'drift', 'Compare the index with the entities of the services.')
     .option('--repair', 'mend what differs', false)
     .addHelpText('after', DRIFT_HELP)
     .action(drift);
@@ -374,7 +374,7 @@ function addDeadLetterCommands(
     .action((options: Options & { limit: number }) =>
       listDeadLetters(terminal, { ...options, dataDirs: dataDirs(options.dataDir) }),
     );
-  add('replay [id...]', 'Handle dead letters as new events. Those that fail again stay.')
+  add('replay [id...]', 'Handle dead letters as new events. Letters that fail again stay.')
     .option('--all', 'replay all dead letters', false)
     .addHelpText('after', REPLAY_HELP)
     .action((ids: string[], options: Options & { all: boolean }) =>
@@ -388,29 +388,29 @@ one at one moment. Interrupting this command does not stop it: kr admin search s
 shows how far it is. After a crash of the service it begins again by itself.`;
 
 const DRIFT_HELP = `
-What differs at first may be news on its way, so it is compared again after all events
-have arrived. The service does the same by itself once a day (DRIFT_CHECK_EVERY_MS),
-without mending. Exit code: 0 nothing differs or all is mended, 1 something differs.`;
+A first difference may be an event in flight, so entities are compared again after all
+events have arrived. The service does the same once a day (DRIFT_CHECK_EVERY_MS),
+without repairs. Exit code: 0 no differences or all repaired, 1 differences remain.`;
 
 const REPLAY_HELP = `
 Ids need --service: each service numbers its own dead letters. Remove the cause of the
 failure first. Exit code: 0 all were handled, 1 some failed again or are unknown.`;
 
 const AUDIT_HELP = `
-Every object is read again in the background, every 30 days unless configured
-otherwise (AUDIT_EVERY_MS, AUDIT_BYTES_PER_SECOND), and compared with the digest that
-was computed when it came. docs/files.md says what to do about one that differs.
-Exit code of --now: 0 everything is right, 1 something is not.`;
+Every object is read in the background, every 30 days by default (AUDIT_EVERY_MS,
+AUDIT_BYTES_PER_SECOND), and compared with the digest that was computed on arrival.
+docs/files.md describes how to handle damaged ones.
+Exit code of --now: 0 all objects are intact, 1 some are damaged.`;
 
 const COLLECT_HELP = `
-Expired uploads, objects that no file has any more, and bytes that no row names. The
-service removes them by itself, every hour or every day; this does so at once. What a
-draft or anything published has is never touched, nor what came within the grace
-period (SWEEP_GRACE_MS), nor what an upload under way may still need.`;
+Expired uploads, objects without a file, and bytes without a row. The service removes
+them every hour or every day; this command does so at once. Objects of drafts and
+published entities are never removed, nor objects within the grace period
+(SWEEP_GRACE_MS), nor bytes of running uploads.`;
 
 const PUBLICATIONS_HELP = `
-There is no command to unlock anything, because nothing needs one: every publication
-ends by itself, and its locks with it. docs/publications.md says within which time.`;
+There is no command to release locks, because none is needed: every publication
+ends without intervention, and releases its locks. docs/publications.md has the times.`;
 
 const SETTINGS_HELP = `
 Address and token:

@@ -86,7 +86,7 @@ async function writePackage(): Promise<void> {
   await write('flood/files/ä b.txt', '');
 }
 
-/** What a loaded folder is, whatever ids it was given. */
+/** The contents of a loaded folder, without its ids. */
 function stored(): unknown {
   const titleOf = (id: string): unknown => Object(repository.entities.get(id)?.document['metadata'])['title'];
   return Object.fromEntries(
@@ -125,7 +125,7 @@ const LOADED = {
 };
 
 describe('kr package load', () => {
-  test('publishes a folder as it is and prints what came of it', async () => {
+  test('publishes a folder unchanged and prints the result', async () => {
     await writePackage();
     const { code, out } = await kr(['package', 'load', 'flood', '--publish', '--json']);
     expect(code).toBe(0);
@@ -163,7 +163,7 @@ describe('kr package load', () => {
     });
   });
 
-  test('leaves drafts without --publish, and says what happens line by line', async () => {
+  test('leaves drafts without --publish, and prints the progress line by line', async () => {
     await writePackage();
     const { code, out, err } = await kr(['package', 'load', 'flood']);
     expect(code).toBe(0);
@@ -178,7 +178,7 @@ describe('kr package load', () => {
 
   test.each<{ name: string; lost: RegExp; how: 'lost' | 'dropped' | 503 | 429 }>([
     { name: 'the start of uploads was done but not answered', lost: /^POST .*files$/, how: 'lost' },
-    { name: 'content breaks off', lost: /^PUT .*large\.bin\/content$/, how: 'dropped' },
+    { name: 'content is aborted', lost: /^PUT .*large\.bin\/content$/, how: 'dropped' },
     { name: 'a commit was done but not answered', lost: /^POST .*commit$/, how: 'lost' },
     { name: 'a DOI was reserved but not answered', lost: /^POST .*doi$/, how: 'lost' },
     { name: 'the association was done but not answered', lost: /associate$/, how: 'lost' },
@@ -208,7 +208,7 @@ describe('kr package load', () => {
     expect(repository.requests).toEqual(['POST /api/packages']);
   });
 
-  test('tells each problem that stands against publishing, and which drafts stay', async () => {
+  test('prints each problem that prevents publishing, and the drafts that stay', async () => {
     await writePackage();
     repository.interfere = (request) =>
       request.endsWith('publish')
@@ -385,7 +385,7 @@ describe('kr get, search and download', () => {
     expect(await readFile(join(folder, 'here/large.bin.part'), 'utf8')).toBe('mine');
   });
 
-  test('say what an unknown id is', async () => {
+  test('explain an unknown id', async () => {
     expect(await kr(['get', 'zzzzz-zzzzz'])).toMatchObject({
       code: 1,
       err: 'There is no published resource or package zzzzz-zzzzz. To read a draft, use --draft.\n',
@@ -430,13 +430,13 @@ describe('kr with links', () => {
     expect([...repository.credentials]).toEqual(['AccessLink kl1_x']);
   });
 
-  test('a refused link says so', async () => {
+  test('a refused link is reported', async () => {
     repository.interfere = () => ({ status: 403, body: { status: 403, message: 'Permission denied.' } });
     const { err } = await kr(['get', `${repository.baseUrl}/api/records/abcde-00000?token=kl1_x`], nothing);
     expect(err).toContain('Only the token of the access link was sent. It may have expired');
   });
 
-  test('an unknown id says that it may be a draft', async () => {
+  test('an unknown id is reported as a possible draft', async () => {
     const id = await loadedDraft();
     expect((await kr(['get', id])).err).toBe(
       `There is no published resource or package ${id}. To read a draft, use --draft.\n`,
@@ -524,7 +524,7 @@ describe('kr', () => {
     [['nonsense']],
     [['search', '--size', '0']],
     [['search', '--kind', 'x', 'y']],
-  ])('does not accept %j and says how it is used', async (args) => {
+  ])('rejects %j with its usage', async (args) => {
     const { code, err } = await kr(args);
     expect(code).toBe(2);
     expect(err).toMatch(/--help|Usage/);

@@ -7,9 +7,9 @@ import { toApiError } from './api-error.ts';
 import { retryDelayMs, type Setback } from './retry-delay.ts';
 
 export interface ApiClientOptions extends Settings {
-  /** Told before each wait for another attempt. */
+  /** Called before each wait for another attempt. */
   onRetry?: (reason: string, waitMs: number) => void;
-  /** Ends whatever is under way. */
+  /** Cancels running requests. */
   signal: AbortSignal;
 }
 
@@ -28,19 +28,19 @@ export interface ApiRequest {
 /** The public REST API as one caller sees it. */
 export interface ApiClient {
   baseUrl: URL;
-  /** The JSON answer; undefined when it has no body. @throws ApiError when the service says no */
+  /** The JSON answer; undefined when it has no body. @throws ApiError for refusals of the service */
   call<Answer>(request: ApiRequest): Promise<Answer>;
-  /** The body of an answer, as it comes. */
+  /** The body of an answer, as a stream. */
   open(target: string): Promise<Readable>;
 }
 
-// Publishing many resources takes its time; a file may arrive slowly but not stand still.
+// Publishing many resources takes long; a file may arrive slowly but must not stall.
 const ANSWER_TIMEOUT_MS = 180_000;
 const STALL_TIMEOUT_MS = 60_000;
 
 /**
- * A client that waits and tries again on 429 and 503, and on lost connections where that does no harm. Links are
- * followed at the base URL, whatever host they name: the token goes nowhere else.
+ * A client that retries on 429 and 503, and on lost connections where a repetition is harmless. Links are
+ * followed at the base URL, on any host that they name: the token is sent nowhere else.
  */
 export function createApiClient(options: ApiClientOptions): ApiClient {
   return {
@@ -104,7 +104,7 @@ async function send<T>(options: ApiClientOptions, wanted: ApiRequest, read: Read
   }
 }
 
-/** What is said when no connection came about; a local system may just not have been started. */
+/** The message when there was no connection; a local system may not have been started. */
 export function unreachable({ origin, hostname }: URL, reason: string): Failure {
   const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
   const advice =

@@ -9,7 +9,7 @@ export interface FieldError {
   message?: string;
 }
 
-/** An answer that says no. */
+/** A refusal of the service. */
 export class ApiError extends Failure {
   readonly status: number;
   readonly errors: readonly FieldError[];
@@ -35,7 +35,7 @@ export interface SentCredentials {
   hasLink: boolean;
 }
 
-/** The error of an answer, whatever its body is. */
+/** The error of an answer with any body. */
 export function toApiError(request: string, status: number, body: string, sent: SentCredentials): ApiError {
   const { message, errors } = parse(body);
   const reason = message ?? (body.trim() === '' ? 'no reason given' : 'the answer is not of this service');

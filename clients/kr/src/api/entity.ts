@@ -5,7 +5,7 @@ import { ApiError, type FieldError } from './api-error.ts';
 
 export type EntityKind = 'record' | 'package';
 
-/** What this client uses of a resource's or package's document. */
+/** The members of a resource's or package's document that this client uses. */
 export interface Entity {
   id: string;
   is_published: boolean;
@@ -60,7 +60,7 @@ const ID = /[0-9a-z]{5}-[0-9a-z]{5}(?![0-9a-z-])/g;
 /** Links of the API, of pages and of drafts in pages. */
 const LINK = /^(.*?)(\/api)?\/(records|packages|uploads)\/([0-9a-z]{5}-[0-9a-z]{5})(\/draft)?(?:\/|$)/;
 
-/** What an id, a DOI or a link refers to. @throws Failure when there is no id in it */
+/** The target of an id, a DOI or a link. @throws Failure when it contains no id */
 export function referenceIn(text: string): Reference {
   const url = /^https?:/i.test(text) && URL.canParse(text) ? new URL(text) : undefined;
   const [, prefix = '', api, collection, linked, draft] = (url && LINK.exec(url.pathname)) ?? [];

@@ -2,21 +2,27 @@ import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What to do instead of answering a request: an answer of another kind, or none (`lost`: done, but not answered). */
+/**
+ * The result of a request instead of its answer: a different answer, or none (`lost`: done, but not
+ * answered).
+ */
 export type Interference =
   | { status: number; headers?: Record<string, string>; body?: unknown }
   | 'dropped'
   | 'lost'
   | undefined;
 
-/** A repository in memory behind a real HTTP server, as far as a client needs one; what it saw can be looked at. */
+/**
+ * A repository in memory behind a real HTTP server, with the features that the client uses; tests read the
+ * received requests.
+ */
 export interface PretendRepository extends AsyncDisposable {
   baseUrl: string;
-  /** `POST /api/records` …, in the order they came. */
+  /** `POST /api/records` …, in order of arrival. */
   requests: string[];
-  /** The authorization headers that came, each once. */
+  /** The received authorization headers, each once. */
   credentials: Set<string>;
-  /** The tokens of access links that came, each once. */
+  /** The received tokens of access links, each once. */
   linkTokens: Set<string>;
   entities: Map<string, PretendEntity>;
   interfere: (request: string) => Interference;

@@ -9,9 +9,8 @@ export type Setback =
   | { status: undefined; isSent: boolean };
 
 /**
- * How long to wait before a request is sent again, in milliseconds; undefined when it must not be. 429 and 503 mean
- * that nothing was done. Without an answer to what was sent
- * nobody knows, so only what may be done twice is repeated.
+ * Milliseconds until a request is sent again; undefined when it must not be. 429 and 503 mean
+ * that nothing was done. Without an answer the effect is unknown, so only idempotent requests are repeated.
  */
 export function retryDelayMs(
   setback: Setback,

@@ -25,13 +25,13 @@ describe('a request is sent again', () => {
     },
     { name: 'in any case, when it did not get there', setback: refused, isRepeatable: false, waitMs: 250 },
     {
-      name: 'after the seconds a busy service asks for',
+      name: 'after the seconds in a busy service’s answer',
       setback: answered(429, '7'),
       isRepeatable: false,
       waitMs: 7_000,
     },
     {
-      name: 'at the date it asks for',
+      name: 'at the date in its answer',
       setback: answered(503, 'Sat, 21 Nov 2026 09:00:03 GMT'),
       waitMs: 3_000,
     },

@@ -16,7 +16,7 @@ export interface AuditOptions {
 }
 
 const ASK_EVERY_MS = 1_000;
-/** Of the time, at most one in so many parts is spent on questions, which count what is stored. */
+/** At most one part in this many of the time is spent on queries, which count stored objects. */
 const LEAST_PAUSE = 10;
 
 /** `kr admin files audit`: what is known of the bytes of files, as they were last read. */
@@ -39,7 +39,7 @@ function read(dataDirs: readonly string[]): Promise<ReadAuditResponse__Output> {
   return askAsOperator('filesOperations', dataDirs, (files, caller) => files.readAudit({}, caller));
 }
 
-/** Until that audit, or one that was begun after it, has come to its end. */
+/** Until that audit, or one that started after it, is finished. */
 async function waitFor(terminal: Terminal, dataDirs: readonly string[], id: bigint): Promise<void> {
   for (;;) {
     const askedAt = performance.now();

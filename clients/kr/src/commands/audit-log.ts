@@ -45,7 +45,7 @@ export async function auditLog(
   terminal.note(`${hits.length} of ${total} found`);
 }
 
-/** What is gone cannot be asked which kind it was, so both are tried. */
+/** The kind of a deleted entity is unknown, so both are tried. */
 async function findLog(api: ApiClient, id: string, query: Record<string, string>): Promise<AuditLog> {
   const logOf = (collection: string) =>
     api.call<AuditLog>({ method: 'GET', target: `${collection}/${id}/audit-log`, query });

@@ -19,7 +19,7 @@ export interface BackupOptions {
 
 const PACKAGE = new URL('../../../../package.json', import.meta.url);
 
-/** `kr admin backup DIR`: everything that a system cannot make anew, while it runs or not. */
+/** `kr admin backup DIR`: all data that a system cannot derive again, while it runs or not. */
 export async function backup(
   terminal: Terminal,
   folder: string,
@@ -30,7 +30,7 @@ export async function backup(
   const { filesFolder } = reached.system;
   if (filesFolder === undefined && !withoutFiles)
     throw new Failure(
-      'The bytes of files are in a bucket, or in a folder that nobody has named: back them up where they are (docs/operations.md), and say --without-files.',
+      'The bytes of files are in a bucket, or in an unknown folder: back them up there (docs/operations.md), and use --without-files.',
     );
   const manifest = await makeBackup(
     { ...reached.system, filesFolder: withoutFiles ? undefined : filesFolder },
@@ -55,7 +55,7 @@ export async function backup(
     );
 }
 
-/** What a backup has in it, for people. */
+/** The contents of a backup, for people. */
 export function summary({ taken_at: takenAt, release: by, files, parts }: Manifest): string[] {
   const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
   const amount = `${files.objects} objects, ${formatBytes(files.bytes)}`;
@@ -70,7 +70,7 @@ export function summary({ taken_at: takenAt, release: by, files, parts }: Manife
 function tellOfSecrets(terminal: Terminal, withSecrets: boolean): void {
   terminal.note(
     withSecrets
-      ? 'The keys and passwords are in it: whoever reads this folder can open every link and act as any service.'
+      ? 'The backup contains the keys and passwords: a reader of this folder can open every link and act as any service.'
       : 'No keys and passwords are in it: keep secrets.json elsewhere. Without it, access links and kept answers of this system open nothing after a restore.',
   );
 }

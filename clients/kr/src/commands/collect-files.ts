@@ -12,7 +12,7 @@ export interface CollectOptions {
   dataDirs: readonly string[];
 }
 
-/** `kr admin files collect`: what is stored and nobody's any more, and with `--apply` its removal. */
+/** `kr admin files collect`: lists unreferenced stored bytes, and removes them with `--apply`. */
 export async function collectFiles(
   terminal: Terminal,
   { apply, json, dataDirs }: CollectOptions,

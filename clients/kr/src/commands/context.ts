@@ -2,7 +2,7 @@ import type { ApiClient } from '../api/api-client.ts';
 import type { LinkedService, Settings } from '../settings/settings.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
-/** What a command works with. */
+/** The environment of a command. */
 export interface CommandContext {
   terminal: Terminal;
   /** The REST API as configured, or of the service that a link names; looked up when first needed. */

@@ -11,8 +11,8 @@ export interface ImportVocabularyOptions {
 }
 
 /**
- * `kr admin vocabulary import TYPE FILE`: adds a file's entries to what the operator added before; an entry with a known
- * id replaces it. Running services notice. Entries that cannot be used are named and left out.
+ * `kr admin vocabulary import TYPE FILE`: adds a file's entries to the entries that the operator added before; an entry with a known
+ * id replaces it. Running services read the change. Unusable entries are listed and omitted.
  */
 export async function importVocabulary(
   terminal: Terminal,

@@ -10,7 +10,7 @@ export interface LoadOptions {
   concurrency: number;
 }
 
-/** `kr package load DIR`: a folder becomes a package with its resources, published if asked. */
+/** `kr package load DIR`: creates a package with its resources from a folder, and publishes it on request. */
 export async function load(
   { terminal, connect }: CommandContext,
   folder: string,

@@ -12,7 +12,7 @@ export async function login(
 ): Promise<void> {
   if (token === undefined) throw new Failure('A token is needed: pass --token TOKEN or set KR_TOKEN.');
   try {
-    // The listing of one's own entities is for known users only.
+    // The user's listing requires valid credentials.
     await connectTo({ baseUrl, token }).call({
       method: 'GET',
       target: '/api/user/records',

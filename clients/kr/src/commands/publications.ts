@@ -37,7 +37,7 @@ export async function listPublications(terminal: Terminal, options: ListOptions)
   if (hasMore) terminal.note(`There are more than these ${limit}; --limit shows more of them.`);
 }
 
-/** What is said instead of an empty list. */
+/** The text for an empty list. */
 export function nothingFound(states: readonly string[], isOpenOnly: boolean, olderThanMs: number): string {
   if (isOpenOnly && olderThanMs === 0) return 'No publication is open: all are finished.';
   return states.length === 0 && olderThanMs === 0
@@ -78,7 +78,7 @@ function subjectOf({ subject }: PublicationSummary__Output): string {
   return subject === 'SUBJECT_PACKAGE' ? 'package' : 'record';
 }
 
-/** Whether each has carried the decision out; before there is one, there is nothing to say. */
+/** Whether each participant has applied the decision; empty before the decision. */
 function participantsOf({ participants, state }: PublicationSummary__Output): string {
   return participants
     .map(({ name, hasApplied }) => {

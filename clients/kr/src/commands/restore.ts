@@ -9,12 +9,12 @@ import { summary } from './backup.ts';
 export interface RestoreOptions {
   /** Only reads the backup. */
   verify: boolean;
-  /** What is there may go. */
+  /** Existing data may be deleted. */
   replace: boolean;
   json: boolean;
   /** Folders of a system; the first that has one counts. */
   dataDirs: readonly string[];
-  /** Whether one of them was asked for, and is made where there is none. */
+  /** Whether a folder was given, and is created when missing. */
   isFolderGiven: boolean;
 }
 
@@ -37,7 +37,7 @@ export async function restore(
   await using reached = await reachSystem(dataDirs, { isMade: isFolderGiven });
   if (reached.isRunning) throw new Failure('Stop the system first; then restore again.');
   const { dataDir } = reached.system;
-  // Asked for first, so that a bus which cannot be reached stops this before anything is changed.
+  // The first step, so that an unreachable bus stops the command before any change.
   await using events = await eventsOf(terminal, reached);
   await restoreBackup(reached.system, { folder, manifest, isReplacing: replace, progress }).catch(failed);
   await events.forget();
@@ -51,7 +51,9 @@ export async function restore(
   terminal.note(NEXT);
 }
 
-/** What the bus holds of the time after the backup never happened; the services send again what did. */
+/**
+ * Events from after the backup are deleted from the bus; the services send the events of the backup again.
+ */
 async function eventsOf(
   terminal: Terminal,
   { system, natsUrl }: ReachedSystem,
@@ -80,7 +82,7 @@ function failed(error: unknown): never {
 const REMOVE_STREAM = 'Remove the stream KNOWLEDGE of NATS before the services start: it is of another time.';
 
 const NEXT = `Restored. Start the services, then:
-  kr admin search reindex              builds the index anew
+  kr admin search reindex              builds the index
   kr admin search drift                compares it with the services
   kr admin files audit --now           reads every object
-  kr admin publications list --open    what was under way; it ends by itself`;
+  kr admin publications list --open    running publications; they end without intervention`;

@@ -31,7 +31,7 @@ export async function showIndex(terminal: Terminal, { json, dataDirs }: IndexOpt
   for (const line of table(rows)) terminal.print(line);
 }
 
-/** `kr admin search reindex`: begins it, and waits for its end unless told not to. */
+/** `kr admin search reindex`: starts it, and waits for its end unless `--no-wait` is given. */
 export async function reindex(
   terminal: Terminal,
   { wait, json, dataDirs }: IndexOptions & { wait: boolean },
@@ -49,7 +49,7 @@ export async function reindex(
   else terminal.print(index.reindex === null ? 'none yet' : reindexLine(index.reindex));
 }
 
-/** `kr admin search drift`: compares, and mends if told to; fails when something is left that differs. */
+/** `kr admin search drift`: compares, and repairs on request; fails when differences remain. */
 export async function checkDrift(
   terminal: Terminal,
   { repair, json, dataDirs }: IndexOptions & { repair: boolean },
@@ -57,7 +57,7 @@ export async function checkDrift(
   const { drift } = await askAsOperator('search', dataDirs, (search, caller) =>
     search.checkDrift({ isRepaired: repair }, caller),
   );
-  if (drift === null) throw new Failure('The search service did not say what it found.');
+  if (drift === null) throw new Failure('The search service returned no result.');
   if (json) terminal.print(JSON.stringify(driftJson(drift), null, 2));
   else {
     terminal.print(driftLine(drift));

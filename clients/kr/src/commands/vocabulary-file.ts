@@ -14,7 +14,7 @@ export interface VocabularyTerm {
 
 export interface ReadTerms {
   terms: VocabularyTerm[];
-  /** Entries counted from 1, as they stand in the file. */
+  /** Entries counted from 1, in file order. */
   refused: { entry: number; reason: string }[];
 }
 

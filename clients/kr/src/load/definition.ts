@@ -13,7 +13,7 @@ export interface LocalFile {
 
 /** One entity to create. */
 export interface EntityDefinition {
-  /** The request body for its draft, as it stands in its metadata file. */
+  /** The request body for its draft, from its metadata file. */
   document: Record<string, unknown>;
   files: readonly LocalFile[];
   includeDoi: boolean;

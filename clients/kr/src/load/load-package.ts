@@ -14,7 +14,7 @@ import type { TransferProgress } from '../terminal/transfer-progress.ts';
 import type { EntityDefinition, LocalFile, PackageDefinition } from './definition.ts';
 import { uploadFile } from './upload-file.ts';
 
-/** What of a package is in the repository after loading. */
+/** The loaded package in the repository. */
 export interface LoadedPackage {
   package: LoadedEntity;
   resources: LoadedEntity[];
@@ -29,7 +29,7 @@ export interface LoadedEntity {
 export interface LoadPorts {
   api: ApiClient;
   progress: TransferProgress;
-  /** What happens, for people. */
+  /** Messages about the progress, for people. */
   note: (line: string) => void;
   /** How many requests may run at once. */
   concurrency: number;
@@ -39,10 +39,9 @@ export interface LoadPorts {
 const MOST_IDS = 100;
 
 /**
- * Creates a package and its resources as drafts, uploads their files, reserves DOIs, brings the resources into the
- * package's context and its draft version and, if asked, publishes it all at once.
- *
- * @throws Failure or ApiError; the drafts made until then stay, and the message names them
+ * Creates a package and its resources as drafts, uploads their files, reserves DOIs, adds the resources to the
+ * package's context and its draft version and, on request, publishes all at once.
+ * @throws Failure or ApiError; the drafts created before stay, and the message names them
  */
 export async function loadPackage(
   ports: LoadPorts,
@@ -85,7 +84,7 @@ async function load(
   if (!publish) return { package: main, resources };
 
   note(`publishing ${main.entity.id} with ${resources.length} resources`);
-  // Asked again after a lost answer, the service answers with what it published.
+  // When repeated after a lost answer, the service returns the published package.
   const target = linkOf(main.entity, 'publish');
   main.entity = await api.call<Entity>({ method: 'POST', target, isRepeatable: true });
   await pMap(resources, (resource) => readPublished(api, resource), { concurrency });
@@ -113,7 +112,7 @@ async function createDraft(
   return { definition, entity, loaded: { kind, entity, files: [] } };
 }
 
-/** What a preview file is wrong about before it is uploaded is told later, if it still is. */
+/** Errors about a preview file that is not uploaded yet are reported later, if they remain. */
 function noteErrors(
   note: LoadPorts['note'],
   { id, errors = [] }: Entity,
@@ -168,7 +167,7 @@ async function startUploads(api: ApiClient, draft: Draft): Promise<StartedUpload
   });
 }
 
-/** What needs the files to be there, and what comes last because a change of the draft could undo it. */
+/** Steps that need the files, and steps at the end because a change of the draft could undo them. */
 async function finishDraft({ api, note }: LoadPorts, draft: Draft): Promise<void> {
   const { document, includeDoi } = draft.definition;
   if (namesPreview(document)) {

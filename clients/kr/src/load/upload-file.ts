@@ -7,9 +7,8 @@ import { Failure } from '../failure.ts';
 import type { LocalFile } from './definition.ts';
 
 /**
- * Sends the content of an entry that was started, and commits it. `advance` is told the bytes that left, negative
- * when an attempt is made again.
- *
+ * Sends the content of an entry that was started, and commits it. `advance` gets the number of sent bytes, negative
+ * when an attempt is repeated.
  * @throws Failure when the service stored other bytes than were read here
  */
 export async function uploadFile(

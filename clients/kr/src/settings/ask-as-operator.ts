@@ -5,7 +5,7 @@ import { Failure } from '../failure.ts';
 import { findOperatorDoor, reasonOf } from './operator-door.ts';
 
 const LONG_MS = 3_600_000;
-/** What operators may ask, where in the system it is, and the most that it may take. */
+/** The calls of operators, with their service and their timeout. */
 const DOORS = {
   identity: { door: 'identity', audience: 'gateway', timeoutMs: 15_000 },
   publicationReports: { door: 'publications', audience: 'packages', timeoutMs: 15_000 },
@@ -14,7 +14,7 @@ const DOORS = {
   search: { door: 'search', audience: 'search', timeoutMs: LONG_MS },
 } as const;
 
-/** The services that consume events and store those that they could not handle. */
+/** The services that consume events and store dead letters. */
 export const EVENT_CONSUMERS = ['records', 'packages', 'files', 'search'] as const;
 export type EventConsumer = (typeof EVENT_CONSUMERS)[number];
 
@@ -25,9 +25,8 @@ interface Target {
 }
 
 /**
- * Asks the inside of the local system that runs in the first of these folders.
- *
- * @throws Failure when there is none, or whatever it refuses
+ * Calls a service of the local system that runs in the first of these folders.
+ * @throws Failure when there is none, or refusals of the service
  */
 export function askAsOperator<Name extends keyof typeof DOORS, Answer>(
   name: Name,

@@ -11,9 +11,8 @@ export interface OperatorDoor {
 }
 
 /**
- * The door of that name in the first of these folders that holds a running system.
- *
- * @throws Failure when there is none, or its file does not say where the door is
+ * The operator interface of that name in the first of these folders with a running system.
+ * @throws Failure when there is none, or its file has no address
  */
 export async function findOperatorDoor(
   dataDirs: readonly string[],
@@ -41,7 +40,7 @@ function parse(text: string, file: string, name: string): Omit<OperatorDoor, 'fo
   } catch {
     // Answered below, as any other content without an address.
   }
-  throw new Failure(`${file} does not say where the system is; start it again`);
+  throw new Failure(`${file} has no address of the system; start it again`);
 }
 
 /** Why the system did not do it, for the operator. */

@@ -6,13 +6,13 @@ import { Failure } from '../failure.ts';
 /** The data of a system, where operators reach it; disposing of it ends what was started for that. */
 export interface ReachedSystem extends AsyncDisposable {
   system: BackupSystem;
-  /** With the rights of the operator; undefined while a local system is stopped, or where nobody has said it. */
+  /** With the rights of the operator; undefined while a local system is stopped, or if it is not given. */
   natsUrl: string | undefined;
   /** Whether it is a local system that runs. */
   isRunning: boolean;
 }
 
-/** What `runtime.json` of a local system, or of a folder for operators, says of the data. */
+/** The location of the data, from `runtime.json` of a local system or of a folder for operators. */
 interface Runtime {
   pid?: number;
   databases?: BackupSystem['databaseUrls'];
@@ -21,10 +21,9 @@ interface Runtime {
 }
 
 /**
- * The data of the system of the first of these folders that has one: of a running local system, of a stopped one, whose
- * Postgres is started for it, or of a deployed one. Where there is none yet, one is made if `isMade`.
- *
- * @throws Failure when there is none, or its folder does not say where the data is
+ * The data of the system in the first of these folders that has one: of a running local system, of a stopped one, whose
+ * Postgres is started for it, or of a deployed one. If there is none, one is created if `isMade`.
+ * @throws Failure when there is none, or its folder does not have the location of the data
  */
 export async function reachSystem(
   dataDirs: readonly string[],
@@ -46,7 +45,7 @@ function reached(
 ): ReachedSystem {
   if (databases === undefined)
     throw new Failure(
-      `${join(folder, 'runtime.json')} does not say where the databases are. npm run deploy -- operator FILE ${folder} --postgres URL writes it; a local system has to be started again.`,
+      `${join(folder, 'runtime.json')} has no addresses of the databases. npm run deploy -- operator FILE ${folder} --postgres URL writes it; a local system has to be started again.`,
     );
   const dataDir = pid === undefined ? undefined : folder;
   return {

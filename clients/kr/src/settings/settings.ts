@@ -18,7 +18,7 @@ export interface Login {
   from: string;
 }
 
-/** What a link to an entity says besides its id. */
+/** The parts of a link to an entity beside its id. */
 export interface LinkedService {
   /** Undefined if the link is not one of a repository, such as a DOI. */
   baseUrl?: string | undefined;

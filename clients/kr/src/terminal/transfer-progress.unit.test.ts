@@ -22,7 +22,7 @@ describe('progress bar', () => {
     expect(bar('up', { files: 0, bytes: 0 }, { files: 0, bytes: 0 }, 80)).toContain('100 %');
   });
 
-  test('is drawn in place on a terminal, at most every 80 ms, and taken away', () => {
+  test('is drawn in place on a terminal, at most every 80 ms, and erased', () => {
     const written: string[] = [];
     const terminal = createTerminal(
       { write: () => true },
