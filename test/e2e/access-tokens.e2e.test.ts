@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-/** What `kr token` says to the user of a token, on another machine. */
+/** The output of `kr token` for the user of a token, on another machine. */
 async function kr(args: string[], token = system.token): Promise<{ code: number; out: string; err: string }> {
   const said = { out: '', err: '' };
   const into = (name: keyof typeof said) => ({

@@ -35,7 +35,7 @@ let author: HttpClient;
 let stranger: HttpClient;
 let admin: HttpClient;
 let anonymous: HttpClient;
-/** Who is who in the entries. */
+/** The actors of the entries. */
 let authorId: string;
 let tokenId: string;
 
@@ -59,7 +59,7 @@ async function trailOf(kind: Kind, entity: { id: string }, by = author): Promise
   return hits.hits;
 }
 
-/** Each action with who did it, the oldest first; those of one millisecond are in no order. */
+/** Each action with its actor, the oldest first; entries of one millisecond are unordered. */
 const told = (trail: readonly AuditEntry[]) =>
   trail.map((entry) => `${entry.action} by ${whoDid(entry)}`).toReversed();
 
@@ -68,14 +68,14 @@ function whoDid({ user, access_links: links, service }: AuditEntry): string {
   return service === null ? links.map(() => 'link').join('+') : service.id;
 }
 
-/** What a second request of the same key does is nothing. */
+/** A second request with the same key has no effect. */
 const keyed = () => ({ headers: { 'idempotency-key': randomUUID() } });
 
 const share = (entity: Entity, permission: string) =>
   author.sure<AccessLink>('POST', link(entity, 'access_links'), { json: { permission } });
 
 describe('the trail of a resource', () => {
-  test('has each thing once: who did it, to which version, with what', async () => {
+  test('has each action once: its actor, the version, and the details', async () => {
     const json = recordDocument('Everything', { withFiles: true });
     const key = keyed();
     const draft = await author.sure<Entity>('POST', '/records', { json, ...key });
@@ -162,7 +162,7 @@ describe('the trail of a resource', () => {
     expect(await trailOf('records', draft)).toEqual(trail);
   });
 
-  test('has nothing of what was refused', async () => {
+  test('has no entry for refused requests', async () => {
     const draft = await author.sure<Entity>('POST', '/records', {
       json: recordDocument('Refusals', { withFiles: true }),
     });
@@ -213,7 +213,7 @@ describe('the trail of a resource', () => {
   });
 });
 
-/** What `kr audit-log` prints. */
+/** The output of `kr audit-log`. */
 async function kr(id: string): Promise<{ code: number; out: string; err: string }> {
   const said = { out: '', err: '' };
   const into = (name: keyof typeof said) => ({
@@ -245,7 +245,7 @@ test.each([
 });
 
 describe('the trail of a package', () => {
-  test('tells of its resources, and theirs of it', async () => {
+  test('lists the package’s resources, and theirs list it', async () => {
     const { main, resources } = await packageOfResources(author, 'A package', 2);
     const [kept, left] = resources as [Entity, Entity];
     const packageTarget = `/packages/${main.id}`;
@@ -316,7 +316,7 @@ describe('the trail of a package', () => {
     ]);
   });
 
-  test('says who asked for a publication though its services die on the way, and says it once', async () => {
+  test('has the requester of a publication whose services die meanwhile, once', async () => {
     const patient = insistentClient(author);
     const dying = [
       { part: 'packages', at: 'publish.commit.inside' },

@@ -13,7 +13,7 @@ import { adminCommand } from './story/operator-command.ts';
 import { insistentClient } from './story/persistent-client.ts';
 import { link, type PackageOfResources, publish, relate, upload } from './story/stories.ts';
 
-/** What clients were told, and must be told again by the restored system. */
+/** The answers that clients received, and must receive again from the restored system. */
 interface Acknowledged {
   packages: PackageOfResources[];
   drafts: Entity[];
@@ -46,7 +46,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Publishes packages with files, one after the other, until told to stop. */
+/** Publishes packages with files, one after the other, until stopped. */
 async function keepPublishing(seen: Acknowledged, isOver: () => boolean): Promise<void> {
   while (!isOver()) {
     const main = await author.sure<Entity>('POST', '/packages', { json: packageDocument('Floods') });

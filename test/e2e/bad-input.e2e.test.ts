@@ -46,7 +46,7 @@ function draftOf({ all }: Kind): string {
   return `${all}/${draft.id}/draft`;
 }
 
-/** What changes with every write of either kind. */
+/** The members that change with every write of either kind. */
 async function state(): Promise<unknown[]> {
   const counted = 'select count(*), sum(revision), max(updated_at) from';
   return Promise.all(
@@ -57,7 +57,7 @@ async function state(): Promise<unknown[]> {
   );
 }
 
-/** Any answer; nothing that a request of a megabyte can ask for may take longer than the client waits. */
+/** Any answer; no request of a megabyte may take longer than the client waits. */
 function ask(method: string, target: string, sent: Sent): Promise<Answer<Partial<Failed & Entity>>> {
   return author.call(method, target, sent);
 }
@@ -68,12 +68,12 @@ const DOORS = KINDS.flatMap((kind) => [
   { door: `PUT ${kind.all}`, kind, send: (sent: Sent) => ask('PUT', draftOf(kind), sent) },
 ]);
 
-/** Where a problem of a whole object is told: at `_schema` of it, or at its own name once more. */
+/** Where a problem of a whole object is reported: at `_schema` of it, or again at its own name. */
 function holderOf(field: string): string {
   return field.replace(/\._schema$/, '').replace(/\.(\w+)\.\1$/, '.$1');
 }
 
-/** What is wrong with an answer to a body that has a fault at `field`: it must name the place or what holds it. */
+/** The defect of an answer to a body with a fault at `field`: it must name the field or its container. */
 function faultOf(
   { status, body, text }: Answer<Partial<Failed & Entity>>,
   field: string,
@@ -103,7 +103,7 @@ function wrongValues({ schema }: Position): unknown[] {
   return WRONG_VALUES[String(schema['type'])] ?? [];
 }
 
-/** A geometry is read by its type: without one, what else it says cannot be wrong. */
+/** A geometry is read by its type: without one, its other members cannot be invalid. */
 function judged(path: Position['path']): Position['path'] {
   const start = path.indexOf('geometry');
   return start === -1 ? path : path.slice(0, start + 1);

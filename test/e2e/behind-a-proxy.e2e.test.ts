@@ -59,7 +59,7 @@ describe('a system with a public base URL', () => {
   });
   afterAll(() => system?.stop());
 
-  test('starts every link with it, whatever the request says', async () => {
+  test('starts every link with it, for any request', async () => {
     const said = {
       'x-forwarded-host': 'evil.example',
       'x-forwarded-proto': 'http',
@@ -93,7 +93,7 @@ describe('a system behind a trusted proxy', () => {
       headers: { 'x-forwarded-host': 'hub.example.org, inner.example', 'x-forwarded-proto': 'https, http' },
       origin: 'https://hub.example.org',
     },
-  ])('starts its links as $name says', async ({ headers, origin }) => {
+  ])('starts its links as $name specifies', async ({ headers, origin }) => {
     const answers = await allAnswers(system, headers);
     expect(originsOf(...answers)).toEqual([origin]);
   });
@@ -113,7 +113,7 @@ describe('a system that trusts no proxy', () => {
   });
   afterAll(() => system?.stop());
 
-  test('starts its links with the host that was asked, whatever is said to be forwarded', async () => {
+  test('starts its links with the host of the request, ignoring forwarding headers', async () => {
     const said = {
       'x-forwarded-host': 'evil.example',
       'x-forwarded-proto': 'https',

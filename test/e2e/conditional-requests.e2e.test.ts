@@ -40,7 +40,7 @@ async function publishNextVersion(entity: Entity): Promise<Entity> {
   return publish(author, draft);
 }
 
-describe('the tag of what is unchanged', () => {
+describe('the tag of an unchanged document', () => {
   test('is the revision for its owner, in drafts and published', async () => {
     const draft = await createRecord('Tagged');
     const ofDraft = await tagOf(author, link(draft, 'self'));
@@ -49,7 +49,7 @@ describe('the tag of what is unchanged', () => {
     expect([ofDraft, ofPublished]).toEqual([`"${draft.revision_id}"`, `"${published.revision_id}"`]);
   });
 
-  test.each(['author', 'visitor'])('asks nobody to read again: %s', async (who) => {
+  test.each(['author', 'visitor'])('causes no second read: %s', async (who) => {
     const client = who === 'author' ? author : visitor;
     const first = await publishedRecord(author, 'Read twice');
     await publishNextVersion(first);
@@ -119,7 +119,7 @@ describe('the tag of a representation changes', () => {
     expect(now.parent.access?.links).toEqual([{ id }]);
   });
 
-  test('from caller to caller and from one media type to the other, where they are shown other things', async () => {
+  test('between callers and between media types with different representations', async () => {
     const record = await publishedRecord(author, 'Seen by many');
     const vendor = 'application/vnd.inveniordm.v1+json';
     const tags = [
@@ -132,7 +132,7 @@ describe('the tag of a representation changes', () => {
   });
 });
 
-describe('a tag that says more than the revision', () => {
+describe('a tag with more than the revision', () => {
   test('is taken by writers, as the revision alone is', async () => {
     const { resources } = await packageOfResources(author, 'Written to', 1);
     const [draft] = resources;

@@ -9,7 +9,7 @@ import { link, type PackageOfResources, packageOfResources } from './story/stori
 
 const WRONG = recordDocument('Wrong', { metadata: { creators: [] } });
 
-/** What somebody does to a package or its resources at the moment it is published. */
+/** A concurrent change of a package or its resources during its publication. */
 const DISTURBANCES: Record<
   string,
   (whole: PackageOfResources) => [method: string, target: string, json?: object]
@@ -59,7 +59,7 @@ afterAll(() => system?.stop());
 
 const statusOf = async (client: HttpClient, target: string) => (await client.call('GET', target)).status;
 
-/** What contradicts itself after the dust has settled: the mirror of a relation may follow a moment later. */
+/** Contradictions after all changes have ended: the mirror of a relation may follow a moment later. */
 async function contradictions(whole: PackageOfResources): Promise<string[]> {
   let found: string[] = [];
   const isSettled = async () => {
@@ -120,7 +120,7 @@ describe('while a package is being published', () => {
         expect(put).toBe(200);
       }
       if ((await statusOf(author, link(main, 'self'))) === 200) {
-        // What left a resource's side leaves the package's side a moment later.
+        // A relation removed from a resource is removed from the package a moment later.
         const isThrough = async () => (await author.call('POST', link(main, 'publish'))).status === 202;
         await until(isThrough, { everyMs: 100, what: 'the publication' });
         expect(await contradictions(whole)).toEqual([]);

@@ -36,9 +36,9 @@ const nextVersion = async (of: Kind) =>
 interface Creation {
   target: string;
   sent?: Sent;
-  /** Of what was created, below `/api`; `*` for what only the answer tells. */
+  /** The path of the created resource, below `/api`; `*` for ids that only the answer has. */
   location: string;
-  /** False where the created thing has no GET. */
+  /** False if the created resource has no GET. */
   isRead?: boolean;
 }
 

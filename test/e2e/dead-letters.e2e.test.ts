@@ -51,7 +51,7 @@ interface Letter {
 const listed = async (...args: string[]) =>
   (await json<{ dead_letters: Letter[] }>('list', ...args)).dead_letters;
 
-/** An event that the service has given up on, as its consumer stores it. */
+/** An event that the service could not handle, as its consumer stores it. */
 async function giveUp(service: Service, consumer: string, event: OutboxEvent): Promise<number> {
   const headers = {
     'ce-id': randomUUID(),

@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-/** A draft with all that the example has of it. */
+/** A draft with all members of the example. */
 async function load(collection: string, example: ExampleEntity): Promise<Entity> {
   const draft = await author.sure<Entity>('POST', collection, { json: example.document });
   for (const { key, bytes } of example.files) await upload(author, draft, key, bytes);
@@ -60,7 +60,7 @@ describe.each(EXAMPLE_FOLDERS.map((folder) => [basename(folder), folder]))('%s',
     await relate(author, main, resources);
   });
 
-  test('nobody but its author sees anything before it is published', async () => {
+  test('only its author sees it before it is published', async () => {
     const seen = await Promise.all(
       pairs.flatMap(({ url, draft }) => [
         anonymous.call('GET', url),

@@ -144,7 +144,7 @@ function describeOn(server: TestS3): void {
     expect(entries.filter((entry) => entry.isFile())).toEqual([]);
   });
 
-  /** Makes what nothing refers to as old as the sweep waits for; the service sweeps when it starts. */
+  /** Makes unreferenced objects old enough for the collection; the service collects when it starts. */
   async function forgetFor(time: string): Promise<void> {
     const client = new pg.Client(system.databaseUrls.files);
     await client.connect();

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => system.stop());
 
-/** What a visitor sees at this moment; read twice, so that the second may come from memory. */
+/** The present answer for an anonymous reader; read twice, so that the second may be cached. */
 async function seen(entity: Entity): Promise<unknown[]> {
   const path = link(entity, 'self');
   const answers = [await visitor.call<Entity>('GET', path), await visitor.call<Entity>('GET', path)];

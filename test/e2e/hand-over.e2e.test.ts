@@ -27,14 +27,14 @@ afterAll(async () => {
 });
 
 async function withFiles(client: HttpClient, isRestricted = false): Promise<Entity> {
-  const document = recordDocument('Handed over', { withFiles: true });
+  const document = recordDocument('Sent by the proxy', { withFiles: true });
   const json = isRestricted ? { ...document, access: { record: 'public', files: 'restricted' } } : document;
   const draft = await client.sure<Entity>('POST', '/records', { json });
   for (const key of FILES) await upload(client, draft, key, key === 'empty.csv' ? Buffer.alloc(0) : bytes);
   return draft;
 }
 
-/** What is another each time, or another system's. */
+/** Values that differ between answers or systems. */
 const OWN = new Set(['date', 'x-request-id', 'last-modified', 'connection', 'keep-alive']);
 
 async function seen(
@@ -51,7 +51,7 @@ async function seen(
 const contentOf = (entity: Entity, key: string, form = '') =>
   `/records/${entity.id}${form}/files/${encodeURIComponent(key)}/content`;
 
-test('a download by the proxy is told with every header that the gateway would send, drafts and published', async () => {
+test('a download by the proxy has every header that the gateway would send, drafts and published', async () => {
   const [inside, direct] = [
     httpClient(system.baseUrl, system.token),
     httpClient(streaming.baseUrl, streaming.token),
@@ -101,12 +101,12 @@ test('a download by the proxy is told with every header that the gateway would s
     const handed = await seen(reader, contentOf(published[0], 'data.bin'), asked, method);
     expect([asked, handed.status, proxy.sent() - before]).toEqual([asked, status, isHanded ? 1 : 0]);
     const straight = await seen(anonymous, contentOf(published[1], 'data.bin'), asked, method);
-    // Other tests look at the texts of refusals.
+    // Other tests check the texts of refusals.
     if (status < 400) expect({ asked, ...handed }).toEqual({ asked, ...straight });
   }
 });
 
-test('nothing is handed over before every decision, nor to whom comes past the proxy', async () => {
+test('no file is passed to the proxy before every decision, nor to clients that bypass the proxy', async () => {
   const author = httpClient(system.baseUrl, system.token);
   const published = await publish(author, await withFiles(author, true));
   const before = proxy.sent();

@@ -14,7 +14,7 @@ const run = promisify(execFile);
 const project = resolve(import.meta.dirname, '../..');
 const kr = resolve(project, 'clients/kr/src/main.ts');
 
-/** What holds where operators say nothing. */
+/** The defaults of the operators. */
 const DEFAULTS = {
   RATE_LIMIT_ANONYMOUS: '500',
   RATE_LIMIT_USER: '1000',
@@ -22,7 +22,7 @@ const DEFAULTS = {
 };
 
 let system: TestSystem;
-/** What each service was started with. */
+/** The start options of each service. */
 const environments = new Map<ServiceName, ServiceVariables>();
 beforeAll(async () => {
   system = await startSystem({
@@ -60,7 +60,7 @@ describe('limits of rates', () => {
     expect((await publish(client, draft)).is_published).toBe(true);
   });
 
-  test('stop who asks without end, and nobody else; the command-line client waits and goes on', async () => {
+  test('stop an endless client, and no other; the command-line client waits and continues', async () => {
     const hasty = await newUser('hasty');
     const seen = new Map<number, number>();
     let refusal: Response | undefined;
@@ -82,7 +82,7 @@ describe('limits of rates', () => {
       // One that fails leaves none of the others at work.
       over.abort();
     }
-    // As many as may come at once, and what the time that it took has added.
+    // The maximum number of concurrent requests, with those added by the elapsed time.
     expect(seen.get(200)).toBeGreaterThanOrEqual(2_000);
     expect([...seen.keys()].sort()).toEqual([200, 429]);
     expect(refusal?.headers.get('retry-after')).toBe('1');
@@ -108,7 +108,7 @@ interface Exchange {
 }
 
 describe('headers', () => {
-  /** Those that say of a connection, not of an answer. */
+  /** Headers of a connection, not of an answer. */
   const FRAMING = new Set(['connection', 'date', 'keep-alive']);
 
   const OURS = {
@@ -138,7 +138,7 @@ describe('headers', () => {
   const DOWNLOAD = [...BODY, 'accept-ranges', 'content-disposition', 'etag'];
   const TUS = ['tus-checksum-algorithm', 'tus-extension', 'tus-max-size', 'tus-version'];
 
-  /** The first that fits says which headers there are beside those of all. */
+  /** The first match has the headers beside the common ones. */
   const CLASSES: { of: (exchange: Exchange) => boolean; safety?: object; names: string[] }[] = [
     { of: ({ status }) => status === 401, names: [...BODY, 'www-authenticate'] },
     { of: ({ status }) => status === 412, names: [...BODY, 'cache-control', 'tus-version'] },
@@ -193,7 +193,7 @@ describe('headers', () => {
 
   let owner: HttpClient;
   let operations: { method: string; path: string }[];
-  /** What stands for a parameter in a path below one of these. */
+  /** The value of a parameter in a path below one of these. */
   let things: { below: string; parameters: Record<string, string> }[];
 
   async function entityWithFile(all: string, document: object): Promise<Entity> {
@@ -237,13 +237,13 @@ describe('headers', () => {
     ];
   });
 
-  /** The path with what is there, or with what is nowhere. */
+  /** The path with existing ids, or with unknown ones. */
   function fill(path: string, how: 'there' | 'nowhere'): string {
     const { parameters = {} } = things.find(({ below }) => path.startsWith(below)) ?? {};
     return path.replaceAll(/\{(\w+)\}/g, (_, name) => (how === 'there' ? (parameters[name] ?? '0') : '0'));
   }
 
-  test('of every operation are those of its class, whoever asks and whatever comes of it', async () => {
+  test('of every operation are those of its class, for every caller and outcome', async () => {
     const anybody = httpClient(system.baseUrl);
     const seen: (Exchange & { headers: object })[] = [];
     for (const { method, path } of operations) {
@@ -369,7 +369,7 @@ describe('a service without a secret', () => {
     },
   );
 
-  test.each(services)('%s: does not start, and says so', async (service, secrets) => {
+  test.each(services)('%s: does not start, and reports it', async (service, secrets) => {
     const started = run(process.execPath, [resolve(project, `services/${service}/src/main.ts`)], {
       env: without(environmentOf(service), secrets),
       timeout: 120_000,

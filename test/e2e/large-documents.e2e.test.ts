@@ -46,7 +46,7 @@ const processes = () =>
   ['gateway', 'records', 'packages', 'search'].map((name) => system.pid(name as 'records'));
 
 describe('pages of large documents', () => {
-  test('are refused with what to do when they are too large, and no process ends', async () => {
+  test('are refused with the next step when they are too large, and no process ends', async () => {
     const before = processes();
     const answers = await Promise.all(
       Array.from({ length: 12 }, () => visitor.call('GET', '/records?q=Coast&size=16')),
@@ -79,7 +79,7 @@ describe('pages of large documents', () => {
 });
 
 describe('a body with hundreds of thousands of problems', () => {
-  test('is stored, answered with the first hundred, and keeps nobody from building the index', async () => {
+  test('is stored, answered with the first hundred, and does not prevent building the index', async () => {
     const before = processes();
     const features = Array.from({ length: 330 }, () => ({ identifiers: Array(1_000).fill({}) }));
     const json = { metadata: { title: 'Hollow', locations: { features } } };

@@ -19,7 +19,7 @@ const feature = (extra: object) => ({ locations: { features: [extra] } });
 const times = <T>(count: number, item: (n: number) => T): T[] =>
   Array.from({ length: count }, (_, n) => item(n));
 
-/** Metadata of the largest size that is accepted: 1 MB each, or less where another limit comes first. */
+/** Metadata of the largest accepted size: 1 MB each, or less if another limit is lower. */
 const LARGEST: Readonly<Record<string, () => Record<string, unknown>>> = {
   'a line of 120,000 positions': () =>
     feature({ geometry: { type: 'LineString', coordinates: times(120_000, (n) => [n % 90, n % 45]) } }),
@@ -104,13 +104,13 @@ async function expectAllAlive(): Promise<void> {
   expect({ tooLarge, peaks: tooLarge.length > 0 ? peaks : [] }).toEqual({ tooLarge: [], peaks: [] });
 }
 
-/** Each request is served, refused as bad or asked to come back; anything else is a defect. */
+/** Each request is served, refused as invalid or as retryable; anything else is a defect. */
 function expectAnswered(answers: readonly Answer<unknown>[]): void {
   const odd = answers.filter(({ status }) => status >= 500 && status !== 503);
   expect(odd.map(({ status, text }) => `${status} ${text.slice(0, 200)}`)).toEqual([]);
 }
 
-/** The failure shows what the command said. */
+/** The failure shows the output of the command. */
 function expectSucceeded({ code, err }: Said): void {
   expect({ code, reason: code === 0 ? '' : err }).toEqual({ code: 0, reason: '' });
 }
@@ -215,7 +215,7 @@ describe('with those stored', () => {
     await expectAllAlive();
   });
 
-  test('the index is built anew and has no drift', async () => {
+  test('the index is built and has no drift', async () => {
     const reindexed = await adminCommand(system, 'search', 'reindex');
     expectSucceeded(reindexed);
     const drift = await adminCommand(system, 'search', 'drift', '--json');

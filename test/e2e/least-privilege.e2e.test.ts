@@ -25,7 +25,7 @@ const OF_RECORDS = ['ForgetRecords', 'ListVersionResources'];
 const OF_PEERS = ['FindIds', 'FindDois'];
 const OF_PUBLICATIONS = ['SealBuckets', 'DecideBuckets'];
 
-/** Of every RPC, whom it is for: what is not said of one by name is the first caller's. */
+/** The permitted callers of every RPC: RPCs without an entry belong to the first caller. */
 const RPCS: Record<Service, Partial<Record<keyof Definitions, (rpc: string) => readonly Caller[]>>> = {
   gateway: { identity: () => ['operator'] },
   records: {
@@ -102,7 +102,7 @@ function variable(service: Service, name: string): string {
   return value;
 }
 
-/** What a caller holds for a callee: its own key there, or, where it has none, one that it holds for something else. */
+/** The key of a caller for a callee, or, if it has none, one that it has for another callee. */
 function keyFor(callee: Service, caller: Caller): string {
   const name = `${callee.toUpperCase().replace('-', '_')}_KEY`;
   if (caller === 'operator') return /operator=([^,]+)/.exec(variable(callee, 'CALLER_KEYS'))?.[1] ?? '';
@@ -112,7 +112,7 @@ function keyFor(callee: Service, caller: Caller): string {
 
 type AnyClient = Record<string, (request: object, principal: object) => Promise<unknown>>;
 
-/** Whether the call came through to what answers it. */
+/** Whether the call reached its handler. */
 async function isTaken(client: AnyClient, rpc: string): Promise<boolean> {
   try {
     await client[rpc.charAt(0).toLowerCase() + rpc.slice(1)]?.({}, servicePrincipal('packages'));
@@ -231,7 +231,7 @@ test.each(SERVICES)('on the bus %s does what is its own, and nothing else', asyn
   expect(heard).toEqual([]);
 });
 
-test('nobody comes onto the bus without a name and its password', async () => {
+test('the bus refuses connections without a name and its password', async () => {
   for (const user of ['', 'records:wrong@', 'nobody:wrong@']) {
     const said: string[] = [];
     const bus = busOf('records', `nats://${user}${new URL(variable('records', 'NATS_URL')).host}`, said);

@@ -77,7 +77,7 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-/** What the states of the interface are told by. */
+/** The members that identify the states of the interface. */
 const state = ({ is_published, is_draft, status, versions }: Entity) => ({
   is_published,
   is_draft,
@@ -110,7 +110,7 @@ describe.each(KINDS)('$kind', ({ kind, parentType, document, instant, links }) =
   const create = (json: object = document('First title')) =>
     author.sure<Entity>('POST', `/${kind}`, { json });
 
-  test('a draft is created with all that the interface says of it', async () => {
+  test('a draft is created with all members of the interface', async () => {
     const { status, body, headers } = await author.call<Entity>('POST', `/${kind}`, {
       json: document('New'),
     });
@@ -145,7 +145,7 @@ describe.each(KINDS)('$kind', ({ kind, parentType, document, instant, links }) =
     expect({ ...(await author.sure<Entity>('GET', link(body, 'self'))), ...extra }).toEqual(body);
   });
 
-  test('a draft is changed by whoever knows its revision', async () => {
+  test('a draft is changed with its revision', async () => {
     const draft = await create();
     const put = (title: string, ifMatch: string) =>
       author.call<Entity & Failed>('PUT', link(draft, 'self'), {
@@ -232,7 +232,7 @@ describe.each(KINDS)('$kind', ({ kind, parentType, document, instant, links }) =
     expect([opened.status, ...again.map(({ status }) => status), next.status]).toEqual([201, 412, 201, 201]);
   });
 
-  test('writers who say what they saw never overwrite each other', async () => {
+  test('writers with preconditions never overwrite each other', async () => {
     const draft = await create(document('Writers'));
     const writer = async (name: string): Promise<void> => {
       let seen = `"${draft.revision_id}"`;
@@ -356,10 +356,10 @@ describe.each(KINDS)('$kind', ({ kind, parentType, document, instant, links }) =
     });
   });
 
-  test('an edit that is given up leaves no trace', async () => {
+  test('a discarded edit leaves no trace', async () => {
     const published = await publish(author, await create());
     const edit = await author.sure<Entity>('POST', link(published, 'draft'));
-    await author.sure('PUT', link(edit, 'self'), { json: document('Given up') });
+    await author.sure('PUT', link(edit, 'self'), { json: document('Discarded') });
     const statuses = [
       (await author.call('DELETE', link(edit, 'self'))).status,
       (await author.call('DELETE', link(edit, 'self'))).status,
@@ -436,7 +436,7 @@ describe.each(KINDS)('$kind', ({ kind, parentType, document, instant, links }) =
     ]);
   });
 
-  test('a new version that is given up gives its place back', async () => {
+  test('a discarded new version releases its index', async () => {
     const first = await publish(author, await create());
     const next = await author.sure<Entity>('POST', link(first, 'versions'));
     const status = (await author.call('DELETE', link(next, 'self'))).status;
@@ -513,7 +513,7 @@ describe.each(KINDS)('$kind', ({ kind, parentType, document, instant, links }) =
     expect(contents).toEqual(['1,2\n', '3,4\n']);
   });
 
-  test('entries tell their state in the interface’s words', async () => {
+  test('entries have the states of the interface', async () => {
     const draft = await create(document('Entries', { withFiles: true }));
     const started = await author.call<FilesListing>('POST', link(draft, 'files'), {
       json: [{ key: 'b.png' }, { key: 'a.txt' }],
@@ -606,7 +606,7 @@ describe.each(KINDS)('$kind', ({ kind, parentType, document, instant, links }) =
     });
   });
 
-  test('one’s own listing has each thing once, as its draft where there is one', async () => {
+  test('the personal listing has each entity once, as its draft if there is one', async () => {
     const mark = `Own${kind}listing`;
     const draft = await create(document(mark));
     const published = await publish(author, await create(document(mark)));
@@ -626,7 +626,7 @@ describe.each(KINDS)('$kind', ({ kind, parentType, document, instant, links }) =
     ]);
   });
 
-  test('a preview leaves the draft with its file, whether all are deleted or one, though no event comes', async () => {
+  test('a preview leaves the draft with its file, whether all are deleted or one, also without an event', async () => {
     const json = document('With previews', { withFiles: true });
     const draft = await create({ ...json, files: { enabled: true, default_preview: 'a.txt' } });
     const previews: unknown[] = [];
@@ -652,7 +652,7 @@ describe.each(KINDS)('$kind', ({ kind, parentType, document, instant, links }) =
     expect(previews).toEqual(Array(2).fill([undefined, []]));
   });
 
-  test('a reader may ask whether anything changed', async () => {
+  test('a reader may query for changes', async () => {
     const published = await publish(author, await create());
     const read = await anonymous.call('GET', link(published, 'self'));
     const etag = read.headers.get('etag') ?? '';

@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-/** Keeps a service from a table, so that whoever needs an answer of it waits in vain. Answers with what lets it go on. */
+/** Locks a table of a service, so that its callers wait. Returns the function that releases it. */
 async function block(part: Part, table: string): Promise<() => Promise<void>> {
   const client = new Client({ connectionString: system.databaseUrls[part] });
   await client.connect();
@@ -47,7 +47,7 @@ async function block(part: Part, table: string): Promise<() => Promise<void>> {
   return () => client.end();
 }
 
-/** What a Prometheus server would read from the part at this moment. */
+/** The present scrape of a Prometheus server from the service. */
 async function scrape(part: Part): Promise<string> {
   const answer = await fetch(`http://127.0.0.1:${ports.get(part)}/metrics`);
   if (!answer.ok) throw new Error(`${part} answered ${answer.status}`);
@@ -67,8 +67,8 @@ const packages = (metric: string, labels?: Record<string, string>) => sampled('p
 const publish = (draft: Entity) => author.call('POST', link(draft, 'publish'), { timeoutMs: 120_000 });
 const newRecord = (title: string) => author.sure<Entity>('POST', '/records', { json: recordDocument(title) });
 
-test('one that is published is counted, timed, and gone from what is open', async () => {
-  // The connections between the parts that were started anew come back by themselves; a publication needs all of them.
+test('a finished one is counted, timed, and removed from the open ones', async () => {
+  // The connections to restarted services are reopened; a publication needs all of them.
   const { main } = await until(async () => {
     const made = await packageOfResources(author, 'Counted', 2);
     await author.sure('POST', `/packages/${made.main.id}/draft/actions/validate`);
@@ -122,7 +122,7 @@ test('one that could not be decided is counted as aborted, is open until everybo
   expect(await packages('publications_settled_total', settled)).toBe(1);
 });
 
-test('locks are counted by those who hold them, and so are their questions to the coordinator', async () => {
+test('locks are counted by their holders, and so are their queries to the coordinator', async () => {
   const draft = await newRecord('Held');
   const { letGo } = await holdDecisions(system.databaseUrls.packages);
   const publishing = publish(draft);
@@ -165,12 +165,12 @@ test('the page about publications has every metric by its name', async () => {
   }).toEqual({ some: true, untold: [] });
 });
 
-test('the index shows how far it is behind, what it could not take in, and what differs', async () => {
+test('the index shows its delay, refused events, and differences', async () => {
   const search = (metric: string) => sampled('search', metric);
   const client = new Client({ connectionString: system.databaseUrls.search });
   await client.connect();
   try {
-    // What was published before may still be on its way.
+    // Earlier publications may still be in flight.
     const isCaughtUp = async () =>
       (await search('search_events_pending')) === 0 && (await search('search_events_oldest_seconds')) === 0;
     await until(isCaughtUp, PATIENT);

@@ -64,7 +64,7 @@ const decided = (newDraft: () => Promise<Entity>) =>
     return status === 503 ? undefined : { draft, status };
   }, PATIENT);
 
-/** What has come so far of the trace that began with the publishing of this entity. */
+/** The received part of the trace that began with the publication of this entity. */
 function traceOf({ id }: Entity): SpanTree {
   const spans = collector.spans();
   const root = spans.find(
@@ -75,7 +75,7 @@ function traceOf({ id }: Entity): SpanTree {
 }
 
 const sends = ({ spans }: SpanTree) => spans.filter(({ kind }) => kind === 'producer');
-/** What the index took in of an event, as a child of its sending or linked to it. */
+/** The handling of an event by the index, as a child of its sending or linked to it. */
 const isIndexed =
   ({ spans }: SpanTree) =>
   (sent: SentSpan) =>
@@ -89,7 +89,7 @@ describe('the trace of a publication', () => {
   test('is one, from the request over calls, statements and events to the index', async () => {
     const { draft: main, status } = await decided(async () => {
       const made = await packageOfResources(author, 'Traced', 2);
-      // What the index takes in together is shown wholly in one trace only.
+      // A batch of the index is complete in one trace only.
       await untilIndexed();
       return made.main;
     });
@@ -267,7 +267,7 @@ describe('the metrics', () => {
     expect(await readFile(page, 'utf8')).toBe(written);
   });
 
-  test('tell requests apart by their routes, of which there are few', async () => {
+  test('label requests by their routes, of which there are few', async () => {
     for (const id of ['aaaaa-aaaaa', 'bbbbb-bbbbb', 'x%00y']) await author.call('GET', `/records/${id}`);
     await author.call('GET', '/no/such/path');
     const text = await scrape('gateway');
@@ -280,13 +280,13 @@ describe('the metrics', () => {
   test.each([
     ['alerts', 'alerts.yaml', expressionsOfAlerts],
     ['panels of the dashboard', 'dashboard.json', expressionsOfDashboard],
-  ])('are what the %s ask for, in good PromQL', async (_name, file, expressionsOf) => {
+  ])('are the ones queried by the %s, in valid PromQL', async (_name, file, expressionsOf) => {
     const expressions = expressionsOf(await readFile(join(ROOT, OBSERVABILITY, file), 'utf8'));
     expect(expressions.length).toBeGreaterThan(15);
     expect(expressions.flatMap((expression) => faultsOf(expression, metrics))).toEqual([]);
   });
 
-  test('are asked for wrongly where a name, a label or the grammar is wrong', () => {
+  test('are rejected where a name, a label or the grammar is wrong', () => {
     const wrong = (expression: string) => faultsOf(expression, metrics).length;
     expect([
       wrong('sum by (job) (rate(publications_aborted_total[5m])) > 0'),
@@ -298,7 +298,7 @@ describe('the metrics', () => {
   });
 });
 
-/** A little of all that is measured, beyond what was done so far. */
+/** Some values of every metric, beyond those of earlier tests. */
 async function useEverything(): Promise<void> {
   const draft = await newRecord('With files', true);
   await upload(author, draft, 'data.bin', Buffer.alloc(100_000));
@@ -306,7 +306,7 @@ async function useEverything(): Promise<void> {
   await author.call('GET', link(entry, 'content'));
   await author.sure('POST', `/records/${draft.id}/access/links`, { json: { permission: 'view' } });
   await author.sure('GET', '/search?q=traced');
-  // The search service may still be on its way back to one that was started anew.
+  // The search service may still be reconnecting to a restarted service.
   await until(async () => (await adminCommand(system, 'search', 'drift')).code === 0, PATIENT);
   await adminCommand(system, 'files', 'audit', '--now');
   const client = new Client({ connectionString: system.databaseUrls.packages });
@@ -331,9 +331,9 @@ function expressionsOfDashboard(text: string): string[] {
   return panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
 }
 
-/** Of a target, given by whoever scrapes it. */
+/** Of a target, set by the scraper. */
 const OF_A_TARGET = ['job', 'instance', 'namespace', 'pod'];
-/** Prometheus says of each target whether it could be scraped. */
+/** Prometheus reports for each target whether it could be scraped. */
 const UP: ScrapedMetric = { name: 'up', type: 'gauge', description: '', labels: [], services: [] };
 
 function faultsOf(expression: string, metrics: readonly ScrapedMetric[]): string[] {

@@ -12,14 +12,14 @@ import { link, packageOfResources, publish } from './story/stories.ts';
 
 let system: TestSystem;
 let author: HttpClient;
-/** A package that is published, one that was refused, and a resource whose decision is held back. */
+/** A published package, a refused one, and a resource whose decision is delayed. */
 let published: Entity;
 let refused: Entity;
 let held: Entity;
 let letGo: () => Promise<void>;
 let publishing: Promise<unknown>;
 beforeAll(async () => {
-  // What is slow is tried again within the one publication that the lists are to show.
+  // Slow calls are retried within the one publication that the lists show.
   system = await startSystem({
     environment: { PUBLISH_DEADLINE_MS: '600000', PUBLISH_REACH_MS: '60000' },
   });
@@ -45,7 +45,7 @@ interface Listed {
   has_more: boolean;
 }
 
-/** What the command says to an operator of the machine, who has nothing but the data folder. */
+/** The output of the command for an operator of the machine with only the data folder. */
 async function kr(...args: string[]): Promise<{ code: number; out: string; err: string }> {
   const said = { out: '', err: '' };
   const into = (name: keyof typeof said) => ({
@@ -140,7 +140,7 @@ describe('kr admin publications list', () => {
     });
   });
 
-  test('says what it does not understand', async () => {
+  test('explains invalid input', async () => {
     const wrong = async (...args: string[]) => {
       const { code, err } = await kr('list', ...args);
       return [code, err.split('\n')[0]];
@@ -151,13 +151,13 @@ describe('kr admin publications list', () => {
     ]);
   });
 
-  test('says that nothing needs to be unlocked', async () => {
+  test('states that locks need no release', async () => {
     expect((await kr('list', '--help')).out).toMatch(/no command to release locks, because none is needed/);
   });
 });
 
 describe('kr admin publications show', () => {
-  test('tells a refusal with every problem and its resource', async () => {
+  test('prints a refusal with every problem and its resource', async () => {
     const id = await idOf(refused.id);
     const { out } = await kr('show', id);
     const shown = JSON.parse((await kr('show', id, '--json')).out);
@@ -185,14 +185,14 @@ describe('kr admin publications show', () => {
     expect(out).toContain(`   ${wrong} metadata.title Shorter than minimum length 3.\n`);
   });
 
-  test('tells who holds one that is not decided, and until when', async () => {
+  test('prints the holder of an undecided one, and its deadline', async () => {
     const shown = JSON.parse((await kr('show', await idOf(held.id), '--json')).out);
     expect(shown).toMatchObject({ state: 'PREPARING', decided_at: null, settled_at: null, refusal: null });
     expect(Date.parse(shown.deadline) - Date.parse(shown.created_at)).toBe(600_000);
     expect(Date.parse(shown.lease_until)).toBeGreaterThan(Date.parse(shown.created_at));
   });
 
-  test('says when there is none', async () => {
+  test('reports when there is none', async () => {
     const { code, err } = await kr('show', '0199aa00-0000-7000-8000-000000000000');
     expect([code, err]).toEqual([1, 'There is no publication 0199aa00-0000-7000-8000-000000000000.\n']);
   });

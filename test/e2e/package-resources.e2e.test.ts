@@ -105,7 +105,7 @@ describe('the context of a package', () => {
     ]);
   });
 
-  test('refuses the whole request for one thing that may not enter it, naming each', async () => {
+  test('refuses the whole request for one resource that may not be added, naming each', async () => {
     const [main, other] = [await newPackage(), await newPackage()];
     const [good, taken, published, foreign] = [
       await newRecord(),
@@ -335,7 +335,7 @@ describe('the resources of a version', () => {
 });
 
 describe('publishing a package', () => {
-  test('fails as a whole with all that is wrong with all of its resources, and succeeds once repaired', async () => {
+  test('fails as a whole with all problems of all its resources, and succeeds once repaired', async () => {
     const { main, resources } = await packageOfResources(author, 'Flawed', 3);
     const [undated, fileless, sound] = resources as [Entity, Entity, Entity];
     await author.sure('PUT', link(main, 'self'), {
@@ -453,7 +453,7 @@ describe('publishing a package', () => {
     const status = (await author.call('POST', link(main, 'publish'))).status;
     const found = await until(async () => {
       const { hits } = await anonymous.sure<Listing>('GET', '/search?q="Hundred"&size=1000');
-      // All of it or nothing: a package comes into the index at once.
+      // All or none: a package appears in the index at one moment.
       if (hits.total !== 0 && hits.total !== 101) throw new Error(`${hits.total} of 101`);
       return hits.total;
     });
@@ -508,7 +508,7 @@ describe('what leaves', () => {
     expect((await author.call('POST', link(main, 'publish'))).status).toBe(202);
   });
 
-  test('a deleted package lets its resources go, who then stand alone', async () => {
+  test('a deleted package releases its resources, which stay as separate ones', async () => {
     const { main, resources } = await packageOfResources(author, 'Ending', 2);
     const status = (await author.call('DELETE', link(main, 'self'))).status;
     const [one, two] = resources as [Entity, Entity];
@@ -523,8 +523,8 @@ describe('what leaves', () => {
     ]).toEqual([204, 202, 204]);
   });
 
-  test('a given up new version leaves no mark on the resources that it had imported', async () => {
-    const { main, resources } = await packageOfResources(author, 'Given up', 1);
+  test('a discarded new version leaves no mark on its imported resources', async () => {
+    const { main, resources } = await packageOfResources(author, 'Discarded', 1);
     const first = await publish(author, main);
     const [one] = resources as [Entity];
     const before = await author.sure<Entity>('GET', `/records/${one.id}`);
@@ -536,7 +536,7 @@ describe('what leaves', () => {
   });
 });
 
-test('a resource is related to what it was added with, as the listing of its package says at once', async () => {
+test('a resource is related to its package, as the listing of the package shows at once', async () => {
   const main = await newPackage();
   const records = [await newRecord(), await newRecord(), await newRecord()];
   await relate(author, main, records);

@@ -11,7 +11,7 @@ import {
 import { httpClient } from './story/http-client.ts';
 import { packageOfResources, publish } from './story/stories.ts';
 
-/** Whoever takes part in a publication. */
+/** The participants of a publication. */
 const EDGES = [
   'gateway to packages',
   'gateway to records',
@@ -21,11 +21,11 @@ const EDGES = [
   'records to packages',
   'files to packages',
 ] as const;
-/** What runs on timers, what relays and consumers do afterwards, and settings, which are not counted each time. */
+/** Statements of timers, relays, consumers and settings, which are not counted each time. */
 const BESIDE =
   /outbox where published_at|update outbox|package_version|lease_until <|sealed_at <|updated_at <|set local/;
 
-/** Nobody looks for old publications, reads stored bytes or makes connections anew meanwhile. */
+/** No process queries old publications, verifies stored bytes or opens connections meanwhile. */
 const QUIET = { PUBLISH_SCAN_MS: '60000', AUDIT_EVERY_MS: '0' };
 
 let postgres: CountingPostgres;
@@ -40,7 +40,7 @@ beforeAll(async () => {
   for (const edge of EDGES) {
     const counter = new CallCounter();
     counters.set(edge, counter);
-    // A cut whose moment never comes sees every byte.
+    // A cut that never triggers sees every byte.
     const when = (bytes: Buffer) => {
       counter.take(bytes);
       return false;
@@ -70,7 +70,7 @@ function growth(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, 
   return Object.fromEntries(grown.filter(([, count]) => count !== 0).sort());
 }
 
-/** Resolves when nothing is left to do of what was asked before. */
+/** Resolves when all earlier requests are completely finished. */
 async function isQuiet(): Promise<void> {
   let last = '';
   const isSame = async () => {
@@ -82,11 +82,11 @@ async function isQuiet(): Promise<void> {
   await until(isSame, { everyMs: 500 });
 }
 
-/** What publishing a package of that many resources costs until all have applied it. */
+/** The cost of publishing a package of this many resources until all participants have applied it. */
 async function costOf(resources: number) {
   const author = httpClient(system.baseUrl, system.token);
   const { main } = await packageOfResources(author, `Package of ${resources}`, resources);
-  // What the consumers of events ask for comes in their own time; those of search come last.
+  // Queries of event consumers are asynchronous; those of search are last.
   for (const part of ['nats', 'search'] as const) system.kill(part, 'SIGSTOP');
   await isQuiet();
   const before = { statements: await statementCounts(), calls: callCounts() };
@@ -112,12 +112,12 @@ async function isDone(packageId: string): Promise<boolean> {
 const sum = (counts: Record<string, number>) =>
   Object.values(counts).reduce((total, count) => total + count, 0);
 
-test('a publish costs the same calls, transactions and statements whatever the number of resources', async () => {
+test('a publication costs the same calls, transactions and statements for any number of resources', async () => {
   // The first of all also pays for connections.
   await costOf(1);
   const [one, ten, hundred] = [await costOf(1), await costOf(10), await costOf(100)];
   expect(hundred).toEqual(ten);
-  // A lone resource is read by a statement of another text, which need not ask how many are enough for one vote.
+  // A single resource is read by a different statement, without the limit of one vote.
   const inNumbers = ({ calls, statements }: typeof one) => [calls, Object.values(statements).sort()];
   expect(inNumbers(ten)).toEqual(inNumbers(one));
 

@@ -91,7 +91,7 @@ describe('who lists what they have just written', () => {
     }
   });
 
-  test('finds a draft as its files make it, as soon as they come and go', async () => {
+  test('finds a draft by the state of its files, as soon as they are added or deleted', async () => {
     const author = await newAuthor();
     const json = recordDocument('With files', { withFiles: true });
     const draft = await author.sure<Entity>('POST', '/records', { json });
@@ -172,7 +172,7 @@ describe('who lists what they have just written', () => {
     }
   });
 
-  test('finds resources in the package that they came into or left, as they are now', async () => {
+  test('finds resources in the packages that they were added to or removed from', async () => {
     const author = await newAuthor();
     const main = await author.sure<Entity>('POST', '/packages', { json: packageDocument('Package') });
     const inContext = () => seen(author, link(main, 'context_resources'));
@@ -200,7 +200,7 @@ describe('who lists what they have just written', () => {
 
   test('is answered while events cannot travel, and finds everything afterwards', async () => {
     const author = await newAuthor();
-    // Whoever lists meanwhile is to be answered in time.
+    // Concurrent listings must be answered in time.
     await system.relaunch('search', { OWN_WRITES_WAIT_MS: '1000' });
     const nats = system.pid('nats');
     if (nats === undefined) throw new Error('the bus is not running');

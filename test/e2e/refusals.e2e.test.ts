@@ -82,7 +82,7 @@ const credentials: Refusal[] = [
   ),
   ...['/records', '/user/records', '/search'].map(
     (path): Refusal => ({
-      name: 'a token that nobody has',
+      name: 'an unknown token',
       method: 'GET',
       path,
       as: 'nobody',
@@ -180,7 +180,7 @@ const negotiation: Refusal[] = [
     message: `Invalid 'Content-Type' header. Expected one of: ${BODY_TYPES}`,
   },
   {
-    name: 'content that does not say it is bytes',
+    name: 'content without the type of bytes',
     method: 'PUT',
     path: (ids) => `/records/${ids.withFiles}/draft/files/pending.txt/content`,
     sent: { raw: 'x', headers: { 'content-type': 'text/plain' } },
@@ -285,7 +285,7 @@ const identifiers: Refusal[] = [
       ] as const
     ).map(
       ([method, path]): Refusal => ({
-        name: 'an identifier that nobody has',
+        name: 'an unknown identifier',
         method,
         path: `/${kind}/${UNKNOWN}${path}`,
         status: 404,
@@ -303,14 +303,14 @@ const identifiers: Refusal[] = [
     }),
   ),
   {
-    name: 'a package asked for as a record',
+    name: 'a package requested as a record',
     method: 'GET',
     path: (ids) => `/records/${ids.publishedPackage}`,
     status: 404,
     message: 'Not found.',
   },
   {
-    name: 'a record asked for as a package',
+    name: 'a record requested as a package',
     method: 'GET',
     path: (ids) => `/packages/${ids.published}`,
     status: 404,
@@ -333,7 +333,7 @@ const identifiers: Refusal[] = [
     }),
   ),
   {
-    name: 'files of what is not published',
+    name: 'files of an unpublished record',
     method: 'GET',
     path: (ids) => `/records/${ids.withFiles}/files`,
     status: 404,
@@ -411,7 +411,7 @@ const rights: Refusal[] = [
     }),
   ),
   {
-    name: 'a restricted record, to nobody in particular',
+    name: 'a restricted record, for anonymous readers',
     method: 'GET',
     path: (ids) => `/records/${ids.foreignPublished}`,
     as: 'nobody',
@@ -419,7 +419,7 @@ const rights: Refusal[] = [
     message: DENIED,
   },
   {
-    name: 'the removal of what is published, even by its owner',
+    name: 'the removal of a published record, even by its owner',
     method: 'DELETE',
     path: (ids) => `/records/${ids.published}`,
     status: 403,

@@ -119,7 +119,7 @@ describe('a request with an idempotency key', () => {
     const repeats = await Promise.all(keys.map((key) => insist(() => create(key, 'Insisted on'))));
     expect(answers.map(({ status }) => status)).toEqual(keys.map(() => 201));
     expect(repeats.map(({ body }) => body.id)).toEqual(answers.map(({ body }) => body.id));
-    // Whoever heard an answer hears it again.
+    // A client that received an answer receives it again.
     expect(heard.filter((id, index) => id !== undefined && id !== answers[index]?.body.id)).toEqual([]);
     expect(new Set(answers.map(({ body }) => body.id)).size).toBe(40);
     expect((await draftCount()) - before).toBe(40);

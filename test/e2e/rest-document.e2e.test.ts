@@ -394,7 +394,7 @@ describe('4 endpoints', () => {
     expect(other.status).toBe(415);
   });
 
-  test.each(['4.2 records', '4.6 packages'])('%s: content may come without its length', async (name) => {
+  test.each(['4.2 records', '4.6 packages'])('%s: content may arrive without its length', async (name) => {
     const kind = name.endsWith('records') ? 'records' : 'packages';
     const { id } = await at(kind, 'a draft with a started file');
     const file = `/${kind}/${id}/draft/files/${FILE}`;
@@ -613,7 +613,7 @@ describe('4 endpoints', () => {
       expect([ids.length, new Set(ids).size]).toEqual([kinds * MANY_COUNT, kinds * MANY_COUNT]);
     });
 
-    test.each(LISTINGS)('4.9 GET /api$path has hits like what they stand for', async ({ path }) => {
+    test.each(LISTINGS)('4.9 GET /api$path has hits like the listed entities', async ({ path }) => {
       const found = await search(path, `q=${MANY}&size=30`);
       expect(found).toMatchObject(ANSWERS['search result'].body);
       for (const hit of found.hits.hits) {
@@ -655,33 +655,36 @@ describe('5 authentication', () => {
     { permission: 'view', reads: [200, 403], changes: 403 },
     { permission: 'preview', reads: [200, 200], changes: 403 },
     { permission: 'edit', reads: [200, 200], changes: 200 },
-  ])('5 a link with $permission gives its holder what it says', async ({ permission, reads, changes }) => {
-    for (const kind of KINDS) {
-      const json = {
-        ...world.kinds[kind].document('Shared'),
-        access: { record: 'restricted', files: 'restricted' },
-      };
-      const draft = await author.sure<Entity>('POST', `/${kind}`, { json });
-      const published = await publish(author, draft);
-      await author.sure('POST', link(published, 'draft'));
-      const { token } = await author.sure<AccessLink>('POST', link(published, 'access_links'), {
-        json: { permission },
-      });
-      const by = (url: string) => `${url}?token=${token}`;
-      const statuses = [
-        (await anonymous.call('GET', by(link(published, 'self')))).status,
-        (await anonymous.call('GET', by(link(draft, 'self')))).status,
-      ];
-      const put = await anonymous.call('PUT', by(link(draft, 'self')), { json });
-      const without = await anonymous.call('GET', link(published, 'self'));
-      expect({ kind, statuses, put: put.status, open: without.status < 300 }).toEqual({
-        kind,
-        statuses: reads,
-        put: changes,
-        open: false,
-      });
-    }
-  });
+  ])(
+    '5 a link with $permission gives its holder these permissions',
+    async ({ permission, reads, changes }) => {
+      for (const kind of KINDS) {
+        const json = {
+          ...world.kinds[kind].document('Shared'),
+          access: { record: 'restricted', files: 'restricted' },
+        };
+        const draft = await author.sure<Entity>('POST', `/${kind}`, { json });
+        const published = await publish(author, draft);
+        await author.sure('POST', link(published, 'draft'));
+        const { token } = await author.sure<AccessLink>('POST', link(published, 'access_links'), {
+          json: { permission },
+        });
+        const by = (url: string) => `${url}?token=${token}`;
+        const statuses = [
+          (await anonymous.call('GET', by(link(published, 'self')))).status,
+          (await anonymous.call('GET', by(link(draft, 'self')))).status,
+        ];
+        const put = await anonymous.call('PUT', by(link(draft, 'self')), { json });
+        const without = await anonymous.call('GET', link(published, 'self'));
+        expect({ kind, statuses, put: put.status, open: without.status < 300 }).toEqual({
+          kind,
+          statuses: reads,
+          put: changes,
+          open: false,
+        });
+      }
+    },
+  );
 
   test('5 what is published and public is open to everybody', async () => {
     for (const kind of KINDS) {
@@ -693,7 +696,7 @@ describe('5 authentication', () => {
 
 describe('7 errors', () => {
   test.each(['POST', 'DELETE'])(
-    '7 %s of resources answers 200 and says which it could not',
+    '7 %s of resources answers 200 and lists the refused ones',
     async (method) => {
       const { id } = await at('packages', 'a draft');
       const record = (await at('records', 'a draft')).id;

@@ -81,7 +81,7 @@ function patch(url: string, offset: number, bytes: string | Buffer, headers: Hea
   return send('PATCH', url, { ...CHUNK, 'upload-offset': String(offset), ...headers }, bytes);
 }
 
-/** How far an upload has come, or why that is not said. */
+/** The offset of an upload, or the error of its request. */
 async function standing(url: string): Promise<string | number | undefined> {
   const { status, headers } = await send('HEAD', url, TUS);
   return status === 200 ? headers['upload-offset']?.toString() : status;
@@ -102,7 +102,7 @@ interface Case {
   /** How an upload was begun before, and what it has; none is begun where this is absent. */
   given?: Headers;
   has?: string;
-  /** What is asked, of the upload if there is one, else of the entry's address for uploads. */
+  /** The request, to the upload if there is one, else to the entry's URL for uploads. */
   method: string;
   headers?: Headers;
   body?: string;
@@ -111,7 +111,7 @@ interface Case {
   told?: Readonly<Record<string, unknown>>;
   code?: string;
   field?: string;
-  /** What HEAD says of the upload afterwards: its offset, or a status. */
+  /** The result of HEAD for the upload afterwards: its offset, or a status. */
   after?: string | number;
 }
 
@@ -132,9 +132,9 @@ const CAPABILITIES = {
 };
 
 const CASES: readonly Case[] = [
-  { name: 'tells what is offered', method: 'OPTIONS', headers: {}, status: 204, told: CAPABILITIES },
+  { name: 'returns the options', method: 'OPTIONS', headers: {}, status: 204, told: CAPABILITIES },
   {
-    name: 'tells what is offered at an upload too',
+    name: 'returns the options at an upload too',
     given: ELEVEN,
     method: 'OPTIONS',
     headers: {},
@@ -151,7 +151,7 @@ const CASES: readonly Case[] = [
     after: '0',
   },
   {
-    name: 'begins an upload whose length comes later',
+    name: 'begins an upload whose length is declared later',
     method: 'POST',
     headers: { ...TUS, ...DEFERRED },
     status: 201,
@@ -236,7 +236,7 @@ const CASES: readonly Case[] = [
   },
 
   {
-    name: 'tells how much has come',
+    name: 'returns the offset',
     given: { ...ELEVEN, 'upload-metadata': 'filename w7wudHh0,isPrivate' },
     has: 'hello ',
     method: 'HEAD',
@@ -254,7 +254,7 @@ const CASES: readonly Case[] = [
     after: '6',
   },
   {
-    name: 'tells that the length is to come',
+    name: 'returns that the length is deferred',
     given: DEFERRED,
     method: 'HEAD',
     headers: TUS,
@@ -262,7 +262,7 @@ const CASES: readonly Case[] = [
     told: { 'upload-offset': '0', 'upload-length': undefined, 'upload-defer-length': '1' },
   },
   {
-    name: 'tells that a finished upload is finished',
+    name: 'returns that a finished upload is finished',
     given: ELEVEN,
     has: 'hello world',
     method: 'HEAD',
@@ -361,7 +361,7 @@ const CASES: readonly Case[] = [
     after: '6',
   },
   {
-    name: 'takes no bytes beyond the length that nobody announced',
+    name: 'takes no bytes beyond the undeclared length',
     given: ELEVEN,
     has: 'hello ',
     method: 'PATCH',
@@ -447,7 +447,7 @@ const CASES: readonly Case[] = [
     after: '11',
   },
   {
-    name: 'takes the length without bytes when all have come',
+    name: 'takes the length without bytes when all have arrived',
     given: DEFERRED,
     has: 'hello world',
     method: 'PATCH',
@@ -466,7 +466,7 @@ const CASES: readonly Case[] = [
     after: '0',
   },
   {
-    name: 'takes no length of less than has come',
+    name: 'takes no length below the offset',
     given: DEFERRED,
     has: 'hello ',
     method: 'PATCH',
@@ -574,7 +574,7 @@ const CASES: readonly Case[] = [
   })),
 ];
 
-/** The `code` of refusals that have none of their own. */
+/** The `code` of refusals without a specific one. */
 const CODE_OF: Record<number, string> = {
   400: 'malformed_request',
   405: 'method_not_allowed',
@@ -646,7 +646,7 @@ describe('an upload', () => {
     expect([await standing(url), await checksumOf(entry)]).toEqual(['0', `md5:${md5('')}`]);
   });
 
-  test('that is given up when it is finished takes its bytes along, but not those that came after it', async () => {
+  test('that is deleted when it is finished removes its bytes, but not those uploaded after it', async () => {
     const entry = await newEntry();
     const url = await create(entry);
     await patch(url, 0, 'hello world');
@@ -706,7 +706,7 @@ describe('an upload', () => {
     expect((await patch(`${link(other, 'tus')}/${id}`, 0, 'x')).status).toBe(404);
   });
 
-  test('is nobody’s who may not write to the draft', async () => {
+  test('is inaccessible to users who may not write to the draft', async () => {
     const entry = await newEntry();
     const url = await create(entry);
     await patch(url, 0, 'hello world');
@@ -745,7 +745,7 @@ describe('an upload', () => {
     });
   });
 
-  test('is refused as problem details where those are asked for', async () => {
+  test('is refused as problem details if those are accepted', async () => {
     const url = await create(await newEntry());
     const accept = { accept: 'application/problem+json' };
     const answer = await patch(url, 3, 'x', accept);
@@ -767,13 +767,13 @@ describe('an upload', () => {
     expect(second.headers.location).toBe(first.headers.location);
   });
 
-  test('keeps what had come when its connection breaks, and goes on from there', async () => {
+  test('keeps the received bytes when its connection breaks, and continues after them', async () => {
     const entry = await newEntry();
     const bytes = randomBytes(3_000_017);
     const url = await create(entry, { 'upload-length': String(bytes.length) });
     let offset = 0;
     for (const reach of [700_001, 1_500_003]) {
-      // Of what a breaking connection has on it, anything may be lost.
+      // Any part of the data on a breaking connection may be lost.
       const brokenOff = async () => {
         const rest = { 'content-length': String(bytes.length - offset) };
         const { request, answer } = open('PATCH', url, at(offset, rest));
@@ -817,7 +817,7 @@ describe('an upload', () => {
     expect([(await answer).status, await checksumOf(entry)]).toEqual([204, `md5:${md5(bytes)}`]);
   });
 
-  test('changes hands: who writes is told when another one comes, and no byte is lost or doubled', async () => {
+  test('changes writers: the former one is notified, and no byte is lost or doubled', async () => {
     const entry = await newEntry();
     const bytes = randomBytes(200_000);
     const url = await create(entry, { 'upload-length': String(bytes.length) });
@@ -830,7 +830,7 @@ describe('an upload', () => {
       },
       () => undefined,
     );
-    // To ask how far an upload has come is to take it over.
+    // Reading the offset of an upload takes it over.
     const { status, body, headers } = await until(
       async () => {
         await standing(url);

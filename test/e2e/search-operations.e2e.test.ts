@@ -65,7 +65,7 @@ const status = () => json<Status>('status');
 const compared = (command: 'drift' | 'repair') => until(() => json<Drift>(command), PATIENT);
 
 describe('kr admin search', () => {
-  test('status says what the index is and how far behind', async () => {
+  test('status shows the engine and the delay of the index', async () => {
     const shown = await until(async () => {
       const now = await status();
       return now.pending_events === 0 ? now : undefined;
@@ -95,7 +95,7 @@ describe('kr admin search', () => {
     ]);
   });
 
-  test('status says how many events wait to be indexed, and since when', async () => {
+  test('status shows how many events wait to be indexed, and since when', async () => {
     const before = Date.now();
     await index.query('begin');
     await index.query('lock table index_box in access exclusive mode');

@@ -68,7 +68,7 @@ describe('a cursor', () => {
     expect(passed).toHaveLength(holds);
   });
 
-  test('keeps to what is searched for', async () => {
+  test('restricts results to the query', async () => {
     const first = await visitor.sure<Listing>(
       'GET',
       '/search?cursor=*&size=1&q=delta&resource_type=dataset&sort=oldest',
@@ -111,7 +111,7 @@ describe('hits in other forms', () => {
     );
   });
 
-  test('a map of what lies in a box', async () => {
+  test('a map of the hits in a box', async () => {
     const { headers, text } = await asked('/records?bbox=90,24,91,23', 'application/geo+json');
     const { features, ...collection } = JSON.parse(text) as {
       features: { geometry: unknown; properties: { title: string } }[];

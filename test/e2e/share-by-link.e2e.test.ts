@@ -22,14 +22,14 @@ let author: HttpClient;
 let anonymous: HttpClient;
 const everyToken: string[] = [];
 beforeAll(async () => {
-  // Everything that is asked for is logged, so that a token in a log would be found.
+  // All requests are logged, so that a token in a log would be found.
   system = await startSystem({ logLevel: 'debug' });
   author = httpClient(system.baseUrl, system.token);
   anonymous = httpClient(system.baseUrl);
 });
 afterAll(() => system?.stop());
 
-/** The target as the holder of a link asks for it. */
+/** The target as the holder of a link reads it. */
 const by = (target: string, { token }: { token: string }) =>
   `${target}${target.includes('?') ? '&' : '?'}token=${encodeURIComponent(token)}`;
 
@@ -100,7 +100,7 @@ describe.each(KINDS)('$kind', ({ kind, document }) => {
     const TABLE: {
       what: string;
       request: (entity: Entity) => [method: string, target: string, json?: object];
-      /** On a published entity with an edit draft, or on a draft of its own for each try. */
+      /** On a published entity with an edit draft, or on a separate draft for each try. */
       on: 'published' | 'draft' | 'editing';
       opens: Record<Permission, boolean>;
     }[] = [
@@ -240,7 +240,7 @@ describe.each(KINDS)('$kind', ({ kind, document }) => {
     });
   });
 
-  test('a link adds to what its holder may do otherwise, and to nothing else', async () => {
+  test('a link adds its permissions to those of its holder', async () => {
     const { token } = await system.createUser(`reader-${kind}`);
     const reader = httpClient(system.baseUrl, token);
     const [one, other] = [await restrictedPublished('One'), await restrictedPublished('Other')];
@@ -322,13 +322,13 @@ describe.each(KINDS)('$kind', ({ kind, document }) => {
     });
   });
 
-  test('a link ends when it says', async () => {
+  test('a link ends at its expiry', async () => {
     const published = await restrictedPublished('Expires');
     const sharedFor = async (lifeMs: number): Promise<{ shared: AccessLink; before: number }> => {
       const expires_at = new Date(Date.now() + lifeMs).toISOString();
       const shared = await share(published, 'view', { expires_at });
       const before = await statusOf('GET', by(link(published, 'self'), shared));
-      // Who was too slow to see it open tries with one that lives longer.
+      // If the link expires before it could be read, the test tries again with a longer lifetime.
       return Date.now() < Date.parse(expires_at) ? { shared, before } : sharedFor(4 * lifeMs);
     };
     const { shared, before } = await sharedFor(2_500);

@@ -31,7 +31,7 @@ afterAll(async () => {
   await system?.stop();
 });
 
-/** The ways to ask for an archive; of all but the last a holder gets bytes, or what they are. */
+/** The ways to request an archive; all but the last return bytes, or their headers. */
 const WAYS: { way: string; method?: string; headers: (etag: string) => Record<string, string> }[] = [
   { way: 'whole', headers: () => ({}) },
   { way: 'its head', method: 'HEAD', headers: () => ({}) },
@@ -70,7 +70,7 @@ async function askedInAllWays(client: HttpClient, target: string, etag: string):
   return heard;
 }
 
-/** The headers that say something of the bytes. */
+/** The headers that describe the bytes. */
 function toldOf({ headers }: Answer<unknown>): Record<string, string | null> {
   const names = [
     'etag',
@@ -142,7 +142,7 @@ describe.each(KINDS)('the archive of the files of restricted $kind', ({ kind, do
     { door: 'what is published', refusal: 403, opens: ['view', 'preview', 'edit'] },
     { door: 'a draft', refusal: 403, opens: ['preview', 'edit'] },
   ])(
-    'opens at $door to $opens, in whole and in part, and to nobody else',
+    'opens at $door to $opens, in whole and in part, and to no other caller',
     async ({ door, refusal, opens }) => {
       const target = link(door === 'a draft' ? draft : entity, 'archive');
       const etag = (await author.call('HEAD', target)).headers.get('etag') ?? '';
@@ -155,7 +155,7 @@ describe.each(KINDS)('the archive of the files of restricted $kind', ({ kind, do
           expect([name, heard]).toEqual([name, owned]);
           continue;
         }
-        // Who brings nothing that holds is asked for credentials where only those have any business.
+        // Without a valid link the answer is 401 if the archive is private.
         const isAsked = door === 'a draft' && ['nobody', 'expired', 'revoked'].includes(name);
         const status = isAsked ? 401 : refusal;
         expect([name, heard.map(({ way, status: answered, told }) => [way, answered, told])]).toEqual([

@@ -91,7 +91,7 @@ describe('the start command', () => {
     expect(modes).toEqual(files.map(() => 0o600));
   });
 
-  test('says that it runs already', async () => {
+  test('reports that it runs already', async () => {
     const second = start('--data-dir', folder, '--port', String(port));
     expect({ code: await second.exit, output: second.output() }).toEqual({
       code: 1,

@@ -6,7 +6,7 @@ import { type HttpClient, httpClient } from './story/http-client.ts';
 import { COUNTED, type StatementCounter, statementCounter } from './story/statement-counter.ts';
 import { packageOfResources, publish } from './story/stories.ts';
 
-/** Nobody is told the decision before the answer has gone out, so that what is counted ends with it. */
+/** The decision is delivered after the answer, so counting ends with the answer. */
 const TOLD_LATE = 'publish.tell-files.before:pause:1500,publish.tell-records.before:pause:1500';
 /** Other chores of the services fall into some of them, never into all, however slow the machine is. */
 const MOST_TRIES = 20;
@@ -29,15 +29,15 @@ afterAll(async () => {
   await system?.stop();
 });
 
-/** The fewest of several tries, of which there are no more than it takes to come down to what is expected. */
+/** The fewest of several tries; tries end when the expected number is reached. */
 async function untilAnswered(resources: number, expected: number): Promise<number> {
   let fewest = Number.POSITIVE_INFINITY;
   for (let tries = 0; tries < MOST_TRIES && fewest > expected; tries += 1) {
     const { main } = await packageOfResources(author, `Package of ${resources}`, resources);
-    // A listing of one's own waits for the news of what was made.
+    // A personal listing waits for the events of recent writes.
     await author.sure('GET', '/user/search?size=1');
     fewest = Math.min(fewest, await statements.during(() => publish(author, main)));
-    // What is told late falls into no other's time.
+    // Late deliveries are not counted for another request.
     await until(async () => !(await isBeingToldOf(main.id)));
   }
   return fewest;

@@ -45,17 +45,17 @@ describe('a read of one', () => {
 });
 
 describe('a list', () => {
-  // One finds, one for each kind reads what was found, one counts versions or tells what a package holds. Who may have
-  // written something is to find it: a service that is asked anyway looks at its outbox on the way.
+  // One search, one read per kind, one count of versions or of a package's resources. Writers must find their
+  // writes: a service that is queried anyway reads its outbox in the same statement.
   test.each<[string, number, () => string]>([
     ['found records', 2, () => '/records?q=Closed'],
     ['found packages', 2, () => '/packages?q=Closed'],
-    ['all that is found', 3, () => `/search?q=id:${record.id}%20OR%20id:${closedPackage.id}`],
+    ['all found entities', 3, () => `/search?q=id:${record.id}%20OR%20id:${closedPackage.id}`],
     ['versions', 3, () => `/records/${record.id}/versions`],
     ['own records', 3, () => '/user/records?q=Closed'],
     ['own drafts', 3, () => '/user/records?q=Open'],
     ['own packages', 2, () => '/user/packages'],
-    ["all that is one's own", 3, () => '/user/search'],
+    ['all entities of the user', 3, () => '/user/search'],
     ['resources of a package', 3, () => `/packages/${closedPackage.id}/resources`],
     ['resources of a draft', 3, () => `/packages/${openPackage.id}/draft/resources`],
     ['resources of a context', 4, () => `/packages/context/${openPackage.parent.id}/resources`],

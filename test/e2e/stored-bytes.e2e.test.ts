@@ -55,7 +55,7 @@ const METRICS = () => ({
 const newDraft = (title: string) =>
   author.sure<Entity>('POST', '/records', { json: recordDocument(title, { withFiles: true }) });
 
-/** What the command says to an operator of the machine. */
+/** The output of the command for an operator of the machine. */
 async function kr(...args: string[]): Promise<{ code: number; out: string; err: string }> {
   const said = { out: '', err: '' };
   const into = (name: keyof typeof said) => ({
@@ -133,7 +133,7 @@ async function everythingIsThere(): Promise<void> {
 }
 
 describe('kr admin files audit', () => {
-  test('tells that nothing was read yet, and how one audit goes', async () => {
+  test('reports that no object was read yet, and the progress of an audit', async () => {
     const before = await kr('files', 'audit');
     expect([before.code, before.out]).toEqual([0, expect.stringContaining('objects not read again yet')]);
     const now = await kr('files', 'audit', '--now');
@@ -165,7 +165,7 @@ describe('kr admin files audit', () => {
     expect((await kr('files', 'audit', '--now')).code).toBe(0);
   });
 
-  test('tells what the store cannot read at all, also as a metric', async () => {
+  test('reports unreadable objects, also as a metric', async () => {
     const path = pathOf(await objectOf(published, '8.bin'));
     await rename(path, `${path}.aside`);
     // A link to itself: the system refuses to open it.
@@ -207,13 +207,13 @@ interface Collected {
   orphans: { count: number; bytes: number };
 }
 
-/** Makes what nothing refers to as old as the sweep waits for. */
+/** Makes unreferenced objects old enough for the collection. */
 const forgetFor3Days = () =>
   sql(`update object set unreferenced_at = now() - interval '3 days'
        where not exists (select from entry where object_id = object.id)`);
 
 describe('kr admin files collect', () => {
-  test("counts what is nobody's and removes it when told, but nothing that came just now", async () => {
+  test('counts unreferenced bytes and removes them on request, but no recent ones', async () => {
     const [old, young] = [randomUUID(), randomUUID()];
     for (const id of [old, young]) {
       await mkdir(dirname(pathOf(id)), { recursive: true });
@@ -252,7 +252,7 @@ describe('kr admin files collect', () => {
     expect((await kr('files', 'collect', '--help')).out).toContain('SWEEP_GRACE_MS');
   });
 
-  test('is done by the service itself when it starts, which tells by a metric how much it was', async () => {
+  test('is done by the service when it starts, which reports the amount as a metric', async () => {
     const id = randomUUID();
     await mkdir(dirname(pathOf(id)), { recursive: true });
     await writeFile(pathOf(id), 'orphaned');
@@ -260,7 +260,7 @@ describe('kr admin files collect', () => {
     await utimes(pathOf(id), yesterday, yesterday);
     await system.relaunch('files', METRICS());
     await until(async () => !(await storedIds()).includes(id));
-    // What another test left may be old enough by now.
+    // Objects of another test may be old enough by now.
     await until(async () => ((await metric('files_orphans')) ?? 0) >= 1);
     await everythingIsThere();
   });
@@ -300,7 +300,7 @@ describe('kr admin files collect', () => {
     expect((await kr('files', 'collect', '--apply')).code).toBe(1);
     await until(() => ![undefined, pid].includes(system.pid('files')));
     await uploading;
-    // The rows have gone; the bytes behind them are nobody's, and are old.
+    // The rows are deleted; their bytes are unreferenced and old.
     const left = (await storedIds()).filter((id) => before.includes(id));
     const yesterday = new Date(Date.now() - DAY_MS);
     for (const id of left) await utimes(pathOf(id), yesterday, yesterday);
@@ -321,7 +321,7 @@ describe('kr admin quota', () => {
     is_default: boolean;
   }
 
-  test('shows what a user has and may, and gives them a limit of their own', async () => {
+  test('shows the usage and limits of a user, and sets an individual limit', async () => {
     const before = await told<Quota>('quota', 'show', '1');
     expect(before).toMatchObject({
       user_id: '1',
@@ -368,7 +368,7 @@ describe('kr admin quota', () => {
     expect(await told<Quota>('quota', 'show', before.user)).toEqual(await told<Quota>('quota', 'show', '1'));
   });
 
-  test('says what it does not understand', async () => {
+  test('explains invalid input', async () => {
     const wrong = async (...args: string[]) => {
       const { code, err } = await kr('quota', ...args);
       return [code, err.split('\n')[0]];

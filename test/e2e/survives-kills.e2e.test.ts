@@ -17,7 +17,7 @@ let system: TestSystem;
 let author: HttpClient;
 let anonymous: HttpClient;
 beforeAll(async () => {
-  // Who died holding a publication is not waited for as long as usual.
+  // The lease of a dead holder expires sooner than by default.
   system = await startSystem({ environment: { PUBLISH_LEASE_MS: '3000' } });
   // The parts that a round has killed find each other again in their own time.
   author = insistentClient(oneTryClient(system.baseUrl, system.token));
@@ -33,7 +33,7 @@ const entitiesOf = ({ main, resources }: PackageOfResources) => [
   })),
 ];
 
-/** Uploads files one after the other into one draft, however often it must be said. */
+/** Uploads files one after the other into one draft, with any number of retries. */
 async function uploadAll(patient: PersistentClient, draft: Entity, contents: readonly Buffer[]) {
   const acknowledged = new Map<string, string | undefined>();
   for (const [index, bytes] of contents.entries()) {
@@ -48,7 +48,7 @@ async function uploadAll(patient: PersistentClient, draft: Entity, contents: rea
   return acknowledged;
 }
 
-/** Whether all of a package is published or all of it is draft; undefined while it cannot be told. */
+/** Whether all of a package is published or all of it is draft; undefined while unknown. */
 async function stateOf(one: PackageOfResources): Promise<'published' | 'draft' | undefined> {
   const answers = await Promise.all(entitiesOf(one).map(({ target }) => anonymous.call('GET', target)));
   if (answers.every(({ status }) => status === 200)) return 'published';
@@ -94,7 +94,7 @@ describe('kill -9 during an upload and three publications', () => {
         { what: 'the restart' },
       );
 
-      // What was acknowledged is there; what was not is there wholly or not at all.
+      // Acknowledged writes exist; others exist completely or not at all.
       const settled = () =>
         Promise.all(packages.map((one) => until(() => stateOf(one), { what: 'one state' })));
       const states = await settled();

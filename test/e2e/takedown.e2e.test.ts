@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-const REASON = { removal_reason: { id: 'takedown-request' }, note: 'Asked for by the authors.' };
+const REASON = { removal_reason: { id: 'takedown-request' }, note: 'Requested by the authors.' };
 
 async function publishedFile(title: string): Promise<Entity> {
   const draft = await author.sure<Entity>('POST', '/records', {
@@ -66,7 +66,7 @@ describe('a record that an administrator removes', () => {
           'removed',
           {
             removal_reason: { id: 'takedown-request' },
-            note: 'Asked for by the authors.',
+            note: 'Requested by the authors.',
             removed_by: { user: expect.any(String) },
             removal_date: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
             citation_text: 'Moreau, Lise (2026). Withdrawn rivers',
@@ -127,7 +127,7 @@ describe('a record that an administrator removes', () => {
       await records.query(`update version set removed_at = removed_at - interval '31 days' where id = $1`, [
         record.id,
       ]);
-      // The service looks at its start, and every hour.
+      // The service checks at its start, and every hour.
       system.kill('records', 'SIGKILL');
       await until(async () => (await entries()) === 0);
     } finally {

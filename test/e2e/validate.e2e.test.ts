@@ -53,7 +53,7 @@ async function validateUnchanged(kind: string, id: string): Promise<Problems['er
   }
 }
 
-/** What publishing answered, in the shape of `validate`. */
+/** The answer of a publication, in the shape of `validate`. */
 function refusal(
   { status, body }: { status: number; body: Failed },
   id: string,
@@ -134,7 +134,7 @@ async function draftOf(kind: 'records' | 'packages', title: string, wanted: Trai
 }
 
 describe('validating', () => {
-  test('says of any package what publishing it answers, and changes nothing', async () => {
+  test('returns for any package the answer of its publication, and changes nothing', async () => {
     const shape = fc.record({
       main: traits,
       resources: fc.array(traits, { maxLength: 3 }),
@@ -180,7 +180,7 @@ describe('validating', () => {
     expect(new Set(outcomes)).toEqual(new Set(['published', 'refused']));
   });
 
-  test('says of any resource alone what publishing it answers, and changes nothing', async () => {
+  test('returns for any resource alone the answer of its publication, and changes nothing', async () => {
     await fc.assert(
       fc.asyncProperty(traits, async (wanted) => {
         const draft = await draftOf('records', 'Alone', wanted);
@@ -228,7 +228,7 @@ describe('validating', () => {
     expect((await validate('packages', main.id)).body).toEqual({ errors: [] });
   });
 
-  test.each(['records', 'packages'] as const)('of %s is for those who may read the draft', async (kind) => {
+  test.each(['records', 'packages'] as const)('of %s is for readers of the draft', async (kind) => {
     const make = kind === 'records' ? recordDocument : packageDocument;
     const draft = await author.sure<Entity>('POST', `/${kind}`, { json: make('Private') });
     const stranger = httpClient(system.baseUrl, (await system.createUser(`stranger-${kind}`)).token);

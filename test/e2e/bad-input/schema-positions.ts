@@ -1,6 +1,6 @@
 import { type JsonSchema, metadataJsonSchema } from '@kr/metadata';
 
-/** One place in the metadata where a value may stand. */
+/** One position in the metadata that may have a value. */
 export interface Position {
   /** From the metadata object on; numbers are places in lists. */
   path: readonly (string | number)[];

@@ -3,7 +3,7 @@ const FRAME_HEADER_BYTES = 9;
 const PREFACE_BYTES = 24;
 const HEADERS = 1;
 
-/** Counts the requests of one HTTP/2 connection by what its client sends, from its first byte on. */
+/** Counts the requests of one HTTP/2 connection by the bytes of its client, from the first one on. */
 export class CallCounter {
   calls = 0;
   #rest: Buffer = Buffer.alloc(0);

@@ -10,7 +10,7 @@ export type StatementCounts = ReadonlyMap<string, number>;
 export interface CountingPostgres {
   /** Superuser URL. */
   url: string;
-  /** What the owners of these databases have run since they were there. */
+  /** The statements of the owners of these databases since their creation. */
   counts(databases: readonly string[]): Promise<StatementCounts>;
   stop(): Promise<void>;
 }

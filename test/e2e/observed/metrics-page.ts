@@ -2,8 +2,8 @@ import { SERVICES } from '@kr/local-stack';
 import type { ScrapedMetric } from './scraped-metrics.ts';
 
 /**
- * The table of `docs/metrics.md`, as the services themselves would write it. Of a metric that only some of them may show,
- * not all may have had a reason to: those that the page has named are kept.
+ * The table of `docs/metrics.md`, from the services' own output. Metrics that only some services have may be
+ * absent: the page keeps their rows.
  */
 export function metricsTable(metrics: readonly ScrapedMetric[], page: string): string {
   const rows = metrics.map(({ name, type, labels, services, description }) =>

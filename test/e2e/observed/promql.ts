@@ -1,6 +1,6 @@
 import { parser } from '@prometheus-io/lezer-promql';
 
-/** What an expression asks for. */
+/** The names and labels of an expression. */
 export interface Asked {
   /** Where it is no PromQL. */
   mistakes: string[];
@@ -9,7 +9,7 @@ export interface Asked {
   grouping: string[];
 }
 
-/** What Grafana puts in for what is not PromQL. */
+/** Variables of Grafana that are not PromQL. */
 const OF_GRAFANA: readonly [RegExp, string][] = [
   [/\$__(rate_interval|interval|range)/g, '5m'],
   [/\$\w+/g, '.*'],

@@ -4,16 +4,16 @@ export interface ScrapedMetric {
   type: string;
   description: string;
   labels: string[];
-  /** Who shows it. */
+  /** The service that exports it. */
   services: string[];
 }
 
 const OF_A_HISTOGRAM = /_(bucket|sum|count)$/;
-/** What every sample has, and what Prometheus counts in. */
+/** The labels of every sample, and those of histograms. */
 const NO_LABEL_OF_OURS = /^(otel_scope_.*|le)$/;
 const SAMPLE = /^(\w+)(?:\{(.*)\})? \S+/;
 
-/** All that the services show at their Prometheus endpoints, by name and in that order. */
+/** All metrics of the services' Prometheus endpoints, by name and in that order. */
 export function scrapedMetrics(texts: ReadonlyMap<string, string>): ScrapedMetric[] {
   const found = new Map<string, ScrapedMetric>();
   for (const [service, text] of texts) {

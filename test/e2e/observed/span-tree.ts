@@ -3,11 +3,11 @@ import type { SentSpan } from '@kr/testbed';
 /** Spans of one trace, and how they hang together. */
 export interface SpanTree {
   spans: readonly SentSpan[];
-  /** Those that hang on nothing that was sent. */
+  /** Spans without a received parent. */
   orphans: readonly SentSpan[];
   /** `service: name`, from the root down to the span. */
   pathOf(span: SentSpan): string[];
-  /** Whether somewhere in the tree these come in this order, one below the other. */
+  /** Whether the tree contains these in this order, one below the other. */
   has(...path: readonly string[]): boolean;
 }
 

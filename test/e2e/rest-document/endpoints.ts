@@ -27,7 +27,7 @@ export interface Row {
 
 type AnswerName = keyof typeof ANSWERS;
 
-/** What an answer is to look like, by the words of the tables. */
+/** The expected shape of an answer, by the words of the tables. */
 export const ANSWERS = {
   'a resource draft': { body: entityShape('records', 'draft') },
   'a published resource': { body: entityShape('records', 'published') },
@@ -111,7 +111,7 @@ export const ENDPOINTS: readonly Row[] = [
   ...section('4.9', [['GET', '/api/search', 'nothing', 'accept', 200, 'search result']]),
 ];
 
-/** Method, path, what it stands on, what it sends (`accept`: nothing, in either media type), status, answer. */
+/** Method, path, prerequisite, body (`accept`: none, in either media type), status, answer. */
 type Cells = readonly [
   method: string,
   path: string,

@@ -5,7 +5,7 @@ export const FORMS = ['draft', 'published', 'edit draft', 'new version'] as cons
 export type Form = (typeof FORMS)[number];
 export type Collection = 'records' | 'packages';
 
-/** What a field is to be, by the kind and the form of its entity; undefined where it is to be absent. */
+/** The expected value of a field, by the kind and the form of its entity; undefined if it must be absent. */
 type Fields = Readonly<Record<string, (kind: Collection, form: Form) => unknown>>;
 
 const TEXT = expect.any(String);
@@ -242,7 +242,7 @@ export const ACCESS_LINK = {
   token: expect.stringMatching(/^\S+$/),
 };
 
-/** Section 4.9 and the listings like it; whose hits are looked at one by one. */
+/** Section 4.9 and similar listings; their hits are checked one by one. */
 export const FOUND = { aggregations: OBJECT, hits: { hits: LIST, total: COUNT } };
 export const SEARCH_RESULT = { ...FOUND, links: OBJECT, sortBy: TEXT };
 export const VERSIONS = { hits: { hits: LIST, total: COUNT }, links: OBJECT, sortBy: 'version' };

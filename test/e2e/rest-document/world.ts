@@ -15,7 +15,7 @@ export const VERSIONED = 'Sedge';
 export const PLACED = 'Sundew';
 export const BOX = '10,21,11,20';
 
-/** What the parameters of a path and of a body stand for. */
+/** The values of the parameters of a path and of a body. */
 export type Place = Readonly<
   Partial<Record<'id' | 'parent-id' | 'filename' | 'link-id' | 'resource', string>>
 >;
@@ -133,7 +133,10 @@ async function buildSearched(author: HttpClient): Promise<void> {
   await Promise.all([...many, ofKind('records', recordDocument), ofKind('packages', packageDocument)]);
 }
 
-/** What a request may stand on, by the words of the tables: "the" one is only read, "a" one is made anew. */
+/**
+ * The prerequisites of a request, by the words of the tables: "the" one is only read, "a" one is created for
+ * it.
+ */
 export const STANDING = {
   nothing: async () => ({}),
   'the draft': async ({ kinds }, kind) => placeOf(kinds[kind].forms.draft, { filename: FILE }),

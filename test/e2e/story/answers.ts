@@ -1,4 +1,4 @@
-/** Bodies of the public interface, as far as the stories look at them. */
+/** Bodies of the public interface, as far as the stories read them. */
 export interface Entity {
   id: string;
   created: string;

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** How often somebody comes back who is told to. */
+/** The maximum number of retries. */
 const COMEBACKS = 20;
 
-/** Comes back when it is told to, as clients should: a machine under load may not finish in time. */
+/** Retries on request, as clients should: a loaded machine may not finish in time. */
 export async function comingBack<Told extends { status: number }>(
   ask: () => Promise<Told>,
   retryAfterOf: (told: Told) => string | null | undefined,

@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 
-/** What travels on its own, whether anything changes or not. */
+/** Values that change without any request. */
 const IN_TRANSIT = ['outbox', 'outbox_stream', 'inbox', 'consumer_position'];
 
 /** A digest of every table of some databases, and of how many events were written; `except` names tables to leave out. */

@@ -18,12 +18,12 @@ export interface FrontProxy {
   stop(): Promise<void>;
 }
 
-/** What nginx keeps of an answer that names a file in X-Accel-Redirect; everything else its own location must add. */
+/** The headers that nginx keeps of an answer with X-Accel-Redirect; its location must add all others. */
 const KEPT = ['content-type', 'content-disposition', 'cache-control', 'expires', 'set-cookie'];
 
 /**
- * Stands where nginx would stand with `docs/nginx.conf`, and does with X-Accel-Redirect what nginx does: it drops the
- * headers that the file's location does not add, and sends the file, or the one range of it that was asked for.
+ * Replaces nginx with `docs/nginx.conf`, and handles X-Accel-Redirect like nginx: it drops the
+ * headers that the file's location does not add, and sends the file, or the one requested range of it.
  */
 export async function startFrontProxy(gateway: string, filesDir: string): Promise<FrontProxy> {
   const { location, added, said } = await sampleConfiguration();
@@ -79,7 +79,10 @@ export async function startFrontProxy(gateway: string, filesDir: string): Promis
   };
 }
 
-/** The internal location of the sample configuration, what it adds from the gateway's answer, and what it tells it. */
+/**
+ * The internal location of the sample configuration, the headers that it adds from the gateway's answer, and
+ * the headers that it sends to the gateway.
+ */
 async function sampleConfiguration(): Promise<{
   location: string;
   added: Map<string, string>;

@@ -21,8 +21,8 @@ export interface Sent {
 /** Speaks plain HTTP to one system as one caller, as any client would. */
 export interface HttpClient {
   /**
-   * `target` is a path below `/api` or a whole URL, as links are. Comes back when it is told to, as clients should: a
-   * machine under load may not finish in time.
+   * `target` is a path below `/api` or a whole URL, as links are. Retries on request, as clients should: a
+   * loaded machine may not finish in time.
    */
   call<Body = unknown>(method: string, target: string, sent?: Sent): Promise<Answer<Body>>;
   /** As `call`, but gives the body alone. @throws Error when the answer is not a success */
@@ -35,7 +35,7 @@ export function httpClient(baseUrl: string, token?: string): HttpClient {
   return clientOf(comingBackFrom(onceTo(baseUrl, token)));
 }
 
-/** For those who look at what comes of each single try: `call` hands over every answer as it is. */
+/** For tests of every single try: `call` returns every answer unchanged. */
 export function oneTryClient(baseUrl: string, token?: string): HttpClient {
   const call = onceTo(baseUrl, token);
   return { ...clientOf(comingBackFrom(call)), call };

@@ -1,4 +1,4 @@
-/** What an object of a vocabulary gets from the vocabulary, whatever was sent. */
+/** The members of an object that the vocabulary sets, ignoring sent ones. */
 const DERIVED = new Set(['title', 'description', 'icon', 'props']);
 
 /**

@@ -9,7 +9,7 @@ export interface Said {
   err: string;
 }
 
-/** What `kr admin …` says to an operator of the machine, who has nothing but the data folder. */
+/** The output of `kr admin …` for an operator of the machine with only the data folder. */
 export async function adminCommand(system: Pick<TestSystem, 'logDir'>, ...args: string[]): Promise<Said> {
   const said = { out: '', err: '' };
   const into = (name: keyof typeof said) => ({

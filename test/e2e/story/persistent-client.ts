@@ -1,16 +1,16 @@
 import { until } from '@kr/testbed';
 import type { Answer, HttpClient, Sent } from './http-client.ts';
 
-/** What a patient client meets while parts of the system are down; everything else is a failure of the system. */
+/** The temporary errors while parts of the system are down; all others are defects of the system. */
 const PASSING = new Set([409, 429, 503]);
 
 export interface PersistentClient {
   /**
-   * Sends again until there is an answer that will not change by itself: a success, or a refusal for good.
-   * @throws Error when there is none in time, after two minutes unless told
+   * Repeats a request until there is a final answer: a success, or a permanent refusal.
+   * @throws Error when there is none in time, two minutes by default
    */
   insist<Body = unknown>(method: string, target: string, sent?: Sent): Promise<Answer<Body>>;
-  /** Answers that were neither success nor refusal nor "come back later". */
+  /** Answers other than success, refusal and temporary errors. */
   broken: string[];
 }
 
@@ -33,7 +33,7 @@ export function persistentClient(client: HttpClient, timeoutMs = 120_000): Persi
   };
 }
 
-/** A client for what must be there before a story begins: it insists on success. @throws Error when it is refused */
+/** A client for the preparation of a story: it requires success. @throws Error when it is refused */
 export function insistentClient(client: HttpClient, patient = persistentClient(client)): HttpClient {
   return {
     call: client.call,

@@ -13,7 +13,7 @@ const DATABASES = [
 /** For `startSystem`: every statement of every service passes where it can be counted. */
 export const COUNTED = { proxied: DATABASES, environment: { PUBLISH_SCAN_MS: '60000' } };
 
-/** The names of the statements by which outboxes are looked through all the time, whoever asks for what. */
+/** The names of the statements that poll outboxes all the time, for any request. */
 const RELAYING = new Set(['unpublished', 'mark-published']);
 /** How often the same request is made: other chores of the services fall into some of them, never into all. */
 const TRIES = 10;
@@ -21,7 +21,7 @@ const TRIES = 10;
 export interface StatementCounter {
   /** The statements that a request takes by itself, BEGIN and COMMIT included, over all services. */
   of(request: () => Promise<unknown>): Promise<number>;
-  /** The statements while one request was made, whoever's they are. */
+  /** The statements during one request, of all processes. */
   during(request: () => Promise<unknown>): Promise<number>;
 }
 

@@ -8,8 +8,8 @@ export interface Watch {
 }
 
 /**
- * Reads packages and their resources as strangers do, again and again: the package before its resources and after
- * them, and all in one search. A publication is not taken back, so whoever saw one part must see the others later.
+ * Reads packages and their resources anonymously and repeatedly: the package before its resources and after
+ * them, and all in one search. A publication is not undone, so a reader of one part must see the others later.
  */
 export function watchPublications(
   client: HttpClient,

@@ -1,5 +1,5 @@
-// Uploads the file at argv[3] to the tus creation URL argv[2] with Uppy. A program of its own, because Uppy's types would bring
-// those of a browser to every other test.
+// Uploads the file at argv[3] to the tus creation URL argv[2] with Uppy. A separate program, because Uppy's
+// types would add a browser's types to every other test.
 import { readFile } from 'node:fs/promises';
 import Uppy from '@uppy/core';
 import Tus from '@uppy/tus';
