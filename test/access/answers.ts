@@ -1,9 +1,9 @@
 import type { Entity, Failed, Listing } from '../e2e/story/answers.ts';
 import type { EntityRoute } from './entity-routes.ts';
-import type { Told } from './http.ts';
+import type { ChangeLog } from './http.ts';
 
 /** An answer in few words: its status, for a refusal why, for a success what was seen. */
-export function describe({ status, text }: Told, shows?: EntityRoute['shows']): string {
+export function describe({ status, text }: ChangeLog, shows?: EntityRoute['shows']): string {
   if (status >= 400) return `${status}${whyOf(text)}`;
   if (shows === 'entity') return `${status}${partsOf(JSON.parse(text))}`;
   if (shows === 'versions') {
@@ -31,7 +31,7 @@ interface Buckets {
 }
 
 /** Whether a listing has an entity, or any trace of one: hits, total and the counts of its facets have to agree. */
-export function describeListing({ status, text }: Told, id: string): string {
+export function describeListing({ status, text }: ChangeLog, id: string): string {
   if (status >= 400) return `${status}${whyOf(text)}`;
   const { hits, aggregations } = JSON.parse(text) as Listing;
   const counted = Object.values(aggregations as Record<string, Buckets>).some(({ buckets }) =>

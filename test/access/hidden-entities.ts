@@ -2,12 +2,12 @@ import type { Sent } from '../e2e/story/http-client.ts';
 import { CALLERS, type CallerName, hasCredentials } from './callers.ts';
 import { ENTITY_ROUTES, type EntityRoute, partsOf } from './entity-routes.ts';
 import { expectedAnswer } from './expectation.ts';
-import type { Told } from './http.ts';
+import type { ChangeLog } from './http.ts';
 import type { Place } from './places.ts';
 import { headerNames, wholeAnswer } from './whole-answer.ts';
 
 /** Calls a route of a place as a caller. */
-export type AskRoute = (route: string, caller: CallerName, place: Place, sent?: Sent) => Promise<Told>;
+export type AskRoute = (route: string, caller: CallerName, place: Place, sent?: Sent) => Promise<ChangeLog>;
 
 /** Right in form and checksum, and of nothing. */
 export const NEVER = 'zzzzz-zzz99';
@@ -64,7 +64,7 @@ export async function slips(
   const row = ENTITY_ROUTES[route] as EntityRoute;
   const told = await ask(route, caller, place);
   const whole = wholeAnswer(told, names);
-  const variants: [string, Told][] = [
+  const variants: [string, ChangeLog][] = [
     ['nothing of the named objects', await ask(route, caller, withoutParts(place))],
   ];
   if (partsOf(route).method === 'GET') {
@@ -95,8 +95,8 @@ export async function slips(
 function againstUnknown(
   { isOpen }: EntityRoute,
   caller: CallerName,
-  told: Told,
-  unknown: Told,
+  told: ChangeLog,
+  unknown: ChangeLog,
   names: readonly string[],
 ): object[] {
   if (isOpen !== true && !hasCredentials(CALLERS[caller])) {

@@ -2,7 +2,7 @@ import { Pool } from 'undici';
 import { comingBack } from '../e2e/story/come-back.ts';
 import type { Sent } from '../e2e/story/http-client.ts';
 
-export interface Told {
+export interface ChangeLog {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   text: string;
@@ -18,7 +18,7 @@ export interface Credentials {
 /** Plain HTTP over a few lasting connections, for very many requests. */
 export interface ManyRequests {
   /** `target` is a path from the root. */
-  ask(method: string, target: string, by?: Credentials, sent?: Sent): Promise<Told>;
+  ask(method: string, target: string, by?: Credentials, sent?: Sent): Promise<ChangeLog>;
   close(): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ const AT_ONCE = 16;
 /** `see` is given every answer. */
 export function manyRequests(
   baseUrl: string,
-  see: (method: string, target: string, told: Told) => void,
+  see: (method: string, target: string, told: ChangeLog) => void,
 ): ManyRequests {
   const pool = new Pool(baseUrl, {
     connections: AT_ONCE,
@@ -43,7 +43,7 @@ export function manyRequests(
           : `${target}${target.includes('?') ? '&' : '?'}token=${encodeURIComponent(link)}`;
       const content = json === undefined ? (bytes ?? raw) : JSON.stringify(json);
       const type = bytes === undefined ? 'application/json' : 'application/octet-stream';
-      const once = async (): Promise<Told> => {
+      const once = async (): Promise<ChangeLog> => {
         const { statusCode, headers, body } = await pool.request({
           method: method as 'GET',
           path,

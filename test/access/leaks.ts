@@ -6,7 +6,7 @@ import { createLogger } from '@kr/telemetry';
 import type { TestSystem } from '@kr/testbed/system';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { Client } from 'pg';
-import { inTurns, type Told } from './http.ts';
+import { type ChangeLog, inTurns } from './http.ts';
 
 /** A personal access token, or that of a link. */
 const TOKEN_SHAPE = String.raw`kpat_[0-9A-Za-z]{38}|kl1_[\w-]{40,}`;
@@ -38,7 +38,7 @@ function anyOf(texts: readonly string[]): string {
 
 /** Scans answers as they arrive. */
 export interface AnswerScan {
-  see(method: string, target: string, told: Told): void;
+  see(method: string, target: string, told: ChangeLog): void;
   /** Forbidden contents of answers, by route. */
   found: string[];
   seen: number;

@@ -26,7 +26,7 @@ afterAll(() => system?.stop());
 
 type Headers = Readonly<Record<string, string>>;
 
-interface Told {
+interface ChangeLog {
   status: number;
   headers: IncomingMessage['headers'];
   body: { code?: string; message?: string; errors?: { field: string }[] };
@@ -39,7 +39,7 @@ const CHUNK = { ...TUS, 'content-type': 'application/offset+octet-stream' };
 function open(method: string, url: string, headers: Headers, token: string | undefined = system.token) {
   const credentials = token === undefined || token === '' ? {} : { authorization: `Bearer ${token}` };
   const request = httpRequest(url, { method, headers: { ...credentials, ...headers }, agent: false });
-  const answer = new Promise<Told>((resolve, reject) => {
+  const answer = new Promise<ChangeLog>((resolve, reject) => {
     request.once('error', reject).once('response', (response) => {
       readText(response).then((text) => {
         const { statusCode: status = 0, headers: told } = response;
@@ -56,7 +56,7 @@ function send(
   headers: Headers,
   body: string | Buffer = '',
   token?: string,
-): Promise<Told> {
+): Promise<ChangeLog> {
   const { request, answer } = open(method, url, headers, token);
   request.end(body);
   return answer;
@@ -77,7 +77,12 @@ async function create(entry: FileEntry, headers: Headers = { 'upload-length': '1
   return told.location;
 }
 
-function patch(url: string, offset: number, bytes: string | Buffer, headers: Headers = {}): Promise<Told> {
+function patch(
+  url: string,
+  offset: number,
+  bytes: string | Buffer,
+  headers: Headers = {},
+): Promise<ChangeLog> {
   return send('PATCH', url, { ...CHUNK, 'upload-offset': String(offset), ...headers }, bytes);
 }
 
@@ -823,7 +828,7 @@ describe('an upload', () => {
     const url = await create(entry, { 'upload-length': String(bytes.length) });
     const first = open('PATCH', url, at(0, { 'content-length': String(bytes.length) }));
     await sendPart(first.request, bytes.subarray(0, 50_000));
-    let told: Told | undefined;
+    let told: ChangeLog | undefined;
     first.answer.then(
       (answer) => {
         told = answer;

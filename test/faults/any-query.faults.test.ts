@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { seededRandom, until } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
 import { chanceText } from '../../services/search/src/query/testing/chance-text.ts';
-import { inTurns, type ManyRequests, manyRequests, type Told } from '../access/http.ts';
+import { type ChangeLog, inTurns, type ManyRequests, manyRequests } from '../access/http.ts';
 import { chanceDocument } from '../access/twin-documents.ts';
 import type { Entity, Listing } from '../e2e/story/answers.ts';
 import { httpClient } from '../e2e/story/http-client.ts';
@@ -45,7 +45,7 @@ afterAll(async () => {
 const REFUSAL = /^(?:query_syntax|query_too_complex)$/;
 
 /** The problem of an answer; null if it is correct, or an error with message and position. */
-function problemOf({ status, text }: Told): string | null {
+function problemOf({ status, text }: ChangeLog): string | null {
   if (status === 200) return null;
   if (status !== 400) return `${status} ${text}`;
   const { code, errors = [] } = JSON.parse(text) as {

@@ -4,10 +4,10 @@ import { checkHistory } from './check-history.ts';
 import type { Call, History, Outcome, Recorded } from './history.ts';
 import { validHistory } from './valid-history.ts';
 
-type Told = [from: number, to: number, call: Call, outcome: Outcome];
+type ChangeLog = [from: number, to: number, call: Call, outcome: Outcome];
 
 /** A separate client for each line. */
-function history(...lines: Told[]): History {
+function history(...lines: ChangeLog[]): History {
   return lines
     .flatMap(([from, to, call, outcome], client): Recorded[] => [
       { type: 'invoke', client, at: from, call },
@@ -30,7 +30,7 @@ const seen = (publication: number, ...values: number[]): Outcome => ({
 const ABSENT: Outcome = { type: 'ok', seen: 'absent' };
 
 describe('nothing is found', () => {
-  test.each<[name: string, lines: Told[]]>([
+  test.each<[name: string, lines: ChangeLog[]]>([
     ['in nothing', []],
     [
       'when reads during a publication differ',
@@ -94,7 +94,7 @@ describe('nothing is found', () => {
 });
 
 describe('what is broken is found', () => {
-  test.each<[kind: string, how: string, lines: Told[]]>([
+  test.each<[kind: string, how: string, lines: ChangeLog[]]>([
     [
       'fractured read',
       'the package is seen, then a resource is not',

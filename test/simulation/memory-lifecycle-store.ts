@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { AuditEntry } from '@kr/audit-trail';
 import type {
   Candidate,
+  ChangeLog,
   Entity,
   LifecycleStore,
   Participant,
   StoredDocument,
-  Told,
 } from '@kr/draft-lifecycle';
 import type { OutboxEvent } from '@kr/event-bus';
 import type { Issue } from '@kr/service-error';
@@ -66,7 +66,7 @@ const BRIEF_MS = 2_000;
 export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore {
   const { versions, drafts, participants, outbox, trail } = tables;
 
-  const write = (tx: MemoryTx, { events, entries }: Told): void => {
+  const write = (tx: MemoryTx, { events, entries }: ChangeLog): void => {
     for (const event of events) tx.set(outbox, event.eventId, event);
     for (const entry of entries) tx.set(trail, randomUUID(), entry);
   };

@@ -1,5 +1,5 @@
 import { assertRevision, draftLocked } from '@kr/draft-lifecycle';
-import type { Begun, PublishWish } from '../../services/packages/src/publish/begin-publication.ts';
+import type { Begun, PublishOptions } from '../../services/packages/src/publish/begin-publication.ts';
 import type { PackageVersion, SeenPackage } from '../../services/packages/src/publish/package-version.ts';
 import type { Publication, Refusal } from '../../services/packages/src/publish/publication.ts';
 import type { Decisions, PublicationTimes } from '../../services/packages/src/publish/publication-store.ts';
@@ -31,8 +31,8 @@ export interface MemoryPublicationsDeps {
 
 /** The coordinator's state: the initial rows of `publish`, the log of the saga, the decisions. */
 export interface Publications {
-  readonly beginPackage: (packageId: string, wish: PublishWish, seen?: SeenPackage) => Promise<Begun>;
-  readonly beginRecord: (recordId: string, wish: PublishWish) => Promise<Begun>;
+  readonly beginPackage: (packageId: string, wish: PublishOptions, seen?: SeenPackage) => Promise<Begun>;
+  readonly beginRecord: (recordId: string, wish: PublishOptions) => Promise<Begun>;
   readonly findRepeat: (entityId: string, requestedBy: string) => Promise<string | undefined>;
   readonly log: PublicationLog;
   readonly decisions: Decisions;

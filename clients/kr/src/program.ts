@@ -19,7 +19,7 @@ import { search } from './commands/search.ts';
 import { checkDrift, reindex, showIndex } from './commands/search-index.ts';
 import { type CreateTokenOptions, createToken, listTokens, revokeToken, SCOPES } from './commands/tokens.ts';
 import { lifetime, timeSpan, wholeNumber } from './option-parsers.ts';
-import { EVENT_CONSUMERS, type EventConsumer } from './settings/ask-as-operator.ts';
+import { EVENT_CONSUMERS, type EventConsumer } from './settings/call-as-operator.ts';
 import { type LinkedService, type Settings, settingsFrom } from './settings/settings.ts';
 import { loginFile, readLocalLogin, readLogin } from './settings/stored-login.ts';
 import { parseBytes } from './terminal/format-bytes.ts';

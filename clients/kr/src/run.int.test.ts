@@ -2,15 +2,15 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { type PretendRepository, pretendRepository } from './api/pretend-repository.ts';
+import { type FakeRepository, fakeRepository } from './api/fake-repository.ts';
 import { run } from './run.ts';
 import { createTerminal } from './terminal/terminal.ts';
 
-let repository: PretendRepository;
+let repository: FakeRepository;
 let folder: string;
 
 beforeEach(async () => {
-  repository = await pretendRepository();
+  repository = await fakeRepository();
   folder = await mkdtemp(join(tmpdir(), 'kr-client-'));
 });
 afterEach(async () => {
@@ -498,7 +498,7 @@ describe('kr login', () => {
 
   test('a kept token never goes to another service', async () => {
     await kr(['login', '--token', 'good']);
-    await using other = await pretendRepository();
+    await using other = await fakeRepository();
     await kr(['search', 'x', '--base-url', other.baseUrl], nothing);
     expect([...other.credentials]).toEqual([]);
   });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { loadSecrets } from '@kr/local-stack';
-import { findOperatorDoor } from '../../../clients/kr/src/settings/operator-door.ts';
+import { findOperatorDoor } from '../../../clients/kr/src/settings/admin-endpoint.ts';
 import { writeOperatorFolder } from './operator-folder.ts';
 import { serviceSecrets } from './service-secrets.ts';
 

@@ -1,6 +1,6 @@
 export { writePrivateFile, writePrivateJson } from './private-file.ts';
 export { busUsers } from './stack/bus-users.ts';
-export type { CreatedUser, OperatorDoor } from './stack/create-user.ts';
+export type { AdminEndpoint, CreatedUser } from './stack/create-user.ts';
 export { dataFolder } from './stack/data-folder.ts';
 export { databaseStatements, databaseUrl, dropDatabases } from './stack/databases.ts';
 export { openStoppedStack, type StoppedStack } from './stack/open-stopped-stack.ts';

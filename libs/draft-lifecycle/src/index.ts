@@ -18,7 +18,7 @@ export {
   type ListParentLinks,
   restoreLinks,
 } from './events/access-links.ts';
-export { tellChanged, touchParents } from './events/revisions.ts';
+export { publishChanges, touchParents } from './events/revisions.ts';
 export {
   LIFECYCLE_CALLERS,
   type LifecycleHandlers,
@@ -63,7 +63,7 @@ export {
 export { type OwnPublication, publishInTransaction, publishIssuesOf } from './publication/own-publication.ts';
 export { preparePublication } from './publication/prepare.ts';
 export { validatePublication } from './publication/validate.ts';
-export type { Told } from './store/drafts.ts';
+export type { ChangeLog } from './store/drafts.ts';
 export { assertParentsUnlocked, loadEntities } from './store/entities.ts';
 export type { LifecycleStore } from './store/port.ts';
 export { sqlLifecycleStore } from './store/postgres.ts';

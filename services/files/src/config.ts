@@ -54,7 +54,7 @@ export interface FilesConfig {
     minDownloadBytesPerSecond: number;
   };
   /** Milliseconds that bytes without a reference are kept; far longer than a transaction may take. */
-  sweepGraceMs: number;
+  collectionGraceMs: number;
   audit: AuditConfig;
   /** The percentage of whole-file downloads that are compared with the stored checksum. */
   verifyReadsPercent: number;
@@ -136,7 +136,7 @@ export function readConfig(env: Environment): FilesConfig {
       }),
       minDownloadBytesPerSecond: readLeastDownload(read),
     },
-    sweepGraceMs: read.integer('SWEEP_GRACE_MS', {
+    collectionGraceMs: read.integer('SWEEP_GRACE_MS', {
       doc: 'Milliseconds that bytes without a reference are kept; far longer than a transaction may take',
       fallback: 86_400_000,
       min: 60_000,

@@ -10,8 +10,8 @@ import { type OpenTicket, ticketOpener } from './access.ts';
 import type { BlobStore } from './blob/blob-store.ts';
 import type { NewContentHash } from './blob/content-hash.ts';
 import { contentHashes } from './blob/hash-threads.ts';
-import { knownStore } from './blob/known-store.ts';
 import { openBlobStore } from './blob/open-blob-store.ts';
+import { verifiedStore } from './blob/verified-store.ts';
 import { type SettlePublications, settlePublications } from './buckets/publications.ts';
 import type { SealStore } from './buckets/seal-store.ts';
 import { failingSeals } from './buckets/seal-store.ts';
@@ -48,7 +48,7 @@ export interface FilesContext {
   quotaTurns: InTurn;
   maxBytesPerEntity: number;
   maxBytesPerUser: number;
-  sweepGraceMs: number;
+  collectionGraceMs: number;
   minDownloadBytesPerSecond: number;
   verifyReadsPercent: number;
   buffers: ChunkBuffers;
@@ -65,7 +65,7 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
   const newHash = contentHashes({ sha256: config.sha256, logger });
   const { database, quick } = openDatabases(config.databaseUrl);
   await database.$connect();
-  const blobs = knownStore(await openBlobStore(config.store, { newHash, logger }), {
+  const blobs = verifiedStore(await openBlobStore(config.store, { newHash, logger }), {
     database,
     now,
     newId,
@@ -124,7 +124,7 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
     quotaTurns: inTurn(),
     maxBytesPerEntity: limits.maxBytesPerEntity,
     maxBytesPerUser: limits.maxBytesPerUser,
-    sweepGraceMs: config.sweepGraceMs,
+    collectionGraceMs: config.collectionGraceMs,
     minDownloadBytesPerSecond: limits.minDownloadBytesPerSecond,
     verifyReadsPercent: config.verifyReadsPercent,
     buffers: chunkBuffers(),

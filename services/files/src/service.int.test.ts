@@ -15,7 +15,7 @@ import { createLogger } from '@kr/telemetry';
 import { expireEvents, startNats, type TestNats, until } from '@kr/testbed';
 import { removeUnfinished } from './blob/blob-store.contract.ts';
 import { filesystemBlobStore } from './blob/filesystem-blob-store.ts';
-import { sweepOrphans } from './maintenance/sweeps.ts';
+import { collectUnreferencedBytes } from './maintenance/collection.ts';
 import { openDatabase } from './store/prisma.ts';
 import {
   type FilesUnderTest,
@@ -248,7 +248,7 @@ describe('a process that is killed', () => {
     expect((await files.storedFiles()).objects).toHaveLength(1);
     const database = openDatabase(files.config.databaseUrl);
     const blobs = await filesystemBlobStore(files.storageDir, STORE_DEPS);
-    await sweepOrphans({
+    await collectUnreferencedBytes({
       database,
       blobs,
       // The room that was promised to the upload ends some minutes after its process.

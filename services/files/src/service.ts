@@ -20,16 +20,16 @@ import { awaitFileEventsSent, listEntries, readEntry, readFileTrail } from './en
 import { startUploads } from './entries/start-uploads.ts';
 import { readAudit, startAudit } from './maintenance/audit-reports.ts';
 import { auditor } from './maintenance/auditor.ts';
+import {
+  collectBytes,
+  collectObjects,
+  collectUnreferencedBytes,
+  deleteExpiredUploads,
+  deleteOldPublications,
+} from './maintenance/collection.ts';
 import { observeStorage } from './maintenance/observe-storage.ts';
 import { removeLostBuckets } from './maintenance/remove-bucket.ts';
 import { repeatedly } from './maintenance/repeatedly.ts';
-import {
-  collectBytes,
-  sweepHistory,
-  sweepObjects,
-  sweepOrphans,
-  sweepUploads,
-} from './maintenance/sweeps.ts';
 import { checkUsage } from './quota/check-usage.ts';
 import { readQuota, setQuota } from './quota/user-quota.ts';
 import { SCHEMA } from './schema.ts';
@@ -87,12 +87,12 @@ function rpcs(context: FilesContext): Handlers<Definitions['files']> {
 function operations(
   context: FilesContext,
   { nudgeAuditor }: Chores,
-  { sweepGraceMs }: FilesConfig,
+  { collectionGraceMs }: FilesConfig,
 ): Handlers<Definitions['filesOperations']> {
   return {
     StartAudit: startAudit({ ...context, nudgeAuditor }),
     ReadAudit: readAudit(context),
-    CollectBytes: collectBytes({ ...context, graceMs: sweepGraceMs }),
+    CollectBytes: collectBytes({ ...context, graceMs: collectionGraceMs }),
     ReadQuota: readQuota(context),
     SetQuota: setQuota(context),
   };
@@ -176,7 +176,7 @@ interface Chores {
   stop(): Promise<void>;
 }
 
-function startChores(context: FilesContext, { sweepGraceMs: graceMs, audit }: FilesConfig): Chores {
+function startChores(context: FilesContext, { collectionGraceMs: graceMs, audit }: FilesConfig): Chores {
   const { logger } = context;
   const sweep = { ...context, graceMs };
   const settle = around('files.settle', context.settle);
@@ -191,18 +191,18 @@ function startChores(context: FilesContext, { sweepGraceMs: graceMs, audit }: Fi
       () => settleOldSeals({ ...context, seals: context.publicationSeals, settle }),
       logger,
     ),
-    repeatedly('delete unreferenced objects', SWEEP_EVERY_MS, () => sweepObjects(sweep), logger),
-    repeatedly('delete expired uploads', SWEEP_EVERY_MS, () => sweepUploads(sweep), logger),
+    repeatedly('delete unreferenced objects', SWEEP_EVERY_MS, () => collectObjects(sweep), logger),
+    repeatedly('delete expired uploads', SWEEP_EVERY_MS, () => deleteExpiredUploads(sweep), logger),
     repeatedly(
       'delete unreferenced bytes',
       SWEEP_ORPHANS_EVERY_MS,
       async () => {
-        orphans = (await sweepOrphans(sweep)).count;
+        orphans = (await collectUnreferencedBytes(sweep)).count;
       },
       logger,
     ),
     repeatedly('check usage', CHECK_USAGE_EVERY_MS, () => checkUsage(context), logger),
-    repeatedly('delete old publications', SWEEP_EVERY_MS, () => sweepHistory(context), logger),
+    repeatedly('delete old publications', SWEEP_EVERY_MS, () => deleteOldPublications(context), logger),
   ];
   return {
     nudgeAuditor: audits.nudge,

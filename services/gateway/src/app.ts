@@ -13,13 +13,13 @@ import { requestId, requestLog } from './http/request-log.ts';
 import { requestShape } from './http/request-shape.ts';
 import { tusRefusals, tusRequests } from './http/tus-requests.ts';
 import type { WaitForIndex } from './http/wait-for-index.ts';
-import type { AnswerOnce } from './idempotency/answer-once.ts';
+import type { ExecuteOnce } from './idempotency/execute-once.ts';
 import type { Admission } from './overload/admission.ts';
 import type { PaceBodies } from './overload/pace-bodies.ts';
 import { mountRoutes } from './pipeline/serve-route.ts';
-import type { PublicAnswers } from './public-answers/public-answers.ts';
 import type { RateLimits } from './rate-limits/rate-limits.ts';
 import { countRefusals } from './rate-limits/rate-limits.ts';
+import type { ResponseCache } from './response-cache/response-cache.ts';
 
 export interface AppDeps {
   config: Pick<GatewayConfig, 'limits'>;
@@ -28,8 +28,8 @@ export interface AppDeps {
   authenticate: Authenticate;
   logger: Logger;
   newId: () => string;
-  answers: PublicAnswers;
-  answerOnce: AnswerOnce;
+  answers: ResponseCache;
+  executeOnce: ExecuteOnce;
   rateLimits: RateLimits;
   crossOrigin: CrossOrigin;
   waitForIndex: WaitForIndex;
@@ -47,7 +47,7 @@ export function buildApp({
   logger,
   newId,
   answers,
-  answerOnce,
+  executeOnce,
   rateLimits,
   crossOrigin,
   waitForIndex,
@@ -74,7 +74,7 @@ export function buildApp({
       authenticate,
       baseUrlOf,
       answers,
-      answerOnce,
+      executeOnce,
       rateLimits,
       waitForIndex,
       admission,

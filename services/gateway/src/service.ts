@@ -19,13 +19,13 @@ import { countSlowReaders } from './files/count-slow-readers.ts';
 import { handOverTo } from './files/file-content.ts';
 import { continueWhenWanted } from './http/body.ts';
 import { clientAddressOf } from './http/client-address.ts';
+import { drainRequestBody } from './http/drain-request-body.ts';
 import { crossOrigin } from './http/headers.ts';
 import { observeRequests } from './http/observe-requests.ts';
 import { baseUrlOf, useAbsoluteTarget } from './http/request-shape.ts';
-import { endUnwantedBodies } from './http/unwanted-bodies.ts';
 import { waitForIndex } from './http/wait-for-index.ts';
-import { answerOnce } from './idempotency/answer-once.ts';
-import { keyStore, sweepKeys } from './idempotency/key-store.ts';
+import { executeOnce } from './idempotency/execute-once.ts';
+import { deleteExpiredKeys, keyStore } from './idempotency/key-store.ts';
 import { bodySeal } from './idempotency/sealed-body.ts';
 import { administerUsers } from './identity/administer-users.ts';
 import { findProviderUser } from './identity/find-provider-user.ts';
@@ -39,9 +39,9 @@ import { findUser, userStore } from './identity/user-store.ts';
 import { admission, countRefused } from './overload/admission.ts';
 import { paceBodies } from './overload/pace-bodies.ts';
 import { type MalformedRequestsDeps, refuseMalformedRequests } from './pipeline/malformed-requests.ts';
-import { forgetByEvents, openPublicAnswers, type PublicAnswers } from './public-answers/public-answers.ts';
-import { serveKept } from './public-answers/serve-kept.ts';
 import { rateLimits } from './rate-limits/rate-limits.ts';
+import { forgetByEvents, openPublicAnswers, type ResponseCache } from './response-cache/response-cache.ts';
+import { serveFromCache } from './response-cache/serve-from-cache.ts';
 import { routes } from './routes.ts';
 import { SCHEMA } from './schema.ts';
 
@@ -80,7 +80,7 @@ export async function startGatewayService(
   const users = userStore(database);
   const tokens = tokenStore(database);
   const keys = keyStore(database, bodySeal(config.sealingKey));
-  const sweeping = sweepKeys(keys, logger);
+  const sweeping = deleteExpiredKeys(keys, logger);
   const clients = openClients(config);
   const contentPlane = openContentPlane(config.filesContentUrl, {
     idleMs: config.filesIdleMs,
@@ -124,7 +124,7 @@ export async function startGatewayService(
       elapsed,
       pause: (milliseconds, signal) => sleep(milliseconds, undefined, { signal }).catch(() => undefined),
     }),
-    answerOnce: answerOnce({ keys, logger, newId: randomUUID }),
+    executeOnce: executeOnce({ keys, logger, newId: randomUUID }),
     routes: routes({
       clients,
       contentPlane,
@@ -139,7 +139,7 @@ export async function startGatewayService(
       resolveLink: resolveLink(clients),
     }),
   });
-  const observed = observeRequests(traceRequests(serveKept(shared, app)));
+  const observed = observeRequests(traceRequests(serveFromCache(shared, app)));
   const { http, drain } = await listen(observed.listener, config, shared);
   const grpc = await serve({
     services: [
@@ -191,7 +191,7 @@ export async function startGatewayService(
 /** Without a bus what changed elsewhere is shown a second later. */
 function followChanges(
   { natsUrl }: GatewayConfig,
-  answers: PublicAnswers,
+  answers: ResponseCache,
   logger: Logger,
 ): { stop(): Promise<void> } {
   if (natsUrl === undefined) return { stop: async () => undefined };
@@ -227,7 +227,7 @@ function listen(
   applyLimits(server, limits);
   continueWhenWanted(server);
   refuseMalformedRequests(server, { ...deps, limits });
-  endUnwantedBodies(server, { overMs: limits.bodyTimeoutMs });
+  drainRequestBody(server, { overMs: limits.bodyTimeoutMs });
   const drain = openDrain(server);
   return new Promise((resolve, reject) => {
     server.once('error', reject);

@@ -1,4 +1,4 @@
-import { type EntityKind, tellChanged } from '@kr/draft-lifecycle';
+import { type EntityKind, publishChanges } from '@kr/draft-lifecycle';
 import { newEvent } from '@kr/event-bus';
 import { forgetRecord, markPublishedWith, RELATED } from './store/package-relation-store.ts';
 
@@ -42,7 +42,7 @@ export const recordKind: EntityKind = {
       if (packageId === '') return;
       const together = entities.map(({ id }) => id);
       const before = await markPublishedWith(tx, packageId, together);
-      if (before.length > 0) await tellChanged({ kind: recordKind }, tx, before);
+      if (before.length > 0) await publishChanges({ kind: recordKind }, tx, before);
     },
   },
 };

@@ -2,9 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import type { ElasticsearchConfig, SearchConfig } from './config.ts';
+import { activeIndex, keepUpIndex, openPool, POSTGRES } from './engine/active-index.ts';
 import { openElasticsearchEngine } from './engine/elasticsearch/elasticsearch-engine.ts';
 import { elasticsearchCheck } from './engine/elasticsearch/live-index.ts';
-import { keepUpIndex, keptUpIndex, openPool, POSTGRES } from './engine/kept-up-index.ts';
 import { postgresEngine } from './engine/postgres/postgres-engine.ts';
 import { inTurn } from './engine/postgres/write-changes.ts';
 import type { SearchEngine } from './engine/search-engine.ts';
@@ -73,7 +73,7 @@ async function keepUpPostgres(connectionString: string): Promise<void> {
   const pool = openPool({ connectionString, max: 1 });
   try {
     await inTurn(pool, async (database) => {
-      if ((await keptUpIndex(database)) !== POSTGRES) await keepUpIndex(database, POSTGRES);
+      if ((await activeIndex(database)) !== POSTGRES) await keepUpIndex(database, POSTGRES);
     });
   } finally {
     await pool.end();

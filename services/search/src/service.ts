@@ -13,11 +13,11 @@ import { awaitIndex, awaitWrites } from './consume/await-writes.ts';
 import { givingWay, pauseUnlessStopped } from './consume/pages.ts';
 import type { RefreshDeps } from './consume/refresh-listed.ts';
 import { refreshEmbargoes } from './consume/refresh-listed.ts';
-import { openPool } from './engine/kept-up-index.ts';
+import { openPool } from './engine/active-index.ts';
 import { openEngine } from './open-engine.ts';
 import { startOperations } from './operations/start-operations.ts';
 import { SCHEMA } from './schema.ts';
-import { bringMissing } from './search/bring-missing.ts';
+import { backfillMissing } from './search/backfill-missing.ts';
 import { engineTime, fairTurns } from './search/engine-time.ts';
 import { confirmSearch, search } from './search/search.ts';
 import { suggest } from './search/suggest.ts';
@@ -51,7 +51,7 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
 
   const now = () => new Date();
   const stopping = new AbortController();
-  const { engine, giveWay } = givingWay(
+  const { engine, throttle } = givingWay(
     await openEngine(config, logger),
     config.buildSharePercent,
     stopping.signal,
@@ -110,7 +110,7 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
   const operations = startOperations({
     engine,
     source,
-    giveWay,
+    throttle,
     consumer,
     hasArrived,
     pool,
@@ -130,8 +130,8 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
     limits,
     now,
     awaitWrites: written,
-    bringMissing: bringMissing({ engine, source, logger }),
-    newsMs: config.ownWritesWaitMs,
+    backfillMissing: backfillMissing({ engine, source, logger }),
+    eventsWaitMs: config.ownWritesWaitMs,
   };
   const suggestLimits = { maxSuggestions, maxLength: queryLimits.maxLength };
   const server = await serve({
@@ -191,7 +191,7 @@ async function keepUp(deps: RefreshDeps, now: () => Date): Promise<void> {
   const { engine, logger, signal } = deps;
   const works = [
     () => refreshEmbargoes(deps, now()),
-    () => engine.sweepTombstones(new Date(now().getTime() - TOMBSTONE_LIFE_MS)),
+    () => engine.deleteOldTombstones(new Date(now().getTime() - TOMBSTONE_LIFE_MS)),
   ];
   while (!signal.aborted) {
     for (const work of works) {

@@ -4,10 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const COMEBACKS = 20;
 
 /** Retries on request, as clients should: a loaded machine may not finish in time. */
-export async function comingBack<Told extends { status: number }>(
-  ask: () => Promise<Told>,
-  retryAfterOf: (told: Told) => string | null | undefined,
-): Promise<Told> {
+export async function comingBack<ChangeLog extends { status: number }>(
+  ask: () => Promise<ChangeLog>,
+  retryAfterOf: (told: ChangeLog) => string | null | undefined,
+): Promise<ChangeLog> {
   let told = await ask();
   for (let again = 0; again < COMEBACKS && told.status === 503; again += 1) {
     const seconds = Number(retryAfterOf(told) ?? Number.NaN);

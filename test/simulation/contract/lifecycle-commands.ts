@@ -1,6 +1,7 @@
 import { MIGRATIONS as AUDIT_TRAIL, type AuditEntry } from '@kr/audit-trail';
 import { openPool, quickDatabase, type Sql, type SqlDatabase, statementNames } from '@kr/database';
 import {
+  type ChangeLog,
   type Entity,
   MIGRATIONS as LIFECYCLE,
   type LifecycleStore,
@@ -8,7 +9,6 @@ import {
   type StagedForm,
   type StoredDocument,
   sqlLifecycleStore,
-  type Told,
 } from '@kr/draft-lifecycle';
 import { MIGRATIONS as EVENT_BUS, newEvent } from '@kr/event-bus';
 import { migrate } from '@kr/schema-migration';
@@ -266,7 +266,7 @@ function participantOf(publicationId: string, ids: readonly string[], number: nu
   };
 }
 
-function toldOf(ids: readonly string[], revision: number): Told {
+function toldOf(ids: readonly string[], revision: number): ChangeLog {
   return {
     events: ids.map((id) => eventOf(id, revision)),
     entries: ids.map((id) => ({

@@ -1,6 +1,6 @@
 import { servicePrincipal } from '@kr/caller';
 import { definitions } from '@kr/contracts';
-import type { OperatorDoor } from '@kr/local-stack';
+import type { AdminEndpoint } from '@kr/local-stack';
 import { createClient } from '@kr/rpc';
 import { until } from './until.ts';
 
@@ -9,7 +9,7 @@ import { until } from './until.ts';
  *
  * @throws Error that names entities whose indexed form is missing, stale or a ghost
  */
-export async function assertNoDrift(search: OperatorDoor): Promise<void> {
+export async function assertNoDrift(search: AdminEndpoint): Promise<void> {
   const client = createClient(definitions.search, {
     ...search,
     audience: 'search',

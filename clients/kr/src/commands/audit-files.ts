@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Audit__Output, DamagedObject__Output, ReadAuditResponse__Output } from '@kr/contracts';
 import { Failure } from '../failure.ts';
-import { askAsOperator } from '../settings/ask-as-operator.ts';
+import { callAsOperator } from '../settings/call-as-operator.ts';
 import { formatBytes } from '../terminal/format-bytes.ts';
 import { table } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
@@ -23,7 +23,7 @@ const LEAST_PAUSE = 10;
 export async function auditFiles(terminal: Terminal, options: AuditOptions): Promise<void> {
   const { start, now, json, dataDirs } = options;
   if (start || now) {
-    const { id } = await askAsOperator('filesOperations', dataDirs, (files, caller) =>
+    const { id } = await callAsOperator('filesOperations', dataDirs, (files, caller) =>
       files.startAudit({ isHurried: now }, caller),
     );
     if (now) await waitFor(terminal, dataDirs, BigInt(id));
@@ -36,7 +36,7 @@ export async function auditFiles(terminal: Terminal, options: AuditOptions): Pro
 }
 
 function read(dataDirs: readonly string[]): Promise<ReadAuditResponse__Output> {
-  return askAsOperator('filesOperations', dataDirs, (files, caller) => files.readAudit({}, caller));
+  return callAsOperator('filesOperations', dataDirs, (files, caller) => files.readAudit({}, caller));
 }
 
 /** Until that audit, or one that started after it, is finished. */

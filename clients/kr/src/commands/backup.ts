@@ -47,7 +47,7 @@ export async function backup(
   terminal.status('');
   if (json) terminal.print(JSON.stringify(manifest, null, 2));
   else for (const line of summary(manifest)) terminal.print(line);
-  tellOfSecrets(terminal, withSecrets);
+  warnAboutSecrets(terminal, withSecrets);
   const { missing } = manifest.files;
   if (missing.length > 0)
     throw new Failure(
@@ -67,7 +67,7 @@ export function summary({ taken_at: takenAt, release: by, files, parts }: Manife
   ]);
 }
 
-function tellOfSecrets(terminal: Terminal, withSecrets: boolean): void {
+function warnAboutSecrets(terminal: Terminal, withSecrets: boolean): void {
   terminal.note(
     withSecrets
       ? 'The backup contains the keys and passwords: a reader of this folder can open every link and act as any service.'

@@ -1,5 +1,5 @@
 import type { CollectedBytes__Output } from '@kr/contracts';
-import { askAsOperator } from '../settings/ask-as-operator.ts';
+import { callAsOperator } from '../settings/call-as-operator.ts';
 import { formatBytes } from '../terminal/format-bytes.ts';
 import { table } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
@@ -17,7 +17,7 @@ export async function collectFiles(
   terminal: Terminal,
   { apply, json, dataDirs }: CollectOptions,
 ): Promise<void> {
-  const collected = await askAsOperator('filesOperations', dataDirs, (files, caller) =>
+  const collected = await callAsOperator('filesOperations', dataDirs, (files, caller) =>
     files.collectBytes({ isApplied: apply }, caller),
   );
   const kinds = {

@@ -1,6 +1,6 @@
 import type { DeadLetter__Output } from '@kr/contracts';
 import { Failure } from '../failure.ts';
-import { askAboutDeadLetters, EVENT_CONSUMERS, type EventConsumer } from '../settings/ask-as-operator.ts';
+import { callForDeadLetters, EVENT_CONSUMERS, type EventConsumer } from '../settings/call-as-operator.ts';
 import { table } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
@@ -25,7 +25,7 @@ export async function listDeadLetters(
   const listed: Listed[] = [];
   const withMore: EventConsumer[] = [];
   for (const name of servicesOf(service)) {
-    const { deadLetters, hasMore } = await askAboutDeadLetters(name, dataDirs, (client, caller) =>
+    const { deadLetters, hasMore } = await callForDeadLetters(name, dataDirs, (client, caller) =>
       client.listDeadLetters({ afterId: '0', limit }, caller),
     );
     listed.push(...deadLetters.map((letter) => ({ service: name, letter })));
@@ -57,7 +57,7 @@ export async function replayDeadLetters(
   const failures: Listed[] = [];
   const unknownIds: string[] = [];
   for (const name of servicesOf(service)) {
-    const answer = await askAboutDeadLetters(name, dataDirs, (client, caller) =>
+    const answer = await callForDeadLetters(name, dataDirs, (client, caller) =>
       client.replayDeadLetters({ ids: [...ids] }, caller),
     );
     replayed += Number(answer.replayed);

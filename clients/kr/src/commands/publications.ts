@@ -1,5 +1,5 @@
 import type { PublicationSummary__Output, ReadPublicationResponse__Output } from '@kr/contracts';
-import { askAsOperator } from '../settings/ask-as-operator.ts';
+import { callAsOperator } from '../settings/call-as-operator.ts';
 import { table } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { formatTimeSpan } from '../terminal/time-span.ts';
@@ -25,7 +25,7 @@ export interface ListOptions extends PublicationsOptions {
 /** `kr admin publications list`: the publications of a local system, newest first. */
 export async function listPublications(terminal: Terminal, options: ListOptions): Promise<void> {
   const { states, isOpenOnly, olderThanMs, limit, dataDirs } = options;
-  const { publications, hasMore } = await askAsOperator('publicationReports', dataDirs, (reports, caller) =>
+  const { publications, hasMore } = await callAsOperator('publicationReports', dataDirs, (reports, caller) =>
     reports.listPublications({ states: [...states], olderThanMs, limit }, caller),
   );
   if (options.json) {
@@ -51,7 +51,7 @@ export async function showPublication(
   id: string,
   { json, dataDirs }: PublicationsOptions,
 ): Promise<void> {
-  const publication = await askAsOperator('publicationReports', dataDirs, (reports, caller) =>
+  const publication = await callAsOperator('publicationReports', dataDirs, (reports, caller) =>
     reports.readPublication({ id }, caller),
   );
   if (json) return terminal.print(JSON.stringify(publicationJson(publication), null, 2));

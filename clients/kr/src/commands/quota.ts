@@ -1,5 +1,5 @@
 import type { FindUserResponse__Output, Quota__Output } from '@kr/contracts';
-import { askAsOperator } from '../settings/ask-as-operator.ts';
+import { callAsOperator } from '../settings/call-as-operator.ts';
 import { formatBytes } from '../terminal/format-bytes.ts';
 import { table } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
@@ -12,7 +12,7 @@ export interface QuotaOptions {
 /** `kr admin quota show USER`: storage usage and limit of a user, by name or id. @throws Failure when there is none */
 export async function showQuota(terminal: Terminal, nameOrId: string, options: QuotaOptions): Promise<void> {
   const { userId, name } = await findUser(nameOrId, options);
-  const { quota } = await askAsOperator('filesOperations', options.dataDirs, (files, caller) =>
+  const { quota } = await callAsOperator('filesOperations', options.dataDirs, (files, caller) =>
     files.readQuota({ userId }, caller),
   );
   print(terminal, quota, name, options);
@@ -27,7 +27,7 @@ export async function setQuota(
 ): Promise<void> {
   const { userId, name } = await findUser(nameOrId, options);
   const request = { userId, isDefault: limitBytes === null, limitBytes: limitBytes ?? 0 };
-  const { quota } = await askAsOperator('filesOperations', options.dataDirs, (files, caller) =>
+  const { quota } = await callAsOperator('filesOperations', options.dataDirs, (files, caller) =>
     files.setQuota(request, caller),
   );
   print(terminal, quota, name, options);
@@ -35,7 +35,7 @@ export async function setQuota(
 
 /** The files service knows users by id only, and any id is one to it. */
 function findUser(nameOrId: string, { dataDirs }: QuotaOptions): Promise<FindUserResponse__Output> {
-  return askAsOperator('identity', dataDirs, (identity, caller) => identity.findUser({ nameOrId }, caller));
+  return callAsOperator('identity', dataDirs, (identity, caller) => identity.findUser({ nameOrId }, caller));
 }
 
 function print(terminal: Terminal, quota: Quota__Output | null, name: string, { json }: QuotaOptions): void {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DescribeIndexResponse__Output, DriftReport__Output, Reindex__Output } from '@kr/contracts';
 import { Failure } from '../failure.ts';
-import { askAsOperator } from '../settings/ask-as-operator.ts';
+import { callAsOperator } from '../settings/call-as-operator.ts';
 import { table } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { formatTimeSpan } from '../terminal/time-span.ts';
@@ -36,7 +36,7 @@ export async function reindex(
   terminal: Terminal,
   { wait, json, dataDirs }: IndexOptions & { wait: boolean },
 ): Promise<void> {
-  await askAsOperator('search', dataDirs, (search, caller) => search.startReindex({}, caller));
+  await callAsOperator('search', dataDirs, (search, caller) => search.startReindex({}, caller));
   const isOver = ({ reindex }: DescribeIndexResponse__Output) => reindex !== null && reindex.endedAt !== '';
   let index = await describePatiently(dataDirs);
   while (wait && !isOver(index)) {
@@ -54,7 +54,7 @@ export async function checkDrift(
   terminal: Terminal,
   { repair, json, dataDirs }: IndexOptions & { repair: boolean },
 ): Promise<void> {
-  const { drift } = await askAsOperator('search', dataDirs, (search, caller) =>
+  const { drift } = await callAsOperator('search', dataDirs, (search, caller) =>
     search.checkDrift({ isRepaired: repair }, caller),
   );
   if (drift === null) throw new Failure('The search service returned no result.');
@@ -74,7 +74,7 @@ export async function checkDrift(
 }
 
 function describe(dataDirs: readonly string[]): Promise<DescribeIndexResponse__Output> {
-  return askAsOperator('search', dataDirs, (search, caller) => search.describeIndex({}, caller));
+  return callAsOperator('search', dataDirs, (search, caller) => search.describeIndex({}, caller));
 }
 
 /** A reindex goes on while the state of the index cannot be read, because the service or NATS is busy or restarting. */

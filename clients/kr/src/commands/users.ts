@@ -1,7 +1,7 @@
 import type { ListTokensResponse__Output, User__Output } from '@kr/contracts';
 import { Failure } from '../failure.ts';
-import { askAsOperator } from '../settings/ask-as-operator.ts';
-import { findOperatorDoor } from '../settings/operator-door.ts';
+import { findOperatorDoor } from '../settings/admin-endpoint.ts';
+import { callAsOperator } from '../settings/call-as-operator.ts';
 import { readLocalLogin } from '../settings/stored-login.ts';
 import { table } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
@@ -35,7 +35,7 @@ export async function createUser(
     addsToken: token,
     ...(expires !== undefined && { tokenLifetimeMs: expires === 'never' ? 0 : expires }),
   };
-  const created = await askAsOperator('identity', dataDirs, (identity, caller) =>
+  const created = await callAsOperator('identity', dataDirs, (identity, caller) =>
     identity.createUser(request, caller),
   );
   const { baseUrl } = await readLocalLogin((await findOperatorDoor(dataDirs, 'identity')).folder);
@@ -55,7 +55,7 @@ export async function createUser(
 
 /** `kr admin user list` */
 export async function listUsers(terminal: Terminal, { json, dataDirs }: UserOptions): Promise<void> {
-  const users = await askAsOperator('identity', dataDirs, async (identity, caller) => {
+  const users = await callAsOperator('identity', dataDirs, async (identity, caller) => {
     const all: User__Output[] = [];
     for (;;) {
       const afterId = all.at(-1)?.id ?? '';
@@ -84,7 +84,7 @@ export async function setUserDisabled(
   isDisabled: boolean,
   { json, dataDirs }: UserOptions,
 ): Promise<void> {
-  const { user } = await askAsOperator('identity', dataDirs, (identity, caller) =>
+  const { user } = await callAsOperator('identity', dataDirs, (identity, caller) =>
     identity.setUserDisabled({ name, isDisabled }, caller),
   );
   if (json && user !== null) terminal.print(JSON.stringify(userJson(user), null, 2));
@@ -97,7 +97,7 @@ export async function listUserTokens(
   name: string,
   { json, dataDirs }: UserOptions,
 ): Promise<void> {
-  const { tokens } = await askAsOperator('identity', dataDirs, (identity, caller) =>
+  const { tokens } = await callAsOperator('identity', dataDirs, (identity, caller) =>
     identity.listTokens({ name }, caller),
   );
   if (json) return terminal.print(JSON.stringify(tokens.map(tokenJson), null, 2));
@@ -120,7 +120,7 @@ export async function revokeUserTokens(
   { all, json, dataDirs }: UserOptions & { all: boolean },
 ): Promise<void> {
   if (all === ids.length > 0) throw new Failure('Give the ids of tokens, or --all.');
-  const { tokenIds } = await askAsOperator('identity', dataDirs, (identity, caller) =>
+  const { tokenIds } = await callAsOperator('identity', dataDirs, (identity, caller) =>
     identity.revokeTokens({ name, tokenIds: [...ids] }, caller),
   );
   if (json) terminal.print(JSON.stringify({ revoked: tokenIds }, null, 2));
@@ -133,7 +133,7 @@ export async function showUserAuditLog(
   name: string,
   { limit, json, dataDirs }: UserOptions & { limit: number },
 ): Promise<void> {
-  const { entries } = await askAsOperator('identity', dataDirs, (identity, caller) =>
+  const { entries } = await callAsOperator('identity', dataDirs, (identity, caller) =>
     identity.readUserAuditLog({ name, limit }, caller),
   );
   if (json) {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { readJson, writePrivateJson } from '../private-file.ts';
-import type { CreatedUser, OperatorDoor } from '../stack/create-user.ts';
+import type { AdminEndpoint, CreatedUser } from '../stack/create-user.ts';
 import type { RunningStack } from '../stack/start-stack.ts';
 
 /** Content of `credentials.json`: how a client on this machine reaches the system. */
@@ -28,7 +28,7 @@ export async function ensureFirstUser(
   return { credentials, isNew: kept === undefined };
 }
 
-async function createInOwnProcess({ address, key }: OperatorDoor): Promise<CreatedUser> {
+async function createInOwnProcess({ address, key }: AdminEndpoint): Promise<CreatedUser> {
   const args = [CREATE_USER, '--address', address, '--name', NAME];
   const env = { ...process.env, IDENTITY_KEY: key };
   const { stdout } = await promisify(execFile)(process.execPath, args, { env });

@@ -3,7 +3,7 @@ import { definitions } from '@kr/contracts';
 import { createClient } from '@kr/rpc';
 
 /** How operators of this machine reach a service of the running system. */
-export interface OperatorDoor {
+export interface AdminEndpoint {
   address: string;
   key: string;
 }
@@ -15,7 +15,7 @@ export interface CreatedUser {
 
 /** Makes a user with a personal access token that does not expire; a user who exists gets a further token. */
 export async function createUser(
-  identity: OperatorDoor,
+  identity: AdminEndpoint,
   name: string,
   { admin = false }: { admin?: boolean } = {},
 ): Promise<CreatedUser> {

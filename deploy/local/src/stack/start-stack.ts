@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { freePorts } from '../backends/free-port.ts';
 import type { Variables } from '../backends/program.ts';
-import type { CreatedUser, OperatorDoor } from './create-user.ts';
+import type { AdminEndpoint, CreatedUser } from './create-user.ts';
 import { type DataFolder, dataFolder } from './data-folder.ts';
 import { openParts, type PartName, type Parts, type ReplicaName } from './parts.ts';
 import { choosePorts, type ProcessPorts, type StackPorts } from './ports.ts';
@@ -21,15 +21,15 @@ export interface RunningStack {
   baseUrl: string;
   /** Of the second gateway, where there are two. */
   replicaUrl: string | undefined;
-  identity: OperatorDoor;
+  identity: AdminEndpoint;
   /** How operators reach the coordinator of publications. */
-  publications: OperatorDoor;
+  publications: AdminEndpoint;
   /** How they reach the dead letters of the records service. */
-  records: OperatorDoor;
+  records: AdminEndpoint;
   /** How they reach the care for stored bytes and quotas. */
-  files: OperatorDoor;
+  files: AdminEndpoint;
   /** How they reach the index. */
-  search: OperatorDoor;
+  search: AdminEndpoint;
   databaseUrls: Record<ServiceName, string>;
   /** With the rights of the operator. */
   natsUrl: string;
@@ -111,7 +111,7 @@ async function startParts(
   };
   await startServices(parts, folder, options, surroundings);
   options.signal?.throwIfAborted();
-  const door = (service: ServiceName): OperatorDoor => ({
+  const door = (service: ServiceName): AdminEndpoint => ({
     address: `127.0.0.1:${ports.services[service].grpc}`,
     key: secrets.callerKeys[service].operator,
   });

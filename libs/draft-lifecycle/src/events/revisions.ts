@@ -8,7 +8,7 @@ import { loadEntities } from '../store/entities.ts';
  * Publishes that data besides the content of these entities has changed, such as a relation. Their change numbers
  * stay, so that concurrent edits of the content do not conflict.
  */
-export async function tellChanged(
+export async function publishChanges(
   { kind }: Pick<LifecycleDeps, 'kind'>,
   tx: Sql,
   ids: readonly string[],

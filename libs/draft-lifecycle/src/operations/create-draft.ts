@@ -11,7 +11,7 @@ import { requestBody } from '../model/content.ts';
 import type { Entity, JsonObject, StoredDocument } from '../model/entity.ts';
 import { NO_FILES } from '../model/files.ts';
 import { lasting } from '../model/issues.ts';
-import { insertEntity, noteCreation, removeDraft, type Told } from '../store/drafts.ts';
+import { type ChangeLog, insertEntity, noteCreation, removeDraft } from '../store/drafts.ts';
 import { loadEntities } from '../store/entities.ts';
 import { checkContent } from './check-content.ts';
 import { entityDocument, type Known } from './documents.ts';
@@ -74,11 +74,11 @@ async function makeOnce(context: LifecycleContext, tx: Sql, draft: NewDraft, key
   return made;
 }
 
-const NOTHING: Told = { events: [], entries: [] };
+const NOTHING: ChangeLog = { events: [], entries: [] };
 
 /** Events and audit entry of a new draft. */
 function toldOf({ kind }: LifecycleContext, { principal }: NewDraft) {
-  return ({ id, parentId }: { id: string; parentId: string }): Told => ({
+  return ({ id, parentId }: { id: string; parentId: string }): ChangeLog => ({
     events: [kind.events.draftSaved({ id, parentId, revision: 1 })],
     entries: [auditEntry(principal, 'draft.create', { id, parentId })],
   });
@@ -89,7 +89,7 @@ async function insertDraft(
   { kind, newId, doiPrefix }: LifecycleContext,
   sql: Sql,
   { ownerId, sent, now }: NewDraft,
-  told: (made: { id: string; parentId: string }) => Told,
+  told: (made: { id: string; parentId: string }) => ChangeLog,
 ): Promise<Made> {
   for (;;) {
     const [id, parentId] = [newId(), newId()];

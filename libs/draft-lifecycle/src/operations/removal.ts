@@ -19,7 +19,7 @@ import {
   publishedFace,
   transact,
 } from '../context/context.ts';
-import { tellChanged } from '../events/revisions.ts';
+import { publishChanges } from '../events/revisions.ts';
 import { permit } from '../model/access.ts';
 import type { Entity } from '../model/entity.ts';
 import { citationOf, isRemovalReason, REMOVAL_REASONS, type Removal } from '../model/entity.ts';
@@ -130,7 +130,7 @@ async function changeRemoval(
     const entity = (await context.store.loadLocked(tx, [id])).get(id);
     if (entity === undefined) throw notRegistered();
     await change(tx, entity);
-    await tellChanged(context, tx, await loadVersionIds(tx, entity.parent.id));
+    await publishChanges(context, tx, await loadVersionIds(tx, entity.parent.id));
   });
   return getEntity(context, id);
 }

@@ -8,7 +8,7 @@ import { requestBody } from '../model/content.ts';
 import type { DraftFace, Entity, JsonObject } from '../model/entity.ts';
 import { type FileCounts, NO_FILES } from '../model/files.ts';
 import { lasting } from '../model/issues.ts';
-import type { Told } from '../store/drafts.ts';
+import type { ChangeLog } from '../store/drafts.ts';
 import { entityEntry } from './audit.ts';
 import { changeDraft, type DraftChange, draftForChange } from './change-draft.ts';
 import { checkContent } from './check-content.ts';
@@ -112,7 +112,7 @@ function toldOf(
   { document }: DraftContent,
   revision: number,
   principal: Principal,
-): Told {
+): ChangeLog {
   const { id, parent, draft } = entity;
   const before = draft.document.files.enabled;
   const { enabled } = document.files;

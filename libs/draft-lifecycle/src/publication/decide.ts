@@ -6,7 +6,7 @@ import { failpoint } from '@kr/failpoint';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import { type LifecycleContext, type LifecycleDeps, transact } from '../context/context.ts';
-import { tellChanged } from '../events/revisions.ts';
+import { publishChanges } from '../events/revisions.ts';
 import { assertService } from '../model/access.ts';
 import type { Publication } from '../model/kind.ts';
 import { onDecide } from '../model/publication.ts';
@@ -61,7 +61,7 @@ async function show({ kind, store, now }: LifecycleDeps, tx: Sql, participant: P
     }),
   });
   const former = published.flatMap(({ formerLatestId }) => formerLatestId ?? []);
-  if (former.length > 0) await tellChanged({ kind }, tx, former);
+  if (former.length > 0) await publishChanges({ kind }, tx, former);
   await kind.hooks.published?.(tx, published, publication);
 }
 

@@ -17,7 +17,7 @@ export interface SeenDraft {
 }
 
 /** Events and audit entries of a change. */
-export interface Told {
+export interface ChangeLog {
   events: readonly OutboxEvent[];
   entries: readonly AuditEntry[];
 }
@@ -48,7 +48,7 @@ const INSERT_ENTITY = `
 export async function insertEntity(
   sql: Sql,
   { id, parentId, ownerId, document, issues }: Content & { id: string; parentId: string; ownerId: string },
-  { events, entries }: Told,
+  { events, entries }: ChangeLog,
   at: Date,
 ): Promise<boolean> {
   const written = await sql.$executeRawUnsafe(
@@ -114,7 +114,7 @@ export async function replaceUnchanged(
   sql: Sql,
   { id, revision }: SeenDraft,
   { document, issues }: Content,
-  { events, entries }: Told,
+  { events, entries }: ChangeLog,
   at: Date,
 ): Promise<boolean> {
   const written = await sql.$executeRawUnsafe(

@@ -2,7 +2,7 @@ import type { Sql, SqlDatabase } from '@kr/database';
 import type { Entity, EntityRef } from '../model/entity.ts';
 import type { PublishedEntity } from '../model/kind.ts';
 import type { DocumentBudget } from './document-budget.ts';
-import type { Content, NewDraft, SeenDraft, Told } from './drafts.ts';
+import type { ChangeLog, Content, NewDraft, SeenDraft } from './drafts.ts';
 import type { CandidatePart, Participant, StagedForm, Wanted } from './staging.ts';
 
 export interface HeldForVote extends CandidatePart {
@@ -68,7 +68,7 @@ export interface LifecycleStore {
    */
   dropStaged(tx: Sql, publicationId: string, at: Date): Promise<void>;
   /** Makes one locked draft visible, of a locked entity, deletes it and writes the events. */
-  showDraft(tx: Sql, publicationId: string, form: StagedForm, told: Told, at: Date): Promise<void>;
+  showDraft(tx: Sql, publicationId: string, form: StagedForm, told: ChangeLog, at: Date): Promise<void>;
   /** Ends the hold of a publication on drafts. */
   unlockDrafts(tx: Sql, publicationId: string): Promise<void>;
 
@@ -83,13 +83,13 @@ export interface LifecycleStore {
     database: SqlDatabase,
     seen: SeenDraft,
     content: Content,
-    told: Told,
+    told: ChangeLog,
     at: Date,
   ): Promise<boolean>;
   /** The draft of a published entity that is locked. */
   insertDraft(tx: Sql, draft: NewDraft, at: Date): Promise<void>;
   /** Writes events into the outbox and entries into the trail, each in the order given. */
-  tell(tx: Sql, told: Told): Promise<void>;
+  tell(tx: Sql, told: ChangeLog): Promise<void>;
 }
 
 /** The entity after all concurrent changes; undefined if it is gone. */

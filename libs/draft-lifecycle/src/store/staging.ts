@@ -6,7 +6,7 @@ import type { Issue } from '@kr/service-error';
 import type { Removal, StoredDocument } from '../model/entity.ts';
 import type { PublishedEntity } from '../model/kind.ts';
 import type { Candidate, Fence, ParticipantState, PublicationRequest } from '../model/publication.ts';
-import type { Told } from './drafts.ts';
+import type { ChangeLog } from './drafts.ts';
 import { DRAFT_COLUMNS, type DraftRow, draftOf } from './entities.ts';
 
 /** The parts of a document that publishing changes; the others are those of the draft. */
@@ -141,7 +141,7 @@ export async function showDraft(
   tx: Sql,
   publicationId: string,
   { id, sealed, revision }: StagedForm,
-  { events, entries }: Told,
+  { events, entries }: ChangeLog,
   at: Date,
 ): Promise<void> {
   await executeWithNext(

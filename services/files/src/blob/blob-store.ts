@@ -36,7 +36,7 @@ export function storeAway(cause: unknown): ServiceError {
 }
 
 /** Yields chunks until the source ends or fails; a failure is recorded and ends it as well. */
-export async function* untilBroken(
+export async function* captureError(
   source: AsyncIterable<Uint8Array>,
   onBroken: (error: unknown) => void,
 ): AsyncGenerator<Uint8Array> {

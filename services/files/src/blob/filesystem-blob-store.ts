@@ -10,6 +10,7 @@ import {
   type AppendOptions,
   type BlobStore,
   type ByteRange,
+  captureError,
   isUuid,
   type ListedBlob,
   MissingObject,
@@ -17,13 +18,12 @@ import {
   type StoredBytes,
   storeFull,
   type UnfinishedWrite,
-  untilBroken,
   uuid,
   type WriteOptions,
 } from './blob-store.ts';
 import type { NewContentHash } from './content-hash.ts';
 import { type FileOperations, NODE_FILES } from './file-operations.ts';
-import { measuredBytes } from './measured-bytes.ts';
+import { hashAndCount } from './hash-and-count.ts';
 
 /** After this many bytes the disk starts writing, so that little is left for the final fsync. */
 const BEGIN_EVERY_BYTES = 4_194_304;
@@ -52,7 +52,7 @@ async function appendToFile(
   };
 
   let brokenBy: unknown;
-  const whole = untilBroken(source, (error) => {
+  const whole = captureError(source, (error) => {
     brokenBy = error;
   });
   try {
@@ -144,7 +144,7 @@ export async function filesystemBlobStore(
     const target = join(folderOf(id), id);
     const temporary = join(unfinished, id);
     assertSound();
-    const { bytes, measured, drop } = measuredBytes(source, { maxBytes, expectedBytes, newHash });
+    const { bytes, measured, drop } = hashAndCount(source, { maxBytes, expectedBytes, newHash });
     async function* withFailpoint() {
       yield* bytes;
       await failpoint('files.write.inside');

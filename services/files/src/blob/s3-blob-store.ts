@@ -14,7 +14,7 @@ import type {
 } from './blob-store.ts';
 import { MissingObject } from './blob-store.ts';
 import type { NewContentHash } from './content-hash.ts';
-import { measuredBytes } from './measured-bytes.ts';
+import { hashAndCount } from './hash-and-count.ts';
 import { type ListedUpload, type OpenUpload, type S3Bucket, statusOf } from './s3-bucket.ts';
 import { incompleteObjects } from './s3-incomplete-objects.ts';
 import {
@@ -56,7 +56,7 @@ export function s3BlobStore({ bucket, newHash, logger }: S3BlobStoreDeps): BlobS
   ): Promise<StoredBytes> {
     const key = objectKey(id);
     const origin = randomUUID();
-    const { bytes, measured, drop } = measuredBytes(source, { maxBytes, expectedBytes, newHash });
+    const { bytes, measured, drop } = hashAndCount(source, { maxBytes, expectedBytes, newHash });
     const gathered = gatheredParts(partSize(expectedBytes));
     let upload: (OpenUpload & SentParts) | undefined;
     const send = async (part: Buffer) => {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { failpoint } from '@kr/failpoint';
 import type { Appended, AppendOptions, ListedBlob } from './blob-store.ts';
-import { isUuid, untilBroken, uuid } from './blob-store.ts';
+import { captureError, isUuid, uuid } from './blob-store.ts';
 import type { OpenUpload, S3Bucket, SentPart } from './s3-bucket.ts';
 import { createdOnce, gatheredParts, objectKey, partSize, type SentParts, sentParts } from './s3-objects.ts';
 
@@ -86,7 +86,7 @@ export function incompleteObjects(bucket: S3Bucket) {
     let brokenBy: unknown;
     let durableBytes = from;
     try {
-      const whole = untilBroken(source, (error) => {
+      const whole = captureError(source, (error) => {
         brokenBy = error;
       });
       for await (const chunk of whole) {

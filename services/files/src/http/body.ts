@@ -48,7 +48,7 @@ const MOST_FULL = 3;
  * requested; more bytes are buffered meanwhile. Bytes received before the body is aborted are yielded before the error. The request
  * stays usable when the reader stops early.
  */
-export async function* gatheredBody(
+export async function* bufferedBody(
   request: IncomingMessage,
   { buffers, progress, onStall }: GatheredBodyOptions,
 ): AsyncGenerator<Uint8Array> {

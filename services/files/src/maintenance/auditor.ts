@@ -35,7 +35,7 @@ function paceOf(bytesPerSecond: number, elapsed: () => number): Pace {
   };
 }
 
-const UNPACED: Pace = async () => {};
+const NO_LIMIT: Pace = async () => {};
 
 export interface ReadObjectDeps {
   blobs: BlobStore;
@@ -153,7 +153,7 @@ export function auditor(deps: AuditorDeps): Auditor {
   /** Whether it is finished. */
   const readAll = async (held: HeldAudit, leaseHolder: string, signal: AbortSignal): Promise<boolean> => {
     const elapsed = () => performance.now();
-    const pace = held.isHurried ? UNPACED : paceOf(audit.bytesPerSecond, elapsed);
+    const pace = held.isHurried ? NO_LIMIT : paceOf(audit.bytesPerSecond, elapsed);
     let findings: Finding[] = [];
     let savedAt = elapsed();
     const save = async () => {

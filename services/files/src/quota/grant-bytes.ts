@@ -31,7 +31,7 @@ function allowance(
 export interface GrantBytesDeps extends QuotaLimits {
   now: () => Date;
   /** Milliseconds that replaced and deleted bytes stay stored, and count. */
-  sweepGraceMs: number;
+  collectionGraceMs: number;
 }
 
 /**
@@ -41,7 +41,7 @@ export interface GrantBytesDeps extends QuotaLimits {
  */
 export async function grantBytes(
   tx: Tx,
-  { sweepGraceMs, now, ...limits }: GrantBytesDeps,
+  { collectionGraceMs, now, ...limits }: GrantBytesDeps,
   path: ContentPath & { ownerId: string | null },
   request: { id: string; needed: number; wanted: number },
 ): Promise<number> {
@@ -52,6 +52,6 @@ export async function grantBytes(
   throw userQuotaExceeded({
     ...allowed,
     unreferencedBytes: bytes,
-    removedAfter: since === null ? null : new Date(since.getTime() + sweepGraceMs),
+    removedAfter: since === null ? null : new Date(since.getTime() + collectionGraceMs),
   });
 }

@@ -4,7 +4,7 @@ import { createLogger } from '@kr/telemetry';
 import { seededRandom, until } from '@kr/testbed';
 import { startContentServer } from '../content-server.ts';
 import { openContext } from '../context.ts';
-import { sweepObjects } from '../maintenance/sweeps.ts';
+import { collectObjects } from '../maintenance/collection.ts';
 import { type FilesUnderTest, GATEWAY, PACKAGES, startFilesUnderTest } from '../testing/files-under-test.ts';
 import { checkUsage } from './check-usage.ts';
 
@@ -44,7 +44,7 @@ async function reservations(entityId: string): Promise<number> {
 /** Removes all bytes that nothing refers to, however short the time has been. */
 async function sweep(): Promise<void> {
   const context = await openContext(files.config, createLogger('files', { write: () => {} }));
-  await sweepObjects({ ...context, graceMs: -60_000 });
+  await collectObjects({ ...context, graceMs: -60_000 });
   await context.close();
 }
 

@@ -123,7 +123,7 @@ export async function startFilesUnderTest(
       minDownloadBytesPerSecond: 1_024,
       ...limits,
     },
-    sweepGraceMs: 86_400_000,
+    collectionGraceMs: 86_400_000,
     uploadExpiryMs: 604_800_000,
     audit: { everyMs: 0, bytesPerSecond: 1_000_000_000 },
     verifyReadsPercent: 0,

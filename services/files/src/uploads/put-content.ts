@@ -5,7 +5,7 @@ import type { FileEntry } from '../file-entry.ts';
 import { fileEntryJson } from '../file-entry.ts';
 import { fileTooLarge, lengthMismatch } from '../file-errors.ts';
 import type { ChunkBuffers } from '../http/body.ts';
-import { gatheredBody, type ProgressLimits } from '../http/body.ts';
+import { bufferedBody, type ProgressLimits } from '../http/body.ts';
 import type { ContentPath } from '../http/content-path.ts';
 import { breakOff, stalled } from '../http/errors.ts';
 import { type Reservation, type ReserveBytesDeps, reserveBytes } from '../quota/reserve-bytes.ts';
@@ -95,6 +95,6 @@ function receive(
   reservation: Reservation,
 ): AsyncIterable<Uint8Array> {
   const onStall = () => breakOff(request, response, stalled());
-  const bytes = gatheredBody(request, { buffers, progress, onStall });
+  const bytes = bufferedBody(request, { buffers, progress, onStall });
   return reservation.covered(bytes);
 }

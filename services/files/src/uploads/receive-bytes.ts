@@ -4,7 +4,7 @@ import type { Logger } from '@kr/telemetry';
 import { LRUCache } from 'lru-cache';
 import type { BlobStore } from '../blob/blob-store.ts';
 import type { ContentHash, Digests, NewContentHash } from '../blob/content-hash.ts';
-import { type PromiseUploadDeps, reserveMore } from '../quota/promise-upload.ts';
+import { type PromiseUploadDeps, reserveMore } from '../quota/reserve-for-upload.ts';
 import type { Database } from '../store/prisma.ts';
 import { type AttachContentDeps, attachContent } from './attach-content.ts';
 import {

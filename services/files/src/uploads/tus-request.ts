@@ -3,7 +3,7 @@ import { ServiceError } from '@kr/service-error';
 import { Server } from '@tus/server';
 import { checkChangeable } from '../buckets/change-bucket.ts';
 import { invalidField } from '../file-errors.ts';
-import { type ChunkBuffers, gatheredBody, type ProgressLimits } from '../http/body.ts';
+import { bufferedBody, type ChunkBuffers, type ProgressLimits } from '../http/body.ts';
 import type { BytesPath } from '../http/content-path.ts';
 import { breakOff, HttpRefusal, stalled } from '../http/errors.ts';
 import { runningHashes } from './receive-bytes.ts';
@@ -131,7 +131,7 @@ export function answerTus(given: AnswerTusDeps): Answer {
       lease.onWanted((reason) => breakOff(request, response, reason));
       if (request.headers.expect !== undefined) response.writeContinue();
       const onStall = () => breakOff(request, response, stalled());
-      return gatheredBody(request, { ...deps, onStall });
+      return bufferedBody(request, { ...deps, onStall });
     };
     const metadata = headers.get('upload-metadata') ?? '';
     const uploads = new EntryUploads(deps, { entityId, key }, { uploadId, metadata, checksum, body });

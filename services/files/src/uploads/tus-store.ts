@@ -3,7 +3,7 @@ import { ServiceError } from '@kr/service-error';
 import { DataStore, type Lock, type Locker, Metadata, Upload as TusUpload } from '@tus/server';
 import { changeBucket } from '../buckets/change-bucket.ts';
 import type { ContentPath } from '../http/content-path.ts';
-import { promiseUpload } from '../quota/promise-upload.ts';
+import { reserveForUpload } from '../quota/reserve-for-upload.ts';
 import { lockEntry } from '../store/entry-store.ts';
 import { findPending } from './attach-content.ts';
 import { type FinishUploadDeps, finishUpload, type ReceiveBytesDeps, receiveBytes } from './receive-bytes.ts';
@@ -96,7 +96,7 @@ export class EntryUploads extends DataStore implements Locker {
       isFinished: false,
     };
     const [holder, since] = [newId(), performance.now()];
-    const replaced = await promiseUpload(this.#deps, upload, async (tx, ownerId) => {
+    const replaced = await reserveForUpload(this.#deps, upload, async (tx, ownerId) => {
       await lockEntry(tx, this.#entry.entityId, this.#entry.key);
       await findPending(tx, this.#entry);
       return replaceUpload(tx, { ...upload, ownerId, createdAt, leaseHolder: holder, leaseMs: LEASE_MS });
@@ -130,7 +130,7 @@ export class EntryUploads extends DataStore implements Locker {
 
   override async declareUploadLength(id: string, lengthBytes: number): Promise<void> {
     const { lease, upload } = this.#held();
-    const isSaved = await promiseUpload(this.#deps, { ...this.#entry, id, lengthBytes }, (tx) =>
+    const isSaved = await reserveForUpload(this.#deps, { ...this.#entry, id, lengthBytes }, (tx) =>
       saveLength(tx, { id, leaseHolder: lease.holder, lengthBytes }),
     );
     if (!isSaved) throw uploadInUse();

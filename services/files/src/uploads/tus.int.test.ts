@@ -9,7 +9,7 @@ import { createLogger } from '@kr/telemetry';
 import { until } from '@kr/testbed';
 import type { BlobStore } from '../blob/blob-store.ts';
 import { filesystemBlobStore } from '../blob/filesystem-blob-store.ts';
-import { sweepOrphans, sweepUploads } from '../maintenance/sweeps.ts';
+import { collectUnreferencedBytes, deleteExpiredUploads } from '../maintenance/collection.ts';
 import { type Database, openDatabase } from '../store/prisma.ts';
 import {
   type Answer,
@@ -185,7 +185,7 @@ describe('a resumable upload', () => {
       await files.sql.query('delete from object where id = $1', [id]);
       await files.sql.query('update upload set finished_at = null where id = $1', [id]);
       if (when === 'before') await rename(objectOf(path), incompleteOf(path));
-      await sweepOrphans(sweep(48 * HOUR_MS));
+      await collectUnreferencedBytes(sweep(48 * HOUR_MS));
 
       expect(await offsetOf(path)).toEqual([200, '11']);
       expect((await commit(entityId, 'a.bin')).entry?.checksum).toBe(md5('hello world'));
@@ -350,7 +350,7 @@ describe('the time of an upload', () => {
     await expire(path);
     expect(codeOf(await patch(path, 6, 'world'))).toEqual([410, 'upload_expired']);
     expect((await tus('HEAD', path)).status).toBe(410);
-    expect((await sweepUploads(sweep())).count).toBe(1);
+    expect((await deleteExpiredUploads(sweep())).count).toBe(1);
     expect([await isKnown(path), existsSync(incompleteOf(path)), (await tus('HEAD', path)).status]).toEqual([
       false,
       false,
@@ -364,7 +364,7 @@ describe('the time of an upload', () => {
     await patch(path, 0, 'hello world');
     await expire(path);
     expect(await offsetOf(path)).toEqual([200, '11']);
-    expect((await sweepUploads(sweep())).count).toBe(0);
+    expect((await deleteExpiredUploads(sweep())).count).toBe(0);
     expect([await isKnown(path), existsSync(objectOf(path))]).toEqual([false, true]);
     expect((await commit('tus-finish', 'a.bin')).entry?.checksum).toBe(md5('hello world'));
   });
@@ -379,7 +379,7 @@ describe('the time of an upload', () => {
     request.write('hello ');
     await until(() => existsSync(incompleteOf(path)));
     await expire(path);
-    expect((await sweepUploads(sweep())).count).toBe(0);
+    expect((await deleteExpiredUploads(sweep())).count).toBe(0);
     request.end('world');
     expect((await answer).status).toBe(204);
   });
@@ -400,7 +400,7 @@ describe('the time of an upload', () => {
     await files.sql.query(`delete from upload where entity_id = 'tus-sweep2'`);
     const old = new Date(Date.now() - 25 * HOUR_MS);
     for (const one of [kept, path]) await utimes(incompleteOf(one), old, old);
-    await sweepOrphans(sweep());
+    await collectUnreferencedBytes(sweep());
     expect([existsSync(incompleteOf(kept)), existsSync(incompleteOf(path))]).toEqual([true, false]);
   });
 

@@ -14,7 +14,7 @@ const PROBE_AFTER_MS = 10_000;
  * Aborts a request, and its answer if that has begun, after `idleMs` milliseconds without progress of the upstream side: connecting,
  * reading, answering, sending. Slow clients on this side do not count.
  */
-export function breakOffWhenSilent(
+export function abortOnStall(
   outgoing: ClientRequest,
   { idleMs, error }: { idleMs: number; error: () => Error },
 ): void {
@@ -116,7 +116,7 @@ export function openContentPlane(baseUrl: URL, { idleMs, recheckMs }: ContentPla
         ...(signal === undefined ? {} : { signal }),
       });
       releaseWhenParsed(outgoing);
-      breakOffWhenSilent(outgoing, { idleMs, error: () => silent(idleMs) });
+      abortOnStall(outgoing, { idleMs, error: () => silent(idleMs) });
       let incoming: IncomingMessage | undefined;
       const access =
         recheck &&

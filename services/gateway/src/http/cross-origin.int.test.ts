@@ -14,7 +14,7 @@ async function start(origins: string): Promise<void> {
   });
 }
 
-interface Told {
+interface ChangeLog {
   status: number;
   /** The origin whose page may read the answer. */
   readers: string | undefined;
@@ -23,7 +23,7 @@ interface Told {
 }
 
 /** fetch() sends no `Origin` of ours. */
-function ask(method: string, path: string, headers: Record<string, string> = {}): Promise<Told> {
+function ask(method: string, path: string, headers: Record<string, string> = {}): Promise<ChangeLog> {
   return new Promise((resolve, reject) => {
     request(`${gateway.baseUrl}${path}`, { method, headers }, (response) => {
       response.resume().on('end', () =>

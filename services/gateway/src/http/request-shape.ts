@@ -73,13 +73,13 @@ export function requestShape(limits: Pick<HttpLimits, 'urlMaxBytes' | 'headerMax
     const { expect } = request.headers;
     if (expect !== undefined && expect.toLowerCase() !== '100-continue')
       throw new HttpProblem(417, 'The only expectation is 100-continue.', CLOSE);
-    if (isForNobody(request)) throw new HttpProblem(400, "Invalid 'Host' header.", CLOSE);
+    if (hasInvalidHost(request)) throw new HttpProblem(400, "Invalid 'Host' header.", CLOSE);
     next();
   };
 }
 
 /** Whether the host of a request is unknown: its header is invalid, or missing where the version of HTTP needs it. */
-export function isForNobody({
+export function hasInvalidHost({
   headers: { host },
   httpVersionMajor,
   httpVersionMinor,

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { toErrorDetail } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import { aDocument, type GatewayUnderTest, startGateway } from '../gateway-fixture.ts';
-import { KEPT_MS } from '../public-answers/public-answers.ts';
 import { exchange } from '../raw-exchange-fixture.ts';
+import { KEPT_MS } from '../response-cache/response-cache.ts';
 
 let gateway: GatewayUnderTest;
 let token: string;

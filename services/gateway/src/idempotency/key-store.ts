@@ -153,7 +153,7 @@ async function find(
 const EVERY_MS = 10 * 60 * 1000;
 
 /** Removes keys whose time is over, now and then, until stopped. */
-export function sweepKeys(keys: Pick<KeyStore, 'sweep'>, logger: Logger): { stop(): void } {
+export function deleteExpiredKeys(keys: Pick<KeyStore, 'sweep'>, logger: Logger): { stop(): void } {
   const sweep = async (): Promise<void> => {
     while ((await keys.sweep()) > 0);
   };

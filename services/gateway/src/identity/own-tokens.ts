@@ -8,7 +8,7 @@ import { mintToken, tokenHash } from './access-token.ts';
 import { type OwnToken, TOKEN_ID, type TokenStore } from './token-store.ts';
 
 /** The properties of a new token. */
-export interface TokenWish {
+export interface CreateTokenRequest {
   name: string;
   scopes: readonly Scope[];
   /** Null: never. */
@@ -32,7 +32,7 @@ const DEFAULT_SCOPES: readonly Scope[] = ['write', 'publish'];
  *
  * @throws ServiceError `invalid`, with everything that is wrong
  */
-function tokenWish(body: unknown, rules: TokenRules): TokenWish {
+function createTokenRequest(body: unknown, rules: TokenRules): CreateTokenRequest {
   if (!isObject(body)) throw invalidInput();
   const issues: Issue[] = [];
   const wish = {
@@ -106,14 +106,18 @@ export function listTokens({ tokens }: TokensDeps): Endpoint {
 
 /**
  * POST /api/user/tokens: 201 with the new token, which no other answer shows.
- * @throws ServiceError - `invalid`: see `tokenWish` - `invalid` (code `too_many_tokens`): the caller has the maximum number of valid tokens
+ * @throws ServiceError - `invalid`: see `createTokenRequest` - `invalid` (code `too_many_tokens`): the caller has the maximum number of valid tokens
  */
 export function createToken({ tokens, limits, now, newId }: TokensDeps): Endpoint {
   return async (call) => {
     const userId = userOf(call);
     const createdAt = now();
     const { scopes } = call.principal;
-    const wish = tokenWish(call.body, { now: createdAt, lifetimeDays: limits.tokenLifetimeDays, scopes });
+    const wish = createTokenRequest(call.body, {
+      now: createdAt,
+      lifetimeDays: limits.tokenLifetimeDays,
+      scopes,
+    });
     const token = mintToken();
     const row = { ...wish, id: newId(), hash: tokenHash(token), createdAt };
     if (!(await tokens.addToken(userId, row, limits.tokensPerUser))) {

@@ -3,7 +3,7 @@ import { endSlowReading, relay, type SlowReading } from '@kr/byte-relay';
 import type { Response } from 'express';
 import type { Call, JsonReply, Reply } from '../http/endpoint.ts';
 import { writtenError } from '../http/error-response.ts';
-import type { OnceAnswered } from '../idempotency/answer-once.ts';
+import type { IdempotentResult } from '../idempotency/execute-once.ts';
 import { isFinal, type KeptAnswer } from '../idempotency/key-store.ts';
 import { renderJson, sendRendered } from '../rendering/rendered.ts';
 
@@ -77,7 +77,7 @@ function answerOf(reply: Reply, call: Call, mediaType: string): KeptAnswer {
 }
 
 /** Answers a keyed request, and marks replayed answers. */
-export function sendKept(response: ServerResponse, { answer, isReplayed }: OnceAnswered): void {
+export function sendKept(response: ServerResponse, { answer, isReplayed }: IdempotentResult): void {
   for (const [name, value] of Object.entries(answer.headers)) response.setHeader(name, value);
   if (isReplayed) response.setHeader('idempotency-replayed', 'true');
   if (answer.status !== 204) response.setHeader('content-length', answer.body.length);

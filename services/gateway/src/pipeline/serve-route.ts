@@ -18,22 +18,22 @@ import { nameRoute } from '../http/observe-requests.ts';
 import { idOf } from '../http/request-log.ts';
 import { askedUpload } from '../http/tus-requests.ts';
 import { INDEX_HEADER, type WaitForIndex, wantsIndex } from '../http/wait-for-index.ts';
-import type { AnswerOnce } from '../idempotency/answer-once.ts';
+import type { ExecuteOnce } from '../idempotency/execute-once.ts';
 import { creationKey, keyedRequest } from '../idempotency/idempotency-key.ts';
 import { withEndedLink } from '../identity/resolve-link.ts';
 import { type Admission, loadOf, type Place } from '../overload/admission.ts';
 import type { PaceBodies } from '../overload/pace-bodies.ts';
-import { isEntityPath, type PublicAnswers } from '../public-answers/public-answers.ts';
 import { type RateLimits, weightOf } from '../rate-limits/rate-limits.ts';
 import { renderJson, sendRendered } from '../rendering/rendered.ts';
+import { isEntityPath, type ResponseCache } from '../response-cache/response-cache.ts';
 import { keepAnswer, sendKept, sendReply } from './reply.ts';
 
 export interface ServeRouteDeps {
   authenticate: Authenticate;
   baseUrlOf: (request: Request) => string;
   bodyLimits: BodyLimits;
-  answers: PublicAnswers;
-  answerOnce: AnswerOnce;
+  answers: ResponseCache;
+  executeOnce: ExecuteOnce;
   rateLimits: RateLimits;
   waitForIndex: WaitForIndex;
   admission: Admission;
@@ -68,7 +68,7 @@ const RECHECK_AFTER_MS = 1_000;
 
 function serveAdmitted(route: Route, deps: ServeRouteDeps) {
   return async (request: Request, response: Response, place: Place): Promise<void> => {
-    const signal = departure(request, response);
+    const signal = abortOnDisconnect(request, response);
     const params = pathParams(request);
     const query = queryOf(request.originalUrl);
     const baseUrl = deps.baseUrlOf(request);
@@ -148,7 +148,7 @@ function serveAdmitted(route: Route, deps: ServeRouteDeps) {
         call.creationKey = creationKey(keyed);
         const execute = () => answer(route, call, deps.answers);
         const kept = () => keepAnswer(execute, call, { mediaType, requestId: idOf(response) });
-        const once = await deps.answerOnce(keyed, kept);
+        const once = await deps.executeOnce(keyed, kept);
         await awaitIndex(once.answer.status);
         sendKept(response, once);
         return;
@@ -171,7 +171,7 @@ function serveAdmitted(route: Route, deps: ServeRouteDeps) {
 }
 
 /** The client of an answered change expects to see it: no older answer is served here from then on. */
-async function answer(route: Route, call: Call, answers: PublicAnswers): Promise<Reply> {
+async function answer(route: Route, call: Call, answers: ResponseCache): Promise<Reply> {
   if (!mayChangePublished(route)) return route.endpoint(call);
   try {
     return await route.endpoint(call);
@@ -193,7 +193,7 @@ function queryOf(url: string): URLSearchParams {
 }
 
 // Reads are cancelled when the client disconnects. Writes continue: the caller may query the result later.
-function departure(request: Request, response: Response): AbortSignal {
+function abortOnDisconnect(request: Request, response: Response): AbortSignal {
   const abort = new AbortController();
   if (request.method === 'GET' || request.method === 'HEAD') {
     response.once('close', () => {

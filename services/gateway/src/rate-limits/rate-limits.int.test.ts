@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { ServiceError } from '@kr/service-error';
 import { until } from '@kr/testbed';
 import { aDocument, type GatewayUnderTest, startGateway } from '../gateway-fixture.ts';
-import { KEPT_MS } from '../public-answers/public-answers.ts';
 import { exchange } from '../raw-exchange-fixture.ts';
+import { KEPT_MS } from '../response-cache/response-cache.ts';
 
 const MINUTE_MS = 60_000;
 const ENTITY = '/api/records/e7vvn-90a62';

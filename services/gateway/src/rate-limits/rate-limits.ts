@@ -4,7 +4,7 @@ import type { Origin } from '../http/client-address.ts';
 import type { Route, Weight } from '../http/endpoint.ts';
 import { errorAnswer } from '../http/error-response.ts';
 import { HttpProblem } from '../http/http-problem.ts';
-import { credentialTries, type TryCredentials } from './credential-tries.ts';
+import { failedLoginLimit, type TryCredentials } from './failed-login-limit.ts';
 import { type HeaderSink, openLimit } from './limit.ts';
 
 /** Rate-limit cost of a request. `HEAD` does the work of `GET` and costs as much. */
@@ -96,7 +96,7 @@ export function rateLimits({ config, clientAddressOf, elapsed, now }: RateLimits
     callerOf: (request, userId) =>
       userId === null ? `address ${clientAddressOf(request)}` : `user ${userId}`,
     countedAs: (response) => counted.get(response),
-    tryCredentials: credentialTries({ limit: failures, clientAddressOf, elapsed }),
+    tryCredentials: failedLoginLimit({ limit: failures, clientAddressOf, elapsed }),
   };
 }
 

@@ -2,7 +2,7 @@ import { ServiceError } from '@kr/service-error';
 import type { Clients } from '../clients.ts';
 import { type Endpoint, noContent, param } from '../http/endpoint.ts';
 import { invalidInput, isObject } from '../http/json-object.ts';
-import { findEntities, newsOf } from '../search/find-entities.ts';
+import { findEntities, unsentEventsOf } from '../search/find-entities.ts';
 import type { PageLimits } from '../search/page-links.ts';
 import { readSearchQuery } from '../search/search-query.ts';
 import { checkedBody, idListBody } from './id-list-body.ts';
@@ -51,7 +51,7 @@ export function listContextResources(clients: Clients, limits: PageLimits): Endp
         kinds: ['record'],
         onlyIds: managed.ids,
         publishedIds: managed.publishedIds,
-        ...newsOf('record', managed),
+        ...unsentEventsOf('record', managed),
       },
       { ...query, allVersions: true },
       call,

@@ -1,6 +1,6 @@
 import type { Clients } from '../clients.ts';
 import { type Endpoint, json, noContent, param } from '../http/endpoint.ts';
-import { findEntities, newsOf } from '../search/find-entities.ts';
+import { findEntities, unsentEventsOf } from '../search/find-entities.ts';
 import type { PageLimits } from '../search/page-links.ts';
 import { readSearchQuery } from '../search/search-query.ts';
 import { checkedBody, idListBody } from './id-list-body.ts';
@@ -45,7 +45,7 @@ export function listDraftResources(clients: Clients, limits: PageLimits): Endpoi
         listing: 'LISTING_DRAFT_RESOURCES',
         kinds: ['record'],
         onlyIds: held.ids,
-        ...newsOf('package', held),
+        ...unsentEventsOf('package', held),
       },
       { ...query, allVersions: true },
       call,
@@ -69,7 +69,7 @@ export function listPackageResources(clients: Clients, limits: PageLimits): Endp
         onlyIds: held.ids,
         // Those of a draft version may be drafts, of which the index has no published form.
         publishedIds: held.isPublished ? held.ids : [],
-        ...newsOf('package', held),
+        ...unsentEventsOf('package', held),
       },
       query,
       call,

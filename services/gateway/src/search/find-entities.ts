@@ -45,7 +45,7 @@ interface FoundListing {
 }
 
 /** Whether a service that this request queried has unsent events. */
-export function newsOf(
+export function unsentEventsOf(
   kind: Kind,
   { hasUnsent }: { hasUnsent: boolean },
 ): Pick<Scope, 'sentBy' | 'mayLeaveUnasked'> {

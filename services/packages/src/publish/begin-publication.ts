@@ -20,7 +20,7 @@ export type Begun =
   /** There is no draft any more. */
   | { readonly kind: 'absent' };
 
-export interface PublishWish {
+export interface PublishOptions {
   readonly requestedBy: string;
   readonly actor: Actor;
   /** The revision that the draft must have; 0 is any. */
@@ -41,7 +41,7 @@ export interface BeginDeps {
 export async function beginPackage(
   deps: BeginDeps,
   packageId: string,
-  wish: PublishWish,
+  wish: PublishOptions,
   seen?: SeenPackage,
 ): Promise<Begun> {
   const draft = seen ?? (await deps.packageVersion.see(packageId));
@@ -67,7 +67,7 @@ export async function beginPackage(
 }
 
 /** T1 for a resource alone: its draft lives elsewhere and is locked when it is prepared. */
-export async function beginRecord(deps: BeginDeps, recordId: string, wish: PublishWish): Promise<Begun> {
+export async function beginRecord(deps: BeginDeps, recordId: string, wish: PublishOptions): Promise<Begun> {
   const publication = await insertPublication(deps.database, {
     ...ownedFrom(deps),
     id: deps.newId(),

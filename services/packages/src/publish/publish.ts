@@ -5,7 +5,7 @@ import { notFound } from '@kr/draft-lifecycle';
 import type { CallContext, Handlers } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import type { Database } from '../store/prisma.ts';
-import type { Begun, PublishWish } from './begin-publication.ts';
+import type { Begun, PublishOptions } from './begin-publication.ts';
 import type { Coordinator } from './coordinator.ts';
 import type { SeenPackage } from './package-version.ts';
 import type { Publication, Refusal } from './publication.ts';
@@ -21,7 +21,7 @@ export interface PublishDeps {
     Record<Publication['subject'], (id: string, principal: Principal) => Promise<Authority>>
   >;
   begin: Readonly<
-    Record<Publication['subject'], (id: string, wish: PublishWish, seen?: SeenPackage) => Promise<Begun>>
+    Record<Publication['subject'], (id: string, wish: PublishOptions, seen?: SeenPackage) => Promise<Begun>>
   >;
   findRepeat(id: string, requestedBy: string): Promise<string | undefined>;
   started(publication: Publication): void;

@@ -24,7 +24,7 @@ export interface VersionNews extends Restriction {
  * @throws ServiceError when resources that should be closed with their package may still be open: publishing
  * them now would make them public
  */
-async function tellRecords(
+async function notifyRecords(
   { records, observed }: Pick<PackagesContext, 'records' | 'observed'>,
   { id, parentId, revision, ids, restrictedIds, accessJson }: VersionNews,
   requestId: string,
@@ -81,7 +81,7 @@ export async function changeResources<Result>(
     await appendAudited(tx, [eventOf(news)], entriesOf(principal, news, listed));
     return { result, news };
   });
-  if (news !== undefined) await tellRecords(context, news, principal.requestId);
+  if (news !== undefined) await notifyRecords(context, news, principal.requestId);
   return result;
 }
 

@@ -1,4 +1,4 @@
-import { tellChanged, transact } from '@kr/draft-lifecycle';
+import { publishChanges, transact } from '@kr/draft-lifecycle';
 import type { ReceivedEvent } from '@kr/event-bus';
 import type { RecordsContext } from '../context.ts';
 import { releaseManaged } from '../package-relations/managed-records.ts';
@@ -65,6 +65,6 @@ export async function showPackage(
 ): Promise<void> {
   await transact(lifecycle, async (tx) => {
     const records = await markPublishedWith(tx, packageId, []);
-    if (records.length > 0) await tellChanged(lifecycle, tx, records);
+    if (records.length > 0) await publishChanges(lifecycle, tx, records);
   });
 }

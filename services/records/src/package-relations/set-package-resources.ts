@@ -1,5 +1,5 @@
 import type { SetPackageResourcesRequest__Output, SetPackageResourcesResponse } from '@kr/contracts';
-import { assertService, tellChanged, transact } from '@kr/draft-lifecycle';
+import { assertService, publishChanges, transact } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import type { RecordsContext } from '../context.ts';
 import { replacePackageRecords } from '../store/package-relation-store.ts';
@@ -49,7 +49,7 @@ export async function writePackageNews(
     // Resources before their package, as in the publication that shows both.
     if (news.restriction !== undefined) await lockParents(tx, news.restriction.ids);
     const affected = await replacePackageRecords(tx, news, lifecycle.now());
-    if (affected !== undefined) await tellChanged(lifecycle, tx, affected);
+    if (affected !== undefined) await publishChanges(lifecycle, tx, affected);
     if (news.restriction !== undefined && (affected !== undefined || news.closesAnyway === true)) {
       await takePackageAccess(lifecycle, tx, news, news.restriction);
     }

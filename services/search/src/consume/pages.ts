@@ -7,7 +7,7 @@ export async function pauseUnlessStopped(milliseconds: number, signal: AbortSign
 }
 
 /** How work on the whole index leaves the processors to searches. */
-export interface GiveWay {
+export interface Throttle {
   /** Whether there are searches, or were a moment ago. */
   isWanted(): boolean;
   /** Pauses in proportion to the duration of the work, if there are searches. */
@@ -30,7 +30,7 @@ export function givingWay<Engine extends Pick<SearchEngine, 'search' | 'suggest'
   engine: Engine,
   sharePercent: number,
   signal: AbortSignal,
-): { engine: Engine; giveWay: GiveWay } {
+): { engine: Engine; throttle: Throttle } {
   let underWay = 0;
   let lastEnded = Number.NEGATIVE_INFINITY;
   const watched =
@@ -47,7 +47,7 @@ export function givingWay<Engine extends Pick<SearchEngine, 'search' | 'suggest'
   const isWanted = () => underWay > 0 || performance.now() - lastEnded < MOMENT_MS;
   return {
     engine: { ...engine, search: watched(engine.search), suggest: watched(engine.suggest) },
-    giveWay: {
+    throttle: {
       isWanted,
       pauseAfter: async (workedMs) => {
         const pauseMs = Math.min(workedMs, MOST_WORK_MS) * (100 / sharePercent - 1);
@@ -71,7 +71,7 @@ export interface IdPage {
 }
 
 /** All ids there are, page by page, the resources before the packages; ends early at the signal. */
-export async function* pagesOf(
+export async function* listIdPages(
   list: (kind: EntityKind, afterId: string, limit: number) => Promise<readonly string[]>,
   size: PageSize,
   signal: AbortSignal,
@@ -110,9 +110,9 @@ const MOST_BESIDE = 100;
  * @param work returns the bytes of JSON of the page
  * @throws the error of the first page that failed, after all running work has ended
  */
-export async function eachPage(
+export async function forEachPage(
   pages: (size: PageSize) => AsyncIterable<IdPage>,
-  { isWanted, pauseAfter }: GiveWay,
+  { isWanted, pauseAfter }: Throttle,
   work: (page: IdPage) => Promise<number>,
 ): Promise<void> {
   const underWay = new Set<Promise<void>>();

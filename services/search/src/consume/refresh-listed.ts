@@ -1,7 +1,7 @@
 import type { Logger } from '@kr/telemetry';
 import type { IndexedEntity, SearchEngine } from '../engine/search-engine.ts';
 import { type EntitySource, fetchReadable, type KnownEntity } from '../sources/entity-source.ts';
-import { writeApart } from './write-apart.ts';
+import { writeIsolatingFailures } from './write-isolating-failures.ts';
 
 const BATCH = 200;
 
@@ -27,7 +27,7 @@ async function refreshListed(
       const ids = listed.filter(({ kind }) => kind === wanted).map(({ id }) => id);
       if (ids.length > 0) forms.push(...(await fetchReadable(source, logger, wanted, ids)).entities);
     }
-    await writeApart(forms, (unannounced) => engine.write({ unannounced }), logger);
+    await writeIsolatingFailures(forms, (unannounced) => engine.write({ unannounced }), logger);
     afterId = listed.at(-1)?.id;
   }
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type FreshDatabase, freshDatabase } from '@kr/testbed';
-import { openPool } from './kept-up-index.ts';
+import { openPool } from './active-index.ts';
 import { inTurn } from './postgres/write-changes.ts';
 
 let database: FreshDatabase;

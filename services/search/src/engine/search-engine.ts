@@ -212,7 +212,7 @@ export interface SearchEngine {
   /** Ids of documents (after one, empty: from the start, in their order) whose embargo has passed since they were written. */
   withPassedEmbargo(now: Date, afterId: string, limit: number): Promise<{ id: string; kind: EntityKind }[]>;
   /** Forgets marks that were written before an instant. */
-  sweepTombstones(writtenBefore: Date): Promise<void>;
+  deleteOldTombstones(writtenBefore: Date): Promise<void>;
   /** Whether all entities have been written since the index was created or emptied. */
   isFilled(): Promise<boolean>;
   /** From now on events alone maintain it; no form is hidden any more. */

@@ -66,7 +66,7 @@ function describeSpoilt(
 
     const drift = async (isRepaired: boolean) => {
       let pauses = 0;
-      const giveWay = {
+      const throttle = {
         pauseAfter: async () => {
           pauses += 1;
         },
@@ -75,7 +75,7 @@ function describeSpoilt(
       const deps = {
         engine: index.engine,
         source: sourceOf(all),
-        giveWay,
+        throttle,
         logger,
         hasArrived: async () => true,
       };

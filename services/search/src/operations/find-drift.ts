@@ -1,7 +1,7 @@
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
-import type { GiveWay } from '../consume/pages.ts';
-import { pagesOf } from '../consume/pages.ts';
+import type { Throttle } from '../consume/pages.ts';
+import { listIdPages } from '../consume/pages.ts';
 import type { EntityKind, IndexDifference, SearchEngine } from '../engine/search-engine.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
 import { fetchReadable } from '../sources/entity-source.ts';
@@ -10,7 +10,7 @@ export interface DriftDeps {
   engine: SearchEngine;
   source: EntitySource;
   /** To searches: comparing takes documents apart as indexing does. */
-  giveWay: Pick<GiveWay, 'pauseAfter'>;
+  throttle: Pick<Throttle, 'pauseAfter'>;
   /** Whether the index has applied all events of changes committed before the call. */
   hasArrived: () => Promise<boolean>;
   logger: Pick<Logger, 'error'>;
@@ -47,12 +47,12 @@ export async function findDrift(deps: DriftDeps, isRepaired: boolean, signal: Ab
     found.push(...compared.differences);
   };
   // Forms in the index: stale and deleted ones, and missing forms of partly known entities.
-  for await (const { kind, ids } of pagesOf(deps.engine.listIds, () => PAGE, signal)) {
+  for await (const { kind, ids } of listIdPages(deps.engine.listIds, () => PAGE, signal)) {
     entities += ids.length;
     take(await throttled(deps, () => compare(deps, kind, ids)));
   }
   // Unknown entities.
-  for await (const { kind, ids } of pagesOf(deps.source.list, () => PAGE, signal)) {
+  for await (const { kind, ids } of listIdPages(deps.source.list, () => PAGE, signal)) {
     await throttled(deps, async () => {
       const unknown = await unknownOf(deps.engine, kind, ids);
       entities += unknown.length;
@@ -68,10 +68,10 @@ export async function findDrift(deps: DriftDeps, isRepaired: boolean, signal: Ab
   return { entities, unreadable, differences: found, repaired };
 }
 
-async function throttled<Result>({ giveWay }: DriftDeps, work: () => Promise<Result>): Promise<Result> {
+async function throttled<Result>({ throttle }: DriftDeps, work: () => Promise<Result>): Promise<Result> {
   const begun = performance.now();
   const result = await work();
-  await giveWay.pauseAfter(performance.now() - begun);
+  await throttle.pauseAfter(performance.now() - begun);
   return result;
 }
 

@@ -288,7 +288,7 @@ describe('the state of the index', () => {
       waiting.push(
         engine.write({ entities: [anEntity(record(4))] }),
         engine.write({ entities: [anEntity(record(5))] }),
-        engine.sweepTombstones(new Date(0)),
+        engine.deleteOldTombstones(new Date(0)),
       );
       await until(async () => {
         const { rowCount } = await pool.query(

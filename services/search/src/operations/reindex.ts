@@ -3,13 +3,13 @@ import { isTransient } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import {
   bytesOf,
-  eachPage,
-  type GiveWay,
+  forEachPage,
+  listIdPages,
   type PageSize,
-  pagesOf,
   pauseUnlessStopped,
+  type Throttle,
 } from '../consume/pages.ts';
-import { writeApart } from '../consume/write-apart.ts';
+import { writeIsolatingFailures } from '../consume/write-isolating-failures.ts';
 import type { IndexedEntity, SearchEngine } from '../engine/search-engine.ts';
 import { type EntitySource, fetchReadable } from '../sources/entity-source.ts';
 import type { LoggedOperation, OperationLog } from './operation-log.ts';
@@ -18,7 +18,7 @@ import { type HeldLock, withLock } from './with-lock.ts';
 export interface ReindexDeps {
   engine: SearchEngine;
   source: EntitySource;
-  giveWay: GiveWay;
+  throttle: Throttle;
   /** Whether the index has applied all events of changes committed before the call. */
   hasArrived: () => Promise<boolean>;
   logger: Logger;
@@ -48,7 +48,7 @@ const LONGEST_PAUSE_MS = 10_000;
  * @throws Error on a permanent failure: it must be started again
  */
 async function reindex(
-  { engine, source, giveWay, hasArrived, logger }: ReindexDeps,
+  { engine, source, throttle, hasArrived, logger }: ReindexDeps,
   lock: HeldLock,
   stopping: AbortSignal,
   tell: (progress: Partial<ReindexReport>) => Promise<void>,
@@ -83,13 +83,13 @@ async function reindex(
   const write = (entities: readonly IndexedEntity[]) => engine.build(build, entities);
   const list: EntitySource['list'] = async (...after) =>
     (await patiently('listing entities', () => source.list(...after))) ?? [];
-  const pages = (size: PageSize) => pagesOf(list, size, signal);
-  await eachPage(pages, giveWay, async ({ kind, ids }) => {
+  const pages = (size: PageSize) => listIdPages(list, size, signal);
+  await forEachPage(pages, throttle, async ({ kind, ids }) => {
     const read = await patiently('reading entities', () => fetchReadable(source, logger, kind, ids));
     if (read === undefined) return 0;
     const { entities, unreadable } = read;
     refused.push(...unreadable.map(({ error }) => error));
-    const left = await patiently('writing documents', () => writeApart(entities, write, logger));
+    const left = await patiently('writing documents', () => writeIsolatingFailures(entities, write, logger));
     if (left === undefined) return 0;
     refused.push(...left);
     documents += entities.length - left.length;
@@ -100,7 +100,7 @@ async function reindex(
   const finished = await patiently('taking the place of the former index', async () => {
     if (!(await hasArrived())) throw new EventsOnTheirWay();
     await lock.check();
-    await engine.finishBuild(build, !giveWay.isWanted());
+    await engine.finishBuild(build, !throttle.isWanted());
     return true;
   });
   if (finished !== true) return false;

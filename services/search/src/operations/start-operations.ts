@@ -3,7 +3,7 @@ import type { Consumer } from '@kr/event-bus';
 import { ServiceError } from '@kr/service-error';
 import { type Logger, observeGauges } from '@kr/telemetry';
 import type pg from 'pg';
-import type { GiveWay } from '../consume/pages.ts';
+import type { Throttle } from '../consume/pages.ts';
 import type { SearchEngine } from '../engine/search-engine.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
 import { checkDrift, type DriftCounts, keepChecking, loggedDrift } from './check-drift.ts';
@@ -147,7 +147,7 @@ export interface OperationsDeps {
   engine: SearchEngine;
   source: EntitySource;
   /** To searches, while the index is built. */
-  giveWay: GiveWay;
+  throttle: Throttle;
   consumer: Pick<Consumer, 'pending' | 'oldestPending'>;
   /** Whether the index has applied all events of changes committed before the call. */
   hasArrived: () => Promise<boolean>;

@@ -12,7 +12,7 @@ import type { Unproven, WantedWrites } from '../consume/await-writes.ts';
 import type { SearchEngine } from '../engine/search-engine.ts';
 import { isCostlyQuery } from '../query/query-scans.ts';
 import { aggregations } from './aggregations.ts';
-import type { BringMissing } from './bring-missing.ts';
+import type { BackfillMissing } from './backfill-missing.ts';
 import { writeCursor } from './cursor.ts';
 import type { OpenEngineTime } from './engine-time.ts';
 import { readSearch, type SearchLimits } from './read-search.ts';
@@ -24,9 +24,9 @@ export interface SearchDeps {
   now: () => Date;
   /** As `awaitWrites` of consume/await-writes.ts. */
   awaitWrites: (wanted: WantedWrites) => Promise<Unproven | undefined>;
-  bringMissing: BringMissing;
+  backfillMissing: BackfillMissing;
   /** The longest that a listing waits for news of any kind, in milliseconds. */
-  newsMs: number;
+  eventsWaitMs: number;
 }
 
 /** Of the time that its caller waits, what it may wait: the rest is for searching. */
@@ -43,7 +43,7 @@ const LEAST_FETCHING_MS = 1_000;
  * search takes too long, or when a resource that is not indexed yet cannot be fetched
  */
 export async function search(
-  { engine, openTime, limits, now, awaitWrites, bringMissing, newsMs: longestMs }: SearchDeps,
+  { engine, openTime, limits, now, awaitWrites, backfillMissing, eventsWaitMs: longestMs }: SearchDeps,
   request: SearchRequest__Output,
   { principal, deadline }: Pick<CallContext, 'principal' | 'deadline'>,
 ): Promise<SearchResponse> {
@@ -54,10 +54,10 @@ export async function search(
   const { changedBy, missingFrom } = listing;
   const of = hasWritten ? changedBy(asked.scope.kinds) : [];
   const { sentBy, mayLeaveUnasked } = request;
-  const newsMs = Math.min(longestMs, (deadline.getTime() - now().getTime()) * SHARE_OF_NEWS);
-  const fetchingMs = Math.max(newsMs * SHARE_OF_FETCHING, LEAST_FETCHING_MS);
+  const eventsWaitMs = Math.min(longestMs, (deadline.getTime() - now().getTime()) * SHARE_OF_NEWS);
+  const fetchingMs = Math.max(eventsWaitMs * SHARE_OF_FETCHING, LEAST_FETCHING_MS);
   const begun = performance.now();
-  const waitMs = () => newsMs - (listing.takesIds ? fetchingMs : 0) - (performance.now() - begun);
+  const waitMs = () => eventsWaitMs - (listing.takesIds ? fetchingMs : 0) - (performance.now() - begun);
   const wait = (wanted: WantedWrites) => awaitWrites({ ...wanted, withinMs: waitMs() });
   const unproven = of.length === 0 ? undefined : await wait({ of, sentBy, mayLeaveUnasked });
 
@@ -71,7 +71,7 @@ export async function search(
     answer = await find();
   }
   // Callers find their recent writes, also before the events have arrived.
-  if (answer.missing.length > 0 && (await bringMissing(answer.missing, fetchingMs))) answer = await find();
+  if (answer.missing.length > 0 && (await backfillMissing(answer.missing, fetchingMs))) answer = await find();
 
   const hits = answer.hits.slice(0, read.limit);
   const last = answer.hits.length > read.limit ? hits.at(-1) : undefined;

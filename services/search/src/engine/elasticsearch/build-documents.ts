@@ -1,6 +1,6 @@
 import type { Client } from '@elastic/elasticsearch';
 import type { IndexedEntity } from '../search-engine.ts';
-import { workInTurns } from '../work-in-turns.ts';
+import { yieldToEventLoop } from '../yield-to-event-loop.ts';
 import { decideChanges, type Heads } from './decide-changes.ts';
 import { aboutForms, refresh, writeDecided } from './documents.ts';
 import { type StoredContent, storedContent } from './stored-document.ts';
@@ -44,7 +44,7 @@ export function buildWriter(
 }
 
 async function contentsOf(entities: readonly IndexedEntity[]): Promise<Map<IndexedEntity, StoredContent>> {
-  const inTurns = workInTurns();
+  const inTurns = yieldToEventLoop();
   const contents = new Map<IndexedEntity, StoredContent>();
   for (const entity of entities) contents.set(entity, await inTurns(contentStep(entity)));
   return contents;

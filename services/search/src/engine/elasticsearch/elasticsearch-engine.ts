@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Client, type estypes } from '@elastic/elasticsearch';
 import { ServiceError } from '@kr/service-error';
 import type pg from 'pg';
-import { demandKeptUp, openPool } from '../kept-up-index.ts';
+import { assertActive, openPool } from '../active-index.ts';
 import { inTurn } from '../postgres/write-changes.ts';
 import type { EntityKind, SearchEngine } from '../search-engine.ts';
 import { searchTimeout } from '../search-engine.ts';
@@ -103,7 +103,7 @@ export async function openElasticsearchEngine({
   let keptUp = '';
   const inOrder = async (work: (database: pg.PoolClient) => Promise<void>) => {
     const inOwnTurn = async (database: pg.PoolClient) => {
-      await demandKeptUp(database, keptUp);
+      await assertActive(database, keptUp);
       await work(database);
     };
     await inTurn(turns, inOwnTurn).catch((cause: unknown) => {
@@ -127,7 +127,7 @@ export async function openElasticsearchEngine({
       });
     // Another engine, which does not know this one, may have taken over; Elasticsearch itself has no record
     // of it.
-    const [response] = await Promise.all([answering, demandKeptUp(askedBySearches, keptUp).catch(untold)]);
+    const [response] = await Promise.all([answering, assertActive(askedBySearches, keptUp).catch(untold)]);
     if (response.timed_out) throw searchTimeout();
     return response as Response;
   };
@@ -224,13 +224,13 @@ export async function openElasticsearchEngine({
         });
         return hits.hits.flatMap(({ _source }) => (_source === undefined ? [] : [_source]));
       }),
-    sweepTombstones: (writtenBefore) =>
+    deleteOldTombstones: (writtenBefore) =>
       inOrder(async () => {
         for (const index of await theIndexes()) await removeMarks(writer, index, writtenBefore);
       }),
     isFilled: () =>
       asking(async () => {
-        await demandKeptUp(turns, keptUp);
+        await assertActive(turns, keptUp);
         return (await readMeta(writer, names.live)).isFilled;
       }),
     markFilled: () =>

@@ -3,7 +3,7 @@ import { Client } from '@elastic/elasticsearch';
 import { ServiceError } from '@kr/service-error';
 import type pg from 'pg';
 import type { ElasticsearchConfig } from '../../config.ts';
-import { keepUpIndex, keptUpIndex } from '../kept-up-index.ts';
+import { activeIndex, keepUpIndex } from '../active-index.ts';
 import { type IndexSize, indexTemplate, LAYOUT } from './index-layout.ts';
 
 /** Names by which indexes are reached: searches go to one, and writes to the other too while it is being built. */
@@ -104,14 +104,14 @@ export async function openLiveIndex(
 ): Promise<string> {
   const live = await indexBehind(client, names.live);
   const meta = live === undefined ? undefined : await readMeta(client, live);
-  const keptUp = await keptUpIndex(database);
-  if (meta !== undefined && meta.layout === LAYOUT && keptUp === keptUpName(meta.id)) return keptUp;
-  const name = keptUpName((await createIndex(client, names, 'live', size)).id);
+  const keptUp = await activeIndex(database);
+  if (meta !== undefined && meta.layout === LAYOUT && keptUp === activeName(meta.id)) return keptUp;
+  const name = activeName((await createIndex(client, names, 'live', size)).id);
   await keepUpIndex(database, name);
   return name;
 }
 
-const keptUpName = (id: string): string => `elasticsearch ${id}`;
+const activeName = (id: string): string => `elasticsearch ${id}`;
 
 /** The index that has an alias. */
 export async function indexBehind(client: Client, alias: string): Promise<string | undefined> {

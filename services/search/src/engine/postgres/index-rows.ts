@@ -1,5 +1,5 @@
 import { type IndexedEntity, SUGGESTION_TYPES } from '../search-engine.ts';
-import { workInTurns } from '../work-in-turns.ts';
+import { yieldToEventLoop } from '../yield-to-event-loop.ts';
 import { sqlDate } from './compile-sql.ts';
 import { type FacetSet, facetSets } from './facets.ts';
 import { suggestionEntry } from './suggest.ts';
@@ -40,7 +40,7 @@ export async function entityRows(entities: readonly IndexedEntity[]): Promise<En
   const sets = new Map<string, FacetSet>();
   const rows: string[] = [];
   const vectors: Buffer[] = [];
-  const inTurns = workInTurns();
+  const inTurns = yieldToEventLoop();
   for (const entity of entities) {
     const terms = await inTurns(termsByValue(entity.document));
     for (const word of terms.words) words.add(word);

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { demandKeptUp, openPool, POSTGRES } from '../kept-up-index.ts';
+import { assertActive, openPool, POSTGRES } from '../active-index.ts';
 import type { EntityKind, SearchEngine } from '../search-engine.ts';
 import { searchTimeout } from '../search-engine.ts';
 import { beginBuild, buildFinisher, buildWriter, countDocuments, isBuiltAs } from './build-index.ts';
@@ -7,7 +7,7 @@ import { compareIndex } from './compare-index.ts';
 import { searchRunner } from './run-search.ts';
 import { runSuggest } from './suggest.ts';
 import { type TimedQueries, timedQueries } from './timed-queries.ts';
-import { announceAll, mendDifferences, writeChanges } from './write-changes.ts';
+import { announceAll, repairDifferences, writeChanges } from './write-changes.ts';
 
 export interface PostgresEngineOptions {
   databaseUrl: string;
@@ -98,11 +98,11 @@ export function postgresEngine({
       );
       return rows;
     },
-    sweepTombstones: async (writtenBefore) => {
+    deleteOldTombstones: async (writtenBefore) => {
       await writers.query('DELETE FROM index_document WHERE deleted_at < $1', [writtenBefore]);
     },
     isFilled: async () => {
-      await demandKeptUp(states, POSTGRES);
+      await assertActive(states, POSTGRES);
       const { rows } = await states.query<{ filled_at: Date | null }>('SELECT filled_at FROM index_state');
       return rows[0]?.filled_at instanceof Date;
     },
@@ -121,7 +121,7 @@ export function postgresEngine({
       return rows.map(({ id }) => id);
     },
     compare: (kind, ids, entities) => compareIndex(checks, kind, ids, entities),
-    mend: (differences, entities) => mendDifferences(writers, differences, entities),
+    mend: (differences, entities) => repairDifferences(writers, differences, entities),
     stop: async () => {
       await Promise.all([readers, writers, states, builders, checks].map((pool) => pool.end()));
     },

@@ -1,4 +1,4 @@
-import { keptUpElsewhere, POSTGRES } from '../kept-up-index.ts';
+import { activeElsewhere, POSTGRES } from '../active-index.ts';
 import type { EngineAnswer, EngineHit, EngineSearch, EntityForm, EntityKind } from '../search-engine.ts';
 import {
   countFacets,
@@ -35,7 +35,7 @@ export function searchRunner(): (queries: TimedQueries, search: EngineSearch) =>
     const { rows } = await queries.query<SearchRow>(text, [...values]);
     const [row] = rows;
     if (!row) throw new Error('a search statement answers one row');
-    if (row.kept_up !== POSTGRES) throw keptUpElsewhere();
+    if (row.kept_up !== POSTGRES) throw activeElsewhere();
     const setCounts = countNumbers(row.facet_sets);
     const sets = await facetSets.read(
       queries,

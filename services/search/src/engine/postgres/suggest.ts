@@ -1,5 +1,5 @@
 import { fieldLexeme, storableText, textTokens } from '../../index/text-tokens.ts';
-import { keptUpElsewhere, POSTGRES } from '../kept-up-index.ts';
+import { activeElsewhere, POSTGRES } from '../active-index.ts';
 import type { EngineSuggest, Suggestion, SuggestionSource, SuggestionType } from '../search-engine.ts';
 import { Parameters, quoteLexeme } from './parameters.ts';
 import { scopeConditions } from './search-sql.ts';
@@ -23,7 +23,7 @@ export async function runSuggest(queries: TimedQueries, suggest: EngineSuggest):
   const { text, values } = suggestSql(suggest);
   const { rows } = await queries.query<{ suggestions: SuggestionRow[]; kept_up: string }>(text, values);
   const [row] = rows;
-  if (row?.kept_up !== POSTGRES) throw keptUpElsewhere();
+  if (row?.kept_up !== POSTGRES) throw activeElsewhere();
   return row.suggestions.map(({ value, count, first_source, last_source }) => ({
     value,
     count,

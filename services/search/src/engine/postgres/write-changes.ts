@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { demandKeptUp, POSTGRES } from '../kept-up-index.ts';
+import { assertActive, POSTGRES } from '../active-index.ts';
 import type { IndexChanges, IndexDifference, IndexedEntity, Tombstone } from '../search-engine.ts';
 import { CONTENT, entityRows, INCOMING } from './index-rows.ts';
 
@@ -21,7 +21,7 @@ export async function writeChanges(pool: pg.Pool, changes: IndexChanges): Promis
  * Rewrites differing forms regardless of change numbers, as long as they have not changed since the
  * comparison.
  */
-export async function mendDifferences(
+export async function repairDifferences(
   pool: pg.Pool,
   differences: readonly IndexDifference[],
   entities: readonly IndexedEntity[],
@@ -125,7 +125,7 @@ export async function inOwnTurn(
   work: (client: pg.PoolClient) => Promise<void>,
 ): Promise<void> {
   await inTurn(pool, async (client) => {
-    await demandKeptUp(client, POSTGRES);
+    await assertActive(client, POSTGRES);
     await work(client);
   });
 }

@@ -854,7 +854,7 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         await bury(mark('b', 5));
         await write({ id: 'b', form: 'draft', revision: 4 });
         expect(await find(drafts)).toEqual([]);
-        await tested.engine.sweepTombstones(new Date(Date.now() + 60_000));
+        await tested.engine.deleteOldTombstones(new Date(Date.now() + 60_000));
         await write({ id: 'b', form: 'draft', revision: 4 });
         expect(await find(drafts)).toEqual(['b*']);
       });

@@ -11,7 +11,12 @@ import {
   STORE_DEPS,
   startFilesUnderTest,
 } from '../testing/files-under-test.ts';
-import { type SweepDeps, sweepObjects, sweepOrphans, sweepUploads } from './sweeps.ts';
+import {
+  collectObjects,
+  collectUnreferencedBytes,
+  deleteExpiredUploads,
+  type SweepDeps,
+} from './collection.ts';
 
 const UPLOADERS = 5;
 const ROUNDS = 3;
@@ -57,9 +62,9 @@ async function besideUploads(store?: StoreSettings): Promise<void> {
   const logger = createLogger('files', { write: () => {} });
   const deps: SweepDeps = { database, blobs, now: () => new Date(), logger, graceMs: 0 };
   const sweep = async () => {
-    await sweepUploads(deps);
-    await sweepObjects(deps);
-    return sweepOrphans(deps);
+    await deleteExpiredUploads(deps);
+    await collectObjects(deps);
+    return collectUnreferencedBytes(deps);
   };
   try {
     let isOver = false;

@@ -29,7 +29,7 @@ export interface CredentialTriesDeps {
 }
 
 /** How often one address may be wrong about who it is. */
-export function credentialTries({ limit, clientAddressOf, elapsed }: CredentialTriesDeps): TryCredentials {
+export function failedLoginLimit({ limit, clientAddressOf, elapsed }: CredentialTriesDeps): TryCredentials {
   if (limit === undefined) return (_tried, lookUp) => lookUp();
   /** By digest, until when. */
   const good = new LRUCache<string, number>({ max: 10_000 });

@@ -6,14 +6,14 @@ import type { CrossOrigin } from '../http/headers.ts';
 import { setCaching, setSecurityHeaders } from '../http/headers.ts';
 import { nameRoute } from '../http/observe-requests.ts';
 import { giveId, logWhenClosed } from '../http/request-log.ts';
-import { isForNobody } from '../http/request-shape.ts';
+import { hasInvalidHost } from '../http/request-shape.ts';
 import type { RateLimits } from '../rate-limits/rate-limits.ts';
 import { type Rendered, sendRendered } from '../rendering/rendered.ts';
-import type { PublicAnswers } from './public-answers.ts';
-import { entityRoute, isEntityPath } from './public-answers.ts';
+import type { ResponseCache } from './response-cache.ts';
+import { entityRoute, isEntityPath } from './response-cache.ts';
 
 export interface ServeKeptDeps {
-  answers: Pick<PublicAnswers, 'find'>;
+  answers: Pick<ResponseCache, 'find'>;
   baseUrlOf: (request: IncomingMessage) => string;
   logger: Logger;
   newId: () => string;
@@ -28,7 +28,7 @@ const MOST_HEADERS = 30;
  * Answers anonymous reads of published entities from the cache, exactly as the application would, and passes every
  * other request on.
  */
-export function serveKept(
+export function serveFromCache(
   { answers, baseUrlOf, logger, newId, rateLimits, crossOrigin }: ServeKeptDeps,
   application: RequestListener,
 ): RequestListener {
@@ -76,6 +76,6 @@ function isPlainRead(request: IncomingMessage): boolean {
     headers['content-length'] === undefined &&
     headers['transfer-encoding'] === undefined &&
     rawHeaders.length <= 2 * MOST_HEADERS &&
-    !isForNobody(request)
+    !hasInvalidHost(request)
   );
 }

@@ -16,7 +16,7 @@ export type Interference =
  * A repository in memory behind a real HTTP server, with the features that the client uses; tests read the
  * received requests.
  */
-export interface PretendRepository extends AsyncDisposable {
+export interface FakeRepository extends AsyncDisposable {
   baseUrl: string;
   /** `POST /api/records` …, in order of arrival. */
   requests: string[];
@@ -43,14 +43,14 @@ interface Answer {
   body?: unknown;
 }
 
-export async function pretendRepository(): Promise<PretendRepository> {
+export async function fakeRepository(): Promise<FakeRepository> {
   const server = createServer((request, response) => {
     answer(repository, request, response).catch((error: unknown) => {
       response.writeHead(500).end(JSON.stringify({ status: 500, message: String(error) }));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const repository: PretendRepository = {
+  const repository: FakeRepository = {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests: [],
     credentials: new Set(),
@@ -66,7 +66,7 @@ export async function pretendRepository(): Promise<PretendRepository> {
 }
 
 async function answer(
-  repository: PretendRepository,
+  repository: FakeRepository,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -111,7 +111,7 @@ const refuse = (status: number, message: string, errors?: unknown): Answer => ({
 });
 
 function route(
-  repository: PretendRepository,
+  repository: FakeRepository,
   name: string,
   url: URL,
   body: Buffer,
@@ -146,7 +146,7 @@ function route(
 }
 
 function create(
-  repository: PretendRepository,
+  repository: FakeRepository,
   kind: PretendEntity['kind'],
   document: Record<string, unknown>,
 ): Answer {
@@ -172,7 +172,7 @@ function create(
 }
 
 function onEntity(
-  repository: PretendRepository,
+  repository: FakeRepository,
   id: string,
   entity: PretendEntity,
   call: string,
@@ -224,7 +224,7 @@ function onEntity(
 }
 
 function startFiles(
-  repository: PretendRepository,
+  repository: FakeRepository,
   id: string,
   entity: PretendEntity,
   keys: { key: string }[],
@@ -236,7 +236,7 @@ function startFiles(
 }
 
 function onFile(
-  repository: PretendRepository,
+  repository: FakeRepository,
   id: string,
   entity: PretendEntity,
   key: string,
@@ -250,12 +250,12 @@ function onFile(
   return { status: 200, body: entry(repository, id, entity, key) };
 }
 
-function listing(repository: PretendRepository, id: string, entity: PretendEntity): Answer {
+function listing(repository: FakeRepository, id: string, entity: PretendEntity): Answer {
   const entries = [...entity.files.keys()].map((key) => entry(repository, id, entity, key));
   return { status: 200, body: { enabled: true, entries } };
 }
 
-function entry({ baseUrl }: PretendRepository, id: string, entity: PretendEntity, key: string): object {
+function entry({ baseUrl }: FakeRepository, id: string, entity: PretendEntity, key: string): object {
   const { bytes, isCommitted = false } = entity.files.get(key) ?? {};
   const self = `${baseUrl}/api/${entity.kind}/${id}${entity.isPublished ? '' : '/draft'}/files/${encodeURIComponent(key)}`;
   const links = { self, content: `${self}/content`, commit: `${self}/commit` };
@@ -265,7 +265,7 @@ function entry({ baseUrl }: PretendRepository, id: string, entity: PretendEntity
 }
 
 function render(
-  { baseUrl }: PretendRepository,
+  { baseUrl }: FakeRepository,
   id: string,
   { kind, document, isPublished, doi }: PretendEntity,
 ): object {
@@ -290,7 +290,7 @@ function render(
   };
 }
 
-function search(repository: PretendRepository, url: URL): Answer {
+function search(repository: FakeRepository, url: URL): Answer {
   const q = url.searchParams.get('q') ?? '';
   const found = [...repository.entities].filter(
     ([, { isPublished, document }]) => isPublished && JSON.stringify(document).includes(q),

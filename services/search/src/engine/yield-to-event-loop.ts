@@ -4,7 +4,7 @@ import { setImmediate as pause } from 'node:timers/promises';
 const AT_ONCE_MS = 10;
 
 /** Does work step by step, one piece after the other, with a pause wherever it has lasted long enough for one. */
-export function workInTurns() {
+export function yieldToEventLoop() {
   let begun = performance.now();
   return async <Result>(work: Generator<void, Result>): Promise<Result> => {
     for (;;) {

@@ -15,7 +15,7 @@ export interface MeasuredBytes {
 }
 
 /** Counts and hashes bytes on their way into a store. */
-export function measuredBytes(
+export function hashAndCount(
   source: AsyncIterable<Uint8Array>,
   {
     maxBytes,

@@ -4,7 +4,7 @@ import { type ClientRequest, createServer, type IncomingMessage, request, type S
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
 import { until } from '@kr/testbed';
-import { CHUNK_BYTES, type ChunkBuffers, chunkBuffers, gatheredBody } from './body.ts';
+import { bufferedBody, CHUNK_BYTES, type ChunkBuffers, chunkBuffers } from './body.ts';
 
 const servers: Server[] = [];
 
@@ -53,7 +53,7 @@ test('the chunks are the received bytes, in few buffers even for a slow reader, 
   const buffers = watchedBuffers();
   outgoing.end(sent);
   const come: Buffer[] = [];
-  for await (const chunk of gatheredBody(incoming, { buffers, ...PATIENT })) {
+  for await (const chunk of bufferedBody(incoming, { buffers, ...PATIENT })) {
     come.push(Buffer.from(chunk));
     await new Promise(setImmediate);
   }
@@ -68,7 +68,7 @@ test('bytes received before the client disconnected are yielded first', async ()
   const { outgoing, incoming } = await sending();
   const come: Buffer[] = [];
   const reading = (async () => {
-    for await (const chunk of gatheredBody(incoming, { buffers: watchedBuffers(), ...PATIENT }))
+    for await (const chunk of bufferedBody(incoming, { buffers: watchedBuffers(), ...PATIENT }))
       come.push(Buffer.from(chunk));
   })();
   reading.catch(() => {});
@@ -88,7 +88,7 @@ async function watched() {
   const onStall = () => {
     seen.stalls += 1;
   };
-  const body = gatheredBody(incoming, { buffers: chunkBuffers(), progress: HURRIED, onStall });
+  const body = bufferedBody(incoming, { buffers: chunkBuffers(), progress: HURRIED, onStall });
   return { outgoing, incoming, seen, body, first: body.next() };
 }
 

@@ -35,7 +35,7 @@ export type Keep = (address: AnswerAddress, parentId: string, answer: Rendered) 
  * Answers about published entities that everybody may see and sees alike, ready to be sent again. Only such answers
  * are ever kept: nothing a credential opened, no refusal, no doubt.
  */
-export interface PublicAnswers {
+export interface ResponseCache {
   find(address: AnswerAddress): Rendered | undefined;
   /** To be called before the read whose answer may be kept. */
   beginRead(): Keep;
@@ -52,7 +52,7 @@ interface Kept {
 }
 
 /** @param now milliseconds on a clock that never goes back */
-export function openPublicAnswers(now: () => number): PublicAnswers {
+export function openPublicAnswers(now: () => number): ResponseCache {
   const kept = new LRUCache<string, Kept>({
     maxSize: MOST_BYTES,
     sizeCalculation: ({ answer }) => answer.bytes.length + 512,
@@ -97,7 +97,7 @@ const SUBJECTS = [
 
 /** Forgets what changed elsewhere, usually within milliseconds; what is missed expires. */
 export function forgetByEvents(
-  answers: Pick<PublicAnswers, 'forgetParent' | 'forgetAll'>,
+  answers: Pick<ResponseCache, 'forgetParent' | 'forgetAll'>,
   connection: BusConnection,
   logger: Logger,
 ): { stop(): Promise<void> } {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { breakOffWhenSilent } from './content-plane.ts';
+import { abortOnStall } from './content-plane.ts';
 
 let server: Server;
 let sendRest: () => void;
@@ -23,7 +23,7 @@ afterEach(() => server.close().closeAllConnections());
 async function silentAfter(wanted: 5 | 10): Promise<{ answer: IncomingMessage; heard: () => string }> {
   const outgoing = request({ host: '127.0.0.1', port: (server.address() as AddressInfo).port });
   outgoing.on('error', () => {});
-  breakOffWhenSilent(outgoing, { idleMs: 100, error: () => new Error('it was silent') });
+  abortOnStall(outgoing, { idleMs: 100, error: () => new Error('it was silent') });
   const [answer] = (await once(outgoing.end(), 'response')) as [IncomingMessage];
   let heard = '';
   const silence = once(answer.socket, 'timeout');

@@ -10,13 +10,16 @@ export interface AnswerOnceDeps {
   newId: () => string;
 }
 
-export interface OnceAnswered {
+export interface IdempotentResult {
   answer: KeptAnswer;
   /** Whether it was given before, and nothing was done now. */
   isReplayed: boolean;
 }
 
-export type AnswerOnce = (request: KeyedRequest, execute: () => Promise<KeptAnswer>) => Promise<OnceAnswered>;
+export type ExecuteOnce = (
+  request: KeyedRequest,
+  execute: () => Promise<KeptAnswer>,
+) => Promise<IdempotentResult>;
 
 /**
  * Executes a keyed request, or returns its stored answer. The key is leased before the execution, and the answer
@@ -26,7 +29,7 @@ export type AnswerOnce = (request: KeyedRequest, execute: () => Promise<KeptAnsw
  * can no longer be decrypted
  * @throws HttpProblem 409 (`idempotency_answer_not_stored`): it was executed, but the answer is not stored
  */
-export function answerOnce({ keys, logger, newId }: AnswerOnceDeps): AnswerOnce {
+export function executeOnce({ keys, logger, newId }: AnswerOnceDeps): ExecuteOnce {
   return async (request, execute) => {
     const attempt = newId();
     const claim = await keys.claim(request, attempt);

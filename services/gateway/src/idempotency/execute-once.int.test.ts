@@ -6,7 +6,7 @@ import { until } from '@kr/testbed';
 import pg from 'pg';
 import { aDocument, type GatewayUnderTest, startGateway } from '../gateway-fixture.ts';
 import { openDatabase } from '../identity/prisma.ts';
-import { answerOnce } from './answer-once.ts';
+import { executeOnce } from './execute-once.ts';
 import {
   BODY_MAX_BYTES,
   KEPT_MS,
@@ -406,7 +406,7 @@ describe('time', () => {
         throw new Error('the database went away');
       },
     };
-    const once = answerOnce({ keys: failing, logger, newId: randomUUID });
+    const once = executeOnce({ keys: failing, logger, newId: randomUUID });
     expect(await once(request(), async () => answer)).toEqual({ answer, isReplayed: false });
   });
 });

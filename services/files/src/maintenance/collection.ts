@@ -34,7 +34,10 @@ const BATCH = 500;
  * Removes objects that no entry has referred to for the grace period: row first, bytes after, so that a crash leaves
  * bytes without a row and never the reverse.
  */
-export async function sweepObjects(deps: SweepDeps, { isTrial = false }: SweepOptions = {}): Promise<Swept> {
+export async function collectObjects(
+  deps: SweepDeps,
+  { isTrial = false }: SweepOptions = {},
+): Promise<Swept> {
   const { database, logger, now, graceMs } = deps;
   const at = now();
   const before = new Date(at.getTime() - graceMs);
@@ -97,7 +100,7 @@ async function removeUnreferenced({ database, blobs }: SweepDeps, before: Date):
  * Deletes expired resumable uploads: the row first, the bytes afterwards, so that a crash leaves bytes without a row. The
  * bytes of a finished one belong to its entry.
  */
-export async function sweepUploads(
+export async function deleteExpiredUploads(
   { database, blobs, now, logger }: Omit<SweepDeps, 'graceMs'>,
   { isTrial = false }: SweepOptions = {},
 ): Promise<Swept> {
@@ -123,7 +126,10 @@ export async function sweepUploads(
  * before they arrive: a direct upload's is its reservation, which ends in the transaction that creates
  * the object; that of a resumable upload is the upload. So bytes that are found without a row never get one later.
  */
-export async function sweepOrphans(deps: SweepDeps, { isTrial = false }: SweepOptions = {}): Promise<Swept> {
+export async function collectUnreferencedBytes(
+  deps: SweepDeps,
+  { isTrial = false }: SweepOptions = {},
+): Promise<Swept> {
   const { database, blobs, now, logger, graceMs } = deps;
   const before = new Date(now().getTime() - graceMs);
   const swept: Swept = { count: 0, bytes: 0 };
@@ -182,7 +188,7 @@ const BARRED_MS = 86_400_000;
 const FENCED_MS = 30 * 86_400_000;
 
 /** Forgets the barred buckets of entities that are gone, and publications that were settled long ago. */
-export async function sweepHistory({
+export async function deleteOldPublications({
   database,
   now,
 }: {
@@ -206,9 +212,9 @@ export function collectBytes(deps: SweepDeps) {
   ): Promise<CollectBytesResponse> => {
     requireOperator(principal);
     const options = { isTrial: !isApplied };
-    const expired = await sweepUploads(deps, options);
-    const unreferenced = await sweepObjects(deps, options);
-    const orphans = await sweepOrphans(deps, options);
+    const expired = await deleteExpiredUploads(deps, options);
+    const unreferenced = await collectObjects(deps, options);
+    const orphans = await collectUnreferencedBytes(deps, options);
     return {
       expiredUploads: message(expired),
       unreferencedObjects: message(unreferenced),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Rendered } from '../rendering/rendered.ts';
-import { KEPT_MS, openPublicAnswers } from './public-answers.ts';
+import { KEPT_MS, openPublicAnswers } from './response-cache.ts';
 
 const ADDRESS = { path: '/api/records/a', mediaType: 'application/json', baseUrl: 'http://h' };
 

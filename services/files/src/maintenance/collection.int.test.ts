@@ -9,7 +9,7 @@ import {
   STORE_DEPS,
   startFilesUnderTest,
 } from '../testing/files-under-test.ts';
-import { type SweepDeps, sweepObjects, sweepOrphans } from './sweeps.ts';
+import { collectObjects, collectUnreferencedBytes, type SweepDeps } from './collection.ts';
 
 const HOUR_MS = 3_600_000;
 let files: FilesUnderTest;
@@ -50,11 +50,11 @@ describe('the collection', () => {
     await files.client.deleteEntries({ ticket, keys: ['shared.txt', 'gone.txt'] }, GATEWAY);
     await files.client.deleteEntries({ ticket: files.ticket('sweep-00002'), keys: ['gone.txt'] }, GATEWAY);
 
-    expect((await sweepObjects(deps)).count).toBe(0);
+    expect((await collectObjects(deps)).count).toBe(0);
     later(23 * HOUR_MS);
-    expect((await sweepObjects(deps)).count).toBe(0);
+    expect((await collectObjects(deps)).count).toBe(0);
     later(2 * HOUR_MS);
-    expect((await sweepObjects(deps)).count).toBe(1);
+    expect((await collectObjects(deps)).count).toBe(1);
     expect((await files.storedFiles()).objects.sort()).toEqual([kept?.fileId, shared?.fileId].sort());
     expect(String((await files.get('sweep-00002', 'shared.txt')).body)).toBe('shared');
     expect(gone?.fileId).toMatch(/-/);
@@ -64,9 +64,9 @@ describe('the collection', () => {
     const before = await files.storedFiles();
     await deps.blobs.write(randomUUID(), (async function* () {})(), { maxBytes: 1 });
     at = new Date();
-    expect((await sweepOrphans(deps)).count).toBe(0);
+    expect((await collectUnreferencedBytes(deps)).count).toBe(0);
     later(25 * HOUR_MS);
-    expect((await sweepOrphans(deps)).count).toBe(1);
+    expect((await collectUnreferencedBytes(deps)).count).toBe(1);
     expect(await files.storedFiles()).toEqual(before);
   });
 });

@@ -6,7 +6,7 @@ import { ServiceError } from '@kr/service-error';
 import { createLogger } from '@kr/telemetry';
 import { startNats, type TestNats, until } from '@kr/testbed';
 import { aDocument, type GatewayUnderTest, startGateway } from '../gateway-fixture.ts';
-import { KEPT_MS } from './public-answers.ts';
+import { KEPT_MS } from './response-cache.ts';
 
 const ID = 'e7vvn-90a62';
 const PATH = `/api/records/${ID}`;
@@ -143,23 +143,23 @@ describe('an anonymous read of a published entity', () => {
 });
 
 describe('never kept is', () => {
-  async function askTwice(first: Parameters<typeof whole>[1], path = PATH): Promise<number> {
+  async function callTwice(first: Parameters<typeof whole>[1], path = PATH): Promise<number> {
     await whole(path, first);
     await whole(path);
     return reads;
   }
 
   test('what a token opened', async () => {
-    expect(await askTwice({ token })).toBe(2);
+    expect(await callTwice({ token })).toBe(2);
   });
 
   test('what not everybody may see', async () => {
     show(aDocument({ ...PUBLISHED, isPublic: false }));
-    expect(await askTwice({})).toBe(2);
+    expect(await callTwice({})).toBe(2);
   });
 
   test('an answer to a query', async () => {
-    expect(await askTwice({}, `${PATH}?prettyprint=1`)).toBe(2);
+    expect(await callTwice({}, `${PATH}?prettyprint=1`)).toBe(2);
   });
 
   test.each([

@@ -29,7 +29,7 @@ const EVER = new Date(0);
  * and the next check tries again.
  * @throws ServiceError `unavailable` from every operation while the store has another identity
  */
-export function knownStore(store: BlobStore, { database, now, newId, logger }: KnownStoreDeps): BlobStore {
+export function verifiedStore(store: BlobStore, { database, now, newId, logger }: KnownStoreDeps): BlobStore {
   let isKnown = false;
   let isMarkable = true;
   let looking: Promise<void> | undefined;

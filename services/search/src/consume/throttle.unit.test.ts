@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { EngineSuggest, SearchEngine } from '../engine/search-engine.ts';
 import { aSearch } from '../engine/testing/a-search.ts';
 import type { IdPage, PageSize } from './pages.ts';
-import { eachPage, givingWay } from './pages.ts';
+import { forEachPage, givingWay } from './pages.ts';
 
 const never = new AbortController().signal;
 
@@ -30,9 +30,9 @@ async function millisecondsOf(work: Promise<void>): Promise<number> {
 
 describe('work on the whole index', () => {
   test('does not pause without searches', async () => {
-    const { giveWay } = givingWay(searches().engine, 1, never);
-    expect(giveWay.isWanted()).toBe(false);
-    await giveWay.pauseAfter(3_600_000);
+    const { throttle } = givingWay(searches().engine, 1, never);
+    expect(throttle.isWanted()).toBe(false);
+    await throttle.pauseAfter(3_600_000);
   });
 
   test('does not change searches and their time limits', async () => {
@@ -52,31 +52,31 @@ describe('work on the whole index', () => {
 
   test('takes no more than its share of the time while somebody does, and does not wait for ever', async () => {
     const { engine: asked } = searches();
-    const { engine, giveWay } = givingWay(asked, 25, never);
+    const { engine, throttle } = givingWay(asked, 25, never);
     void engine.search(aSearch());
-    expect(giveWay.isWanted()).toBe(true);
+    expect(throttle.isWanted()).toBe(true);
     // Timers may be early by a part of a millisecond.
-    expect(await millisecondsOf(giveWay.pauseAfter(20))).toBeGreaterThan(59);
+    expect(await millisecondsOf(throttle.pauseAfter(20))).toBeGreaterThan(59);
   });
 
   test('continues when it is stopped', async () => {
     const stopping = new AbortController();
-    const { engine, giveWay } = givingWay(searches().engine, 1, stopping.signal);
+    const { engine, throttle } = givingWay(searches().engine, 1, stopping.signal);
     void engine.suggest(suggest);
-    const pause = giveWay.pauseAfter(3_600_000);
+    const pause = throttle.pauseAfter(3_600_000);
     stopping.abort();
     await pause;
   });
 
   test('goes on a moment after the last search', async () => {
     const { engine: asked, end } = searches();
-    const { engine, giveWay } = givingWay(asked, 1, never);
+    const { engine, throttle } = givingWay(asked, 1, never);
     const search = engine.search(aSearch());
-    const pause = giveWay.pauseAfter(3_600_000);
+    const pause = throttle.pauseAfter(3_600_000);
     end();
     await search;
     await pause;
-    expect(giveWay.isWanted()).toBe(false);
+    expect(throttle.isWanted()).toBe(false);
   });
 });
 
@@ -87,7 +87,7 @@ describe('pages', () => {
   const most = async (isWanted: boolean): Promise<{ atOnce: number; done: string[] }> => {
     let [now, atOnce] = [0, 0];
     const done: string[] = [];
-    await eachPage(
+    await forEachPage(
       () => pages(5),
       { isWanted: () => isWanted, pauseAfter: async () => {} },
       async ({ ids }) => {
@@ -114,7 +114,7 @@ describe('pages', () => {
       yield* pages(1);
       throw new Error('no list');
     };
-    const work = eachPage(broken, { isWanted: () => false, pauseAfter: async () => {} }, async () => {
+    const work = forEachPage(broken, { isWanted: () => false, pauseAfter: async () => {} }, async () => {
       await new Promise(setImmediate);
       isOver = true;
       return 0;
@@ -126,7 +126,7 @@ describe('pages', () => {
   test('end with the first that fails, when nothing is under way any more', async () => {
     const begun: string[] = [];
     let isOver = false;
-    const work = eachPage(
+    const work = forEachPage(
       () => pages(50),
       { isWanted: () => false, pauseAfter: async () => {} },
       async ({ ids }) => {
@@ -153,7 +153,7 @@ describe('pages', () => {
         yield { kind: 'record', ids: Array.from({ length: size('record') }, () => String(bytes)) };
       }
     };
-    await eachPage(sized, { isWanted: () => isWanted, pauseAfter: async () => {} }, async ({ ids }) =>
+    await forEachPage(sized, { isWanted: () => isWanted, pauseAfter: async () => {} }, async ({ ids }) =>
       ids.reduce((sum, bytes) => sum + Number(bytes), 0),
     );
     return asked;
@@ -184,7 +184,7 @@ describe('pages', () => {
         yield { kind, ids: Array.from({ length: size(kind) }, String) };
       }
     };
-    await eachPage(kinds, { isWanted: () => false, pauseAfter: async () => {} }, async () => 1_000);
+    await forEachPage(kinds, { isWanted: () => false, pauseAfter: async () => {} }, async () => 1_000);
     expect(asked.slice(-2)).toEqual([500, 20]);
   });
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Failure } from '../failure.ts';
 
 /** A way into a running local system that only the operators of its machine have. */
-export interface OperatorDoor {
+export interface AdminEndpoint {
   address: string;
   key: string;
   /** The data folder of the system. */
@@ -17,7 +17,7 @@ export interface OperatorDoor {
 export async function findOperatorDoor(
   dataDirs: readonly string[],
   name: 'identity' | 'publications' | 'records' | 'files' | 'search',
-): Promise<OperatorDoor> {
+): Promise<AdminEndpoint> {
   for (const folder of dataDirs) {
     const file = join(folder, 'runtime.json');
     const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -31,9 +31,9 @@ export async function findOperatorDoor(
   );
 }
 
-function parse(text: string, file: string, name: string): Omit<OperatorDoor, 'folder'> {
+function parse(text: string, file: string, name: string): Omit<AdminEndpoint, 'folder'> {
   try {
-    const door = (JSON.parse(text) as Record<string, Partial<OperatorDoor> | undefined>)[name];
+    const door = (JSON.parse(text) as Record<string, Partial<AdminEndpoint> | undefined>)[name];
     if (typeof door?.address === 'string' && typeof door.key === 'string') {
       return { address: door.address, key: door.key };
     }

@@ -16,7 +16,7 @@ type UploadPath = ContentPath & { id: string };
  * @param lengthBytes null if it is declared later; until then `reserveMore` reserves step by step
  * @throws ServiceError `too_large` as `grantBytes` does
  */
-export async function promiseUpload<Result>(
+export async function reserveForUpload<Result>(
   deps: PromiseUploadDeps,
   { lengthBytes, ...path }: UploadPath & { lengthBytes: number | null },
   save: (tx: Tx, ownerId: string | null) => Promise<Result>,

@@ -7,7 +7,7 @@ type Queryable = Pick<pg.ClientBase, 'query'>;
 export const POSTGRES = 'postgres';
 
 /** The index that events were taken into the last time; others have missed what happened since they were. */
-export async function keptUpIndex(database: Queryable): Promise<string | undefined> {
+export async function activeIndex(database: Queryable): Promise<string | undefined> {
   const { rows } = await database.query<{ kept_up: string }>('SELECT kept_up FROM index_state');
   return rows[0]?.kept_up;
 }
@@ -25,13 +25,13 @@ export async function keepUpIndex(database: Queryable, name: string): Promise<vo
  * The error of a process with another engine or an older release than the one in charge: its
  * writes would be missing there, and its index is not maintained.
  */
-export function keptUpElsewhere(): ServiceError {
+export function activeElsewhere(): ServiceError {
   return new ServiceError('unavailable', 'Another index is maintained now.', { retryAfterMs: 1_000 });
 }
 
 /** @throws ServiceError `unavailable` when events go into another index */
-export async function demandKeptUp(database: Queryable, name: string): Promise<void> {
-  if ((await keptUpIndex(database)) !== name) throw keptUpElsewhere();
+export async function assertActive(database: Queryable, name: string): Promise<void> {
+  if ((await activeIndex(database)) !== name) throw activeElsewhere();
 }
 
 /** Connections whose end is reported by the statement that finds them closed; the pool opens others. */

@@ -14,7 +14,7 @@ export interface BringMissingDeps {
  * Waits until resources that the index lacks are in it, for this many milliseconds.
  * @returns whether any were fetched: not if all of them were fetched a moment ago, and are not published
  */
-export type BringMissing = (ids: readonly string[], timeoutMs: number) => Promise<boolean>;
+export type BackfillMissing = (ids: readonly string[], timeoutMs: number) => Promise<boolean>;
 
 /** Resources without a published form are not fetched again for this many milliseconds. */
 const REMEMBERED_MS = 5_000;
@@ -31,7 +31,7 @@ const MOST_TOGETHER = 100_000;
  * their events. Resources that are being fetched for one search are not fetched for others at the same time.
  * @throws ServiceError `unavailable`: the records service is unavailable
  */
-export function bringMissing({ engine, source, logger }: BringMissingDeps): BringMissing {
+export function backfillMissing({ engine, source, logger }: BringMissingDeps): BackfillMissing {
   const underWay = new Map<string, Promise<void>>();
   const unpublished = new LRUCache<string, true>({ max: MOST_REMEMBERED, ttl: REMEMBERED_MS });
 

@@ -9,7 +9,7 @@ import { createClient } from '@kr/rpc';
 import { createLogger } from '@kr/telemetry';
 import { until } from '@kr/testbed';
 import { auditor } from '../maintenance/auditor.ts';
-import { sweepObjects, sweepOrphans } from '../maintenance/sweeps.ts';
+import { collectObjects, collectUnreferencedBytes } from '../maintenance/collection.ts';
 import { type Database, openDatabase } from '../store/prisma.ts';
 import { failingFiles } from '../testing/failing-files.ts';
 import {
@@ -23,7 +23,7 @@ import {
 import type { BlobStore, ListedBlob } from './blob-store.ts';
 import type { FileOperations } from './file-operations.ts';
 import { filesystemBlobStore } from './filesystem-blob-store.ts';
-import { knownStore } from './known-store.ts';
+import { verifiedStore } from './verified-store.ts';
 
 let files: FilesUnderTest;
 let database: Database;
@@ -126,7 +126,7 @@ const logger = createLogger('files', {
 const now = () => new Date();
 
 async function storeOf(folder: string, files?: FileOperations): Promise<BlobStore> {
-  return knownStore(await filesystemBlobStore(folder, { ...STORE_DEPS, ...(files && { files }) }), {
+  return verifiedStore(await filesystemBlobStore(folder, { ...STORE_DEPS, ...(files && { files }) }), {
     database,
     now,
     newId: randomUUID,
@@ -149,7 +149,7 @@ describe('a store', () => {
   beforeEach(async () => {
     for (const table of ['audit', 'entry', 'object', 'reservation', 'store_mark'])
       await files.sql.query(`delete from ${table}`);
-    folder = await mkdtemp(join(tmpdir(), 'known-store-'));
+    folder = await mkdtemp(join(tmpdir(), 'verified-store-'));
     folders.push(folder);
     said = [];
   });
@@ -393,7 +393,7 @@ describe('a store', () => {
         () => store.remove(id),
         () => store.removeIncomplete(id),
         () => idsOf(store.list()),
-        () => sweepOrphans(deps),
+        () => collectUnreferencedBytes(deps),
       ])
         await expect(use()).rejects.toMatchObject(AWAY);
       expect(await storedIn(folder)).toEqual(ids);
@@ -414,7 +414,7 @@ describe('a store', () => {
     await store.check();
     await rm(markFile());
     const deps = { database, blobs: store, now, logger, graceMs: -1_000 };
-    await expect(sweepObjects(deps)).rejects.toMatchObject(AWAY);
+    await expect(collectObjects(deps)).rejects.toMatchObject(AWAY);
     expect((await files.sql.query('select count(*)::int as n from object')).rows).toEqual([{ n: 1 }]);
     expect(await storedIn(folder)).toHaveLength(1);
   });

@@ -11,7 +11,7 @@ const CHECK_INTERVAL_MS = 50;
  * Reads the rest of a body after its request was answered, so that a client that sends everything before it
  * reads receives the answer, and closes the connection when too few bytes arrive per interval.
  */
-export function endUnwantedBodies(server: Server, { overMs }: { overMs: number }): void {
+export function drainRequestBody(server: Server, { overMs }: { overMs: number }): void {
   server.on('request', (request, response) => {
     response.once('finish', () => {
       if (request.complete) return;

@@ -2,7 +2,7 @@ import type { Principal } from '@kr/caller';
 import type { Definitions } from '@kr/contracts';
 import type { Client } from '@kr/rpc';
 import { Failure } from '../failure.ts';
-import { findOperatorDoor, reasonOf } from './operator-door.ts';
+import { findOperatorDoor, reasonOf } from './admin-endpoint.ts';
 
 const LONG_MS = 3_600_000;
 /** The calls of operators, with their service and their timeout. */
@@ -28,7 +28,7 @@ interface Target {
  * Calls a service of the local system that runs in the first of these folders.
  * @throws Failure when there is none, or refusals of the service
  */
-export function askAsOperator<Name extends keyof typeof DOORS, Answer>(
+export function callAsOperator<Name extends keyof typeof DOORS, Answer>(
   name: Name,
   dataDirs: readonly string[],
   ask: (client: Client<Definitions[Name]>, caller: Principal) => Promise<Answer>,
@@ -36,8 +36,8 @@ export function askAsOperator<Name extends keyof typeof DOORS, Answer>(
   return askTarget(name, DOORS[name], dataDirs, ask);
 }
 
-/** As `askAsOperator`, about the dead letters of a service. */
-export function askAboutDeadLetters<Answer>(
+/** As `callAsOperator`, about the dead letters of a service. */
+export function callForDeadLetters<Answer>(
   service: EventConsumer,
   dataDirs: readonly string[],
   ask: (client: Client<Definitions['deadLetters']>, caller: Principal) => Promise<Answer>,

@@ -10,7 +10,7 @@ const MOST_ODD = 10;
  * @returns the errors of the refused ones
  * @throws Error on transient failures, or when many were refused and none was accepted
  */
-export async function writeApart(
+export async function writeIsolatingFailures(
   entities: readonly IndexedEntity[],
   write: (entities: readonly IndexedEntity[]) => Promise<void>,
   logger: Logger,

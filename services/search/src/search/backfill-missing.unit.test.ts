@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { ServiceError } from '@kr/service-error';
 import { anEntity } from '../engine/testing/an-entity.ts';
-import { bringMissing } from './bring-missing.ts';
+import { backfillMissing } from './backfill-missing.ts';
 
 const QUIET = { error: () => undefined };
 
@@ -20,7 +20,7 @@ function world({ isOpen = true } = {}) {
   if (isOpen) gate.resolve();
   const fetched: string[][] = [];
   const written: string[] = [];
-  const bring = bringMissing({
+  const bring = backfillMissing({
     logger: QUIET,
     source: {
       fetch: async (_kind, wanted) => {
@@ -64,7 +64,7 @@ describe('what the index lacks', () => {
 
   test('is written one by one where it is large, and together where it is not', async () => {
     const writes: number[] = [];
-    const bring = bringMissing({
+    const bring = backfillMissing({
       logger: QUIET,
       source: {
         fetch: async (_kind, wanted) => wanted.map((id) => anEntity({ id, title: 'x'.repeat(sizeOf(id)) })),
@@ -77,7 +77,7 @@ describe('what the index lacks', () => {
 
   test('is not fetched again and again where it is not published', async () => {
     const fetched: string[][] = [];
-    const bring = bringMissing({
+    const bring = backfillMissing({
       logger: QUIET,
       source: {
         fetch: async (_kind, wanted) => {
