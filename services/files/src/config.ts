@@ -122,18 +122,8 @@ export function readConfig(env: Environment): FilesConfig {
         min: 1,
         max: MOST_BYTES,
       }),
-      idleMs: read.integer('CONTENT_IDLE_MS', {
-        doc: 'Milliseconds over which an upload must make progress',
-        fallback: 60_000,
-        min: 100,
-        max: 600_000,
-      }),
-      minUploadBytesPerSecond: read.integer('MIN_UPLOAD_BYTES_PER_SECOND', {
-        doc: 'Bytes a second that an upload must bring on average over `CONTENT_IDLE_MS`',
-        fallback: 16_384,
-        min: 0,
-        max: 1_000_000_000,
-      }),
+      idleMs: 60_000,
+      minUploadBytesPerSecond: 16_384,
       minDownloadBytesPerSecond: readLeastDownload(read),
     },
     collectionGraceMs: read.integer('SWEEP_GRACE_MS', {
@@ -156,12 +146,7 @@ export function readConfig(env: Environment): FilesConfig {
         max: 10_000_000_000,
       }),
     },
-    verifyReadsPercent: read.integer('FILES_VERIFY_READS_PERCENT', {
-      doc: 'Percentage of downloads of whole files, except archives and files sent by a front proxy, that are compared with the stored checksum',
-      fallback: 1,
-      min: 0,
-      max: 100,
-    }),
+    verifyReadsPercent: 1,
     uploadExpiryMs: read.integer('UPLOAD_EXPIRY_MS', {
       doc: 'Milliseconds after its latest bytes at which an unfinished resumable upload expires',
       fallback: 604_800_000,
@@ -195,12 +180,7 @@ function readStore(read: EnvReader): StoreSettings {
       fallback: endpoint !== undefined,
     }),
     credentials: readS3Credentials(read),
-    idleMs: read.integer('S3_IDLE_MS', {
-      doc: 'Milliseconds a request to the object store may make no progress',
-      fallback: 60_000,
-      min: 100,
-      max: 600_000,
-    }),
+    idleMs: 60_000,
   };
 }
 

@@ -209,30 +209,10 @@ export function readConfig(env: Environment): GatewayConfig {
         min: 100,
         max: 600_000,
       }),
-      headerMaxBytes: read.integer('HEADER_MAX_BYTES', {
-        doc: 'The largest request line and headers together, in bytes',
-        fallback: 16_384,
-        min: 4_096,
-        max: 65_536,
-      }),
-      headerMaxCount: read.integer('HEADER_MAX_COUNT', {
-        doc: 'The most header lines',
-        fallback: 100,
-        min: 20,
-        max: 1_000,
-      }),
-      urlMaxBytes: read.integer('URL_MAX_BYTES', {
-        doc: 'The longest request target, in bytes',
-        fallback: 8_192,
-        min: 1_024,
-        max: 65_536,
-      }),
-      headersTimeoutMs: read.integer('HEADERS_TIMEOUT_MS', {
-        doc: 'Milliseconds that headers may take to arrive',
-        fallback: 10_000,
-        min: 100,
-        max: 600_000,
-      }),
+      headerMaxBytes: 16_384,
+      headerMaxCount: 100,
+      urlMaxBytes: 8_192,
+      headersTimeoutMs: 10_000,
       idleTimeoutMs: read.integer('IDLE_TIMEOUT_MS', {
         doc: 'Milliseconds a connection may be silent in the middle of a request, while it is not sent a file; more than `FILES_IDLE_MS` and than twelve times `RPC_DEADLINE_MS`',
         fallback: 120_000,
@@ -335,7 +315,6 @@ function readOidc(read: EnvReader): OidcConfig {
 
 function readRateLimit(read: EnvReader): RateLimitConfig {
   const perMinute = { min: 0, max: 1_000_000 };
-  const weight = { min: 1, max: 1_000 };
   return {
     anonymousPerMinute: read.integer('RATE_LIMIT_ANONYMOUS', {
       doc: 'Requests a minute that no user is known of, of each address (IPv6: network); 0: any number',
@@ -359,21 +338,9 @@ function readRateLimit(read: EnvReader): RateLimitConfig {
       max: 60,
     }),
     weights: {
-      search: read.integer('RATE_LIMIT_SEARCH_WEIGHT', {
-        doc: 'As how many requests a search counts',
-        fallback: 5,
-        ...weight,
-      }),
-      publish: read.integer('RATE_LIMIT_PUBLISH_WEIGHT', {
-        doc: 'As how many requests a publish counts',
-        fallback: 10,
-        ...weight,
-      }),
-      auditLog: read.integer('RATE_LIMIT_AUDIT_LOG_WEIGHT', {
-        doc: 'The cost of reading an audit log, in requests',
-        fallback: 5,
-        ...weight,
-      }),
+      search: 5,
+      publish: 10,
+      auditLog: 5,
     },
   };
 }

@@ -96,36 +96,21 @@ export function readConfig(env: Environment): PackagesConfig {
         min: 1_000,
         max: 3_600_000,
       }),
-      blockedMs: read.integer('PUBLISH_BLOCKED_MS', {
-        doc: 'Milliseconds to wait for another publication that holds one of the drafts',
-        fallback: 1_000,
-        min: 0,
-        max: 60_000,
-      }),
+      blockedMs: 1_000,
       reachMs: read.integer('PUBLISH_REACH_MS', {
         doc: 'Milliseconds to retry calls to other services before a publication is aborted',
         fallback: 5_000,
         min: 0,
         max: 60_000,
       }),
-      retryMs: read.integer('PUBLISH_RETRY_MS', {
-        doc: 'Milliseconds before a step of a publication is repeated',
-        fallback: 100,
-        min: 1,
-        max: 10_000,
-      }),
+      retryMs: 100,
       scanEveryMs: read.integer('PUBLISH_SCAN_MS', {
         doc: 'Milliseconds between two looks for publications without an owner',
         fallback: 1_000,
         min: 50,
         max: 60_000,
       }),
-      mostBytes: read.integer('PUBLISH_MAX_BYTES', {
-        doc: 'The most metadata, in bytes of JSON, that the resources of one publication may have together',
-        fallback: 67_108_864,
-        min: 1_048_576,
-        max: 1_073_741_824,
-      }),
+      mostBytes: 67_108_864,
     },
   };
   read.done();

@@ -79,12 +79,7 @@ export function readConfig(env: Environment): RecordsConfig {
       min: 50,
       max: 60_000,
     }),
-    publishPartBytes: read.integer('PUBLISH_PART_BYTES', {
-      doc: 'Bytes of JSON that one step of a publication prepares; a step has 5 seconds',
-      fallback: 4_194_304,
-      min: 1,
-      max: 67_108_864,
-    }),
+    publishPartBytes: 4_194_304,
   };
   read.done();
   return config;

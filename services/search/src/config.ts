@@ -9,7 +9,7 @@ import {
   readRpcDeadline,
   readVocabularyDir,
 } from '@kr/service-config';
-import { MOST_DEPTH, MOST_SLOP, QUERY_LIMITS, type QueryLimits } from './query/query-tree.ts';
+import { QUERY_LIMITS, type QueryLimits } from './query/query-tree.ts';
 
 export interface ServiceAddress {
   /** `host:port`. */
@@ -113,12 +113,7 @@ export function readConfig(env: Environment): SearchConfig {
       min: 0,
       max: 30_000,
     }),
-    buildSharePercent: read.integer('INDEX_BUILD_SHARE', {
-      doc: 'Percent of the time that building or filling the index takes while there are searches; it pauses for the rest',
-      fallback: 50,
-      min: 1,
-      max: 100,
-    }),
+    buildSharePercent: 50,
     driftCheckEveryMs: read.integer('DRIFT_CHECK_EVERY_MS', {
       doc: 'Milliseconds from one comparison of the index with the services to the next; 0 leaves them to operators',
       fallback: 86_400_000,
@@ -131,63 +126,13 @@ export function readConfig(env: Environment): SearchConfig {
       min: 1,
       max: 10_000,
     }),
-    window: read.integer('SEARCH_WINDOW', {
-      doc: 'How many hits can be paged through',
-      fallback: 10_000,
-      min: 10,
-      max: 1_000_000,
-    }),
-    maxSuggestions: read.integer('SUGGEST_MAX_SIZE', {
-      doc: 'The largest number of suggestions that may be requested',
-      fallback: 50,
-      min: 1,
-      max: 1_000,
-    }),
-    queryLimits: readQueryLimits(read),
+    window: 10_000,
+    maxSuggestions: 50,
+    queryLimits: QUERY_LIMITS,
     vocabularyDir: readVocabularyDir(read),
   };
   read.done();
   return config;
-}
-
-function readQueryLimits(read: EnvReader): QueryLimits {
-  const limit = (name: string, key: keyof QueryLimits, doc: string, max: number) =>
-    read.integer(name, { doc, fallback: QUERY_LIMITS[key], min: 1, max });
-  return {
-    maxLength: limit('QUERY_MAX_LENGTH', 'maxLength', 'The most characters of a query `q`', 10_000),
-    maxClauses: limit(
-      'QUERY_MAX_CLAUSES',
-      'maxClauses',
-      'The most words, phrases, ranges and the like of a query',
-      1_000,
-    ),
-    maxDepth: limit('QUERY_MAX_DEPTH', 'maxDepth', 'The most parentheses within each other', MOST_DEPTH),
-    maxWildcards: limit(
-      'QUERY_MAX_WILDCARDS',
-      'maxWildcards',
-      'The most words with `*` or `?` in a query',
-      100,
-    ),
-    maxScans: limit(
-      'QUERY_MAX_SCANS',
-      'maxScans',
-      'The most wildcards inside words and ranges of texts in a query: they compare all words of the documents',
-      100,
-    ),
-    minWildcardPrefix: limit(
-      'QUERY_MIN_WILDCARD_PREFIX',
-      'minWildcardPrefix',
-      'The fewest characters before the first `*` or `?` of a word',
-      20,
-    ),
-    maxFuzzy: limit('QUERY_MAX_FUZZY', 'maxFuzzy', 'The most words with `~` in a query', 100),
-    maxSlop: limit(
-      'QUERY_MAX_SLOP',
-      'maxSlop',
-      'The most places that two words of a phrase with `~` may be apart',
-      MOST_SLOP,
-    ),
-  };
 }
 
 function readEngine(read: EnvReader): EngineConfig {
