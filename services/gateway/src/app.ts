@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { SlowReading } from '@kr/byte-relay';
 import type { Logger } from '@kr/telemetry';
-import express, { type Express } from 'express';
+import express, { type Express, type RequestHandler } from 'express';
 import type { Authenticate } from './caller.ts';
 import type { GatewayConfig } from './config.ts';
 import type { Route } from './http/endpoint.ts';
@@ -36,6 +36,8 @@ export interface AppDeps {
   admission: Admission;
   paceBodies: PaceBodies;
   slowReading: SlowReading;
+  /** Forwards requests for pages; undefined: there are none. */
+  pages: RequestHandler | undefined;
 }
 
 /** The public interface as an Express application. Requests pass from top to bottom. */
@@ -54,6 +56,7 @@ export function buildApp({
   admission,
   paceBodies,
   slowReading,
+  pages,
 }: AppDeps): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -69,6 +72,7 @@ export function buildApp({
   app.use(crossOrigin);
   app.use(requestShape(config.limits));
   app.use(tusRequests());
+  if (pages !== undefined) app.use(pages);
   app.use(
     mountRoutes(routes, {
       authenticate,

@@ -134,6 +134,8 @@ export interface GatewayConfig {
   filesContentUrl: URL;
   /** For how many milliseconds it may do nothing while a request waits for it. */
   filesIdleMs: number;
+  /** Where the web service serves pages, and the key it proves itself with; undefined: there are no pages. */
+  web: { url: URL; key: string } | undefined;
   /** How trusted proxies are given files to send by themselves; undefined: they are not. */
   handOver: HandOverConfig | undefined;
   limits: HttpLimits & TokenLimits;
@@ -195,6 +197,14 @@ export function readConfig(env: Environment): GatewayConfig {
       min: 100,
       max: 3_600_000,
     }),
+    web: read.whenSet(['WEB_URL'], () => ({
+      url: read.url('WEB_URL', {
+        doc: 'Internal URL of the web service, which serves the pages; default: no pages',
+      }),
+      key: read.secret('WEB_KEY', {
+        doc: 'Key with which the web service proves itself, so that the gateway trusts the client address it forwards',
+      }),
+    })),
     handOver: readHandOver(read),
     limits: {
       bodyMaxBytes: read.integer('BODY_MAX_BYTES', {

@@ -18,7 +18,7 @@ import { openContentPlane } from './files/content-plane.ts';
 import { countSlowReaders } from './files/count-slow-readers.ts';
 import { handOverTo } from './files/file-content.ts';
 import { continueWhenWanted } from './http/body.ts';
-import { clientAddressOf } from './http/client-address.ts';
+import { clientAddressOf, trustedPeer } from './http/client-address.ts';
 import { drainRequestBody } from './http/drain-request-body.ts';
 import { crossOrigin } from './http/headers.ts';
 import { observeRequests } from './http/observe-requests.ts';
@@ -38,6 +38,7 @@ import { userAdministrationStore } from './identity/user-administration-store.ts
 import { findUser, userStore } from './identity/user-store.ts';
 import { admission, countRefused } from './overload/admission.ts';
 import { paceBodies } from './overload/pace-bodies.ts';
+import { forwardPages } from './pages/forward-pages.ts';
 import { type MalformedRequestsDeps, refuseMalformedRequests } from './pipeline/malformed-requests.ts';
 import { rateLimits } from './rate-limits/rate-limits.ts';
 import { forgetByEvents, openPublicAnswers, type ResponseCache } from './response-cache/response-cache.ts';
@@ -92,12 +93,12 @@ export async function startGatewayService(
 
   const shared = {
     answers,
-    baseUrlOf: baseUrlOf(config),
+    baseUrlOf: baseUrlOf({ ...config, webKey: config.web?.key }),
     logger,
     newId: randomUUID,
     rateLimits: rateLimits({
       config: config.rateLimit,
-      clientAddressOf: clientAddressOf(config.trustedProxies),
+      clientAddressOf: clientAddressOf(config.trustedProxies, config.web?.key),
       elapsed,
       now,
     }),
@@ -107,8 +108,16 @@ export async function startGatewayService(
     config: config.oidc,
     keys: providerKeys({ ...config.oidc, logger }),
   };
+  const pages =
+    config.web &&
+    forwardPages({
+      ...shared,
+      webUrl: config.web.url,
+      isTrusted: trustedPeer(config.trustedProxies, config.web.key),
+    });
   const app = buildApp({
     ...shared,
+    pages: pages?.handler,
     config,
     waitForIndex: waitForIndex({ clients, longestMs: config.limits.waitForIndexMs, logger }),
     slowReading: {
@@ -177,6 +186,7 @@ export async function startGatewayService(
     await following.stop();
     clients.close();
     contentPlane.close();
+    await pages?.close();
     vocabularies.stop();
     await database.$disconnect();
   });

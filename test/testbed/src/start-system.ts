@@ -43,6 +43,8 @@ export interface SystemOptions {
   dataDir?: string;
   /** Two processes of each service, as `StackOptions` has it. */
   isReplicated?: boolean;
+  /** Serves pages too. */
+  hasPages?: boolean;
   /** Connections routed through fault proxies. */
   proxied?: readonly ProxiedEdge[];
   /** Root of the checkout with the services; default: this one. */
@@ -118,6 +120,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
       ...(postgres === undefined ? {} : { postgres: { url: postgres.url, prefix } }),
       ...(options.checkout === undefined ? {} : { checkout: options.checkout }),
       isReplicated: options.isReplicated ?? false,
+      hasPages: options.hasPages ?? false,
       environment: {
         ...process.env,
         ...NO_LIMITS,

@@ -53,6 +53,7 @@ async function startWith(options: StartOptions, signal: AbortSignal): Promise<Ru
     port: options.port,
     logLevel: options.logLevel,
     durability: 'safe',
+    hasPages: true,
     environment: process.env,
     signal,
     onProgress: (sentence) => console.log(`· ${sentence}`),

@@ -1,9 +1,9 @@
 import type { Program, Variables } from '../backends/program.ts';
 import type { ProcessList } from './process-list.ts';
-import { SERVICES, type ServiceName } from './service-names.ts';
+import { type ProgramName, SERVICES, type ServiceName } from './service-names.ts';
 import { SupervisedPart } from './supervised-part.ts';
 
-export type PartName = ServiceName | ReplicaName | 'postgres' | 'nats';
+export type PartName = ProgramName | ReplicaName | 'postgres' | 'nats';
 
 /** A second process of a service, on the same database. */
 export type ReplicaName = `${ServiceName}-replica`;
@@ -64,7 +64,7 @@ export function openParts({ processes, onProgress, onLaunch, signal }: PartsSurr
     async stop({ now = false } = {}) {
       // Services first, so that they can close their connections to the backends.
       const replicas = SERVICES.map((name): ReplicaName => `${name}-replica`);
-      await stopThese([...SERVICES, ...replicas], now ? 0 : SERVICE_GRACE_MS);
+      await stopThese(['web', ...SERVICES, ...replicas], now ? 0 : SERVICE_GRACE_MS);
       await stopThese(['nats', 'postgres'], now ? 0 : BACKEND_GRACE_MS);
     },
   };

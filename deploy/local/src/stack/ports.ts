@@ -14,6 +14,7 @@ export interface ProcessPorts {
 }
 
 export interface StackPorts extends ProcessPorts {
+  web: { http: number; health: number };
   postgres: number;
   nats: number;
   /** Of a second process of each service, where there is one. */
@@ -27,7 +28,7 @@ export async function choosePorts(
   httpPort: number,
   { isReplicated }: { isReplicated: boolean },
 ): Promise<StackPorts> {
-  const ports = await freePorts(2 + (isReplicated ? 2 : 1) * PORTS_OF_A_SET);
+  const ports = await freePorts(4 + (isReplicated ? 2 : 1) * PORTS_OF_A_SET);
   const take = (): number => ports.shift() ?? 0;
   const takeSet = (): ProcessPorts => ({
     http: take(),
@@ -38,6 +39,7 @@ export async function choosePorts(
   return {
     ...first,
     http: httpPort === 0 ? first.http : httpPort,
+    web: { http: take(), health: take() },
     postgres: take(),
     nats: take(),
     replicas: isReplicated ? takeSet() : undefined,

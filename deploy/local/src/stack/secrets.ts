@@ -12,6 +12,8 @@ export interface Secrets {
   linkTokenKey: string;
   /** Seals what the gateway keeps. */
   sealingKey: string;
+  /** Proves the web service to the gateway. */
+  webKey: string;
   /** By callee, what each of its callers shares with it. */
   callerKeys: Record<ServiceName, Record<Caller, string>>;
   databasePasswords: Record<ServiceName, string>;
@@ -33,6 +35,7 @@ export async function loadSecrets(file: string): Promise<Secrets> {
     accessLinksTicketKey: newSecret(),
     linkTokenKey: newSecret(),
     sealingKey: internalKeys?.gateway ?? newSecret(),
+    webKey: newSecret(),
     ...kept,
     callerKeys: eachService((callee) => ({ ...oneForEachCaller(), ...kept.callerKeys?.[callee] })),
     databasePasswords: { ...eachService(newSecret), ...kept.databasePasswords },

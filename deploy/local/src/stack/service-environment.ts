@@ -3,6 +3,7 @@ import type { Caller, Secrets } from './secrets.ts';
 import { SERVICES, type ServiceName } from './service-names.ts';
 
 export interface Surroundings {
+  hasPages: boolean;
   ports: StackPorts;
   secrets: Secrets;
   databaseUrls: Record<ServiceName, string>;
@@ -38,7 +39,7 @@ export function serviceEnvironment(
 ): Variables {
   const { secrets } = given;
   return {
-    ...Object.fromEntries(Object.entries(given.outer).filter(([name]) => !KEPT_BACK.test(name))),
+    ...passedOn(given.outer),
     NODE_ENV: 'production',
     LOG_LEVEL: given.logLevel,
     DATABASE_URL: given.databaseUrls[service],
@@ -106,11 +107,31 @@ function identifiers({ DOI_PREFIX, OAI_PREFIX }: Variables): Variables {
   };
 }
 
-function ownVariables(service: ServiceName, { filesDir, outer }: Surroundings, own: ProcessPorts): Variables {
+/** The whole environment of the web service's process. */
+export function webEnvironment({ ports, secrets, outer, logLevel }: Surroundings): Variables {
+  return {
+    ...passedOn(outer),
+    NODE_ENV: 'production',
+    LOG_LEVEL: logLevel,
+    HTTP_HOST: '127.0.0.1',
+    HTTP_PORT: String(ports.web.http),
+    HEALTH_PORT: String(ports.web.health),
+    GATEWAY_URL: `http://127.0.0.1:${ports.http}`,
+    WEB_KEY: secrets.webKey,
+  };
+}
+
+function passedOn(outer: Surroundings['outer']): Variables {
+  return Object.fromEntries(Object.entries(outer).filter(([name]) => !KEPT_BACK.test(name)));
+}
+
+function ownVariables(service: ServiceName, given: Surroundings, own: ProcessPorts): Variables {
+  const { filesDir, outer, hasPages, ports, secrets } = given;
   if (service === 'gateway') {
     return {
       HTTP_HOST: '127.0.0.1',
       HTTP_PORT: String(own.http),
+      ...(hasPages ? { WEB_URL: `http://127.0.0.1:${ports.web.http}`, WEB_KEY: secrets.webKey } : {}),
       FILES_CONTENT_URL: `http://127.0.0.1:${own.content}`,
     };
   }

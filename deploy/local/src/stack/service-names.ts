@@ -3,6 +3,9 @@ export const SERVICES = ['gateway', 'records', 'packages', 'files', 'access-link
 
 export type ServiceName = (typeof SERVICES)[number];
 
+/** Services with a database and RPCs, and the one that serves pages as a client of the public API. */
+export type ProgramName = ServiceName | 'web';
+
 /** Maps each service name to a value. */
 export function eachService<Value>(make: (name: ServiceName) => Value): Record<ServiceName, Value> {
   const pairs = SERVICES.map((name) => [name, make(name)] as const);

@@ -2,13 +2,13 @@ import { get } from 'node:http';
 import { join, resolve } from 'node:path';
 import { spawnAttached } from '../backends/attached-process.ts';
 import type { Program } from '../backends/program.ts';
-import type { ServiceName } from './service-names.ts';
+import type { ProgramName } from './service-names.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../../..');
 const COMPILE_CACHE = join(ROOT, '.toolchain', 'compile-cache');
 const SETTLE = resolve(import.meta.dirname, '../child/settle-when-idle.ts');
 
-/** Six processes share a small machine: a small young generation, and no memory kept that only the start needed. */
+/** Seven processes share a small machine: a small young generation, and no memory kept that only the start needed. */
 const LASTING = ['--max-semi-space-size=8', '--max-old-space-size=384', '--expose-gc', '--import', SETTLE];
 /** Short-lived systems save time, not memory. */
 const PASSING = ['--min-semi-space-size=16', '--max-semi-space-size=16', '--max-old-space-size=384'];
@@ -19,7 +19,7 @@ const SMALL_MACHINE = {
 };
 
 export interface ServiceToRun {
-  name: ServiceName;
+  name: ProgramName;
   environment: Readonly<Record<string, string | undefined>>;
   healthPort: number;
   logFile: string;

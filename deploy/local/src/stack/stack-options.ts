@@ -11,6 +11,8 @@ export interface StackOptions {
   postgres?: { url: string; prefix: string };
   /** Runs two processes of each service, which their callers take turns between, and with that two gateways. */
   isReplicated?: boolean;
+  /** Serves pages too. */
+  hasPages?: boolean;
   /** Goes to all services, below what the stack sets itself. */
   environment: Readonly<Record<string, string | undefined>>;
   /** Another checkout whose services run, prepared by `bootstrap.mjs prepare`. */

@@ -11,7 +11,7 @@ import { openProcessList } from './process-list.ts';
 import { keepRotatingLogs } from './rotate-logs.ts';
 import { runtimeFile } from './runtime-file.ts';
 import { loadSecrets } from './secrets.ts';
-import { type Surroundings, serviceEnvironment } from './service-environment.ts';
+import { type Surroundings, serviceEnvironment, webEnvironment } from './service-environment.ts';
 import { SERVICES, type ServiceName } from './service-names.ts';
 import { serviceProgram } from './service-program.ts';
 import type { StackOptions } from './stack-options.ts';
@@ -102,6 +102,7 @@ async function startParts(
   const backends = await startBackends({ options, folder, secrets, ports, parts });
   const surroundings: Surroundings = {
     ...backends,
+    hasPages: options.hasPages === true,
     ports,
     secrets,
     filesDir: folder.files,
@@ -159,6 +160,16 @@ async function startServices(
     });
     return parts.start(name, program);
   });
+  if (surroundings.hasPages) {
+    const program = serviceProgram({
+      name: 'web',
+      environment: webEnvironment(surroundings),
+      healthPort: surroundings.ports.web.health,
+      logFile: folder.logFile('web'),
+      isLasting: options.durability === 'safe',
+    });
+    starts.push(parts.start('web', program));
+  }
   const { replicas } = surroundings.ports;
   if (replicas !== undefined)
     for (const name of SERVICES)

@@ -1,3 +1,4 @@
+import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
@@ -13,13 +14,17 @@ const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+)|\[([^\]]+)\])(?::\d+)?$/;
  * The address of the client: of the connection, or, behind a trusted proxy, of `X-Forwarded-For`. An IPv6 address is reduced to
  * its network (the first 64 bits), because one client usually controls all of them.
  */
-export function clientAddressOf(trustedProxies: readonly string[]): (request: Origin) => string {
+export function clientAddressOf(
+  trustedProxies: readonly string[],
+  webKey?: string,
+): (request: Origin) => string {
   const isTrusted = proxyAddr.compile([...trustedProxies]);
+  const isTrustedPeer = trustedPeer(trustedProxies, webKey);
   // Few clients send most requests, and parsing the address is expensive in comparison.
   const known = new LRUCache<string, string>({ max: 1_000 });
 
   function clientOf(request: Origin, peer: string): string {
-    if (trustedProxies.length === 0 || !isTrusted(peer, 0)) return peer;
+    if (!isTrustedPeer(request)) return peer;
     const forwardedFor = request.headers['x-forwarded-for'];
     if (forwardedFor === undefined) return peer;
     return farthest(String(forwardedFor).split(',').reverse().map(bare)) ?? peer;
@@ -36,6 +41,26 @@ export function clientAddressOf(trustedProxies: readonly string[]): (request: Or
     if (network === undefined) return networkOf(peer) ?? '';
     known.set(client, network);
     return network;
+  };
+}
+
+/**
+ * Whether the `X-Forwarded-…` headers of a request are trustworthy: it comes from a trusted proxy, or from the web service, which
+ * proves itself with a key.
+ */
+export function trustedPeer(
+  trustedProxies: readonly string[],
+  webKey: string | undefined,
+): (request: Origin) => boolean {
+  const isTrusted = proxyAddr.compile([...trustedProxies]);
+  const expected = webKey === undefined ? undefined : Buffer.from(webKey);
+  return ({ headers, socket: { remoteAddress } }) => {
+    const key = headers['x-web-key'];
+    if (expected !== undefined && typeof key === 'string') {
+      const given = Buffer.from(key);
+      if (given.length === expected.length && timingSafeEqual(given, expected)) return true;
+    }
+    return trustedProxies.length > 0 && remoteAddress !== undefined && isTrusted(remoteAddress, 0);
   };
 }
 

@@ -1,12 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
-import proxyAddr from 'proxy-addr';
 import type { HttpLimits } from '../config.ts';
+import { trustedPeer } from './client-address.ts';
 import { HttpProblem } from './http-problem.ts';
 
 interface BaseUrlOptions {
   publicBaseUrl: URL | undefined;
   trustedProxies: readonly string[];
+  webKey?: string | undefined;
 }
 
 /** A name or an address, perhaps with a port. */
@@ -19,15 +20,15 @@ const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 export function baseUrlOf({
   publicBaseUrl,
   trustedProxies,
+  webKey,
 }: BaseUrlOptions): (request: IncomingMessage) => string {
   if (publicBaseUrl !== undefined) {
     const fixed = publicBaseUrl.href.replace(/\/+$/, '');
     return () => fixed;
   }
-  const isTrusted = proxyAddr.compile([...trustedProxies]);
+  const isTrusted = trustedPeer(trustedProxies, webKey);
   return (request) => {
-    const peer = request.socket.remoteAddress;
-    const asked = peer !== undefined && isTrusted(peer, 0) ? forwarded(request) : {};
+    const asked = isTrusted(request) ? forwarded(request) : {};
     const host = asked.host ?? request.headers.host ?? '';
     const scheme = asked.scheme?.toLowerCase() === 'https' ? 'https' : 'http';
     // A host that is no host would turn up in every link.

@@ -4,6 +4,9 @@ import { entityTag, isKnownTag } from '../http/conditional.ts';
 import type { Call, JsonReply } from '../http/endpoint.ts';
 import { withUi } from './ui-json.ts';
 
+/** Media type of pages. */
+export const PAGE_TYPE = 'text/html; charset=utf-8';
+
 /** An answer as it goes to the wire. */
 export interface Rendered {
   status: number;
@@ -11,6 +14,8 @@ export interface Rendered {
   /** The ETag of a single entity's state; undefined for other bodies. */
   tag: string | undefined;
   location?: string | undefined;
+  /** Further headers; they replace those of all answers. */
+  headers?: Readonly<Record<string, string | string[]>>;
   bytes: Buffer;
 }
 
@@ -28,9 +33,10 @@ export function renderJson(
 
 export function sendRendered(
   response: ServerResponse,
-  { status, mediaType, tag, location, bytes }: Rendered,
+  { status, mediaType, tag, location, headers: further = {}, bytes }: Rendered,
   { method, headers }: Pick<IncomingMessage, 'method' | 'headers'>,
 ): void {
+  for (const [name, value] of Object.entries(further)) response.setHeader(name, value);
   if (tag !== undefined) {
     response.setHeader('etag', tag);
     const isRead = method === 'GET' || method === 'HEAD';

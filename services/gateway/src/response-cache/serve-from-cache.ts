@@ -8,9 +8,9 @@ import { nameRoute } from '../http/observe-requests.ts';
 import { giveId, logWhenClosed } from '../http/request-log.ts';
 import { hasInvalidHost } from '../http/request-shape.ts';
 import type { RateLimits } from '../rate-limits/rate-limits.ts';
-import { type Rendered, sendRendered } from '../rendering/rendered.ts';
+import { PAGE_TYPE, type Rendered, sendRendered } from '../rendering/rendered.ts';
 import type { ResponseCache } from './response-cache.ts';
-import { entityRoute, isEntityPath } from './response-cache.ts';
+import { entityRoute, isEntityPath, isPagePath } from './response-cache.ts';
 
 export interface ServeKeptDeps {
   answers: Pick<ResponseCache, 'find'>;
@@ -36,11 +36,16 @@ export function serveFromCache(
 
   function find(request: IncomingMessage, response: ServerResponse): Rendered | undefined {
     const { url, headers } = request;
-    if (!isEntityPath(url) || !isPlainRead(request)) return undefined;
+    if (url === undefined || !isPlainRead(request)) return undefined;
+    const isPage = isPagePath(url);
+    if (!isPage && !isEntityPath(url)) return undefined;
     try {
       const accept = headers.accept ?? '';
-      const mediaType = mediaTypes.get(accept) ?? chooseMediaType(accept, 'entity');
-      mediaTypes.set(accept, mediaType);
+      const mediaType = isPage
+        ? pageTypeOf(accept)
+        : (mediaTypes.get(accept) ?? chooseMediaType(accept, 'entity'));
+      if (mediaType === undefined) return undefined;
+      if (!isPage) mediaTypes.set(accept, mediaType);
       const kept = answers.find({ path: url, mediaType, baseUrl: baseUrlOf(request) });
       if (kept !== undefined) rateLimits.count(request, response, { userId: null, weight: 'one' });
       return kept;
@@ -56,7 +61,7 @@ export function serveFromCache(
       application(request, response);
       return;
     }
-    nameRoute(response, 'GET', entityRoute(request.url ?? ''));
+    nameRoute(response, 'GET', isEntityPath(request.url) ? entityRoute(request.url) : 'page');
     giveId(request, response, newId);
     logWhenClosed(logger, request, response);
     setSecurityHeaders(response);
@@ -65,12 +70,18 @@ export function serveFromCache(
   };
 }
 
+/** Browsers name HTML; other clients may negotiate a format instead of the page. */
+function pageTypeOf(accept: string): string | undefined {
+  return accept.startsWith('text/html') ? PAGE_TYPE : undefined;
+}
+
 /** A read without credentials, body or headers that the application would have to evaluate. */
 function isPlainRead(request: IncomingMessage): boolean {
   const { method, headers, rawHeaders } = request;
   return (
     (method === 'GET' || method === 'HEAD') &&
     headers.authorization === undefined &&
+    headers.cookie === undefined &&
     headers['if-match'] === undefined &&
     headers['content-type'] === undefined &&
     headers['content-length'] === undefined &&

@@ -1,0 +1,120 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { ServiceError } from '@kr/service-error';
+import type { RequestHandler } from 'express';
+import { Pool } from 'undici';
+import type { Origin } from '../http/client-address.ts';
+import { nameRoute } from '../http/observe-requests.ts';
+import { idOf } from '../http/request-log.ts';
+import type { RateLimits } from '../rate-limits/rate-limits.ts';
+import { PAGE_TYPE, type Rendered, sendRendered } from '../rendering/rendered.ts';
+import { isPagePath, type ResponseCache } from '../response-cache/response-cache.ts';
+
+export interface ForwardPagesDeps {
+  /** Where the web service listens. */
+  webUrl: URL;
+  baseUrlOf: (request: IncomingMessage) => string;
+  isTrusted: (request: Origin) => boolean;
+  rateLimits: Pick<RateLimits, 'count'>;
+  answers: Pick<ResponseCache, 'beginRead'>;
+}
+
+/** Paths that this service answers itself; all others are pages. */
+const OWN = /^\/(?:api|oai2d)(?:[/?]|$)/;
+const TIMEOUT_MS = 60_000;
+/** Headers that end with a connection (RFC 9110, section 7.6.1), or that are set again. */
+const NOT_PASSED = new Set([
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+  'content-length',
+  'date',
+  'x-parent-id',
+]);
+
+export interface ForwardPages {
+  handler: RequestHandler;
+  close(): Promise<void>;
+}
+
+/** Forwards requests for pages to the web service, and caches public pages of published entities like their JSON. */
+export function forwardPages({
+  webUrl,
+  baseUrlOf,
+  isTrusted,
+  rateLimits,
+  answers,
+}: ForwardPagesDeps): ForwardPages {
+  const pool = new Pool(webUrl.origin, {
+    connections: 64,
+    headersTimeout: TIMEOUT_MS,
+    bodyTimeout: TIMEOUT_MS,
+  });
+  const handler: RequestHandler = async (request, response, next) => {
+    const { method, originalUrl } = request;
+    if (OWN.test(originalUrl) || (method !== 'GET' && method !== 'HEAD')) {
+      next();
+      return;
+    }
+    nameRoute(response, 'GET', 'page');
+    rateLimits.count(request, response, { userId: null, weight: 'one' });
+    const baseUrl = baseUrlOf(request);
+    const keep = answers.beginRead();
+    const answer = await pool
+      .request({
+        method: 'GET',
+        path: originalUrl,
+        headers: {
+          ...forwardedHeaders(request, baseUrl, isTrusted(request)),
+          'x-request-id': idOf(response),
+        },
+      })
+      .catch((error: unknown) => {
+        throw new ServiceError('unavailable', 'The pages are temporarily unavailable.', { cause: error });
+      });
+    const rendered = renderedOf(
+      answer.statusCode,
+      answer.headers,
+      Buffer.from(await answer.body.arrayBuffer()),
+    );
+    const parentId = answer.headers['x-parent-id'];
+    if (answer.statusCode === 200 && typeof parentId === 'string' && isPagePath(originalUrl) && request.headers.cookie === undefined)
+      keep({ path: originalUrl, mediaType: PAGE_TYPE, baseUrl }, parentId, rendered);
+    sendRendered(response, rendered, request);
+  };
+  return { handler, close: () => pool.close() };
+}
+
+/** The client's headers that pages depend on, and its address and host. */
+function forwardedHeaders(
+  { headers, socket }: Origin,
+  baseUrl: string,
+  isTrusted: boolean,
+): Record<string, string> {
+  const { host, protocol } = new URL(baseUrl);
+  const peer = socket.remoteAddress ?? '';
+  const before = isTrusted ? headers['x-forwarded-for'] : undefined;
+  const passed: Record<string, string> = {
+    host,
+    'x-forwarded-for': before === undefined ? peer : `${String(before)}, ${peer}`,
+    'x-forwarded-host': host,
+    'x-forwarded-proto': protocol.slice(0, -1),
+  };
+  for (const name of ['accept', 'accept-language', 'cookie', 'if-none-match'] as const) {
+    const value = headers[name];
+    if (value !== undefined) passed[name] = value;
+  }
+  return passed;
+}
+
+function renderedOf(status: number, headers: IncomingHttpHeaders, bytes: Buffer): Rendered {
+  const passed = Object.entries(headers).flatMap(([name, value]) =>
+    value === undefined || NOT_PASSED.has(name) ? [] : [[name, value] as const],
+  );
+  return {
+    status,
+    mediaType: headers['content-type'] ?? PAGE_TYPE,
+    tag: undefined,
+    headers: Object.fromEntries(passed),
+    bytes,
+  };
+}

@@ -1,0 +1,154 @@
+import type { IncomingMessage } from 'node:http';
+import { Pool } from 'undici';
+import type { Entity, ErrorBody, FileListing, Hits, Kind } from './documents.ts';
+import { COLLECTION } from './documents.ts';
+
+/** The parts of a page request that the API needs to answer the same person. */
+export interface Reader {
+  /** Scheme and host that the browser used, without a slash at the end. */
+  baseUrl: string;
+  /** The access-link token of the page, carried through every link; undefined without one. */
+  token: string | undefined;
+  /** Headers that identify the client to the gateway. */
+  forwarded: Readonly<Record<string, string>>;
+  signal: AbortSignal;
+}
+
+/** An error answer of the API. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly body: ErrorBody;
+  readonly retryAfter: string | undefined;
+
+  constructor(status: number, body: ErrorBody, retryAfter?: string) {
+    super(body.message);
+    this.status = status;
+    this.body = body;
+    this.retryAfter = retryAfter;
+  }
+}
+
+/** The public API as one reader sees it. Every method throws `ApiError` for an answer of 400 or more. */
+export interface Repository {
+  entity(kind: Kind, id: string): Promise<Entity>;
+  draft(kind: Kind, id: string): Promise<Entity>;
+  latest(kind: Kind, id: string): Promise<Entity>;
+  versions(kind: Kind, id: string, page: number): Promise<Hits>;
+  files(entity: Entity, kind: Kind): Promise<FileListing>;
+  resources(entity: Entity, query: URLSearchParams): Promise<Hits>;
+  search(query: URLSearchParams): Promise<Hits>;
+  /** The first `maxBytes` of a file, and whether that is all of it. */
+  contentStart(url: string, maxBytes: number): Promise<{ bytes: Buffer; isWhole: boolean }>;
+}
+
+export type OpenRepository = (reader: Reader) => Repository;
+
+export interface RepositoryClient {
+  open: OpenRepository;
+  /** @throws when the gateway does not answer */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const TIMEOUT_MS = 30_000;
+
+/** Connects to the gateway at `gatewayUrl` when needed; `webKey` makes it trust the forwarded client address. */
+export function connectRepository(gatewayUrl: URL, webKey: string): RepositoryClient {
+  const pool = new Pool(gatewayUrl.origin, {
+    connections: 64,
+    headersTimeout: TIMEOUT_MS,
+    bodyTimeout: TIMEOUT_MS,
+  });
+  return {
+    open: (reader) =>
+      repositoryOf(pool, { ...reader, forwarded: { ...reader.forwarded, 'x-web-key': webKey } }),
+    async ping() {
+      const { statusCode, body } = await pool.request({ method: 'GET', path: '/api/ping' });
+      await body.dump();
+      if (statusCode !== 200) throw new Error(`the gateway answers ${statusCode}`);
+    },
+    close: () => pool.close(),
+  };
+}
+
+function repositoryOf(pool: Pool, reader: Reader): Repository {
+  const request = (path: string, headers: Record<string, string> = {}) =>
+    pool.request({
+      method: 'GET',
+      path: withToken(path, reader.token),
+      headers: { ...reader.forwarded, ...headers },
+      signal: reader.signal,
+    });
+
+  async function get<Body>(path: string): Promise<Body> {
+    const { statusCode, headers, body } = await request(path, { accept: 'application/json' });
+    if (statusCode < 300) return (await body.json()) as Body;
+    const text = await body.text();
+    throw new ApiError(statusCode, errorOf(statusCode, text), first(headers['retry-after']));
+  }
+
+  const pathOf = (kind: Kind, id: string): string => `/api/${COLLECTION[kind]}/${encodeURIComponent(id)}`;
+  return {
+    entity: (kind, id) => get(pathOf(kind, id)),
+    draft: (kind, id) => get(`${pathOf(kind, id)}/draft`),
+    latest: (kind, id) => get(`${pathOf(kind, id)}/versions/latest`),
+    versions: (kind, id, page) => get(`${pathOf(kind, id)}/versions?size=100&page=${page}`),
+    files: ({ id, is_draft }, kind) => get(`${pathOf(kind, id)}${is_draft ? '/draft' : ''}/files`),
+    resources: ({ id, is_draft }, query) =>
+      get(`${pathOf('package', id)}${is_draft ? '/draft' : ''}/resources?${query}`),
+    search: (query) => get(`/api/search?${query}`),
+    async contentStart(url, maxBytes) {
+      const { pathname } = new URL(url, reader.baseUrl);
+      const range = { range: `bytes=0-${maxBytes - 1}` };
+      const { statusCode, headers, body } = await request(pathname, range);
+      // An empty file has no first byte.
+      if (statusCode === 416) {
+        await body.dump();
+        return { bytes: Buffer.alloc(0), isWhole: true };
+      }
+      if (statusCode >= 300) throw new ApiError(statusCode, errorOf(statusCode, await body.text()));
+      const bytes = Buffer.from(await body.arrayBuffer());
+      const size = Number(/\/(\d+)$/.exec(first(headers['content-range']) ?? '')?.[1] ?? bytes.length);
+      return { bytes, isWhole: bytes.length >= size };
+    },
+  };
+}
+
+function errorOf(status: number, text: string): ErrorBody {
+  try {
+    return JSON.parse(text) as ErrorBody;
+  } catch {
+    return { status, message: 'The repository did not answer as expected.' };
+  }
+}
+
+/** The URL with the access-link token, which every link of a page that was opened by one has to carry. */
+export function withToken(url: string, token: string | undefined): string {
+  if (token === undefined) return url;
+  return `${url}${url.includes('?') ? '&' : '?'}token=${encodeURIComponent(token)}`;
+}
+
+/** Host, scheme, token and client of a page request; the gateway forwards them in headers. */
+export function readerOf(request: IncomingMessage, signal: AbortSignal): Reader {
+  const { headers, url = '/' } = request;
+  const host = first(headers['x-forwarded-host']) ?? headers.host ?? 'localhost';
+  const scheme = first(headers['x-forwarded-proto']) === 'https' ? 'https' : 'http';
+  const start = url.indexOf('?');
+  const token = start === -1 ? undefined : (new URLSearchParams(url.slice(start)).get('token') ?? undefined);
+  const passed = {
+    host,
+    'x-forwarded-for': first(headers['x-forwarded-for']) ?? request.socket.remoteAddress ?? '',
+    'x-forwarded-host': host,
+    'x-forwarded-proto': scheme,
+  };
+  return {
+    baseUrl: `${scheme}://${host}`,
+    token: token === '' ? undefined : token,
+    forwarded: passed,
+    signal,
+  };
+}
+
+function first(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}

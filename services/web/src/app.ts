@@ -1,0 +1,219 @@
+import { join } from 'node:path';
+import type { Logger } from '@kr/telemetry';
+import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import { COLLECTION, type ErrorBody, type Kind, kindOf } from './api/documents.ts';
+import { ApiError, type OpenRepository, readerOf } from './api/repository.ts';
+import { atomFeed } from './feeds/atom.ts';
+import { openSearch, robots, sitemap, sitemapIndex } from './feeds/sitemap.ts';
+import { type Assets, loadAssets } from './html/assets.ts';
+import { link, type Page, type PageContext, renderPage } from './html/layout.ts';
+import { textsIn } from './html/texts.ts';
+import { entityPage } from './pages/entity-page.ts';
+import { previewPage } from './pages/preview-page.ts';
+import { problemPage } from './pages/problem-page.ts';
+import { searchPage } from './pages/search-page.ts';
+import { versionsPage } from './pages/versions-page.ts';
+import { welcomePage } from './pages/welcome-page.ts';
+import { landPath } from './parts/land.ts';
+
+export interface AppDeps {
+  open: OpenRepository;
+  siteName: string;
+  logger: Logger;
+}
+
+/** Pages run our scripts only, load nothing from other hosts, and cannot be framed. */
+const PAGE_HEADERS = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+};
+
+/** All pages and feeds as an Express application. */
+export function buildApp({ open, siteName, logger }: AppDeps): Express {
+  const assets = loadAssets(join(import.meta.dirname, 'assets'), {
+    'land.svg': `<svg xmlns="http://www.w3.org/2000/svg" viewBox="-180 -90 360 180"><path id="land" d="${landPath([-180, -90, 180, 90])}"/></svg>`,
+  });
+
+  const contextOf = (request: Request, response: Response): PageContext => {
+    const abort = new AbortController();
+    response.once('close', () => abort.abort());
+    const reader = readerOf(request, abort.signal);
+    const { pathname, searchParams: query } = new URL(request.originalUrl, 'http://page');
+    query.delete('token');
+    const search = query.toString();
+    return {
+      reader,
+      repository: open(reader),
+      texts: textsIn('en'),
+      siteName,
+      asset: assets.url,
+      path: search === '' ? pathname : `${pathname}?${search}`,
+      query,
+    };
+  };
+
+  function page(
+    read: (context: PageContext, params: Record<string, string>) => Promise<Page>,
+  ): RequestHandler {
+    return async (request, response) => {
+      const context = contextOf(request, response);
+      sendPage(response, await orProblem(() => read(context, paramsOf(request)), context, logger), context);
+    };
+  }
+
+  function text(
+    type: string,
+    read: (context: PageContext, params: Record<string, string>) => Promise<string>,
+  ): RequestHandler {
+    return async (request, response) => {
+      const context = contextOf(request, response);
+      try {
+        response
+          .type(type)
+          .set('cache-control', 'public, max-age=300')
+          .send(await read(context, paramsOf(request)));
+      } catch (error) {
+        sendPage(response, problemOf(error, context, logger), context);
+      }
+    };
+  }
+
+  const app = express();
+  app.disable('x-powered-by');
+  app.enable('strict routing');
+  app.enable('case sensitive routing');
+  app.use((_request, response, next) => {
+    response.set(PAGE_HEADERS);
+    next();
+  });
+  app.get('/static/:hash/:name', serveAsset(assets));
+  app.get('/', page(welcomePage));
+  app.get('/search', page(searchPage));
+  for (const kind of ['record', 'package'] as const) addEntityPages(kind);
+  app.get('/doi/*doi', redirect(findByDoi));
+  app.get('/feed.atom', text('application/atom+xml', atomFeed));
+  app.get('/sitemap.xml', text('application/xml', sitemapIndex));
+  app.get(
+    '/sitemap-:month.xml',
+    text('application/xml', (context, { month = '' }) => sitemap(month, context)),
+  );
+  app.get(
+    '/robots.txt',
+    text('text/plain', async ({ reader }) => robots(reader.baseUrl)),
+  );
+  app.get(
+    '/opensearch.xml',
+    text('application/opensearchdescription+xml', async ({ reader }) => openSearch(reader.baseUrl, siteName)),
+  );
+  app.use(
+    page(async () => {
+      throw new ApiError(404, { status: 404, message: 'There is no such page.' });
+    }),
+  );
+  return app;
+
+  function addEntityPages(kind: Kind): void {
+    const one = `/${COLLECTION[kind]}/:id`;
+    const drafts = kind === 'record' ? '/uploads/:id' : '/uploads/packages/:id';
+    const versions = page((context, { id = '' }) => versionsPage(kind, id, context));
+    app.get(
+      drafts,
+      page(async (context, { id = '' }) =>
+        entityPage(kind, await context.repository.draft(kind, id), context),
+      ),
+    );
+    app.get(
+      one,
+      page(async (context, { id = '' }) =>
+        entityPage(kind, await context.repository.entity(kind, id), context),
+      ),
+    );
+    app.get(
+      `${one}/latest`,
+      redirect(async (context, { id = '' }) => {
+        const latest = await context.repository.latest(kind, id);
+        return `/${COLLECTION[kind]}/${latest.id}`;
+      }),
+    );
+    app.get(`${one}/versions`, versions);
+    app.get(`${one}/dashboard`, versions);
+    app.get(
+      `${one}/preview/:key`,
+      page((context, { id = '', key = '' }) => previewPage(kind, id, key, context)),
+    );
+  }
+
+  function redirect(
+    find: (context: PageContext, params: Record<string, string>) => Promise<string>,
+  ): RequestHandler {
+    return async (request, response) => {
+      const context = contextOf(request, response);
+      try {
+        response.redirect(302, link(await find(context, paramsOf(request)), context));
+      } catch (error) {
+        sendPage(response, problemOf(error, context, logger), context);
+      }
+    };
+  }
+}
+
+/** The page of the entity with a DOI. */
+async function findByDoi({ repository }: PageContext, { doi = '' }: Record<string, string>): Promise<string> {
+  const query = new URLSearchParams({ q: `doi:"${doi.replace(/["\\]/g, '')}"`, size: '1', allversions: '1' });
+  const [found] = (await repository.search(query)).hits.hits;
+  if (found === undefined) throw new ApiError(404, { status: 404, message: 'There is no such DOI here.' });
+  return `/${COLLECTION[kindOf(found)]}/${found.id}`;
+}
+
+async function orProblem(read: () => Promise<Page>, context: PageContext, logger: Logger): Promise<Page> {
+  try {
+    return await read();
+  } catch (error) {
+    return problemOf(error, context, logger);
+  }
+}
+
+function problemOf(error: unknown, context: PageContext, logger: Logger): Page {
+  if (error instanceof ApiError) {
+    const page = problemPage(error.body, context);
+    return error.retryAfter === undefined ? page : { ...page, headers: { 'retry-after': error.retryAfter } };
+  }
+  const isUnreachable = error instanceof Error && 'code' in error;
+  if (!context.reader.signal.aborted) logger.error({ err: error, path: context.path }, 'page failed');
+  const body: ErrorBody = { status: isUnreachable ? 503 : 500, message: 'The page could not be made.' };
+  return problemPage(body, context);
+}
+
+function sendPage(response: Response, page: Page, context: PageContext): void {
+  if (response.destroyed) return;
+  const caching = context.reader.token === undefined ? 'no-cache' : 'private, no-store';
+  response
+    .status(page.status ?? 200)
+    .type('html')
+    .set('cache-control', caching);
+  if (page.link !== undefined) response.set('link', page.link);
+  response.set(page.headers ?? {}).send(renderPage(page, context));
+}
+
+function serveAsset(assets: Assets): RequestHandler {
+  return (request, response, next) => {
+    const asset = assets.find(request.path);
+    if (asset === undefined) {
+      next();
+      return;
+    }
+    response.type(asset.type).set('cache-control', 'public, max-age=31536000, immutable').send(asset.bytes);
+  };
+}
+
+function paramsOf({ params }: Request): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(params).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.join('/') : String(value),
+    ]),
+  );
+}

@@ -1,0 +1,60 @@
+import { kindOf } from '../api/documents.ts';
+import { escapeHtml } from '../html/html.ts';
+import type { PageContext } from '../html/layout.ts';
+import { plainText } from '../html/rich-text.ts';
+import { apiQuery } from '../pages/search-page.ts';
+import { displayName } from '../parts/people.ts';
+
+const SIZE = '50';
+const EPOCH = '1970-01-01T00:00:00Z';
+
+/** GET /feed.atom: the newest results of a search (RFC 4287). */
+export async function atomFeed({ repository, reader, query, siteName }: PageContext): Promise<string> {
+  const passed = apiQuery(query);
+  passed.set('size', SIZE);
+  passed.set('sort', 'newest');
+  passed.delete('page');
+  const { hits } = (await repository.search(passed)).hits;
+  const search = new URLSearchParams([...query].filter(([name]) => name !== 'token')).toString();
+  const suffix = search === '' ? '' : `?${search}`;
+  const updated = hits
+    .map((hit) => instantOf(hit.updated))
+    .toSorted()
+    .at(-1);
+  const entries = hits.map((hit) => {
+    const address = hit.links['self_html'] ?? '';
+    const authors = (hit.metadata.creators ?? []).map(({ person_or_org }) => displayName(person_or_org));
+    return `<entry>
+<id>${xml(address)}</id>
+<title>${xml(plainText(hit.metadata.title ?? hit.id))}</title>
+<link rel="alternate" type="text/html" href="${xml(address)}"/>
+<published>${instantOf(hit.created)}</published>
+<updated>${instantOf(hit.updated)}</updated>
+${(authors.length === 0 ? [siteName] : authors).map((name) => `<author><name>${xml(name)}</name></author>`).join('')}
+<category term="${kindOf(hit)}"/>
+<summary>${xml(plainText(hit.metadata.description ?? '').slice(0, 1_000))}</summary>
+</entry>`;
+  });
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<feed xmlns="http://www.w3.org/2005/Atom">
+<id>${xml(`${reader.baseUrl}/feed.atom${suffix}`)}</id>
+<title>${xml([query.get('q'), siteName].filter(Boolean).join(' – '))}</title>
+<link rel="self" type="application/atom+xml" href="${xml(`${reader.baseUrl}/feed.atom${suffix}`)}"/>
+<link rel="alternate" type="text/html" href="${xml(`${reader.baseUrl}/search${suffix}`)}"/>
+<updated>${updated ?? EPOCH}</updated>
+${entries.join('\n')}
+</feed>
+`;
+}
+
+/** Text as XML 1.0 can have it. */
+export function xml(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: XML forbids them
+  return escapeHtml(text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '').toWellFormed());
+}
+
+/** An instant of the API, in UTC with or without zone, as RFC 3339. */
+export function instantOf(text: string): string {
+  const at = new Date(/[+Z]/.test(text.slice(10)) ? text : `${text.replace(' ', 'T')}Z`);
+  return Number.isNaN(at.getTime()) ? EPOCH : at.toISOString();
+}

@@ -1,0 +1,122 @@
+import type { Reader, Repository } from '../api/repository.ts';
+import { withToken } from '../api/repository.ts';
+import { type Child, type Html, html } from './html.ts';
+import type { Texts } from './texts.ts';
+
+/** Input of every page. */
+export interface PageContext {
+  reader: Reader;
+  repository: Repository;
+  texts: Texts;
+  siteName: string;
+  /** Name of a file in `assets/` → its URL with a content hash. */
+  asset(name: string): string;
+  /** Path of this page with its query, without the token. */
+  path: string;
+  query: URLSearchParams;
+}
+
+export interface Page {
+  status?: number;
+  title: string;
+  /** For search engines and previews of shared links; at most some 200 characters are useful. */
+  description?: string | undefined;
+  /** Further elements of the head. */
+  head?: Child;
+  /** Value of the `Link` header (RFC 8288). */
+  link?: string | undefined;
+  /** Absolute URL that search engines should show; the page itself if undefined. */
+  canonical?: string | undefined;
+  /** Scripts of `assets/` that the page needs. */
+  scripts?: readonly string[];
+  main: Html;
+  /** False keeps the page out of search engines. */
+  isIndexed?: boolean;
+  headers?: Readonly<Record<string, string>>;
+}
+
+/** The whole document. */
+export function renderPage(page: Page, context: PageContext): string {
+  const { texts, siteName, asset, reader } = context;
+  const title = page.title === siteName ? siteName : `${page.title} · ${siteName}`;
+  const canonical = page.canonical ?? `${reader.baseUrl}${context.path}`;
+  const isIndexed = page.isIndexed !== false && reader.token === undefined && (page.status ?? 200) < 300;
+  const text = html`<!doctype html>
+<html lang="${texts.language}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title}</title>
+${
+  page.description &&
+  html`<meta name="description" content="${page.description}">
+<meta property="og:description" content="${page.description}">`
+}
+${!isIndexed && html`<meta name="robots" content="noindex">`}
+<meta property="og:title" content="${page.title}">
+<meta property="og:type" content="website">
+<meta property="og:site_name" content="${siteName}">
+<meta property="og:url" content="${canonical}">
+<link rel="canonical" href="${canonical}">
+<link rel="icon" href="${asset('icon.svg')}" type="image/svg+xml">
+<link rel="stylesheet" href="${asset('style.css')}">
+<link rel="search" type="application/opensearchdescription+xml" title="${siteName}" href="/opensearch.xml">
+${page.head}
+${(page.scripts ?? []).map((name) => html`<script type="module" src="${asset(name)}"></script>`)}
+</head>
+<body>
+<a class="skip" href="#main">${texts.skipToContent}</a>
+${header(context)}
+<main id="main">
+${page.main}
+</main>
+${footer(context)}
+</body>
+</html>
+`;
+  return text.text;
+}
+
+function header({ siteName, texts, path, query }: PageContext): Html {
+  return html`<header class="site">
+<nav aria-label="${texts.mainNavigation}">
+<a class="brand" href="/">${siteName}</a>
+<form class="find" role="search" action="/search" method="get">
+<input type="search" name="q" aria-label="${texts.searchHint}" placeholder="${texts.search}" value="${path.startsWith('/search') ? query.get('q') : ''}">
+<button>${texts.search}</button>
+</form>
+</nav>
+</header>`;
+}
+
+function footer({ siteName, texts }: PageContext): Html {
+  return html`<footer class="site">
+<p>${siteName}</p>
+<ul>
+<li><a href="/api/openapi.json">${texts.apiDescription}</a></li>
+<li><a href="/feed.atom">${texts.footerFeed}</a></li>
+</ul>
+</footer>`;
+}
+
+/** An address of this site that keeps the access-link token of the page. */
+export function link(path: string, { reader }: Pick<PageContext, 'reader'>): string {
+  return withToken(path, reader.token);
+}
+
+/** A definition list; entries without content are left out. */
+export function definitions(entries: readonly (readonly [term: string, content: Child])[]): Html {
+  const shown = entries.filter(([, content]) => !isEmpty(content));
+  return html`<dl>${shown.map(([term, content]) => html`<div><dt>${term}</dt><dd>${content}</dd></div>`)}</dl>`;
+}
+
+function isEmpty(child: Child): boolean {
+  return (
+    child === undefined ||
+    child === null ||
+    child === false ||
+    child === '' ||
+    (Array.isArray(child) && child.every(isEmpty))
+  );
+}

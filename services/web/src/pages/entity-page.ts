@@ -1,0 +1,191 @@
+import { COLLECTION, type Entity, type FileListing, type Hits, type Kind } from '../api/documents.ts';
+import { ApiError } from '../api/repository.ts';
+import { readableDate } from '../html/dates.ts';
+import { type Child, type Html, html } from '../html/html.ts';
+import { definitions, link, type Page, type PageContext } from '../html/layout.ts';
+import { depositedHtml, plainText } from '../html/rich-text.ts';
+import { details } from '../parts/details.ts';
+import { extentMap } from '../parts/extent-map.ts';
+import { fileTable } from '../parts/file-table.ts';
+import { accessLabel, hitList, pagePath } from '../parts/hit.ts';
+import { people } from '../parts/people.ts';
+import { preview } from '../parts/preview.ts';
+import { previewKind } from '../parts/preview-kind.ts';
+import { inLanguage, titleOf } from '../parts/vocabulary.ts';
+
+const RESOURCES_SHOWN = 50;
+
+/** The landing page of a resource or package, or the view of a draft for people with an access link. */
+export async function entityPage(kind: Kind, entity: Entity, context: PageContext): Promise<Page> {
+  const { repository, texts } = context;
+  const [files, resources, versions, packages] = await Promise.all([
+    readableOrNothing(repository.files(entity, kind)),
+    kind === 'package' ? repository.resources(entity, resourceQuery(context)) : undefined,
+    entity.is_published ? repository.versions(kind, entity.id, 1) : undefined,
+    kind === 'record' ? packagesOf(entity, context) : [],
+  ]);
+  const { metadata } = entity;
+  const title = plainText(metadata.title ?? entity.id);
+  const places = metadata.locations?.features ?? [];
+  const map = extentMap(places, texts);
+  const page = `/${COLLECTION[kind]}/${entity.id}`;
+  return {
+    title,
+    description: plainText(metadata.description ?? '').slice(0, 300) || undefined,
+    headers: isPublic(entity, context) ? { 'x-parent-id': entity.parent.id } : {},
+    canonical: entity.is_published ? entity.links['self_html'] : undefined,
+    isIndexed: entity.is_published,
+    head: html`${entity.links['self'] && html`<link rel="alternate" type="application/json" href="${entity.links['self']}">`}
+${places.length > 0 && html`<meta name="geo.placename" content="${places.flatMap(({ place }) => place ?? []).join('; ')}">`}`,
+    main: html`<article>
+${notices(entity, page, context)}
+<ul class="meta">
+<li class="tag">${kind === 'package' ? texts.kind.package : (titleOf(metadata.resource_type, texts) ?? texts.kind.record)}</li>
+<li class="tag">${accessLabel(entity.access.status, context)}</li>
+${metadata.publication_date && html`<li>${texts.entity.published(readableDate(metadata.publication_date, texts.language))}</li>`}
+<li>${texts.entity.version(metadata.version ?? String(entity.versions.index))}</li>
+</ul>
+<h1>${title}</h1>
+${(metadata.additional_titles ?? []).map((one) => html`<p class="muted">${plainText(one.title)}</p>`)}
+${people(metadata.creators, texts)}
+<div class="columns">
+<div>
+${section(texts.entity.description, metadata.description && html`<div class="rich">${depositedHtml(metadata.description)}</div>`)}
+${(metadata.additional_descriptions ?? []).map((one) => section(titleOf(one.type, texts) ?? texts.entity.description, html`<div class="rich">${depositedHtml(one.description)}</div>`))}
+${resources && section(texts.entity.resources, resourceList(resources, entity, context))}
+${await filesSection(entity, files, page, context)}
+${section(texts.entity.extent, map && html`${map}${placeNames(entity)}`)}
+${details(entity, context)}
+</div>
+<aside>
+${citation(entity, context)}
+${section(texts.entity.licences, licences(entity, context))}
+${section(texts.entity.partOf, packages.length > 0 && html`<ul class="plain">${packages.map((one) => html`<li><a href="${link(pagePath(one), context)}">${plainText(one.metadata.title ?? one.id)}</a></li>`)}</ul>`)}
+${section(texts.entity.versions, versions && versionList(versions, entity, page, context))}
+</aside>
+</div>
+</article>`,
+    scripts: ['copy.js'],
+  };
+}
+
+/** Whether every reader gets the same page, so that the gateway may cache it. */
+function isPublic({ is_published, access }: Entity, { reader, query }: PageContext): boolean {
+  return is_published && access.record === 'public' && reader.token === undefined && query.size === 0;
+}
+
+function section(title: string, content: Child): Html | undefined {
+  if (content === undefined || content === false || content === '' || content === null) return undefined;
+  return html`<section><h2>${title}</h2>${content}</section>`;
+}
+
+function notices(entity: Entity, page: string, context: PageContext): Html {
+  const { texts } = context;
+  const { embargo, files } = entity.access;
+  const isEmbargoed = embargo?.active === true && embargo.until !== undefined;
+  const isOld = entity.is_published && entity.versions.is_latest === false;
+  return html`${entity.is_draft && html`<div class="notice"><p>${texts.draftBanner}</p></div>`}
+${isOld && html`<div class="notice"><p>${texts.entity.newerVersion} <a href="${link(`${page}/latest`, context)}">${texts.entity.toNewest}</a></p></div>`}
+${
+  isEmbargoed &&
+  html`<div class="notice"><p>${texts.access.embargoedUntil(readableDate(embargo.until ?? '', texts.language))}</p>
+${embargo.reason && html`<p>${texts.access.reason(embargo.reason)}</p>`}</div>`
+}
+${!isEmbargoed && files === 'restricted' && html`<div class="notice"><p>${texts.access.restrictedFiles} ${texts.access.signInHint}</p></div>`}`;
+}
+
+function resourceQuery({ query }: PageContext): URLSearchParams {
+  const page = query.get('page') ?? '1';
+  return new URLSearchParams({ size: String(RESOURCES_SHOWN), page: /^\d{1,4}$/.test(page) ? page : '1' });
+}
+
+/** Resources grouped by type, in the order of the most frequent type. */
+function resourceList(resources: Hits, entity: Entity, context: PageContext): Html {
+  const { texts } = context;
+  const { hits, total } = resources.hits;
+  if (hits.length === 0) return html`<p>${texts.entity.noResources}</p>`;
+  const groups = Map.groupBy(hits, ({ metadata }) => titleOf(metadata.resource_type, texts) ?? '');
+  const page = Number(resourceQuery(context).get('page'));
+  const more = page * RESOURCES_SHOWN < total;
+  return html`<p class="muted">${texts.entity.resourceCount(total)}</p>
+${[...groups].map(([type, group]) => html`<h3>${type}</h3>${hitList(group, context, 4)}`)}
+${more && html`<p><a class="button" href="${link(`${pagePath(entity)}?page=${page + 1}`, context)}">${texts.results.next}</a></p>`}`;
+}
+
+async function filesSection(
+  entity: Entity,
+  files: FileListing | undefined,
+  page: string,
+  context: PageContext,
+): Promise<Html | undefined> {
+  const { texts } = context;
+  if (files === undefined || !files.enabled) return undefined;
+  const base = new URL(entity.links['files'] ?? context.reader.baseUrl).pathname;
+  const chosen = files.entries?.find(
+    (entry) => entry.key === files.default_preview && entry.status === 'completed' && previewKind(entry),
+  );
+  return html`<section id="files"><h2>${texts.entity.files}</h2>
+${fileTable(files, { page, archive: `${base}-archive` }, context)}
+${chosen && html`<h3>${texts.previews.title(chosen.key)}</h3>${await preview(chosen, context)}`}
+</section>`;
+}
+
+function placeNames({ metadata }: Entity): Html | undefined {
+  const named = (metadata.locations?.features ?? []).filter(({ place, description }) => place ?? description);
+  if (named.length === 0) return undefined;
+  return html`<ul class="plain">${named.map(({ place, description }) => html`<li>${place}${place && description && ': '}${description && plainText(description)}</li>`)}</ul>`;
+}
+
+function citation({ pids, links, metadata, ...entity }: Entity, context: PageContext): Html {
+  const { texts } = context;
+  const doi = pids?.doi?.identifier;
+  const address = doi === undefined ? links['self_html'] : `https://doi.org/${doi}`;
+  const authors = (metadata.creators ?? []).map(({ person_or_org }) => person_or_org.name ?? '').join('; ');
+  const year = (metadata.publication_date ?? '').slice(0, 4);
+  const text = `${authors}${year && ` (${year})`}. ${plainText(metadata.title ?? entity.id)}. ${metadata.publisher ?? ''}${metadata.publisher ? '. ' : ''}`;
+  return html`<section class="citation card" id="citation"><h2>${texts.entity.citation}</h2>
+<blockquote id="citation-text">${text}<a href="${address}">${address}</a></blockquote>
+<p class="actions"><button type="button" data-copy="citation-text" data-copied="${texts.entity.copied}">${texts.entity.copy}</button></p>
+${doi !== undefined && definitions([[texts.entity.doi, html`<a href="${address}">${doi}</a>`]])}
+</section>`;
+}
+
+function licences({ metadata }: Entity, { texts }: PageContext): Html | undefined {
+  const { rights = [] } = metadata;
+  if (rights.length === 0) return undefined;
+  return html`<ul class="plain">${rights.map(({ id, title, description, link: own, props }) => {
+    const address = props?.url ?? own;
+    const name = inLanguage(title, texts) ?? id ?? address;
+    return html`<li>${address === undefined ? name : html`<a href="${address}" rel="license">${name}</a>`}
+${description && html`<br><span class="muted">${plainText(inLanguage(description, texts) ?? '')}</span>`}</li>`;
+  })}</ul>`;
+}
+
+function versionList(versions: Hits, entity: Entity, page: string, context: PageContext): Html {
+  const { texts } = context;
+  const shown = versions.hits.hits.slice(0, 5);
+  return html`<ul class="plain">${shown.map((version) => {
+    const name = texts.entity.version(version.metadata.version ?? String(version.versions.index));
+    const isThis = version.id === entity.id;
+    return html`<li>${isThis ? html`<strong aria-current="page">${name}</strong>` : html`<a href="${link(pagePath(version), context)}">${name}</a>`}
+<span class="muted">${version.metadata.publication_date && readableDate(version.metadata.publication_date, texts.language)}</span></li>`;
+  })}</ul>
+<p><a href="${link(`${page}/versions`, context)}">${texts.entity.allVersions}</a></p>`;
+}
+
+/** The packages of a resource that the reader may see. */
+async function packagesOf({ relationship }: Entity, { repository }: PageContext): Promise<Entity[]> {
+  const ids = (relationship?.packages ?? []).slice(0, 10).map(({ id }) => id);
+  const found = await Promise.all(ids.map((id) => readableOrNothing(repository.entity('package', id))));
+  return found.filter((one) => one !== undefined);
+}
+
+/** A part that this reader may not see is left out. */
+async function readableOrNothing<Value>(reading: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof ApiError && [401, 403, 404, 410].includes(error.status)) return undefined;
+    throw error;
+  }
+}

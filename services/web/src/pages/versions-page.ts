@@ -1,0 +1,23 @@
+import { COLLECTION, type Kind } from '../api/documents.ts';
+import { html } from '../html/html.ts';
+import { link, type Page, type PageContext } from '../html/layout.ts';
+import { plainText } from '../html/rich-text.ts';
+import { hitList } from '../parts/hit.ts';
+
+/** GET /{kind}/{id}/versions: every version of an entity that the reader may see, and what its context holds. */
+export async function versionsPage(kind: Kind, id: string, context: PageContext): Promise<Page> {
+  const { texts, repository } = context;
+  const [entity, versions] = await Promise.all([
+    repository.entity(kind, id),
+    repository.versions(kind, id, Number(context.query.get('page')) || 1),
+  ]);
+  const title = plainText(entity.metadata.title ?? entity.id);
+  return {
+    title: texts.versionsPage.title(title),
+    isIndexed: false,
+    main: html`<p><a href="${link(`/${COLLECTION[kind]}/${id}`, context)}">${texts.previews.back}</a></p>
+<h1>${texts.versionsPage.title(title)}</h1>
+<p>${texts.versionsPage.description}</p>
+${hitList(versions.hits.hits, context, 2)}`,
+  };
+}
