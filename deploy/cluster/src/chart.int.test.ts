@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { CALLS, loadSecrets, SERVICES, type ServiceName } from '@kr/local-stack';
+import { CALLS, loadSecrets, PROGRAMS, type ProgramName, SERVICES, type ServiceName } from '@kr/local-stack';
 import { parse, parseAllDocuments, stringify } from 'yaml';
 import { kubernetesSecrets } from './kubernetes-secrets.ts';
 import { CONFIGURATIONS } from './service-variables.ts';
@@ -26,7 +26,7 @@ const VALUES: Record<string, readonly string[]> = {
 interface GivenValues {
   env?: Record<string, unknown>;
   network?: { furtherEgress?: PolicyRule[] };
-  services?: Partial<Record<ServiceName, { env?: Record<string, unknown>; furtherEgress?: PolicyRule[] }>>;
+  services?: Partial<Record<ProgramName, { env?: Record<string, unknown>; furtherEgress?: PolicyRule[] }>>;
 }
 
 /** Not Kubernetes' own, but the Prometheus operator's. */
@@ -67,14 +67,14 @@ else {
       if (found === undefined) throw new Error(`there is no ${kind} ${called}`);
       return found;
     };
-    const containerOf = (service: ServiceName): Container => {
+    const containerOf = (service: ProgramName): Container => {
       const [container] = one('Deployment', `repository-${service}`).spec.template?.spec.containers ?? [];
       if (container === undefined) throw new Error(`${service} has no container`);
       return container;
     };
 
     /** With values from the Secrets; what is optional there and missing is left out, as the cluster does. */
-    const environmentOf = (service: ServiceName): Record<string, string> => {
+    const environmentOf = (service: ProgramName): Record<string, string> => {
       const pairs = containerOf(service).env.flatMap(({ name, value, valueFrom }) => {
         if (valueFrom === undefined) return [[name, value ?? '']];
         const { name: secret, key, optional = false } = valueFrom.secretKeyRef;
@@ -86,7 +86,7 @@ else {
     };
 
     /** The values for one service. */
-    const givenTo = (service: ServiceName): { env: object; furtherEgress: PolicyRule[] } => {
+    const givenTo = (service: ProgramName): { env: object; furtherEgress: PolicyRule[] } => {
       const { env, network, services } = given;
       const own = services?.[service];
       return {
@@ -97,7 +97,7 @@ else {
 
     test('passes the lint', () => helm.lint(CHART, values));
 
-    test.each(SERVICES)('sets exactly the variables that %s reads, and secrets by reference', (service) => {
+    test.each(PROGRAMS)('sets exactly the variables that %s reads, and secrets by reference', (service) => {
       expect(() => CONFIGURATIONS[service](environmentOf(service))).not.toThrow();
       const wrong = containerOf(service).env.filter(({ name, valueFrom }) => {
         const told = isTold(service, name);
@@ -107,7 +107,7 @@ else {
     });
 
     test('writes every number in digits', () => {
-      const inPowers = SERVICES.flatMap((service) => containerOf(service).env).filter(({ value = '' }) =>
+      const inPowers = PROGRAMS.flatMap((service) => containerOf(service).env).filter(({ value = '' }) =>
         /^[\d.]+e[+-]?\d+$/i.test(value),
       );
       expect(inPowers).toEqual([]);
@@ -138,7 +138,7 @@ else {
         http: 'HTTP_PORT',
         content: 'CONTENT_PORT',
       };
-      for (const service of SERVICES) {
+      for (const service of PROGRAMS) {
         const { ports, readinessProbe, livenessProbe, startupProbe } = containerOf(service);
         const told = { ...variables, metrics: 'OTEL_EXPORTER_PROMETHEUS_PORT' };
         const environment = environmentOf(service);
@@ -172,9 +172,25 @@ else {
         expect(peersOn(egress, 'grpc')).toEqual([...CALLS[service]].sort());
         expect(peersOn(ingress, 'content')).toEqual(service === 'files' ? ['gateway'] : []);
         expect(peersOn(egress, 'content')).toEqual(service === 'gateway' ? ['files'] : []);
+        expect(peersOn(egress, 'http')).toEqual(service === 'gateway' ? ['web'] : []);
         const isOpen = ({ ports }: PolicyRule) => ports === undefined || ports.length === 0;
         expect([...ingress, ...egress].filter(isOpen)).toEqual([]);
       }
+    });
+
+    test('connects the gateway and the pages, which reach nothing else', () => {
+      const url = new URL(environmentOf('gateway')['WEB_URL'] ?? '');
+      expect(one('Service', url.hostname).spec.ports).toContainEqual(
+        expect.objectContaining({ port: Number(url.port), targetPort: 'http' }),
+      );
+      expect(environmentOf('web')['GATEWAY_URL']).toBe('http://repository-gateway:8080');
+      expect(environmentOf('web')['WEB_KEY']).toBe(environmentOf('gateway')['WEB_KEY']);
+      const { ingress = [], egress = [] } = one('NetworkPolicy', 'repository-web').spec;
+      const portsOf = (rules: readonly PolicyRule[]) =>
+        rules.flatMap(({ ports }) => ports.map(({ port }) => port));
+      expect(portsOf(ingress).filter((port) => port !== 'metrics')).toEqual(['http']);
+      const further = givenTo('web').furtherEgress.flatMap(({ ports }) => ports.map(({ port }) => port));
+      expect(portsOf(egress)).toEqual([53, 53, 'http', ...further]);
     });
 
     test('lets services reach the servers that their variables name', () => {
@@ -273,7 +289,7 @@ else {
       for (const monitor of of('ServiceMonitor')) {
         for (const { port } of monitor.spec.endpoints ?? []) {
           const serving = of('Service').filter(({ spec }) => spec.ports?.some((one) => one.name === port));
-          expect(serving).toHaveLength(SERVICES.length);
+          expect(serving).toHaveLength(PROGRAMS.length);
         }
       }
     });

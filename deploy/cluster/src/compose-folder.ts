@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { loadSecrets, SERVICES, writePrivateFile } from '@kr/local-stack';
+import { loadSecrets, PROGRAMS, writePrivateFile } from '@kr/local-stack';
 import { type Backends, BUCKET } from './backends.ts';
 import { busConfiguration } from './bus-authorization.ts';
 import { databaseScript } from './database-script.ts';
@@ -18,7 +18,7 @@ export async function writeComposeFolder(folder: string): Promise<void> {
   await chmod(folder, 0o700);
   const secrets = await loadSecrets(join(folder, 'secrets.json'));
   const store = await storeVariables(join(folder, 'object-store.env'));
-  for (const service of SERVICES) {
+  for (const service of PROGRAMS) {
     const variables = {
       ...serviceSecrets(service, secrets, BACKENDS),
       ...(service === 'files' ? s3Variables(store) : {}),

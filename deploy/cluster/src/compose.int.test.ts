@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { CALLS, SERVICES, type ServiceName } from '@kr/local-stack';
+import { CALLS, PROGRAMS, type ProgramName, SERVICES } from '@kr/local-stack';
 import { parse } from 'yaml';
 import { writeComposeFolder } from './compose-folder.ts';
 import { CONFIGURATIONS } from './service-variables.ts';
@@ -49,7 +49,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** The environment of a service's container. */
-async function environmentOf(service: ServiceName): Promise<Record<string, string>> {
+async function environmentOf(service: ProgramName): Promise<Record<string, string>> {
   const { environment, env_file } = compose.services[service] ?? {};
   expect(env_file).toEqual([`secrets/${service}.env`]);
   const lines = (await readFile(join(folder, `secrets/${service}.env`), 'utf8')).trim().split('\n');
@@ -57,7 +57,7 @@ async function environmentOf(service: ServiceName): Promise<Record<string, strin
 }
 
 describe('compose.yaml', () => {
-  test.each(SERVICES)(
+  test.each(PROGRAMS)(
     'sets exactly the variables that %s reads, and no secret in the file',
     async (service) => {
       const environment = await environmentOf(service);
@@ -95,7 +95,7 @@ describe('compose.yaml', () => {
   });
 
   test('services can write nothing, have no rights, and are reached from this machine only', () => {
-    for (const service of SERVICES) {
+    for (const service of PROGRAMS) {
       const { read_only, cap_drop, ports = [] } = compose.services[service] ?? {};
       expect({ read_only, cap_drop }).toEqual({ read_only: true, cap_drop: ['ALL'] });
       expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([]);

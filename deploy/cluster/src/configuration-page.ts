@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ServiceName } from '@kr/local-stack';
+import type { ProgramName, ServiceName } from '@kr/local-stack';
 import type { Variable } from '@kr/service-config';
 
 const HEAD = `# Configuration
@@ -20,7 +20,7 @@ unless \`OTEL_TRACES_EXPORTER\` or \`OTEL_METRICS_EXPORTER\` names an exporter, 
 `;
 
 export interface Documented {
-  services: ReadonlyMap<ServiceName, readonly Variable[]>;
+  services: ReadonlyMap<ProgramName, readonly Variable[]>;
   ofEveryProcess: readonly Variable[];
   /** Services that read `FAILPOINT`. */
   withFailpoints: readonly ServiceName[];
@@ -28,7 +28,8 @@ export interface Documented {
 
 /** The page of all variables, in Markdown. */
 export function configurationPage({ services, ofEveryProcess, withFailpoints }: Documented): string {
-  const [first = [], ...others] = services.values();
+  // The web service has neither database nor RPCs.
+  const [first = [], ...others] = [...services].filter(([name]) => name !== 'web').map(([, list]) => list);
   const isEverywhere = (variable: Variable) =>
     others.every((list) => list.some((one) => isDeepStrictEqual(one, variable)));
   const everywhere = first.filter(isEverywhere);
@@ -36,10 +37,10 @@ export function configurationPage({ services, ofEveryProcess, withFailpoints }: 
   const own = [...services].map(([service, variables]) =>
     section(
       service,
-      variables.filter(({ name }) => !names.has(name)),
+      variables.filter(({ name }) => service === 'web' || !names.has(name)),
     ),
   );
-  const shared = section('Every service', [...everywhere, ...ofEveryProcess]);
+  const shared = section('Every service except web', [...everywhere, ...ofEveryProcess]);
   return [HEAD, shared, TELEMETRY, failpoints(withFailpoints), ...own].join('');
 }
 

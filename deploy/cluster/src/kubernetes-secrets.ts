@@ -1,4 +1,4 @@
-import { SERVICES, type Secrets } from '@kr/local-stack';
+import { PROGRAMS, type Secrets } from '@kr/local-stack';
 import type { Backends } from './backends.ts';
 import { busAuthorization, busConfiguration } from './bus-authorization.ts';
 import { databaseScript } from './database-script.ts';
@@ -28,7 +28,7 @@ export function kubernetesSecrets(
     type: 'Opaque',
     stringData,
   });
-  const ofServices = SERVICES.map((service) => secret(service, serviceSecrets(service, secrets, backends)));
+  const ofServices = PROGRAMS.map((service) => secret(service, serviceSecrets(service, secrets, backends)));
   const ofServers = [
     secret('nats', {
       'nats.conf': busConfiguration(secrets),

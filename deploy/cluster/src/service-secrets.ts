@@ -1,13 +1,14 @@
-import { databaseUrl, type Secrets, type ServiceName, serviceKeys } from '@kr/local-stack';
+import { databaseUrl, type ProgramName, type Secrets, serviceKeys } from '@kr/local-stack';
 import { type Backends, DATABASE_PREFIX } from './backends.ts';
 
 /** The secret variables of one service: its keys, and the addresses of servers with its passwords in them. */
 export function serviceSecrets(
-  service: ServiceName,
+  service: ProgramName,
   secrets: Secrets,
   { postgres, nats }: Backends,
   prefix = DATABASE_PREFIX,
 ): Readonly<Record<string, string>> {
+  if (service === 'web') return { WEB_KEY: secrets.webKey };
   return {
     DATABASE_URL: databaseUrl(postgres, prefix, service, secrets.databasePasswords[service]),
     NATS_URL: withUser(nats, service, secrets.busPasswords[service]),

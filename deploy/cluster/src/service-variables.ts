@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { SERVICES, type ServiceName } from '@kr/local-stack';
+import { PROGRAMS, type ProgramName, SERVICES, type ServiceName } from '@kr/local-stack';
 import { describeVariables, type Environment, type Variable } from '@kr/service-config';
 import { readLogSettings } from '@kr/telemetry';
 import { readConfig as readAccessLinks } from '../../../services/access-links/src/config.ts';
@@ -8,20 +8,22 @@ import { readConfig as readGateway } from '../../../services/gateway/src/config.
 import { readConfig as readPackages } from '../../../services/packages/src/config.ts';
 import { readConfig as readRecords } from '../../../services/records/src/config.ts';
 import { readConfig as readSearch } from '../../../services/search/src/config.ts';
+import { readConfig as readWeb } from '../../../services/web/src/config.ts';
 
 /** How each service reads its environment. They throw ConfigError. */
-export const CONFIGURATIONS: Record<ServiceName, (env: Environment) => unknown> = {
+export const CONFIGURATIONS: Record<ProgramName, (env: Environment) => unknown> = {
   gateway: readGateway,
   records: readRecords,
   packages: readPackages,
   files: readFiles,
   'access-links': readAccessLinks,
   search: readSearch,
+  web: readWeb,
 };
 
 /** The variables of each service, in the order of their reading. */
-export function serviceVariables(): ReadonlyMap<ServiceName, readonly Variable[]> {
-  return new Map(SERVICES.map((name) => [name, describeVariables(CONFIGURATIONS[name])]));
+export function serviceVariables(): ReadonlyMap<ProgramName, readonly Variable[]> {
+  return new Map(PROGRAMS.map((name) => [name, describeVariables(CONFIGURATIONS[name])]));
 }
 
 /** The services with failpoints (`FAILPOINT`), according to their `main.ts`. */

@@ -1,4 +1,4 @@
-import type { ServiceName } from '@kr/local-stack';
+import type { ProgramName } from '@kr/local-stack';
 import { logVariables, serviceVariables } from './service-variables.ts';
 
 const VARIABLES = serviceVariables();
@@ -7,7 +7,7 @@ const LOGGING = logVariables();
 const OF_THE_PLATFORM = /^(NODE_OPTIONS|OTEL_[A-Z_]+)$/;
 
 /** Whether a service reads a variable, and whether it is a secret. */
-export function isTold(service: ServiceName, name: string): 'openly' | 'secret' | undefined {
+export function isTold(service: ProgramName, name: string): 'openly' | 'secret' | undefined {
   if (OF_THE_PLATFORM.test(name)) return 'openly';
   const found = [...(VARIABLES.get(service) ?? []), ...LOGGING].find((variable) => variable.name === name);
   if (found === undefined) return undefined;

@@ -8,7 +8,13 @@ export type { PartName } from './stack/parts.ts';
 export { AlreadyRunning } from './stack/process-list.ts';
 export { type Caller, loadSecrets, type Secrets } from './stack/secrets.ts';
 export { CALLS, serviceKeys } from './stack/service-environment.ts';
-export { eachService, SERVICES, type ServiceName } from './stack/service-names.ts';
+export {
+  eachService,
+  PROGRAMS,
+  type ProgramName,
+  SERVICES,
+  type ServiceName,
+} from './stack/service-names.ts';
 export { serviceProgram } from './stack/service-program.ts';
 export type { ServiceVariables, StackOptions } from './stack/stack-options.ts';
 export { type RunningStack, startStack } from './stack/start-stack.ts';

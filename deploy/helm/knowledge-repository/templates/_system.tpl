@@ -6,11 +6,13 @@ packages: [records, files, access-links]
 files: [records, packages]
 access-links: []
 search: [records, packages]
+web: []
 {{- end }}
 
 {{- define "system.ports" -}}
 {{- $ports := dict "grpc" 50051 "health" 8081 }}
-{{- if eq .name "gateway" }}{{ $_ := set $ports "http" 8080 }}{{ end }}
+{{- if has .name (list "gateway" "web") }}{{ $_ := set $ports "http" 8080 }}{{ end }}
+{{- if eq .name "web" }}{{ $_ := unset $ports "grpc" }}{{ end }}
 {{- if eq .name "files" }}{{ $_ := set $ports "content" 8082 }}{{ end }}
 {{- if .root.Values.metrics.enabled }}{{ $_ := set $ports "metrics" 9464 }}{{ end }}
 {{- toYaml $ports }}
@@ -20,8 +22,10 @@ search: [records, packages]
 {{- define "system.env" -}}
 {{- $root := .root }}
 {{- $values := .root.Values }}
+{{- if ne .name "web" }}
 GRPC_HOST: 0.0.0.0
 GRPC_PORT: "50051"
+{{- end }}
 HEALTH_PORT: "8081"
 {{- range .calls }}
 {{ include "service.prefix" (dict "name" .) }}_ADDRESS: {{ include "service.fullname" (dict "root" $root "name" .) }}:50051
@@ -53,6 +57,13 @@ HTTP_PORT: "8080"
 PUBLIC_BASE_URL: {{ $values.publicUrl | quote }}
 TRUSTED_PROXIES: {{ join "," $values.trustedProxies | quote }}
 FILES_CONTENT_URL: http://{{ include "service.fullname" (dict "root" $root "name" "files") }}-content:8082
+WEB_URL: http://{{ include "service.fullname" (dict "root" $root "name" "web") }}:8080
+{{- end }}
+{{- if eq .name "web" }}
+HTTP_HOST: 0.0.0.0
+HTTP_PORT: "8080"
+GATEWAY_URL: http://{{ include "service.fullname" (dict "root" $root "name" "gateway") }}:8080
+SITE_NAME: {{ $values.siteName | quote }}
 {{- end }}
 {{- if eq .name "files" }}
 CONTENT_PORT: "8082"
@@ -80,14 +91,15 @@ ELASTICSEARCH_REPLICAS: {{ $values.search.elasticsearch.replicas | quote }}
 
 {{- /* Names of secret variables of a service, all of them keys of its Secret. */ -}}
 {{- define "system.secrets" -}}
-{{- $names := list "DATABASE_URL" "NATS_URL" "CALLER_KEYS" }}
+{{- $names := eq .name "web" | ternary list (list "DATABASE_URL" "NATS_URL" "CALLER_KEYS") }}
 {{- range .calls }}{{ $names = append $names (printf "%s_KEY" (include "service.prefix" (dict "name" .))) }}{{ end }}
 {{- $own := dict
-  "gateway" (list "SEALING_KEY")
+  "gateway" (list "SEALING_KEY" "WEB_KEY")
   "records" (list "FILES_TICKET_KEY" "ACCESS_LINKS_TICKET_KEY")
   "packages" (list "FILES_TICKET_KEY" "ACCESS_LINKS_TICKET_KEY")
   "files" (list "FILES_TICKET_KEY")
-  "access-links" (list "ACCESS_LINKS_TICKET_KEY" "LINK_TOKEN_KEY") }}
+  "access-links" (list "ACCESS_LINKS_TICKET_KEY" "LINK_TOKEN_KEY")
+  "web" (list "WEB_KEY") }}
 {{- concat $names (default list (index $own .name)) | toYaml }}
 {{- end }}
 
@@ -131,15 +143,26 @@ ELASTICSEARCH_REPLICAS: {{ $values.search.elasticsearch.replicas | quote }}
 {{- toYaml (list $rule) }}
 {{- end }}
 
+{{- /* A rule for the pods of one service. */ -}}
+{{- define "system.ruleOf" -}}
+{{- $peer := dict "podSelector" (dict "matchLabels" (include "service.selector" (dict "root" .root "name" .name) | fromYaml)) }}
+{{- include "system.rule" (dict "side" .side "port" .port "peers" (list $peer)) }}
+{{- end }}
+
 {{- define "system.ingress" -}}
 {{- $values := .root.Values }}
 {{- $rules := list }}
 {{- if eq .name "gateway" }}
 {{- $rules = concat $rules (include "system.rule" (dict "side" "from" "port" "http" "peers" $values.network.ingressPeers) | fromYamlArray) }}
+{{- if $values.network.ingressPeers }}
+{{- $rules = concat $rules (include "system.ruleOf" (dict "root" .root "side" "from" "port" "http" "name" "web") | fromYamlArray) }}
+{{- end }}
+{{- end }}
+{{- if eq .name "web" }}
+{{- $rules = concat $rules (include "system.ruleOf" (dict "root" .root "side" "from" "port" "http" "name" "gateway") | fromYamlArray) }}
 {{- end }}
 {{- if eq .name "files" }}
-{{- $gateway := dict "podSelector" (dict "matchLabels" (include "service.selector" (dict "root" .root "name" "gateway") | fromYaml)) }}
-{{- $rules = concat $rules (include "system.rule" (dict "side" "from" "port" "content" "peers" (list $gateway)) | fromYamlArray) }}
+{{- $rules = concat $rules (include "system.ruleOf" (dict "root" .root "side" "from" "port" "content" "name" "gateway") | fromYamlArray) }}
 {{- end }}
 {{- if $values.metrics.enabled }}
 {{- $rules = concat $rules (include "system.rule" (dict "side" "from" "port" "metrics" "peers" $values.network.metricsPeers) | fromYamlArray) }}
@@ -159,11 +182,15 @@ ELASTICSEARCH_REPLICAS: {{ $values.search.elasticsearch.replicas | quote }}
 {{- $values := .root.Values }}
 {{- $rules := list }}
 {{- if eq .name "gateway" }}
-{{- $files := dict "podSelector" (dict "matchLabels" (include "service.selector" (dict "root" .root "name" "files") | fromYaml)) }}
-{{- $rules = concat $rules (include "system.rule" (dict "side" "to" "port" "content" "peers" (list $files)) | fromYamlArray) }}
+{{- $rules = concat $rules (include "system.ruleOf" (dict "root" .root "side" "to" "port" "content" "name" "files") | fromYamlArray) }}
+{{- $rules = concat $rules (include "system.ruleOf" (dict "root" .root "side" "to" "port" "http" "name" "web") | fromYamlArray) }}
 {{- end }}
+{{- if eq .name "web" }}
+{{- $rules = concat $rules (include "system.ruleOf" (dict "root" .root "side" "to" "port" "http" "name" "gateway") | fromYamlArray) }}
+{{- else }}
 {{- range list "postgres" "nats" }}
 {{- $rules = concat $rules (include "system.egressToServer" (dict "root" $.root "server" .) | fromYamlArray) }}
+{{- end }}
 {{- end }}
 {{- $stores := dict }}
 {{- if eq $values.files.store "s3" }}{{ $_ := set $stores "files" "objectStore" }}{{ end }}

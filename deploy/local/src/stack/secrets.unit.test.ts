@@ -40,20 +40,20 @@ describe('the secrets of a data folder', () => {
   test('stay after an upgrade, beside new ones; sealed data can still be opened', async () => {
     await writeFile(file, JSON.stringify(EARLY), { mode: 0o644 });
     const { internalKeys, ...kept } = EARLY;
-    const { sealingKey, callerKeys, busPasswords, ...rest } = await loadSecrets(file);
+    const { sealingKey, webKey, callerKeys, busPasswords, ...rest } = await loadSecrets(file);
     expect(rest).toEqual(kept);
     expect(sealingKey).toBe(internalKeys['gateway']);
     const callers = ['operator', ...SERVICES].sort();
     expect(Object.keys(busPasswords).sort()).toEqual(callers);
     expect(Object.keys(callerKeys).sort()).toEqual([...SERVICES].sort());
     for (const keys of Object.values(callerKeys)) expect(Object.keys(keys).sort()).toEqual(callers);
-    const made = all({ callerKeys, busPasswords });
+    const made = all({ webKey, callerKeys, busPasswords });
     expect(new Set(made).size).toBe(made.length);
     expect(all(internalKeys).filter((key) => made.includes(key))).toEqual([]);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
 
     const written = JSON.parse(await readFile(file, 'utf8'));
-    expect(written).toEqual({ ...kept, sealingKey, callerKeys, busPasswords });
+    expect(written).toEqual({ ...kept, sealingKey, webKey, callerKeys, busPasswords });
     expect(await loadSecrets(file)).toEqual(written);
   });
 

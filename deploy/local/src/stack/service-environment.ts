@@ -88,7 +88,7 @@ function ownKeys(service: ServiceName, secrets: Secrets): Record<string, string>
   const filesTicket = { FILES_TICKET_KEY: secrets.filesTicketKey };
   const linksTicket = { ACCESS_LINKS_TICKET_KEY: secrets.accessLinksTicketKey };
   const keys: Record<ServiceName, Record<string, string>> = {
-    gateway: { SEALING_KEY: secrets.sealingKey },
+    gateway: { SEALING_KEY: secrets.sealingKey, WEB_KEY: secrets.webKey },
     records: { ...filesTicket, ...linksTicket },
     packages: { ...filesTicket, ...linksTicket },
     files: filesTicket,
@@ -126,12 +126,12 @@ function passedOn(outer: Surroundings['outer']): Variables {
 }
 
 function ownVariables(service: ServiceName, given: Surroundings, own: ProcessPorts): Variables {
-  const { filesDir, outer, hasPages, ports, secrets } = given;
+  const { filesDir, outer, hasPages, ports } = given;
   if (service === 'gateway') {
     return {
       HTTP_HOST: '127.0.0.1',
       HTTP_PORT: String(own.http),
-      ...(hasPages ? { WEB_URL: `http://127.0.0.1:${ports.web.http}`, WEB_KEY: secrets.webKey } : {}),
+      ...(hasPages ? { WEB_URL: `http://127.0.0.1:${ports.web.http}` } : {}),
       FILES_CONTENT_URL: `http://127.0.0.1:${own.content}`,
     };
   }

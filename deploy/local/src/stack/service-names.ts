@@ -3,8 +3,10 @@ export const SERVICES = ['gateway', 'records', 'packages', 'files', 'access-link
 
 export type ServiceName = (typeof SERVICES)[number];
 
-/** Services with a database and RPCs, and the one that serves pages as a client of the public API. */
-export type ProgramName = ServiceName | 'web';
+/** The services above, which have a database and RPCs, and the one that serves pages as a client of the public API. */
+export const PROGRAMS = [...SERVICES, 'web'] as const;
+
+export type ProgramName = (typeof PROGRAMS)[number];
 
 /** Maps each service name to a value. */
 export function eachService<Value>(make: (name: ServiceName) => Value): Record<ServiceName, Value> {

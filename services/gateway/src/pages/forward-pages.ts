@@ -77,7 +77,12 @@ export function forwardPages({
       Buffer.from(await answer.body.arrayBuffer()),
     );
     const parentId = answer.headers['x-parent-id'];
-    if (answer.statusCode === 200 && typeof parentId === 'string' && isPagePath(originalUrl) && request.headers.cookie === undefined)
+    if (
+      answer.statusCode === 200 &&
+      typeof parentId === 'string' &&
+      isPagePath(originalUrl) &&
+      request.headers.cookie === undefined
+    )
       keep({ path: originalUrl, mediaType: PAGE_TYPE, baseUrl }, parentId, rendered);
     sendRendered(response, rendered, request);
   };
