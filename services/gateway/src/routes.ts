@@ -34,13 +34,13 @@ import { createToken, listTokens, revokeToken, type TokensDeps } from './identit
 import type { UserStore } from './identity/user-store.ts';
 import { whoAmI } from './identity/who-am-i.ts';
 import { COLLECTION, KINDS, type Kind } from './kind.ts';
+import { exportPublished, readPublished } from './published/export-published.ts';
 import {
   createVersion,
   deletePublished,
   listRemovals,
   listVersions,
   readLatest,
-  readPublished,
   restorePublished,
 } from './published/published.ts';
 import { associate, dissociate, listContextResources, updateContext } from './resources/context-resources.ts';
@@ -120,7 +120,8 @@ function entityRoutes(kind: Kind, { clients, contentPlane, handOver, limits }: R
     row('POST', all, 'token', 'json', 'entity', createDraft(deps)),
 
     row('GET', `${all}/removed`, 'token', '-', 'json', listRemovals(deps, limits)),
-    row('GET', one, 'open', '-', 'entity', readPublished(deps)),
+    row('GET', one, 'open', '-', 'published', readPublished(deps)),
+    row('GET', `${one}/export/:format`, 'open', '-', 'any', exportPublished(deps)),
     row('DELETE', one, 'token', 'json', 'entity', deletePublished(deps)),
     row('POST', `${one}/restore`, 'token', '-', 'entity', restorePublished(deps)),
     row('GET', `${one}/versions`, 'open', '-', 'entity', listVersions(deps, limits)),

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
+import { COLLECTION, type ErrorBody, type Kind, kindOf } from '@kr/formats';
 import type { Logger } from '@kr/telemetry';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
-import { COLLECTION, type ErrorBody, type Kind, kindOf } from './api/documents.ts';
 import { ApiError, type OpenRepository, readerOf } from './api/repository.ts';
 import { atomFeed } from './feeds/atom.ts';
 import { openSearch, robots, sitemap, sitemapIndex } from './feeds/sitemap.ts';

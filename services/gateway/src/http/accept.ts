@@ -1,3 +1,4 @@
+import { EXPORT_MEDIA_TYPES } from '@kr/formats';
 import Negotiator from 'negotiator';
 import type { Route } from './endpoint.ts';
 import { asksForProblem } from './error-response.ts';
@@ -13,9 +14,10 @@ export const CSV_TYPE = 'text/csv';
 export const GEOJSON_TYPE = 'application/geo+json';
 
 /** The types that bodies are written in. */
-const WRITTEN = [DEFAULT_TYPE, VENDOR_TYPE];
+export const WRITTEN = [DEFAULT_TYPE, VENDOR_TYPE];
 const OFFERED: Record<Exclude<Route['gives'], 'any'>, string[]> = {
   entity: WRITTEN,
+  published: [...WRITTEN, ...EXPORT_MEDIA_TYPES],
   hits: [...WRITTEN, CSV_TYPE, GEOJSON_TYPE],
   json: WRITTEN,
 };

@@ -97,7 +97,7 @@ export interface Route {
   /** How the request's body is handled: parsed, streamed (any type, if a chunk) or ignored. */
   takes: 'json' | 'bytes' | 'chunk' | '-';
   /** The negotiable representations; see `accept.ts`. */
-  gives: 'entity' | 'hits' | 'json' | 'any';
+  gives: 'entity' | 'published' | 'hits' | 'json' | 'any';
   /** As how much of the caller's allowance a request counts, `HEAD` too; undefined: as any, see `weightOf`. */
   weight?: Weight | undefined;
   endpoint: Endpoint;

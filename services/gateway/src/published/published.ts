@@ -40,12 +40,6 @@ function bucket(key: string, count: number, label: string): Bucket {
   return { key, doc_count: count, label, is_selected: false };
 }
 
-/** GET /api/{kind}/{id} */
-export function readPublished(deps: EntityDeps): Endpoint {
-  return async (call) =>
-    entityReply(200, await readEntity(deps, param(call, 'id'), 'FORM_PUBLISHED', call), deps, call);
-}
-
 /** GET /api/{kind}/{id}/versions/latest: the latest published version, whichever version the id names. */
 export function readLatest(deps: EntityDeps): Endpoint {
   return async (call) => {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
+import type { Entity, ErrorBody, FileListing, Hits, Kind } from '@kr/formats';
+import { COLLECTION } from '@kr/formats';
 import { Pool } from 'undici';
-import type { Entity, ErrorBody, FileListing, Hits, Kind } from './documents.ts';
-import { COLLECTION } from './documents.ts';
 
 /** The parts of a page request that the API needs to answer the same person. */
 export interface Reader {

@@ -1,7 +1,6 @@
-import { kindOf } from '../api/documents.ts';
+import { kindOf, plainText } from '@kr/formats';
 import { escapeHtml } from '../html/html.ts';
 import type { PageContext } from '../html/layout.ts';
-import { plainText } from '../html/rich-text.ts';
 import { apiQuery } from '../pages/search-page.ts';
 import { displayName } from '../parts/people.ts';
 

@@ -36,15 +36,3 @@ markdown.disable('image');
 export function renderMarkdown(text: string): Html {
   return depositedHtml(markdown.render(text));
 }
-
-/** The text without markup, for titles and meta tags. */
-export function plainText(markup: string): string {
-  const text = sanitizeHtml(markup, { allowedTags: [], allowedAttributes: {} });
-  return decodeEntities(text).replace(/\s+/g, ' ').trim();
-}
-
-const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" };
-
-function decodeEntities(text: string): string {
-  return text.replace(/&(amp|lt|gt|quot|#39);/g, (whole, name: string) => ENTITIES[name] ?? whole);
-}

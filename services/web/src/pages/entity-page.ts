@@ -1,9 +1,9 @@
-import { COLLECTION, type Entity, type FileListing, type Hits, type Kind } from '../api/documents.ts';
+import { COLLECTION, type Entity, type FileListing, type Hits, type Kind, plainText } from '@kr/formats';
 import { ApiError } from '../api/repository.ts';
 import { readableDate } from '../html/dates.ts';
 import { type Child, type Html, html } from '../html/html.ts';
 import { definitions, link, type Page, type PageContext } from '../html/layout.ts';
-import { depositedHtml, plainText } from '../html/rich-text.ts';
+import { depositedHtml } from '../html/rich-text.ts';
 import { details } from '../parts/details.ts';
 import { extentMap } from '../parts/extent-map.ts';
 import { fileTable } from '../parts/file-table.ts';

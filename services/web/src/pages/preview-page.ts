@@ -1,4 +1,4 @@
-import { COLLECTION, type Kind } from '../api/documents.ts';
+import { COLLECTION, type Kind } from '@kr/formats';
 import { ApiError } from '../api/repository.ts';
 import { html } from '../html/html.ts';
 import { link, type Page, type PageContext } from '../html/layout.ts';

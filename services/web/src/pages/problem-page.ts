@@ -1,8 +1,7 @@
-import type { ErrorBody } from '../api/documents.ts';
+import { type ErrorBody, plainText } from '@kr/formats';
 import { readableDate } from '../html/dates.ts';
 import { html } from '../html/html.ts';
 import { link, type Page, type PageContext } from '../html/layout.ts';
-import { plainText } from '../html/rich-text.ts';
 import { titleOf } from '../parts/vocabulary.ts';
 
 /** A page for an error answer of the API: not found, restricted, removed (with its tombstone), … */

@@ -1,4 +1,4 @@
-import type { Bucket, Hits } from '../api/documents.ts';
+import type { Bucket, Hits } from '@kr/formats';
 import { type Html, html } from '../html/html.ts';
 import { link, type Page, type PageContext } from '../html/layout.ts';
 import { hitList } from '../parts/hit.ts';

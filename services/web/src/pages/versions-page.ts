@@ -1,7 +1,6 @@
-import { COLLECTION, type Kind } from '../api/documents.ts';
+import { COLLECTION, type Kind, plainText } from '@kr/formats';
 import { html } from '../html/html.ts';
 import { link, type Page, type PageContext } from '../html/layout.ts';
-import { plainText } from '../html/rich-text.ts';
 import { hitList } from '../parts/hit.ts';
 
 /** GET /{kind}/{id}/versions: every version of an entity that the reader may see, and what its context holds. */

@@ -1,8 +1,7 @@
-import type { Entity, Funding, Metadata } from '../api/documents.ts';
+import { type Entity, type Funding, type Metadata, plainText } from '@kr/formats';
 import { readableDate } from '../html/dates.ts';
 import { type Html, html } from '../html/html.ts';
 import { definitions, link, type PageContext } from '../html/layout.ts';
-import { plainText } from '../html/rich-text.ts';
 import type { Texts } from '../html/texts.ts';
 import { people } from './people.ts';
 import { inLanguage, titleOf } from './vocabulary.ts';

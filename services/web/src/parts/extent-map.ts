@@ -1,7 +1,7 @@
-import type { Location } from '../api/documents.ts';
+import { type Bounds, boundsOf, geometriesOf, type Location, pointsOf } from '@kr/formats';
 import { type Html, html } from '../html/html.ts';
 import type { Texts } from '../html/texts.ts';
-import { type Bounds, boundsOf, geometriesOf, pathOf, pointsOf } from './geometry.ts';
+import { pathOf } from './geometry-path.ts';
 import { landPath } from './land.ts';
 
 /** A map of the places of one entity, drawn on the server; undefined without coordinates. */

@@ -1,4 +1,4 @@
-import type { FileEntry, FileListing } from '../api/documents.ts';
+import type { FileEntry, FileListing } from '@kr/formats';
 import { type Html, html } from '../html/html.ts';
 import { link, type PageContext } from '../html/layout.ts';
 import { previewKind } from './preview-kind.ts';

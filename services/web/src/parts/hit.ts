@@ -1,8 +1,7 @@
-import { COLLECTION, type Entity, kindOf } from '../api/documents.ts';
+import { COLLECTION, type Entity, kindOf, plainText } from '@kr/formats';
 import { readableDate } from '../html/dates.ts';
 import { type Html, html, trusted } from '../html/html.ts';
 import { link, type PageContext } from '../html/layout.ts';
-import { plainText } from '../html/rich-text.ts';
 import { shortNames } from './people.ts';
 import { titleOf } from './vocabulary.ts';
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import type { Bounds } from '@kr/formats';
 import { geoEquirectangular, geoPath } from 'd3-geo';
 import { feature } from 'topojson-client';
-import type { Bounds } from './geometry.ts';
 
 const require = createRequire(import.meta.url);
 

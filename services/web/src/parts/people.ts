@@ -1,4 +1,4 @@
-import type { Person } from '../api/documents.ts';
+import type { Person } from '@kr/formats';
 import { type Html, html } from '../html/html.ts';
 import type { Texts } from '../html/texts.ts';
 import { titleOf } from './vocabulary.ts';

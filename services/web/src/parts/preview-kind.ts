@@ -1,4 +1,4 @@
-import type { FileEntry } from '../api/documents.ts';
+import type { FileEntry } from '@kr/formats';
 
 export type PreviewKind = 'image' | 'text' | 'markdown' | 'csv' | 'geojson' | 'notebook' | 'pdf';
 

@@ -1,5 +1,5 @@
+import type { FileEntry, Location } from '@kr/formats';
 import { parse } from 'csv-parse/sync';
-import type { FileEntry, Location } from '../api/documents.ts';
 import { type Html, html } from '../html/html.ts';
 import { link, type PageContext } from '../html/layout.ts';
 import { renderMarkdown } from '../html/rich-text.ts';

@@ -1,8 +1,7 @@
-import type { Entity } from '../api/documents.ts';
+import { boundsOf, type Entity, geometriesOf, plainText, pointsOf } from '@kr/formats';
 import { type Html, html } from '../html/html.ts';
 import { link, type PageContext } from '../html/layout.ts';
-import { plainText } from '../html/rich-text.ts';
-import { boundsOf, geometriesOf, pathOf, pointsOf } from './geometry.ts';
+import { pathOf } from './geometry-path.ts';
 import { pagePath } from './hit.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Titled } from '../api/documents.ts';
+import type { Titled } from '@kr/formats';
 import type { Texts } from '../html/texts.ts';
 
 /** The title of a vocabulary entry in the language of the page, or else in English, or its id. */

@@ -1,41 +1,24 @@
-import type { Location } from '../api/documents.ts';
+import type { Entity, Location } from './entity.ts';
 
 /** Degrees: west, south, east, north. */
 export type Bounds = readonly [number, number, number, number];
 
-/** Draws geometries on a plane of degrees, y pointing down, with two decimals (about a kilometre). */
-export function pathOf(geometry: GeoJSON.Geometry): string {
-  switch (geometry.type) {
-    case 'LineString':
-      return line(geometry.coordinates);
-    case 'MultiLineString':
-      return geometry.coordinates.map(line).join('');
-    case 'Polygon':
-      return geometry.coordinates.map(ring).join('');
-    case 'MultiPolygon':
-      return geometry.coordinates.flat().map(ring).join('');
-    default:
-      return '';
-  }
+export interface Place {
+  name: string | undefined;
+  geometries: readonly GeoJSON.Geometry[];
 }
 
-function line(points: readonly GeoJSON.Position[]): string {
-  return points
-    .map(([lon = 0, lat = 0], index) => `${index === 0 ? 'M' : 'L'}${at(lon)} ${at(-lat)}`)
-    .join('');
+/** The places of an entity, collections of geometries unfolded. */
+export function placesOf({ metadata }: Entity): Place[] {
+  return (metadata.locations?.features ?? []).map((location) => ({
+    name: location.place,
+    geometries: geometriesOf([location]),
+  }));
 }
 
-function ring(points: readonly GeoJSON.Position[]): string {
-  return `${line(points)}Z`;
-}
-
-function at(degrees: number): number {
-  return Math.round(degrees * 100) / 100;
-}
-
-/** All simple geometries of the places, collections unfolded. */
-export function geometriesOf(places: readonly Location[]): GeoJSON.Geometry[] {
-  return places.flatMap(({ geometry }) => (geometry === undefined ? [] : unfold(geometry)));
+/** All simple geometries of the locations, collections unfolded. */
+export function geometriesOf(locations: readonly Location[]): GeoJSON.Geometry[] {
+  return locations.flatMap(({ geometry }) => (geometry === undefined ? [] : unfold(geometry)));
 }
 
 function unfold(geometry: GeoJSON.Geometry): GeoJSON.Geometry[] {
@@ -65,4 +48,11 @@ export function boundsOf(geometries: readonly GeoJSON.Geometry[]): Bounds | unde
   };
   for (const geometry of geometries) if ('coordinates' in geometry) visit(geometry.coordinates);
   return west <= east && south <= north ? [west, south, east, north] : undefined;
+}
+
+/** One geometry for all places, as GeoJSON features have it; null without any. */
+export function geometryOf(entity: Entity): GeoJSON.Geometry | null {
+  const geometries = placesOf(entity).flatMap((place) => place.geometries);
+  if (geometries.length > 1) return { type: 'GeometryCollection', geometries: [...geometries] };
+  return geometries[0] ?? null;
 }

@@ -1,9 +1,14 @@
-/** The parts of the public API's answers that pages show (docs/metadata.md). Fields of other clients may be missing. */
+/** The parts of the public API's answers that formats and pages use (docs/metadata.md). */
 
 export type Kind = 'record' | 'package';
 
 /** The path segment of each kind, in the API and on pages. */
 export const COLLECTION: Readonly<Record<Kind, string>> = { record: 'records', package: 'packages' };
+
+export interface Identified {
+  identifier: string;
+  scheme?: string;
+}
 
 export interface Titled {
   id: string;
@@ -16,7 +21,7 @@ export interface Person {
     name?: string;
     given_name?: string;
     family_name?: string;
-    identifiers?: readonly { identifier: string; scheme?: string }[];
+    identifiers?: readonly Identified[];
   };
   role?: Titled;
   affiliations?: readonly { id?: string; name?: string }[];
@@ -53,7 +58,7 @@ export interface Metadata {
   languages?: readonly Titled[];
   dates?: readonly { date: string; type?: Titled; description?: string }[];
   rights?: readonly Licence[];
-  identifiers?: readonly { identifier: string; scheme?: string }[];
+  identifiers?: readonly Identified[];
   related_identifiers?: readonly RelatedIdentifier[];
   locations?: { features?: readonly Location[] };
   funding?: readonly Funding[];
@@ -69,7 +74,7 @@ export interface Location {
   geometry?: GeoJSON.Geometry;
   place?: string;
   description?: string;
-  identifiers?: readonly { identifier: string; scheme?: string }[];
+  identifiers?: readonly Identified[];
 }
 
 export interface Funding {
@@ -78,7 +83,7 @@ export interface Funding {
     id?: string;
     number?: string;
     title?: Readonly<Record<string, string>>;
-    identifiers?: readonly { identifier: string; scheme?: string }[];
+    identifiers?: readonly Identified[];
   };
 }
 

@@ -1,0 +1,126 @@
+import type { Entity, Person } from '../document/entity.ts';
+import { addressOf, isPerson, labelOf, titleOf, yearOf } from '../document/fields.ts';
+
+/** Names of citation styles as the CSL repository has them. */
+export const CITATION_STYLES = ['apa', 'harvard1', 'chicago-author-date', 'ieee', 'vancouver'] as const;
+export type CitationStyle = (typeof CITATION_STYLES)[number];
+
+export function isCitationStyle(name: string): name is CitationStyle {
+  return CITATION_STYLES.some((style) => style === name);
+}
+
+/** One line to cite an entity, without markup. */
+export function citation(entity: Entity, style: CitationStyle): string {
+  return STYLES[style](partsOf(entity));
+}
+
+interface Parts {
+  authors: readonly Person[];
+  year: string;
+  title: string;
+  version: string | undefined;
+  type: string | undefined;
+  publisher: string | undefined;
+  address: string;
+}
+
+function partsOf(entity: Entity): Parts {
+  const { metadata } = entity;
+  return {
+    authors: metadata.creators ?? [],
+    year: yearOf(entity) ?? 'n.d.',
+    title: titleOf(entity),
+    version: metadata.version,
+    type: labelOf(metadata.resource_type),
+    publisher: metadata.publisher,
+    address: addressOf(entity),
+  };
+}
+
+const STYLES: Readonly<Record<CitationStyle, (parts: Parts) => string>> = {
+  apa({ authors, year, title, version, type, publisher, address }) {
+    const names = joined(authors.map(familyInitials), { most: 20, last: ', & ' });
+    const about = version === undefined ? '' : ` (Version ${version})`;
+    const kind = type === undefined ? '' : ` [${type}]`;
+    return sentences(`${names} (${year})`, `${title}${about}${kind}`, publisher, address);
+  },
+  harvard1({ authors, year, title, version, type, publisher, address }) {
+    const names = joined(authors.map(familyInitials), { most: 3, last: ' and ' });
+    const about = version === undefined ? '' : `, version ${version}`;
+    const kind = type === undefined ? '' : ` [${type}]`;
+    return `${names} (${year}) ${title}${about}${kind}. ${publisher === undefined ? '' : `${publisher}. `}Available at: ${address}.`;
+  },
+  'chicago-author-date'({ authors, year, title, version, publisher, address }) {
+    const [first, ...others] = authors;
+    const names = [first === undefined ? '' : familyGiven(first), ...others.map(givenFamily)];
+    const about = version === undefined ? undefined : `Version ${version}`;
+    return sentences(
+      joined(names, { most: 10, last: ', and ' }),
+      year,
+      `“${title}”`,
+      about,
+      publisher,
+      address,
+    );
+  },
+  ieee({ authors, year, title, version, publisher, address }) {
+    const names = joined(authors.map(initialsFamily), { most: 6, last: ' and ' });
+    const about = version === undefined ? '' : ` (version ${version})`;
+    return `${[names, `“${title},”${about}`].filter(Boolean).join(', ')} ${[publisher, year].filter(Boolean).join(', ')}. ${address}.`;
+  },
+  vancouver({ authors, year, title, version, publisher, address }) {
+    const names = joined(authors.map(familyLetters), { most: 6, last: ', ' });
+    const about = version === undefined ? '' : ` Version ${version}.`;
+    return `${sentences(names, title)}${about} ${[publisher, year].filter(Boolean).join('; ')}. Available from: ${address}`;
+  },
+};
+
+/** Parts as sentences; a part that ends with a mark gets no second one. */
+function sentences(...parts: readonly (string | undefined)[]): string {
+  const shown = parts.filter((part) => part !== undefined && part !== '');
+  const ended = shown.map((part, index) =>
+    index === shown.length - 1 && /^https?:/.test(part ?? '') ? part : `${part?.replace(/\.$/, '')}.`,
+  );
+  return ended.join(' ');
+}
+
+function joined(names: readonly string[], { most, last }: { most: number; last: string }): string {
+  if (names.length === 0) return '';
+  if (names.length > most) return `${names[0]} et al`;
+  const [end = '', ...before] = [...names].reverse();
+  return before.length === 0 ? end : `${before.reverse().join(', ')}${last}${end}`;
+}
+
+function initials(person: Person, dot: string, separator: string): string {
+  const given = person.person_or_org.given_name ?? '';
+  return given
+    .split(/[\s.]+/)
+    .filter(Boolean)
+    .map((name) => `${[...name][0]}${dot}`)
+    .join(separator);
+}
+
+function familyInitials(person: Person): string {
+  if (!isPerson(person)) return person.person_or_org.name ?? '';
+  return [person.person_or_org.family_name, initials(person, '.', ' ')].filter(Boolean).join(', ');
+}
+
+function initialsFamily(person: Person): string {
+  if (!isPerson(person)) return person.person_or_org.name ?? '';
+  return [initials(person, '.', ' '), person.person_or_org.family_name].filter(Boolean).join(' ');
+}
+
+function familyLetters(person: Person): string {
+  if (!isPerson(person)) return person.person_or_org.name ?? '';
+  return [person.person_or_org.family_name, initials(person, '', '')].filter(Boolean).join(' ');
+}
+
+function familyGiven(person: Person): string {
+  if (!isPerson(person)) return person.person_or_org.name ?? '';
+  return [person.person_or_org.family_name, person.person_or_org.given_name].filter(Boolean).join(', ');
+}
+
+function givenFamily(person: Person): string {
+  if (!isPerson(person)) return person.person_or_org.name ?? '';
+  return [person.person_or_org.given_name, person.person_or_org.family_name].filter(Boolean).join(' ');
+}

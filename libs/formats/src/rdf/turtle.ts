@@ -1,0 +1,40 @@
+import { isNode, type Node, PREFIXES, safeIri, type Value } from './graph.ts';
+
+/** RDF 1.1 Turtle. */
+export function turtle(nodes: readonly Node[]): string {
+  const prefixes = Object.entries(PREFIXES).map(([name, iri]) => `@prefix ${name}: <${iri}> .`);
+  const subjects = nodes.map((node) => `<${safeIri(node.iri ?? '')}>\n${predicates(node, '  ')} .`);
+  return `${prefixes.join('\n')}\n\n${subjects.join('\n\n')}\n`;
+}
+
+function predicates({ types, properties }: Node, indent: string): string {
+  const lines = [
+    ...(types.length === 0 ? [] : [`a ${types.join(', ')}`]),
+    ...properties.flatMap(([predicate, value]) =>
+      value === undefined ? [] : [`${predicate} ${write(value, indent)}`],
+    ),
+  ];
+  return lines.map((line) => `${indent}${line}`).join(' ;\n');
+}
+
+function write(value: Value, indent: string): string {
+  if (isNode(value)) return `[\n${predicates(value, `${indent}  `)}\n${indent}]`;
+  if ('iri' in value) return `<${safeIri(value.iri)}>`;
+  const text = `"${escapeText(value.text)}"`;
+  if ('datatype' in value) return `${text}^^${value.datatype}`;
+  return value.language === undefined ? text : `${text}@${value.language}`;
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '\\': '\\\\',
+  '"': '\\"',
+  '\n': '\\n',
+  '\r': '\\r',
+  '\t': '\\t',
+};
+
+function escapeText(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are escaped or removed
+  const without = text.toWellFormed().replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, '');
+  return without.replace(/[\\"\n\r\t]/g, (character) => ESCAPES[character] ?? '');
+}

@@ -1,0 +1,93 @@
+import {
+  CITATION_STYLES,
+  type CitationStyle,
+  type Entity,
+  type FileEntry,
+  type Format,
+  findFormat,
+  isCitationStyle,
+  negotiateFormat,
+} from '@kr/formats';
+import { ServiceError } from '@kr/service-error';
+import { type EntityDeps, entityReply, readEntity } from '../entity-deps.ts';
+import { authoriseFiles } from '../files/authorise-files.ts';
+import { WRITTEN } from '../http/accept.ts';
+import { type Call, type Endpoint, param, type Reply, type TextReply } from '../http/endpoint.ts';
+import { entityJson } from '../rendering/entity-json.ts';
+import { fileJson } from '../rendering/file-json.ts';
+
+/** GET /api/{kind}/{id}: the document, or an export format that `Accept` prefers. */
+export function readPublished(deps: EntityDeps): Endpoint {
+  return async (call): Promise<Reply> => {
+    const document = await readEntity(deps, param(call, 'id'), 'FORM_PUBLISHED', call);
+    if (WRITTEN.includes(call.mediaType)) return entityReply(200, document, deps, call);
+    const format = negotiateFormat(call.headers.accept ?? '', WRITTEN);
+    if (format === undefined) return entityReply(200, document, deps, call);
+    return exportReply(
+      format,
+      entityJson(document, deps.kind, call.baseUrl) as unknown as Entity,
+      deps,
+      call,
+    );
+  };
+}
+
+/** GET /api/{kind}/{id}/export/{format}. @throws ServiceError `not_found`: there is no such format */
+export function exportPublished(deps: EntityDeps): Endpoint {
+  return async (call) => {
+    const document = await readEntity(deps, param(call, 'id'), 'FORM_PUBLISHED', call);
+    const format = findFormat(param(call, 'format'));
+    if (format === undefined) {
+      throw new ServiceError('not_found', 'There is no such export format.', { code: 'unknown_format' });
+    }
+    return exportReply(
+      format,
+      entityJson(document, deps.kind, call.baseUrl) as unknown as Entity,
+      deps,
+      call,
+    );
+  };
+}
+
+async function exportReply(format: Format, entity: Entity, deps: EntityDeps, call: Call): Promise<TextReply> {
+  const style = styleOf(call.query);
+  const context = {
+    baseUrl: call.baseUrl,
+    repository: entity.metadata.publisher ?? new URL(call.baseUrl).hostname,
+    files: await readableFiles(deps, call),
+  };
+  const [type] = format.mediaTypes;
+  return {
+    as: 'text',
+    status: 200,
+    type: format.profile === undefined ? type : `${type}; profile="${format.profile}"`,
+    text: format.serialize(entity, context, { style }),
+  };
+}
+
+/** @throws ServiceError `invalid`: an unknown style */
+function styleOf(query: URLSearchParams): CitationStyle {
+  const style = query.get('style') ?? 'harvard1';
+  if (isCitationStyle(style)) return style;
+  throw new ServiceError('invalid', 'A validation error occurred.', {
+    issues: [{ field: 'style', messages: [`Must be one of: ${CITATION_STYLES.join(', ')}.`] }],
+  });
+}
+
+/** The completed files, if this reader may download them. */
+async function readableFiles({ kind, clients }: EntityDeps, call: Call): Promise<FileEntry[]> {
+  const deps = { kind, clients, face: 'published' } as const;
+  try {
+    const { ticket, filesEnabled } = await authoriseFiles(deps, 'read', call);
+    if (!filesEnabled) return [];
+    const { entries } = await clients.files.listEntries({ ticket }, call.principal, { signal: call.signal });
+    const holder = { kind, face: 'published', id: param(call, 'id'), baseUrl: call.baseUrl } as const;
+    return entries
+      .filter(({ isCompleted }) => isCompleted)
+      .map((entry) => fileJson(entry, holder) as unknown as FileEntry);
+  } catch (error) {
+    if (error instanceof ServiceError && (error.kind === 'forbidden' || error.kind === 'unauthenticated'))
+      return [];
+    throw error;
+  }
+}
