@@ -65,8 +65,8 @@ const STYLES: Readonly<Record<CitationStyle, (parts: Parts) => string>> = {
   },
   ieee({ authors, year, title, version, publisher, address }) {
     const names = joined(authors.map(initialsFamily), { most: 6, last: ' and ' });
-    const about = version === undefined ? '' : ` (version ${version})`;
-    return `${[names, `“${title},”${about}`].filter(Boolean).join(', ')} ${[publisher, year].filter(Boolean).join(', ')}. ${address}.`;
+    const quoted = version === undefined ? `“${title},”` : `“${title}” (version ${version}),`;
+    return `${[names, quoted].filter(Boolean).join(', ')} ${[publisher, year].filter(Boolean).join(', ')}. ${address}.`;
   },
   vancouver({ authors, year, title, version, publisher, address }) {
     const names = joined(authors.map(familyLetters), { most: 6, last: ', ' });

@@ -80,7 +80,7 @@ function distribution(
       ['dct:title', { text: key }],
       ['dcat:accessURL', { iri: page, types: ['rdfs:Resource'], properties: [] }],
       ['dcat:downloadURL', { iri: links.content, types: ['rdfs:Resource'], properties: [] }],
-      ['dcat:byteSize', { text: String(size), datatype: 'xsd:nonNegativeInteger' }],
+      ['dcat:byteSize', { text: String(size), datatype: 'xsd:decimal' }],
       ['dcat:mediaType', mediaType(mimetype)],
       ['dct:license', right === undefined ? undefined : licence(right)],
       [

@@ -1,10 +1,25 @@
 import { isNode, type Node, PREFIXES, safeIri, type Value } from './graph.ts';
 
-/** RDF 1.1 Turtle. */
+/** RDF 1.1 Turtle. Nodes with an IRI become subjects, in the order of their first use; others are written inline. */
 export function turtle(nodes: readonly Node[]): string {
   const prefixes = Object.entries(PREFIXES).map(([name, iri]) => `@prefix ${name}: <${iri}> .`);
-  const subjects = nodes.map((node) => `<${safeIri(node.iri ?? '')}>\n${predicates(node, '  ')} .`);
+  const subjects = withNested(nodes).map(
+    (node) => `<${safeIri(node.iri ?? '')}>\n${predicates(node, '  ')} .`,
+  );
   return `${prefixes.join('\n')}\n\n${subjects.join('\n\n')}\n`;
+}
+
+/** All nodes with an IRI, each once. */
+function withNested(nodes: readonly Node[], found = new Map<string, Node>()): Node[] {
+  for (const node of nodes) {
+    if (node.iri !== undefined && found.has(node.iri)) continue;
+    if (node.iri !== undefined) found.set(node.iri, node);
+    const values = node.properties.flatMap(([, value]) =>
+      value !== undefined && isNode(value) ? [value] : [],
+    );
+    withNested(values, found);
+  }
+  return [...found.values()];
 }
 
 function predicates({ types, properties }: Node, indent: string): string {
@@ -18,8 +33,9 @@ function predicates({ types, properties }: Node, indent: string): string {
 }
 
 function write(value: Value, indent: string): string {
+  if ('iri' in value && value.iri !== undefined) return `<${safeIri(value.iri)}>`;
   if (isNode(value)) return `[\n${predicates(value, `${indent}  `)}\n${indent}]`;
-  if ('iri' in value) return `<${safeIri(value.iri)}>`;
+  if (!('text' in value)) return '[]';
   const text = `"${escapeText(value.text)}"`;
   if ('datatype' in value) return `${text}^^${value.datatype}`;
   return value.language === undefined ? text : `${text}@${value.language}`;

@@ -1,6 +1,6 @@
 import type { Reader, Repository } from '../api/repository.ts';
 import { withToken } from '../api/repository.ts';
-import { type Child, type Html, html } from './html.ts';
+import { type Child, type Html, html, trusted } from './html.ts';
 import type { Texts } from './texts.ts';
 
 /** Input of every page. */
@@ -103,6 +103,11 @@ function footer({ siteName, texts }: PageContext): Html {
 /** An address of this site that keeps the access-link token of the page. */
 export function link(path: string, { reader }: Pick<PageContext, 'reader'>): string {
   return withToken(path, reader.token);
+}
+
+/** A data block for programs. `<` is escaped, so no text can end the element. */
+export function jsonBlock(type: string, value: unknown): Html {
+  return html`<script type="${type}">${trusted(JSON.stringify(value).replaceAll('<', '\\u003c'))}</script>`;
 }
 
 /** A definition list; entries without content are left out. */

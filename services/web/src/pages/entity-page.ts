@@ -1,8 +1,24 @@
-import { COLLECTION, type Entity, type FileListing, type Hits, type Kind, plainText } from '@kr/formats';
+import {
+  CITATION_STYLES,
+  type CitationStyle,
+  COLLECTION,
+  citation,
+  descriptions,
+  type Entity,
+  exportUrl,
+  type FileListing,
+  FORMATS,
+  type Hits,
+  type Kind,
+  plainText,
+  schemaOrg,
+  signpostingHeader,
+  signpostingLinks,
+} from '@kr/formats';
 import { ApiError } from '../api/repository.ts';
 import { readableDate } from '../html/dates.ts';
 import { type Child, type Html, html } from '../html/html.ts';
-import { definitions, link, type Page, type PageContext } from '../html/layout.ts';
+import { definitions, jsonBlock, link, type Page, type PageContext } from '../html/layout.ts';
 import { depositedHtml } from '../html/rich-text.ts';
 import { details } from '../parts/details.ts';
 import { extentMap } from '../parts/extent-map.ts';
@@ -29,13 +45,23 @@ export async function entityPage(kind: Kind, entity: Entity, context: PageContex
   const places = metadata.locations?.features ?? [];
   const map = extentMap(places, texts);
   const page = `/${COLLECTION[kind]}/${entity.id}`;
+  const formatContext = {
+    baseUrl: context.reader.baseUrl,
+    repository: context.siteName,
+    files: (files?.entries ?? []).filter(({ status }) => status === 'completed'),
+  };
   return {
     title,
+    ...(entity.is_published
+      ? { link: signpostingHeader(entity, signpostingLinks(entity, formatContext, descriptions())) }
+      : {}),
     description: plainText(metadata.description ?? '').slice(0, 300) || undefined,
     headers: isPublic(entity, context) ? { 'x-parent-id': entity.parent.id } : {},
     canonical: entity.is_published ? entity.links['self_html'] : undefined,
     isIndexed: entity.is_published,
-    head: html`${entity.links['self'] && html`<link rel="alternate" type="application/json" href="${entity.links['self']}">`}
+    head: html`${entity.is_published && jsonBlock('application/ld+json', schemaOrg(entity, formatContext))}
+${entity.is_published && descriptions().map(({ name, mediaType }) => html`<link rel="describedby" type="${mediaType}" href="${exportUrl(entity, name)}">`)}
+${entity.links['self'] && html`<link rel="alternate" type="application/json" href="${entity.links['self']}">`}
 ${places.length > 0 && html`<meta name="geo.placename" content="${places.flatMap(({ place }) => place ?? []).join('; ')}">`}`,
     main: html`<article>
 ${notices(entity, page, context)}
@@ -58,7 +84,7 @@ ${section(texts.entity.extent, map && html`${map}${placeNames(entity)}`)}
 ${details(entity, context)}
 </div>
 <aside>
-${citation(entity, context)}
+${citationBox(entity, context)}
 ${section(texts.entity.licences, licences(entity, context))}
 ${section(texts.entity.partOf, packages.length > 0 && html`<ul class="plain">${packages.map((one) => html`<li><a href="${link(pagePath(one), context)}">${plainText(one.metadata.title ?? one.id)}</a></li>`)}</ul>`)}
 ${section(texts.entity.versions, versions && versionList(versions, entity, page, context))}
@@ -136,18 +162,45 @@ function placeNames({ metadata }: Entity): Html | undefined {
   return html`<ul class="plain">${named.map(({ place, description }) => html`<li>${place}${place && description && ': '}${description && plainText(description)}</li>`)}</ul>`;
 }
 
-function citation({ pids, links, metadata, ...entity }: Entity, context: PageContext): Html {
+function citationBox(entity: Entity, context: PageContext): Html {
   const { texts } = context;
-  const doi = pids?.doi?.identifier;
-  const address = doi === undefined ? links['self_html'] : `https://doi.org/${doi}`;
-  const authors = (metadata.creators ?? []).map(({ person_or_org }) => person_or_org.name ?? '').join('; ');
-  const year = (metadata.publication_date ?? '').slice(0, 4);
-  const text = `${authors}${year && ` (${year})`}. ${plainText(metadata.title ?? entity.id)}. ${metadata.publisher ?? ''}${metadata.publisher ? '. ' : ''}`;
+  const doi = entity.pids?.doi;
+  const [first, ...others] = CITATION_STYLES;
+  const line = (style: CitationStyle): Html => linked(citation(entity, style));
   return html`<section class="citation card" id="citation"><h2>${texts.entity.citation}</h2>
-<blockquote id="citation-text">${text}<a href="${address}">${address}</a></blockquote>
+<blockquote id="citation-text">${line(first)}</blockquote>
 <p class="actions"><button type="button" data-copy="citation-text" data-copied="${texts.entity.copied}">${texts.entity.copy}</button></p>
-${doi !== undefined && definitions([[texts.entity.doi, html`<a href="${address}">${doi}</a>`]])}
+<details><summary>${texts.entity.citationStyles}</summary>
+${definitions(others.map((style) => [texts.entity.citationStyleNames[style], line(style)] as const))}
+</details>
+${definitions([
+  [
+    texts.entity.doi,
+    doi &&
+      html`<a href="${entity.links['doi']}">${doi.identifier}</a>${doi.state && html` <span class="muted">${doiState(doi.state, context)}</span>`}`,
+  ],
+  [texts.entity.exports, entity.is_published && exportLinks(entity, context)],
+])}
 </section>`;
+}
+
+function doiState(state: string, { texts }: PageContext): string {
+  const names: Readonly<Record<string, string>> = texts.entity.doiStates;
+  return names[state] ?? state;
+}
+
+function exportLinks(entity: Entity, context: PageContext): Html {
+  const shown = FORMATS.filter(({ isDescription }) => isDescription);
+  return html`<ul class="tags">${shown.map(({ name, title }) => {
+    const { pathname } = new URL(exportUrl(entity, name));
+    return html`<li><a class="tag" href="${link(pathname, context)}">${title}</a></li>`;
+  })}</ul>`;
+}
+
+/** Text with its addresses as links. */
+function linked(text: string): Html {
+  const parts = text.split(/(https?:\/\/[^\s]+[^\s.,;])/);
+  return html`${parts.map((part, index) => (index % 2 === 1 ? html`<a href="${part}">${part}</a>` : part))}`;
 }
 
 function licences({ metadata }: Entity, { texts }: PageContext): Html | undefined {
