@@ -135,6 +135,7 @@ function targetOf(route: string, { key = KEYS.committed }: EntityRoute, place: P
   const path = partsOf(route)
     .path.replace('{scheme}', 'doi')
     .replace('{key}', key)
+    .replace('{format}', 'datacite-json')
     .replace('{uploadId}', place.uploadId)
     .replace('{linkId}', place.spareLinkId);
   return `/api/${place.collection}/${place.id}${path}`;

@@ -96,6 +96,7 @@ export const ENTITY_ROUTES: Readonly<Record<string, EntityRoute>> = {
     answers: '200',
     shows: 'entity',
   },
+  'GET /export/{format}': { ...published, action: 'read', absent: NOT_REGISTERED, answers: '200' },
   'GET /files': publishedFiles,
   'GET /files/{key}': publishedFiles,
   'GET /files/{key}/content': { ...publishedFiles, hasHead: true },

@@ -152,7 +152,7 @@ const INTERNAL_ERROR =
 
 /** A refusal names what is served here. */
 const SERVED_TYPES: Difference = {
-  topic: 'export formats: CSL, DataCite, Dublin Core, citations',
+  topic: 'export formats',
   differs: [
     `message: "Invalid 'Accept' header. Expected one of: application/json, application/vnd.inveniordm.v1+json, application/vnd.citationstyles.csl+json, application/vnd.datacite.datacite+json, application/vnd.datacite.datacite+xml, application/x-dc+xml, text/x-bibliography" → "Invalid 'Accept' header. Expected one of: application/json, application/vnd.inveniordm.v1+json"`,
   ],
@@ -161,7 +161,13 @@ const SERVED_TYPES: Difference = {
 /** Single exchanges that this system answers otherwise, by recording and number. */
 export const INTENDED: Readonly<Record<string, Difference>> = {
   'records/25': SERVED_TYPES,
-  'records/78': SERVED_TYPES,
+  'records/78': {
+    topic: 'export formats',
+    differs: [
+      'status: 406 → 200',
+      `message: "Invalid 'Accept' header. Expected one of: application/json, application/vnd.inveniordm.v1+json, application/vnd.citationstyles.csl+json, application/vnd.datacite.datacite+json, application/vnd.datacite.datacite+xml, application/x-dc+xml, text/x-bibliography" → nothing`,
+    ],
+  },
   'records/30': {
     topic: '`If-Match` with a tag that is not a revision',
     differs: [

@@ -30,7 +30,7 @@ export function ris(entity: Entity): string {
     ['TY', TYPES[typeProperty(entity, 'csl') ?? ''] ?? 'GEN'],
     ['ID', entity.id],
     ...(metadata.creators ?? []).map((person) => ['AU', invertedName(person)] as const),
-    ['TI', titleOf(entity)],
+    ['T1', titleOf(entity)],
     ['PY', yearOf(entity)],
     ['DA', year && `${year}/${month}/${day}/`],
     ['PB', metadata.publisher],

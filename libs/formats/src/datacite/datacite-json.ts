@@ -28,15 +28,12 @@ export function dataciteJson(entity: Entity, { baseUrl }: { baseUrl: string }): 
   const { metadata } = entity;
   const doi = doiOf(entity);
   return compact({
-    ...(doi === undefined
-      ? {}
-      : { doi, id: doi, prefix: doi.split('/')[0], suffix: doi.slice(doi.indexOf('/') + 1) }),
-    identifiers: [
-      ...(doi === undefined ? [] : [{ identifier: doi, identifierType: 'DOI' }]),
+    ...(doi === undefined ? {} : { doi, prefix: doi.split('/')[0], suffix: doi.slice(doi.indexOf('/') + 1) }),
+    alternateIdentifiers: [
       ...(entity.pids?.oai === undefined
         ? []
-        : [{ identifier: entity.pids.oai.identifier, identifierType: 'oai' }]),
-      { identifier: pageOf(entity), identifierType: 'URL' },
+        : [{ alternateIdentifier: entity.pids.oai.identifier, alternateIdentifierType: 'oai' }]),
+      { alternateIdentifier: pageOf(entity), alternateIdentifierType: 'URL' },
     ],
     creators: metadata.creators?.map(dataciteName) ?? [],
     titles: [
@@ -49,7 +46,7 @@ export function dataciteJson(entity: Entity, { baseUrl }: { baseUrl: string }): 
         }),
       ),
     ],
-    publisher: metadata.publisher ?? '(:unav)',
+    publisher: { name: metadata.publisher ?? '(:unav)' },
     publicationYear: yearOf(entity) ?? entity.created.slice(0, 4),
     types: {
       resourceTypeGeneral: typeProperty(entity, 'datacite_general') ?? 'Other',
@@ -117,10 +114,10 @@ export function dataciteJson(entity: Entity, { baseUrl }: { baseUrl: string }): 
 /** The members that the XML form needs too. */
 export interface DataciteDocument {
   doi?: string;
-  identifiers: readonly { identifier: string; identifierType: string }[];
+  alternateIdentifiers: readonly { alternateIdentifier: string; alternateIdentifierType: string }[];
   creators: readonly DataciteName[];
   titles: readonly { title: string; titleType?: string; lang?: string }[];
-  publisher: string;
+  publisher: { name: string };
   publicationYear: string;
   types: { resourceTypeGeneral: string; resourceType: string };
   subjects?: readonly { subject: string }[];

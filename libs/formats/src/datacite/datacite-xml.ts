@@ -12,7 +12,7 @@ export function dataciteXml(entity: Entity, context: { baseUrl: string }): strin
 /** The `resource` element of DataCite's XML schema 4.6. */
 export function dataciteElement(entity: Entity, context: { baseUrl: string }): Element {
   const json = dataciteJson(entity, context);
-  const [first, ...others] = json.identifiers.filter(({ identifierType }) => identifierType !== 'oai');
+  const { alternateIdentifiers: alternates } = json;
   const list = <Item>(
     name: string,
     items: readonly Item[] | undefined,
@@ -25,12 +25,14 @@ export function dataciteElement(entity: Entity, context: { baseUrl: string }): E
       'xmlns:xsi': 'http://www.w3.org/2001/XMLSchema-instance',
       'xsi:schemaLocation': SCHEMA,
     },
-    element('identifier', { identifierType: first?.identifierType }, first?.identifier),
+    json.doi === undefined
+      ? element('identifier', { identifierType: 'URL' }, json.url)
+      : element('identifier', { identifierType: 'DOI' }, json.doi),
     list('creators', json.creators, (one) => element('creator', {}, nameElements('creatorName', one))),
     list('titles', json.titles, ({ title, titleType, lang }) =>
       element('title', { titleType, 'xml:lang': lang }, title),
     ),
-    element('publisher', {}, json.publisher),
+    element('publisher', {}, json.publisher.name),
     element('publicationYear', {}, json.publicationYear),
     element(
       'resourceType',
@@ -45,8 +47,8 @@ export function dataciteElement(entity: Entity, context: { baseUrl: string }): E
       element('date', { dateType, dateInformation }, date),
     ),
     optional('language', {}, json.language),
-    list('alternateIdentifiers', others, ({ identifier, identifierType }) =>
-      element('alternateIdentifier', { alternateIdentifierType: identifierType }, identifier),
+    list('alternateIdentifiers', alternates, ({ alternateIdentifier, alternateIdentifierType }) =>
+      element('alternateIdentifier', { alternateIdentifierType }, alternateIdentifier),
     ),
     list('relatedIdentifiers', json.relatedIdentifiers, (one) =>
       element(
