@@ -17,7 +17,7 @@ export {
   type Person,
   type Titled,
 } from './document/entity.ts';
-export { plainText, urlOf } from './document/fields.ts';
+export { plainText, titleOf, urlOf } from './document/fields.ts';
 export type { FormatContext } from './document/format-context.ts';
 export { type Bounds, boundsOf, geometriesOf, pointsOf } from './document/places.ts';
 export {

@@ -58,14 +58,14 @@ export function entityReply(
   status: number,
   document: EntityDocument__Output | null | undefined,
   { kind }: Pick<EntityDeps, 'kind'>,
-  { baseUrl, query }: Call,
+  call: Call,
 ): JsonReply {
   const shown = given(document);
-  const body = entityJson(shown, kind, baseUrl);
+  const body = entityJson(shown, kind, call);
   return {
     as: 'json',
     status,
-    body: isTrue(query.get('expand')) ? { ...body, expanded: {} } : body,
+    body: isTrue(call.query.get('expand')) ? { ...body, expanded: {} } : body,
     ...(status === 201 ? { location: selfOf(body) } : {}),
     state: { revision: shown.revision, variant: shown.variant },
     ...(shown.isPublic && shown.form === 'FORM_PUBLISHED' ? { publicOf: shown.parentId } : {}),

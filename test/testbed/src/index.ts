@@ -1,4 +1,5 @@
 export { freePort } from '@kr/local-stack/backends';
+export { openChromium } from './browser/open-chromium.ts';
 export { type GuardedElasticsearch, guardElasticsearch } from './elasticsearch/guarded-elasticsearch.ts';
 export {
   type MissingElasticsearch,

@@ -11,6 +11,7 @@ import {
   labelOf,
   licenceName,
   licenceUrl,
+  oneLine,
   pageOf,
   plainText,
   titleOf,
@@ -40,7 +41,7 @@ export function dataciteJson(entity: Entity, { baseUrl }: { baseUrl: string }): 
       { title: titleOf(entity) },
       ...(metadata.additional_titles ?? []).map(({ title, type, lang }) =>
         compact({
-          title: plainText(title),
+          title: oneLine(title),
           titleType: TITLE_TYPES[type?.id ?? ''] ?? 'Other',
           lang: lang?.id,
         }),
@@ -63,7 +64,7 @@ export function dataciteJson(entity: Entity, { baseUrl }: { baseUrl: string }): 
         compact({
           date,
           dateType: DATE_TYPES[type?.id ?? ''] ?? 'Other',
-          dateInformation: description && plainText(description),
+          dateInformation: description && oneLine(description),
         }),
       ),
     ],
@@ -303,7 +304,7 @@ function membership({ relationship }: Entity, baseUrl: string): DataciteRelation
 function geoLocation({ name, geometries }: Place): GeoLocation {
   const [only] = geometries;
   const bounds = boundsOf(geometries);
-  const place = name === undefined ? {} : { geoLocationPlace: plainText(name) };
+  const place = name === undefined ? {} : { geoLocationPlace: oneLine(name) };
   if (bounds === undefined || only === undefined) return place;
   if (geometries.length === 1 && only.type === 'Point') {
     const [pointLongitude = 0, pointLatitude = 0] = only.coordinates;

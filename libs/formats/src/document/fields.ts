@@ -20,8 +20,13 @@ export function plainText(markup: string): string {
     .trim();
 }
 
-export function titleOf(entity: Entity): string {
-  return plainText(entity.metadata.title ?? entity.id);
+/** The title, which is plain text, in one line. */
+export function titleOf({ id, metadata }: Entity): string {
+  return oneLine(metadata.title ?? '') || id;
+}
+
+export function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
 }
 
 export function descriptionOf({ metadata }: Entity): string | undefined {

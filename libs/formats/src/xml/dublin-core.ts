@@ -9,6 +9,7 @@ import {
   labelOf,
   licenceName,
   licenceUrl,
+  oneLine,
   pageOf,
   plainText,
   titleOf,
@@ -43,7 +44,7 @@ export function dublinCoreTerms(entity: Entity): (readonly [name: string, value:
   const doi = doiOf(entity);
   const terms: (readonly [string, string | undefined])[] = [
     ['title', titleOf(entity)],
-    ...(metadata.additional_titles ?? []).map(({ title }) => ['title', plainText(title)] as const),
+    ...(metadata.additional_titles ?? []).map(({ title }) => ['title', oneLine(title)] as const),
     ...(metadata.creators ?? []).map((one) => ['creator', invertedName(one)] as const),
     ...keywordsOf(entity).map((keyword) => ['subject', keyword] as const),
     ['description', descriptionOf(entity)],

@@ -23,12 +23,7 @@ export function readPublished(deps: EntityDeps): Endpoint {
     if (WRITTEN.includes(call.mediaType)) return entityReply(200, document, deps, call);
     const format = negotiateFormat(call.headers.accept ?? '', WRITTEN);
     if (format === undefined) return entityReply(200, document, deps, call);
-    return exportReply(
-      format,
-      entityJson(document, deps.kind, call.baseUrl) as unknown as Entity,
-      deps,
-      call,
-    );
+    return exportReply(format, entityJson(document, deps.kind, call) as unknown as Entity, deps, call);
   };
 }
 
@@ -40,12 +35,7 @@ export function exportPublished(deps: EntityDeps): Endpoint {
     if (format === undefined) {
       throw new ServiceError('not_found', 'There is no such export format.', { code: 'unknown_format' });
     }
-    return exportReply(
-      format,
-      entityJson(document, deps.kind, call.baseUrl) as unknown as Entity,
-      deps,
-      call,
-    );
+    return exportReply(format, entityJson(document, deps.kind, call) as unknown as Entity, deps, call);
   };
 }
 

@@ -75,7 +75,7 @@ export function listVersions({ kind, clients }: EntityDeps, limits: PageLimits):
       { signal: call.signal },
     );
     return json(200, {
-      hits: { hits: documents.map((document) => entityJson(document, kind, call.baseUrl)), total },
+      hits: { hits: documents.map((document) => entityJson(document, kind, call)), total },
       aggregations: versionFacets(total, accessStatuses),
       sortBy: 'version',
       links: pageLinks(`${call.baseUrl}${call.path}`, { ...page, total, parameters: [['sort', 'version']] }),

@@ -1,4 +1,6 @@
 import type { AccessLink__Output, EntityDocument__Output } from '@kr/contracts';
+import { hasCredentials } from '../caller.ts';
+import type { Call } from '../http/endpoint.ts';
 import { withHint } from '../http/hints.ts';
 import type { Face, Kind } from '../kind.ts';
 import { entityLinks } from './links.ts';
@@ -41,13 +43,21 @@ export function shortIsoInstant(timestamp: Timestamp): string {
 export type Json = Record<string, unknown>;
 
 /** The public document of an entity: what its service rendered, with links after `updated` and public instants. */
-export function entityJson(document: EntityDocument__Output, kind: Kind, baseUrl: string): Json {
+export function entityJson(
+  document: EntityDocument__Output,
+  kind: Kind,
+  { baseUrl, principal }: Pick<Call, 'baseUrl' | 'principal'>,
+): Json {
+  const isAnonymous = !hasCredentials(principal);
   const { id, parentId, doi } = document;
   const entries: [string, unknown][] = [];
   for (const [key, value] of Object.entries(JSON.parse(document.json.toString()) as Json)) {
     entries.push([key, publicValue(kind, key, value)]);
     if (key === 'updated') {
-      entries.push(['links', entityLinks({ kind, face: faceOf(document), id, parentId, doi }, baseUrl)]);
+      entries.push([
+        'links',
+        entityLinks({ kind, face: faceOf(document), id, parentId, doi }, baseUrl, { isAnonymous }),
+      ]);
     }
   }
   return Object.fromEntries(entries);

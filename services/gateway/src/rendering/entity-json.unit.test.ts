@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import type { Principal } from '@kr/caller';
 import type { EntityDocument__Output } from '@kr/contracts';
 import { entityJson } from './entity-json.ts';
 
@@ -24,9 +25,11 @@ const RENDERED = {
   metadata: { title: 'x', updated: '2026-11-21T06:54:43.929200Z' },
 };
 
+const CALL = { baseUrl: 'http://h', principal: { userId: 'u', grants: [] } as unknown as Principal };
+
 describe('the JSON of an entity', () => {
   test('has its links after the instants, which take the form of the kind', () => {
-    const { links, ...rest } = entityJson(document(RENDERED), 'record', 'http://h');
+    const { links, ...rest } = entityJson(document(RENDERED), 'record', CALL);
     expect([rest, (links as Record<string, string>)['self']]).toEqual([
       {
         ...RENDERED,
@@ -36,7 +39,7 @@ describe('the JSON of an entity', () => {
       },
       'http://h/api/records/e7vvn-90a62/draft',
     ]);
-    expect(Object.keys(entityJson(document(RENDERED), 'record', 'http://h'))).toEqual([
+    expect(Object.keys(entityJson(document(RENDERED), 'record', CALL))).toEqual([
       'id',
       'created',
       'updated',
@@ -48,7 +51,7 @@ describe('the JSON of an entity', () => {
   });
 
   test('shows when a draft expires in one form for both kinds', () => {
-    const { created, expires_at } = entityJson(document(RENDERED), 'package', 'http://h');
+    const { created, expires_at } = entityJson(document(RENDERED), 'package', CALL);
     expect([created, expires_at]).toEqual(['2026-11-21T06:54:43.929200+00:00', '2026-11-21 06:54:43.929241']);
   });
 });

@@ -12,12 +12,29 @@ export interface LinkedEntity {
 }
 
 /**
- * The absolute links of an entity, regardless of the caller's permissions.
+ * The absolute links of an entity. Callers with credentials get all of them, regardless of their permissions.
  * The names are those of the REST document (section 2.4) and of the original platform, in their order.
  */
-export function entityLinks(entity: LinkedEntity, baseUrl: string): Links {
-  return LINKS[entity.kind][entity.face](addresses(entity, baseUrl));
+export function entityLinks(
+  entity: LinkedEntity,
+  baseUrl: string,
+  { isAnonymous = false }: { isAnonymous?: boolean } = {},
+): Links {
+  const links = LINKS[entity.kind][entity.face](addresses(entity, baseUrl));
+  if (!isAnonymous) return links;
+  return Object.fromEntries(Object.entries(links).filter(([name]) => !NEED_CREDENTIALS.has(name)));
 }
+
+/** Links whose requests always need credentials, so that anonymous readers get none of them. */
+const NEED_CREDENTIALS = new Set([
+  'draft',
+  'access_links',
+  'reserve_doi',
+  'context_resources',
+  'context_associate',
+  'context_dissociate',
+  'requests',
+]);
 
 interface Addresses {
   /** The published entity. */

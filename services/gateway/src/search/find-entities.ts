@@ -146,7 +146,7 @@ async function render(
       const answer = await (refs.length === 0 ? answering.catch(() => SILENT) : answering);
       hasUnsent ||= answer.hasUnsent;
       for (const { document, error } of answer.results) {
-        if (document) rendered.set(keyOf(kind, document), entityJson(document, kind, call.baseUrl));
+        if (document) rendered.set(keyOf(kind, document), entityJson(document, kind, call));
         else if (error && !PASSED_OVER.has(error.kind)) throw fromErrorDetail(error);
       }
     }),

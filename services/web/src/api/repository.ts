@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Entity, ErrorBody, FileListing, Hits, Kind } from '@kr/formats';
-import { COLLECTION } from '@kr/formats';
+import { COLLECTION, type Entity, type ErrorBody, type FileListing, type Hits, type Kind } from '@kr/formats';
 import { Pool } from 'undici';
 
 /** The parts of a page request that the API needs to answer the same person. */

@@ -1,4 +1,4 @@
-import { kindOf, plainText } from '@kr/formats';
+import { kindOf, plainText, titleOf } from '@kr/formats';
 import { escapeHtml } from '../html/html.ts';
 import type { PageContext } from '../html/layout.ts';
 import { apiQuery } from '../pages/search-page.ts';
@@ -25,7 +25,7 @@ export async function atomFeed({ repository, reader, query, siteName }: PageCont
     const authors = (hit.metadata.creators ?? []).map(({ person_or_org }) => displayName(person_or_org));
     return `<entry>
 <id>${xml(address)}</id>
-<title>${xml(plainText(hit.metadata.title ?? hit.id))}</title>
+<title>${xml(titleOf(hit))}</title>
 <link rel="alternate" type="text/html" href="${xml(address)}"/>
 <published>${instantOf(hit.created)}</published>
 <updated>${instantOf(hit.updated)}</updated>

@@ -14,6 +14,7 @@ import {
   schemaOrg,
   signpostingHeader,
   signpostingLinks,
+  titleOf,
 } from '@kr/formats';
 import { ApiError } from '../api/repository.ts';
 import { readableDate } from '../html/dates.ts';
@@ -27,7 +28,7 @@ import { accessLabel, hitList, pagePath } from '../parts/hit.ts';
 import { people } from '../parts/people.ts';
 import { preview } from '../parts/preview.ts';
 import { previewKind } from '../parts/preview-kind.ts';
-import { inLanguage, titleOf } from '../parts/vocabulary.ts';
+import { inLanguage, labelOf } from '../parts/vocabulary.ts';
 
 const RESOURCES_SHOWN = 50;
 
@@ -41,7 +42,7 @@ export async function entityPage(kind: Kind, entity: Entity, context: PageContex
     kind === 'record' ? packagesOf(entity, context) : [],
   ]);
   const { metadata } = entity;
-  const title = plainText(metadata.title ?? entity.id);
+  const title = titleOf(entity);
   const places = metadata.locations?.features ?? [];
   const map = extentMap(places, texts);
   const page = `/${COLLECTION[kind]}/${entity.id}`;
@@ -66,18 +67,18 @@ ${places.length > 0 && html`<meta name="geo.placename" content="${places.flatMap
     main: html`<article>
 ${notices(entity, page, context)}
 <ul class="meta">
-<li class="tag">${kind === 'package' ? texts.kind.package : (titleOf(metadata.resource_type, texts) ?? texts.kind.record)}</li>
+<li class="tag">${kind === 'package' ? texts.kind.package : (labelOf(metadata.resource_type, texts) ?? texts.kind.record)}</li>
 <li class="tag">${accessLabel(entity.access.status, context)}</li>
 ${metadata.publication_date && html`<li>${texts.entity.published(readableDate(metadata.publication_date, texts.language))}</li>`}
 <li>${texts.entity.version(metadata.version ?? String(entity.versions.index))}</li>
 </ul>
 <h1>${title}</h1>
-${(metadata.additional_titles ?? []).map((one) => html`<p class="muted">${plainText(one.title)}</p>`)}
+${(metadata.additional_titles ?? []).map((one) => html`<p class="muted">${one.title}</p>`)}
 ${people(metadata.creators, texts)}
 <div class="columns">
 <div>
 ${section(texts.entity.description, metadata.description && html`<div class="rich">${depositedHtml(metadata.description)}</div>`)}
-${(metadata.additional_descriptions ?? []).map((one) => section(titleOf(one.type, texts) ?? texts.entity.description, html`<div class="rich">${depositedHtml(one.description)}</div>`))}
+${(metadata.additional_descriptions ?? []).map((one) => section(labelOf(one.type, texts) ?? texts.entity.description, html`<div class="rich">${depositedHtml(one.description)}</div>`))}
 ${resources && section(texts.entity.resources, resourceList(resources, entity, context))}
 ${await filesSection(entity, files, page, context)}
 ${section(texts.entity.extent, map && html`${map}${placeNames(entity)}`)}
@@ -86,7 +87,7 @@ ${details(entity, context)}
 <aside>
 ${citationBox(entity, context)}
 ${section(texts.entity.licences, licences(entity, context))}
-${section(texts.entity.partOf, packages.length > 0 && html`<ul class="plain">${packages.map((one) => html`<li><a href="${link(pagePath(one), context)}">${plainText(one.metadata.title ?? one.id)}</a></li>`)}</ul>`)}
+${section(texts.entity.partOf, packages.length > 0 && html`<ul class="plain">${packages.map((one) => html`<li><a href="${link(pagePath(one), context)}">${titleOf(one)}</a></li>`)}</ul>`)}
 ${section(texts.entity.versions, versions && versionList(versions, entity, page, context))}
 </aside>
 </div>
@@ -130,7 +131,7 @@ function resourceList(resources: Hits, entity: Entity, context: PageContext): Ht
   const { texts } = context;
   const { hits, total } = resources.hits;
   if (hits.length === 0) return html`<p>${texts.entity.noResources}</p>`;
-  const groups = Map.groupBy(hits, ({ metadata }) => titleOf(metadata.resource_type, texts) ?? '');
+  const groups = Map.groupBy(hits, ({ metadata }) => labelOf(metadata.resource_type, texts) ?? '');
   const page = Number(resourceQuery(context).get('page'));
   const more = page * RESOURCES_SHOWN < total;
   return html`<p class="muted">${texts.entity.resourceCount(total)}</p>
@@ -159,7 +160,7 @@ ${chosen && html`<h3>${texts.previews.title(chosen.key)}</h3>${await preview(cho
 function placeNames({ metadata }: Entity): Html | undefined {
   const named = (metadata.locations?.features ?? []).filter(({ place, description }) => place ?? description);
   if (named.length === 0) return undefined;
-  return html`<ul class="plain">${named.map(({ place, description }) => html`<li>${place}${place && description && ': '}${description && plainText(description)}</li>`)}</ul>`;
+  return html`<ul class="plain">${named.map(({ place, description }) => html`<li>${place}${place && description && ': '}${description}</li>`)}</ul>`;
 }
 
 function citationBox(entity: Entity, context: PageContext): Html {
@@ -210,7 +211,7 @@ function licences({ metadata }: Entity, { texts }: PageContext): Html | undefine
     const address = props?.url ?? own;
     const name = inLanguage(title, texts) ?? id ?? address;
     return html`<li>${address === undefined ? name : html`<a href="${address}" rel="license">${name}</a>`}
-${description && html`<br><span class="muted">${plainText(inLanguage(description, texts) ?? '')}</span>`}</li>`;
+${description && html`<br><span class="muted">${inLanguage(description, texts)}</span>`}</li>`;
   })}</ul>`;
 }
 

@@ -1,8 +1,8 @@
-import { type ErrorBody, plainText } from '@kr/formats';
+import type { ErrorBody } from '@kr/formats';
 import { readableDate } from '../html/dates.ts';
 import { html } from '../html/html.ts';
 import { link, type Page, type PageContext } from '../html/layout.ts';
-import { titleOf } from '../parts/vocabulary.ts';
+import { labelOf } from '../parts/vocabulary.ts';
 
 /** A page for an error answer of the API: not found, restricted, removed (with its tombstone), … */
 export function problemPage(body: ErrorBody, context: PageContext): Page {
@@ -34,8 +34,8 @@ function tombstone({ tombstone: removed }: ErrorBody, { texts }: PageContext) {
   const { removal_date: date, removal_reason: reason, note, citation_text: citation } = removed;
   return html`<div class="notice">
 ${date && html`<p>${texts.problems.removedOn(readableDate(date, texts.language))}</p>`}
-${reason && html`<p>${texts.problems.removalReason(titleOf(reason, texts) ?? '')}</p>`}
-${note && html`<p>${plainText(note)}</p>`}
+${reason && html`<p>${texts.problems.removalReason(labelOf(reason, texts) ?? '')}</p>`}
+${note && html`<p>${note}</p>`}
 </div>
-${citation && html`<p>${texts.problems.lastCitation}:</p><blockquote>${plainText(citation)}</blockquote>`}`;
+${citation && html`<p>${texts.problems.lastCitation}:</p><blockquote>${citation}</blockquote>`}`;
 }

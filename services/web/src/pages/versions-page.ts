@@ -1,4 +1,4 @@
-import { COLLECTION, type Kind, plainText } from '@kr/formats';
+import { COLLECTION, type Kind, titleOf } from '@kr/formats';
 import { html } from '../html/html.ts';
 import { link, type Page, type PageContext } from '../html/layout.ts';
 import { hitList } from '../parts/hit.ts';
@@ -10,7 +10,7 @@ export async function versionsPage(kind: Kind, id: string, context: PageContext)
     repository.entity(kind, id),
     repository.versions(kind, id, Number(context.query.get('page')) || 1),
   ]);
-  const title = plainText(entity.metadata.title ?? entity.id);
+  const title = titleOf(entity);
   return {
     title: texts.versionsPage.title(title),
     isIndexed: false,

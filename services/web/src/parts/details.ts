@@ -1,49 +1,48 @@
-import { type Entity, type Funding, type Metadata, plainText } from '@kr/formats';
+import type { Entity, Funding, Metadata } from '@kr/formats';
 import { readableDate } from '../html/dates.ts';
 import { type Html, html } from '../html/html.ts';
 import { definitions, link, type PageContext } from '../html/layout.ts';
 import type { Texts } from '../html/texts.ts';
 import { people } from './people.ts';
-import { inLanguage, titleOf } from './vocabulary.ts';
+import { inLanguage, labelOf } from './vocabulary.ts';
 
 /** The remaining metadata of an entity. */
 export function details({ metadata, ...entity }: Entity, context: PageContext): Html {
   const { texts } = context;
   const t = texts.entity;
   const titles = (entries: Metadata['languages']) =>
-    entries?.map((entry) => titleOf(entry, texts)).join(', ');
+    entries?.map((entry) => labelOf(entry, texts)).join(', ');
   return html`<section><h2>${t.details}</h2>
 ${definitions([
   [t.contributors, people(metadata.contributors, texts)],
   [t.subjects, subjects(metadata, context)],
   [t.publisher, metadata.publisher],
-  [t.resourceType, titleOf(metadata.resource_type, texts)],
+  [t.resourceType, labelOf(metadata.resource_type, texts)],
   [t.languages, titles(metadata.languages)],
   [
     t.dates,
     list(
       metadata.dates,
       ({ date, type, description }) =>
-        html`${titleOf(type, texts)}: ${readableDate(date, texts.language)}${description && html` (${plainText(description)})`}`,
+        html`${labelOf(type, texts)}: ${readableDate(date, texts.language)}${description && html` (${description})`}`,
     ),
   ],
   [
     t.relations,
-    list(metadata.related_identifiers, (one) => html`${titleOf(one.relation_type, texts)} ${reference(one)}`),
+    list(metadata.related_identifiers, (one) => html`${labelOf(one.relation_type, texts)} ${reference(one)}`),
   ],
   [
     t.references,
     list(
       metadata.references,
-      (one) =>
-        html`${plainText(one.reference)} ${one.identifier && reference({ ...one, identifier: one.identifier })}`,
+      (one) => html`${one.reference} ${one.identifier && reference({ ...one, identifier: one.identifier })}`,
     ),
   ],
   [t.identifiers, list(metadata.identifiers, reference)],
   [t.funding, list(metadata.funding, (one) => funding(one, texts))],
   [t.audiences, titles(metadata.target_audiences)],
   [t.priorities, titles(metadata.engagement_priorities)],
-  [t.activity, titleOf(metadata.geo_work_programme_activity, texts)],
+  [t.activity, labelOf(metadata.geo_work_programme_activity, texts)],
   [t.sizes, metadata.sizes?.join(', ')],
   [t.formats, metadata.formats?.join(', ')],
   [t.created, readableDate(entity.created, texts.language)],
@@ -86,7 +85,7 @@ function reference({
   title?: string;
 }): Html {
   const address = RESOLVERS[scheme]?.(identifier);
-  const name = title === undefined ? identifier : plainText(title);
+  const name = title === undefined ? identifier : title;
   if (address === undefined || !/^https?:\/\//.test(address)) return html`${name}`;
   return html`<a href="${address}" rel="nofollow noopener">${name}</a>`;
 }

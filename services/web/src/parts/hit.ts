@@ -1,9 +1,9 @@
-import { COLLECTION, type Entity, kindOf, plainText } from '@kr/formats';
+import { COLLECTION, type Entity, kindOf, plainText, titleOf } from '@kr/formats';
 import { readableDate } from '../html/dates.ts';
 import { type Html, html, trusted } from '../html/html.ts';
 import { link, type PageContext } from '../html/layout.ts';
 import { shortNames } from './people.ts';
-import { titleOf } from './vocabulary.ts';
+import { labelOf } from './vocabulary.ts';
 
 /** Path of the page of a published entity. */
 export function pagePath(entity: Entity): string {
@@ -22,12 +22,12 @@ function hit(entity: Entity, context: PageContext, level: number): Html {
   const { publication_date: date } = metadata;
   return html`<li class="card">
 <ul class="meta">
-<li class="tag">${kind === 'package' ? texts.kind.package : (titleOf(metadata.resource_type, texts) ?? texts.kind.record)}</li>
+<li class="tag">${kind === 'package' ? texts.kind.package : (labelOf(metadata.resource_type, texts) ?? texts.kind.record)}</li>
 <li class="tag">${accessLabel(access.status, context)}</li>
 ${date && html`<li>${readableDate(date, texts.language)}</li>`}
 ${metadata.version && html`<li>${texts.entity.version(metadata.version)}</li>`}
 </ul>
-${trusted(`<h${level}>`)}<a href="${link(pagePath(entity), context)}">${plainText(metadata.title ?? entity.id)}</a>${trusted(`</h${level}>`)}
+${trusted(`<h${level}>`)}<a href="${link(pagePath(entity), context)}">${titleOf(entity)}</a>${trusted(`</h${level}>`)}
 <p>${shortNames(metadata.creators)}</p>
 ${metadata.description && html`<p class="excerpt muted">${plainText(metadata.description).slice(0, 400)}</p>`}
 </li>`;

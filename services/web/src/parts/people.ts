@@ -1,7 +1,7 @@
 import type { Person } from '@kr/formats';
 import { type Html, html } from '../html/html.ts';
 import type { Texts } from '../html/texts.ts';
-import { titleOf } from './vocabulary.ts';
+import { labelOf } from './vocabulary.ts';
 
 /** Names with affiliation, role and ORCID iD. */
 export function people(persons: readonly Person[] | undefined, texts: Texts): Html | undefined {
@@ -13,7 +13,7 @@ function item({ person_or_org, role, affiliations }: Person, texts: Texts): Html
   const name = displayName(person_or_org);
   const orcid = person_or_org.identifiers?.find(({ scheme }) => scheme === 'orcid')?.identifier;
   const ror = person_or_org.identifiers?.find(({ scheme }) => scheme === 'ror')?.identifier;
-  const about = [titleOf(role, texts), ...(affiliations ?? []).map((one) => one.name)].filter(
+  const about = [labelOf(role, texts), ...(affiliations ?? []).map((one) => one.name)].filter(
     (text) => text !== undefined && text !== '',
   );
   return html`<li>${ror === undefined ? name : html`<a href="https://ror.org/${ror}">${name}</a>`}

@@ -1,4 +1,4 @@
-import { boundsOf, type Entity, geometriesOf, plainText, pointsOf } from '@kr/formats';
+import { boundsOf, type Entity, geometriesOf, pointsOf, titleOf } from '@kr/formats';
 import { type Html, html } from '../html/html.ts';
 import { link, type PageContext } from '../html/layout.ts';
 import { pathOf } from './geometry-path.ts';
@@ -26,7 +26,7 @@ ${placed.map(
   ({
     entity,
     geometries,
-  }) => html`<a href="${link(pagePath(entity), context)}"><title>${plainText(entity.metadata.title ?? entity.id)}</title>
+  }) => html`<a href="${link(pagePath(entity), context)}"><title>${titleOf(entity)}</title>
 ${geometries.map((geometry) => html`<path class="place" d="${pathOf(geometry)}"/>`)}
 ${pointsOf(geometries).map(([lon = 0, lat = 0]) => html`<circle class="place point" cx="${lon}" cy="${-lat}" r="1.6"/>`)}
 ${markOfSmall(geometries)}</a>`,

@@ -2,7 +2,7 @@ import type { Titled } from '@kr/formats';
 import type { Texts } from '../html/texts.ts';
 
 /** The title of a vocabulary entry in the language of the page, or else in English, or its id. */
-export function titleOf(entry: Titled | undefined, texts: Texts): string | undefined {
+export function labelOf(entry: Titled | undefined, texts: Texts): string | undefined {
   if (entry === undefined) return undefined;
   return inLanguage(entry.title, texts) ?? entry.id;
 }

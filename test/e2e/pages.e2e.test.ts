@@ -1,0 +1,239 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openPython, until } from '@kr/testbed';
+import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { crawl } from './pages/crawl.ts';
+import type { Entity, Listing } from './story/answers.ts';
+import { packageDocument, recordDocument } from './story/documents.ts';
+import { type HttpClient, httpClient } from './story/http-client.ts';
+import { packageOfResources, publish, publishedRecord, upload } from './story/stories.ts';
+
+const run = promisify(execFile);
+const FOLDER = join(import.meta.dirname, 'pages');
+const SHAPES = resolve(import.meta.dirname, '../../../shared/schemas/dcat-ap/shapes.ttl');
+const CSV = 'day,level\n2026-05-01,120\n2026-05-02,"<b>130</b>"\n';
+const HOSTILE = '</title><script>alert(1)</script> & "quoted"';
+
+const python = await openPython(join(FOLDER, 'requirements.txt'));
+let system: TestSystem;
+let author: HttpClient;
+let record: Entity;
+let main: Entity;
+
+beforeAll(async () => {
+  system = await startSystem({ hasPages: true });
+  author = httpClient(system.baseUrl, system.token);
+  const draft = await author.sure<Entity>('POST', '/records', {
+    json: recordDocument('Levels of the Danube', {
+      withFiles: true,
+      metadata: {
+        description: `<p>Daily levels.</p><script>alert(2)</script><a href="javascript:alert(3)">x</a>`,
+        publisher: 'River Observatory',
+        subjects: [{ subject: 'hydrology' }],
+        rights: [{ id: 'cc-by-4.0' }],
+        locations: {
+          features: [{ place: 'Tulcea', geometry: { type: 'Point', coordinates: [28.8, 45.17] } }],
+        },
+      },
+    }),
+  });
+  await author.sure('POST', `/records/${draft.id}/draft/pids/doi`);
+  await upload(author, draft, 'levels.csv', Buffer.from(CSV));
+  await upload(
+    author,
+    draft,
+    'read me.md',
+    Buffer.from('# Title\n\n<script>alert(4)</script> [x](javascript:y)'),
+  );
+  record = await publish(author, draft);
+  const { main: packageDraft } = await packageOfResources(author, 'Floods', 2);
+  main = await publish(author, packageDraft);
+  await until(async () => (await author.sure<Listing<Entity>>('GET', '/search?q=Floods')).hits.total >= 3);
+});
+afterAll(() => system?.stop());
+
+async function page(path: string, headers: Record<string, string> = {}) {
+  const response = await fetch(`${system.baseUrl}${path}`, {
+    redirect: 'manual',
+    headers: { accept: 'text/html', ...headers },
+  });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+describe('pages', () => {
+  test('every link of every page and of every document leads somewhere', async () => {
+    const visits = await crawl(
+      `${system.baseUrl}/`,
+      ({ pathname }) => !/\/api\/(?:iiif\/|openapi)/.test(pathname),
+    );
+    expect(visits.filter(({ status }) => status === 404 || status >= 500)).toEqual([]);
+    const paths = visits.map(({ url }) => new URL(url).pathname);
+    expect(paths).toEqual(
+      expect.arrayContaining([
+        '/search',
+        `/records/${record.id}`,
+        `/records/${record.id}/preview/levels.csv`,
+        `/packages/${main.id}`,
+        `/packages/${main.id}/versions`,
+        '/feed.atom',
+      ]),
+    );
+  });
+
+  test('a landing page shows the entity, and runs nothing that a depositor wrote', async () => {
+    const { status, text, headers } = await page(`/records/${record.id}`);
+    expect(status).toBe(200);
+    expect(headers.get('content-security-policy')).toContain("default-src 'none'; script-src 'self'");
+    for (const shown of ['Levels of the Danube', 'levels.csv', 'Lise Moreau', 'hydrology', 'Tulcea', 'md5:'])
+      expect(text).toContain(shown);
+    expect(text).not.toMatch(/<script>alert|href="javascript:/);
+    const scripts = [...text.matchAll(/<script\b[^>]*>/g)].map(([tag]) => tag);
+    expect(scripts.filter((tag) => !/ld\+json|src="\/static\//.test(tag))).toEqual([]);
+    // Nothing is loaded from other hosts.
+    const loaded = [
+      ...text.matchAll(/<(?:script|img|link rel="(?:stylesheet|icon)")[^>]*(?:src|href)="([^"]+)"/g),
+    ];
+    expect(loaded.map(([, url = '']) => url).filter((url) => !url.startsWith('/static/'))).toEqual([]);
+  });
+
+  test('hostile titles are text', async () => {
+    const hostile = await publishedRecord(author, HOSTILE);
+    const { text } = await page(`/records/${hostile.id}`);
+    expect(text).not.toContain('<script>alert');
+    expect(text).toContain('&lt;script&gt;alert(1)');
+  });
+
+  test('previews show tables and Markdown as text', async () => {
+    const table = await page(`/records/${record.id}/preview/levels.csv`);
+    expect(table.text).toContain('<td>2026-05-01</td>');
+    expect(table.text).toContain('&lt;b&gt;130&lt;/b&gt;');
+    const markdown = await page(`/records/${record.id}/preview/${encodeURIComponent('read me.md')}`);
+    expect(markdown.text).toContain('<h3>Title</h3>');
+    expect(markdown.text).not.toMatch(/<script>alert|href="javascript/);
+    expect((await page(`/records/${record.id}/preview/missing.csv`)).status).toBe(404);
+  });
+
+  test('restricted entities are shown with an access link alone, which every link of the page keeps', async () => {
+    const draft = await author.sure<Entity>('POST', '/records', {
+      json: recordDocument('Secret levels', {
+        withFiles: true,
+        access: { record: 'restricted', files: 'restricted' },
+      }),
+    });
+    await upload(author, draft, 'secret.txt', Buffer.from('secret'));
+    const secret = await publish(author, draft);
+    const { token } = await author.sure<{ token: string }>('POST', `/records/${secret.id}/access/links`, {
+      json: { permission: 'view' },
+    });
+    const refused = await page(`/records/${secret.id}`);
+    expect([refused.status, refused.text.includes('Secret levels')]).toEqual([403, false]);
+    const opened = await page(`/records/${secret.id}?token=${token}`);
+    expect(opened.status).toBe(200);
+    expect(opened.headers.get('cache-control')).toBe('private, no-store');
+    expect(opened.text).toContain('Secret levels');
+    expect(opened.text).toContain('name="robots" content="noindex"');
+    const own = [...opened.text.matchAll(/<a [^>]*href="(\/(?:records|api)[^"]*)"/g)].map(([, url]) => url);
+    expect(own.length).toBeGreaterThan(3);
+    expect(own.filter((url) => !url?.includes('token='))).toEqual(['/api/openapi.json']);
+    // The page is not served from a cache to others.
+    expect((await page(`/records/${secret.id}`)).status).toBe(403);
+  });
+
+  test('an embargo is shown with its end, and removed entities with their tombstone', async () => {
+    const until = new Date(Date.now() + 400 * 86_400_000).toISOString().slice(0, 10);
+    const embargoed = await author.sure<Entity>('POST', '/records', {
+      json: {
+        ...recordDocument('Later levels'),
+        access: { record: 'public', files: 'restricted', embargo: { active: true, until, reason: 'thesis' } },
+      },
+    });
+    const { text } = await page(`/records/${(await publish(author, embargoed)).id}`);
+    expect(text).toMatch(/under embargo until \w+ \d+, \d{4}/);
+    expect(text).toContain('thesis');
+
+    const admin = httpClient(system.baseUrl, (await system.createUser('root', { admin: true })).token);
+    const withdrawn = await publishedRecord(author, 'Withdrawn levels');
+    expect((await page(`/records/${withdrawn.id}`)).status).toBe(200);
+    await admin.sure('DELETE', `/records/${withdrawn.id}`, {
+      json: { removal_reason: { id: 'takedown-request' }, note: 'On request.' },
+    });
+    const removed = await page(`/records/${withdrawn.id}`);
+    expect(removed.status).toBe(410);
+    expect(removed.text).toContain('On request.');
+    expect(removed.text).toContain('Withdrawn levels');
+  });
+
+  test('versions lead to the newest one', async () => {
+    const first = await publish(
+      author,
+      await author.sure<Entity>('POST', '/packages', { json: packageDocument('Maps') }),
+    );
+    const next = await author.sure<Entity>('POST', `/packages/${first.id}/versions`);
+    await author.sure('PUT', `/packages/${next.id}/draft`, { json: packageDocument('Maps, corrected') });
+    const second = await publish(author, next);
+    expect((await page(`/packages/${first.id}`)).text).toContain('A newer version exists.');
+    const { status, headers } = await page(`/packages/${first.id}/latest`);
+    expect([status, headers.get('location')]).toEqual([302, `/packages/${second.id}`]);
+    const all = await page(`/packages/${first.id}/versions`);
+    expect(all.text).toContain(`href="/packages/${second.id}"`);
+    expect(all.text).toContain(`href="/packages/${first.id}"`);
+  });
+
+  test('the search has facets, a map and a box, and explains bad input', async () => {
+    const found = await page('/search?q=danube');
+    expect(found.text).toContain(`href="/records/${record.id}"`);
+    const boxed = await page('/search?view=map&west=28&south=45&east=29&north=46');
+    expect(boxed.text).toContain(`href="/records/${record.id}"`);
+    expect(boxed.text).toContain('<circle class="place point" cx="28.8" cy="-45.17"');
+    expect((await page('/search?west=-10&south=0&east=-5&north=5')).text).not.toContain(record.id);
+    const bad = await page('/search?q=%22open');
+    expect(bad.status).toBe(400);
+    expect(bad.text).toContain('q: ');
+  });
+
+  test('feeds and sitemaps list what is published', async () => {
+    const feed = await page('/feed.atom?q=danube');
+    expect(feed.headers.get('content-type')).toContain('application/atom+xml');
+    expect(feed.text).toContain(`<id>${system.baseUrl}/records/${record.id}</id>`);
+    const index = await page('/sitemap.xml');
+    const [, month = ''] = /sitemap-(\d{4}-\d\d)\.xml/.exec(index.text) ?? [];
+    expect((await page(`/sitemap-${month}.xml`)).text).toContain(`/packages/${main.id}</loc>`);
+    expect((await page('/robots.txt')).text).toContain(`Sitemap: ${system.baseUrl}/sitemap.xml`);
+  });
+
+  test('unknown pages are 404 in HTML, and the API keeps its own errors', async () => {
+    const { status, text } = await page('/records/abcde-fghij');
+    expect([status, text.includes('<h1>Not found</h1>')]).toEqual([404, true]);
+    expect((await fetch(`${system.baseUrl}/api/nothing`)).headers.get('content-type')).toBe(
+      'application/json',
+    );
+  });
+
+  ('missing' in python ? test.skip : test)(
+    `independent readers understand pages and exports${'missing' in python ? ` (${python.missing})` : ''}`,
+    async () => {
+      if ('missing' in python) return;
+      const args = [`${system.baseUrl}/records/${record.id}`, `${system.baseUrl}/api/records/${record.id}`];
+      const { stdout } = await run(python.python, [
+        join(FOLDER, 'read_back.py'),
+        ...args,
+        ...(existsSync(SHAPES) ? [SHAPES] : []),
+      ]);
+      const understood = JSON.parse(stdout);
+      const title = { title: 'Levels of the Danube', isValid: true };
+      expect(understood).toMatchObject({
+        signposting: { citeAs: expect.stringContaining(record.id), items: 2, linksets: 1 },
+        jsonLd: [{ '@type': 'Dataset', name: 'Levels of the Danube' }],
+        datacite: title,
+        bibtex: title,
+        csl: title,
+        ris: { title: 'Levels of the Danube' },
+        dataciteErrors: [],
+        ...(existsSync(SHAPES) ? { dcatAp: '' } : {}),
+      });
+    },
+  );
+});
