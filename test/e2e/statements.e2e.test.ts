@@ -71,3 +71,15 @@ describe('a list', () => {
     },
   );
 });
+
+// After the lists, which would show its draft.
+describe('an upload', () => {
+  test('reads its draft in one statement, reserves its bytes in one and attaches them in one', async () => {
+    const json = recordDocument('With files', { withFiles: true });
+    const { id } = await author.sure<Entity>('POST', '/records', { json });
+    await author.sure('POST', `/records/${id}/draft/files`, { json: [{ key: 'a.txt' }] });
+    const upload = () =>
+      author.sure('PUT', `/records/${id}/draft/files/a.txt/content`, { bytes: Buffer.from('bytes') });
+    expect(await statements.of(upload)).toBe(TOKEN + 3);
+  });
+});

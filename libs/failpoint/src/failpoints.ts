@@ -57,7 +57,7 @@ export const FAILPOINTS = [
   'files.sync.after',
   'files.rename.after',
   'files.write.after',
-  'files.attach.inside',
+  'files.attach.before',
   'files.attach.after',
   'files.commit.before',
   'files.commit.inside',

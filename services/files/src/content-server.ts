@@ -27,7 +27,12 @@ export interface ContentServer {
 interface Route<Path> {
   /** The action that the ticket must permit; none for the server's options. */
   access: FileAccess | 'none';
-  respond: (request: IncomingMessage, response: ServerResponse, path: Path) => Promise<void>;
+  respond: (
+    request: IncomingMessage,
+    response: ServerResponse,
+    path: Path,
+    ownerId: string | null,
+  ) => Promise<void>;
 }
 
 /** Method -> how it is answered. */
@@ -62,11 +67,11 @@ export async function startContentServer(
       response.setHeader('allow', Object.keys(routes).join(', '));
       return sendError(response, 405, 'The method is not allowed for the requested URL.');
     }
-    if (route.access !== 'none') {
-      const ticket = deps.openTicket(headerOf(request, 'kr-ticket'), route.access);
-      if (ticket.entityId !== path.entityId) throw new ServiceError('forbidden', 'Permission denied.');
-    }
-    await route.respond(request, response, path);
+    const ticket =
+      route.access === 'none' ? undefined : deps.openTicket(headerOf(request, 'kr-ticket'), route.access);
+    if (ticket !== undefined && ticket.entityId !== path.entityId)
+      throw new ServiceError('forbidden', 'Permission denied.');
+    await route.respond(request, response, path, ticket?.ownerId ?? null);
   };
 
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

@@ -68,6 +68,12 @@ export function lengthMismatch(): ServiceError {
   });
 }
 
+export function reservationLost(): ServiceError {
+  return new ServiceError('unavailable', 'The upload has lost the room that was promised to it.', {
+    retryAfterMs: 1_000,
+  });
+}
+
 export function bucketImmutable(): ServiceError {
   return new ServiceError('forbidden', 'Bucket is locked for modifications.', { code: 'files_immutable' });
 }

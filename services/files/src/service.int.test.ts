@@ -198,7 +198,7 @@ describe('a process that is killed', () => {
   });
 
   /** The service as its own process, on the same database and storage. */
-  async function startProcess(): Promise<number> {
+  async function startProcess(failpoint = ''): Promise<number> {
     const { config } = files;
     child = spawn(process.execPath, ['--import', '@kr/telemetry/preload', 'src/main.ts'], {
       cwd: fileURLToPath(new URL('..', import.meta.url)),
@@ -212,6 +212,7 @@ describe('a process that is killed', () => {
         RECORDS_ADDRESS: config.recordsAddress,
         RECORDS_KEY: KEYS.packages,
         STORAGE_DIR: files.storageDir,
+        FAILPOINT: failpoint,
       },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -225,22 +226,16 @@ describe('a process that is killed', () => {
 
   test('between the rename and the row leaves an unreferenced object and a pending file, nothing else', async () => {
     await files.start('killed-0001', 'a.bin');
-    const port = await startProcess();
-    const holder = await files.sql.connect();
-    await holder.query('begin');
-    await holder.query("select 1 from bucket where entity_id = 'killed-0001' for update");
+    const port = await startProcess('files.attach.before:kill');
+    const exited = child === undefined ? undefined : once(child, 'exit');
     const upload = fetch(`http://127.0.0.1:${port}/content/killed-0001/a.bin`, {
       method: 'PUT',
       headers: { 'kr-ticket': files.ticket('killed-0001') },
       body: 'bytes',
     });
-    await until(async () => (await files.storedFiles()).objects.length === 1);
-    const exited = child === undefined ? undefined : once(child, 'exit');
-    child?.kill('SIGKILL');
-    await exited;
     await expect(upload).rejects.toThrow();
-    await holder.query('commit');
-    holder.release();
+    await exited;
+    expect((await files.storedFiles()).objects).toHaveLength(1);
 
     await files.restart();
     expect((await files.list('killed-0001')).map(({ isCompleted }) => isCompleted)).toEqual([false]);

@@ -14,7 +14,7 @@ export interface ChangeBucketDeps<T = Tx> {
   nudgeRelay: () => void;
 }
 
-type Attempt<Value> = { value: Value } | { sealedBy: string };
+export type Attempt<Value> = { value: Value } | { sealedBy: string };
 
 /**
  * Runs every change of a bucket's entries: one short transaction that locks the bucket's row, so that changes and
@@ -51,7 +51,11 @@ export async function checkChangeable<T>(
   });
 }
 
-async function settlingSeals<Value>(
+/**
+ * Runs a statement, and after the publication that sealed the bucket is settled, once more.
+ * @throws ServiceError `conflict` (code `draft_locked`), `unavailable`, as `changeBucket` does
+ */
+export async function settlingSeals<Value>(
   { settle }: Pick<ChangeBucketDeps, 'settle'>,
   attempt: () => Promise<Attempt<Value>>,
 ): Promise<Value> {
@@ -64,7 +68,7 @@ async function settlingSeals<Value>(
 }
 
 /** The publication that sealed the bucket. @throws ServiceError when it is closed for another reason */
-function sealOf(bucket: Bucket | undefined): string {
+export function sealOf(bucket: Bucket | undefined): string {
   if (bucket?.state === 'immutable') throw bucketImmutable();
   if (bucket?.state === 'sealed' && bucket.publicationId !== null) return bucket.publicationId;
   throw new ServiceError('not_found', 'The persistent identifier does not exist.');

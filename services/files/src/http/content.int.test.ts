@@ -4,10 +4,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createLogger } from '@kr/telemetry';
 import { until } from '@kr/testbed';
-import { sqlSealStore } from '../buckets/sql-seal-store.ts';
 import { startContentServer } from '../content-server.ts';
 import { openContext } from '../context.ts';
-import type { Database, Tx } from '../store/prisma.ts';
+import type { Database } from '../store/prisma.ts';
 import { type FilesUnderTest, GATEWAY, startFilesUnderTest } from '../testing/files-under-test.ts';
 
 let files: FilesUnderTest;
@@ -228,18 +227,41 @@ describe('an upload', () => {
     );
   });
 
+  test('of many bodies at once into one file attaches each whole, and leaves no reservation', async () => {
+    await files.start('same-000001', 'a.txt');
+    const bodies = Array.from({ length: 40 }, (_, index) => `body ${index}`.padEnd(index + 10));
+    const answers = await Promise.all(
+      bodies.map((body) =>
+        until(async () => {
+          const { status } = await files.put('same-000001', 'a.txt', body);
+          return status === 503 ? undefined : status;
+        }, PATIENT),
+      ),
+    );
+    expect(new Set(answers)).toEqual(new Set([200]));
+    const { rows } = await files.sql.query(`
+      select count(*)::int as objects, count(unreferenced_at)::int as unreferenced,
+        (select count(*)::int from reservation where entity_id = 'same-000001') as reservations
+      from object where owner_id = 'owner of same-000001'`);
+    expect(rows).toEqual([{ objects: 40, unreferenced: 39, reservations: 0 }]);
+    await files.client.commitUpload({ ticket: files.ticket('same-000001'), key: 'a.txt' }, GATEWAY);
+    expect(bodies).toContain(String((await files.get('same-000001', 'a.txt')).body));
+  });
+
   test('keeps its bytes when the outcome of writing their row is unknown', async () => {
     const context = await openContext(files.config, createLogger('files', { write: () => {} }));
     const losingAnswers: Database = Object.create(context.database, {
-      $transaction: {
-        value: async (work: (tx: Tx) => Promise<unknown>) => {
-          await context.database.$transaction(work);
-          throw new Error('the connection was lost while committing');
+      $queryRaw: {
+        value: async (query: TemplateStringsArray, ...values: unknown[]) => {
+          const rows = await context.database.$queryRaw(query, ...values);
+          if (query.join('').includes('insert into object'))
+            throw new Error('the connection was lost while committing');
+          return rows;
         },
       },
     });
     const server = await startContentServer(
-      { ...context, seals: sqlSealStore<Tx>(losingAnswers) },
+      { ...context, database: losingAnswers },
       { host: '127.0.0.1', port: 0 },
     );
     await files.start('lost-000001', 'a.txt');

@@ -4,7 +4,7 @@ import type { CallContext } from '@kr/rpc';
 import type { Logger } from '@kr/telemetry';
 import { requireOperator } from '../access.ts';
 import type { BlobStore, ListedBlob } from '../blob/blob-store.ts';
-import { endReservations, type NamedIn, unnamed } from '../store/named-bytes.ts';
+import { deleteExpiredReservations, endReservations, type NamedIn, unnamed } from '../store/named-bytes.ts';
 import type { Database } from '../store/prisma.ts';
 import { countExpired, deleteExpired } from '../uploads/upload-store.ts';
 
@@ -106,6 +106,7 @@ export async function deleteExpiredUploads(
 ): Promise<Swept> {
   if (isTrial) return countExpired(database, now());
   const swept = { count: 0, bytes: 0 };
+  await deleteExpiredReservations(database, now());
   await blobs.check();
   for (;;) {
     const expired = await deleteExpired(database, now());

@@ -11,6 +11,13 @@ export async function endReservations(db: Database, ids: readonly string[], befo
   await db.$executeRaw`delete from reservation where id = any(${[...ids]}::uuid[]) and expires_at <= ${before}`;
 }
 
+/** Deletes the reservations of processes that died; each upload deletes those of the same owner. */
+export async function deleteExpiredReservations(db: Database, at: Date): Promise<void> {
+  await db.$executeRaw`
+    delete from reservation where id in (
+      select id from reservation where expires_at <= ${at} order by owner_id limit 1000 for update skip locked)`;
+}
+
 /** Which of the ids no row names. One statement, so that nothing passes by unseen from one table to the other. */
 export async function unnamed(
   db: Database,

@@ -1,18 +1,18 @@
 import { failpoint } from '@kr/failpoint';
-import { ServiceError } from '@kr/service-error';
+import type { ServiceError } from '@kr/service-error';
 import { GIF } from 'image-size/types/gif';
 import type { IImage } from 'image-size/types/interface';
 import { JPG } from 'image-size/types/jpg';
 import { PNG } from 'image-size/types/png';
 import { TIFF } from 'image-size/types/tiff';
 import type { BlobStore, OpenBlob, StoredBytes } from '../blob/blob-store.ts';
-import { type ChangeBucketDeps, changeBucket } from '../buckets/change-bucket.ts';
+import { type ChangeBucketDeps, settlingSeals } from '../buckets/change-bucket.ts';
+import { findFileState, sealOver } from '../buckets/pending-file.ts';
 import type { Dimensions, FileEntry } from '../file-entry.ts';
-import { noSuchFile } from '../file-errors.ts';
+import type { Prisma } from '../gen/prisma/client.ts';
 import type { ContentPath } from '../http/content-path.ts';
 import { mimetypeOf } from '../http/media-type.ts';
-import { findEntry } from '../store/entry-store.ts';
-import type { Tx } from '../store/prisma.ts';
+import type { Database } from '../store/prisma.ts';
 
 const FORMATS: Readonly<Record<string, IImage>> = {
   'image/gif': GIF,
@@ -53,68 +53,110 @@ function isLength(pixels: number): boolean {
   return Number.isInteger(pixels) && pixels > 0 && pixels <= LARGEST;
 }
 
-export interface AttachContentDeps extends ChangeBucketDeps {
+export interface AttachContentDeps extends Pick<ChangeBucketDeps, 'settle' | 'now' | 'newId'> {
+  database: Database;
   blobs: BlobStore;
 }
 
+/** The row of an upload under way. Without it the bytes may be removed, and are not attached. */
+export interface UploadClaim {
+  /** Its table and the condition under which it is still held. */
+  row: Prisma.Sql;
+  /** A statement that ends it, without its condition. */
+  end: Prisma.Sql;
+  /** The error when it is not held any more. */
+  lost: () => ServiceError;
+}
+
+interface AttachedRow {
+  created_at: Date;
+  updated_at: Date;
+  metadata: string | null;
+  bucket_id: string;
+}
+
 /**
- * Makes stored bytes the content of a pending entry, in place of those it had, in one short transaction that
- * `alongside` may add to.
+ * Makes stored bytes the content of a pending entry, in place of those it had, and ends the claim of the upload: in one statement,
+ * so that it waits for the database once.
  *
  * @throws ServiceError
- *   - `not_found`: no such file
- *   - `invalid`: completed already
- *   - what `changeBucket` and `alongside` throw
+ *   - the errors of `sealOver` and `settlingSeals`
+ *   - `lost` of the claim
  */
 export async function attachContent(
   deps: AttachContentDeps,
   path: ContentPath,
-  { objectId, sizeBytes, md5, sha256, crc32 }: StoredBytes & { objectId: string },
-  alongside: (tx: Tx) => Promise<void> = async () => {},
+  stored: StoredBytes & { objectId: string },
+  claim: UploadClaim,
 ): Promise<FileEntry> {
-  const { entityId, key } = path;
-  const mimetype = mimetypeOf(key);
+  const { objectId, sizeBytes, md5, sha256 } = stored;
+  const mimetype = mimetypeOf(path.key);
   const dimensions = await dimensionsOf(deps.blobs, objectId, mimetype);
-  const attached = await changeBucket(deps, entityId, async (tx): Promise<FileEntry> => {
+  const content = {
+    objectId,
+    versionId: deps.newId(),
+    sizeBytes,
+    md5,
+    sha256,
+    mimetype,
+    storedAt: deps.now(),
+    dimensions,
+  };
+  await failpoint('files.attach.before');
+  const row = await settlingSeals(deps, async () => {
+    const attached = await attach(deps.database, path, { ...content, crc32: stored.crc32 }, claim);
+    if (attached !== undefined) return { value: attached };
     // Minutes may have passed: the file may be gone, completed by another upload, or its draft published.
-    const entry = await findPending(tx, path);
-    const storedAt = deps.now();
-    const versionId = deps.newId();
-    await tx.$executeRaw`
-      insert into object (id, size, md5, sha256, crc32, width, height, created_at, owner_id)
-      values (${objectId}::uuid, ${sizeBytes}::bigint, ${md5}, ${sha256}, ${crc32}::bigint, ${dimensions?.width}::integer,
-        ${dimensions?.height}::integer, ${storedAt}, (select owner_id from bucket where entity_id = ${entityId}))`;
-    await tx.entry.update({
-      where: { entityId_key: { entityId, key } },
-      data: { objectId, versionId, mimetype },
-    });
-    await alongside(tx);
-    await failpoint('files.attach.inside');
-    return {
-      ...entry,
-      content: { objectId, versionId, sizeBytes, md5, sha256, mimetype, storedAt, dimensions },
-    };
+    const sealedBy = sealOver(await findFileState(deps.database, path), path);
+    if (sealedBy === undefined) throw claim.lost();
+    return { sealedBy };
   });
   await failpoint('files.attach.after');
-  return attached;
+  const { created_at: createdAt, updated_at: updatedAt, metadata, bucket_id: bucketId } = row;
+  return { ...path, createdAt, updatedAt, isCompleted: false, metadata, content, bucketId };
 }
 
 /**
- * The entry, if bytes may still be put into it.
- *
- * @throws ServiceError
- *   - `not_found`: no such file
- *   - `invalid`: completed already
+ * Undefined if the bucket is not open, the entry not pending or the claim not held; nothing is changed then. Each row is locked
+ * before the next is read, in the order of all changes: bucket, entry, upload or reservation, usage of the owner.
  */
-export async function findPending(db: Tx, { entityId, key }: ContentPath): Promise<FileEntry> {
-  const entry = await findEntry(db, entityId, key);
-  if (entry === undefined) throw noSuchFile(entityId, key);
-  if (entry.isCompleted)
-    throw new ServiceError('invalid', 'The file upload transfer failed, please try again.', {
-      code: 'file_completed',
-      members: { hint: `${key} is complete already; delete it before you upload it again.` },
-    });
-  return entry;
+async function attach(
+  database: Database,
+  { entityId, key }: ContentPath,
+  {
+    objectId,
+    versionId,
+    sizeBytes,
+    md5,
+    sha256,
+    crc32,
+    mimetype,
+    storedAt,
+    dimensions,
+  }: NonNullable<FileEntry['content']> & { crc32: number },
+  claim: UploadClaim,
+): Promise<AttachedRow | undefined> {
+  const [attached] = await database.$queryRaw<AttachedRow[]>`
+    with open_bucket as (
+      select entity_id, id, owner_id from bucket where entity_id = ${entityId} and state = 'open' for no key update
+    ), pending_entry as (
+      select entry.entity_id from entry join open_bucket on entry.entity_id = open_bucket.entity_id
+      where entry.key = ${key} and entry.state = 'pending' for no key update of entry
+    ), claim as (
+      select id from ${claim.row} and id = ${objectId}::uuid and exists (select from pending_entry) for update
+    ), stored as (
+      insert into object (id, size, md5, sha256, crc32, width, height, created_at, owner_id)
+      select claim.id, ${sizeBytes}::bigint, ${md5}, ${sha256}, ${crc32}::bigint, ${dimensions?.width}::integer,
+        ${dimensions?.height}::integer, ${storedAt}, open_bucket.owner_id
+      from claim cross join open_bucket
+    ), ended as (
+      ${claim.end} where id in (select id from claim)
+    )
+    update entry set object_id = claim.id, version_id = ${versionId}::uuid, mimetype = ${mimetype}
+    from claim cross join open_bucket
+    where entry.entity_id = ${entityId} and entry.key = ${key}
+    returning entry.created_at, entry.updated_at, entry.metadata, open_bucket.id as bucket_id`;
+  return attached;
 }
 
 async function dimensionsOf(

@@ -1,19 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '@kr/telemetry';
-import { checkChangeable } from '../buckets/change-bucket.ts';
 import type { FileEntry } from '../file-entry.ts';
 import { fileEntryJson } from '../file-entry.ts';
-import { fileTooLarge, lengthMismatch } from '../file-errors.ts';
+import { fileTooLarge, lengthMismatch, reservationLost } from '../file-errors.ts';
+import { Prisma } from '../gen/prisma/client.ts';
 import type { ChunkBuffers } from '../http/body.ts';
 import { bufferedBody, type ProgressLimits } from '../http/body.ts';
 import type { ContentPath } from '../http/content-path.ts';
 import { breakOff, stalled } from '../http/errors.ts';
-import { type Reservation, type ReserveBytesDeps, reserveBytes } from '../quota/reserve-bytes.ts';
-import type { Database } from '../store/prisma.ts';
-import { type AttachContentDeps, attachContent, findPending } from './attach-content.ts';
+import { type Put, type Reservation, type ReserveBytesDeps, reserveBytes } from '../quota/reserve-bytes.ts';
+import { type AttachContentDeps, attachContent, type UploadClaim } from './attach-content.ts';
 
 export interface PutContentDeps extends AttachContentDeps, ReserveBytesDeps {
-  database: Database;
   maxFileBytes: number;
   buffers: ChunkBuffers;
   progress: ProgressLimits;
@@ -22,7 +20,7 @@ export interface PutContentDeps extends AttachContentDeps, ReserveBytesDeps {
 
 /**
  * PUT /content/{entityId}/{key}: the bytes of a pending entry; until it is committed the last ones win. They are
- * durable before the short transaction that attaches them, and no transaction is open while they flow.
+ * durable before the statement that attaches them, and no transaction is open while they flow.
  *
  * @throws ServiceError
  *   - `not_found`: no such file
@@ -32,46 +30,53 @@ export interface PutContentDeps extends AttachContentDeps, ReserveBytesDeps {
  *   - what `changeBucket` throws, before the bytes are read or after
  */
 export function putContent(deps: PutContentDeps) {
-  return async (request: IncomingMessage, response: ServerResponse, path: ContentPath): Promise<void> => {
+  return async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    path: ContentPath,
+    ownerId: string | null,
+  ): Promise<void> => {
     const declaredBytes = declaredLength(request);
     if (declaredBytes !== undefined && declaredBytes > deps.maxFileBytes)
       throw fileTooLarge(deps.maxFileBytes);
-    await checkChangeable(deps, path.entityId);
-    await findPending(deps.database, path);
-
-    const entry = await store(deps, request, response, { ...path, declaredBytes });
+    const put = { entityId: path.entityId, key: path.key, objectId: deps.newId(), declaredBytes, ownerId };
+    const entry = await store(deps, request, response, put);
     const body = Buffer.from(JSON.stringify(fileEntryJson(entry)));
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length });
     response.end(body);
   };
 }
 
-interface AskedPut extends ContentPath {
-  declaredBytes: number | undefined;
-}
-
 async function store(
   deps: PutContentDeps,
   request: IncomingMessage,
   response: ServerResponse,
-  { declaredBytes, ...path }: AskedPut,
+  put: Put,
 ): Promise<FileEntry> {
-  const objectId = deps.newId();
-  const reservation = await reserveBytes(deps, path, { objectId, declaredBytes });
+  const { objectId, declaredBytes } = put;
+  const reservation = await reserveBytes(deps, put);
   try {
     if (request.headers.expect !== undefined) response.writeContinue();
     const bytes = receive(deps, request, response, reservation);
     const { maxFileBytes: maxBytes } = deps;
     const stored = await deps.blobs.write(objectId, bytes, { maxBytes, expectedBytes: declaredBytes });
     if (declaredBytes !== undefined && stored.sizeBytes !== declaredBytes) throw lengthMismatch();
-    return await attachContent(deps, path, { objectId, ...stored }, reservation.settle);
+    return await attachContent(deps, put, { objectId, ...stored }, reserved(deps));
   } catch (error) {
-    // The transaction that attaches the bytes ends the reservation: while there is one, they are not attached.
+    // The statement that attaches the bytes ends the reservation: while there is one, they are not attached.
     if (await reservation.abandon()) await discard(deps, objectId);
     throw error;
   } finally {
     reservation.stop();
   }
+}
+
+function reserved({ now }: PutContentDeps): UploadClaim {
+  return {
+    row: Prisma.sql`reservation where expires_at > ${now()}`,
+    end: Prisma.sql`delete from reservation`,
+    lost: reservationLost,
+  };
 }
 
 async function discard({ blobs, logger }: PutContentDeps, objectId: string): Promise<void> {
@@ -96,5 +101,17 @@ function receive(
 ): AsyncIterable<Uint8Array> {
   const onStall = () => breakOff(request, response, stalled());
   const bytes = bufferedBody(request, { buffers, progress, onStall });
-  return reservation.covered(bytes);
+  return covered(bytes, reservation);
+}
+
+async function* covered(
+  bytes: AsyncIterable<Uint8Array>,
+  { cover }: Reservation,
+): AsyncGenerator<Uint8Array> {
+  let received = 0;
+  for await (const chunk of bytes) {
+    received += chunk.length;
+    await cover(received);
+    yield chunk;
+  }
 }

@@ -4,7 +4,8 @@ import type { Logger } from '@kr/telemetry';
 import { LRUCache } from 'lru-cache';
 import type { BlobStore } from '../blob/blob-store.ts';
 import type { ContentHash, Digests, NewContentHash } from '../blob/content-hash.ts';
-import { type PromiseUploadDeps, reserveMore } from '../quota/reserve-for-upload.ts';
+import { Prisma } from '../gen/prisma/client.ts';
+import { type ReserveForUploadDeps, reserveMore } from '../quota/reserve-for-upload.ts';
 import type { Database } from '../store/prisma.ts';
 import { type AttachContentDeps, attachContent } from './attach-content.ts';
 import {
@@ -16,7 +17,7 @@ import {
   uploadTooLarge,
 } from './upload.ts';
 import type { UploadLease } from './upload-lease.ts';
-import { findUpload, saveFinished, saveReceived } from './upload-store.ts';
+import { findUpload, saveReceived } from './upload-store.ts';
 
 /**
  * The hash of an upload's received bytes; lost if this process has not received all of them, or its thread
@@ -97,7 +98,7 @@ function runningHash(begun: ContentHash | undefined, onLost: (err: unknown) => v
   };
 }
 
-export interface ReceiveBytesDeps extends PromiseUploadDeps {
+export interface ReceiveBytesDeps extends ReserveForUploadDeps {
   database: Database;
   blobs: BlobStore;
   hashes: RunningHashes;
@@ -196,9 +197,10 @@ export async function finishUpload(
     deps,
     { entityId, key },
     { objectId: id, sizeBytes: receivedBytes, ...digests },
-    async (tx) => {
-      const held = { id, leaseHolder: lease.holder, finishedAt: deps.now() };
-      if (!(await saveFinished(tx, held))) throw uploadInUse();
+    {
+      row: Prisma.sql`upload where lease_holder = ${lease.holder}::uuid and received = length`,
+      end: Prisma.sql`update upload set finished_at = ${deps.now()}`,
+      lost: uploadInUse,
     },
   );
   deps.hashes.forget(id);

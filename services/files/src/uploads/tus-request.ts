@@ -97,7 +97,12 @@ export interface AnswerTusDeps extends Omit<EntryUploadsDeps, 'hashes'> {
   progress: ProgressLimits;
 }
 
-type Answer = (request: IncomingMessage, response: ServerResponse, path: BytesPath) => Promise<void>;
+type Answer = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  path: BytesPath,
+  ownerId: string | null,
+) => Promise<void>;
 
 /** OPTIONS /uploads/…: what is offered of the protocol. */
 export function tusCapabilities({ maxFileBytes }: Pick<AnswerTusDeps, 'maxFileBytes'>): Answer {
@@ -120,7 +125,7 @@ export function tusCapabilities({ maxFileBytes }: Pick<AnswerTusDeps, 'maxFileBy
  */
 export function answerTus(given: AnswerTusDeps): Answer {
   const deps = { ...given, hashes: runningHashes(given.newHash, given.logger) };
-  return async (request, response, { entityId, key, uploadId }) => {
+  return async (request, response, { entityId, key, uploadId }, ownerId) => {
     response.setHeader('tus-resumable', TUS_VERSION);
     const headers = checkedHeaders(request, deps);
     const checksum = uploadChecksum(headerOf(request, 'upload-checksum'));
@@ -134,7 +139,11 @@ export function answerTus(given: AnswerTusDeps): Answer {
       return bufferedBody(request, { ...deps, onStall });
     };
     const metadata = headers.get('upload-metadata') ?? '';
-    const uploads = new EntryUploads(deps, { entityId, key }, { uploadId, metadata, checksum, body });
+    const uploads = new EntryUploads(
+      deps,
+      { entityId, key, ownerId },
+      { uploadId, metadata, checksum, body },
+    );
     let failure: unknown;
     const server = new Server({
       path: '/',

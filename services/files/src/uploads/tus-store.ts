@@ -1,11 +1,11 @@
 import type { Readable } from 'node:stream';
 import { ServiceError } from '@kr/service-error';
 import { DataStore, type Lock, type Locker, Metadata, Upload as TusUpload } from '@tus/server';
-import { changeBucket } from '../buckets/change-bucket.ts';
+import { type ChangeBucketDeps, changeBucket } from '../buckets/change-bucket.ts';
+import { checkPending } from '../buckets/pending-file.ts';
 import type { ContentPath } from '../http/content-path.ts';
 import { reserveForUpload } from '../quota/reserve-for-upload.ts';
 import { lockEntry } from '../store/entry-store.ts';
-import { findPending } from './attach-content.ts';
 import { type FinishUploadDeps, finishUpload, type ReceiveBytesDeps, receiveBytes } from './receive-bytes.ts';
 import type { UploadChecksum } from './upload.ts';
 import {
@@ -19,7 +19,12 @@ import {
 import { acquireLease, heldLease, LEASE_MS, type LeaseDeps, type UploadLease } from './upload-lease.ts';
 import { deleteUpload, replaceUpload, saveLength } from './upload-store.ts';
 
-export interface EntryUploadsDeps extends ReceiveBytesDeps, FinishUploadDeps, LeaseDeps {}
+export interface EntryUploadsDeps extends ReceiveBytesDeps, FinishUploadDeps, LeaseDeps, ChangeBucketDeps {}
+
+/** The entry that an upload fills, and its owner by the ticket. */
+export interface EntryPath extends ContentPath {
+  ownerId: string | null;
+}
 
 /** The inputs of one request. */
 export interface UploadRequest {
@@ -51,12 +56,12 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 export class EntryUploads extends DataStore implements Locker {
   override readonly extensions = [...EXTENSIONS];
   readonly #deps: EntryUploadsDeps;
-  readonly #entry: ContentPath;
+  readonly #entry: EntryPath;
   readonly #request: UploadRequest;
   #upload: Upload | undefined;
   #lease: UploadLease | undefined;
 
-  constructor(deps: EntryUploadsDeps, entry: ContentPath, request: UploadRequest) {
+  constructor(deps: EntryUploadsDeps, entry: EntryPath, request: UploadRequest) {
     super();
     this.#deps = deps;
     this.#entry = entry;
@@ -82,7 +87,7 @@ export class EntryUploads extends DataStore implements Locker {
     };
   }
 
-  /** In place of the upload that the entry had. @throws ServiceError as `findPending` does */
+  /** In place of the upload that the entry had. @throws ServiceError as `checkPending` does */
   override async create(tusUpload: TusUpload): Promise<TusUpload> {
     const { blobs, hashes, now, newId, uploadExpiryMs } = this.#deps;
     const createdAt = now();
@@ -96,10 +101,10 @@ export class EntryUploads extends DataStore implements Locker {
       isFinished: false,
     };
     const [holder, since] = [newId(), performance.now()];
-    const replaced = await reserveForUpload(this.#deps, upload, async (tx, ownerId) => {
+    const replaced = await reserveForUpload(this.#deps, upload, async (tx) => {
       await lockEntry(tx, this.#entry.entityId, this.#entry.key);
-      await findPending(tx, this.#entry);
-      return replaceUpload(tx, { ...upload, ownerId, createdAt, leaseHolder: holder, leaseMs: LEASE_MS });
+      await checkPending(tx, this.#entry);
+      return replaceUpload(tx, { ...upload, createdAt, leaseHolder: holder, leaseMs: LEASE_MS });
     });
     this.#upload = upload;
     this.#lease = heldLease(this.#deps, { id: upload.id, holder, since });
@@ -186,7 +191,7 @@ export class EntryUploads extends DataStore implements Locker {
 
   #detach({ id, entityId, key }: Upload): Promise<void> {
     return changeBucket(this.#deps, entityId, async (tx) => {
-      await findPending(tx, this.#entry);
+      await checkPending(tx, this.#entry);
       await tx.entry.updateMany({
         where: { entityId, key, objectId: id },
         data: { objectId: null, versionId: null, mimetype: null },

@@ -7,6 +7,7 @@ interface UploadRow {
   id: string;
   entity_id: string;
   key: string;
+  owner_id: string | null;
   length: bigint | null;
   received: bigint;
   metadata: string;
@@ -16,7 +17,7 @@ interface UploadRow {
 
 export async function findUpload(db: Tx, id: string): Promise<Upload | undefined> {
   const rows = await db.$queryRaw<UploadRow[]>`
-    select id, entity_id, key, length, received, metadata, expires_at, finished_at from upload
+    select id, entity_id, key, owner_id, length, received, metadata, expires_at, finished_at from upload
     where id = ${id}::uuid`;
   return rows.map(toUpload)[0];
 }
@@ -26,6 +27,7 @@ function toUpload(row: UploadRow): Upload {
     id: row.id,
     entityId: row.entity_id,
     key: row.key,
+    ownerId: row.owner_id,
     lengthBytes: row.length === null ? null : Number(row.length),
     receivedBytes: Number(row.received),
     metadata: row.metadata,
@@ -34,8 +36,7 @@ function toUpload(row: UploadRow): Upload {
   };
 }
 
-export interface NewUpload extends Omit<Upload, 'receivedBytes' | 'isFinished'> {
-  ownerId: string | null;
+export interface NewUpload extends Omit<Upload, 'ownerId' | 'receivedBytes' | 'isFinished'> {
   createdAt: Date;
   /** The first holder of the lease, and its milliseconds. */
   leaseHolder: string;
@@ -44,13 +45,12 @@ export interface NewUpload extends Omit<Upload, 'receivedBytes' | 'isFinished'> 
 
 /** Begins an upload in place of the entry's previous one, whose id is returned. The entry's row is locked. */
 export async function replaceUpload(tx: Tx, upload: NewUpload): Promise<string | undefined> {
-  const { id, entityId, key, ownerId, lengthBytes, metadata, createdAt, expiresAt, leaseHolder, leaseMs } =
-    upload;
+  const { id, entityId, key, lengthBytes, metadata, createdAt, expiresAt, leaseHolder, leaseMs } = upload;
   const replaced = await tx.$queryRaw<{ id: string }[]>`
     delete from upload where entity_id = ${entityId} and key = ${key} returning id`;
   await tx.$executeRaw`
     insert into upload (id, entity_id, key, owner_id, length, metadata, created_at, expires_at, lease_holder, lease_until)
-    values (${id}::uuid, ${entityId}, ${key}, ${ownerId}, ${lengthBytes}::bigint, ${metadata}, ${createdAt}, ${expiresAt},
+    values (${id}::uuid, ${entityId}, ${key}, (select owner_id from bucket where entity_id = ${entityId}), ${lengthBytes}::bigint, ${metadata}, ${createdAt}, ${expiresAt},
       ${leaseHolder}::uuid, now() + ${leaseMs}::integer * interval '1 millisecond')`;
   return replaced[0]?.id;
 }
@@ -86,17 +86,6 @@ export async function saveLength(
   const changed = await db.$executeRaw`
     update upload set length = ${lengthBytes}::bigint
     where id = ${id}::uuid and lease_holder = ${leaseHolder}::uuid and length is null`;
-  return changed === 1;
-}
-
-/** As `saveReceived`. */
-export async function saveFinished(
-  db: Tx,
-  { id, leaseHolder, finishedAt }: Held & { finishedAt: Date },
-): Promise<boolean> {
-  const changed = await db.$executeRaw`
-    update upload set finished_at = ${finishedAt}
-    where id = ${id}::uuid and lease_holder = ${leaseHolder}::uuid and received = length`;
   return changed === 1;
 }
 
@@ -142,7 +131,7 @@ export async function takeLease(
       lease_until = now() + ${leaseMs}::integer * interval '1 millisecond'
     where id = ${id}::uuid and entity_id = ${entityId} and key = ${key}
       and (lease_holder is null or lease_until < now())
-    returning id, entity_id, key, length, received, metadata, expires_at, finished_at`;
+    returning id, entity_id, key, owner_id, length, received, metadata, expires_at, finished_at`;
   return rows.map(toUpload)[0];
 }
 

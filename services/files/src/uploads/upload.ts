@@ -6,6 +6,8 @@ export interface Upload {
   id: string;
   entityId: string;
   key: string;
+  /** The owner of the entity; uploads of one owner reserve bytes one after another. */
+  ownerId: string | null;
   /** The length of the whole upload; null until the client declares it. */
   lengthBytes: number | null;
   /** Received bytes that survive a power cut. */
