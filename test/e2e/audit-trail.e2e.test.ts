@@ -40,7 +40,7 @@ let authorId: string;
 let tokenId: string;
 
 beforeAll(async () => {
-  system = await startSystem({ environment: { PUBLISH_LEASE_MS: '3000' } });
+  system = await startSystem({ settings: { publishLeaseMs: 3_000 } });
   author = httpClient(system.baseUrl, system.token);
   stranger = httpClient(system.baseUrl, (await system.createUser('stranger')).token);
   admin = httpClient(system.baseUrl, (await system.createUser('operator', { admin: true })).token);

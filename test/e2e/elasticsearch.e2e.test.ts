@@ -34,8 +34,8 @@ function describeOn({ url, freshPrefix, removeIndexes }: TestElasticsearch): voi
         NODE_EXTRA_CA_CERTS: guarded.authorityFile,
         ELASTICSEARCH_INDEX_PREFIX: indexPrefix,
         ELASTICSEARCH_REPLICAS: '0',
-        SEARCH_TIMEOUT_MS: '30000',
       },
+      settings: { searchTimeoutMs: 30_000 },
     });
     author = httpClient(system.baseUrl, system.token);
     anonymous = httpClient(system.baseUrl);

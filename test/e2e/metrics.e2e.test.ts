@@ -22,7 +22,7 @@ const ports = new Map<Part, number>();
 beforeAll(async () => {
   system = await startSystem({
     skipsDriftCheck: true,
-    environment: { PUBLISH_LEASE_MS: '4000', PUBLISH_REACH_MS: '6000', PUBLISH_DEADLINE_MS: '600000' },
+    settings: { publishLeaseMs: 4_000, publishReachMs: 6_000, publishDeadlineMs: 600_000 },
   });
   for (const part of PARTS) {
     const port = await freePort();

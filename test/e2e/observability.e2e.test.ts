@@ -35,7 +35,7 @@ beforeAll(async () => {
   for (const service of SERVICES) ports.set(service, await freePort());
   system = await startSystem({
     logLevel: 'info',
-    environment: { PUBLISH_REACH_MS: '3000' },
+    settings: { publishReachMs: 3_000 },
     proxied: ['records to nats'],
     environmentOf: async (service, given) => ({
       ...given,

@@ -21,7 +21,7 @@ let publishing: Promise<unknown>;
 beforeAll(async () => {
   // Slow calls are retried within the one publication that the lists show.
   system = await startSystem({
-    environment: { PUBLISH_DEADLINE_MS: '600000', PUBLISH_REACH_MS: '60000' },
+    settings: { publishDeadlineMs: 600_000, publishReachMs: 60_000 },
   });
   author = httpClient(system.baseUrl, system.token);
   published = await publish(author, (await packageOfResources(author, 'Published', 2)).main);

@@ -26,7 +26,7 @@ const BESIDE =
   /outbox where published_at|update outbox|package_version|lease_until <|sealed_at <|updated_at <|set local/;
 
 /** No process queries old publications, verifies stored bytes or opens connections meanwhile. */
-const QUIET = { PUBLISH_SCAN_MS: '60000', AUDIT_EVERY_MS: '0' };
+const QUIET = { settings: { publishScanMs: 60_000 }, environment: { AUDIT_EVERY_MS: '0' } };
 
 let postgres: CountingPostgres;
 let system: TestSystem;
@@ -36,7 +36,7 @@ const given = process.env['TEST_DATABASE_URL'];
 beforeAll(async () => {
   postgres = await startCountingPostgres();
   process.env['TEST_DATABASE_URL'] = postgres.url;
-  system = await startSystem({ proxied: EDGES, environment: QUIET });
+  system = await startSystem({ proxied: EDGES, ...QUIET });
   for (const edge of EDGES) {
     const counter = new CallCounter();
     counters.set(edge, counter);

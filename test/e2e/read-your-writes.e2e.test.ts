@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { until } from '@kr/testbed';
-import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { startSystem, type TestSystem, testSettings } from '@kr/testbed/system';
 import { Client } from 'pg';
 import type { Entity, FilesListing, Listing } from './story/answers.ts';
 import { packageDocument, recordDocument } from './story/documents.ts';
@@ -10,7 +10,7 @@ import { link, packageOfResources, publish, upload } from './story/stories.ts';
 let system: TestSystem;
 let index: Client;
 beforeAll(async () => {
-  system = await startSystem({ environment: { WAIT_FOR_INDEX_MS: '60000' } });
+  system = await startSystem({ settings: { waitForIndexMs: 60_000 } });
   index = new Client({ connectionString: system.databaseUrls.search });
   await index.connect();
 });
@@ -201,7 +201,7 @@ describe('who lists what they have just written', () => {
   test('is answered while events cannot travel, and finds everything afterwards', async () => {
     const author = await newAuthor();
     // Concurrent listings must be answered in time.
-    await system.relaunch('search', { OWN_WRITES_WAIT_MS: '1000' });
+    await system.relaunch('search', testSettings({ ownWritesWaitMs: 1_000, rpcDeadlineMs: 30_000 }));
     const nats = system.pid('nats');
     if (nats === undefined) throw new Error('the bus is not running');
     const titled = async (title: string) => {

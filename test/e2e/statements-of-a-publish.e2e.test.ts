@@ -17,8 +17,7 @@ let statements: StatementCounter;
 let packages: pg.Client;
 
 beforeAll(async () => {
-  const { environment, proxied } = COUNTED;
-  system = await startSystem({ proxied, environment: { ...environment, FAILPOINT: TOLD_LATE } });
+  system = await startSystem({ ...COUNTED, environment: { FAILPOINT: TOLD_LATE } });
   statements = statementCounter(system);
   author = httpClient(system.baseUrl, system.token);
   packages = new pg.Client(system.databaseUrls.packages);

@@ -28,9 +28,9 @@ beforeAll(async () => {
   system = await startSystem({
     environment: {
       AUDIT_BYTES_PER_SECOND: '100000',
-      SWEEP_GRACE_MS: '60000',
       MAX_BYTES_PER_USER: '50000000',
     },
+    settings: { garbageGraceMs: 60_000 },
   });
   metricsPort = await freePort();
   await system.relaunch('files', METRICS());
@@ -249,7 +249,7 @@ describe('kr admin files collect', () => {
       true,
     ]);
     await everythingIsThere();
-    expect((await kr('files', 'collect', '--help')).out).toContain('SWEEP_GRACE_MS');
+    expect((await kr('files', 'collect', '--help')).out).toContain('24 hours');
   });
 
   test('is done by the service when it starts, which reports the amount as a metric', async () => {

@@ -18,7 +18,7 @@ let author: HttpClient;
 let anonymous: HttpClient;
 beforeAll(async () => {
   // The lease of a dead holder expires sooner than by default.
-  system = await startSystem({ environment: { PUBLISH_LEASE_MS: '3000' } });
+  system = await startSystem({ settings: { publishLeaseMs: 3_000 } });
   // The parts that a round has killed find each other again in their own time.
   author = insistentClient(oneTryClient(system.baseUrl, system.token));
   anonymous = insistentClient(oneTryClient(system.baseUrl));

@@ -124,7 +124,7 @@ async function started(options: SystemOptions): Promise<TestSystem> {
 
 describe('no reader sees half a package', () => {
   test('while services die and connections fail', async () => {
-    const running = await started({ proxied: EDGES, environment: { PUBLISH_LEASE_MS: '3000' } });
+    const running = await started({ proxied: EDGES, settings: { publishLeaseMs: 3_000 } });
     const troubles: Trouble[] = [
       ...EDGES.map(
         (edge): Trouble =>

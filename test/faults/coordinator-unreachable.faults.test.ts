@@ -19,7 +19,7 @@ let anonymous: HttpClient;
 beforeAll(async () => {
   system = await startSystem({
     proxied: ['records to packages', 'packages to records'],
-    environment: { PUBLISH_DEADLINE_MS: '600000' },
+    settings: { publishDeadlineMs: 600_000 },
   });
   author = insistentClient(oneTryClient(system.baseUrl, system.token));
   anonymous = oneTryClient(system.baseUrl);

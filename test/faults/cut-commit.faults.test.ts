@@ -19,7 +19,7 @@ let ledger: PublicationLedger;
 beforeAll(async () => {
   system = await startSystem({
     proxied: ['packages to postgres'],
-    environment: { PUBLISH_LEASE_MS: '2000' },
+    settings: { publishLeaseMs: 2_000 },
   });
   author = insistentClient(oneTryClient(system.baseUrl, system.token));
   anonymous = oneTryClient(system.baseUrl);

@@ -19,7 +19,7 @@ let author: HttpClient;
 let stranger: HttpClient;
 let databases: Databases;
 beforeAll(async () => {
-  system = await startSystem({ ownPostgres: true, environment: { PUBLISH_LEASE_MS: '1500' } });
+  system = await startSystem({ ownPostgres: true, settings: { publishLeaseMs: 1_500 } });
   author = oneTryClient(system.baseUrl, system.token);
   stranger = insistentClient(oneTryClient(system.baseUrl));
   databases = databasesOf(system);

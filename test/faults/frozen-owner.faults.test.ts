@@ -16,7 +16,7 @@ let stranger: HttpClient;
 let databases: Databases;
 beforeAll(async () => {
   system = await startSystem({
-    environment: { PUBLISH_LEASE_MS: '1500', PUBLISH_SCAN_MS: '100', RPC_DEADLINE_MS: '5000' },
+    settings: { publishLeaseMs: 1_500, publishScanMs: 100, rpcDeadlineMs: 5_000 },
   });
   author = insistentClient(oneTryClient(system.baseUrl, system.token));
   stranger = insistentClient(oneTryClient(system.baseUrl));

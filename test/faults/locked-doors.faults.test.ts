@@ -22,7 +22,7 @@ let databases: Client[];
 let routes: Record<Collection, string[]>;
 beforeAll(async () => {
   // The decision is held for as long as the tests knock.
-  system = await startSystem({ environment: { PUBLISH_DEADLINE_MS: '600000' } });
+  system = await startSystem({ settings: { publishDeadlineMs: 600_000 } });
   author = httpClient(system.baseUrl, system.token);
   const { records, packages, files } = system.databaseUrls;
   databases = [records, packages, files].map((connectionString) => new Client({ connectionString }));

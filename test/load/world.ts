@@ -18,7 +18,8 @@ export async function openWorld(options: Parameters<typeof startSystem>[0] = {})
     ownPostgres: true,
     logLevel: 'error',
     // As people run it.
-    environment: { MAX_REQUESTS_IN_FLIGHT: '', OWN_WRITES_WAIT_MS: '' },
+    environment: { MAX_REQUESTS_IN_FLIGHT: '' },
+    settings: { ownWritesWaitMs: 3_000 },
     ...options,
   });
   const repository = jsonClient(system.baseUrl, system.token);

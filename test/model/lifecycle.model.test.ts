@@ -17,7 +17,6 @@ else {
       ELASTICSEARCH_URL: url,
       ELASTICSEARCH_INDEX_PREFIX: prefix,
       ELASTICSEARCH_REPLICAS: '0',
-      SEARCH_TIMEOUT_MS: '30000',
     });
     afterAll(() => removeIndexes(prefix));
   });
@@ -26,7 +25,7 @@ else {
 function describeModel(runs: number, environment: Record<string, string>): void {
   let system: TestSystem;
   beforeAll(async () => {
-    system = await startSystem({ environment });
+    system = await startSystem({ environment, settings: { searchTimeoutMs: 30_000 } });
   });
   afterAll(() => system?.stop());
 

@@ -389,7 +389,7 @@ shows how far it is. After a crash of the service it begins again by itself.`;
 
 const DRIFT_HELP = `
 A first difference may be an event in flight, so entities are compared again after all
-events have arrived. The service does the same once a day (DRIFT_CHECK_EVERY_MS),
+events have arrived. The service does the same once a day,
 without repairs. Exit code: 0 no differences or all repaired, 1 differences remain.`;
 
 const REPLAY_HELP = `
@@ -397,16 +397,17 @@ Ids need --service: each service numbers its own dead letters. Remove the cause 
 failure first. Exit code: 0 all were handled, 1 some failed again or are unknown.`;
 
 const AUDIT_HELP = `
-Every object is read in the background, every 30 days by default (AUDIT_EVERY_MS,
-AUDIT_BYTES_PER_SECOND), and compared with the digest that was computed on arrival.
+Every object is read in the background, every 30 days by default, and compared
+with the digest that was computed on arrival. The service's configuration sets interval
+and speed.
 docs/files.md describes how to handle damaged ones.
 Exit code of --now: 0 all objects are intact, 1 some are damaged.`;
 
 const COLLECT_HELP = `
 Expired uploads, objects without a file, and bytes without a row. The service removes
 them every hour or every day; this command does so at once. Objects of drafts and
-published entities are never removed, nor objects within the grace period
-(SWEEP_GRACE_MS), nor bytes of running uploads.`;
+published entities are never removed, nor objects without a reference
+for less than 24 hours, nor bytes of running uploads.`;
 
 const PUBLICATIONS_HELP = `
 There is no command to release locks, because none is needed: every publication

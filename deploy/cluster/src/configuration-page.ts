@@ -46,7 +46,7 @@ export function configurationPage({ services, ofEveryProcess, withFailpoints }: 
 
 function failpoints(services: readonly ServiceName[]): string {
   const names = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(services);
-  return `\n\`FAILPOINT\` ends a process of ${names} at a chosen line; it is for tests and stays unset.\n`;
+  return `\nTwo variables are for tests and stay unset: \`FAILPOINT\` ends a process of ${names} at a chosen line, and\n\`TEST_SETTINGS\` replaces constants.\n`;
 }
 
 function section(title: string, variables: readonly Variable[]): string {

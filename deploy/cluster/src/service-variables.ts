@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { PROGRAMS, type ProgramName, SERVICES, type ServiceName } from '@kr/local-stack';
 import { describeVariables, type Environment, type Variable } from '@kr/service-config';
-import { readLogSettings } from '@kr/telemetry';
+import { readLogLevel } from '@kr/telemetry';
 import { readConfig as readAccessLinks } from '../../../services/access-links/src/config.ts';
 import { readConfig as readFiles } from '../../../services/files/src/config.ts';
 import { readConfig as readGateway } from '../../../services/gateway/src/config.ts';
@@ -36,5 +36,5 @@ export function servicesWithFailpoints(): readonly ServiceName[] {
 
 /** The variables that every process reads before its configuration. */
 export function logVariables(): readonly Variable[] {
-  return describeVariables((env) => readLogSettings(env));
+  return describeVariables(readLogLevel);
 }

@@ -19,7 +19,7 @@ export interface ClientOptions {
   caller: string;
   /** The secret that the two share. */
   key: string;
-  /** The most a call may take, in milliseconds (`RPC_DEADLINE_MS`; default 5000); that of the call being handled may be nearer. */
+  /** The most a call may take, in milliseconds (default 5000); that of the call being handled may be nearer. */
   defaultTimeoutMs?: number;
   /** After how many milliseconds the address is looked up again, for processes that were added (default 30000). */
   lookupEveryMs?: number;

@@ -3,10 +3,10 @@ export { describeVariables, type Variable } from './describe-variables.ts';
 export { type AboutInteger, type AboutVariable, EnvReader } from './env-reader.ts';
 export type { Environment } from './environment.ts';
 export {
+  MIN_DOWNLOAD_BYTES_PER_SECOND,
   readCallerKeys,
   readDatabaseUrl,
   readDatabaseUrlAlone,
-  readLeastDownload,
   readListening,
   readNatsUrl,
   readOwnerLimits,
@@ -15,7 +15,8 @@ export {
   readPort,
   readPrefixes,
   readRemovalRetention,
-  readRpcDeadline,
   readTicketKey,
   readVocabularyDir,
+  rpcDeadlineMs,
 } from './service-variables.ts';
+export { constant, type TestSettings, testSettings } from './test-settings.ts';

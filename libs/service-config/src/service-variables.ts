@@ -1,11 +1,12 @@
 import { EnvReader } from './env-reader.ts';
 import type { Environment } from './environment.ts';
+import { constant } from './test-settings.ts';
 
 /** Variables that all services share. */
 
 export function readDatabaseUrl(read: EnvReader): URL {
   return read.url('DATABASE_URL', {
-    doc: "The service's own Postgres database, with user and password; a direct connection, as sessions hold locks",
+    doc: 'Postgres database of the service, with user and password; not through a pooler, because sessions hold locks',
     isSecret: true,
   });
 }
@@ -33,11 +34,11 @@ export function readListening(read: EnvReader): {
 } {
   return {
     grpcHost: read.string('GRPC_HOST', {
-      doc: 'The address that internal ports are opened on',
+      doc: 'Address of the internal ports',
       fallback: '127.0.0.1',
     }),
-    grpcPort: readPort(read, 'GRPC_PORT', { doc: 'The port of the gRPC server', fallback: 0 }),
-    healthPort: readPort(read, 'HEALTH_PORT', { doc: 'The port of `/livez` and `/readyz`', fallback: 0 }),
+    grpcPort: readPort(read, 'GRPC_PORT', { doc: 'Port of the gRPC server', fallback: 0 }),
+    healthPort: readPort(read, 'HEALTH_PORT', { doc: 'Port of `/livez` and `/readyz`', fallback: 0 }),
   };
 }
 
@@ -51,14 +52,14 @@ export function readPort(
 
 export function readCallerKeys(read: EnvReader): ReadonlyMap<string, string> {
   return read.namedSecrets('CALLER_KEYS', {
-    doc: 'Keys that callers of this service sign principals with: `gateway=…,operator=…`',
+    doc: 'Keys with which callers sign principals: `gateway=…,operator=…`',
   });
 }
 
 /** As clients of `@kr/rpc` take it. */
 export function readPeerAddress(read: EnvReader, peer: string): string {
   return read.addresses(`${peer}_ADDRESS`, {
-    doc: `The \`host:port\` of the gRPC server of ${serviceOf(peer)}, or several \`IPv4:port\`; calls take turns between all addresses`,
+    doc: `\`host:port\` of ${serviceOf(peer)}, or a list of \`IPv4:port\`; calls are distributed over all addresses`,
   });
 }
 
@@ -68,7 +69,7 @@ export function readPeerKey(read: EnvReader, peer: string): string {
 
 export function readTicketKey(read: EnvReader, peer: 'FILES' | 'ACCESS_LINKS'): string {
   return read.secret(`${peer}_TICKET_KEY`, {
-    doc: `Signs and verifies the tickets by which ${serviceOf(peer)} knows what a caller may do`,
+    doc: `Key that signs and verifies permission tickets for ${serviceOf(peer)}`,
   });
 }
 
@@ -77,30 +78,18 @@ const TEST_OAI_PREFIX = 'localhost';
 /** A namespace identifier of OAI identifiers, version 2.0: a domain name. */
 const OAI_NAMESPACE = /^[a-zA-Z][a-zA-Z0-9-]*(\.[a-zA-Z][a-zA-Z0-9-]*)+$/;
 
-/** For clients of `@kr/rpc`. */
-export function readRpcDeadline(read: EnvReader): number {
-  return read.integer('RPC_DEADLINE_MS', {
-    doc: 'Milliseconds that a call of another service may take; validating has six times, publishing twelve times as long',
-    fallback: 5_000,
-    min: 100,
-    max: 60_000,
-  });
+/** Deadline of a call to another service; validating may take six times, publishing twelve times as long. */
+export function rpcDeadlineMs(env: Environment): number {
+  return constant(env, 'rpcDeadlineMs', 5_000);
 }
 
-/** Of the gateway, and of the files service behind it. */
-export function readLeastDownload(read: EnvReader): number {
-  return read.integer('MIN_DOWNLOAD_BYTES_PER_SECOND', {
-    doc: 'Minimum average bytes per second of a download, which otherwise ends; up to 4 MiB read faster count as credit',
-    fallback: 1_024,
-    min: 1,
-    max: 1_000_000_000,
-  });
-}
+/** Minimum average rate of a download, in the gateway and in the files service behind it. */
+export const MIN_DOWNLOAD_BYTES_PER_SECOND = 1_024;
 
 /** The folder of the operator's additions to vocabularies; empty: none. */
 export function readVocabularyDir(read: EnvReader): string {
   return read.string('VOCABULARY_DIR', {
-    doc: 'The folder with the additions to vocabularies, the same for every service; empty: none',
+    doc: 'Folder with additions to vocabularies, the same for every service',
     fallback: '',
   });
 }
@@ -108,20 +97,20 @@ export function readVocabularyDir(read: EnvReader): string {
 /** The prefixes of DOIs and OAI identifiers. Neither has a default: identifiers are permanent. */
 export function readPrefixes(read: EnvReader): { doiPrefix: string; oaiPrefix: string } {
   const allowTest = read.boolean('ALLOW_TEST_IDENTIFIERS', {
-    doc: `Allows the DOI test prefix ${TEST_DOI_PREFIX} and the OAI prefix ${TEST_OAI_PREFIX}; for systems that are thrown away`,
+    doc: `Allows the DOI test prefix ${TEST_DOI_PREFIX} and the OAI prefix ${TEST_OAI_PREFIX}; for test systems only`,
     fallback: false,
   });
   const isTest = (test: string) => `is ${test}, which is for tests; set ALLOW_TEST_IDENTIFIERS to use it`;
   return {
     doiPrefix: read.string('DOI_PREFIX', {
-      doc: 'The DOI prefix registered for this repository, such as `10.1234`',
+      doc: 'DOI prefix registered for this repository, such as `10.1234`',
       check: (text) => {
         if (!/^10\.\d{4,9}(\.\d+)*$/.test(text)) return 'is not a DOI prefix such as 10.1234';
         return text === TEST_DOI_PREFIX && !allowTest ? isTest(TEST_DOI_PREFIX) : undefined;
       },
     }),
     oaiPrefix: read.string('OAI_PREFIX', {
-      doc: 'The domain name in OAI identifiers, such as `repository.example.org`',
+      doc: 'Domain name in OAI identifiers, such as `repository.example.org`',
       check: (text) => {
         if (text === TEST_OAI_PREFIX) return allowTest ? undefined : isTest(TEST_OAI_PREFIX);
         return OAI_NAMESPACE.test(text) ? undefined : 'is not a domain name such as repository.example.org';
@@ -133,7 +122,7 @@ export function readPrefixes(read: EnvReader): { doiPrefix: string; oaiPrefix: s
 /** How long the files of a removed entity are kept, in milliseconds. */
 export function readRemovalRetention(read: EnvReader): number {
   const days = read.integer('REMOVAL_RETENTION_DAYS', {
-    doc: 'Days during which a removed record or package can be restored; then its files are deleted',
+    doc: 'Days until the files of a removed record or package are deleted; it can be restored until then',
     fallback: 30,
     min: 1,
     max: 3_650,
@@ -145,13 +134,13 @@ export function readRemovalRetention(read: EnvReader): number {
 export function readOwnerLimits(read: EnvReader): { maxDrafts: number; maxMetadataBytes: number } {
   return {
     maxDrafts: read.integer('MAX_DRAFTS_PER_USER', {
-      doc: 'Drafts of one user, of new entities, new versions and edits',
+      doc: 'Maximum number of drafts of one user: new entities, new versions and edits',
       fallback: 10_000,
       min: 1,
       max: 10_000_000,
     }),
     maxMetadataBytes: read.integer('MAX_METADATA_BYTES_PER_USER', {
-      doc: 'Bytes of metadata, as JSON, of all entities of one user',
+      doc: 'Maximum size of the metadata of all entities of one user, as JSON in bytes',
       fallback: 10_000_000_000,
       min: 1_000_000,
       max: 10_000_000_000_000,

@@ -9,12 +9,10 @@ import type { Logger } from '@kr/telemetry';
 /** The part of every service's configuration that starting it needs. */
 export interface HostConfig {
   databaseUrl: URL;
-  /** Host of the gRPC server. */
+  /** Host of the gRPC and health servers. */
   grpcHost: string;
   /** 0 = any free port, as for `healthPort`. */
   grpcPort: number;
-  /** Host of the health server (default: `grpcHost`). */
-  healthHost?: string;
   healthPort: number;
   /** Keys that callers sign principals with, by name of the caller. */
   callerKeys: ReadonlyMap<string, string>;
@@ -77,7 +75,7 @@ export async function startService<const Served extends readonly object[]>(
     const grpc = await serveAll(parts, { name, config, logger });
     servers.push(grpc);
     const health = await startHealth({
-      host: config.healthHost ?? config.grpcHost,
+      host: config.grpcHost,
       port: config.healthPort,
       checks: {
         database: async () => void (await database.$queryRawUnsafe('select 1')),

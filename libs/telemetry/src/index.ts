@@ -1,4 +1,4 @@
-export { readLogSettings } from './log-settings.ts';
+export { readLogLevel } from './log-level.ts';
 export { createLogger, type Logger } from './logger.ts';
 export { type Count, counter, durations, type Measure, observeGauges, type Reading } from './measures.ts';
 export { traceRequests } from './request-spans.ts';

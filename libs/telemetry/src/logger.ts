@@ -1,25 +1,25 @@
 import { trace } from '@opentelemetry/api';
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 import { environment } from './environment.ts';
-import { readLogSettings } from './log-settings.ts';
+import { readLogLevel } from './log-level.ts';
 
 export type { Logger } from 'pino';
 
-const settings = readLogSettings(environment, { isTerminal: process.stdout.isTTY === true });
-// A service in production never needs it, and a logger is wanted at once.
-const pretty = settings.isPretty ? (await import('pino-pretty')).default : undefined;
+const level = readLogLevel(environment);
+// A service in production never needs it, and the logger must be available synchronously.
+const pretty = process.stdout.isTTY ? (await import('pino-pretty')).default : undefined;
 
 const SECRETS = ['authorization', 'cookie', 'token', 'password', 'secret'];
 
 /**
  * The logger of one process: JSON lines on standard output with the ids of the active trace; readable lines on a
- * terminal or with LOG_FORMAT=pretty. LOG_LEVEL is one of pino's levels or `silent` (default `info`). Fields named
+ * terminal. LOG_LEVEL is one of pino's levels or `silent` (default `info`). Fields named
  * like a secret are left out, at the top, one level down and in `headers`.
  */
 export function createLogger(service: string, destination: DestinationStream = defaultDestination()): Logger {
   return pino(
     {
-      level: settings.level,
+      level,
       base: { service },
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (level) => ({ level }) },

@@ -37,19 +37,14 @@ export function readConfig(env: Environment): AccessLinksConfig {
     callerKeys: readCallerKeys(read),
     ticketKey: readTicketKey(read, 'ACCESS_LINKS'),
     linkTokenKey: read.secret('LINK_TOKEN_KEY', {
-      doc: 'Key that link tokens are derived from; together with the database it opens every link',
+      doc: 'Key that link tokens are derived from; with the database it gives access to every link',
     }),
     previousLinkTokenKeys: read.list('LINK_TOKEN_PREVIOUS_KEYS', {
       doc: 'Previous values of `LINK_TOKEN_KEY`, separated by commas; links made with an unlisted key are invalid',
       fallback: [],
       isSecret: true,
     }),
-    maxLinksPerEntity: read.integer('MAX_LINKS_PER_ENTITY', {
-      doc: 'Maximum number of links of one entity, in all its versions, that are neither revoked nor expired',
-      fallback: 1_000,
-      min: 1,
-      max: 100_000,
-    }),
+    maxLinksPerEntity: 1_000,
   };
   read.done();
   return config;

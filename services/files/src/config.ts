@@ -1,16 +1,17 @@
 import {
+  constant,
   type Environment,
   EnvReader,
+  MIN_DOWNLOAD_BYTES_PER_SECOND,
   readCallerKeys,
   readDatabaseUrl,
-  readLeastDownload,
   readListening,
   readNatsUrl,
   readPeerAddress,
   readPeerKey,
   readPort,
-  readRpcDeadline,
   readTicketKey,
+  rpcDeadlineMs,
 } from '@kr/service-config';
 import type { StoreSettings } from './blob/open-blob-store.ts';
 import type { S3Settings } from './blob/s3-bucket.ts';
@@ -37,8 +38,6 @@ export interface FilesConfig {
   /** Milliseconds that a call of another service may take. */
   rpcDeadlineMs: number;
   store: StoreSettings;
-  /** Whether the sha256 of files is computed beside their md5. */
-  sha256: boolean;
   limits: {
     maxFilesPerEntity: number;
     maxFileBytes: number;
@@ -81,7 +80,7 @@ export function readConfig(env: Environment): FilesConfig {
     natsUrl: readNatsUrl(read),
     ...readListening(read),
     contentPort: readPort(read, 'CONTENT_PORT', {
-      doc: 'The port that bytes of files are taken and given at',
+      doc: 'Port for uploads and downloads, used by the gateway',
       fallback: 0,
     }),
     callerKeys: readCallerKeys(read),
@@ -90,69 +89,54 @@ export function readConfig(env: Environment): FilesConfig {
     packagesKey: readPeerKey(read, 'PACKAGES'),
     recordsAddress: readPeerAddress(read, 'RECORDS'),
     recordsKey: readPeerKey(read, 'RECORDS'),
-    rpcDeadlineMs: readRpcDeadline(read),
+    rpcDeadlineMs: rpcDeadlineMs(env),
     store: readStore(read),
-    sha256:
-      read.choice('FILES_SHA256', ['on', 'off'], {
-        doc: 'Whether the sha256 of files is computed beside their md5',
-        fallback: 'on',
-      }) === 'on',
     limits: {
       maxFilesPerEntity: read.integer('MAX_FILES_PER_ENTITY', {
-        doc: 'The most files of one draft or published entity',
+        doc: 'Maximum number of files of one draft or published entity',
         fallback: 1_000,
         min: 1,
         max: 100_000,
       }),
       maxFileBytes: read.integer('MAX_FILE_BYTES', {
-        doc: 'The most bytes of one file',
+        doc: 'Maximum size of one file in bytes',
         fallback: 10_000_000_000,
         min: 1,
         max: 5_000_000_000_000,
       }),
       maxBytesPerEntity: read.integer('MAX_BYTES_PER_ENTITY', {
-        doc: 'The most bytes of all files of one draft or published entity',
+        doc: 'Maximum size of all files of one draft or published entity in bytes',
         fallback: 100_000_000_000,
         min: 1,
         max: MOST_BYTES,
       }),
       maxBytesPerUser: read.integer('MAX_BYTES_PER_USER', {
-        doc: 'Bytes stored for all files of one user, each object once, replaced and deleted ones until they are removed',
+        doc: 'Storage quota of one user in bytes; includes replaced and deleted files until their bytes are removed',
         fallback: 1_000_000_000_000,
         min: 1,
         max: MOST_BYTES,
       }),
       idleMs: 60_000,
       minUploadBytesPerSecond: 16_384,
-      minDownloadBytesPerSecond: readLeastDownload(read),
+      minDownloadBytesPerSecond: MIN_DOWNLOAD_BYTES_PER_SECOND,
     },
-    collectionGraceMs: read.integer('SWEEP_GRACE_MS', {
-      doc: 'Milliseconds that bytes without a reference are kept; far longer than a transaction may take',
-      fallback: 86_400_000,
-      min: 60_000,
-      max: 31_536_000_000,
-    }),
+    collectionGraceMs: constant(env, 'garbageGraceMs', 86_400_000),
     audit: {
       everyMs: read.integer('AUDIT_EVERY_MS', {
-        doc: 'Milliseconds from the beginning of one audit of stored bytes to that of the next; 0: none begins by itself',
+        doc: 'Interval between two verifications of all stored bytes in milliseconds; 0 = only on request',
         fallback: 2_592_000_000,
         min: 0,
         max: 31_536_000_000,
       }),
       bytesPerSecond: read.integer('AUDIT_BYTES_PER_SECOND', {
-        doc: 'How many bytes a second an audit reads at most, unless somebody waits for it',
+        doc: 'Read rate of a verification in bytes per second, unless an operator waits for it',
         fallback: 20_000_000,
         min: 65_536,
         max: 10_000_000_000,
       }),
     },
     verifyReadsPercent: 1,
-    uploadExpiryMs: read.integer('UPLOAD_EXPIRY_MS', {
-      doc: 'Milliseconds after its latest bytes at which an unfinished resumable upload expires',
-      fallback: 604_800_000,
-      min: 1_000,
-      max: 31_536_000_000,
-    }),
+    uploadExpiryMs: 604_800_000,
   };
   read.done();
   return config;
@@ -160,23 +144,23 @@ export function readConfig(env: Environment): FilesConfig {
 
 function readStore(read: EnvReader): StoreSettings {
   const kind = read.choice('FILES_STORE', ['filesystem', 's3'], {
-    doc: 'Where the bytes of files are kept',
+    doc: 'Store of file contents',
     fallback: 'filesystem',
   });
   if (kind === 'filesystem') {
-    const doc = 'The folder of the bytes, all of it on one file system';
+    const doc = 'Folder of file contents; must be on one file system';
     return { kind, folder: read.string('STORAGE_DIR', { doc }) };
   }
   const endpoint = read.whenSet(['S3_ENDPOINT'], () =>
-    read.url('S3_ENDPOINT', { doc: 'The object store; else that of Amazon in the region' }),
+    read.url('S3_ENDPOINT', { doc: 'URL of the object store; default: Amazon S3 in the region' }),
   );
   return {
     kind,
     endpoint,
-    region: read.string('S3_REGION', { doc: 'The region of the bucket', fallback: 'us-east-1' }),
-    bucket: read.string('S3_BUCKET', { doc: 'The bucket for the bytes, used by this installation only' }),
+    region: read.string('S3_REGION', { doc: 'Region of the bucket', fallback: 'us-east-1' }),
+    bucket: read.string('S3_BUCKET', { doc: 'Bucket for file contents; only for this installation' }),
     isPathStyle: read.boolean('S3_PATH_STYLE', {
-      doc: 'Whether the bucket is in the path instead of the host; default true if `S3_ENDPOINT` is set',
+      doc: 'Bucket name in the path instead of the host; default true if `S3_ENDPOINT` is set',
       fallback: endpoint !== undefined,
     }),
     credentials: readS3Credentials(read),
@@ -191,7 +175,7 @@ function readS3Credentials(read: EnvReader): S3Settings['credentials'] {
       doc: 'Access key of the object store; default: the credentials that the AWS SDK finds',
     }),
     secretAccessKey: read.string('S3_SECRET_ACCESS_KEY', {
-      doc: 'The secret of `S3_ACCESS_KEY_ID`',
+      doc: 'Secret of `S3_ACCESS_KEY_ID`',
       isSecret: true,
     }),
   }));

@@ -14,8 +14,8 @@ const LEAST = {
 
 describe('where the bytes of files are kept', () => {
   test('is a folder by default', () => {
-    const { store, sha256 } = readConfig({ ...LEAST, STORAGE_DIR: '/bytes' });
-    expect({ store, sha256 }).toEqual({ store: { kind: 'filesystem', folder: '/bytes' }, sha256: true });
+    const { store } = readConfig({ ...LEAST, STORAGE_DIR: '/bytes' });
+    expect(store).toEqual({ kind: 'filesystem', folder: '/bytes' });
   });
 
   test('is a bucket of Amazon, with the values of the environment', () => {
@@ -32,16 +32,14 @@ describe('where the bytes of files are kept', () => {
   });
 
   test('is a bucket of another store, with credentials', () => {
-    const { store, sha256 } = readConfig({
+    const { store } = readConfig({
       ...LEAST,
       FILES_STORE: 's3',
-      FILES_SHA256: 'off',
       S3_BUCKET: 'b',
       S3_ENDPOINT: 'http://127.0.0.1:9000',
       S3_ACCESS_KEY_ID: 'id',
       S3_SECRET_ACCESS_KEY: 'secret',
     });
-    expect(sha256).toBe(false);
     expect(store).toMatchObject({
       endpoint: new URL('http://127.0.0.1:9000'),
       isPathStyle: true,

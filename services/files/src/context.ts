@@ -62,7 +62,7 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
   const now = () => new Date();
   const newId = () => randomUUID();
   const { limits } = config;
-  const newHash = contentHashes({ sha256: config.sha256, logger });
+  const newHash = contentHashes(logger);
   const { database, quick } = openDatabases(config.databaseUrl);
   await database.$connect();
   const blobs = verifiedStore(await openBlobStore(config.store, { newHash, logger }), {

@@ -1,21 +1,22 @@
 import {
   ConfigError,
+  constant,
   type Environment,
   EnvReader,
+  MIN_DOWNLOAD_BYTES_PER_SECOND,
   readCallerKeys,
   readDatabaseUrl,
-  readLeastDownload,
   readListening,
   readNatsUrl,
   readPeerAddress,
   readPeerKey,
   readPort,
-  readRpcDeadline,
   readVocabularyDir,
+  rpcDeadlineMs,
 } from '@kr/service-config';
 import proxyAddr from 'proxy-addr';
 
-/** How many times `RPC_DEADLINE_MS` a publish may take: a package may bring many resources along. */
+/** A publish may take this many times the RPC deadline, because a package may publish many resources with it. */
 export const PUBLISH_TIMEOUT_FACTOR = 12;
 
 export interface ServiceAddress {
@@ -38,7 +39,15 @@ export interface HttpLimits {
   urlMaxBytes: number;
   /** How long headers may take to arrive, in milliseconds. */
   headersTimeoutMs: number;
-  /** How long a connection may be silent in the middle of a request, in milliseconds. */
+  /**
+   * Milliseconds that the files service may make no progress with a transfer; less than `idleTimeoutMs`, so that clients get
+   * an error.
+   */
+  filesIdleMs: number;
+  /**
+   * Milliseconds a connection may be silent in the middle of a request; more than the timeout of a publish, which is
+   * `PUBLISH_TIMEOUT_FACTOR` times the RPC deadline.
+   */
   idleTimeoutMs: number;
   /** The average rate, in bytes per second, at which a client must read a file. */
   minDownloadBytesPerSecond: number;
@@ -76,9 +85,9 @@ export interface OidcConfig {
 
 /** The rate limits of callers. */
 export interface RateLimitConfig {
-  /** Requests a minute that no user is known of, of each address (IPv6: network); 0: any number. */
+  /** Requests per minute per anonymous IP address (IPv6: /64); 0 = unlimited. */
   anonymousPerMinute: number;
-  /** Requests a minute of each user; 0: any number. */
+  /** Requests per minute per user; 0 = unlimited. */
   userPerMinute: number;
   /** Requests per minute with invalid credentials, per address (IPv6: per network); 0: unlimited. */
   failedCredentialsPerMinute: number;
@@ -96,11 +105,6 @@ export interface OverloadConfig {
   maxTransfersInFlight: number;
 }
 
-export interface HandOverConfig {
-  /** The proxy's internal location of the folder of stored bytes, with a slash at both ends. */
-  location: string;
-}
-
 export interface GatewayConfig {
   httpHost: string;
   /** 0 takes a free port. */
@@ -108,7 +112,6 @@ export interface GatewayConfig {
   /** Where the IdentityService listens, for operators only. */
   grpcHost: string;
   grpcPort: number;
-  healthHost: string;
   healthPort: number;
   /** The base of links; undefined: the host of each request. */
   publicBaseUrl: URL | undefined;
@@ -130,14 +133,12 @@ export interface GatewayConfig {
   oidc: OidcConfig | undefined;
   /** Folder with the operator's additions to vocabularies; empty: none. */
   vocabularyDir: string;
-  /** Where the files service takes and gives bytes. */
+  /** Base URL of the content port of the files service. */
   filesContentUrl: URL;
-  /** For how many milliseconds it may do nothing while a request waits for it. */
-  filesIdleMs: number;
   /** Where the web service serves pages, and the key it proves itself with; undefined: there are no pages. */
   web: { url: URL; key: string } | undefined;
-  /** How trusted proxies are given files to send by themselves; undefined: they are not. */
-  handOver: HandOverConfig | undefined;
+  /** Trusted proxies send files themselves, by `X-Accel-Redirect`. */
+  xAccel: boolean;
   limits: HttpLimits & TokenLimits;
   rateLimit: RateLimitConfig;
   overload: OverloadConfig;
@@ -150,27 +151,22 @@ export function readConfig(env: Environment): GatewayConfig {
     address: readPeerAddress(read, name),
     key: readPeerKey(read, name),
   });
-  const listening = readListening(read);
   const config: GatewayConfig = {
     httpHost: read.string('HTTP_HOST', {
-      doc: 'The address that the public port is opened on',
+      doc: 'Address of the public port',
       fallback: '127.0.0.1',
     }),
-    httpPort: readPort(read, 'HTTP_PORT', { doc: 'The port of the public API', fallback: 8080 }),
-    ...listening,
-    healthHost: read.string('HEALTH_HOST', {
-      doc: 'The address that the health port is opened on; `GRPC_HOST` unless given',
-      fallback: listening.grpcHost,
-    }),
+    httpPort: readPort(read, 'HTTP_PORT', { doc: 'Port of the public API', fallback: 8080 }),
+    ...readListening(read),
     publicBaseUrl: read.whenSet(['PUBLIC_BASE_URL'], () =>
       read.url('PUBLIC_BASE_URL', { doc: 'Base URL of links; default: the host of each request' }),
     ),
     trustedProxies: read.list('TRUSTED_PROXIES', {
-      doc: 'Addresses, ranges or `loopback` whose `X-Forwarded-…` headers are believed',
+      doc: 'Proxies whose `X-Forwarded-…` headers are trusted: addresses, ranges or `loopback`',
       fallback: [],
     }),
     corsAllowedOrigins: read.list('CORS_ALLOWED_ORIGINS', {
-      doc: 'Origins whose pages may read answers in a browser, such as `https://portal.example.org`; `*` alone: all',
+      doc: 'Origins that browsers may send requests from, such as `https://portal.example.org`; `*` = all',
       fallback: [],
     }),
     databaseUrl: readDatabaseUrl(read),
@@ -178,9 +174,9 @@ export function readConfig(env: Environment): GatewayConfig {
     natsUrl: read.whenSet(['NATS_URL'], () => readNatsUrl(read)),
     callerKeys: readCallerKeys(read),
     sealingKey: read.secret('SEALING_KEY', {
-      doc: 'Encrypts the answers that are kept for repeated requests',
+      doc: 'Key that encrypts the stored answers of requests with an `Idempotency-Key`',
     }),
-    rpcDeadlineMs: readRpcDeadline(read),
+    rpcDeadlineMs: rpcDeadlineMs(env),
     services: {
       records: peer('RECORDS'),
       packages: peer('PACKAGES'),
@@ -190,12 +186,12 @@ export function readConfig(env: Environment): GatewayConfig {
     },
     oidc: read.whenSet(['OIDC_ISSUER'], () => readOidc(read)),
     vocabularyDir: readVocabularyDir(read),
-    filesContentUrl: read.url('FILES_CONTENT_URL', { doc: 'Where the files service takes and gives bytes' }),
-    filesIdleMs: read.integer('FILES_IDLE_MS', {
-      doc: 'Milliseconds that the files service may make no progress with bytes that wait for it; less than `IDLE_TIMEOUT_MS`, so that clients get an error',
-      fallback: 110_000,
-      min: 100,
-      max: 3_600_000,
+    filesContentUrl: read.url('FILES_CONTENT_URL', {
+      doc: 'Base URL of the content port of the files service',
+    }),
+    xAccel: read.boolean('FILES_X_ACCEL', {
+      doc: 'Trusted proxies send files themselves, by `X-Accel-Redirect` ([files.md](files.md))',
+      fallback: false,
     }),
     web: read.whenSet(['WEB_URL'], () => ({
       url: read.url('WEB_URL', {
@@ -205,72 +201,32 @@ export function readConfig(env: Environment): GatewayConfig {
         doc: 'Key with which the web service proves itself, so that the gateway trusts the client address it forwards',
       }),
     })),
-    handOver: readHandOver(read),
     limits: {
-      bodyMaxBytes: read.integer('BODY_MAX_BYTES', {
-        doc: 'The largest JSON body, in bytes',
-        fallback: 1_048_576,
-        min: 1_024,
-        max: 104_857_600,
-      }),
-      bodyTimeoutMs: read.integer('BODY_TIMEOUT_MS', {
-        doc: 'Milliseconds a JSON body may take to arrive, and over which the rest of any body must bring 16 KiB a second once it was answered',
-        fallback: 30_000,
-        min: 100,
-        max: 600_000,
-      }),
+      bodyMaxBytes: 1_048_576,
+      bodyTimeoutMs: 30_000,
       headerMaxBytes: 16_384,
       headerMaxCount: 100,
       urlMaxBytes: 8_192,
       headersTimeoutMs: 10_000,
-      idleTimeoutMs: read.integer('IDLE_TIMEOUT_MS', {
-        doc: 'Milliseconds a connection may be silent in the middle of a request, while it is not sent a file; more than `FILES_IDLE_MS` and than twelve times `RPC_DEADLINE_MS`',
-        fallback: 120_000,
-        min: 1_000,
-        max: 3_600_000,
-      }),
-      minDownloadBytesPerSecond: readLeastDownload(read),
-      maxConnections: read.integer('MAX_CONNECTIONS', {
-        doc: 'The most connections at once',
-        fallback: 10_000,
-        min: 1,
-        max: 1_000_000,
-      }),
-      tokensPerUser: read.integer('TOKENS_PER_USER', {
-        doc: 'The most tokens of one user that were not revoked',
-        fallback: 100,
-        min: 1,
-        max: 10_000,
-      }),
-      tokenLifetimeDays: read.integer('TOKEN_LIFETIME_DAYS', {
-        doc: 'Default lifetime of a token, in days',
-        fallback: 90,
-        min: 1,
-        max: 3_650,
-      }),
-      waitForIndexMs: read.integer('WAIT_FOR_INDEX_MS', {
-        doc: 'The most milliseconds that a change with `?wait_for_index=true` waits until it can be found; 0: none',
-        fallback: 10_000,
-        min: 0,
-        max: 60_000,
-      }),
-      pageMaxSize: read.integer('PAGE_MAX_SIZE', {
-        doc: 'The largest page of a listing',
-        fallback: 1_000,
-        min: 1,
-        max: 10_000,
-      }),
+      filesIdleMs: 110_000,
+      idleTimeoutMs: constant(env, 'idleTimeoutMs', 120_000),
+      minDownloadBytesPerSecond: MIN_DOWNLOAD_BYTES_PER_SECOND,
+      maxConnections: 10_000,
+      tokensPerUser: 100,
+      tokenLifetimeDays: 90,
+      waitForIndexMs: constant(env, 'waitForIndexMs', 10_000),
+      pageMaxSize: 1_000,
     },
     rateLimit: readRateLimit(read),
     overload: {
       maxRequestsInFlight: read.integer('MAX_REQUESTS_IN_FLIGHT', {
-        doc: 'The most requests that services work on at once for this gateway, of which a quarter is for reads alone; more are answered 503',
+        doc: 'Maximum number of concurrent requests, a quarter of them reserved for reads; more are rejected with 503',
         fallback: 256,
         min: 4,
         max: 100_000,
       }),
       maxTransfersInFlight: read.integer('MAX_TRANSFERS_IN_FLIGHT', {
-        doc: 'File transfers at once; more are answered 503. One caller has 5 % of them (at least 16), anonymous callers 60 % together, downloads 80 %',
+        doc: 'Maximum number of concurrent file transfers; more are rejected with 503. One caller may use 5 % of them (at least 16), anonymous callers 60 % together, downloads 80 %',
         fallback: 1_000,
         min: 1,
         max: 100_000,
@@ -279,45 +235,48 @@ export function readConfig(env: Environment): GatewayConfig {
   };
   read.done();
   checkRateLimit(config.rateLimit);
-  checkTimeouts(config);
   checkOrigins(config.corsAllowedOrigins);
   checkProxies(config.trustedProxies);
-  checkHandOver(config);
+  checkXAccel(config);
   return config;
 }
 
-const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
+/** All asymmetric algorithms of RFC 7518 and RFC 8037. */
+const OIDC_ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+];
 
 function readOidc(read: EnvReader): OidcConfig {
   const issuer = {
-    doc: 'The OpenID Connect provider whose access tokens are believed, exactly as they name it',
+    doc: 'Issuer of accepted access tokens (OpenID Connect), exactly as in their `iss`',
   };
   read.url('OIDC_ISSUER', issuer);
-  const algorithms = read.list('OIDC_ALGORITHMS', {
-    doc: `Signature algorithms of its tokens, of ${ALGORITHMS.join(', ')}`,
-    fallback: ['RS256', 'PS256', 'ES256', 'EdDSA'],
-  });
-  const unknown = algorithms.filter((name) => !ALGORITHMS.includes(name));
-  if (unknown.length > 0) {
-    throw new ConfigError([`OIDC_ALGORITHMS: ${unknown.join(', ')}: must be of ${ALGORITHMS.join(', ')}`]);
-  }
   return {
     issuer: read.string('OIDC_ISSUER', issuer),
     audience: read.string('OIDC_AUDIENCE', {
-      doc: 'Audience of its tokens for this service',
+      doc: 'Required `aud` of access tokens',
     }),
     jwksUrl: read.whenSet(['OIDC_JWKS_URL'], () =>
-      read.url('OIDC_JWKS_URL', { doc: 'URL of its keys; default: the value in its metadata' }),
+      read.url('OIDC_JWKS_URL', { doc: 'URL of the keys of the issuer; default: from its metadata' }),
     ),
-    algorithms,
+    algorithms: OIDC_ALGORITHMS,
     nameClaim: read.string('OIDC_NAME_CLAIM', {
-      doc: 'The claim that new users are called by',
+      doc: 'Claim with the name of new users',
       fallback: 'preferred_username',
     }),
-    rolesClaim: read.string('OIDC_ROLES_CLAIM', { doc: "The claim with a user's roles", fallback: 'roles' }),
+    rolesClaim: read.string('OIDC_ROLES_CLAIM', { doc: "Claim with a user's roles", fallback: 'roles' }),
     adminRole: read.whenSet(['OIDC_ADMIN_ROLE'], () =>
       read.string('OIDC_ADMIN_ROLE', {
-        doc: 'The role of administrators; default: only users that an operator appointed',
+        doc: 'Role of administrators; default: only users that an operator made administrators',
       }),
     ),
   };
@@ -327,26 +286,21 @@ function readRateLimit(read: EnvReader): RateLimitConfig {
   const perMinute = { min: 0, max: 1_000_000 };
   return {
     anonymousPerMinute: read.integer('RATE_LIMIT_ANONYMOUS', {
-      doc: 'Requests a minute that no user is known of, of each address (IPv6: network); 0: any number',
+      doc: 'Requests per minute per anonymous IP address (IPv6: /64); 0 = unlimited',
       fallback: 500,
       ...perMinute,
     }),
     userPerMinute: read.integer('RATE_LIMIT_USER', {
-      doc: 'Requests a minute of each user; 0: any number',
+      doc: 'Requests per minute per user; 0 = unlimited',
       fallback: 1_000,
       ...perMinute,
     }),
     failedCredentialsPerMinute: read.integer('RATE_LIMIT_FAILED_CREDENTIALS', {
-      doc: 'Requests a minute with invalid credentials, of each address (IPv6: network); 0: any number',
+      doc: 'Requests per minute with invalid credentials per IP address (IPv6: /64); 0 = unlimited',
       fallback: 60,
       ...perMinute,
     }),
-    burstMinutes: read.integer('RATE_LIMIT_BURST_MINUTES', {
-      doc: 'Minutes of unused requests that a caller may accumulate and then send at once',
-      fallback: 2,
-      min: 1,
-      max: 60,
-    }),
+    burstMinutes: 2,
     weights: {
       search: 5,
       publish: 10,
@@ -356,60 +310,20 @@ function readRateLimit(read: EnvReader): RateLimitConfig {
 }
 
 function checkRateLimit({ anonymousPerMinute, userPerMinute, burstMinutes, weights }: RateLimitConfig): void {
-  const heaviest = Math.max(...Object.values(weights));
-  const problems = [
-    ['RATE_LIMIT_ANONYMOUS', anonymousPerMinute],
-    ['RATE_LIMIT_USER', userPerMinute],
-  ] as const;
-  const tooSmall = problems.filter(([, perMinute]) => perMinute !== 0 && perMinute * burstMinutes < heaviest);
+  const minimum = Math.ceil(Math.max(...Object.values(weights)) / burstMinutes);
+  const limits = { RATE_LIMIT_ANONYMOUS: anonymousPerMinute, RATE_LIMIT_USER: userPerMinute };
+  const tooSmall = Object.entries(limits).filter(([, perMinute]) => perMinute !== 0 && perMinute < minimum);
   if (tooSmall.length === 0) return;
   throw new ConfigError(
-    tooSmall.map(
-      ([name]) =>
-        `${name} times RATE_LIMIT_BURST_MINUTES is less than one request may weigh, which is ${heaviest}`,
-    ),
+    tooSmall.map(([name]) => `${name} is less than ${minimum}, the cost of one request; 0 = unlimited`),
   );
 }
 
-/** A connection that ends before its request times out leaves the client without an answer. */
-function checkTimeouts({ rpcDeadlineMs, filesIdleMs, limits: { idleTimeoutMs } }: GatewayConfig): void {
-  const publishMs = rpcDeadlineMs * PUBLISH_TIMEOUT_FACTOR;
-  const limit = `must be less than IDLE_TIMEOUT_MS (${idleTimeoutMs} ms)`;
-  const remedy = (longest: number) => `set IDLE_TIMEOUT_MS to more than ${longest}`;
-  const problems: string[] = [];
-  if (publishMs >= idleTimeoutMs) {
-    const most = Math.ceil(idleTimeoutMs / PUBLISH_TIMEOUT_FACTOR) - 1;
-    problems.push(
-      `RPC_DEADLINE_MS × ${PUBLISH_TIMEOUT_FACTOR} (${publishMs} ms, the timeout of a publish) ${limit}: ${remedy(publishMs)} or RPC_DEADLINE_MS to at most ${most}`,
-    );
-  }
-  if (filesIdleMs >= idleTimeoutMs)
-    problems.push(
-      `FILES_IDLE_MS (${filesIdleMs} ms) ${limit}: ${remedy(filesIdleMs)} or FILES_IDLE_MS to less than ${idleTimeoutMs}`,
-    );
-  if (problems.length > 0) throw new ConfigError(problems);
-}
-
-function readHandOver(read: EnvReader): HandOverConfig | undefined {
-  const way = read.choice('FILES_HAND_OVER', ['off', 'x-accel-redirect'], {
-    doc: 'How trusted proxies are given files to send by themselves ([files.md](files.md))',
-    fallback: 'off',
-  });
-  if (way === 'off') return undefined;
-  return {
-    location: read.string('FILES_HAND_OVER_LOCATION', {
-      doc: "The proxy's internal location of the folder of stored bytes, with a slash at both ends",
-      fallback: '/stored-files/',
-    }),
-  };
-}
-
-function checkHandOver({ handOver, trustedProxies }: GatewayConfig): void {
-  if (handOver === undefined) return;
-  if (trustedProxies.length === 0)
-    throw new ConfigError(['FILES_HAND_OVER is set, but TRUSTED_PROXIES names no proxy that files go to']);
-  if (!/^\/[\w/-]*\/$/.test(handOver.location))
-    throw new ConfigError(['FILES_HAND_OVER_LOCATION is no path between slashes, such as /stored-files/']);
+function checkXAccel({ xAccel, trustedProxies }: GatewayConfig): void {
+  if (xAccel && trustedProxies.length === 0)
+    throw new ConfigError([
+      'FILES_X_ACCEL is true, but TRUSTED_PROXIES is empty; name the proxy that sends files',
+    ]);
 }
 
 function checkOrigins(origins: readonly string[]): void {

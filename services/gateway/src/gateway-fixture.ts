@@ -41,11 +41,14 @@ const KEY = 'a key of at least thirty-two characters';
 
 /**
  * A real gateway with a real database, in front of real gRPC servers with scripted answers. Rate limits are off
- * by default.
+ * by default; `limits` replaces constants of its configuration.
  */
 export async function startGateway(
   env: Record<string, string> = {},
-  options: { now?: () => Date; recheckTransfersMs?: number } = {},
+  {
+    limits,
+    ...options
+  }: { now?: () => Date; recheckTransfersMs?: number; limits?: Partial<GatewayConfig['limits']> } = {},
 ): Promise<GatewayUnderTest> {
   const logger = createLogger('test');
   logger.level = 'silent';
@@ -82,7 +85,7 @@ export async function startGateway(
   await new Promise<void>((resolve) => content.listen(0, '127.0.0.1', resolve));
 
   const database = await freshDatabase();
-  const config: GatewayConfig = readConfig({
+  const config = readConfig({
     HTTP_PORT: '0',
     DATABASE_URL: database.url,
     CALLER_KEYS: `operator=${KEY}`,
@@ -100,7 +103,10 @@ export async function startGateway(
     ...env,
   });
   let elapsedMs = 0;
-  const gateway = await startGatewayService(config, { logger, elapsed: () => elapsedMs, ...options });
+  const gateway = await startGatewayService(
+    { ...config, limits: { ...config.limits, ...limits } },
+    { logger, elapsed: () => elapsedMs, ...options },
+  );
   const identity = createClient(definitions.identity, {
     address: `127.0.0.1:${gateway.grpcPort}`,
     audience: 'gateway',

@@ -16,7 +16,7 @@ import {
 } from './drafts/drafts.ts';
 import type { FilesDeps } from './files/authorise-files.ts';
 import type { ContentPlane } from './files/content-plane.ts';
-import type { HandOver } from './files/file-content.ts';
+import type { XAccelRedirect } from './files/file-content.ts';
 import { putContent, readArchive, readContent } from './files/file-content.ts';
 import {
   commitUpload,
@@ -60,7 +60,7 @@ import { listTerms, listVocabularies, readTerm } from './vocabularies/vocabulari
 export interface RoutesDeps {
   clients: Clients;
   contentPlane: ContentPlane;
-  handOver: HandOver;
+  xAccel: XAccelRedirect;
   users: Pick<UserStore, 'findUser'>;
   ownTokens: TokensDeps;
   limits: GatewayConfig['limits'];
@@ -107,7 +107,7 @@ export function routes(deps: RoutesDeps): readonly Route[] {
 }
 
 /** Routes of resources and packages. */
-function entityRoutes(kind: Kind, { clients, contentPlane, handOver, limits }: RoutesDeps): Route[] {
+function entityRoutes(kind: Kind, { clients, contentPlane, xAccel, limits }: RoutesDeps): Route[] {
   const all = `/api/${COLLECTION[kind]}`;
   const one = `${all}/:id`;
   const draft = `${one}/draft`;
@@ -152,7 +152,7 @@ function entityRoutes(kind: Kind, { clients, contentPlane, handOver, limits }: R
       'token',
       '-',
       'any',
-      readContent(ofDraft, contentPlane, handOver),
+      readContent(ofDraft, contentPlane, xAccel),
     ),
     row('PUT', `${draft}/files/:key/content`, 'token', 'bytes', 'json', putContent(ofDraft, contentPlane)),
     row('POST', `${draft}/files/:key/commit`, 'token', '-', 'json', commitUpload(ofDraft)),
@@ -167,7 +167,7 @@ function entityRoutes(kind: Kind, { clients, contentPlane, handOver, limits }: R
       'open',
       '-',
       'any',
-      readContent(ofPublished, contentPlane, handOver),
+      readContent(ofPublished, contentPlane, xAccel),
     ),
 
     row('GET', `${one}/audit-log`, 'token', '-', 'json', readAuditLog(deps, limits), 'auditLog'),

@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { openClients } from './clients.ts';
 import { readConfig } from './config.ts';
-import { handOverTo } from './files/file-content.ts';
+import { xAccelRedirect } from './files/file-content.ts';
 import { openDatabase } from './identity/prisma.ts';
 import { tokenStore } from './identity/token-store.ts';
 import { LEAST_ENVIRONMENT } from './least-environment-fixture.ts';
@@ -60,7 +60,7 @@ function table() {
   const rows = routes({
     clients,
     contentPlane: { request: () => Promise.reject(new Error('never called')), close: () => {} },
-    handOver: handOverTo(config),
+    xAccel: xAccelRedirect(config),
     users: { findUser: async () => undefined },
     ownTokens: {
       tokens: tokenStore(openDatabase(config.databaseUrl)),

@@ -16,7 +16,7 @@ import { openClients } from './clients.ts';
 import type { GatewayConfig, HttpLimits } from './config.ts';
 import { openContentPlane } from './files/content-plane.ts';
 import { countSlowReaders } from './files/count-slow-readers.ts';
-import { handOverTo } from './files/file-content.ts';
+import { xAccelRedirect } from './files/file-content.ts';
 import { continueWhenWanted } from './http/body.ts';
 import { clientAddressOf, trustedPeer } from './http/client-address.ts';
 import { drainRequestBody } from './http/drain-request-body.ts';
@@ -84,7 +84,7 @@ export async function startGatewayService(
   const sweeping = deleteExpiredKeys(keys, logger);
   const clients = openClients(config);
   const contentPlane = openContentPlane(config.filesContentUrl, {
-    idleMs: config.filesIdleMs,
+    idleMs: config.limits.filesIdleMs,
     recheckMs: recheckTransfersMs,
   });
 
@@ -137,7 +137,7 @@ export async function startGatewayService(
     routes: routes({
       clients,
       contentPlane,
-      handOver: handOverTo(config),
+      xAccel: xAccelRedirect(config),
       users,
       ownTokens: { tokens, limits: config.limits, now, newId: randomUUID },
       limits: config.limits,
@@ -173,7 +173,7 @@ export async function startGatewayService(
     logger,
   });
   const health = await startHealth({
-    host: config.healthHost,
+    host: config.grpcHost,
     port: config.healthPort,
     checks: { database: async () => void (await database.$queryRaw`select 1`) },
   });

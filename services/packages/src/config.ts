@@ -1,5 +1,6 @@
 import type { OwnerLimits } from '@kr/draft-lifecycle';
 import {
+  constant,
   type Environment,
   EnvReader,
   readCallerKeys,
@@ -11,9 +12,9 @@ import {
   readPeerKey,
   readPrefixes,
   readRemovalRetention,
-  readRpcDeadline,
   readTicketKey,
   readVocabularyDir,
+  rpcDeadlineMs,
 } from '@kr/service-config';
 
 export interface PackagesConfig {
@@ -74,7 +75,7 @@ export function readConfig(env: Environment): PackagesConfig {
     filesKey: readPeerKey(read, 'FILES'),
     accessLinksAddress: readPeerAddress(read, 'ACCESS_LINKS'),
     accessLinksKey: readPeerKey(read, 'ACCESS_LINKS'),
-    rpcDeadlineMs: readRpcDeadline(read),
+    rpcDeadlineMs: rpcDeadlineMs(env),
     ticketKeys: {
       files: readTicketKey(read, 'FILES'),
       'access-links': readTicketKey(read, 'ACCESS_LINKS'),
@@ -84,32 +85,12 @@ export function readConfig(env: Environment): PackagesConfig {
     removalRetentionMs: readRemovalRetention(read),
     vocabularyDir: readVocabularyDir(read),
     publish: {
-      leaseMs: read.integer('PUBLISH_LEASE_MS', {
-        doc: 'Milliseconds an owner of a publication may be silent before another takes over',
-        fallback: 10_000,
-        min: 500,
-        max: 600_000,
-      }),
-      deadlineMs: read.integer('PUBLISH_DEADLINE_MS', {
-        doc: 'Milliseconds a publication may stay undecided; then it is aborted',
-        fallback: 30_000,
-        min: 1_000,
-        max: 3_600_000,
-      }),
+      leaseMs: constant(env, 'publishLeaseMs', 10_000),
+      deadlineMs: constant(env, 'publishDeadlineMs', 30_000),
       blockedMs: 1_000,
-      reachMs: read.integer('PUBLISH_REACH_MS', {
-        doc: 'Milliseconds to retry calls to other services before a publication is aborted',
-        fallback: 5_000,
-        min: 0,
-        max: 60_000,
-      }),
+      reachMs: constant(env, 'publishReachMs', 5_000),
       retryMs: 100,
-      scanEveryMs: read.integer('PUBLISH_SCAN_MS', {
-        doc: 'Milliseconds between two looks for publications without an owner',
-        fallback: 1_000,
-        min: 50,
-        max: 60_000,
-      }),
+      scanEveryMs: constant(env, 'publishScanMs', 1_000),
       mostBytes: 67_108_864,
     },
   };

@@ -1,5 +1,6 @@
 import type { OwnerLimits } from '@kr/draft-lifecycle';
 import {
+  constant,
   type Environment,
   EnvReader,
   readCallerKeys,
@@ -11,9 +12,9 @@ import {
   readPeerKey,
   readPrefixes,
   readRemovalRetention,
-  readRpcDeadline,
   readTicketKey,
   readVocabularyDir,
+  rpcDeadlineMs,
 } from '@kr/service-config';
 
 export interface RecordsConfig {
@@ -64,7 +65,7 @@ export function readConfig(env: Environment): RecordsConfig {
     filesKey: readPeerKey(read, 'FILES'),
     accessLinksAddress: readPeerAddress(read, 'ACCESS_LINKS'),
     accessLinksKey: readPeerKey(read, 'ACCESS_LINKS'),
-    rpcDeadlineMs: readRpcDeadline(read),
+    rpcDeadlineMs: rpcDeadlineMs(env),
     ticketKeys: {
       files: readTicketKey(read, 'FILES'),
       'access-links': readTicketKey(read, 'ACCESS_LINKS'),
@@ -73,12 +74,7 @@ export function readConfig(env: Environment): RecordsConfig {
     ownerLimits: readOwnerLimits(read),
     removalRetentionMs: readRemovalRetention(read),
     vocabularyDir: readVocabularyDir(read),
-    janitorEveryMs: read.integer('PUBLISH_SCAN_MS', {
-      doc: 'Milliseconds between two scans for publications without a decision',
-      fallback: 2_000,
-      min: 50,
-      max: 60_000,
-    }),
+    janitorEveryMs: constant(env, 'publishScanMs', 2_000),
     publishPartBytes: 4_194_304,
   };
   read.done();

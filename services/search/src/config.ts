@@ -1,4 +1,5 @@
 import {
+  constant,
   type Environment,
   EnvReader,
   readCallerKeys,
@@ -6,8 +7,8 @@ import {
   readListening,
   readPeerAddress,
   readPeerKey,
-  readRpcDeadline,
   readVocabularyDir,
+  rpcDeadlineMs,
 } from '@kr/service-config';
 import { QUERY_LIMITS, type QueryLimits } from './query/query-tree.ts';
 
@@ -25,8 +26,6 @@ export interface ElasticsearchConfig {
   login: { apiKey: string } | { username: string; password: string } | null;
   /** The prefix of its indexes' names. */
   indexPrefix: string;
-  /** Parts that the index is cut into. */
-  shards: number;
   /** Further copies of the index on other nodes. */
   replicas: number;
 }
@@ -37,7 +36,6 @@ export interface SearchConfig {
   grpcHost: string;
   /** 0 takes a free port. */
   grpcPort: number;
-  healthHost: string;
   healthPort: number;
   databaseUrl: URL;
   /** Where documents are kept and found. Dead letters and who keeps the index up are in the database all the same. */
@@ -77,55 +75,30 @@ export function readConfig(env: Environment): SearchConfig {
     address: readPeerAddress(read, name),
     key: readPeerKey(read, name),
   });
-  const listening = readListening(read);
   const config: SearchConfig = {
-    ...listening,
-    healthHost: read.string('HEALTH_HOST', {
-      doc: 'The address that the health port is opened on; `GRPC_HOST` unless given',
-      fallback: listening.grpcHost,
-    }),
+    ...readListening(read),
     databaseUrl: readDatabaseUrl(read),
     engine: readEngine(read),
     natsUrls: read.list('NATS_URL', {
-      doc: "Servers of NATS with JetStream, with the service's user and password",
+      doc: "NATS servers with JetStream, with the service's user and password",
       fallback: ['nats://127.0.0.1:4222'],
       isSecret: true,
     }),
     callerKeys: readCallerKeys(read),
     records: peer('RECORDS'),
     packages: peer('PACKAGES'),
-    rpcDeadlineMs: readRpcDeadline(read),
-    searchTimeoutMs: read.integer('SEARCH_TIMEOUT_MS', {
-      doc: 'Milliseconds that all engine statements of a search may take, with waiting for a connection; then the answer is 503',
-      fallback: 2_000,
-      min: 10,
-      max: 60_000,
-    }),
+    rpcDeadlineMs: rpcDeadlineMs(env),
+    searchTimeoutMs: constant(env, 'searchTimeoutMs', 2_000),
     searchConnections: read.integer('SEARCH_CONNECTIONS', {
-      doc: 'Searches that run in the engine at once, two of one caller; more wait. A quarter of them may be costly ones (wildcards over all documents)',
+      doc: 'Maximum number of concurrent searches in the engine; more wait. One caller may run two, and a quarter may be costly (wildcards over all documents)',
       fallback: 4,
       min: 1,
       max: 100,
     }),
-    ownWritesWaitMs: read.integer('OWN_WRITES_WAIT_MS', {
-      doc: 'The most milliseconds that a personal listing waits for the recent writes of its caller',
-      fallback: 3_000,
-      min: 0,
-      max: 30_000,
-    }),
+    ownWritesWaitMs: constant(env, 'ownWritesWaitMs', 3_000),
     buildSharePercent: 50,
-    driftCheckEveryMs: read.integer('DRIFT_CHECK_EVERY_MS', {
-      doc: 'Milliseconds from one comparison of the index with the services to the next; 0 leaves them to operators',
-      fallback: 86_400_000,
-      min: 0,
-      max: 2_592_000_000,
-    }),
-    maxPageSize: read.integer('PAGE_MAX_SIZE', {
-      doc: 'The largest page of hits',
-      fallback: 1_000,
-      min: 1,
-      max: 10_000,
-    }),
+    driftCheckEveryMs: 86_400_000,
+    maxPageSize: 1_000,
     window: 10_000,
     maxSuggestions: 50,
     queryLimits: QUERY_LIMITS,
@@ -137,26 +110,20 @@ export function readConfig(env: Environment): SearchConfig {
 
 function readEngine(read: EnvReader): EngineConfig {
   const kind = read.choice('SEARCH_ENGINE', ['postgres', 'elasticsearch'], {
-    doc: 'Where documents are kept and found: in the database of the service, or in an Elasticsearch 9',
+    doc: 'Search engine: the database of the service, or Elasticsearch 9',
     fallback: 'postgres',
   });
   if (kind === 'postgres') return { kind };
   return {
     kind,
-    url: read.url('ELASTICSEARCH_URL', { doc: 'Elasticsearch, as `https://host:9200`' }),
+    url: read.url('ELASTICSEARCH_URL', { doc: 'URL of Elasticsearch, such as `https://host:9200`' }),
     login: readElasticsearchLogin(read),
     indexPrefix: read.string('ELASTICSEARCH_INDEX_PREFIX', {
-      doc: 'Prefix of the names of its indexes, in lower case; unique to the installation',
+      doc: 'Prefix of index names in lower case; must be unique in the cluster',
       fallback: 'knowledge',
     }),
-    shards: read.integer('ELASTICSEARCH_SHARDS', {
-      doc: 'Parts that the index is cut into, from the next reindex on; with more than one a publication may be seen in parts for a moment',
-      fallback: 1,
-      min: 1,
-      max: 100,
-    }),
     replicas: read.integer('ELASTICSEARCH_REPLICAS', {
-      doc: 'Further copies of the index on other nodes, from the next reindex on',
+      doc: 'Number of replicas of the index; applies from the next reindex',
       fallback: 1,
       min: 0,
       max: 10,
@@ -167,15 +134,18 @@ function readEngine(read: EnvReader): EngineConfig {
 function readElasticsearchLogin(read: EnvReader): ElasticsearchConfig['login'] {
   const apiKey = read.whenSet(['ELASTICSEARCH_API_KEY'], () => ({
     apiKey: read.string('ELASTICSEARCH_API_KEY', {
-      doc: 'A key with the privileges `manage_index_templates`, and `all` on indexes of the prefix',
+      doc: 'API key with the privileges `manage_index_templates`, and `all` on indexes of the prefix',
       isSecret: true,
     }),
   }));
   const user = read.whenSet(['ELASTICSEARCH_USER', 'ELASTICSEARCH_PASSWORD'], () => ({
     username: read.string('ELASTICSEARCH_USER', {
-      doc: 'A user with the rights of such a key, in place of one',
+      doc: 'User with these privileges, instead of an API key',
     }),
-    password: read.string('ELASTICSEARCH_PASSWORD', { doc: 'Of `ELASTICSEARCH_USER`', isSecret: true }),
+    password: read.string('ELASTICSEARCH_PASSWORD', {
+      doc: 'Password of `ELASTICSEARCH_USER`',
+      isSecret: true,
+    }),
   }));
   return apiKey ?? user ?? null;
 }

@@ -22,7 +22,6 @@ else {
       url: new URL(url),
       login: null,
       indexPrefix,
-      shards: 1,
       replicas: 0,
     };
     const open = (engine: EngineConfig) =>
@@ -71,7 +70,6 @@ else {
           url: throughProxy,
           login: null,
           indexPrefix,
-          shards: 1,
           replicas: 0,
         },
         databaseUrl: new URL(database.url),

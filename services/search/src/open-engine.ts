@@ -42,8 +42,9 @@ async function openElasticsearch(
   settings: { databaseUrl: string; searchTimeoutMs: number; maxConnections: number },
   logger: Pick<Logger, 'warn'>,
 ): Promise<OpenEngine> {
-  const { url, login, indexPrefix, shards, replicas } = config;
-  const size = { shards, replicas };
+  const { url, login, indexPrefix, replicas } = config;
+  // One shard: all documents of a batch become visible together.
+  const size = { shards: 1, replicas };
   const open = () => openElasticsearchEngine({ ...settings, url, login, indexPrefix, size });
   const engine = await onceThere(open, logger);
   const { check, stop } = elasticsearchCheck(config);

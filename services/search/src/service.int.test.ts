@@ -104,7 +104,6 @@ describe('the search service', () => {
         grpcHost: '127.0.0.1',
         grpcPort: 0,
         rpcDeadlineMs: 5_000,
-        healthHost: '127.0.0.1',
         healthPort: 0,
         databaseUrl: new URL(database.url),
         engine: { kind: 'postgres' },

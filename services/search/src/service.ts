@@ -161,7 +161,7 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
     logger,
   });
   const health = await startHealth({
-    host: config.healthHost,
+    host: config.grpcHost,
     port: config.healthPort,
     checks: { database: async () => void (await pool.query('SELECT 1')), ...engine.checks },
     observed: { bus: () => bus.check() },

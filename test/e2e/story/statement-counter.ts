@@ -11,7 +11,7 @@ const DATABASES = [
 ] as const;
 
 /** For `startSystem`: every statement of every service passes where it can be counted. */
-export const COUNTED = { proxied: DATABASES, environment: { PUBLISH_SCAN_MS: '60000' } };
+export const COUNTED = { proxied: DATABASES, settings: { publishScanMs: 60_000 } };
 
 /** The names of the statements that poll outboxes all the time, for any request. */
 const RELAYING = new Set(['unpublished', 'mark-published']);

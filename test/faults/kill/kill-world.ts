@@ -20,11 +20,11 @@ export interface KillWorld {
 
 export async function startKillWorld(): Promise<KillWorld> {
   const system = await startSystem({
-    environment: {
+    settings: {
       // Shorter leases for dead owners, and longer timeouts for starting processes.
-      PUBLISH_LEASE_MS: '1000',
-      PUBLISH_SCAN_MS: '100',
-      PUBLISH_REACH_MS: '20000',
+      publishLeaseMs: 1_000,
+      publishScanMs: 100,
+      publishReachMs: 20_000,
     },
   });
   // After a kill a service may still be restarting.

@@ -10,6 +10,7 @@ import {
   type ServiceVariables,
   startStack,
 } from '@kr/local-stack';
+import { type TestSettings, testSettings } from '@kr/service-config';
 import { assertNoDrift } from './assert-no-drift.ts';
 import type { FaultLog } from './faults/fault-log.ts';
 import type { FaultProxy } from './faults/fault-proxy.ts';
@@ -17,26 +18,28 @@ import { openProxiedEdges, type ProxiedEdge, type ProxiedEdges } from './faults/
 import { openPostgres } from './postgres.ts';
 import { newRunFolder } from './run-folder.ts';
 
+export { testSettings } from '@kr/service-config';
+
 /** Tests send as many requests as they need. */
 const NO_LIMITS = {
   MAX_REQUESTS_IN_FLIGHT: '10000',
   RATE_LIMIT_ANONYMOUS: '0',
   RATE_LIMIT_USER: '0',
   RATE_LIMIT_FAILED_CREDENTIALS: '0',
-  // A listing waits for the index up to the deadline of the call.
-  OWN_WRITES_WAIT_MS: '30000',
 };
 
 /**
  * Long timeouts for slow machines, in systems without silent peers: a late call that is repeated would be executed twice.
  */
-const PATIENCE = { RPC_DEADLINE_MS: '30000', IDLE_TIMEOUT_MS: '400000' };
+const PATIENCE = { rpcDeadlineMs: 30_000, idleTimeoutMs: 400_000 };
 
 export interface SystemOptions {
   /** Log level of the services; default `warn`. */
   logLevel?: string;
   /** Extra variables for all services. By default requests are not limited. */
   environment?: Readonly<Record<string, string>>;
+  /** Constants that differ from those in production. */
+  settings?: Partial<TestSettings>;
   /** A separate Postgres with real durability, which may be killed. */
   ownPostgres?: boolean;
   /** An existing data folder, of a system with `ownPostgres`; removed when the system stops. */
@@ -124,7 +127,12 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
       environment: {
         ...process.env,
         ...NO_LIMITS,
-        ...(isUndisturbed(options) && PATIENCE),
+        ...testSettings({
+          // A listing waits for the index up to the deadline of the call.
+          ownWritesWaitMs: 30_000,
+          ...(isUndisturbed(options) && PATIENCE),
+          ...options.settings,
+        }),
         ...options.environment,
       },
       environmentOf: async (service, given) =>

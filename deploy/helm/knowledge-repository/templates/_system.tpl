@@ -83,7 +83,6 @@ SEARCH_ENGINE: {{ $values.search.engine }}
 {{- if eq $values.search.engine "elasticsearch" }}
 ELASTICSEARCH_URL: {{ required "search.elasticsearch.url is needed with search.engine elasticsearch" $values.search.elasticsearch.url | quote }}
 ELASTICSEARCH_INDEX_PREFIX: {{ $values.search.elasticsearch.indexPrefix | quote }}
-ELASTICSEARCH_SHARDS: {{ $values.search.elasticsearch.shards | quote }}
 ELASTICSEARCH_REPLICAS: {{ $values.search.elasticsearch.replicas | quote }}
 {{- end }}
 {{- end }}

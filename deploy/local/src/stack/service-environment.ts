@@ -29,7 +29,7 @@ export const CALLS: Record<ServiceName, readonly ServiceName[]> = {
 };
 
 /** Variables of the surrounding tool. A user may set all others for the services. */
-const KEPT_BACK = /^(npm_.*|NODE_OPTIONS|NODE_PATH|NODE_ENV|JEST_.*|TEST_.*|INIT_CWD|PG[A-Z]+)$/;
+const KEPT_BACK = /^(npm_.*|NODE_OPTIONS|NODE_PATH|NODE_ENV|JEST_.*|TEST_(?!SETTINGS$).*|INIT_CWD|PG[A-Z]+)$/;
 
 /** The whole environment of one service's process, with its ports. */
 export function serviceEnvironment(

@@ -8,7 +8,7 @@ import { contentHashes } from './hash-threads.ts';
 const logged: string[] = [];
 const logger = createLogger('files', { write: (line) => void logged.push(line) });
 logger.level = 'error';
-const newHash = contentHashes({ sha256: true, logger });
+const newHash = contentHashes(logger);
 const BYTES = randomBytes(1_000_000);
 
 function digestsOf(bytes: Uint8Array) {
@@ -61,11 +61,4 @@ test('threads that end by a defect fail their hashes as retryable, are logged, a
   await next.update(BYTES);
   expect(await next.digests()).toEqual(digestsOf(BYTES));
   next.drop();
-});
-
-test('without sha256 there is none', async () => {
-  const hash = contentHashes({ sha256: false, logger })();
-  await hash.update(BYTES);
-  expect(await hash.digests()).toEqual({ ...digestsOf(BYTES), sha256: null });
-  hash.drop();
 });

@@ -17,17 +17,12 @@ const FEW_BYTES = 262_144;
 
 const MOST_THREADS = 4;
 
-export interface ContentHashesDeps {
-  sha256: boolean;
-  logger: Logger;
-}
-
 /**
  * Makes hashes that are all of the same digests. Those of more than a few bytes are computed beside everything else, in
  * two threads that take about as long, and fail as `unavailable` when one of these ends.
  */
-export function contentHashes({ sha256, logger }: ContentHashesDeps): NewContentHash {
-  const shares: readonly DigestName[][] = [['md5'], sha256 ? ['sha256', 'crc32'] : ['crc32']];
+export function contentHashes(logger: Logger): NewContentHash {
+  const shares: readonly DigestName[][] = [['md5'], ['sha256', 'crc32']];
   const thread = hashThreads(logger);
   return (expectedBytes = Number.POSITIVE_INFINITY) =>
     expectedBytes <= FEW_BYTES

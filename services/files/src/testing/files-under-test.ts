@@ -79,7 +79,7 @@ export interface FilesUnderTest {
 const silent = createLogger('files', { write: () => {} });
 
 /** For a store beside the service's own, on the same bytes. */
-export const STORE_DEPS = { newHash: contentHashes({ sha256: true, logger: silent }), logger: silent };
+export const STORE_DEPS = { newHash: contentHashes(silent), logger: silent };
 
 export const PACKAGES = servicePrincipal('packages');
 export const GATEWAY = servicePrincipal('gateway');
@@ -112,7 +112,6 @@ export async function startFilesUnderTest(
     recordsKey: KEYS.packages,
     rpcDeadlineMs: 5_000,
     store: { kind: 'filesystem', folder: storageDir },
-    sha256: true,
     limits: {
       maxFilesPerEntity: 1_000,
       maxFileBytes: 100_000_000,

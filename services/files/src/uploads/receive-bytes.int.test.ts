@@ -23,7 +23,7 @@ beforeAll(async () => {
   files = await startFilesUnderTest();
   const logger = createLogger('files', { write: () => {} });
   context = await openContext(files.config, logger);
-  const newHash = contentHashes({ sha256: true, logger });
+  const newHash = contentHashes(logger);
   const seen = {
     ...context,
     newHash: (expectedBytes?: number) => {

@@ -13,7 +13,7 @@ import {
 } from './content-plane.ts';
 
 /** Has a front proxy send stored files by itself, once everything was decided about them (`X-Accel-Redirect`). */
-export interface HandOver {
+export interface XAccelRedirect {
   /** The header for the files service; none if the request did not pass such a proxy. */
   offered(call: Call): Record<string, string>;
   /** The headers for the proxy, which names the file where the files service has named it. */
@@ -23,22 +23,22 @@ export interface HandOver {
 const STORED_PATH = 'kr-stored-path';
 /** The proxy identifies itself by `X-Hand-Over` in each forwarded request. */
 const WAY = 'x-accel-redirect';
+/** The proxy's internal location of the folder of stored bytes. */
+const LOCATION = '/stored-files/';
 
-export function handOverTo({
-  handOver,
+export function xAccelRedirect({
+  xAccel: isEnabled,
   trustedProxies,
-}: Pick<GatewayConfig, 'handOver' | 'trustedProxies'>): HandOver {
+}: Pick<GatewayConfig, 'xAccel' | 'trustedProxies'>): XAccelRedirect {
   const isTrusted = proxyAddr.compile([...trustedProxies]);
   return {
     // A request that bypasses the proxy, perhaps from the same machine, would get an empty answer.
     offered: ({ peer, headers }) =>
-      handOver !== undefined && peer !== undefined && isTrusted(peer, 0) && headers['x-hand-over'] === WAY
+      isEnabled && peer !== undefined && isTrusted(peer, 0) && headers['x-hand-over'] === WAY
         ? { 'kr-hand-over': 'path' }
         : {},
     headers: ({ headers: { [STORED_PATH]: path, ...headers } }) =>
-      handOver === undefined || typeof path !== 'string'
-        ? headers
-        : { ...headers, 'x-accel-redirect': handOver.location + path },
+      !isEnabled || typeof path !== 'string' ? headers : { ...headers, 'x-accel-redirect': LOCATION + path },
   };
 }
 
@@ -57,11 +57,11 @@ async function download(
   deps: FilesDeps,
   plane: ContentPlane,
   call: Call,
-  wanted: Pick<ContentRequest, 'face' | 'key'> & { handOver?: HandOver },
+  wanted: Pick<ContentRequest, 'face' | 'key'> & { xAccel?: XAccelRedirect },
 ): Promise<StreamReply> {
-  const { handOver, ...asked } = wanted;
+  const { xAccel, ...asked } = wanted;
   const { ticket } = await authoriseEnabledFiles(deps, 'read', call);
-  const headers: Record<string, string> = { ...handOver?.offered(call) };
+  const headers: Record<string, string> = { ...xAccel?.offered(call) };
   for (const name of CONDITIONS) {
     const value = call.headers[name];
     if (value !== undefined) headers[name] = String(value);
@@ -76,13 +76,13 @@ async function download(
     recheck: () => reauthoriseFiles(deps, 'read', call),
   });
   if (answer.status >= 400) throw await contentRefusal(answer);
-  const told = handOver?.headers(answer) ?? answer.headers;
+  const told = xAccel?.headers(answer) ?? answer.headers;
   return { as: 'stream', status: answer.status, headers: told, stream: answer.body };
 }
 
 /** GET /api/{kind}/{id}/draft/files/{key}/content, /api/{kind}/{id}/files/{key}/content: the bytes, or parts of them. */
-export function readContent(deps: FilesDeps, plane: ContentPlane, handOver: HandOver): Endpoint {
-  return (call) => download(deps, plane, call, { face: 'content', key: param(call, 'key'), handOver });
+export function readContent(deps: FilesDeps, plane: ContentPlane, xAccel: XAccelRedirect): Endpoint {
+  return (call) => download(deps, plane, call, { face: 'content', key: param(call, 'key'), xAccel });
 }
 
 /** GET /api/{kind}/{id}/draft/files-archive, /api/{kind}/{id}/files-archive: all files as one ZIP file. */

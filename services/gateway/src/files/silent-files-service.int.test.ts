@@ -22,7 +22,7 @@ let token: string;
 
 // One slot, so that an unreleased one blocks the next request.
 beforeAll(async () => {
-  gateway = await startGateway({ FILES_IDLE_MS: String(IDLE_MS), MAX_TRANSFERS_IN_FLIGHT: '1' });
+  gateway = await startGateway({ MAX_TRANSFERS_IN_FLIGHT: '1' }, { limits: { filesIdleMs: IDLE_MS } });
   ({ token } = await gateway.createUser('ada'));
 });
 afterAll(() => gateway.stop());

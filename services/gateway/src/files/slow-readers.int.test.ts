@@ -12,7 +12,10 @@ let gateway: GatewayUnderTest;
 /** Downloads that the files service has not got rid of. */
 let sending = 0;
 beforeAll(async () => {
-  gateway = await startGateway({ MIN_DOWNLOAD_BYTES_PER_SECOND: '4000000', MAX_TRANSFERS_IN_FLIGHT: '1' });
+  gateway = await startGateway(
+    { MAX_TRANSFERS_IN_FLIGHT: '1' },
+    { limits: { minDownloadBytesPerSecond: 4_000_000 } },
+  );
   gateway.script.records = { Authorise: async () => ({ ticket: 'a ticket', filesEnabled: true }) };
   gateway.script.content = (_request, response) => {
     sending += 1;

@@ -9,7 +9,7 @@ const LENGTH = 2_000_000;
 let gateway: GatewayUnderTest;
 let token: string;
 beforeAll(async () => {
-  gateway = await startGateway({ BODY_TIMEOUT_MS: '2000' });
+  gateway = await startGateway({}, { limits: { bodyTimeoutMs: 2_000 } });
   ({ token } = await gateway.createUser('ada'));
   gateway.script.records = { Authorise: async () => ({ ticket: 'a ticket', filesEnabled: true }) };
   gateway.script.content = (_request, response) => void response.writeHead(408).end();

@@ -8,7 +8,7 @@ const REQUEST_ID = 'a-request-of-ours';
 let gateway: GatewayUnderTest;
 let token: string;
 beforeAll(async () => {
-  gateway = await startGateway({ BODY_MAX_BYTES: '2048' });
+  gateway = await startGateway({}, { limits: { bodyMaxBytes: 2_048 } });
   ({ token } = await gateway.createUser('ada'));
 });
 afterAll(() => gateway.stop());

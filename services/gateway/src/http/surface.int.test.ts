@@ -9,7 +9,7 @@ let gateway: GatewayUnderTest;
 let token: string;
 
 beforeAll(async () => {
-  gateway = await startGateway({ BODY_MAX_BYTES: '2048' });
+  gateway = await startGateway({}, { limits: { bodyMaxBytes: 2_048 } });
   ({ token } = await gateway.createUser('ada'));
 });
 afterAll(() => gateway.stop());
@@ -217,7 +217,7 @@ describe('bodies', () => {
   });
 
   test('that do not arrive are not awaited', async () => {
-    await using hasty = await startGateway({ BODY_TIMEOUT_MS: '300' });
+    await using hasty = await startGateway({}, { limits: { bodyTimeoutMs: 300 } });
     const { token: other } = await hasty.createUser('ada');
     const answer = await exchange(
       hasty.baseUrl,

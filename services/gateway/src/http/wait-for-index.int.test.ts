@@ -7,7 +7,7 @@ let token: string;
 let asked: string[];
 
 beforeAll(async () => {
-  gateway = await startGateway({ WAIT_FOR_INDEX_MS: '60000' });
+  gateway = await startGateway({}, { limits: { waitForIndexMs: 60_000 } });
   ({ token } = await gateway.createUser('ada'));
 });
 afterAll(() => gateway.stop());
@@ -73,7 +73,7 @@ test.each<[string, () => void]>([
 });
 
 test('the wait is bounded when a service does not answer', async () => {
-  const hasty = await startGateway({ WAIT_FOR_INDEX_MS: '50' });
+  const hasty = await startGateway({}, { limits: { waitForIndexMs: 50 } });
   try {
     const { token: other } = await hasty.createUser('ada');
     hasty.script.records.CreateDraft = async () => ({ document: aDocument() });

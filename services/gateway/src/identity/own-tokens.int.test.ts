@@ -18,7 +18,7 @@ let one: GatewayUnderTest;
 let other: GatewayUnderTest;
 let database: pg.Client;
 beforeAll(async () => {
-  one = await startGateway({ TOKENS_PER_USER: '6', TOKEN_LIFETIME_DAYS: '30' });
+  one = await startGateway({}, { limits: { tokensPerUser: 6, tokenLifetimeDays: 30 } });
   // Two replicas share the database.
   other = await startGateway({ DATABASE_URL: one.databaseUrl });
   database = new pg.Client(one.databaseUrl);

@@ -239,8 +239,6 @@ describe('a gateway', () => {
   test.each([
     [{ OIDC_AUDIENCE: '' }, 'OIDC_AUDIENCE'],
     [{ OIDC_ISSUER: 'the provider' }, 'OIDC_ISSUER'],
-    [{ OIDC_ALGORITHMS: 'RS256,HS256' }, 'OIDC_ALGORITHMS: HS256'],
-    [{ OIDC_ALGORITHMS: 'none' }, 'OIDC_ALGORITHMS: none'],
   ])('does not start with %j', async (env, named) => {
     await expect(newGateway(env)).rejects.toThrow(named);
   });

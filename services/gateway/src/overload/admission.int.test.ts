@@ -15,11 +15,10 @@ let held: number;
 let letGo: () => void;
 
 beforeEach(async () => {
-  gateway = await startGateway({
-    MAX_REQUESTS_IN_FLIGHT: '8',
-    MAX_TRANSFERS_IN_FLIGHT: '2',
-    BODY_TIMEOUT_MS: '300000',
-  });
+  gateway = await startGateway(
+    { MAX_REQUESTS_IN_FLIGHT: '8', MAX_TRANSFERS_IN_FLIGHT: '2' },
+    { limits: { bodyTimeoutMs: 300_000 } },
+  );
   ({ token } = await gateway.createUser('ada'));
   held = 0;
   const gone = new Promise<void>((resolve) => {

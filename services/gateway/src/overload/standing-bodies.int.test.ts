@@ -8,7 +8,7 @@ const MIB = 1_048_576;
 
 let gateway: GatewayUnderTest;
 beforeAll(async () => {
-  gateway = await startGateway({ BODY_TIMEOUT_MS: '300000' });
+  gateway = await startGateway({}, { limits: { bodyTimeoutMs: 300_000 } });
 });
 afterAll(() => gateway.stop());
 

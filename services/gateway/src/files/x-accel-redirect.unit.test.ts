@@ -3,20 +3,14 @@ import { describe, expect, test } from '@jest/globals';
 import { readConfig } from '../config.ts';
 import type { Call } from '../http/endpoint.ts';
 import { LEAST_ENVIRONMENT } from '../least-environment-fixture.ts';
-import { handOverTo } from './file-content.ts';
+import { xAccelRedirect } from './file-content.ts';
 
-const ON = { FILES_HAND_OVER: 'x-accel-redirect', TRUSTED_PROXIES: '10.0.0.0/8' };
+const ON = { FILES_X_ACCEL: 'true', TRUSTED_PROXIES: '10.0.0.0/8' };
 
 describe('files for front proxies', () => {
   test.each([
-    ['without a proxy that is trusted', { ...ON, TRUSTED_PROXIES: '' }, /TRUSTED_PROXIES names no proxy/],
-    ['at a place that is no path', { ...ON, FILES_HAND_OVER_LOCATION: 'files' }, /no path between slashes/],
-    [
-      'at a place with an end of line',
-      { ...ON, FILES_HAND_OVER_LOCATION: '/a\nb/' },
-      /no path between slashes/,
-    ],
-    ['in an unknown way', { ...ON, FILES_HAND_OVER: 'x-sendfile' }, /none of off, x-accel-redirect/],
+    ['without a proxy that is trusted', { ...ON, TRUSTED_PROXIES: '' }, /TRUSTED_PROXIES is empty/],
+    ['in an unknown way', { ...ON, FILES_X_ACCEL: 'x-sendfile' }, /neither true nor false/],
   ])('%s are a mistake', (_name, env, problem) => {
     expect(() => readConfig({ ...LEAST_ENVIRONMENT, ...env })).toThrow(problem);
   });
@@ -29,21 +23,19 @@ describe('files for front proxies', () => {
     ['10.1.2.3', { 'x-hand-over': 'x-sendfile' }, {}, false],
     ['192.0.2.1', proxied, {}, false],
     [undefined, proxied, {}, false],
-    ['10.1.2.3', proxied, { FILES_HAND_OVER: 'off' }, false],
+    ['10.1.2.3', proxied, { FILES_X_ACCEL: 'false' }, false],
   ])('are offered to %p with %j, configured by %j: %p', (peer, headers, changed, isOffered) => {
-    const handOver = handOverTo(readConfig({ ...LEAST_ENVIRONMENT, ...ON, ...changed }));
+    const xAccel = xAccelRedirect(readConfig({ ...LEAST_ENVIRONMENT, ...ON, ...changed }));
     const call = { peer, headers } as unknown as Call;
-    expect(handOver.offered(call)).toEqual(isOffered ? { 'kr-hand-over': 'path' } : {});
+    expect(xAccel.offered(call)).toEqual(isOffered ? { 'kr-hand-over': 'path' } : {});
   });
 
   test('are named by their place only where the files service has named one', () => {
-    const { headers } = handOverTo(
-      readConfig({ ...LEAST_ENVIRONMENT, ...ON, FILES_HAND_OVER_LOCATION: '/there/' }),
-    );
+    const { headers } = xAccelRedirect(readConfig({ ...LEAST_ENVIRONMENT, ...ON }));
     const answer = { status: 200, body: Readable.from([]) };
     expect(headers({ ...answer, headers: { etag: '"a"', 'kr-stored-path': 'objects/ab/cd/id' } })).toEqual({
       etag: '"a"',
-      'x-accel-redirect': '/there/objects/ab/cd/id',
+      'x-accel-redirect': '/stored-files/objects/ab/cd/id',
     });
     expect(headers({ ...answer, headers: { etag: '"a"' } })).toEqual({ etag: '"a"' });
   });

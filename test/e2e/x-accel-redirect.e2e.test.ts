@@ -16,7 +16,7 @@ const FILES = ['data.bin', 'ä "b".html', 'notes.txt', 'empty.csv'] as const;
 beforeAll(async () => {
   const environment = { TRUSTED_PROXIES: '127.0.0.1/32' };
   [system, streaming] = await Promise.all([
-    startSystem({ environment: { ...environment, FILES_HAND_OVER: 'x-accel-redirect' } }),
+    startSystem({ environment: { ...environment, FILES_X_ACCEL: 'true' } }),
     startSystem({ environment }),
   ]);
   proxy = await startFrontProxy(system.baseUrl, system.filesDir);
@@ -124,7 +124,7 @@ test('no file is passed to the proxy before every decision, nor to clients that 
 });
 
 test('who is no trusted proxy is sent the bytes', async () => {
-  const environment = { TRUSTED_PROXIES: '192.0.2.1/32', FILES_HAND_OVER: 'x-accel-redirect' };
+  const environment = { TRUSTED_PROXIES: '192.0.2.1/32', FILES_X_ACCEL: 'true' };
   await system.relaunch('gateway', environment);
   const author = httpClient(system.baseUrl, system.token);
   const draft = await withFiles(author);
