@@ -65,7 +65,7 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
   const newHash = contentHashes(logger);
   const { database, quick } = openDatabases(config.databaseUrl);
   await database.$connect();
-  const blobs = verifiedStore(await openBlobStore(config.store, { newHash, logger }), {
+  const blobs = verifiedStore(await openBlobStore(config.store, { logger }), {
     database,
     now,
     newId,

@@ -1,12 +1,5 @@
-import { armFailpoints } from '@kr/failpoint';
-import { createLogger } from '@kr/telemetry';
+import { runService } from '@kr/service-host';
 import { readConfig } from './config.ts';
 import { startFilesService } from './service.ts';
 
-const logger = createLogger('files');
-armFailpoints(process.env['FAILPOINT'], logger);
-const starting = startFilesService(readConfig(process.env), logger);
-for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  process.once(signal, () => void starting.then((service) => service.stop()));
-}
-await starting;
+await runService('files', process.env, (logger) => startFilesService(readConfig(process.env), logger));

@@ -1,9 +1,8 @@
 import { type Definitions, definitions } from '@kr/contracts';
-import { deadLetterHandlers, startConsumer } from '@kr/event-bus';
+import { startConsumer } from '@kr/event-bus';
 import { around } from '@kr/failpoint';
-import { startHealth } from '@kr/health';
-import { type Callers, type Handlers, serve } from '@kr/rpc';
-import { migrate } from '@kr/schema-migration';
+import type { Callers, Handlers } from '@kr/rpc';
+import { type RunningService, startService } from '@kr/service-host';
 import type { Logger } from '@kr/telemetry';
 import { decideBuckets, describeBuckets, sealBuckets } from './buckets/handlers.ts';
 import { observeSeals } from './buckets/observe-seals.ts';
@@ -34,12 +33,8 @@ import { checkUsage } from './quota/check-usage.ts';
 import { readQuota, setQuota } from './quota/user-quota.ts';
 import { SCHEMA } from './schema.ts';
 
-export interface FilesService {
-  grpcPort: number;
+export interface FilesService extends RunningService {
   contentPort: number;
-  healthPort: number;
-  /** Refuses new work, lets running work finish, closes connections. May be called twice. */
-  stop(): Promise<void>;
 }
 
 const CALLERS: Callers<Definitions['files']> = {
@@ -100,73 +95,45 @@ function operations(
 
 /** @throws Error when the migration fails, the storage folder cannot be used, or a port cannot be bound */
 export async function startFilesService(config: FilesConfig, logger: Logger): Promise<FilesService> {
-  await migrate({ databaseUrl: config.databaseUrl, sets: SCHEMA, logger });
-  const context = await openContext(config, logger);
-  const { database, blobs, bus } = context;
-  const host = config.grpcHost;
-  const content = await startContentServer(context, { host, port: config.contentPort });
-  const chores = startChores(context, config);
-  const consumer = startConsumer({
-    connection: bus,
-    durable: 'files-remove-buckets',
-    subjects: GONE,
-    handleBatch: onEntityGone(context),
-    recover: () => removeLostBuckets(context),
-    database,
-    logger,
+  let contentPort = 0;
+  const running = await startService({ name: 'files', config, schema: SCHEMA, logger }, async () => {
+    const context = await openContext(config, logger);
+    const { database, blobs, bus } = context;
+    const content = await startContentServer(context, { host: config.grpcHost, port: config.contentPort });
+    contentPort = content.port;
+    const chores = startChores(context, config);
+    const consumer = startConsumer({
+      connection: bus,
+      durable: 'files-remove-buckets',
+      subjects: GONE,
+      handleBatch: onEntityGone(context),
+      recover: () => removeLostBuckets(context),
+      database,
+      logger,
+    });
+    return {
+      services: [
+        { definition: definitions.files, handlers: rpcs(context), callers: CALLERS },
+        {
+          definition: definitions.filesOperations,
+          handlers: operations(context, chores, config),
+          callers: { operator: 'all' },
+        },
+      ],
+      database,
+      checks: { storage: () => blobs.check() },
+      consumers: [consumer],
+      background: [
+        { stop: () => content.stop(TRANSFER_GRACE_MS) },
+        chores,
+        observeSeals(context),
+        observeStorage({ ...context, auditEveryMs: config.audit.everyMs, orphans: chores.orphans }),
+      ],
+      ports: { content_port: contentPort },
+      close: context.close,
+    };
   });
-  const grpc = await serve({
-    services: [
-      { definition: definitions.files, handlers: rpcs(context), callers: CALLERS },
-      {
-        definition: definitions.filesOperations,
-        handlers: operations(context, chores, config),
-        callers: { operator: 'all' },
-      },
-      {
-        definition: definitions.deadLetters,
-        handlers: deadLetterHandlers({ database, consumers: [consumer] }),
-        callers: { operator: 'all' },
-      },
-    ],
-    host,
-    port: config.grpcPort,
-    audience: 'files',
-    callerKeys: config.callerKeys,
-    logger,
-  });
-  const health = await startHealth({
-    host,
-    port: config.healthPort,
-    checks: {
-      database: async () => void (await database.$queryRaw`select 1`),
-      storage: () => blobs.check(),
-    },
-  });
-  const seals = observeSeals(context);
-  const storage = observeStorage({
-    ...context,
-    auditEveryMs: config.audit.everyMs,
-    orphans: chores.orphans,
-  });
-
-  let stopping: Promise<void> | undefined;
-  const stop = async () => {
-    seals.stop();
-    storage.stop();
-    await Promise.all([grpc.stop(), content.stop(TRANSFER_GRACE_MS), consumer.stop(), chores.stop()]);
-    await health.stop();
-    await context.close();
-  };
-  const ports = { grpcPort: grpc.port, contentPort: content.port, healthPort: health.port };
-  logger.info({ grpc_port: grpc.port, content_port: content.port, health_port: health.port }, 'ready');
-  return {
-    ...ports,
-    stop: () => {
-      stopping ??= stop();
-      return stopping;
-    },
-  };
+  return { ...running, contentPort };
 }
 
 interface Chores {

@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream';
 import { ServiceError } from '@kr/service-error';
-import type { Digests } from './content-hash.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -35,21 +34,26 @@ export function storeAway(cause: unknown): ServiceError {
   });
 }
 
-/** Yields chunks until the source ends or fails; a failure is recorded and ends it as well. */
-export async function* captureError(
+/**
+ * Stores the chunks of a source one after another. Returns the error of the source, if it failed.
+ * @throws the error of `store`
+ */
+export async function storeChunks(
   source: AsyncIterable<Uint8Array>,
-  onBroken: (error: unknown) => void,
-): AsyncGenerator<Uint8Array> {
+  store: (chunk: Uint8Array) => Promise<void>,
+): Promise<unknown> {
+  let isStoring = false;
   try {
-    yield* source;
+    for await (const chunk of source) {
+      isStoring = true;
+      await store(chunk);
+      isStoring = false;
+    }
+    return undefined;
   } catch (error) {
-    onBroken(error);
+    if (isStoring) throw error;
+    return error;
   }
-}
-
-/** The number and the digests of the stored bytes. */
-export interface StoredBytes extends Digests {
-  sizeBytes: number;
 }
 
 /** First and last byte, both included. */
@@ -80,13 +84,6 @@ export interface UnfinishedWrite extends ListedBlob {
   remove(): Promise<void>;
 }
 
-/** How an object is written at once. */
-export interface WriteOptions {
-  maxBytes: number;
-  /** The declared number of bytes, if any. */
-  expectedBytes?: number | undefined;
-}
-
 /** Options for appending to an incomplete object. */
 export interface AppendOptions {
   /** The most that the whole may have; it does not change while the object is incomplete. */
@@ -111,12 +108,13 @@ export interface Appended {
 /** Where bytes are kept. Objects are named by UUIDs, written once and never changed. */
 export interface BlobStore {
   /**
-   * Stores the bytes of the source with the memory of a few chunks. When it resolves the object survives a power cut; when
-   * it rejects nothing is left. A chunk is not used any more when the next is requested, here and below.
-   * @throws ServiceError - `too_large`: more than `maxBytes` - `insufficient_storage`: the store is full
+   * Stores the bytes of the source, at most `maxBytes`, with the memory of a few chunks. When it resolves the object survives a
+   * power cut; when it rejects nothing is left. A chunk is not used any more when the next is requested, here and below.
+   * Returns the number of bytes.
+   * @throws ServiceError `insufficient_storage`: the store is full
    * @throws the error of the source
    */
-  write(id: string, source: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<StoredBytes>;
+  write(id: string, source: AsyncIterable<Uint8Array>, options: { maxBytes: number }): Promise<number>;
   /**
    * Appends to an incomplete object, which is created with its first bytes; one writer at a time. If the source fails, the
    * received bytes stay.

@@ -4,12 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { endThreadsOf } from '../testing/ended-threads.ts';
 import { failingFiles, type Verdict } from '../testing/failing-files.ts';
 import { STORE_DEPS } from '../testing/files-under-test.ts';
 import { describeBlobStore, removeUnfinished } from './blob-store.contract.ts';
 import type { AppendOptions, BlobStore } from './blob-store.ts';
-import type { ContentHash, NewContentHash } from './content-hash.ts';
 import { filesystemBlobStore } from './filesystem-blob-store.ts';
 
 const folders: string[] = [];
@@ -229,23 +227,6 @@ test('a write of a file system that keeps failing reports the first error, and i
   await expect(store.write(id, chunks('abc'), ROOMY)).rejects.toMatchObject({ kind: 'insufficient_storage' });
   expect(await filesIn(folder)).toEqual([id]);
   expect(await removeUnfinished(sound, new Date(Date.now() + 60_000))).toBe(1);
-});
-
-test('a write whose hash is lost behind its last byte leaves nothing', async () => {
-  const folder = await freshFolder();
-  const hashes: ContentHash[] = [];
-  const newHash: NewContentHash = (expectedBytes) => {
-    const hash = STORE_DEPS.newHash(expectedBytes);
-    hashes.push(hash);
-    return hash;
-  };
-  const store = await filesystemBlobStore(folder, { ...STORE_DEPS, newHash });
-  async function* source() {
-    yield* chunks('abc');
-    for (const hash of hashes) await endThreadsOf(hash);
-  }
-  await expect(store.write(randomUUID(), source(), ROOMY)).rejects.toMatchObject({ kind: 'unavailable' });
-  expect([hashes.length, await filesIn(folder)]).toEqual([1, []]);
 });
 
 test('an object that cannot be inspected is closed again', async () => {

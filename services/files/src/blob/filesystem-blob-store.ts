@@ -10,29 +10,30 @@ import {
   type AppendOptions,
   type BlobStore,
   type ByteRange,
-  captureError,
   isUuid,
   type ListedBlob,
   MissingObject,
   type OpenBlob,
-  type StoredBytes,
+  storeChunks,
   storeFull,
   type UnfinishedWrite,
   uuid,
-  type WriteOptions,
 } from './blob-store.ts';
-import type { NewContentHash } from './content-hash.ts';
 import { type FileOperations, NODE_FILES } from './file-operations.ts';
-import { hashAndCount } from './hash-and-count.ts';
 
 /** After this many bytes the disk starts writing, so that little is left for the final fsync. */
 const BEGIN_EVERY_BYTES = 4_194_304;
+
+interface AppendToFileOptions extends Omit<AppendOptions, 'maxBytes'> {
+  /** Called when all bytes of the source are written, before they are made durable. */
+  beforeSync?: () => Promise<void> | undefined;
+}
 
 /** Writes bytes after the first ones of a file, and makes them durable. */
 async function appendToFile(
   file: FileHandle,
   source: AsyncIterable<Uint8Array>,
-  { from, durableEvery, onDurable, beforeWrite }: AppendOptions,
+  { from, durableEvery, onDurable, beforeWrite, beforeSync }: AppendToFileOptions,
 ): Promise<Appended> {
   let totalBytes = from;
   let durableBytes = from;
@@ -51,27 +52,25 @@ async function appendToFile(
     durableBytes = totalBytes;
   };
 
-  let brokenBy: unknown;
-  const whole = captureError(source, (error) => {
-    brokenBy = error;
-  });
+  const writeChunk = async (chunk: Uint8Array) => {
+    beforeWrite();
+    await writeAll(file, chunk, totalBytes);
+    totalBytes += chunk.length;
+    if (totalBytes - durableBytes >= durableEvery) {
+      await makeDurable();
+      await onDurable(totalBytes);
+    } else if (totalBytes - (sync?.bytes ?? from) >= BEGIN_EVERY_BYTES) await beginSync();
+  };
   try {
-    for await (const chunk of whole) {
-      beforeWrite();
-      await writeAll(file, chunk, totalBytes);
-      totalBytes += chunk.length;
-      if (totalBytes - durableBytes >= durableEvery) {
-        await makeDurable();
-        await onDurable(totalBytes);
-      } else if (totalBytes - (sync?.bytes ?? from) >= BEGIN_EVERY_BYTES) await beginSync();
-    }
+    const brokenBy = await storeChunks(source, writeChunk);
+    if (brokenBy === undefined) await beforeSync?.();
     await makeDurable();
+    return { totalBytes, brokenBy };
   } catch (error) {
     // That the disk failed weighs more than anything else.
     await sync?.done;
     throw error;
   }
-  return { totalBytes, brokenBy };
 }
 
 async function writeAll(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
@@ -82,7 +81,6 @@ async function writeAll(file: FileHandle, bytes: Uint8Array, position: number): 
 }
 
 export interface FilesystemBlobStoreDeps {
-  newHash: NewContentHash;
   logger: Logger;
   files?: FileOperations;
 }
@@ -91,11 +89,12 @@ const READ_CHUNK_BYTES = { min: 65_536, max: 1_048_576 };
 
 const NEW_OR_OLD = constants.O_RDWR | constants.O_CREAT;
 
-const AT_ONCE: Omit<AppendOptions, 'maxBytes'> = {
+const AT_ONCE: AppendToFileOptions = {
   from: 0,
   durableEvery: Number.POSITIVE_INFINITY,
   onDurable: async () => {},
   beforeWrite: () => {},
+  beforeSync: () => failpoint('files.write.inside'),
 };
 
 /**
@@ -106,7 +105,7 @@ const AT_ONCE: Omit<AppendOptions, 'maxBytes'> = {
  */
 export async function filesystemBlobStore(
   folder: string,
-  { newHash, logger, files = NODE_FILES }: FilesystemBlobStoreDeps,
+  { logger, files = NODE_FILES }: FilesystemBlobStoreDeps,
 ): Promise<BlobStore> {
   const objects = join(folder, 'objects');
   const unfinished = join(folder, 'tmp');
@@ -136,37 +135,23 @@ export async function filesystemBlobStore(
     throw isFull ? storeFull(error) : error;
   }
 
-  async function write(
-    id: string,
-    source: AsyncIterable<Uint8Array>,
-    { maxBytes, expectedBytes }: WriteOptions,
-  ): Promise<StoredBytes> {
+  async function write(id: string, source: AsyncIterable<Uint8Array>): Promise<number> {
     const target = join(folderOf(id), id);
     const temporary = join(unfinished, id);
     assertSound();
-    const { bytes, measured, drop } = hashAndCount(source, { maxBytes, expectedBytes, newHash });
-    async function* withFailpoint() {
-      yield* bytes;
-      await failpoint('files.write.inside');
-    }
     try {
       const file = await files.open(temporary, 'wx', 0o600);
-      const { brokenBy: broken } = await closing(file, () =>
-        appendToFile(file, withFailpoint(), { ...AT_ONCE, maxBytes }),
-      );
-      if (broken !== undefined) throw broken;
+      const written = await closing(file, () => appendToFile(file, source, AT_ONCE));
+      if (written.brokenBy !== undefined) throw written.brokenBy;
       await failpoint('files.sync.after');
-      const stored = await measured();
       await moveDurably(temporary, target).catch(async (error: unknown) => {
         await discard(target);
         throw error;
       });
-      return stored;
+      return written.totalBytes;
     } catch (error) {
       await discard(temporary);
       return failed(error);
-    } finally {
-      drop();
     }
   }
 

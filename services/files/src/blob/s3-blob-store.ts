@@ -3,18 +3,8 @@ import { Readable } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
 import { failpoint } from '@kr/failpoint';
 import type { Logger } from '@kr/telemetry';
-import type {
-  BlobStore,
-  ByteRange,
-  ListedBlob,
-  OpenBlob,
-  StoredBytes,
-  UnfinishedWrite,
-  WriteOptions,
-} from './blob-store.ts';
+import type { BlobStore, ByteRange, ListedBlob, OpenBlob, UnfinishedWrite } from './blob-store.ts';
 import { MissingObject } from './blob-store.ts';
-import type { NewContentHash } from './content-hash.ts';
-import { hashAndCount } from './hash-and-count.ts';
 import { type ListedUpload, type OpenUpload, type S3Bucket, statusOf } from './s3-bucket.ts';
 import { incompleteObjects } from './s3-incomplete-objects.ts';
 import {
@@ -31,7 +21,6 @@ import {
 
 export interface S3BlobStoreDeps {
   bucket: S3Bucket;
-  newHash: NewContentHash;
   logger: Logger;
 }
 
@@ -46,18 +35,18 @@ interface Unfinished {
  * one is collected while at most four are being sent; both only if the key does not exist. Objects that arrive in
  * several appends are stored by `incompleteObjects`.
  */
-export function s3BlobStore({ bucket, newHash, logger }: S3BlobStoreDeps): BlobStore {
+export function s3BlobStore({ bucket, logger }: S3BlobStoreDeps): BlobStore {
   const incomplete = incompleteObjects(bucket);
 
   async function write(
     id: string,
     source: AsyncIterable<Uint8Array>,
-    { maxBytes, expectedBytes = maxBytes }: WriteOptions,
-  ): Promise<StoredBytes> {
+    { maxBytes }: { maxBytes: number },
+  ): Promise<number> {
     const key = objectKey(id);
     const origin = randomUUID();
-    const { bytes, measured, drop } = hashAndCount(source, { maxBytes, expectedBytes, newHash });
-    const gathered = gatheredParts(partSize(expectedBytes));
+    const gathered = gatheredParts(partSize(maxBytes));
+    let sizeBytes = 0;
     let upload: (OpenUpload & SentParts) | undefined;
     const send = async (part: Buffer) => {
       if (upload === undefined) {
@@ -67,25 +56,25 @@ export function s3BlobStore({ bucket, newHash, logger }: S3BlobStoreDeps): BlobS
       await upload.send(part);
     };
     try {
-      for await (const chunk of bytes) for (const part of gathered.add(chunk)) await send(part);
+      for await (const chunk of source) {
+        sizeBytes += chunk.length;
+        for (const part of gathered.add(chunk)) await send(part);
+      }
       await failpoint('files.write.inside');
       const rest = gathered.rest();
       if (upload !== undefined && rest.length > 0) await send(rest);
       const parts = await upload?.arrived();
       await failpoint('files.sync.after');
-      const stored = await measured();
-      await createdOnce(bucket, { key, origin, sizeBytes: stored.sizeBytes }, () =>
+      await createdOnce(bucket, { key, origin, sizeBytes }, () =>
         upload === undefined || parts === undefined
           ? bucket.put(key, rest, { origin }, { isNew: true })
           : bucket.completeUpload(upload, parts),
       );
       await failpoint('files.rename.after');
-      return stored;
+      return sizeBytes;
     } catch (error) {
       await discard({ key, origin, upload });
       throw error;
-    } finally {
-      drop();
     }
   }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { failpoint } from '@kr/failpoint';
 import type { Appended, AppendOptions, ListedBlob } from './blob-store.ts';
-import { captureError, isUuid, uuid } from './blob-store.ts';
+import { isUuid, storeChunks, uuid } from './blob-store.ts';
 import type { OpenUpload, S3Bucket, SentPart } from './s3-bucket.ts';
 import { createdOnce, gatheredParts, objectKey, partSize, type SentParts, sentParts } from './s3-objects.ts';
 
@@ -83,26 +83,23 @@ export function incompleteObjects(bucket: S3Bucket) {
       return key;
     };
 
-    let brokenBy: unknown;
     let durableBytes = from;
+    const addChunk = async (chunk: Uint8Array) => {
+      totalBytes += chunk.length;
+      for (const part of gathered.add(chunk)) await send(part);
+      if (totalBytes - durableBytes < durableEvery) return;
+      const key = await makeDurable();
+      durableBytes = totalBytes;
+      await onDurable(totalBytes);
+      [keptKey, keptBytes] = [key, totalBytes];
+    };
     try {
-      const whole = captureError(source, (error) => {
-        brokenBy = error;
-      });
-      for await (const chunk of whole) {
-        totalBytes += chunk.length;
-        for (const part of gathered.add(chunk)) await send(part);
-        if (totalBytes - durableBytes < durableEvery) continue;
-        const key = await makeDurable();
-        durableBytes = totalBytes;
-        await onDurable(totalBytes);
-        [keptKey, keptBytes] = [key, totalBytes];
-      }
+      const brokenBy = await storeChunks(source, addChunk);
       await makeDurable();
+      return { totalBytes, brokenBy };
     } finally {
       await upload?.ended();
     }
-    return { totalBytes, brokenBy };
   }
 
   /** The position where an append continues. @throws Error when there are fewer bytes than declared */

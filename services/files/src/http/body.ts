@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { release } from '@kr/byte-relay';
+import type { ContentHash } from '../blob/content-hash.ts';
 
 /** Buffers for arriving bytes; returned ones are used again, so that uploads cause no garbage. */
 export interface ChunkBuffers {
@@ -30,7 +31,15 @@ export interface ProgressLimits {
   minBytesPerSecond: number;
 }
 
-export interface GatheredBodyOptions {
+/** Functions that read the chunks of a body before they are stored. */
+export interface BodyReader {
+  /** Called before a chunk is yielded, with the bytes received so far. If it throws, the body ends with that error. */
+  admit: (totalBytes: number) => Promise<void>;
+  /** Reads each chunk, at most two chunks behind the reader of the body. */
+  hash: Pick<ContentHash, 'update'>;
+}
+
+export interface BufferedBodyOptions extends BodyReader {
   buffers: ChunkBuffers;
   progress: ProgressLimits;
   /**
@@ -41,24 +50,33 @@ export interface GatheredBodyOptions {
 }
 
 /** How many buffers one request may have filled before they are taken. */
-const MOST_FULL = 3;
+const MOST_FULL = 2;
+/** How many chunks the reader may be ahead of the hash. */
+const MOST_BEHIND = 2;
 
 /**
  * The body of a request in chunks of `CHUNK_BYTES`, of which the last is shorter. A chunk is valid until the next is
- * requested; more bytes are buffered meanwhile. Bytes received before the body is aborted are yielded before the error. The request
- * stays usable when the reader stops early.
+ * requested; more bytes are buffered meanwhile. Bytes received before the body is aborted are yielded before the error. At the end
+ * all chunks are hashed. The request stays usable when the reader stops early.
  */
 export async function* bufferedBody(
   request: IncomingMessage,
-  { buffers, progress, onStall }: GatheredBodyOptions,
+  { buffers, progress, onStall, admit, hash }: BufferedBodyOptions,
 ): AsyncGenerator<Uint8Array> {
-  const full: Buffer[] = [];
+  const full: { buffer: Buffer; bytes: number }[] = [];
+  /** Yielded buffers that the hash may still read, the oldest first. */
+  const hashing: { buffer: Buffer; hashed: Promise<void> }[] = [];
   let filling: Buffer | undefined;
   let filled = 0;
   let arrived = 0;
+  let totalBytes = 0;
   let end: { error?: unknown } | undefined;
   let wake = () => {};
 
+  const endBuffer = () => {
+    if (filling !== undefined) full.push({ buffer: filling, bytes: filled });
+    [filling, filled] = [undefined, 0];
+  };
   const take = (bytes: Uint8Array) => {
     arrived += bytes.length;
     for (let taken = 0; taken < bytes.length; ) {
@@ -68,9 +86,7 @@ export async function* bufferedBody(
       filling.fill(part, filled, filled + part.length);
       taken += part.length;
       filled += part.length;
-      if (filled < CHUNK_BYTES) continue;
-      full.push(filling);
-      [filling, filled] = [undefined, 0];
+      if (filled === CHUNK_BYTES) endBuffer();
     }
     release(bytes);
     if (full.length >= MOST_FULL) request.pause();
@@ -87,6 +103,7 @@ export async function* bufferedBody(
   const finish = (error?: unknown) => {
     end ??= error === undefined ? {} : { error };
     clearInterval(timer);
+    endBuffer();
     wake();
   };
   const onClose = () => finish(new Error('the body has ended early'));
@@ -96,30 +113,37 @@ export async function* bufferedBody(
 
   try {
     for (;;) {
-      const chunk = full.shift();
-      if (chunk !== undefined) {
-        request.resume();
-        yield chunk;
-        buffers.give(chunk);
-      } else if (end === undefined) {
+      const next = full.shift();
+      if (next === undefined) {
+        if (end !== undefined) break;
         await new Promise<void>((resolve) => {
           wake = resolve;
         });
-      } else {
-        const last = filling;
-        filling = undefined;
-        if (last !== undefined) {
-          yield last.subarray(0, filled);
-          buffers.give(last);
-        }
-        if ('error' in end) throw end.error;
-        return;
+        continue;
       }
+      request.resume();
+      const chunk = next.buffer.subarray(0, next.bytes);
+      const use = { buffer: next.buffer, hashed: Promise.resolve() };
+      hashing.push(use);
+      totalBytes += chunk.length;
+      await admit(totalBytes);
+      use.hashed = hash.update(chunk);
+      // The error is thrown when the promise is awaited, which may be two chunks later.
+      use.hashed.catch(() => {});
+      yield chunk;
+      const [oldest] = hashing;
+      if (oldest === undefined || hashing.length <= MOST_BEHIND) continue;
+      await oldest.hashed;
+      buffers.give(oldest.buffer);
+      hashing.shift();
     }
+    for (const { hashed } of hashing) await hashed;
+    if ('error' in end) throw end.error;
   } finally {
     clearInterval(timer);
     request.off('data', take).off('end', onEnd).off('error', finish).off('close', onClose).pause();
-    for (const left of full) buffers.give(left);
+    await Promise.allSettled(hashing.map(({ hashed }) => hashed));
+    for (const { buffer } of [...hashing, ...full]) buffers.give(buffer);
     if (filling !== undefined) buffers.give(filling);
   }
 }

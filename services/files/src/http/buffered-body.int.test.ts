@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type ClientRequest, createServer, type IncomingMessage, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -45,7 +45,8 @@ function watchedBuffers(): ChunkBuffers & { inUse(): number; most(): number } {
   };
 }
 
-const PATIENT = { progress: { idleMs: 60_000, minBytesPerSecond: 1 }, onStall: () => {} };
+const READER = { admit: async () => {}, hash: { update: async () => {} } };
+const PATIENT = { ...READER, progress: { idleMs: 60_000, minBytesPerSecond: 1 }, onStall: () => {} };
 
 test('the chunks are the received bytes, in few buffers even for a slow reader, and all are returned', async () => {
   const sent = randomBytes(20 * CHUNK_BYTES + 12_345);
@@ -60,6 +61,47 @@ test('the chunks are the received bytes, in few buffers even for a slow reader, 
   expect(come.slice(0, -1).every(({ length }) => length === CHUNK_BYTES)).toBe(true);
   expect(Buffer.concat(come).equals(sent)).toBe(true);
   expect(buffers.most()).toBeLessThanOrEqual(6);
+  expect(buffers.inUse()).toBe(0);
+});
+
+test('a slow hash reads the received bytes, two chunks behind the reader, before their buffers are used again', async () => {
+  const sent = randomBytes(20 * CHUNK_BYTES + 12_345);
+  const { outgoing, incoming } = await sending();
+  const buffers = watchedBuffers();
+  outgoing.end(sent);
+  const hash = createHash('md5');
+  let [given, hashed, furthest] = [0, 0, 0];
+  let before = Promise.resolve();
+  const update = (chunk: Uint8Array) => {
+    given += 1;
+    before = before.then(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      hash.update(chunk);
+      hashed += 1;
+    });
+    return before;
+  };
+  for await (const _ of bufferedBody(incoming, { ...PATIENT, buffers, hash: { update } }))
+    furthest = Math.max(furthest, given - hashed);
+  expect([furthest, hashed]).toEqual([3, given]);
+  expect(hash.digest('hex')).toBe(createHash('md5').update(sent).digest('hex'));
+  expect(buffers.inUse()).toBe(0);
+});
+
+test.each(['admit', 'hash'])('an error of %s ends the body, and all buffers are returned', async (name) => {
+  const { outgoing, incoming } = await sending();
+  const buffers = watchedBuffers();
+  outgoing.write(randomBytes(6 * CHUNK_BYTES));
+  let count = 0;
+  const failing = async () => {
+    count += 1;
+    if (count === 2) throw new Error('no more');
+  };
+  const reader = name === 'admit' ? { ...READER, admit: failing } : { ...READER, hash: { update: failing } };
+  const reading = (async () => {
+    for await (const _ of bufferedBody(incoming, { ...PATIENT, ...reader, buffers }));
+  })();
+  await expect(reading).rejects.toThrow('no more');
   expect(buffers.inUse()).toBe(0);
 });
 
@@ -88,7 +130,7 @@ async function watched() {
   const onStall = () => {
     seen.stalls += 1;
   };
-  const body = bufferedBody(incoming, { buffers: chunkBuffers(), progress: HURRIED, onStall });
+  const body = bufferedBody(incoming, { ...READER, buffers: chunkBuffers(), progress: HURRIED, onStall });
   return { outgoing, incoming, seen, body, first: body.next() };
 }
 

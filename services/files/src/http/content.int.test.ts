@@ -161,6 +161,7 @@ describe('an upload', () => {
       code: 'file_too_large',
       errors: [{ field: 'size', messages: ['A file may have at most 30000000 bytes.'] }],
     };
+    const before = await files.storedFiles();
     const declared = await files.put('large-00001', 'a.bin', Buffer.alloc(30_000_001));
     expect(json(declared.body)).toEqual(refused);
     const { request, answer } = files.openPut('large-00001', 'a.bin', { 'transfer-encoding': 'chunked' });
@@ -168,6 +169,7 @@ describe('an upload', () => {
     request.end();
     expect(json((await answer).body)).toEqual(refused);
     await noTemporaryFile();
+    expect(await files.storedFiles()).toEqual(before);
     expect((await files.put('large-00001', 'a.bin', Buffer.alloc(30_000_000))).status).toBe(200);
   });
 

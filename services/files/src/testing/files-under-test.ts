@@ -10,7 +10,6 @@ import { ServiceError } from '@kr/service-error';
 import { createLogger } from '@kr/telemetry';
 import { freshDatabase } from '@kr/testbed';
 import pg from 'pg';
-import { contentHashes } from '../blob/hash-threads.ts';
 import type { FilesConfig } from '../config.ts';
 import { type FilesService, startFilesService } from '../service.ts';
 
@@ -79,7 +78,7 @@ export interface FilesUnderTest {
 const silent = createLogger('files', { write: () => {} });
 
 /** For a store beside the service's own, on the same bytes. */
-export const STORE_DEPS = { newHash: contentHashes(silent), logger: silent };
+export const STORE_DEPS = { logger: silent };
 
 export const PACKAGES = servicePrincipal('packages');
 export const GATEWAY = servicePrincipal('gateway');

@@ -5,7 +5,8 @@ import type { IImage } from 'image-size/types/interface';
 import { JPG } from 'image-size/types/jpg';
 import { PNG } from 'image-size/types/png';
 import { TIFF } from 'image-size/types/tiff';
-import type { BlobStore, OpenBlob, StoredBytes } from '../blob/blob-store.ts';
+import type { BlobStore, OpenBlob } from '../blob/blob-store.ts';
+import type { Digests } from '../blob/content-hash.ts';
 import { type ChangeBucketDeps, settlingSeals } from '../buckets/change-bucket.ts';
 import { findFileState, sealOver } from '../buckets/pending-file.ts';
 import type { Dimensions, FileEntry } from '../file-entry.ts';
@@ -58,6 +59,12 @@ export interface AttachContentDeps extends Pick<ChangeBucketDeps, 'settle' | 'no
   blobs: BlobStore;
 }
 
+/** An object in the store. */
+export interface StoredBytes extends Digests {
+  objectId: string;
+  sizeBytes: number;
+}
+
 /** The row of an upload under way. Without it the bytes may be removed, and are not attached. */
 export interface UploadClaim {
   /** Its table and the condition under which it is still held. */
@@ -86,7 +93,7 @@ interface AttachedRow {
 export async function attachContent(
   deps: AttachContentDeps,
   path: ContentPath,
-  stored: StoredBytes & { objectId: string },
+  stored: StoredBytes,
   claim: UploadClaim,
 ): Promise<FileEntry> {
   const { objectId, sizeBytes, md5, sha256 } = stored;

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '@kr/telemetry';
+import type { NewContentHash } from '../blob/content-hash.ts';
 import type { FileEntry } from '../file-entry.ts';
 import { fileEntryJson } from '../file-entry.ts';
 import { fileTooLarge, lengthMismatch, reservationLost } from '../file-errors.ts';
@@ -8,11 +9,12 @@ import type { ChunkBuffers } from '../http/body.ts';
 import { bufferedBody, type ProgressLimits } from '../http/body.ts';
 import type { ContentPath } from '../http/content-path.ts';
 import { breakOff, stalled } from '../http/errors.ts';
-import { type Put, type Reservation, type ReserveBytesDeps, reserveBytes } from '../quota/reserve-bytes.ts';
+import { type Put, type ReserveBytesDeps, reserveBytes } from '../quota/reserve-bytes.ts';
 import { type AttachContentDeps, attachContent, type UploadClaim } from './attach-content.ts';
 
 export interface PutContentDeps extends AttachContentDeps, ReserveBytesDeps {
   maxFileBytes: number;
+  newHash: NewContentHash;
   buffers: ChunkBuffers;
   progress: ProgressLimits;
   logger: Logger;
@@ -54,19 +56,27 @@ async function store(
   put: Put,
 ): Promise<FileEntry> {
   const { objectId, declaredBytes } = put;
+  const { maxFileBytes } = deps;
   const reservation = await reserveBytes(deps, put);
+  const hash = deps.newHash(declaredBytes);
+  const admit = async (totalBytes: number) => {
+    if (totalBytes > maxFileBytes) throw fileTooLarge(maxFileBytes);
+    await reservation.cover(totalBytes);
+  };
   try {
     if (request.headers.expect !== undefined) response.writeContinue();
-    const bytes = receive(deps, request, response, reservation);
-    const { maxFileBytes: maxBytes } = deps;
-    const stored = await deps.blobs.write(objectId, bytes, { maxBytes, expectedBytes: declaredBytes });
-    if (declaredBytes !== undefined && stored.sizeBytes !== declaredBytes) throw lengthMismatch();
-    return await attachContent(deps, put, { objectId, ...stored }, reserved(deps));
+    const onStall = () => breakOff(request, response, stalled());
+    const bytes = bufferedBody(request, { ...deps, onStall, admit, hash });
+    const sizeBytes = await deps.blobs.write(objectId, bytes, { maxBytes: declaredBytes ?? maxFileBytes });
+    if (declaredBytes !== undefined && sizeBytes !== declaredBytes) throw lengthMismatch();
+    const digests = await hash.digests();
+    return await attachContent(deps, put, { objectId, sizeBytes, ...digests }, reserved(deps));
   } catch (error) {
     // The statement that attaches the bytes ends the reservation: while there is one, they are not attached.
     if (await reservation.abandon()) await discard(deps, objectId);
     throw error;
   } finally {
+    hash.drop();
     reservation.stop();
   }
 }
@@ -91,27 +101,4 @@ async function discard({ blobs, logger }: PutContentDeps, objectId: string): Pro
 function declaredLength(request: IncomingMessage): number | undefined {
   const header = request.headers['content-length'];
   return header === undefined ? undefined : Number(header);
-}
-
-function receive(
-  { buffers, progress }: PutContentDeps,
-  request: IncomingMessage,
-  response: ServerResponse,
-  reservation: Reservation,
-): AsyncIterable<Uint8Array> {
-  const onStall = () => breakOff(request, response, stalled());
-  const bytes = bufferedBody(request, { buffers, progress, onStall });
-  return covered(bytes, reservation);
-}
-
-async function* covered(
-  bytes: AsyncIterable<Uint8Array>,
-  { cover }: Reservation,
-): AsyncGenerator<Uint8Array> {
-  let received = 0;
-  for await (const chunk of bytes) {
-    received += chunk.length;
-    await cover(received);
-    yield chunk;
-  }
 }

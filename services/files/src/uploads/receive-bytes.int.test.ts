@@ -160,3 +160,57 @@ test('an upload that another one replaces leaves no hash', async () => {
   await createAgain('hash-left2', OF_ALL);
   expect(inUse.size).toBe(before);
 });
+
+async function put(entityId: string, body: Body): Promise<number> {
+  const answer = await fetch(`http://127.0.0.1:${server.port}/content/${entityId}/a.bin`, {
+    method: 'PUT',
+    headers: { 'kr-ticket': files.ticket(entityId) },
+    body,
+    duplex: 'half',
+  });
+  return answer.status;
+}
+
+test('a direct upload has the digests of its bytes, and of an empty one', async () => {
+  await files.start('put-hash-1', 'a.bin');
+  expect(await put('put-hash-1', BYTES)).toBe(200);
+  const { stored, sent } = await digests('put-hash-1');
+  expect([stored, inUse.size]).toEqual([sent, 0]);
+  const digestsOf = async (entityId: string, body: string) => {
+    await files.start(entityId, 'a.bin');
+    expect(await put(entityId, body)).toBe(200);
+    const { rows } = await files.sql.query(
+      'select size::int, md5, sha256, crc32::bigint from object where owner_id = $1',
+      [files.ownerOf(entityId)],
+    );
+    return rows;
+  };
+  expect(await digestsOf('put-hash-2', 'hello world\n')).toEqual([
+    {
+      size: 12,
+      md5: '6f5902ac237024bdd0c176cb93063dc4',
+      sha256: 'a948904f2f0f479b8f8197694b30184b0d2ed1c1cd2a1ec0fb85d299a192a447',
+      crc32: String(0xaf083b2d),
+    },
+  ]);
+  expect(await digestsOf('put-hash-3', '')).toEqual([
+    {
+      size: 0,
+      md5: 'd41d8cd98f00b204e9800998ecf8427e',
+      sha256: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+      crc32: '0',
+    },
+  ]);
+});
+
+test('a direct upload whose hash is lost behind its last byte is refused as retryable and leaves nothing', async () => {
+  await files.start('put-lost-1', 'a.bin');
+  const before = await files.storedFiles();
+  async function* body() {
+    yield BYTES;
+    await until(async () => (await files.storedFiles()).tmp.length > before.tmp.length);
+    for (const hash of begun) await endThreadsOf(hash);
+  }
+  expect(await put('put-lost-1', body())).toBe(503);
+  expect([begun.length, inUse.size, await files.storedFiles()]).toEqual([1, 0, before]);
+});

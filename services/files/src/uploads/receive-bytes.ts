@@ -5,6 +5,7 @@ import { LRUCache } from 'lru-cache';
 import type { BlobStore } from '../blob/blob-store.ts';
 import type { ContentHash, Digests, NewContentHash } from '../blob/content-hash.ts';
 import { Prisma } from '../gen/prisma/client.ts';
+import type { BodyReader } from '../http/body.ts';
 import { type ReserveForUploadDeps, reserveMore } from '../quota/reserve-for-upload.ts';
 import type { Database } from '../store/prisma.ts';
 import { type AttachContentDeps, attachContent } from './attach-content.ts';
@@ -109,6 +110,13 @@ export interface ReceiveBytesDeps extends ReserveForUploadDeps {
 /** How much a crash may cost of one long request, in bytes. */
 const SAVE_EVERY_BYTES = 16_777_216;
 
+/** A request with bytes for an upload. */
+export interface ReceivedRequest {
+  body: (reader: BodyReader) => AsyncIterable<Uint8Array>;
+  checksum: UploadChecksum | undefined;
+  lease: UploadLease;
+}
+
 /**
  * Appends the body of one request to an upload. Received bytes are kept when the body is aborted; with a checksum it is all
  * or nothing. Returns the upload's new state.
@@ -120,29 +128,26 @@ const SAVE_EVERY_BYTES = 16_777_216;
 export async function receiveBytes(
   deps: ReceiveBytesDeps,
   upload: Upload,
-  {
-    body,
-    checksum,
-    lease,
-  }: { body: AsyncIterable<Uint8Array>; checksum: UploadChecksum | undefined; lease: UploadLease },
+  { body, checksum, lease }: ReceivedRequest,
 ): Promise<Upload> {
   const { id, receivedBytes: from } = upload;
   const check = checksum && createHash(checksum.algorithm);
   const maxBytes = upload.lengthBytes ?? deps.maxFileBytes;
   let reserved = upload.lengthBytes ?? from;
   const hash = deps.hashes.after(upload);
-  async function* counted() {
-    let total = from;
-    for await (const chunk of body) {
-      total += chunk.length;
-      if (total > maxBytes) throw uploadTooLarge(maxBytes);
-      if (total > reserved) reserved = await reserveMore(deps, upload, total);
-      const hashed = hash.update(chunk);
-      check?.update(chunk);
-      yield chunk;
-      await hashed;
-    }
-  }
+  const bytes = body({
+    admit: async (bodyBytes) => {
+      const totalBytes = from + bodyBytes;
+      if (totalBytes > maxBytes) throw uploadTooLarge(maxBytes);
+      if (totalBytes > reserved) reserved = await reserveMore(deps, upload, totalBytes);
+    },
+    hash: {
+      update: (chunk) => {
+        check?.update(chunk);
+        return hash.update(chunk);
+      },
+    },
+  });
   const save = async (receivedBytes: number, { endsLease }: { endsLease: boolean }): Promise<Upload> => {
     const expiresAt = new Date(deps.now().getTime() + deps.uploadExpiryMs);
     const row = { id, leaseHolder: lease.holder, receivedBytes, expiresAt, endsLease };
@@ -152,7 +157,7 @@ export async function receiveBytes(
 
   let isKept = false;
   try {
-    const { totalBytes, brokenBy } = await deps.blobs.append(id, counted(), {
+    const { totalBytes, brokenBy } = await deps.blobs.append(id, bytes, {
       maxBytes,
       from,
       durableEvery: checksum === undefined ? SAVE_EVERY_BYTES : Number.POSITIVE_INFINITY,

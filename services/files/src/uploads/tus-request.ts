@@ -132,11 +132,11 @@ export function answerTus(given: AnswerTusDeps): Answer {
     await checkChangeable(deps, entityId);
 
     const id = uploadId ?? deps.newId();
-    const body: UploadRequest['body'] = (lease) => {
+    const body: UploadRequest['body'] = (lease, reader) => {
       lease.onWanted((reason) => breakOff(request, response, reason));
       if (request.headers.expect !== undefined) response.writeContinue();
       const onStall = () => breakOff(request, response, stalled());
-      return bufferedBody(request, { ...deps, onStall });
+      return bufferedBody(request, { ...deps, ...reader, onStall });
     };
     const metadata = headers.get('upload-metadata') ?? '';
     const uploads = new EntryUploads(

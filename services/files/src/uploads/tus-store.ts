@@ -3,6 +3,7 @@ import { ServiceError } from '@kr/service-error';
 import { DataStore, type Lock, type Locker, Metadata, Upload as TusUpload } from '@tus/server';
 import { type ChangeBucketDeps, changeBucket } from '../buckets/change-bucket.ts';
 import { checkPending } from '../buckets/pending-file.ts';
+import type { BodyReader } from '../http/body.ts';
 import type { ContentPath } from '../http/content-path.ts';
 import { reserveForUpload } from '../quota/reserve-for-upload.ts';
 import { lockEntry } from '../store/entry-store.ts';
@@ -34,7 +35,7 @@ export interface UploadRequest {
   metadata: string;
   checksum: UploadChecksum | undefined;
   /** The bytes, chunk by chunk. When the lease is wanted elsewhere they end, and the request is answered. */
-  body(lease: UploadLease): AsyncIterable<Uint8Array>;
+  body(lease: UploadLease, reader: BodyReader): AsyncIterable<Uint8Array>;
 }
 
 /** Of the protocol. */
@@ -146,7 +147,7 @@ export class EntryUploads extends DataStore implements Locker {
     nothing.resume();
     const { lease } = this.#held();
     try {
-      return await this.#receive(() => this.#request.body(lease));
+      return await this.#receive((reader) => this.#request.body(lease, reader));
     } catch (error) {
       // The client never learnt its address.
       if (this.#request.uploadId === undefined) await this.#terminate();
@@ -161,14 +162,17 @@ export class EntryUploads extends DataStore implements Locker {
     await this.#terminate();
   }
 
-  async #receive(body: () => AsyncIterable<Uint8Array>): Promise<number> {
+  async #receive(body: (reader: BodyReader) => AsyncIterable<Uint8Array>): Promise<number> {
     const { lease, upload } = this.#held();
     const { checksum } = this.#request;
     if (upload.isFinished) {
-      for await (const chunk of body()) if (chunk.length > 0) throw uploadTooLarge(upload.receivedBytes);
+      const admit = async () => {
+        throw uploadTooLarge(upload.receivedBytes);
+      };
+      for await (const _ of body({ admit, hash: { update: async () => {} } }));
       return upload.receivedBytes;
     }
-    const grown = await receiveBytes(this.#deps, upload, { body: body(), checksum, lease });
+    const grown = await receiveBytes(this.#deps, upload, { body, checksum, lease });
     this.#upload = grown;
     if (isComplete(grown)) await this.#finish();
     return grown.receivedBytes;
