@@ -18,6 +18,9 @@ const SMALL_MACHINE = {
   MALLOC_TRIM_THRESHOLD_: '131072',
 };
 
+/** Each upload occupies a thread while the disk syncs its bytes. With Node's four threads, four uploads stop all file operations. */
+const FILE_THREADS = { UV_THREADPOOL_SIZE: '16' };
+
 export interface ServiceToRun {
   name: ProgramName;
   environment: Readonly<Record<string, string | undefined>>;
@@ -54,7 +57,7 @@ export function serviceProgram({
         ],
         // NOTE: node looks for the module of --import from here.
         cwd: folder,
-        env: { ...SMALL_MACHINE, ...environment, ...further },
+        env: { ...SMALL_MACHINE, ...(name === 'files' && FILE_THREADS), ...environment, ...further },
         logFile,
         stopSignal: 'SIGTERM',
       }),
