@@ -98,7 +98,7 @@ else {
     test('passes the lint', () => helm.lint(CHART, values));
 
     test.each(PROGRAMS)('sets exactly the variables that %s reads, and secrets by reference', (service) => {
-      expect(() => CONFIGURATIONS[service](environmentOf(service))).not.toThrow();
+      expect(() => CONFIGURATIONS[service].readConfig(environmentOf(service))).not.toThrow();
       const wrong = containerOf(service).env.filter(({ name, valueFrom }) => {
         const told = isTold(service, name);
         return told === undefined || (told === 'secret' && valueFrom === undefined);

@@ -1,29 +1,35 @@
 import { readFileSync } from 'node:fs';
 import { PROGRAMS, type ProgramName, SERVICES, type ServiceName } from '@kr/local-stack';
-import { describeVariables, type Environment, type Variable } from '@kr/service-config';
-import { readLogLevel } from '@kr/telemetry';
-import { readConfig as readAccessLinks } from '../../../services/access-links/src/config.ts';
-import { readConfig as readFiles } from '../../../services/files/src/config.ts';
-import { readConfig as readGateway } from '../../../services/gateway/src/config.ts';
-import { readConfig as readPackages } from '../../../services/packages/src/config.ts';
-import { readConfig as readRecords } from '../../../services/records/src/config.ts';
-import { readConfig as readSearch } from '../../../services/search/src/config.ts';
-import { readConfig as readWeb } from '../../../services/web/src/config.ts';
+import type { Environment, Section, Variable } from '@kr/service-config';
+import { LOG_VARIABLES } from '@kr/telemetry';
+import * as accessLinks from '../../../services/access-links/src/config.ts';
+import * as files from '../../../services/files/src/config.ts';
+import * as gateway from '../../../services/gateway/src/config.ts';
+import * as packages from '../../../services/packages/src/config.ts';
+import * as records from '../../../services/records/src/config.ts';
+import * as search from '../../../services/search/src/config.ts';
+import * as web from '../../../services/web/src/config.ts';
 
-/** How each service reads its environment. They throw ConfigError. */
-export const CONFIGURATIONS: Record<ProgramName, (env: Environment) => unknown> = {
-  gateway: readGateway,
-  records: readRecords,
-  packages: readPackages,
-  files: readFiles,
-  'access-links': readAccessLinks,
-  search: readSearch,
-  web: readWeb,
+interface Configuration {
+  /** @throws ConfigError */
+  readConfig(env: Environment): unknown;
+  VARIABLES: Pick<Section<unknown>, 'describe'>;
+}
+
+/** How each service reads its environment. */
+export const CONFIGURATIONS: Record<ProgramName, Configuration> = {
+  gateway,
+  records,
+  packages,
+  files,
+  'access-links': { readConfig: accessLinks.readConfig, VARIABLES: accessLinks.VARIABLES },
+  search,
+  web,
 };
 
 /** The variables of each service, in the order of their reading. */
 export function serviceVariables(): ReadonlyMap<ProgramName, readonly Variable[]> {
-  return new Map(PROGRAMS.map((name) => [name, describeVariables(CONFIGURATIONS[name])]));
+  return new Map(PROGRAMS.map((name) => [name, CONFIGURATIONS[name].VARIABLES.describe()]));
 }
 
 /** The services with failpoints (`FAILPOINT`), according to their `main.ts`. */
@@ -36,5 +42,5 @@ export function servicesWithFailpoints(): readonly ServiceName[] {
 
 /** The variables that every process reads before its configuration. */
 export function logVariables(): readonly Variable[] {
-  return describeVariables(readLogLevel);
+  return LOG_VARIABLES.describe();
 }

@@ -1,4 +1,4 @@
-/** Thrown by `EnvReader.done` with every problem of the environment, one per line of the message. */
+/** Thrown by `readEnvironment` with every problem of the environment, one per line of the message. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly problems: readonly string[];

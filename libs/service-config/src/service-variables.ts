@@ -1,82 +1,83 @@
-import { EnvReader } from './env-reader.ts';
+import type { z } from 'zod';
 import type { Environment } from './environment.ts';
+import { addresses, boolean, integer, namedSecrets, secret, text, url } from './fields.ts';
+import { readEnvironment, variables } from './sections.ts';
 import { constant } from './test-settings.ts';
 
-/** Variables that all services share. */
+/** Variables that several services share. */
 
-export function readDatabaseUrl(read: EnvReader): URL {
-  return read.url('DATABASE_URL', {
-    doc: 'Postgres database of the service, with user and password; not through a pooler, because sessions hold locks',
-    isSecret: true,
-  });
-}
+const DATABASE_URL = url({
+  doc: 'Postgres database of the service, with user and password; not through a pooler, because sessions hold locks',
+  isSecret: true,
+});
 
 /** For programs that need only the database. @throws ConfigError when it is not set */
-export function readDatabaseUrlAlone(environment: Environment): URL {
-  const read = new EnvReader(environment);
-  const databaseUrl = readDatabaseUrl(read);
-  read.done();
-  return databaseUrl;
+export function readDatabaseUrlAlone(env: Environment): URL {
+  return readEnvironment(env, variables({ DATABASE_URL })).DATABASE_URL;
 }
 
-export function readNatsUrl(read: EnvReader): URL {
-  return read.url('NATS_URL', {
-    doc: "NATS with JetStream, with the service's user and password",
-    isSecret: true,
-  });
+export function portField(about: { doc: string; fallback: number }): z.ZodType<number> {
+  return integer({ ...about, doc: `${about.doc}; 0 = any free port`, min: 0, max: 65_535 });
 }
 
-/** Port 0 = any free port. */
-export function readListening(read: EnvReader): {
+export const HEALTH_PORT = portField({ doc: 'Port of `/livez` and `/readyz`', fallback: 0 });
+
+export const NATS_URL = url({
+  doc: "NATS with JetStream, with the service's user and password",
+  isSecret: true,
+});
+
+/** Variables of every service with a database and RPCs. */
+export const SERVICE_FIELDS = {
+  GRPC_HOST: text({ doc: 'Address of the internal ports', fallback: '127.0.0.1' }),
+  GRPC_PORT: portField({ doc: 'Port of the gRPC server', fallback: 0 }),
+  HEALTH_PORT,
+  DATABASE_URL,
+  CALLER_KEYS: namedSecrets({ doc: 'Keys with which callers sign principals: `gateway=…,operator=…`' }),
+};
+
+export interface ServiceConfig {
+  databaseUrl: URL;
+  /** Where all ports are opened. */
   grpcHost: string;
+  /** 0 takes a free one, as does `healthPort`. */
   grpcPort: number;
   healthPort: number;
-} {
+  /** Keys that callers of this service sign principals with, by name of the caller. */
+  callerKeys: ReadonlyMap<string, string>;
+}
+
+export function serviceConfig(
+  values: { [Name in keyof typeof SERVICE_FIELDS]: z.output<(typeof SERVICE_FIELDS)[Name]> },
+): ServiceConfig {
   return {
-    grpcHost: read.string('GRPC_HOST', {
-      doc: 'Address of the internal ports',
-      fallback: '127.0.0.1',
-    }),
-    grpcPort: readPort(read, 'GRPC_PORT', { doc: 'Port of the gRPC server', fallback: 0 }),
-    healthPort: readPort(read, 'HEALTH_PORT', { doc: 'Port of `/livez` and `/readyz`', fallback: 0 }),
+    databaseUrl: values.DATABASE_URL,
+    grpcHost: values.GRPC_HOST,
+    grpcPort: values.GRPC_PORT,
+    healthPort: values.HEALTH_PORT,
+    callerKeys: values.CALLER_KEYS,
   };
 }
 
-export function readPort(
-  read: EnvReader,
-  name: string,
-  { doc, fallback }: { doc: string; fallback: number },
-): number {
-  return read.integer(name, { doc: `${doc}; 0 = any free port`, fallback, min: 0, max: 65_535 });
+/** Address of a called service, for clients of `@kr/rpc`, and the key that signs principals for it. */
+export function peerFields<Peer extends string>(
+  peer: Peer,
+): Record<`${Peer}_ADDRESS` | `${Peer}_KEY`, z.ZodType<string>> {
+  return {
+    [`${peer}_ADDRESS`]: addresses({
+      doc: `\`host:port\` of ${serviceOf(peer)}, or a list of \`IPv4:port\`; calls are distributed over all addresses`,
+    }),
+    [`${peer}_KEY`]: secret({ doc: `Key that signs principals for ${serviceOf(peer)}` }),
+  } as Record<`${Peer}_ADDRESS` | `${Peer}_KEY`, z.ZodType<string>>;
 }
 
-export function readCallerKeys(read: EnvReader): ReadonlyMap<string, string> {
-  return read.namedSecrets('CALLER_KEYS', {
-    doc: 'Keys with which callers sign principals: `gateway=…,operator=…`',
-  });
+export function ticketKey(peer: 'FILES' | 'ACCESS_LINKS'): z.ZodType<string> {
+  return secret({ doc: `Key that signs and verifies permission tickets for ${serviceOf(peer)}` });
 }
 
-/** As clients of `@kr/rpc` take it. */
-export function readPeerAddress(read: EnvReader, peer: string): string {
-  return read.addresses(`${peer}_ADDRESS`, {
-    doc: `\`host:port\` of ${serviceOf(peer)}, or a list of \`IPv4:port\`; calls are distributed over all addresses`,
-  });
+function serviceOf(peer: string): string {
+  return `the ${peer.toLowerCase().replaceAll('_', '-')} service`;
 }
-
-export function readPeerKey(read: EnvReader, peer: string): string {
-  return read.secret(`${peer}_KEY`, { doc: `Key that signs principals for ${serviceOf(peer)}` });
-}
-
-export function readTicketKey(read: EnvReader, peer: 'FILES' | 'ACCESS_LINKS'): string {
-  return read.secret(`${peer}_TICKET_KEY`, {
-    doc: `Key that signs and verifies permission tickets for ${serviceOf(peer)}`,
-  });
-}
-
-const TEST_DOI_PREFIX = '10.5072';
-const TEST_OAI_PREFIX = 'localhost';
-/** A namespace identifier of OAI identifiers, version 2.0: a domain name. */
-const OAI_NAMESPACE = /^[a-zA-Z][a-zA-Z0-9-]*(\.[a-zA-Z][a-zA-Z0-9-]*)+$/;
 
 /** Deadline of a call to another service; validating may take six times, publishing twelve times as long. */
 export function rpcDeadlineMs(env: Environment): number {
@@ -86,68 +87,64 @@ export function rpcDeadlineMs(env: Environment): number {
 /** Minimum average rate of a download, in the gateway and in the files service behind it. */
 export const MIN_DOWNLOAD_BYTES_PER_SECOND = 1_024;
 
-/** The folder of the operator's additions to vocabularies; empty: none. */
-export function readVocabularyDir(read: EnvReader): string {
-  return read.string('VOCABULARY_DIR', {
-    doc: 'Folder with additions to vocabularies, the same for every service',
-    fallback: '',
-  });
-}
+/** Empty: no folder. */
+export const VOCABULARY_DIR = text({
+  doc: 'Folder with additions to vocabularies, the same for every service',
+  fallback: '',
+});
 
-/** The prefixes of DOIs and OAI identifiers. Neither has a default: identifiers are permanent. */
-export function readPrefixes(read: EnvReader): { doiPrefix: string; oaiPrefix: string } {
-  const allowTest = read.boolean('ALLOW_TEST_IDENTIFIERS', {
+const TEST_DOI_PREFIX = '10.5072';
+const TEST_OAI_PREFIX = 'localhost';
+/** A namespace identifier of OAI identifiers, version 2.0: a domain name. */
+const OAI_NAMESPACE = /^[a-zA-Z][a-zA-Z0-9-]*(\.[a-zA-Z][a-zA-Z0-9-]*)+$/;
+
+/** Prefixes of DOIs and OAI identifiers. Neither has a default: identifiers are permanent. */
+export const PREFIX_FIELDS = {
+  ALLOW_TEST_IDENTIFIERS: boolean({
     doc: `Allows the DOI test prefix ${TEST_DOI_PREFIX} and the OAI prefix ${TEST_OAI_PREFIX}; for test systems only`,
     fallback: false,
-  });
-  const isTest = (test: string) => `is ${test}, which is for tests; set ALLOW_TEST_IDENTIFIERS to use it`;
-  return {
-    doiPrefix: read.string('DOI_PREFIX', {
-      doc: 'DOI prefix registered for this repository, such as `10.1234`',
-      check: (text) => {
-        if (!/^10\.\d{4,9}(\.\d+)*$/.test(text)) return 'is not a DOI prefix such as 10.1234';
-        return text === TEST_DOI_PREFIX && !allowTest ? isTest(TEST_DOI_PREFIX) : undefined;
-      },
-    }),
-    oaiPrefix: read.string('OAI_PREFIX', {
-      doc: 'Domain name in OAI identifiers, such as `repository.example.org`',
-      check: (text) => {
-        if (text === TEST_OAI_PREFIX) return allowTest ? undefined : isTest(TEST_OAI_PREFIX);
-        return OAI_NAMESPACE.test(text) ? undefined : 'is not a domain name such as repository.example.org';
-      },
-    }),
-  };
+  }),
+  DOI_PREFIX: text({
+    doc: 'DOI prefix registered for this repository, such as `10.1234`',
+    check: (value) =>
+      /^10\.\d{4,9}(\.\d+)*$/.test(value) ? undefined : 'is not a DOI prefix such as 10.1234',
+  }),
+  OAI_PREFIX: text({
+    doc: 'Domain name in OAI identifiers, such as `repository.example.org`',
+    check: (value) =>
+      value === TEST_OAI_PREFIX || OAI_NAMESPACE.test(value)
+        ? undefined
+        : 'is not a domain name such as repository.example.org',
+  }),
+};
+
+export function checkPrefixes(values: {
+  ALLOW_TEST_IDENTIFIERS: boolean;
+  DOI_PREFIX: string;
+  OAI_PREFIX: string;
+}): string[] {
+  if (values.ALLOW_TEST_IDENTIFIERS) return [];
+  const forTests = { DOI_PREFIX: TEST_DOI_PREFIX, OAI_PREFIX: TEST_OAI_PREFIX };
+  return (['DOI_PREFIX', 'OAI_PREFIX'] as const)
+    .filter((name) => values[name] === forTests[name])
+    .map((name) => `${name} is ${values[name]}, which is for tests; set ALLOW_TEST_IDENTIFIERS to use it`);
 }
 
-/** How long the files of a removed entity are kept, in milliseconds. */
-export function readRemovalRetention(read: EnvReader): number {
-  const days = read.integer('REMOVAL_RETENTION_DAYS', {
+/** Limits on the entities of one owner. */
+export const OWNER_FIELDS = {
+  MAX_DRAFTS_PER_USER: integer({
+    doc: 'Maximum number of drafts of one user: new entities, new versions and edits',
+    fallback: 10_000,
+    min: 1,
+    max: 10_000_000,
+  }),
+  REMOVAL_RETENTION_DAYS: integer({
     doc: 'Days until the files of a removed record or package are deleted; it can be restored until then',
     fallback: 30,
     min: 1,
     max: 3_650,
-  });
-  return days * 86_400_000;
-}
+  }),
+};
 
-/** Limits on all entities of one kind of one owner. */
-export function readOwnerLimits(read: EnvReader): { maxDrafts: number; maxMetadataBytes: number } {
-  return {
-    maxDrafts: read.integer('MAX_DRAFTS_PER_USER', {
-      doc: 'Maximum number of drafts of one user: new entities, new versions and edits',
-      fallback: 10_000,
-      min: 1,
-      max: 10_000_000,
-    }),
-    maxMetadataBytes: read.integer('MAX_METADATA_BYTES_PER_USER', {
-      doc: 'Maximum size of the metadata of all entities of one user, as JSON in bytes',
-      fallback: 10_000_000_000,
-      min: 1_000_000,
-      max: 10_000_000_000_000,
-    }),
-  };
-}
-
-function serviceOf(peer: string): string {
-  return `the ${peer.toLowerCase().replaceAll('_', '-')} service`;
-}
+/** Maximum size of the metadata of all entities of one user in one service, as JSON. */
+export const MAX_METADATA_BYTES_PER_USER = 10_000_000_000;

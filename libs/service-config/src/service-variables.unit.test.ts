@@ -1,11 +1,16 @@
 import { expect, test } from '@jest/globals';
-import { ConfigError, type Environment, EnvReader, readPrefixes } from './index.ts';
+import {
+  ConfigError,
+  checkPrefixes,
+  type Environment,
+  PREFIX_FIELDS,
+  readEnvironment,
+  variables,
+} from './index.ts';
 
 function problemsOf(env: Environment): readonly string[] {
-  const read = new EnvReader(env);
-  readPrefixes(read);
   try {
-    read.done();
+    readEnvironment(env, variables(PREFIX_FIELDS, checkPrefixes));
     return [];
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;

@@ -1,22 +1,18 @@
 import {
   type Environment,
-  EnvReader,
-  readCallerKeys,
-  readDatabaseUrl,
-  readListening,
-  readNatsUrl,
-  readTicketKey,
+  list,
+  NATS_URL,
+  readEnvironment,
+  SERVICE_FIELDS,
+  type ServiceConfig,
+  secret,
+  serviceConfig,
+  ticketKey,
+  variables,
 } from '@kr/service-config';
 
-export interface AccessLinksConfig {
-  databaseUrl: URL;
+export interface AccessLinksConfig extends ServiceConfig {
   natsUrl: URL;
-  grpcHost: string;
-  /** 0 takes a free one, as does `healthPort`. */
-  grpcPort: number;
-  healthPort: number;
-  /** Keys that callers of this service sign principals with, by name of the caller. */
-  callerKeys: ReadonlyMap<string, string>;
   /** Verifies tickets for managing links. */
   ticketKey: string;
   /** Tokens are derived from it; this key together with the database opens every link. */
@@ -27,25 +23,29 @@ export interface AccessLinksConfig {
   maxLinksPerEntity: number;
 }
 
+export const VARIABLES = variables({
+  ...SERVICE_FIELDS,
+  NATS_URL,
+  ACCESS_LINKS_TICKET_KEY: ticketKey('ACCESS_LINKS'),
+  LINK_TOKEN_KEY: secret({
+    doc: 'Key that link tokens are derived from; with the database it gives access to every link',
+  }),
+  LINK_TOKEN_PREVIOUS_KEYS: list({
+    doc: 'Previous values of `LINK_TOKEN_KEY`, separated by commas; links made with an unlisted key are invalid',
+    fallback: [],
+    isSecret: true,
+  }),
+});
+
 /** Pure: tests pass a literal. @throws ConfigError naming every problem found */
 export function readConfig(env: Environment): AccessLinksConfig {
-  const read = new EnvReader(env);
-  const config: AccessLinksConfig = {
-    databaseUrl: readDatabaseUrl(read),
-    natsUrl: readNatsUrl(read),
-    ...readListening(read),
-    callerKeys: readCallerKeys(read),
-    ticketKey: readTicketKey(read, 'ACCESS_LINKS'),
-    linkTokenKey: read.secret('LINK_TOKEN_KEY', {
-      doc: 'Key that link tokens are derived from; with the database it gives access to every link',
-    }),
-    previousLinkTokenKeys: read.list('LINK_TOKEN_PREVIOUS_KEYS', {
-      doc: 'Previous values of `LINK_TOKEN_KEY`, separated by commas; links made with an unlisted key are invalid',
-      fallback: [],
-      isSecret: true,
-    }),
+  const values = readEnvironment(env, VARIABLES);
+  return {
+    ...serviceConfig(values),
+    natsUrl: values.NATS_URL,
+    ticketKey: values.ACCESS_LINKS_TICKET_KEY,
+    linkTokenKey: values.LINK_TOKEN_KEY,
+    previousLinkTokenKeys: values.LINK_TOKEN_PREVIOUS_KEYS,
     maxLinksPerEntity: 1_000,
   };
-  read.done();
-  return config;
 }

@@ -33,7 +33,7 @@ describe('configuration', () => {
 
   test('names everything that is missing', () => {
     expect(() => readConfig({ LINK_TOKEN_KEY: 'short' })).toThrow(
-      /DATABASE_URL.*NATS_URL.*CALLER_KEYS.*ACCESS_LINKS_TICKET_KEY.*LINK_TOKEN_KEY is shorter/s,
+      /DATABASE_URL.*CALLER_KEYS.*NATS_URL.*ACCESS_LINKS_TICKET_KEY.*LINK_TOKEN_KEY is shorter/s,
     );
   });
 });

@@ -1,33 +1,32 @@
 import {
+  boolean,
+  choice,
   constant,
   type Environment,
-  EnvReader,
+  group,
+  integer,
   MIN_DOWNLOAD_BYTES_PER_SECOND,
-  readCallerKeys,
-  readDatabaseUrl,
-  readListening,
-  readNatsUrl,
-  readPeerAddress,
-  readPeerKey,
-  readPort,
-  readTicketKey,
+  NATS_URL,
+  optional,
+  peerFields,
+  portField,
+  readEnvironment,
   rpcDeadlineMs,
+  SERVICE_FIELDS,
+  type ServiceConfig,
+  serviceConfig,
+  text,
+  ticketKey,
+  url,
+  variables,
+  whenSet,
 } from '@kr/service-config';
 import type { StoreSettings } from './blob/open-blob-store.ts';
-import type { S3Settings } from './blob/s3-bucket.ts';
 
-export interface FilesConfig {
-  databaseUrl: URL;
+export interface FilesConfig extends ServiceConfig {
   natsUrl: URL;
-  /** Where all ports are opened. */
-  grpcHost: string;
-  /** 0 takes a free one, as do the other ports. */
-  grpcPort: number;
-  /** The byte plane. */
+  /** Port for uploads and downloads; 0 takes a free one. */
   contentPort: number;
-  healthPort: number;
-  /** The keys with which callers of this service sign principals, by name. */
-  callerKeys: ReadonlyMap<string, string>;
   /** Verifies the tickets that the owners of entities sign for this service. */
   ticketKey: string;
   /** The addresses of the coordinator of publications. */
@@ -72,111 +71,129 @@ export interface AuditConfig {
 /** The greatest limit of bytes that may be set. */
 export const MOST_BYTES = 1_000_000_000_000_000;
 
+const SERVICE = variables({
+  ...SERVICE_FIELDS,
+  NATS_URL,
+  CONTENT_PORT: portField({ doc: 'Port for uploads and downloads, used by the gateway', fallback: 0 }),
+  FILES_TICKET_KEY: ticketKey('FILES'),
+  ...peerFields('PACKAGES'),
+  ...peerFields('RECORDS'),
+});
+
+const LIMITS = variables({
+  MAX_FILES_PER_ENTITY: integer({
+    doc: 'Maximum number of files of one draft or published entity',
+    fallback: 1_000,
+    min: 1,
+    max: 100_000,
+  }),
+  MAX_FILE_BYTES: integer({
+    doc: 'Maximum size of one file in bytes',
+    fallback: 10_000_000_000,
+    min: 1,
+    max: 5_000_000_000_000,
+  }),
+  MAX_BYTES_PER_ENTITY: integer({
+    doc: 'Maximum size of all files of one draft or published entity in bytes',
+    fallback: 100_000_000_000,
+    min: 1,
+    max: MOST_BYTES,
+  }),
+  MAX_BYTES_PER_USER: integer({
+    doc: 'Storage quota of one user in bytes; includes replaced and deleted files until their bytes are removed',
+    fallback: 1_000_000_000_000,
+    min: 1,
+    max: MOST_BYTES,
+  }),
+  AUDIT_EVERY_MS: integer({
+    doc: 'Interval between two verifications of all stored bytes in milliseconds; 0 = only on request',
+    fallback: 2_592_000_000,
+    min: 0,
+    max: 31_536_000_000,
+  }),
+  AUDIT_BYTES_PER_SECOND: integer({
+    doc: 'Read rate of a verification in bytes per second, unless an operator waits for it',
+    fallback: 20_000_000,
+    min: 65_536,
+    max: 10_000_000_000,
+  }),
+});
+
+const S3 = variables({
+  S3_BUCKET: text({ doc: 'Bucket for file contents; only for this installation' }),
+  S3_REGION: text({ doc: 'Region of the bucket', fallback: 'us-east-1' }),
+  S3_ENDPOINT: optional(url({ doc: 'URL of the object store; default: Amazon S3 in the region' })),
+  S3_PATH_STYLE: optional(
+    boolean({ doc: 'Bucket name in the path instead of the host; default true if `S3_ENDPOINT` is set' }),
+  ),
+});
+
+const S3_CREDENTIALS = variables({
+  S3_ACCESS_KEY_ID: text({
+    doc: 'Access key of the object store; default: the credentials that the AWS SDK finds',
+  }),
+  S3_SECRET_ACCESS_KEY: text({ doc: 'Secret of `S3_ACCESS_KEY_ID`', isSecret: true }),
+});
+
+const STORE = choice(
+  'FILES_STORE',
+  {
+    filesystem: variables({
+      STORAGE_DIR: text({ doc: 'Folder of file contents; must be on one file system' }),
+    }),
+    s3: group({
+      bucket: S3,
+      credentials: whenSet(['S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'], S3_CREDENTIALS),
+    }),
+  },
+  { doc: 'Store of file contents', fallback: 'filesystem' },
+);
+
+export const VARIABLES = group({ service: SERVICE, store: STORE, limits: LIMITS });
+
 /** Pure: tests pass a literal. @throws ConfigError naming every problem found */
 export function readConfig(env: Environment): FilesConfig {
-  const read = new EnvReader(env);
-  const config: FilesConfig = {
-    databaseUrl: readDatabaseUrl(read),
-    natsUrl: readNatsUrl(read),
-    ...readListening(read),
-    contentPort: readPort(read, 'CONTENT_PORT', {
-      doc: 'Port for uploads and downloads, used by the gateway',
-      fallback: 0,
-    }),
-    callerKeys: readCallerKeys(read),
-    ticketKey: readTicketKey(read, 'FILES'),
-    packagesAddress: readPeerAddress(read, 'PACKAGES'),
-    packagesKey: readPeerKey(read, 'PACKAGES'),
-    recordsAddress: readPeerAddress(read, 'RECORDS'),
-    recordsKey: readPeerKey(read, 'RECORDS'),
+  const { service, store, limits } = readEnvironment(env, VARIABLES);
+  return {
+    ...serviceConfig(service),
+    natsUrl: service.NATS_URL,
+    contentPort: service.CONTENT_PORT,
+    ticketKey: service.FILES_TICKET_KEY,
+    packagesAddress: service.PACKAGES_ADDRESS,
+    packagesKey: service.PACKAGES_KEY,
+    recordsAddress: service.RECORDS_ADDRESS,
+    recordsKey: service.RECORDS_KEY,
     rpcDeadlineMs: rpcDeadlineMs(env),
-    store: readStore(read),
+    store: storeSettings(store),
     limits: {
-      maxFilesPerEntity: read.integer('MAX_FILES_PER_ENTITY', {
-        doc: 'Maximum number of files of one draft or published entity',
-        fallback: 1_000,
-        min: 1,
-        max: 100_000,
-      }),
-      maxFileBytes: read.integer('MAX_FILE_BYTES', {
-        doc: 'Maximum size of one file in bytes',
-        fallback: 10_000_000_000,
-        min: 1,
-        max: 5_000_000_000_000,
-      }),
-      maxBytesPerEntity: read.integer('MAX_BYTES_PER_ENTITY', {
-        doc: 'Maximum size of all files of one draft or published entity in bytes',
-        fallback: 100_000_000_000,
-        min: 1,
-        max: MOST_BYTES,
-      }),
-      maxBytesPerUser: read.integer('MAX_BYTES_PER_USER', {
-        doc: 'Storage quota of one user in bytes; includes replaced and deleted files until their bytes are removed',
-        fallback: 1_000_000_000_000,
-        min: 1,
-        max: MOST_BYTES,
-      }),
+      maxFilesPerEntity: limits.MAX_FILES_PER_ENTITY,
+      maxFileBytes: limits.MAX_FILE_BYTES,
+      maxBytesPerEntity: limits.MAX_BYTES_PER_ENTITY,
+      maxBytesPerUser: limits.MAX_BYTES_PER_USER,
       idleMs: 60_000,
       minUploadBytesPerSecond: 16_384,
       minDownloadBytesPerSecond: MIN_DOWNLOAD_BYTES_PER_SECOND,
     },
     collectionGraceMs: constant(env, 'garbageGraceMs', 86_400_000),
-    audit: {
-      everyMs: read.integer('AUDIT_EVERY_MS', {
-        doc: 'Interval between two verifications of all stored bytes in milliseconds; 0 = only on request',
-        fallback: 2_592_000_000,
-        min: 0,
-        max: 31_536_000_000,
-      }),
-      bytesPerSecond: read.integer('AUDIT_BYTES_PER_SECOND', {
-        doc: 'Read rate of a verification in bytes per second, unless an operator waits for it',
-        fallback: 20_000_000,
-        min: 65_536,
-        max: 10_000_000_000,
-      }),
-    },
+    audit: { everyMs: limits.AUDIT_EVERY_MS, bytesPerSecond: limits.AUDIT_BYTES_PER_SECOND },
     verifyReadsPercent: 1,
     uploadExpiryMs: 604_800_000,
   };
-  read.done();
-  return config;
 }
 
-function readStore(read: EnvReader): StoreSettings {
-  const kind = read.choice('FILES_STORE', ['filesystem', 's3'], {
-    doc: 'Store of file contents',
-    fallback: 'filesystem',
-  });
-  if (kind === 'filesystem') {
-    const doc = 'Folder of file contents; must be on one file system';
-    return { kind, folder: read.string('STORAGE_DIR', { doc }) };
-  }
-  const endpoint = read.whenSet(['S3_ENDPOINT'], () =>
-    read.url('S3_ENDPOINT', { doc: 'URL of the object store; default: Amazon S3 in the region' }),
-  );
+function storeSettings(store: ReturnType<(typeof STORE)['read']>): StoreSettings {
+  if (store.kind === 'filesystem') return { kind: store.kind, folder: store.STORAGE_DIR };
+  const { bucket, credentials } = store;
   return {
-    kind,
-    endpoint,
-    region: read.string('S3_REGION', { doc: 'Region of the bucket', fallback: 'us-east-1' }),
-    bucket: read.string('S3_BUCKET', { doc: 'Bucket for file contents; only for this installation' }),
-    isPathStyle: read.boolean('S3_PATH_STYLE', {
-      doc: 'Bucket name in the path instead of the host; default true if `S3_ENDPOINT` is set',
-      fallback: endpoint !== undefined,
-    }),
-    credentials: readS3Credentials(read),
+    kind: store.kind,
+    endpoint: bucket.S3_ENDPOINT,
+    region: bucket.S3_REGION,
+    bucket: bucket.S3_BUCKET,
+    isPathStyle: bucket.S3_PATH_STYLE ?? bucket.S3_ENDPOINT !== undefined,
+    credentials: credentials && {
+      accessKeyId: credentials.S3_ACCESS_KEY_ID,
+      secretAccessKey: credentials.S3_SECRET_ACCESS_KEY,
+    },
     idleMs: 60_000,
   };
-}
-
-/** Undefined: what the surroundings know, such as the role of the machine. */
-function readS3Credentials(read: EnvReader): S3Settings['credentials'] {
-  return read.whenSet(['S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'], () => ({
-    accessKeyId: read.string('S3_ACCESS_KEY_ID', {
-      doc: 'Access key of the object store; default: the credentials that the AWS SDK finds',
-    }),
-    secretAccessKey: read.string('S3_SECRET_ACCESS_KEY', {
-      doc: 'Secret of `S3_ACCESS_KEY_ID`',
-      isSecret: true,
-    }),
-  }));
 }

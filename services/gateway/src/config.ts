@@ -1,18 +1,26 @@
 import {
-  ConfigError,
+  boolean,
   constant,
   type Environment,
-  EnvReader,
+  group,
+  integer,
+  list,
   MIN_DOWNLOAD_BYTES_PER_SECOND,
-  readCallerKeys,
-  readDatabaseUrl,
-  readListening,
-  readNatsUrl,
-  readPeerAddress,
-  readPeerKey,
-  readPort,
-  readVocabularyDir,
+  NATS_URL,
+  optional,
+  peerFields,
+  portField,
+  readEnvironment,
   rpcDeadlineMs,
+  SERVICE_FIELDS,
+  type ServiceConfig,
+  secret,
+  serviceConfig,
+  text,
+  url,
+  VOCABULARY_DIR,
+  variables,
+  whenSet,
 } from '@kr/service-config';
 import proxyAddr from 'proxy-addr';
 
@@ -72,8 +80,6 @@ export interface OidcConfig {
   issuer: string;
   /** The audience of tokens for this service. */
   audience: string;
-  /** Undefined: the value in the provider's metadata. */
-  jwksUrl: URL | undefined;
   /** Signature algorithms; none with a shared secret is possible. */
   algorithms: readonly string[];
   /** The claim that new users are called by. */
@@ -105,25 +111,19 @@ export interface OverloadConfig {
   maxTransfersInFlight: number;
 }
 
-export interface GatewayConfig {
+/** Its RPCs are the IdentityService, for operators only. */
+export interface GatewayConfig extends ServiceConfig {
   httpHost: string;
   /** 0 takes a free port. */
   httpPort: number;
-  /** Where the IdentityService listens, for operators only. */
-  grpcHost: string;
-  grpcPort: number;
-  healthPort: number;
   /** The base of links; undefined: the host of each request. */
   publicBaseUrl: URL | undefined;
   /** Addresses, ranges or the names of proxy-addr (`loopback`) whose forwarding headers are believed. */
   trustedProxies: readonly string[];
   /** Origins whose pages may read answers, `*` for all; see `cross-origin.ts`. */
   corsAllowedOrigins: readonly string[];
-  databaseUrl: URL;
   /** The bus of change events; undefined: changes made by other gateways show a second later. */
   natsUrl: URL | undefined;
-  /** The keys with which the callers of the IdentityService sign principals, by name. */
-  callerKeys: ReadonlyMap<string, string>;
   /** Encrypts the answers that are kept for repeated requests. */
   sealingKey: string;
   /** Milliseconds that a call of another service may take. */
@@ -144,63 +144,166 @@ export interface GatewayConfig {
   overload: OverloadConfig;
 }
 
-/** @throws ConfigError naming every problem found */
-export function readConfig(env: Environment): GatewayConfig {
-  const read = new EnvReader(env);
-  const peer = (name: string): ServiceAddress => ({
-    address: readPeerAddress(read, name),
-    key: readPeerKey(read, name),
-  });
-  const config: GatewayConfig = {
-    httpHost: read.string('HTTP_HOST', {
-      doc: 'Address of the public port',
-      fallback: '127.0.0.1',
-    }),
-    httpPort: readPort(read, 'HTTP_PORT', { doc: 'Port of the public API', fallback: 8080 }),
-    ...readListening(read),
-    publicBaseUrl: read.whenSet(['PUBLIC_BASE_URL'], () =>
-      read.url('PUBLIC_BASE_URL', { doc: 'Base URL of links; default: the host of each request' }),
-    ),
-    trustedProxies: read.list('TRUSTED_PROXIES', {
+const HTTP = variables(
+  {
+    HTTP_HOST: text({ doc: 'Address of the public port', fallback: '127.0.0.1' }),
+    HTTP_PORT: portField({ doc: 'Port of the public API', fallback: 8080 }),
+    PUBLIC_BASE_URL: optional(url({ doc: 'Base URL of links; default: the host of each request' })),
+    TRUSTED_PROXIES: list({
       doc: 'Proxies whose `X-Forwarded-…` headers are trusted: addresses, ranges or `loopback`',
       fallback: [],
+      check: problemOfProxies,
     }),
-    corsAllowedOrigins: read.list('CORS_ALLOWED_ORIGINS', {
+    CORS_ALLOWED_ORIGINS: list({
       doc: 'Origins that browsers may send requests from, such as `https://portal.example.org`; `*` = all',
       fallback: [],
+      check: problemOfOrigins,
     }),
-    databaseUrl: readDatabaseUrl(read),
-    // Without it changes made elsewhere show a second later.
-    natsUrl: read.whenSet(['NATS_URL'], () => readNatsUrl(read)),
-    callerKeys: readCallerKeys(read),
-    sealingKey: read.secret('SEALING_KEY', {
-      doc: 'Key that encrypts the stored answers of requests with an `Idempotency-Key`',
-    }),
-    rpcDeadlineMs: rpcDeadlineMs(env),
-    services: {
-      records: peer('RECORDS'),
-      packages: peer('PACKAGES'),
-      files: peer('FILES'),
-      accessLinks: peer('ACCESS_LINKS'),
-      search: peer('SEARCH'),
-    },
-    oidc: read.whenSet(['OIDC_ISSUER'], () => readOidc(read)),
-    vocabularyDir: readVocabularyDir(read),
-    filesContentUrl: read.url('FILES_CONTENT_URL', {
-      doc: 'Base URL of the content port of the files service',
-    }),
-    xAccel: read.boolean('FILES_X_ACCEL', {
+    FILES_X_ACCEL: boolean({
       doc: 'Trusted proxies send files themselves, by `X-Accel-Redirect` ([files.md](files.md))',
       fallback: false,
     }),
-    web: read.whenSet(['WEB_URL'], () => ({
-      url: read.url('WEB_URL', {
-        doc: 'Internal URL of the web service, which serves the pages; default: no pages',
-      }),
-      key: read.secret('WEB_KEY', {
-        doc: 'Key with which the web service proves itself, so that the gateway trusts the client address it forwards',
-      }),
-    })),
+  },
+  ({ FILES_X_ACCEL, TRUSTED_PROXIES }) =>
+    FILES_X_ACCEL && TRUSTED_PROXIES.length === 0
+      ? ['FILES_X_ACCEL is true, but TRUSTED_PROXIES is empty; name the proxy that sends files']
+      : [],
+);
+
+const SERVICE = variables({
+  ...SERVICE_FIELDS,
+  // Without it changes made by other gateways are visible a second later.
+  NATS_URL: optional(NATS_URL),
+  SEALING_KEY: secret({
+    doc: 'Key that encrypts the stored answers of requests with an `Idempotency-Key`',
+  }),
+  ...peerFields('RECORDS'),
+  ...peerFields('PACKAGES'),
+  ...peerFields('FILES'),
+  ...peerFields('ACCESS_LINKS'),
+  ...peerFields('SEARCH'),
+  FILES_CONTENT_URL: url({ doc: 'Base URL of the content port of the files service' }),
+  VOCABULARY_DIR,
+});
+
+const WEB = variables({
+  WEB_URL: url({ doc: 'Internal URL of the web service, which serves the pages; default: no pages' }),
+  WEB_KEY: secret({
+    doc: 'Key with which the web service proves itself, so that the gateway trusts the client address it forwards',
+  }),
+});
+
+const WEIGHTS = { search: 5, publish: 10, auditLog: 5 };
+const BURST_MINUTES = 2;
+/** The smallest rate at which every request is possible. */
+const MIN_RATE = Math.ceil(Math.max(...Object.values(WEIGHTS)) / BURST_MINUTES);
+
+const perMinute = { min: 0, max: 1_000_000 };
+const perMinuteOrNone = {
+  ...perMinute,
+  check: (rate: number) =>
+    rate !== 0 && rate < MIN_RATE
+      ? `is less than ${MIN_RATE}, the cost of one request; 0 = unlimited`
+      : undefined,
+};
+
+const LIMITS = variables({
+  RATE_LIMIT_ANONYMOUS: integer({
+    doc: 'Requests per minute per anonymous IP address (IPv6: /64); 0 = unlimited',
+    fallback: 500,
+    ...perMinuteOrNone,
+  }),
+  RATE_LIMIT_USER: integer({
+    doc: 'Requests per minute per user; 0 = unlimited',
+    fallback: 1_000,
+    ...perMinuteOrNone,
+  }),
+  RATE_LIMIT_FAILED_CREDENTIALS: integer({
+    doc: 'Requests per minute with invalid credentials per IP address (IPv6: /64); 0 = unlimited',
+    fallback: 60,
+    ...perMinute,
+  }),
+  MAX_REQUESTS_IN_FLIGHT: integer({
+    doc: 'Maximum number of concurrent requests, a quarter of them reserved for reads; more are rejected with 503',
+    fallback: 256,
+    min: 4,
+    max: 100_000,
+  }),
+  MAX_TRANSFERS_IN_FLIGHT: integer({
+    doc: 'Maximum number of concurrent file transfers; more are rejected with 503. One caller may use 5 % of them (at least 16), anonymous callers 60 % together, downloads 80 %',
+    fallback: 1_000,
+    min: 1,
+    max: 100_000,
+  }),
+});
+
+const OIDC = variables({
+  OIDC_ISSUER: text({
+    doc: 'Issuer URL of accepted access tokens (OpenID Connect), exactly as in their `iss`',
+    check: (value) => (URL.canParse(value) ? undefined : 'is not a URL'),
+  }),
+  OIDC_AUDIENCE: text({ doc: 'Required `aud` of access tokens' }),
+  OIDC_NAME_CLAIM: text({ doc: 'Claim with the name of new users', fallback: 'preferred_username' }),
+  OIDC_ROLES_CLAIM: text({ doc: "Claim with a user's roles", fallback: 'roles' }),
+  OIDC_ADMIN_ROLE: optional(
+    text({ doc: 'Role of administrators; default: only users that an operator made administrators' }),
+  ),
+});
+
+/** All asymmetric algorithms of RFC 7518 and RFC 8037. */
+const OIDC_ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+];
+
+export const VARIABLES = group({
+  http: HTTP,
+  service: SERVICE,
+  web: whenSet(['WEB_URL'], WEB),
+  limits: LIMITS,
+  oidc: whenSet(['OIDC_ISSUER'], OIDC),
+});
+
+/** @throws ConfigError naming every problem found */
+export function readConfig(env: Environment): GatewayConfig {
+  const { http, service, web, limits, oidc } = readEnvironment(env, VARIABLES);
+  return {
+    ...serviceConfig(service),
+    httpHost: http.HTTP_HOST,
+    httpPort: http.HTTP_PORT,
+    publicBaseUrl: http.PUBLIC_BASE_URL,
+    trustedProxies: http.TRUSTED_PROXIES,
+    corsAllowedOrigins: http.CORS_ALLOWED_ORIGINS,
+    xAccel: http.FILES_X_ACCEL,
+    natsUrl: service.NATS_URL,
+    sealingKey: service.SEALING_KEY,
+    rpcDeadlineMs: rpcDeadlineMs(env),
+    services: {
+      records: { address: service.RECORDS_ADDRESS, key: service.RECORDS_KEY },
+      packages: { address: service.PACKAGES_ADDRESS, key: service.PACKAGES_KEY },
+      files: { address: service.FILES_ADDRESS, key: service.FILES_KEY },
+      accessLinks: { address: service.ACCESS_LINKS_ADDRESS, key: service.ACCESS_LINKS_KEY },
+      search: { address: service.SEARCH_ADDRESS, key: service.SEARCH_KEY },
+    },
+    filesContentUrl: service.FILES_CONTENT_URL,
+    vocabularyDir: service.VOCABULARY_DIR,
+    web: web && { url: web.WEB_URL, key: web.WEB_KEY },
+    oidc: oidc && {
+      issuer: oidc.OIDC_ISSUER,
+      audience: oidc.OIDC_AUDIENCE,
+      algorithms: OIDC_ALGORITHMS,
+      nameClaim: oidc.OIDC_NAME_CLAIM,
+      rolesClaim: oidc.OIDC_ROLES_CLAIM,
+      adminRole: oidc.OIDC_ADMIN_ROLE,
+    },
     limits: {
       bodyMaxBytes: 1_048_576,
       bodyTimeoutMs: 30_000,
@@ -217,128 +320,33 @@ export function readConfig(env: Environment): GatewayConfig {
       waitForIndexMs: constant(env, 'waitForIndexMs', 10_000),
       pageMaxSize: 1_000,
     },
-    rateLimit: readRateLimit(read),
+    rateLimit: {
+      anonymousPerMinute: limits.RATE_LIMIT_ANONYMOUS,
+      userPerMinute: limits.RATE_LIMIT_USER,
+      failedCredentialsPerMinute: limits.RATE_LIMIT_FAILED_CREDENTIALS,
+      burstMinutes: BURST_MINUTES,
+      weights: WEIGHTS,
+    },
     overload: {
-      maxRequestsInFlight: read.integer('MAX_REQUESTS_IN_FLIGHT', {
-        doc: 'Maximum number of concurrent requests, a quarter of them reserved for reads; more are rejected with 503',
-        fallback: 256,
-        min: 4,
-        max: 100_000,
-      }),
-      maxTransfersInFlight: read.integer('MAX_TRANSFERS_IN_FLIGHT', {
-        doc: 'Maximum number of concurrent file transfers; more are rejected with 503. One caller may use 5 % of them (at least 16), anonymous callers 60 % together, downloads 80 %',
-        fallback: 1_000,
-        min: 1,
-        max: 100_000,
-      }),
-    },
-  };
-  read.done();
-  checkRateLimit(config.rateLimit);
-  checkOrigins(config.corsAllowedOrigins);
-  checkProxies(config.trustedProxies);
-  checkXAccel(config);
-  return config;
-}
-
-/** All asymmetric algorithms of RFC 7518 and RFC 8037. */
-const OIDC_ALGORITHMS = [
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-];
-
-function readOidc(read: EnvReader): OidcConfig {
-  const issuer = {
-    doc: 'Issuer of accepted access tokens (OpenID Connect), exactly as in their `iss`',
-  };
-  read.url('OIDC_ISSUER', issuer);
-  return {
-    issuer: read.string('OIDC_ISSUER', issuer),
-    audience: read.string('OIDC_AUDIENCE', {
-      doc: 'Required `aud` of access tokens',
-    }),
-    jwksUrl: read.whenSet(['OIDC_JWKS_URL'], () =>
-      read.url('OIDC_JWKS_URL', { doc: 'URL of the keys of the issuer; default: from its metadata' }),
-    ),
-    algorithms: OIDC_ALGORITHMS,
-    nameClaim: read.string('OIDC_NAME_CLAIM', {
-      doc: 'Claim with the name of new users',
-      fallback: 'preferred_username',
-    }),
-    rolesClaim: read.string('OIDC_ROLES_CLAIM', { doc: "Claim with a user's roles", fallback: 'roles' }),
-    adminRole: read.whenSet(['OIDC_ADMIN_ROLE'], () =>
-      read.string('OIDC_ADMIN_ROLE', {
-        doc: 'Role of administrators; default: only users that an operator made administrators',
-      }),
-    ),
-  };
-}
-
-function readRateLimit(read: EnvReader): RateLimitConfig {
-  const perMinute = { min: 0, max: 1_000_000 };
-  return {
-    anonymousPerMinute: read.integer('RATE_LIMIT_ANONYMOUS', {
-      doc: 'Requests per minute per anonymous IP address (IPv6: /64); 0 = unlimited',
-      fallback: 500,
-      ...perMinute,
-    }),
-    userPerMinute: read.integer('RATE_LIMIT_USER', {
-      doc: 'Requests per minute per user; 0 = unlimited',
-      fallback: 1_000,
-      ...perMinute,
-    }),
-    failedCredentialsPerMinute: read.integer('RATE_LIMIT_FAILED_CREDENTIALS', {
-      doc: 'Requests per minute with invalid credentials per IP address (IPv6: /64); 0 = unlimited',
-      fallback: 60,
-      ...perMinute,
-    }),
-    burstMinutes: 2,
-    weights: {
-      search: 5,
-      publish: 10,
-      auditLog: 5,
+      maxRequestsInFlight: limits.MAX_REQUESTS_IN_FLIGHT,
+      maxTransfersInFlight: limits.MAX_TRANSFERS_IN_FLIGHT,
     },
   };
 }
 
-function checkRateLimit({ anonymousPerMinute, userPerMinute, burstMinutes, weights }: RateLimitConfig): void {
-  const minimum = Math.ceil(Math.max(...Object.values(weights)) / burstMinutes);
-  const limits = { RATE_LIMIT_ANONYMOUS: anonymousPerMinute, RATE_LIMIT_USER: userPerMinute };
-  const tooSmall = Object.entries(limits).filter(([, perMinute]) => perMinute !== 0 && perMinute < minimum);
-  if (tooSmall.length === 0) return;
-  throw new ConfigError(
-    tooSmall.map(([name]) => `${name} is less than ${minimum}, the cost of one request; 0 = unlimited`),
-  );
-}
-
-function checkXAccel({ xAccel, trustedProxies }: GatewayConfig): void {
-  if (xAccel && trustedProxies.length === 0)
-    throw new ConfigError([
-      'FILES_X_ACCEL is true, but TRUSTED_PROXIES is empty; name the proxy that sends files',
-    ]);
-}
-
-function checkOrigins(origins: readonly string[]): void {
-  if (origins.length === 1 && origins[0] === '*') return;
+function problemOfOrigins(origins: readonly string[]): string | undefined {
+  if (origins.length === 1 && origins[0] === '*') return undefined;
   const bad = origins.filter((origin) => !URL.canParse(origin) || new URL(origin).origin !== origin);
-  if (bad.length > 0)
-    throw new ConfigError([
-      `CORS_ALLOWED_ORIGINS: ${bad.join(', ')}: must be origins such as https://portal.example.org, or * alone`,
-    ]);
+  return bad.length === 0
+    ? undefined
+    : `has ${bad.join(', ')}: must be origins such as https://portal.example.org, or * alone`;
 }
 
-function checkProxies(trustedProxies: readonly string[]): void {
+function problemOfProxies(proxies: readonly string[]): string | undefined {
   try {
-    proxyAddr.compile([...trustedProxies]);
+    proxyAddr.compile([...proxies]);
+    return undefined;
   } catch (cause) {
-    throw new ConfigError([`TRUSTED_PROXIES: ${cause instanceof Error ? cause.message : String(cause)}`]);
+    return `is not valid: ${cause instanceof Error ? cause.message : String(cause)}`;
   }
 }

@@ -1,31 +1,25 @@
 import type { OwnerLimits } from '@kr/draft-lifecycle';
 import {
+  checkPrefixes,
   constant,
   type Environment,
-  EnvReader,
-  readCallerKeys,
-  readDatabaseUrl,
-  readListening,
-  readNatsUrl,
-  readOwnerLimits,
-  readPeerAddress,
-  readPeerKey,
-  readPrefixes,
-  readRemovalRetention,
-  readTicketKey,
-  readVocabularyDir,
+  MAX_METADATA_BYTES_PER_USER,
+  NATS_URL,
+  OWNER_FIELDS,
+  PREFIX_FIELDS,
+  peerFields,
+  readEnvironment,
   rpcDeadlineMs,
+  SERVICE_FIELDS,
+  type ServiceConfig,
+  serviceConfig,
+  ticketKey,
+  VOCABULARY_DIR,
+  variables,
 } from '@kr/service-config';
 
-export interface PackagesConfig {
-  databaseUrl: URL;
+export interface PackagesConfig extends ServiceConfig {
   natsUrl: URL;
-  grpcHost: string;
-  /** 0 takes a free one, as does `healthPort`. */
-  grpcPort: number;
-  healthPort: number;
-  /** Keys that callers of this service sign principals with, by name of the caller. */
-  callerKeys: ReadonlyMap<string, string>;
   recordsAddress: string;
   recordsKey: string;
   filesAddress: string;
@@ -61,29 +55,41 @@ export interface PackagesConfig {
   };
 }
 
+export const VARIABLES = variables(
+  {
+    ...SERVICE_FIELDS,
+    NATS_URL,
+    ...peerFields('RECORDS'),
+    ...peerFields('FILES'),
+    ...peerFields('ACCESS_LINKS'),
+    FILES_TICKET_KEY: ticketKey('FILES'),
+    ACCESS_LINKS_TICKET_KEY: ticketKey('ACCESS_LINKS'),
+    ...PREFIX_FIELDS,
+    ...OWNER_FIELDS,
+    VOCABULARY_DIR,
+  },
+  checkPrefixes,
+);
+
 /** Pure: tests pass a literal. @throws ConfigError naming every problem found */
 export function readConfig(env: Environment): PackagesConfig {
-  const read = new EnvReader(env);
-  const config: PackagesConfig = {
-    databaseUrl: readDatabaseUrl(read),
-    natsUrl: readNatsUrl(read),
-    ...readListening(read),
-    callerKeys: readCallerKeys(read),
-    recordsAddress: readPeerAddress(read, 'RECORDS'),
-    recordsKey: readPeerKey(read, 'RECORDS'),
-    filesAddress: readPeerAddress(read, 'FILES'),
-    filesKey: readPeerKey(read, 'FILES'),
-    accessLinksAddress: readPeerAddress(read, 'ACCESS_LINKS'),
-    accessLinksKey: readPeerKey(read, 'ACCESS_LINKS'),
+  const values = readEnvironment(env, VARIABLES);
+  return {
+    ...serviceConfig(values),
+    natsUrl: values.NATS_URL,
+    recordsAddress: values.RECORDS_ADDRESS,
+    recordsKey: values.RECORDS_KEY,
+    filesAddress: values.FILES_ADDRESS,
+    filesKey: values.FILES_KEY,
+    accessLinksAddress: values.ACCESS_LINKS_ADDRESS,
+    accessLinksKey: values.ACCESS_LINKS_KEY,
     rpcDeadlineMs: rpcDeadlineMs(env),
-    ticketKeys: {
-      files: readTicketKey(read, 'FILES'),
-      'access-links': readTicketKey(read, 'ACCESS_LINKS'),
-    },
-    ...readPrefixes(read),
-    ownerLimits: readOwnerLimits(read),
-    removalRetentionMs: readRemovalRetention(read),
-    vocabularyDir: readVocabularyDir(read),
+    ticketKeys: { files: values.FILES_TICKET_KEY, 'access-links': values.ACCESS_LINKS_TICKET_KEY },
+    doiPrefix: values.DOI_PREFIX,
+    oaiPrefix: values.OAI_PREFIX,
+    ownerLimits: { maxDrafts: values.MAX_DRAFTS_PER_USER, maxMetadataBytes: MAX_METADATA_BYTES_PER_USER },
+    removalRetentionMs: values.REMOVAL_RETENTION_DAYS * 86_400_000,
+    vocabularyDir: values.VOCABULARY_DIR,
     publish: {
       leaseMs: constant(env, 'publishLeaseMs', 10_000),
       deadlineMs: constant(env, 'publishDeadlineMs', 30_000),
@@ -94,6 +100,4 @@ export function readConfig(env: Environment): PackagesConfig {
       mostBytes: 67_108_864,
     },
   };
-  read.done();
-  return config;
 }

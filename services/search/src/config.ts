@@ -1,14 +1,21 @@
 import {
+  choice,
   constant,
   type Environment,
-  EnvReader,
-  readCallerKeys,
-  readDatabaseUrl,
-  readListening,
-  readPeerAddress,
-  readPeerKey,
-  readVocabularyDir,
+  group,
+  integer,
+  list,
+  optional,
+  peerFields,
+  readEnvironment,
   rpcDeadlineMs,
+  SERVICE_FIELDS,
+  type ServiceConfig,
+  serviceConfig,
+  text,
+  url,
+  VOCABULARY_DIR,
+  variables,
 } from '@kr/service-config';
 import { QUERY_LIMITS, type QueryLimits } from './query/query-tree.ts';
 
@@ -23,7 +30,7 @@ export interface ElasticsearchConfig {
   kind: 'elasticsearch';
   url: URL;
   /** Null without authentication. */
-  login: { apiKey: string } | { username: string; password: string } | null;
+  login: { apiKey: string } | null;
   /** The prefix of its indexes' names. */
   indexPrefix: string;
   /** Further copies of the index on other nodes. */
@@ -32,17 +39,10 @@ export interface ElasticsearchConfig {
 
 export type EngineConfig = { kind: 'postgres' } | ElasticsearchConfig;
 
-export interface SearchConfig {
-  grpcHost: string;
-  /** 0 takes a free port. */
-  grpcPort: number;
-  healthPort: number;
-  databaseUrl: URL;
+export interface SearchConfig extends ServiceConfig {
   /** Where documents are kept and found. Dead letters and who keeps the index up are in the database all the same. */
   engine: EngineConfig;
   natsUrls: readonly string[];
-  /** The keys with which callers of this service sign principals, by name. */
-  callerKeys: ReadonlyMap<string, string>;
   records: ServiceAddress;
   packages: ServiceAddress;
   /** Milliseconds that a call of another service may take. */
@@ -68,33 +68,64 @@ export interface SearchConfig {
   vocabularyDir: string;
 }
 
-/** @throws ConfigError naming every problem found */
-export function readConfig(env: Environment): SearchConfig {
-  const read = new EnvReader(env);
-  const peer = (name: string): ServiceAddress => ({
-    address: readPeerAddress(read, name),
-    key: readPeerKey(read, name),
-  });
-  const config: SearchConfig = {
-    ...readListening(read),
-    databaseUrl: readDatabaseUrl(read),
-    engine: readEngine(read),
-    natsUrls: read.list('NATS_URL', {
-      doc: "NATS servers with JetStream, with the service's user and password",
-      fallback: ['nats://127.0.0.1:4222'],
+const SERVICE = variables({
+  ...SERVICE_FIELDS,
+  NATS_URL: list({
+    doc: "NATS servers with JetStream, with the service's user and password",
+    fallback: ['nats://127.0.0.1:4222'],
+    isSecret: true,
+  }),
+  ...peerFields('RECORDS'),
+  ...peerFields('PACKAGES'),
+  SEARCH_CONNECTIONS: integer({
+    doc: 'Maximum number of concurrent searches in the engine; more wait. One caller may run two, and a quarter may be costly (wildcards over all documents)',
+    fallback: 4,
+    min: 1,
+    max: 100,
+  }),
+  VOCABULARY_DIR,
+});
+
+const ELASTICSEARCH = variables({
+  ELASTICSEARCH_URL: url({ doc: 'URL of Elasticsearch, such as `https://host:9200`' }),
+  ELASTICSEARCH_API_KEY: optional(
+    text({
+      doc: 'API key with the privileges `manage_index_templates`, and `all` on indexes of the prefix',
       isSecret: true,
     }),
-    callerKeys: readCallerKeys(read),
-    records: peer('RECORDS'),
-    packages: peer('PACKAGES'),
+  ),
+  ELASTICSEARCH_INDEX_PREFIX: text({
+    doc: 'Prefix of index names in lower case; must be unique in the cluster',
+    fallback: 'knowledge',
+  }),
+  ELASTICSEARCH_REPLICAS: integer({
+    doc: 'Number of replicas of the index; applies from the next reindex',
+    fallback: 1,
+    min: 0,
+    max: 10,
+  }),
+});
+
+const ENGINE = choice(
+  'SEARCH_ENGINE',
+  { postgres: variables({}), elasticsearch: ELASTICSEARCH },
+  { doc: 'Search engine: the database of the service, or Elasticsearch 9', fallback: 'postgres' },
+);
+
+export const VARIABLES = group({ service: SERVICE, engine: ENGINE });
+
+/** @throws ConfigError naming every problem found */
+export function readConfig(env: Environment): SearchConfig {
+  const { service, engine } = readEnvironment(env, VARIABLES);
+  return {
+    ...serviceConfig(service),
+    engine: engineConfig(engine),
+    natsUrls: service.NATS_URL,
+    records: { address: service.RECORDS_ADDRESS, key: service.RECORDS_KEY },
+    packages: { address: service.PACKAGES_ADDRESS, key: service.PACKAGES_KEY },
     rpcDeadlineMs: rpcDeadlineMs(env),
     searchTimeoutMs: constant(env, 'searchTimeoutMs', 2_000),
-    searchConnections: read.integer('SEARCH_CONNECTIONS', {
-      doc: 'Maximum number of concurrent searches in the engine; more wait. One caller may run two, and a quarter may be costly (wildcards over all documents)',
-      fallback: 4,
-      min: 1,
-      max: 100,
-    }),
+    searchConnections: service.SEARCH_CONNECTIONS,
     ownWritesWaitMs: constant(env, 'ownWritesWaitMs', 3_000),
     buildSharePercent: 50,
     driftCheckEveryMs: 86_400_000,
@@ -102,50 +133,18 @@ export function readConfig(env: Environment): SearchConfig {
     window: 10_000,
     maxSuggestions: 50,
     queryLimits: QUERY_LIMITS,
-    vocabularyDir: readVocabularyDir(read),
+    vocabularyDir: service.VOCABULARY_DIR,
   };
-  read.done();
-  return config;
 }
 
-function readEngine(read: EnvReader): EngineConfig {
-  const kind = read.choice('SEARCH_ENGINE', ['postgres', 'elasticsearch'], {
-    doc: 'Search engine: the database of the service, or Elasticsearch 9',
-    fallback: 'postgres',
-  });
-  if (kind === 'postgres') return { kind };
+function engineConfig(engine: ReturnType<(typeof ENGINE)['read']>): EngineConfig {
+  if (engine.kind === 'postgres') return { kind: engine.kind };
+  const apiKey = engine.ELASTICSEARCH_API_KEY;
   return {
-    kind,
-    url: read.url('ELASTICSEARCH_URL', { doc: 'URL of Elasticsearch, such as `https://host:9200`' }),
-    login: readElasticsearchLogin(read),
-    indexPrefix: read.string('ELASTICSEARCH_INDEX_PREFIX', {
-      doc: 'Prefix of index names in lower case; must be unique in the cluster',
-      fallback: 'knowledge',
-    }),
-    replicas: read.integer('ELASTICSEARCH_REPLICAS', {
-      doc: 'Number of replicas of the index; applies from the next reindex',
-      fallback: 1,
-      min: 0,
-      max: 10,
-    }),
+    kind: engine.kind,
+    url: engine.ELASTICSEARCH_URL,
+    login: apiKey === undefined ? null : { apiKey },
+    indexPrefix: engine.ELASTICSEARCH_INDEX_PREFIX,
+    replicas: engine.ELASTICSEARCH_REPLICAS,
   };
-}
-
-function readElasticsearchLogin(read: EnvReader): ElasticsearchConfig['login'] {
-  const apiKey = read.whenSet(['ELASTICSEARCH_API_KEY'], () => ({
-    apiKey: read.string('ELASTICSEARCH_API_KEY', {
-      doc: 'API key with the privileges `manage_index_templates`, and `all` on indexes of the prefix',
-      isSecret: true,
-    }),
-  }));
-  const user = read.whenSet(['ELASTICSEARCH_USER', 'ELASTICSEARCH_PASSWORD'], () => ({
-    username: read.string('ELASTICSEARCH_USER', {
-      doc: 'User with these privileges, instead of an API key',
-    }),
-    password: read.string('ELASTICSEARCH_PASSWORD', {
-      doc: 'Password of `ELASTICSEARCH_USER`',
-      isSecret: true,
-    }),
-  }));
-  return apiKey ?? user ?? null;
 }

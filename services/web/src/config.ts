@@ -1,4 +1,13 @@
-import { type Environment, EnvReader, readPort } from '@kr/service-config';
+import {
+  type Environment,
+  HEALTH_PORT,
+  portField,
+  readEnvironment,
+  secret,
+  text,
+  url,
+  variables,
+} from '@kr/service-config';
 
 export interface WebConfig {
   httpHost: string;
@@ -12,27 +21,26 @@ export interface WebConfig {
   siteName: string;
 }
 
+export const VARIABLES = variables({
+  HTTP_HOST: text({ doc: 'Address of the public port', fallback: '127.0.0.1' }),
+  HTTP_PORT: portField({ doc: 'Port of the public API', fallback: 8080 }),
+  HEALTH_PORT,
+  GATEWAY_URL: url({ doc: 'Internal URL of the gateway, whose public API the pages show' }),
+  WEB_KEY: secret({
+    doc: 'Key with which the web service proves itself, so that the gateway trusts the client address it forwards',
+  }),
+  SITE_NAME: text({ doc: 'Name of the repository on its pages', fallback: 'Knowledge Repository' }),
+});
+
 /** @throws ConfigError naming every problem found */
 export function readConfig(env: Environment): WebConfig {
-  const read = new EnvReader(env);
-  const config: WebConfig = {
-    httpHost: read.string('HTTP_HOST', {
-      doc: 'The address that the public port is opened on',
-      fallback: '127.0.0.1',
-    }),
-    httpPort: readPort(read, 'HTTP_PORT', { doc: 'The port of the public API', fallback: 8080 }),
-    healthPort: readPort(read, 'HEALTH_PORT', { doc: 'The port of `/livez` and `/readyz`', fallback: 0 }),
-    gatewayUrl: read.url('GATEWAY_URL', {
-      doc: 'Internal URL of the gateway, whose public API the pages show',
-    }),
-    webKey: read.secret('WEB_KEY', {
-      doc: 'Key with which the web service proves itself, so that the gateway trusts the client address it forwards',
-    }),
-    siteName: read.string('SITE_NAME', {
-      doc: 'Name of the repository on its pages',
-      fallback: 'Knowledge Repository',
-    }),
+  const values = readEnvironment(env, VARIABLES);
+  return {
+    httpHost: values.HTTP_HOST,
+    httpPort: values.HTTP_PORT,
+    healthPort: values.HEALTH_PORT,
+    gatewayUrl: values.GATEWAY_URL,
+    webKey: values.WEB_KEY,
+    siteName: values.SITE_NAME,
   };
-  read.done();
-  return config;
 }

@@ -107,7 +107,7 @@ ELASTICSEARCH_REPLICAS: {{ $values.search.elasticsearch.replicas | quote }}
 {{- if and (eq .name "files") (eq .root.Values.files.store "s3") }}{{ $names = list "S3_ACCESS_KEY_ID" "S3_SECRET_ACCESS_KEY" }}{{ end }}
 {{- if eq .name "access-links" }}{{ $names = list "LINK_TOKEN_PREVIOUS_KEYS" }}{{ end }}
 {{- if and (eq .name "search") (eq .root.Values.search.engine "elasticsearch") }}
-{{- $names = list "ELASTICSEARCH_API_KEY" "ELASTICSEARCH_USER" "ELASTICSEARCH_PASSWORD" }}
+{{- $names = list "ELASTICSEARCH_API_KEY" }}
 {{- end }}
 {{- toYaml $names }}
 {{- end }}

@@ -24,7 +24,6 @@ function finder(config: { algorithms?: string[] } = {}) {
     config: {
       issuer: 'https://login.example',
       audience: 'https://repository.example/api',
-      jwksUrl: undefined,
       algorithms: ['EdDSA'],
       nameClaim: 'preferred_username',
       rolesClaim: 'roles',

@@ -5,8 +5,6 @@ import { isObject } from '../http/json-object.ts';
 export interface ProviderKeysOptions {
   /** The issuer of the provider; its metadata are below this URL (OpenID Connect Discovery, section 4). */
   issuer: string;
-  /** The URL of the keys; undefined: the value in its metadata. */
-  jwksUrl: URL | undefined;
   logger: Logger;
 }
 
@@ -34,7 +32,7 @@ const PAUSE_MS = 30_000;
 const TIMEOUT_MS = 5_000;
 
 /** Keys that are fetched when first needed and stay known while the provider is away. */
-export function providerKeys({ issuer, jwksUrl, logger }: ProviderKeysOptions): ProviderKeys {
+export function providerKeys({ issuer, logger }: ProviderKeysOptions): ProviderKeys {
   let keys: FindKey | undefined;
   let opening: Promise<FindKey> | undefined;
   let failedAt = Number.NEGATIVE_INFINITY;
@@ -64,7 +62,6 @@ export function providerKeys({ issuer, jwksUrl, logger }: ProviderKeysOptions): 
   };
 
   const locate = async (): Promise<URL> => {
-    if (jwksUrl !== undefined) return jwksUrl;
     const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
     const isRight = (metadata: Record<string, unknown>) =>
       metadata['issuer'] === issuer && URL.canParse(String(metadata['jwks_uri']));

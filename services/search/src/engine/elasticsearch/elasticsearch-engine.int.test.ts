@@ -177,21 +177,20 @@ function describeOn(server: TestElasticsearch): void {
   });
 
   describe('a search engine with authentication', () => {
-    const login = { username: 'search', password: 'sea:rch' };
-    const basic = `Basic ${Buffer.from('search:sea:rch').toString('base64')}`;
+    const apiKey = 'a-key';
 
     test('is reached by TLS, once its authority is trusted', async () => {
-      const guarded = await guardElasticsearch(server.url, [basic]);
+      const guarded = await guardElasticsearch(server.url, [`ApiKey ${apiKey}`]);
       const trusted = getCACertificates('default');
-      const open = (password: string) =>
-        anElasticsearchEngine(server, { url: new URL(guarded.url), login: { ...login, password } });
+      const open = (key: string) =>
+        anElasticsearchEngine(server, { url: new URL(guarded.url), login: { apiKey: key } });
       try {
-        await expect(open(login.password)).rejects.toMatchObject({ kind: 'unavailable' });
+        await expect(open(apiKey)).rejects.toMatchObject({ kind: 'unavailable' });
         expect(guarded.served()).toBe(0);
         setDefaultCACertificates([...trusted, guarded.authority]);
         await expect(open('another')).rejects.toMatchObject({ statusCode: 401 });
         expect(guarded.served()).toBe(0);
-        const { engine, stop } = await open(login.password);
+        const { engine, stop } = await open(apiKey);
         try {
           await engine.write({ entities: [anEntity({ id: 'a' })] });
           expect(idsOf(await engine.search(aSearch()))).toEqual(['a']);

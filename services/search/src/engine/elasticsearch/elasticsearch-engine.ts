@@ -43,12 +43,10 @@ import {
   suggestRequest,
 } from './suggest-request.ts';
 
-export type ElasticsearchLogin = { username: string; password: string } | { apiKey: string };
-
 export interface ElasticsearchEngineOptions {
   url: URL;
   /** Null without authentication. */
-  login: ElasticsearchLogin | null;
+  login: { apiKey: string } | null;
   /** The prefix of its indexes' names. */
   indexPrefix: string;
   size: IndexSize;
