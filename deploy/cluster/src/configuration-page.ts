@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ProgramName, ServiceName } from '@kr/local-stack';
+import type { ProgramName } from '@kr/local-stack';
 import type { Variable } from '@kr/service-config';
 
 const HEAD = `# Configuration
@@ -17,17 +17,18 @@ const TELEMETRY = `
 The standard variables of OpenTelemetry (\`OTEL_…\`) configure traces and metrics. Neither is measured or sent
 unless \`OTEL_TRACES_EXPORTER\` or \`OTEL_METRICS_EXPORTER\` names an exporter, or an
 \`OTEL_EXPORTER_OTLP_…ENDPOINT\` is set. Logs are written to standard output only.
+
+Two variables are for tests and stay unset: \`FAILPOINT\` ends or delays a process at a chosen line, and
+\`TEST_SETTINGS\` replaces constants.
 `;
 
 export interface Documented {
   services: ReadonlyMap<ProgramName, readonly Variable[]>;
   ofEveryProcess: readonly Variable[];
-  /** Services that read `FAILPOINT`. */
-  withFailpoints: readonly ServiceName[];
 }
 
 /** The page of all variables, in Markdown. */
-export function configurationPage({ services, ofEveryProcess, withFailpoints }: Documented): string {
+export function configurationPage({ services, ofEveryProcess }: Documented): string {
   // The web service has neither database nor RPCs.
   const [first = [], ...others] = [...services].filter(([name]) => name !== 'web').map(([, list]) => list);
   const isEverywhere = (variable: Variable) =>
@@ -41,12 +42,7 @@ export function configurationPage({ services, ofEveryProcess, withFailpoints }: 
     ),
   );
   const shared = section('Every service except web', [...everywhere, ...ofEveryProcess]);
-  return [HEAD, shared, TELEMETRY, failpoints(withFailpoints), ...own].join('');
-}
-
-function failpoints(services: readonly ServiceName[]): string {
-  const names = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(services);
-  return `\nTwo variables are for tests and stay unset: \`FAILPOINT\` ends a process of ${names} at a chosen line, and\n\`TEST_SETTINGS\` replaces constants.\n`;
+  return [HEAD, shared, TELEMETRY, ...own].join('');
 }
 
 function section(title: string, variables: readonly Variable[]): string {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { configurationPage } from './configuration-page.ts';
-import { logVariables, servicesWithFailpoints, serviceVariables } from './service-variables.ts';
+import { logVariables, serviceVariables } from './service-variables.ts';
 
 const PAGE = resolve(import.meta.dirname, '../../../docs/configuration.md');
 
@@ -10,7 +10,6 @@ test('docs/configuration.md lists the variables of the services: npm run deploy 
   const page = configurationPage({
     services: serviceVariables(),
     ofEveryProcess: logVariables(),
-    withFailpoints: servicesWithFailpoints(),
   });
   expect(await readFile(PAGE, 'utf8')).toBe(page);
 });

@@ -10,7 +10,7 @@ import { databaseScript } from './database-script.ts';
 import { kubernetesSecrets } from './kubernetes-secrets.ts';
 import { metadataPage } from './metadata-page.ts';
 import { writeOperatorFolder } from './operator-folder.ts';
-import { logVariables, servicesWithFailpoints, serviceVariables } from './service-variables.ts';
+import { logVariables, serviceVariables } from './service-variables.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const USAGE = `Generates files for deployments: npm run deploy -- COMMAND
@@ -57,7 +57,6 @@ const COMMANDS: Record<string, () => Promise<unknown>> = {
     const page = configurationPage({
       services: serviceVariables(),
       ofEveryProcess: logVariables(),
-      withFailpoints: servicesWithFailpoints(),
     });
     await writeFile(resolve(ROOT, 'docs/configuration.md'), page);
   },

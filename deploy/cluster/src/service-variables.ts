@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { PROGRAMS, type ProgramName, SERVICES, type ServiceName } from '@kr/local-stack';
+import { PROGRAMS, type ProgramName } from '@kr/local-stack';
 import type { Environment, Section, Variable } from '@kr/service-config';
 import { LOG_VARIABLES } from '@kr/telemetry';
 import * as accessLinks from '../../../services/access-links/src/config.ts';
@@ -30,14 +29,6 @@ export const CONFIGURATIONS: Record<ProgramName, Configuration> = {
 /** The variables of each service, in the order of their reading. */
 export function serviceVariables(): ReadonlyMap<ProgramName, readonly Variable[]> {
   return new Map(PROGRAMS.map((name) => [name, CONFIGURATIONS[name].VARIABLES.describe()]));
-}
-
-/** The services with failpoints (`FAILPOINT`), according to their `main.ts`. */
-export function servicesWithFailpoints(): readonly ServiceName[] {
-  return SERVICES.filter((name) => {
-    const main = new URL(`../../../services/${name}/src/main.ts`, import.meta.url);
-    return readFileSync(main, 'utf8').includes("process.env['FAILPOINT']");
-  });
 }
 
 /** The variables that every process reads before its configuration. */
