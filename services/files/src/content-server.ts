@@ -11,7 +11,7 @@ import { type ArchivePath, type BytesPath, planePath } from './http/content-path
 import { respondError, sendError } from './http/errors.ts';
 import { observeTransfers } from './http/transfers.ts';
 import { type PutContentDeps, putContent } from './uploads/put-content.ts';
-import { type AnswerTusDeps, answerTus, tusCapabilities } from './uploads/tus-request.ts';
+import { type AnswerTusDeps, answerTus, tusCapabilities } from './uploads/tus.ts';
 
 export interface ContentServerDeps extends PutContentDeps, GetContentDeps, AnswerTusDeps {
   openTicket: OpenTicket;

@@ -8,7 +8,6 @@ import { decideBuckets, describeBuckets, sealBuckets } from './buckets/handlers.
 import { observeSeals } from './buckets/observe-seals.ts';
 import { settleOldSeals } from './buckets/publications.ts';
 import type { FilesConfig } from './config.ts';
-import { GONE, onEntityGone } from './consume/on-entity-gone.ts';
 import { startContentServer } from './content-server.ts';
 import { type FilesContext, openContext } from './context.ts';
 import { commitUpload } from './entries/commit-upload.ts';
@@ -27,7 +26,7 @@ import {
   deleteOldPublications,
 } from './maintenance/collection.ts';
 import { observeStorage } from './maintenance/observe-storage.ts';
-import { removeLostBuckets } from './maintenance/remove-bucket.ts';
+import { GONE, onEntityGone, removeLostBuckets } from './maintenance/remove-bucket.ts';
 import { repeatedly } from './maintenance/repeatedly.ts';
 import { checkUsage } from './quota/check-usage.ts';
 import { readQuota, setQuota } from './quota/user-quota.ts';

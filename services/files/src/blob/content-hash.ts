@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /** The digests of an object's bytes, in lower-case hexadecimal digits. */
@@ -34,40 +34,34 @@ export interface LocalHash {
 }
 
 export function localHash(names: readonly DigestName[]): LocalHash {
-  return hashOf(names.map((name) => [name, name === 'crc32' ? crcFrom(0) : cryptoHash(createHash(name))]));
+  const begun = (name: 'md5' | 'sha256') => (names.includes(name) ? createHash(name) : undefined);
+  return hashFrom({
+    md5: begun('md5'),
+    sha256: begun('sha256'),
+    crc: names.includes('crc32') ? 0 : undefined,
+  });
 }
 
-interface OneHash {
-  update(bytes: Uint8Array): void;
-  copy(): OneHash;
-  digest(): string | number;
+/** The hashes that are wanted, after the same bytes. */
+interface Hashes {
+  md5: Hash | undefined;
+  sha256: Hash | undefined;
+  crc: number | undefined;
 }
 
-function hashOf(named: readonly (readonly [DigestName, OneHash])[]): LocalHash {
-  return {
-    update: (bytes) => {
-      for (const [, hash] of named) hash.update(bytes);
-    },
-    copy: () => hashOf(named.map(([name, hash]) => [name, hash.copy()])),
-    digests: () => Object.fromEntries(named.map(([name, hash]) => [name, hash.digest()])),
-  };
-}
-
-function cryptoHash(hash: ReturnType<typeof createHash>): OneHash {
-  return {
-    update: (bytes) => void hash.update(bytes),
-    copy: () => cryptoHash(hash.copy()),
-    digest: () => hash.copy().digest('hex'),
-  };
-}
-
-function crcFrom(first: number): OneHash {
+function hashFrom({ md5, sha256, crc: first }: Hashes): LocalHash {
   let crc = first;
   return {
     update: (bytes) => {
-      crc = crc32(bytes, crc);
+      md5?.update(bytes);
+      sha256?.update(bytes);
+      if (crc !== undefined) crc = crc32(bytes, crc);
     },
-    copy: () => crcFrom(crc),
-    digest: () => crc,
+    copy: () => hashFrom({ md5: md5?.copy(), sha256: sha256?.copy(), crc }),
+    digests: () => ({
+      ...(md5 !== undefined && { md5: md5.copy().digest('hex') }),
+      ...(sha256 !== undefined && { sha256: sha256.copy().digest('hex') }),
+      ...(crc !== undefined && { crc32: crc }),
+    }),
   };
 }

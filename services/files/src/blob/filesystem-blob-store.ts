@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import type { FileHandle } from 'node:fs/promises';
+import * as nodeFiles from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { failpoint } from '@kr/failpoint';
 import { ServiceError } from '@kr/service-error';
@@ -19,7 +19,14 @@ import {
   type UnfinishedWrite,
   uuid,
 } from './blob-store.ts';
-import { type FileOperations, NODE_FILES } from './file-operations.ts';
+
+/** The operating system calls of the filesystem store; tests replace them by failing ones. */
+export type FileOperations = Pick<
+  typeof nodeFiles,
+  'access' | 'mkdir' | 'open' | 'opendir' | 'rename' | 'rm' | 'stat'
+>;
+
+export const NODE_FILES: FileOperations = nodeFiles;
 
 /** After this many bytes the disk starts writing, so that little is left for the final fsync. */
 const BEGIN_EVERY_BYTES = 4_194_304;
@@ -31,7 +38,7 @@ interface AppendToFileOptions extends Omit<AppendOptions, 'maxBytes'> {
 
 /** Writes bytes after the first ones of a file, and makes them durable. */
 async function appendToFile(
-  file: FileHandle,
+  file: nodeFiles.FileHandle,
   source: AsyncIterable<Uint8Array>,
   { from, durableEvery, onDurable, beforeWrite, beforeSync }: AppendToFileOptions,
 ): Promise<Appended> {
@@ -73,7 +80,7 @@ async function appendToFile(
   }
 }
 
-async function writeAll(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+async function writeAll(file: nodeFiles.FileHandle, bytes: Uint8Array, position: number): Promise<void> {
   for (let written = 0; written < bytes.length; ) {
     const rest = bytes.length - written;
     written += (await file.write(bytes, written, rest, position + written)).bytesWritten;
@@ -280,7 +287,7 @@ export async function filesystemBlobStore(
 }
 
 /** The file is always closed; if closing fails too, the first error is thrown. */
-async function closing<Outcome>(file: FileHandle, work: () => Promise<Outcome>): Promise<Outcome> {
+async function closing<Outcome>(file: nodeFiles.FileHandle, work: () => Promise<Outcome>): Promise<Outcome> {
   const [worked] = await Promise.allSettled([work()]);
   const [closed] = await Promise.allSettled([file.close()]);
   if (worked.status === 'rejected') throw worked.reason;
@@ -289,7 +296,7 @@ async function closing<Outcome>(file: FileHandle, work: () => Promise<Outcome>):
 }
 
 /** Returns whether there were further bytes. @throws Error when there are fewer */
-async function cutTo(file: FileHandle, id: string, bytes: number): Promise<boolean> {
+async function cutTo(file: nodeFiles.FileHandle, id: string, bytes: number): Promise<boolean> {
   const { size } = await file.stat();
   if (size < bytes) throw new Error(`object ${id} has ${size} bytes instead of ${bytes}`);
   if (size > bytes) await file.truncate(bytes);

@@ -21,7 +21,7 @@ import {
   startFilesUnderTest,
 } from '../testing/files-under-test.ts';
 import type { BlobStore, ListedBlob } from './blob-store.ts';
-import type { FileOperations } from './file-operations.ts';
+import type { FileOperations } from './filesystem-blob-store.ts';
 import { filesystemBlobStore } from './filesystem-blob-store.ts';
 import { verifiedStore } from './verified-store.ts';
 

@@ -2,7 +2,6 @@ import type { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import { unnamed } from '../store/named-bytes.ts';
 import type { Database } from '../store/prisma.ts';
-import { newestObjects, ownMark, setMarked } from '../store/store-mark.ts';
 import type { BlobStore } from './blob-store.ts';
 import { MissingObject, storeAway } from './blob-store.ts';
 
@@ -163,4 +162,29 @@ export function verifiedStore(store: BlobStore, { database, now, newId, logger }
       await store.check();
     },
   };
+}
+
+interface StoreMark {
+  id: string;
+  /** When the store was first seen to have it; null before. */
+  markedAt: Date | null;
+}
+
+/** The identity for the store of these rows' bytes; created by the first call. */
+async function ownMark(db: Database, newId: () => string): Promise<StoreMark> {
+  await db.$executeRaw`insert into store_mark (id) values (${newId()}::uuid) on conflict do nothing`;
+  return db.storeMark.findFirstOrThrow({ select: { id: true, markedAt: true } });
+}
+
+async function setMarked(db: Database, markedAt: Date): Promise<void> {
+  await db.storeMark.updateMany({ where: { markedAt: null }, data: { markedAt } });
+}
+
+async function newestObjects(db: Database, limit: number): Promise<string[]> {
+  const found = await db.storedObject.findMany({
+    select: { id: true },
+    orderBy: { createdAt: 'desc' },
+    take: limit,
+  });
+  return found.map(({ id }) => id);
 }

@@ -1,3 +1,4 @@
+import type { ReceivedEvent } from '@kr/event-bus';
 import type { SettlePublications } from '../buckets/publications.ts';
 import { bucketLocked } from '../file-errors.ts';
 import { findBucket } from '../store/bucket-store.ts';
@@ -17,7 +18,7 @@ export interface RemoveBucketDeps extends RemoveIncompleteDeps {
  * @throws ServiceError - `unavailable`: the bucket is sealed and the coordinator cannot be reached - `conflict` (code `draft_locked`):
  * sealed by an undecided publication
  */
-export async function removeBucket(deps: RemoveBucketDeps, entityId: string): Promise<void> {
+async function removeBucket(deps: RemoveBucketDeps, entityId: string): Promise<void> {
   const { database, settle, now, newId, logger } = deps;
   const bucket = await findBucket(database, entityId);
   if (bucket?.state === 'sealed' && bucket.publicationId !== null) await settle([bucket.publicationId]);
@@ -41,7 +42,7 @@ export async function removeBucket(deps: RemoveBucketDeps, entityId: string): Pr
 }
 
 /** Deletes the files of a published entity whose retention after its removal is over. Safe to repeat. */
-export async function purgeBucket({ database, now }: RemoveBucketDeps, entityId: string): Promise<void> {
+async function purgeBucket({ database, now }: RemoveBucketDeps, entityId: string): Promise<void> {
   await database.$transaction(async (tx) => {
     await tx.$executeRaw`
       update bucket set revision = revision + 1, updated_at = ${now()} where entity_id = ${entityId}`;
@@ -94,4 +95,21 @@ export async function removeLostBuckets(deps: RemoveLostBucketsDeps): Promise<vo
     afterId = last.entityId;
   }
   logger.info({ removed, purged }, 'buckets compared with records and packages');
+}
+
+export const GONE = [
+  'knowledge.records.draft.deleted',
+  'knowledge.packages.draft.deleted',
+  'knowledge.records.record.purged',
+  'knowledge.packages.package.purged',
+] as const;
+
+/** Files end with a draft that was never published, and with the retention of an entity that was removed. */
+export function onEntityGone(deps: RemoveBucketDeps) {
+  return async (events: readonly ReceivedEvent<(typeof GONE)[number]>[]): Promise<void> => {
+    for (const { payload } of events) {
+      if (!('isPublished' in payload)) await purgeBucket(deps, payload.id);
+      else if (!payload.isPublished) await removeBucket(deps, payload.id);
+    }
+  };
 }

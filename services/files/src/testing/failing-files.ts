@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import { type FileOperations, NODE_FILES } from '../blob/file-operations.ts';
+import { type FileOperations, NODE_FILES } from '../blob/filesystem-blob-store.ts';
 
 /** A test's decision about one call: to fail with a system code, or not. */
 export type Verdict = (call: { nth: number; name: string }) => string | undefined;

@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
-import { type FileOperations, NODE_FILES } from '../blob/file-operations.ts';
+import { type FileOperations, NODE_FILES } from '../blob/filesystem-blob-store.ts';
 
 /** The changes of one call: names in folders, or bytes of a file, which has a number. */
 export type Change =

@@ -119,7 +119,7 @@ export interface ReceivedRequest {
 
 /**
  * Appends the body of one request to an upload. Received bytes are kept when the body is aborted; with a checksum it is all
- * or nothing. Returns the upload's new state.
+ * or nothing. A finished upload takes no bytes. Returns the upload's new state.
  * @throws ServiceError - `too_large` (`upload_too_large`) - `insufficient_storage` - `conflict` (`upload_in_use`): another request has
  * taken it over - `not_found`: it does not exist
  * @throws HttpRefusal 460: the checksum differs
@@ -131,6 +131,13 @@ export async function receiveBytes(
   { body, checksum, lease }: ReceivedRequest,
 ): Promise<Upload> {
   const { id, receivedBytes: from } = upload;
+  if (upload.isFinished) {
+    const admit = async () => {
+      throw uploadTooLarge(from);
+    };
+    for await (const _ of body({ admit, hash: { update: async () => {} } }));
+    return upload;
+  }
   const check = checksum && createHash(checksum.algorithm);
   const maxBytes = upload.lengthBytes ?? deps.maxFileBytes;
   let reserved = upload.lengthBytes ?? from;
