@@ -2,6 +2,7 @@ import { register } from 'node:module';
 import { context, createNoopMeter } from '@opentelemetry/api';
 import { isTracingSuppressed, W3CTraceContextPropagator } from '@opentelemetry/core';
 import { HttpInstrumentation } from '@opentelemetry/instrumentation-http';
+import { RuntimeNodeInstrumentation } from '@opentelemetry/instrumentation-runtime-node';
 import { UndiciInstrumentation } from '@opentelemetry/instrumentation-undici';
 import { NodeSDK } from '@opentelemetry/sdk-node';
 import { environment } from './environment.ts';
@@ -18,7 +19,7 @@ if (isTracing) {
   const data = { include: ['http', 'https'] };
   register('@opentelemetry/instrumentation/hook.mjs', import.meta.url, { data });
 }
-const instrumentations = isTracing
+const outgoing = isTracing
   ? [
       new HttpInstrumentation({
         disableIncomingRequestInstrumentation: true,
@@ -33,7 +34,11 @@ const [, script = ''] = process.argv;
 const name = environment['OTEL_SERVICE_NAME'] ?? serviceName(script);
 const sdk = new NodeSDK({
   serviceName: name,
-  instrumentations,
+  // Watching the event loop wakes the process every 20 ms.
+  instrumentations: [
+    ...outgoing,
+    ...(isMeasuring ? [new RuntimeNodeInstrumentation({ monitoringPrecision: 20 })] : []),
+  ],
   // No baggage: what strangers put into it would go with every call, event and request to others.
   textMapPropagator: new W3CTraceContextPropagator(),
   // The SDK would send disabled signals to the default address of a collector.
@@ -43,11 +48,10 @@ const sdk = new NodeSDK({
 });
 sdk.start();
 // Their durations of requests know no routes, and ours do.
-for (const instrumentation of instrumentations) {
+for (const instrumentation of outgoing) {
   instrumentation.setMeterProvider({ getMeter: createNoopMeter });
 }
 observePostgres({ isMeasured: isMeasuring });
-// To watch the delay of the event loop wakes the process now and then.
 if (isMeasuring) observeProcess(name, script);
 
 // The service stops its own servers on a signal and the loop runs empty; what is still queued is sent then.
