@@ -327,6 +327,19 @@ describe('kr get, search and download', () => {
     expect(repository.requests.filter((request) => request.endsWith('content'))).toEqual([]);
   });
 
+  test('download continues where the connection broke', async () => {
+    const id = await loaded();
+    repository.interfere = (request) => {
+      if (!request.endsWith('large.bin/content')) return undefined;
+      repository.interfere = () => undefined;
+      return 'broken';
+    };
+    const { code } = await kr(['download', id, '--to', 'here']);
+    expect(code).toBe(0);
+    expect((await readFile(join(folder, 'here/large.bin'))).equals(LARGE)).toBe(true);
+    expect(repository.ranges).toEqual([expect.stringMatching(/^bytes=[1-9]\d*-2999999$/)]);
+  });
+
   test('download keeps nothing that does not match its checksum', async () => {
     const id = await loaded();
     repository.interfere = (request) =>

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Dispatcher, request } from 'undici';
+import { type Dispatcher, getGlobalDispatcher, interceptors, request } from 'undici';
 import { Failure } from '../failure.ts';
 import type { Settings } from '../settings/settings.ts';
 import { toApiError } from './api-error.ts';
@@ -30,7 +30,7 @@ export interface ApiClient {
   baseUrl: URL;
   /** The JSON answer; undefined when it has no body. @throws ApiError for refusals of the service */
   call<Answer>(request: ApiRequest): Promise<Answer>;
-  /** The body of an answer, as a stream. */
+  /** The body of an answer, as a stream that continues where a connection broke. */
   open(target: string): Promise<Readable>;
 }
 
@@ -50,9 +50,35 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
         const text = await body.text();
         return (text === '' ? undefined : parseJson(text, wanted)) as Answer;
       }),
-    open: (target) => attempt(options, { method: 'GET', target }, async ({ body }) => body),
+    open: async (target) => {
+      const dispatcher = getGlobalDispatcher().compose(
+        interceptors.retry({ retry: retryPolicy(options), statusCodes: [429, 503], throwOnError: false }),
+      );
+      const outcome = await send(options, { method: 'GET', target, dispatcher }, async ({ body }) => body);
+      if ('value' in outcome) return outcome.value;
+      throw outcome.failure;
+    },
   };
 }
+
+/** The rules of `attempt`, for undici, which continues a response by `Range` if its ETag is the same. */
+function retryPolicy({ onRetry }: ApiClientOptions) {
+  return (
+    error: RetryError,
+    { state }: { state: { counter: number } },
+    done: (error: Error | null) => void,
+  ) => {
+    const { statusCode: status, headers } = error;
+    const retryAfter = headers?.['retry-after'];
+    const setback: Setback = status === undefined ? { status, isSent: true } : { status, retryAfter };
+    const waitMs = retryDelayMs(setback, { attempt: state.counter, isRepeatable: true });
+    if (waitMs === undefined) return done(error);
+    onRetry?.(status === undefined ? reasonOf(error) : `the service answered ${status}`, waitMs);
+    return setTimeout(() => done(null), waitMs);
+  };
+}
+
+type RetryError = Error & { statusCode?: number; headers?: Record<string, string> };
 
 type Read<T> = (response: Dispatcher.ResponseData) => Promise<T>;
 
@@ -70,7 +96,11 @@ async function attempt<T>(options: ApiClientOptions, wanted: ApiRequest, read: R
 
 type Outcome<T> = { value: T } | { setback: Setback; reason: string; failure: Failure };
 
-async function send<T>(options: ApiClientOptions, wanted: ApiRequest, read: Read<T>): Promise<Outcome<T>> {
+async function send<T>(
+  options: ApiClientOptions,
+  { dispatcher, ...wanted }: ApiRequest & { dispatcher?: Dispatcher },
+  read: Read<T>,
+): Promise<Outcome<T>> {
   const { baseUrl, token, tokenFrom, linkToken, signal } = options;
   const url = locate(baseUrl, wanted);
   if (linkToken !== undefined) url.searchParams.set('token', linkToken);
@@ -82,6 +112,7 @@ async function send<T>(options: ApiClientOptions, wanted: ApiRequest, read: Read
       signal,
       headersTimeout: ANSWER_TIMEOUT_MS,
       bodyTimeout: STALL_TIMEOUT_MS,
+      ...(dispatcher && { dispatcher }),
     });
     const { statusCode: status, headers, body } = response;
     if (status < 300) return { value: await read(response) };

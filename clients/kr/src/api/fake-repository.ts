@@ -4,12 +4,13 @@ import type { AddressInfo } from 'node:net';
 
 /**
  * The result of a request instead of its answer: a different answer, or none (`lost`: done, but not
- * answered).
+ * answered), or half of a file (`broken`).
  */
 export type Interference =
   | { status: number; headers?: Record<string, string>; body?: unknown }
   | 'dropped'
   | 'lost'
+  | 'broken'
   | undefined;
 
 /**
@@ -25,6 +26,8 @@ export interface FakeRepository extends AsyncDisposable {
   /** The received tokens of access links, each once. */
   linkTokens: Set<string>;
   entities: Map<string, PretendEntity>;
+  /** The received `Range` headers. */
+  ranges: string[];
   interfere: (request: string) => Interference;
 }
 
@@ -56,6 +59,7 @@ export async function fakeRepository(): Promise<FakeRepository> {
     credentials: new Set(),
     linkTokens: new Set(),
     entities: new Map(),
+    ranges: [],
     interfere: () => undefined,
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
@@ -74,6 +78,7 @@ async function answer(
   const name = `${request.method} ${url.pathname}`;
   repository.requests.push(name);
   if (request.headers.authorization !== undefined) repository.credentials.add(request.headers.authorization);
+  if (request.headers.range !== undefined) repository.ranges.push(request.headers.range);
   const linkToken = url.searchParams.get('token');
   if (linkToken !== null) repository.linkTokens.add(linkToken);
   const instead = repository.interfere(name);
@@ -94,9 +99,27 @@ async function answer(
     repository.entities.get(content[1] ?? '')?.files.get(decodeURIComponent(content[2] ?? ''))?.bytes;
   const given = bytes ? undefined : route(repository, name, url, body, request.headers.authorization);
   if (instead === 'lost') request.socket.destroy();
-  else if (bytes) response.writeHead(200).end(bytes);
+  else if (bytes) sendBytes(request, response, bytes, instead === 'broken');
   else
     response.writeHead(given?.status ?? 500).end(given?.body === undefined ? '' : JSON.stringify(given.body));
+}
+
+/** The whole file, or the rest of it; `isBroken`: the connection ends in the middle. */
+function sendBytes(
+  request: IncomingMessage,
+  response: ServerResponse,
+  bytes: Buffer,
+  isBroken: boolean,
+): void {
+  const start = Number(/^bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0);
+  const rest = bytes.subarray(start);
+  response.writeHead(start === 0 ? 200 : 206, {
+    etag: '"one"',
+    'content-length': rest.length,
+    'content-range': `bytes ${start}-${bytes.length - 1}/${bytes.length}`,
+  });
+  if (isBroken) response.write(rest.subarray(0, rest.length / 2), () => request.socket.destroySoon());
+  else response.end(rest);
 }
 
 async function readAll(request: IncomingMessage): Promise<Buffer> {

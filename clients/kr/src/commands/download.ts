@@ -141,29 +141,23 @@ async function checksumOf(path: string): Promise<string | undefined> {
   return `md5:${digest.digest('hex')}`;
 }
 
-const MOST_ATTEMPTS = 4;
-
+/** @throws Failure: not all bytes arrived, or other ones */
 async function fetchFile(
   api: ApiClient,
   entry: FileEntry,
   part: string,
   advance: (bytes: number) => void,
 ): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    let received = 0;
-    try {
-      const checksum = await receive(api, linkOf(entry, 'content'), part, (bytes) => {
-        received += bytes;
-        advance(bytes);
-      });
-      if (checksum !== entry.checksum) throw new Error(`it is ${checksum} instead of ${entry.checksum}`);
-      return;
-    } catch (error) {
-      advance(-received);
-      if (error instanceof Failure) throw error;
-      // The connection broke or bytes got lost on the way: from the start again.
-      if (attempt === MOST_ATTEMPTS) throw new Failure(`it did not arrive: ${String(error)}`);
-    }
+  let received = 0;
+  try {
+    const checksum = await receive(api, linkOf(entry, 'content'), part, (bytes) => {
+      received += bytes;
+      advance(bytes);
+    });
+    if (checksum !== entry.checksum) throw new Error(`it is ${checksum} instead of ${entry.checksum}`);
+  } catch (error) {
+    advance(-received);
+    throw error instanceof Failure ? error : new Failure(`it did not arrive: ${String(error)}`);
   }
 }
 
