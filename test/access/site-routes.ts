@@ -17,7 +17,7 @@ const always =
     answer;
 
 const created =
-  (answer: string, action: 'create' | 'manage_tokens' | 'list_removals'): SiteRoute['expected'] =>
+  (answer: string, action: 'create' | 'manage_tokens'): SiteRoute['expected'] =>
   (caller) =>
     hasCredentials(caller) ? (refusal(caller, action, undefined) ?? answer) : NO_CREDENTIALS;
 
@@ -26,7 +26,7 @@ const creates = (collection: 'records' | 'packages'): SiteRoute => ({
   expected: created('201', 'create'),
 });
 
-const removals: SiteRoute = { expected: created('200', 'list_removals') };
+const removals: SiteRoute = { expected: always('200') };
 
 /** `tokenId` is of a token of the owner. */
 export const SITE_ROUTES: Readonly<Record<string, SiteRoute>> = {

@@ -92,7 +92,7 @@ const EXPECTED: Record<Action, Record<Subject, string>> = {
   manage_context: always(CURATE),
   associate: always(MANAGE),
   manage_links: always(MANAGE),
-  list_removals: always(ADMIN),
+  list_removals: always(ALL),
   remove: always(ADMIN),
   see_parent_access: always(MANAGE),
   see_draft_state: always(CURATE),

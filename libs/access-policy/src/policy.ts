@@ -38,8 +38,8 @@ const GENERAL = {
   list_own: USER,
   /** The caller's own access tokens. */
   manage_tokens: USER,
-  /** Entities removed by administrators. */
-  list_removals: ['admin', 'service'],
+  /** Entities removed by administrators; other callers see only entities that were public. */
+  list_removals: ['anyone', ...USER],
 } as const satisfies Record<string, readonly Role[]>;
 
 const ON_ENTITY = {

@@ -34,4 +34,4 @@ export { schemaOrg } from './web/schema-org.ts';
 export { exportUrl, signpostingHeader, signpostingLinks } from './web/signposting.ts';
 export { dublinCoreElement, dublinCoreTerms } from './xml/dublin-core.ts';
 export { marcElement } from './xml/marcxml.ts';
-export { type Element, element, escapeXml, xmlDocument } from './xml/xml.ts';
+export { type Content, type Element, element, escapeXml, xmlDocument } from './xml/xml.ts';

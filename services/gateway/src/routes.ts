@@ -119,7 +119,7 @@ function entityRoutes(kind: Kind, { clients, contentPlane, xAccel, limits }: Rou
     row('GET', all, 'open', '-', 'hits', searchPublished(clients, [kind], limits), 'search'),
     row('POST', all, 'token', 'json', 'entity', createDraft(deps)),
 
-    row('GET', `${all}/removed`, 'token', '-', 'json', listRemovals(deps, limits)),
+    row('GET', `${all}/removed`, 'open', '-', 'json', listRemovals(deps, limits)),
     row('GET', one, 'open', '-', 'published', readPublished(deps)),
     row('GET', `${one}/export/:format`, 'open', '-', 'any', exportPublished(deps)),
     row('DELETE', one, 'token', 'json', 'entity', deletePublished(deps)),

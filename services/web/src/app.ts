@@ -8,6 +8,7 @@ import { openSearch, robots, sitemap, sitemapIndex } from './feeds/sitemap.ts';
 import { type Assets, loadAssets } from './html/assets.ts';
 import { link, type Page, type PageContext, renderPage } from './html/layout.ts';
 import { textsIn } from './html/texts.ts';
+import { answerOai } from './oai/answer-oai.ts';
 import { entityPage } from './pages/entity-page.ts';
 import { previewPage } from './pages/preview-page.ts';
 import { problemPage } from './pages/problem-page.ts';
@@ -19,8 +20,12 @@ import { landPath } from './parts/land.ts';
 export interface AppDeps {
   open: OpenRepository;
   siteName: string;
+  contactEmail: string;
+  oaiPrefix: string;
   logger: Logger;
 }
+
+const OAI_MOST_BYTES = 16_384;
 
 /** Pages run our scripts only, load nothing from other hosts, and cannot be framed. */
 const PAGE_HEADERS = {
@@ -32,7 +37,7 @@ const PAGE_HEADERS = {
 };
 
 /** All pages and feeds as an Express application. */
-export function buildApp({ open, siteName, logger }: AppDeps): Express {
+export function buildApp({ open, siteName, contactEmail, oaiPrefix, logger }: AppDeps): Express {
   const assets = loadAssets(join(import.meta.dirname, 'assets'), {
     'land.svg': `<svg xmlns="http://www.w3.org/2000/svg" viewBox="-180 -90 360 180"><path id="land" d="${landPath([-180, -90, 180, 90])}"/></svg>`,
   });
@@ -94,6 +99,26 @@ export function buildApp({ open, siteName, logger }: AppDeps): Express {
   app.get('/search', page(searchPage));
   for (const kind of ['record', 'package'] as const) addEntityPages(kind);
   app.get('/doi/*doi', redirect(findByDoi));
+  app.use('/oai2d', express.urlencoded({ limit: OAI_MOST_BYTES, extended: false }));
+  app.all('/oai2d', async (request, response) => {
+    const context = contextOf(request, response);
+    const posted = request.body as Record<string, string> | undefined;
+    const query = request.method === 'POST' ? new URLSearchParams(posted) : context.query;
+    const { baseUrl } = context.reader;
+    const { hostname } = new URL(baseUrl);
+    try {
+      const answer = await answerOai(query, {
+        ...context,
+        baseUrl,
+        oaiPrefix: oaiPrefix || hostname,
+        contact: contactEmail || `postmaster@${hostname}`,
+        now: new Date(),
+      });
+      response.type('text/xml; charset=utf-8').set('cache-control', 'no-cache').send(answer);
+    } catch (error) {
+      sendPage(response, problemOf(error, context, logger), context);
+    }
+  });
   app.get('/feed.atom', text('application/atom+xml', atomFeed));
   app.get('/sitemap.xml', text('application/xml', sitemapIndex));
   app.get(

@@ -19,6 +19,10 @@ export interface WebConfig {
   /** Proves to the gateway that the client address in requests is right. */
   webKey: string;
   siteName: string;
+  /** The domain name in OAI identifiers, as the records and packages services have it; empty: the host of the repository. */
+  oaiPrefix: string;
+  /** E-mail address of the administrator; empty: `postmaster` at the host of the repository. */
+  contactEmail: string;
 }
 
 export const VARIABLES = variables({
@@ -30,6 +34,14 @@ export const VARIABLES = variables({
     doc: 'Key with which the web service proves itself, so that the gateway trusts the client address it forwards',
   }),
   SITE_NAME: text({ doc: 'Name of the repository on its pages', fallback: 'Knowledge Repository' }),
+  OAI_PREFIX: text({
+    doc: 'The domain name in OAI identifiers, as for records and packages; default: the host of the repository',
+    fallback: '',
+  }),
+  CONTACT_EMAIL: text({
+    doc: 'E-mail address of the administrator for harvesters (OAI-PMH); default: `postmaster` at the host of the repository',
+    fallback: '',
+  }),
 });
 
 /** @throws ConfigError naming every problem found */
@@ -42,5 +54,7 @@ export function readConfig(env: Environment): WebConfig {
     gatewayUrl: values.GATEWAY_URL,
     webKey: values.WEB_KEY,
     siteName: values.SITE_NAME,
+    oaiPrefix: values.OAI_PREFIX,
+    contactEmail: values.CONTACT_EMAIL,
   };
 }

@@ -20,7 +20,13 @@ export interface WebService {
 /** Starts the service; the gateway may start later. @throws when a port is unavailable */
 export async function startWebService(config: WebConfig, logger: Logger): Promise<WebService> {
   const client = connectRepository(config.gatewayUrl, config.webKey);
-  const app = buildApp({ open: client.open, siteName: config.siteName, logger });
+  const app = buildApp({
+    open: client.open,
+    siteName: config.siteName,
+    contactEmail: config.contactEmail,
+    oaiPrefix: config.oaiPrefix,
+    logger,
+  });
   const server = createServer(traceRequests(app));
   server.keepAliveTimeout = 65_000;
   const drain = openDrain(server);

@@ -64,6 +64,10 @@ HTTP_HOST: 0.0.0.0
 HTTP_PORT: "8080"
 GATEWAY_URL: http://{{ include "service.fullname" (dict "root" $root "name" "gateway") }}:8080
 SITE_NAME: {{ $values.siteName | quote }}
+OAI_PREFIX: {{ $values.identifiers.oaiPrefix | quote }}
+{{- with $values.contactEmail }}
+CONTACT_EMAIL: {{ . | quote }}
+{{- end }}
 {{- end }}
 {{- if eq .name "files" }}
 CONTENT_PORT: "8082"

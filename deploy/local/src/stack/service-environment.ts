@@ -118,6 +118,7 @@ export function webEnvironment({ ports, secrets, outer, logLevel }: Surroundings
     HEALTH_PORT: String(ports.web.health),
     GATEWAY_URL: `http://127.0.0.1:${ports.http}`,
     WEB_KEY: secrets.webKey,
+    OAI_PREFIX: identifiers(outer)['OAI_PREFIX'],
   };
 }
 

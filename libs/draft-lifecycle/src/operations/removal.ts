@@ -142,9 +142,7 @@ interface RemovalRow {
 }
 
 /**
- * RPC ListRemovals: what is removed, the latest first.
- *
- * @throws ServiceError `unauthenticated`, `forbidden`: the caller is no administrator
+ * RPC ListRemovals: the removed entities, the latest first. Callers who are no administrators see only entities that were public.
  */
 export function listRemovals({ database }: LifecycleContext) {
   return async (
@@ -154,9 +152,11 @@ export function listRemovals({ database }: LifecycleContext) {
     authorise(principal, 'list_removals', null);
     const rows = await database.$queryRawUnsafe<(RemovalRow & { total: bigint })[]>(
       `select id, removal, purged_at, count(*) over () as total from version
-       where removed_at is not null order by removed_at desc, id limit $1::int offset $2::int`,
+       where removed_at is not null and ($3::boolean or document -> 'access' ->> 'record' = 'public')
+       order by removed_at desc, id limit $1::int offset $2::int`,
       size,
       (Math.max(page, 1) - 1) * size,
+      principal.isAdmin || principal.service !== null,
     );
     return {
       total: Number(rows[0]?.total ?? 0),

@@ -19,7 +19,9 @@ export interface ForwardPagesDeps {
 }
 
 /** Paths that this service answers itself; all others are pages. */
-const OWN = /^\/(?:api|oai2d)(?:[/?]|$)/;
+const OWN = /^\/api(?:[/?]|$)/;
+/** The one address of the web service that takes bodies. */
+const POSTED = /^\/oai2d(?:\?|$)/;
 const TIMEOUT_MS = 60_000;
 /** Headers that end with a connection (RFC 9110, section 7.6.1), or that are set again. */
 const NOT_PASSED = new Set([
@@ -51,7 +53,8 @@ export function forwardPages({
   });
   const handler: RequestHandler = async (request, response, next) => {
     const { method, originalUrl } = request;
-    if (OWN.test(originalUrl) || (method !== 'GET' && method !== 'HEAD')) {
+    const isRead = method === 'GET' || method === 'HEAD';
+    if (OWN.test(originalUrl) || !(isRead || (method === 'POST' && POSTED.test(originalUrl)))) {
       next();
       return;
     }
@@ -61,8 +64,9 @@ export function forwardPages({
     const keep = answers.beginRead();
     const answer = await pool
       .request({
-        method: 'GET',
+        method: isRead ? 'GET' : 'POST',
         path: originalUrl,
+        ...(isRead ? {} : { body: request }),
         headers: {
           ...forwardedHeaders(request, baseUrl, isTrusted(request)),
           'x-request-id': idOf(response),
@@ -104,7 +108,7 @@ function forwardedHeaders(
     'x-forwarded-host': host,
     'x-forwarded-proto': protocol.slice(0, -1),
   };
-  for (const name of ['accept', 'accept-language', 'cookie', 'if-none-match'] as const) {
+  for (const name of ['accept', 'accept-language', 'content-type', 'cookie', 'if-none-match'] as const) {
     const value = headers[name];
     if (value !== undefined) passed[name] = value;
   }

@@ -36,8 +36,16 @@ export interface Repository {
   files(entity: Entity, kind: Kind): Promise<FileListing>;
   resources(entity: Entity, query: URLSearchParams): Promise<Hits>;
   search(query: URLSearchParams): Promise<Hits>;
+  /** Entities that administrators have removed, of one kind (`records` or `packages`), at most 10,000. */
+  removals(kind: string): Promise<Removal[]>;
   /** The first `maxBytes` of a file, and whether that is all of it. */
   contentStart(url: string, maxBytes: number): Promise<{ bytes: Buffer; isWhole: boolean }>;
+}
+
+export interface Removal {
+  id: string;
+  kind: string;
+  removedAt: string;
 }
 
 export type OpenRepository = (reader: Reader) => Repository;
@@ -50,6 +58,11 @@ export interface RepositoryClient {
 }
 
 const TIMEOUT_MS = 30_000;
+const REMOVAL_PAGES = 10;
+
+interface RemovalListing {
+  hits: { hits: { id: string; tombstone: { removal_date: string } }[]; total: number };
+}
 
 /** Connects to the gateway at `gatewayUrl` when needed; `webKey` makes it trust the forwarded client address. */
 export function connectRepository(gatewayUrl: URL, webKey: string): RepositoryClient {
@@ -96,6 +109,16 @@ function repositoryOf(pool: Pool, reader: Reader): Repository {
     resources: ({ id, is_draft }, query) =>
       get(`${pathOf('package', id)}${is_draft ? '/draft' : ''}/resources?${query}`),
     search: (query) => get(`/api/search?${query}`),
+    async removals(kind) {
+      const removals: Removal[] = [];
+      for (let page = 1; page <= REMOVAL_PAGES; page += 1) {
+        const { hits } = await get<RemovalListing>(`/api/${kind}/removed?size=1000&page=${page}`);
+        for (const { id, tombstone } of hits.hits)
+          removals.push({ id, kind, removedAt: tombstone.removal_date });
+        if (page * 1_000 >= hits.total) break;
+      }
+      return removals;
+    },
     async contentStart(url, maxBytes) {
       const { pathname } = new URL(url, reader.baseUrl);
       const range = { range: `bytes=0-${maxBytes - 1}` };
