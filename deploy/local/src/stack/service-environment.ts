@@ -51,13 +51,17 @@ export function serviceEnvironment(
     ...Object.fromEntries(
       CALLS[service].map((callee) => [`${prefixOf(callee)}_ADDRESS`, addressOf(callee, given)]),
     ),
-    ...serviceKeys(service, secrets),
+    ...serviceKeys(service, secrets, { hasPages: given.hasPages }),
     ...ownVariables(service, given, own),
   };
 }
 
 /** Secrets that only a service and its peers know, except passwords of backends. */
-export function serviceKeys(service: ServiceName, secrets: Secrets): Readonly<Record<string, string>> {
+export function serviceKeys(
+  service: ServiceName,
+  secrets: Secrets,
+  { hasPages = true }: { hasPages?: boolean } = {},
+): Readonly<Record<string, string>> {
   const keysOfCallees = CALLS[service].map((callee) => [
     `${prefixOf(callee)}_KEY`,
     secrets.callerKeys[callee][service],
@@ -66,6 +70,7 @@ export function serviceKeys(service: ServiceName, secrets: Secrets): Readonly<Re
     CALLER_KEYS: callerKeys(service, secrets),
     ...Object.fromEntries(keysOfCallees),
     ...ownKeys(service, secrets),
+    ...(service === 'gateway' && hasPages ? { WEB_KEY: secrets.webKey } : {}),
   };
 }
 
@@ -88,7 +93,7 @@ function ownKeys(service: ServiceName, secrets: Secrets): Record<string, string>
   const filesTicket = { FILES_TICKET_KEY: secrets.filesTicketKey };
   const linksTicket = { ACCESS_LINKS_TICKET_KEY: secrets.accessLinksTicketKey };
   const keys: Record<ServiceName, Record<string, string>> = {
-    gateway: { SEALING_KEY: secrets.sealingKey, WEB_KEY: secrets.webKey },
+    gateway: { SEALING_KEY: secrets.sealingKey },
     records: { ...filesTicket, ...linksTicket },
     packages: { ...filesTicket, ...linksTicket },
     files: filesTicket,
