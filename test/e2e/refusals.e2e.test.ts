@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { EXPORT_MEDIA_TYPES } from '@kr/formats';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
 import type { Entity, Failed, Issue } from './story/answers.ts';
 import { packageDocument, recordDocument } from './story/documents.ts';
@@ -159,7 +160,8 @@ const negotiation: Refusal[] = [
   ...(
     [
       ['/records', `${JSON_TYPES}, text/csv, application/geo+json`],
-      [(ids: Ids) => `/records/${ids.published}`, JSON_TYPES],
+      [(ids: Ids) => `/records/${ids.published}/versions`, JSON_TYPES],
+      [(ids: Ids) => `/records/${ids.published}`, `${JSON_TYPES}, ${EXPORT_MEDIA_TYPES.join(', ')}`],
     ] as const
   ).map(
     ([path, types]): Refusal => ({

@@ -118,6 +118,28 @@ export const RULES: readonly Rule[] = [
       return { ...body, links: Object.fromEntries(links) };
     },
   },
+  {
+    topic: 'links of answers to anonymous readers',
+    here: (recorded, { exchange: { headers, target } }) => {
+      const body = asObject(recorded);
+      const links = asObject(body?.['links']);
+      const isAnonymous = headers['authorization'] === undefined && !target.includes('token=');
+      if (!isAnonymous || links?.['access_links'] === undefined || body?.['is_published'] !== true)
+        return recorded;
+      const given = Object.entries(links).filter(([name]) => !NEED_CREDENTIALS.includes(name));
+      return { ...body, links: Object.fromEntries(given) };
+    },
+  },
+];
+
+const NEED_CREDENTIALS = [
+  'draft',
+  'access_links',
+  'reserve_doi',
+  'context_resources',
+  'context_associate',
+  'context_dissociate',
+  'requests',
 ];
 
 /** The resource that was dissociated after it was added: the original went on to name it. */

@@ -112,7 +112,7 @@ function typeIri(iri: string | undefined): Value | undefined {
     : {
         iri,
         types: ['skos:Concept'],
-        properties: [['skos:prefLabel', { text: iri.replace(/.*\//, ''), language: 'en' }]],
+        properties: [['skos:prefLabel', { text: iri.slice(iri.lastIndexOf('/') + 1), language: 'en' }]],
       };
 }
 
