@@ -15,6 +15,11 @@ const run = promisify(execFile);
 const FOLDER = join(import.meta.dirname, 'pages');
 const SHAPES = resolve(import.meta.dirname, '../../../shared/schemas/dcat-ap/shapes.ttl');
 const CSV = 'day,level\n2026-05-01,120\n2026-05-02,"<b>130</b>"\n';
+/** 3 × 2 pixels. */
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAMAAAACCAIAAAASFvFNAAAAEElEQVR4nGP4z8AAQQxwFgBB0gX7h/C5SAAAAABJRU5ErkJggg==',
+  'base64',
+);
 const HOSTILE = '</title><script>alert(1)</script> & "quoted"';
 
 const python = await openPython(join(FOLDER, 'requirements.txt'));
@@ -65,10 +70,7 @@ async function page(path: string, headers: Record<string, string> = {}) {
 
 describe('pages', () => {
   test('every link of every page and of every document leads somewhere', async () => {
-    const visits = await crawl(
-      `${system.baseUrl}/`,
-      ({ pathname }) => !/\/api\/(?:iiif\/|openapi)/.test(pathname),
-    );
+    const visits = await crawl(`${system.baseUrl}/`, ({ pathname }) => !/\/api\/openapi/.test(pathname));
     expect(visits.filter(({ status }) => status === 404 || status >= 500)).toEqual([]);
     const paths = visits.map(({ url }) => new URL(url).pathname);
     expect(paths).toEqual(
@@ -202,6 +204,37 @@ describe('pages', () => {
     const [, month = ''] = /sitemap-(\d{4}-\d\d)\.xml/.exec(index.text) ?? [];
     expect((await page(`/sitemap-${month}.xml`)).text).toContain(`/packages/${main.id}</loc>`);
     expect((await page('/robots.txt')).text).toContain(`Sitemap: ${system.baseUrl}/sitemap.xml`);
+  });
+
+  test('images have IIIF manifests and sizes, for readers of the files only', async () => {
+    const draft = await author.sure<Entity>('POST', '/records', {
+      json: recordDocument('Photo', { withFiles: true, access: { record: 'public', files: 'restricted' } }),
+    });
+    await upload(author, draft, 'river view.png', PNG);
+    const photo = await publish(author, draft);
+    const base = `${system.baseUrl}/api/iiif/record:${photo.id}`;
+    expect((await fetch(`${base}/manifest`)).status).toBe(403);
+    const call = (path: string) => author.call<Record<string, unknown>>('GET', `${base}${path}`);
+    const { body: manifest } = await call('/manifest');
+    expect(manifest).toMatchObject({
+      type: 'Manifest',
+      items: [{ type: 'Canvas', label: { en: ['river view.png'] } }],
+    });
+    const image = ':river%20view.png';
+    expect((await call(`${image}/info.json`)).body).toMatchObject({ width: 3, height: 2, profile: 'level2' });
+    const shown = await call(`${image}/full/2,/90/gray.png`);
+    expect([shown.status, shown.headers.get('content-type')]).toEqual([200, 'image/png']);
+    // Width and height, in the header of a PNG.
+    expect([shown.bytes.readUInt32BE(16), shown.bytes.readUInt32BE(20)]).toEqual([1, 2]);
+    for (const wrong of [
+      '/full/9,/0/default.png',
+      '/0,0,0,1/max/0/default.png',
+      '/full/max/999/default.png',
+      '/full/max/0/default.exe',
+    ])
+      expect((await call(`${image}${wrong}`)).status).toBe(400);
+    expect((await call(':missing.png/info.json')).status).toBe(404);
+    expect((await fetch(`${system.baseUrl}/api/iiif/unknown:${photo.id}/manifest`)).status).toBe(404);
   });
 
   test('unknown pages are 404 in HTML, and the API keeps its own errors', async () => {

@@ -8,6 +8,7 @@ import { openSearch, robots, sitemap, sitemapIndex } from './feeds/sitemap.ts';
 import { type Assets, loadAssets } from './html/assets.ts';
 import { link, type Page, type PageContext, renderPage } from './html/layout.ts';
 import { textsIn } from './html/texts.ts';
+import { iiifRoutes } from './iiif/iiif-routes.ts';
 import { answerOai } from './oai/answer-oai.ts';
 import { entityPage } from './pages/entity-page.ts';
 import { previewPage } from './pages/preview-page.ts';
@@ -99,6 +100,7 @@ export function buildApp({ open, siteName, contactEmail, oaiPrefix, logger }: Ap
   app.get('/search', page(searchPage));
   for (const kind of ['record', 'package'] as const) addEntityPages(kind);
   app.get('/doi/*doi', redirect(findByDoi));
+  app.use('/api/iiif', iiifRoutes(contextOf));
   app.use('/oai2d', express.urlencoded({ limit: OAI_MOST_BYTES, extended: false }));
   app.all('/oai2d', async (request, response) => {
     const context = contextOf(request, response);

@@ -19,7 +19,7 @@ export interface ForwardPagesDeps {
 }
 
 /** Paths that this service answers itself; all others are pages. */
-const OWN = /^\/api(?:[/?]|$)/;
+const OWN = /^\/api(?!\/iiif\/)(?:[/?]|$)/;
 /** The one address of the web service that takes bodies. */
 const POSTED = /^\/oai2d(?:\?|$)/;
 const TIMEOUT_MS = 60_000;
@@ -108,7 +108,14 @@ function forwardedHeaders(
     'x-forwarded-host': host,
     'x-forwarded-proto': protocol.slice(0, -1),
   };
-  for (const name of ['accept', 'accept-language', 'content-type', 'cookie', 'if-none-match'] as const) {
+  for (const name of [
+    'accept',
+    'accept-language',
+    'authorization',
+    'content-type',
+    'cookie',
+    'if-none-match',
+  ] as const) {
     const value = headers[name];
     if (value !== undefined) passed[name] = value;
   }

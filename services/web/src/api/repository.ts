@@ -157,7 +157,9 @@ export function readerOf(request: IncomingMessage, signal: AbortSignal): Reader 
   const scheme = first(headers['x-forwarded-proto']) === 'https' ? 'https' : 'http';
   const start = url.indexOf('?');
   const token = start === -1 ? undefined : (new URLSearchParams(url.slice(start)).get('token') ?? undefined);
+  const { authorization } = headers;
   const passed = {
+    ...(authorization === undefined ? {} : { authorization }),
     host,
     'x-forwarded-for': first(headers['x-forwarded-for']) ?? request.socket.remoteAddress ?? '',
     'x-forwarded-host': host,

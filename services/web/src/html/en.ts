@@ -78,6 +78,7 @@ export const en = {
   },
 
   entity: {
+    publicationDate: 'Publication date',
     published: (date: string): string => `Published ${date}`,
     version: (version: string): string => `Version ${version}`,
     by: 'Authors',
