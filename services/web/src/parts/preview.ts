@@ -8,6 +8,8 @@ import { type PreviewKind, previewKind } from './preview-kind.ts';
 
 /** The largest part of a file that a preview reads, in bytes. */
 const MOST_BYTES = 256 * 1024;
+/** The largest PDF that is shown, in bytes. */
+export const PDF_MOST_BYTES = 50 * 1024 * 1024;
 const MOST_ROWS = 100;
 const MOST_COLUMNS = 50;
 const MOST_CELLS = 200;
@@ -25,7 +27,10 @@ export async function preview(entry: FileEntry, context: PageContext): Promise<H
   }
   if (kind === 'pdf') {
     const title = texts.previews.title(entry.key);
-    return html`<div class="preview"><iframe src="${link(`${pathname}?inline=1`, context)}" title="${title}"></iframe></div>`;
+    if (entry.size > PDF_MOST_BYTES) return html`<p>${texts.previews.notPossible}</p>`;
+    const page = context.path.split('?')[0]?.replace(/\/preview\/.*$/, '') ?? '';
+    const source = `${page}/preview/${encodeURIComponent(entry.key)}/document`;
+    return html`<div class="preview"><iframe src="${link(source, context)}" title="${title}"></iframe></div>`;
   }
   const { bytes, isWhole } = await repository.contentStart(pathname, MOST_BYTES);
   const text = decode(bytes, isWhole);
