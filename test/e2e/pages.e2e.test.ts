@@ -53,6 +53,7 @@ beforeAll(async () => {
     'read me.md',
     Buffer.from('# Title\n\n<script>alert(4)</script> [x](javascript:y)'),
   );
+  await upload(author, draft, 'report.pdf', Buffer.from('%PDF-1.4\n%%EOF\n'));
   record = await publish(author, draft);
   const { main: packageDraft } = await packageOfResources(author, 'Floods', 2);
   main = await publish(author, packageDraft);
@@ -116,6 +117,16 @@ describe('pages', () => {
     expect(markdown.text).toContain('<h3>Title</h3>');
     expect(markdown.text).not.toMatch(/<script>alert|href="javascript/);
     expect((await page(`/records/${record.id}/preview/missing.csv`)).status).toBe(404);
+    expect((await page(`/records/${record.id}/preview/levels.csv/document`)).status).toBe(404);
+    const pdf = await page(`/records/${record.id}/preview/report.pdf`);
+    const [, source = ''] = /<iframe src="([^"]+)"/.exec(pdf.text) ?? [];
+    const shown = await page(source);
+    expect([
+      shown.status,
+      shown.headers.get('content-type'),
+      shown.headers.get('content-disposition'),
+    ]).toEqual([200, 'application/pdf', 'inline']);
+    expect(shown.headers.get('content-security-policy')).toContain("frame-ancestors 'self'");
   });
 
   test('restricted entities are shown with an access link alone, which every link of the page keeps', async () => {
@@ -258,7 +269,7 @@ describe('pages', () => {
       const understood = JSON.parse(stdout);
       const title = { title: 'Levels of the Danube', isValid: true };
       expect(understood).toMatchObject({
-        signposting: { citeAs: expect.stringContaining(record.id), items: 2, linksets: 1 },
+        signposting: { citeAs: expect.stringContaining(record.id), items: 3, linksets: 1 },
         jsonLd: [{ '@type': 'Dataset', name: 'Levels of the Danube' }],
         datacite: title,
         bibtex: title,

@@ -11,7 +11,7 @@ import { textsIn } from './html/texts.ts';
 import { iiifRoutes } from './iiif/iiif-routes.ts';
 import { answerOai } from './oai/answer-oai.ts';
 import { entityPage } from './pages/entity-page.ts';
-import { previewPage } from './pages/preview-page.ts';
+import { pdfDocument, previewPage } from './pages/preview-page.ts';
 import { problemPage } from './pages/problem-page.ts';
 import { searchPage } from './pages/search-page.ts';
 import { versionsPage } from './pages/versions-page.ts';
@@ -25,6 +25,15 @@ export interface AppDeps {
   oaiPrefix: string;
   logger: Logger;
 }
+
+/** Only pages of this site may frame a PDF; the viewer of the browser gets no right to run or load anything. */
+const PDF_HEADERS = {
+  'content-security-policy':
+    "default-src 'none'; style-src 'unsafe-inline'; object-src 'self'; frame-ancestors 'self'",
+  'content-disposition': 'inline',
+  'x-frame-options': 'SAMEORIGIN',
+  'cache-control': 'private, no-cache',
+};
 
 const OAI_MOST_BYTES = 16_384;
 
@@ -98,7 +107,10 @@ export function buildApp({ open, siteName, contactEmail, oaiPrefix, logger }: Ap
   app.get('/static/:hash/:name', serveAsset(assets));
   app.get('/', page(welcomePage));
   app.get('/search', page(searchPage));
-  for (const kind of ['record', 'package'] as const) addEntityPages(kind);
+  for (const kind of ['record', 'package'] as const) {
+    addEntityPages(kind);
+    addPdfDocuments(kind);
+  }
   app.get('/doi/*doi', redirect(findByDoi));
   app.use('/api/iiif', iiifRoutes(contextOf));
   app.use('/oai2d', express.urlencoded({ limit: OAI_MOST_BYTES, extended: false }));
@@ -171,6 +183,19 @@ export function buildApp({ open, siteName, contactEmail, oaiPrefix, logger }: Ap
       `${one}/preview/:key`,
       page((context, { id = '', key = '' }) => previewPage(kind, id, key, context)),
     );
+  }
+
+  function addPdfDocuments(kind: Kind): void {
+    app.get(`/${COLLECTION[kind]}/:id/preview/:key/document`, async (request, response) => {
+      const context = contextOf(request, response);
+      const { id = '', key = '' } = paramsOf(request);
+      try {
+        const bytes = await pdfDocument(kind, id, key, context);
+        response.set(PDF_HEADERS).type('application/pdf').send(bytes);
+      } catch (error) {
+        sendPage(response, problemOf(error, context, logger), context);
+      }
+    });
   }
 
   function redirect(
