@@ -129,7 +129,7 @@ test('who is no trusted proxy is sent the bytes', async () => {
   const author = httpClient(system.baseUrl, system.token);
   const draft = await withFiles(author);
   const answer = await author.call('GET', contentOf(draft, 'data.bin', '/draft'), {
-    headers: { 'kr-hand-over': 'path', 'x-hand-over': 'x-accel-redirect' },
+    headers: { 'kr-x-accel': 'path', 'x-accel-support': 'x-accel-redirect' },
   });
   expect([answer.headers.get('x-accel-redirect'), answer.headers.get('kr-stored-path')]).toEqual([
     null,

@@ -88,9 +88,9 @@ export async function serveRepresentation(
     return;
   }
   if (request.method === 'HEAD') return void response.writeHead(200, wholeHeaders(representation)).end();
-  if (isHandedOver(request, verdict)) {
+  if (isSentByProxy(request, verdict)) {
     const path = await representation.storedPath?.();
-    if (path !== undefined) return void handOver(response, representation, verdict, path);
+    if (path !== undefined) return void sendByProxy(response, representation, verdict, path);
   }
   endSlowReading(response, {
     minBytesPerSecond: minDownloadBytesPerSecond,
@@ -103,16 +103,16 @@ export async function serveRepresentation(
 /** Conditions that a front proxy would evaluate again, with another tag or date than the file's. */
 const JUDGED_AGAIN = ['if-match', 'if-unmodified-since', 'if-range'] as const;
 
-/** Whether the front proxy may send the bytes, which it offers by the header `kr-hand-over`. */
-function isHandedOver({ headers }: IncomingMessage, verdict: 'whole' | ByteRange): boolean {
-  if (headers['kr-hand-over'] !== 'path') return false;
+/** Whether the front proxy may send the bytes, which it offers by the header `kr-x-accel`. */
+function isSentByProxy({ headers }: IncomingMessage, verdict: 'whole' | ByteRange): boolean {
+  if (headers['kr-x-accel'] !== 'path') return false;
   if (JUDGED_AGAIN.some((name) => headers[name] !== undefined)) return false;
   // A header that is ignored here may mean something to the proxy.
   return verdict !== 'whole' || headers.range === undefined;
 }
 
 /** All headers and the path of the bytes. The front proxy handles ranges. */
-function handOver(
+function sendByProxy(
   response: ServerResponse,
   representation: Representation,
   verdict: 'whole' | ByteRange,

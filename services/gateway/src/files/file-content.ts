@@ -21,7 +21,7 @@ export interface XAccelRedirect {
 }
 
 const STORED_PATH = 'kr-stored-path';
-/** The proxy identifies itself by `X-Hand-Over` in each forwarded request. */
+/** The proxy identifies itself by `X-Accel-Support` in each forwarded request. */
 const WAY = 'x-accel-redirect';
 /** The proxy's internal location of the folder of stored bytes. */
 const LOCATION = '/stored-files/';
@@ -34,8 +34,8 @@ export function xAccelRedirect({
   return {
     // A request that bypasses the proxy, perhaps from the same machine, would get an empty answer.
     offered: ({ peer, headers }) =>
-      isEnabled && peer !== undefined && isTrusted(peer, 0) && headers['x-hand-over'] === WAY
-        ? { 'kr-hand-over': 'path' }
+      isEnabled && peer !== undefined && isTrusted(peer, 0) && headers['x-accel-support'] === WAY
+        ? { 'kr-x-accel': 'path' }
         : {},
     headers: ({ headers: { [STORED_PATH]: path, ...headers } }) =>
       !isEnabled || typeof path !== 'string' ? headers : { ...headers, 'x-accel-redirect': LOCATION + path },

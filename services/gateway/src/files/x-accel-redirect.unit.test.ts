@@ -15,19 +15,19 @@ describe('files for front proxies', () => {
     expect(() => readConfig({ ...LEAST_ENVIRONMENT, ...env })).toThrow(problem);
   });
 
-  const proxied = { 'x-hand-over': 'x-accel-redirect' };
+  const proxied = { 'x-accel-support': 'x-accel-redirect' };
   test.each<[string | undefined, Record<string, string>, Record<string, string>, boolean]>([
     ['10.1.2.3', proxied, {}, true],
     ['::ffff:10.1.2.3', proxied, {}, true],
     ['10.1.2.3', {}, {}, false],
-    ['10.1.2.3', { 'x-hand-over': 'x-sendfile' }, {}, false],
+    ['10.1.2.3', { 'x-accel-support': 'x-sendfile' }, {}, false],
     ['192.0.2.1', proxied, {}, false],
     [undefined, proxied, {}, false],
     ['10.1.2.3', proxied, { FILES_X_ACCEL: 'false' }, false],
   ])('are offered to %p with %j, configured by %j: %p', (peer, headers, changed, isOffered) => {
     const xAccel = xAccelRedirect(readConfig({ ...LEAST_ENVIRONMENT, ...ON, ...changed }));
     const call = { peer, headers } as unknown as Call;
-    expect(xAccel.offered(call)).toEqual(isOffered ? { 'kr-hand-over': 'path' } : {});
+    expect(xAccel.offered(call)).toEqual(isOffered ? { 'kr-x-accel': 'path' } : {});
   });
 
   test('are named by their place only where the files service has named one', () => {
