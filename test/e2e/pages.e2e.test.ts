@@ -179,6 +179,32 @@ describe('pages', () => {
     expect(removed.text).toContain('Withdrawn levels');
   });
 
+  test('credentials of programs change no page, which others would then get from a cache', async () => {
+    const draft = await author.sure<Entity>('POST', '/records', {
+      json: recordDocument('Half open', {
+        withFiles: true,
+        access: { record: 'public', files: 'restricted' },
+      }),
+    });
+    await upload(author, draft, 'restricted-name.csv', Buffer.from(CSV));
+    const { id } = await publish(author, draft);
+    for (const headers of [{ authorization: `Bearer ${system.token}` }, {}]) {
+      const { status, text } = await page(`/records/${id}`, headers);
+      expect([status, text.includes('restricted-name.csv')]).toEqual([200, false]);
+    }
+  });
+
+  test.each([
+    ['text/turtle', 'text/turtle'],
+    ['application/ld+json', 'application/ld+json'],
+    ['application/json', 'application/json'],
+    ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', 'text/html; charset=utf-8'],
+    ['*/*', 'text/html; charset=utf-8'],
+  ])('the address of a page leads clients that accept %s to %s', async (accept, type) => {
+    const response = await fetch(`${system.baseUrl}/records/${record.id}`, { headers: { accept } });
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, type]);
+  });
+
   test('versions lead to the newest one', async () => {
     const first = await publish(
       author,

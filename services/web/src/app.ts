@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { COLLECTION, type ErrorBody, type Kind, kindOf } from '@kr/formats';
+import { COLLECTION, type ErrorBody, type Kind, kindOf, negotiateFormat } from '@kr/formats';
 import type { Logger } from '@kr/telemetry';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import { ApiError, type OpenRepository, readerOf } from './api/repository.ts';
@@ -164,6 +164,7 @@ export function buildApp({ open, siteName, contactEmail, oaiPrefix, logger }: Ap
         entityPage(kind, await context.repository.draft(kind, id), context),
       ),
     );
+    app.get(one, negotiate(kind));
     app.get(
       one,
       page(async (context, { id = '' }) =>
@@ -211,6 +212,31 @@ export function buildApp({ open, siteName, contactEmail, oaiPrefix, logger }: Ap
     };
   }
 }
+
+/** Redirects clients that prefer another format to HTML, so that the address of a page is enough for them. */
+function negotiate(kind: Kind): RequestHandler {
+  return (request, response, next) => {
+    response.vary('Accept');
+    const { accept = '*/*' } = request.headers;
+    const format = negotiateFormat(accept, PAGE_TYPES);
+    const isJson = format === undefined && /\bjson\b/.test(accept) && !/html|\*\/\*/.test(accept);
+    if (format === undefined && !isJson) {
+      next();
+      return;
+    }
+    const { id = '' } = paramsOf(request);
+    const search = new URL(request.originalUrl, 'http://page').search;
+    const api = `/api/${COLLECTION[kind]}/${id}`;
+    response.redirect(303, `${format === undefined ? api : `${api}/export/${format.name}`}${search}`);
+  };
+}
+
+const PAGE_TYPES = [
+  'text/html',
+  'application/xhtml+xml',
+  'application/json',
+  'application/vnd.inveniordm.v1+json',
+];
 
 /** The page of the entity with a DOI. */
 async function findByDoi({ repository }: PageContext, { doi = '' }: Record<string, string>): Promise<string> {

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { ServiceError } from '@kr/service-error';
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler } from 'express';
 import { Pool } from 'undici';
 import type { Origin } from '../http/client-address.ts';
 import { nameRoute } from '../http/observe-requests.ts';
@@ -24,6 +24,7 @@ const OWN = /^\/api(?!\/iiif\/)(?:[/?]|$)/;
 const POSTED = /^\/oai2d(?:\?|$)/;
 const TIMEOUT_MS = 60_000;
 /** Headers that end with a connection (RFC 9110, section 7.6.1), or that are set again. */
+const WITH_CREDENTIALS = /^\/api\/iiif\//;
 const NOT_PASSED = new Set([
   'connection',
   'keep-alive',
@@ -69,6 +70,7 @@ export function forwardPages({
         ...(isRead ? {} : { body: request }),
         headers: {
           ...forwardedHeaders(request, baseUrl, isTrusted(request)),
+          ...credentialsOf(request),
           'x-request-id': idOf(response),
         },
       })
@@ -93,6 +95,12 @@ export function forwardPages({
   return { handler, close: () => pool.close() };
 }
 
+/** Only image viewers send credentials: a page with them would not be the same for all readers. */
+function credentialsOf({ originalUrl, headers }: Request): Record<string, string> {
+  const { authorization } = headers;
+  return authorization !== undefined && WITH_CREDENTIALS.test(originalUrl) ? { authorization } : {};
+}
+
 /** The client's headers that pages depend on, and its address and host. */
 function forwardedHeaders(
   { headers, socket }: Origin,
@@ -108,14 +116,7 @@ function forwardedHeaders(
     'x-forwarded-host': host,
     'x-forwarded-proto': protocol.slice(0, -1),
   };
-  for (const name of [
-    'accept',
-    'accept-language',
-    'authorization',
-    'content-type',
-    'cookie',
-    'if-none-match',
-  ] as const) {
+  for (const name of ['accept', 'accept-language', 'content-type', 'cookie', 'if-none-match'] as const) {
     const value = headers[name];
     if (value !== undefined) passed[name] = value;
   }
