@@ -45,9 +45,20 @@ export function configurationPage({ services, ofEveryProcess }: Documented): str
   return [HEAD, shared, TELEMETRY, ...own].join('');
 }
 
-function section(title: string, variables: readonly Variable[]): string {
+function section(heading: string, variables: readonly Variable[]): string {
+  const tables = Map.groupBy(variables, ({ title = '' }) => title);
+  const untitled = tables.get('') ?? [];
+  const titled = [...tables].filter(([title]) => title !== '');
+  return [
+    `\n## ${heading}\n`,
+    ...(untitled.length === 0 ? [] : [table(untitled)]),
+    ...titled.map(([title, rows]) => `\n### ${heading}: ${title}\n${table(rows)}`),
+  ].join('');
+}
+
+function table(variables: readonly Variable[]): string {
   const rows = variables.map((variable) => `| ${row(variable).join(' | ')} |\n`);
-  return `\n## ${title}\n\n| variable | meaning | value | default |\n|---|---|---|---|\n${rows.join('')}`;
+  return `\n| variable | meaning | value | default |\n|---|---|---|---|\n${rows.join('')}`;
 }
 
 function row(variable: Variable): string[] {

@@ -6,6 +6,7 @@ export {
   group,
   readEnvironment,
   type Section,
+  titled,
   type Variable,
   variables,
   whenSet,

@@ -7,6 +7,8 @@ import { type FieldMeta, metaOf, oneOf } from './fields.ts';
 export interface Variable extends Omit<FieldMeta, 'isSecret'> {
   name: string;
   isSecret: boolean;
+  /** Title of its table on the page of variables. */
+  title?: string;
   /** It must be set if it is read. */
   isRequired: boolean;
   /** Conditions on other variables under which it is read; value undefined: set to any value. */
@@ -56,6 +58,11 @@ export function variables<Fields extends Shape>(
 function problemOf({ path, message }: z.core.$ZodIssue, set: Environment): string {
   const name = String(path[0]);
   return `${name} ${set[name] === undefined ? 'is not set' : message}`;
+}
+
+/** Has a separate table on the page of variables. */
+export function titled<Values>(title: string, { read, describe }: Section<Values>): Section<Values> {
+  return { read, describe: () => describe().map((variable) => ({ ...variable, title })) };
 }
 
 /** Undefined unless the first or another variable of `triggers` is set. */

@@ -17,6 +17,7 @@ import {
   serviceConfig,
   text,
   ticketKey,
+  titled,
   url,
   variables,
   whenSet,
@@ -149,7 +150,11 @@ const STORE = choice(
   { doc: 'Store of file contents', fallback: 'filesystem' },
 );
 
-export const VARIABLES = group({ service: SERVICE, store: STORE, limits: LIMITS });
+export const VARIABLES = group({
+  service: SERVICE,
+  store: titled('Store', STORE),
+  limits: titled('Limits and verification', LIMITS),
+});
 
 /** Pure: tests pass a literal. @throws ConfigError naming every problem found */
 export function readConfig(env: Environment): FilesConfig {

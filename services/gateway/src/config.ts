@@ -17,6 +17,7 @@ import {
   secret,
   serviceConfig,
   text,
+  titled,
   url,
   VOCABULARY_DIR,
   variables,
@@ -265,11 +266,11 @@ const OIDC_ALGORITHMS = [
 ];
 
 export const VARIABLES = group({
-  http: HTTP,
+  http: titled('Public port', HTTP),
   service: SERVICE,
-  web: whenSet(['WEB_URL'], WEB),
-  limits: LIMITS,
-  oidc: whenSet(['OIDC_ISSUER'], OIDC),
+  web: titled('Pages', whenSet(['WEB_URL'], WEB)),
+  limits: titled('Limits', LIMITS),
+  oidc: titled('Sign-in with OpenID Connect', whenSet(['OIDC_ISSUER'], OIDC)),
 });
 
 /** @throws ConfigError naming every problem found */

@@ -13,6 +13,7 @@ import {
   type ServiceConfig,
   serviceConfig,
   text,
+  titled,
   url,
   VOCABULARY_DIR,
   variables,
@@ -112,7 +113,7 @@ const ENGINE = choice(
   { doc: 'Search engine: the database of the service, or Elasticsearch 9', fallback: 'postgres' },
 );
 
-export const VARIABLES = group({ service: SERVICE, engine: ENGINE });
+export const VARIABLES = group({ service: SERVICE, engine: titled('Search engine', ENGINE) });
 
 /** @throws ConfigError naming every problem found */
 export function readConfig(env: Environment): SearchConfig {
