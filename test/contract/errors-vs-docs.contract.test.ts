@@ -19,6 +19,8 @@ interface Thrown {
 }
 
 const OURS = /\.ts$/;
+/** Codes of zod. */
+const OF_LIBRARIES = new Set(['custom']);
 const NOT_THROWN = /^gen\/|\/gen\/|testing\/|\.test\.ts$/;
 
 async function sources(): Promise<string[]> {
@@ -39,13 +41,16 @@ async function findThrown(): Promise<Thrown[]> {
   const texts = await Promise.all(
     (await sources()).map(async (file) => ({ file, text: await readFile(join(ROOT, file), 'utf8') })),
   );
-  return texts.flatMap(({ file, text }) =>
-    [...text.matchAll(CODE)].map(({ index, 1: code = '' }) => {
-      const kinds = [...text.slice(Math.max(0, index - REACH), index).matchAll(KIND)];
-      const [, thrown, kept] = kinds.at(-1) ?? [];
-      return { code, kind: thrown ?? kept, file };
-    }),
-  );
+  // A kind is the code of an error without a more specific one.
+  return texts
+    .flatMap(({ file, text }) =>
+      [...text.matchAll(CODE)].map(({ index, 1: code = '' }) => {
+        const kinds = [...text.slice(Math.max(0, index - REACH), index).matchAll(KIND)];
+        const [, thrown, kept] = kinds.at(-1) ?? [];
+        return { code, kind: thrown ?? kept, file };
+      }),
+    )
+    .filter(({ code }) => !(code in ERROR_KINDS) && !OF_LIBRARIES.has(code));
 }
 
 let allThrown: Promise<Thrown[]> | undefined;

@@ -105,10 +105,13 @@ describe('hits in other forms', () => {
     expect([status, headers.get('content-type')]).toEqual([200, 'text/csv']);
     expect(headers.get('link')).toBe(`<${system.baseUrl}/api${path}?page=2&size=1&sort=newest>; rel="next"`);
     expect(text).toBe(
-      'id,doi,title,creators,publication_date,resource_type,access_status,url\r\n' +
+      'id,doi,title,creators,publication_date,resource_type,access_status,url,licences,west,south,east,north\r\n' +
         `${hit?.id},,"'=Delta(""sediments"")","Moreau, Lise",2026-03-02,dataset,` +
-        `metadata-only,${system.baseUrl}/api/records/${hit?.id}\r\n`,
+        `metadata-only,${system.baseUrl}/api/records/${hit?.id},,90.5,23.5,90.5,23.5\r\n`,
     );
+    const { headers: same } = await visitor.call('GET', `${path}?format=csv`);
+    expect(same.get('content-type')).toBe('text/csv');
+    expect((await visitor.call('GET', `${path}?format=pdf`)).status).toBe(400);
   });
 
   test('a map of the hits in a box', async () => {

@@ -170,7 +170,7 @@ describe('the description of the interface', () => {
     for (const { parameters = [] } of listings) {
       const filters = parameters
         .map(({ $ref }) => $ref?.replace('#/components/parameters/', '') ?? '')
-        .filter((name) => ![...others, 'prettyprint'].includes(name));
+        .filter((name) => ![...others, 'prettyprint', 'resultFormat'].includes(name));
       expect(filters).toEqual(facets);
     }
   });

@@ -11,11 +11,13 @@ export interface HitProperties {
   resource_type: string | null;
   access_status: string | null;
   url: string | null;
+  licences: string[];
 }
 
 /** Of the public document of an entity. Drafts may lack anything, or have something else in its place. */
 function hitProperties(entity: Json): HitProperties {
   const creators = at(entity, 'metadata', 'creators');
+  const rights = at(entity, 'metadata', 'rights');
   return {
     id: text(at(entity, 'id')) ?? '',
     doi: text(at(entity, 'pids', 'doi', 'identifier')),
@@ -27,6 +29,9 @@ function hitProperties(entity: Json): HitProperties {
     resource_type: text(at(entity, 'metadata', 'resource_type', 'id')),
     access_status: text(at(entity, 'access', 'status')),
     url: text(at(entity, 'links', 'self')),
+    licences: (Array.isArray(rights) ? rights : []).flatMap(
+      (right) => text(at(right, 'id')) ?? text(at(right, 'link')) ?? [],
+    ),
   };
 }
 
@@ -54,15 +59,38 @@ const COLUMNS = [
   'resource_type',
   'access_status',
   'url',
+  'licences',
 ] as const satisfies (keyof HitProperties)[];
 
-/** Hits as a table of RFC 4180 with a header, several creators with `; ` between them. */
+/** Degrees around all places of an entity; empty without places. */
+const EDGES = ['west', 'south', 'east', 'north'];
+
+function boundsOf(entity: Json): (number | '')[] {
+  const points: [number, number][] = [];
+  const visit = (value: unknown): void => {
+    if (!Array.isArray(value)) return;
+    const [longitude, latitude] = value;
+    if (typeof longitude === 'number' && typeof latitude === 'number') points.push([longitude, latitude]);
+    else for (const inner of value) visit(inner);
+  };
+  const features = at(entity, 'metadata', 'locations', 'features');
+  for (const feature of Array.isArray(features) ? features : [])
+    for (const part of parts(at(feature, 'geometry'))) visit(at(part, 'coordinates'));
+  if (points.length === 0) return EDGES.map(() => '');
+  const edge = (of: 0 | 1, choose: (a: number, b: number) => number): number =>
+    points.map((point) => point[of]).reduce(choose);
+  const [least, most] = [(a: number, b: number) => Math.min(a, b), (a: number, b: number) => Math.max(a, b)];
+  return [edge(0, least), edge(1, least), edge(0, most), edge(1, most)];
+}
+
+/** Hits as a table of RFC 4180 with a header, several creators or licences with `; ` between them. */
 export function hitsAsCsv(hits: readonly Json[]): string {
   const rows = hits.map((hit) => {
     const properties = hitProperties(hit);
-    return COLUMNS.map((column) => cell([properties[column] ?? ''].flat().join('; ')));
+    const texts = COLUMNS.map((column) => cell([properties[column] ?? ''].flat().join('; ')));
+    return [...texts, ...boundsOf(hit).map(String)];
   });
-  return [COLUMNS, ...rows].map((row) => `${row.join(',')}\r\n`).join('');
+  return [[...COLUMNS, ...EDGES], ...rows].map((row) => `${row.join(',')}\r\n`).join('');
 }
 
 /**

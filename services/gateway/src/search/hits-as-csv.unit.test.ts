@@ -10,6 +10,13 @@ const HIT = {
     title: 'Floods',
     publication_date: '2020-05',
     resource_type: { id: 'dataset' },
+    rights: [{ id: 'cc-by-4.0' }],
+    locations: {
+      features: [
+        { geometry: { type: 'Point', coordinates: [28, 45] } },
+        { geometry: { type: 'MultiPoint', coordinates: [[29.5, 44.5]] } },
+      ],
+    },
     creators: [{ person_or_org: { name: 'Carberry, Josiah' } }, { person_or_org: { name: 'GEO' } }],
   },
   access: { status: 'open' },
@@ -19,9 +26,9 @@ const withTitle = (title: string) => ({ ...HIT, metadata: { ...HIT.metadata, tit
 describe('a table of hits', () => {
   test('has a header and a row for each hit', () => {
     expect(hitsAsCsv([HIT])).toBe(
-      'id,doi,title,creators,publication_date,resource_type,access_status,url\r\n' +
+      'id,doi,title,creators,publication_date,resource_type,access_status,url,licences,west,south,east,north\r\n' +
         'e7vvn-90a62,10.5072/e7vvn-90a62,Floods,"Carberry, Josiah; GEO",2020-05,dataset,open,' +
-        'http://h/api/records/e7vvn-90a62\r\n',
+        'http://h/api/records/e7vvn-90a62,cc-by-4.0,28,44.5,29.5,45\r\n',
     );
     expect(hitsAsCsv([]).split('\r\n')).toHaveLength(2);
   });
@@ -33,7 +40,7 @@ describe('a table of hits', () => {
       metadata: { title: 7, creators: [null, {}, { person_or_org: [] }] },
       access: 'x',
     };
-    expect(hitsAsCsv([odd]).split('\r\n')[1]).toBe('a,,,,,,,');
+    expect(hitsAsCsv([odd]).split('\r\n')[1]).toBe('a,,,,,,,,,,,,');
   });
 
   test.each<[title: string, shown: string]>([
@@ -57,7 +64,7 @@ describe('a table of hits', () => {
     const rows = parse(hitsAsCsv([withTitle(title)])) as string[][];
     expect(rows).toHaveLength(2);
     expect(rows[1]?.[2]).toBe(shown);
-    expect(rows[1]).toHaveLength(8);
+    expect(rows[1]).toHaveLength(13);
   });
 
   test('is no formula by any of its creators either', () => {

@@ -45,6 +45,7 @@ describe('features of hits', () => {
             resource_type: null,
             access_status: null,
             url: 'http://h/api/records/a',
+            licences: [],
           },
         },
       ],

@@ -1,5 +1,6 @@
 import type { FacetFilter } from '@kr/contracts';
 import { ServiceError } from '@kr/service-error';
+import { CSV_TYPE, GEOJSON_TYPE } from '../http/accept.ts';
 import { invalidQuery, type Page, type PageLimits, readSearchPage } from './page-links.ts';
 
 /** The parsed query string of a listing. */
@@ -26,6 +27,7 @@ const OWN_PARAMETERS = new Set([
   'cursor',
   'allversions',
   'expand',
+  'format',
   'prettyprint',
   'token',
   'access_token',
@@ -34,6 +36,20 @@ const OWN_PARAMETERS = new Set([
 const MOST_FILTERS = 50;
 const TRUE = /^(?:1|t|true|y|yes|on)$/i;
 const FALSE = /^(?:0|f|false|n|no|off)$/i;
+
+const FORMATS: Readonly<Record<string, string>> = { csv: CSV_TYPE, geojson: GEOJSON_TYPE };
+
+/**
+ * The media type of `?format=`, for clients that cannot set `Accept`; undefined without it.
+ * @throws ServiceError `invalid`: an unknown format
+ */
+export function readFormat(query: URLSearchParams): string | undefined {
+  const name = query.get('format') ?? '';
+  if (name === '' || name === 'json') return undefined;
+  const type = FORMATS[name];
+  if (type === undefined) throw refused('format', 'Must be one of: json, csv, geojson.');
+  return type;
+}
 
 /** @throws ServiceError `invalid`: a value that its parameter cannot have */
 export function readSearchQuery(query: URLSearchParams, limits: PageLimits): SearchQuery {

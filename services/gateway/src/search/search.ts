@@ -7,7 +7,7 @@ import type { Links } from '../rendering/links.ts';
 import { findEntities } from './find-entities.ts';
 import { hitsAsCsv, hitsAsGeojson } from './formats.ts';
 import type { PageLimits } from './page-links.ts';
-import { readSearchQuery } from './search-query.ts';
+import { readFormat, readSearchQuery } from './search-query.ts';
 
 /** GET /api/user/records, /api/user/packages, /api/user/search: the caller's drafts and published entities. */
 export function searchOwn(clients: Clients, kinds: Kind[], limits: PageLimits): Endpoint {
@@ -25,7 +25,7 @@ export function searchPublished(clients: Clients, kinds: Kind[], limits: PageLim
     const query = readSearchQuery(call.query, limits);
     const reply = await findEntities(clients, { listing: 'LISTING_PUBLISHED', kinds }, query, call);
     const { hits, links } = reply.body;
-    switch (call.mediaType) {
+    switch (readFormat(call.query) ?? call.mediaType) {
       case CSV_TYPE:
         return page(CSV_TYPE, hitsAsCsv(hits.hits), links);
       case GEOJSON_TYPE:

@@ -26,6 +26,8 @@ export async function searchPage(context: PageContext): Promise<Page> {
   const results = await repository.search(query);
   const { hits, total } = results.hits;
   const isMap = context.query.get('view') === 'map';
+  const download = (format: string): string =>
+    link(`/api/search?${new URLSearchParams([...query, ['format', format]])}`, context);
   const feed = `/feed.atom?${without(query, ['page', 'sort', 'size'])}`;
   return {
     title: [context.query.get('q'), texts.results.title].filter(Boolean).join(' – '),
@@ -45,7 +47,8 @@ ${viewChoice(isMap, context)}
 ${isMap && resultMap(hits, { land: asset('land.svg'), box: context.query.get('bbox') }, context)}
 ${hits.length === 0 ? html`<p>${texts.results.none} ${texts.results.noneHint}</p>` : hitList(hits, context, 2)}
 ${pageLinks(total, context)}
-<p class="actions"><a href="${feed}">${texts.results.feed}</a></p>
+<p class="actions"><a href="${feed}">${texts.results.feed}</a> ·
+${texts.results.download}: <a href="${download('csv')}">CSV</a> <a href="${download('geojson')}">GeoJSON</a></p>
 </div>
 </div>
 </form>`,
