@@ -37,10 +37,9 @@ export async function searchPage(context: PageContext): Promise<Page> {
     main: html`<h1>${texts.results.title}</h1>
 <form action="/search" method="get" id="search">
 <div class="columns left">
-${filters(results, context)}
 <div>
 <div class="toolbar">
-<p role="status"><strong>${texts.results.total(total)}</strong></p>
+<p role="status"><strong>${texts.results.total(total)}</strong> <a class="to-filters" href="#filters">${texts.results.filters}</a></p>
 ${sortChoice(results, context)}
 ${viewChoice(isMap, context)}
 </div>
@@ -50,6 +49,7 @@ ${pageLinks(total, context)}
 <p class="actions"><a href="${feed}">${texts.results.feed}</a> ·
 ${texts.results.download}: <a href="${download('csv')}">CSV</a> <a href="${download('geojson')}">GeoJSON</a></p>
 </div>
+${filters(results, context)}
 </div>
 </form>`,
   };
@@ -74,7 +74,7 @@ function filters({ aggregations }: Hits, context: PageContext): Html {
   const facets = Object.entries(aggregations).filter(([, { buckets }]) => buckets.length > 0);
   const hasFilter = [...FACETS, 'bbox', 'west'].some((name) => query.has(name));
   const q = query.get('q') ?? '';
-  return html`<div>
+  return html`<div id="filters">
 <h2>${texts.results.filters}</h2>
 <label>${texts.search} <input class="wide" type="search" name="q" value="${q}" aria-label="${texts.searchHint}"></label>
 ${facets.map(([name, { label, buckets }]) => html`<fieldset class="facet"><legend>${label}</legend>${bucketList(name, buckets, '')}</fieldset>`)}
