@@ -110,19 +110,19 @@ describe('principal token', () => {
 
 describe('ticket', () => {
   test('is returned as it was signed', () => {
-    const check = { audience: 'files', key, action: 'write_files', now: at(0) } as const;
+    const check = { audience: 'files', key, actions: ['import_files', 'write_files'], now: at(0) } as const;
     expect(verifyTicket(signTicket(ticket, key), check)).toEqual(ticket);
   });
 
   test.each([
     { name: 'just before it expires', check: { now: at(59_999) }, kind: 'ok' },
     { name: 'when it expires', check: { now: at(60_000) }, kind: 'unauthenticated' },
-    { name: 'for an action it does not name', check: { action: 'import_files' }, kind: 'forbidden' },
+    { name: 'for an action it does not name', check: { actions: ['import_files'] }, kind: 'forbidden' },
     { name: 'by another service', check: { audience: 'access-links' as const }, kind: 'unauthenticated' },
     { name: 'with another key', check: { key: `${key}!` }, kind: 'unauthenticated' },
   ])('used $name: $kind', ({ check, kind }) => {
     const token = signTicket(ticket, key);
-    const defaults = { audience: 'files' as const, key, action: 'read_files', now: at(0) };
+    const defaults = { audience: 'files' as const, key, actions: ['read_files'], now: at(0) };
     expect(kindOf(() => verifyTicket(token, { ...defaults, ...check }))).toBe(kind);
   });
 
@@ -130,7 +130,7 @@ describe('ticket', () => {
     const asPrincipal = () => verifyPrincipal(signTicket(ticket, key), { audience: 'files', key });
     const asTicket = () => {
       const token = signPrincipal(principal, { audience: 'files', key });
-      return verifyTicket(token, { audience: 'files', key, action: 'read_files' });
+      return verifyTicket(token, { audience: 'files', key, actions: ['read_files'] });
     };
     expect([kindOf(asPrincipal), kindOf(asTicket)]).toEqual(['unauthenticated', 'unauthenticated']);
   });

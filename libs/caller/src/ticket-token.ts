@@ -8,8 +8,8 @@ interface TicketCheck {
   /** The service that verifies. */
   audience: TicketAudience;
   key: string;
-  /** The action that the caller is about to perform. */
-  action: string;
+  /** The actions that allow what the caller is about to do. */
+  actions: readonly string[];
   now?: () => Date;
 }
 
@@ -19,21 +19,22 @@ export function signTicket(ticket: Ticket, key: string): string {
 }
 
 /**
- * The ticket, when it allows the action here and now.
+ * The ticket, when it allows one of the actions here and now.
  *
  * @throws ServiceError
  *   - `unauthenticated`: not signed with this key, meant for another service, or expired
- *   - `forbidden`: it does not allow the action
+ *   - `forbidden`: it allows none of the actions
  */
 export function verifyTicket(
   token: string,
-  { audience, key, action, now = () => new Date() }: TicketCheck,
+  { audience, key, actions, now = () => new Date() }: TicketCheck,
 ): Ticket {
   // The signature vouches for the shape: only `signTicket` makes what it covers.
   const ticket = openToken(PURPOSE, token, key) as Ticket | undefined;
   if (ticket?.audience !== audience) throw new ServiceError('unauthenticated', 'The ticket is not known.');
   if (now().getTime() >= ticket.expiresAt)
     throw new ServiceError('unauthenticated', 'The ticket has expired.');
-  if (!ticket.actions.includes(action)) throw new ServiceError('forbidden', 'Permission denied.');
+  if (!actions.some((action) => ticket.actions.includes(action)))
+    throw new ServiceError('forbidden', 'Permission denied.');
   return ticket;
 }

@@ -59,7 +59,7 @@ export async function startAccessLinksService(
       mint: createTokenMint(config.linkTokenKey, config.previousLinkTokenKeys),
       maxLinksPerEntity: config.maxLinksPerEntity,
       openTicket: (ticket, action = 'manage_links') =>
-        verifyTicket(ticket, { audience: 'access-links', key: ticketKey, action, now }),
+        verifyTicket(ticket, { audience: 'access-links', key: ticketKey, actions: [action], now }),
       nudgeRelay: relay.nudge,
       now,
       newId: randomUUID,
