@@ -175,10 +175,10 @@ describe('who may read it', () => {
     expect(parentId).toBe(draft.parentId);
     expect(trails).toMatchObject([{ total: 1, entries: [{ action: 'draft.create', entityId: draft.id }] }]);
     const check = { audience: 'files', key: 'f'.repeat(32), now: life.context.now } as const;
-    expect(verifyTicket(filesTicket, { ...check, action: 'read_audit_log' })).toMatchObject({ parentId });
+    expect(verifyTicket(filesTicket, { ...check, actions: ['read_audit_log'] })).toMatchObject({ parentId });
     expect(
       await refusal(
-        Promise.resolve().then(() => verifyTicket(filesTicket, { ...check, action: 'write_files' })),
+        Promise.resolve().then(() => verifyTicket(filesTicket, { ...check, actions: ['write_files'] })),
       ),
     ).toMatchObject({ kind: 'forbidden' });
     expect((await readLog(draft.id, { ...STRANGER, isAdmin: true })).trails).toEqual(trails);

@@ -42,7 +42,12 @@ describe('a ticket', () => {
       life.world.now,
       await life.prisma.version.findUniqueOrThrow({ where: { id: draft } }),
     ];
-    const check = { audience: 'files', key: 'f'.repeat(32), action: 'write_files', now: () => now } as const;
+    const check = {
+      audience: 'files',
+      key: 'f'.repeat(32),
+      actions: ['write_files'],
+      now: () => now,
+    } as const;
     expect(verifyTicket(ticket ?? '', check)).toEqual({
       audience: 'files',
       entityId: draft,
@@ -68,7 +73,7 @@ describe('a ticket', () => {
       const check = {
         audience: 'files',
         key: 'f'.repeat(32),
-        action: 'read_files',
+        actions: ['read_files'],
         now: () => life.world.now,
       } as const;
       expect(verifyTicket(ticket ?? '', check).actions).toContain('read_files');
@@ -113,7 +118,7 @@ describe('a ticket', () => {
     const check = {
       audience: 'files',
       key: 'f'.repeat(32),
-      action: 'import_files',
+      actions: ['import_files'],
       now: () => life.world.now,
     } as const;
     expect(verifyTicket(ticket ?? '', check).sourceEntityId).toBe(published);
