@@ -6,10 +6,10 @@ export interface EntityAnswer {
 }
 
 /** A record as a researcher would describe it: about 2.7 KB as an answer. */
-export function recordBody(title: string, further: Record<string, unknown> = {}): unknown {
+export function recordBody(title: string, further: Record<string, unknown> = {}, hasFiles = false): unknown {
   return {
     access: { record: 'public', files: 'public' },
-    files: { enabled: false },
+    files: { enabled: hasFiles },
     metadata: {
       title,
       publication_date: '2026-05-04',
@@ -39,6 +39,18 @@ export async function createDraft(
 export async function publishRecord(repository: JsonClient, title: string): Promise<EntityAnswer> {
   const { id } = await createDraft(repository, title);
   return (await repository.send('POST', `/api/records/${id}/draft/actions/publish`)) as EntityAnswer;
+}
+
+/** Publishes a record with one file; returns the path of its content. */
+export async function publishFile(repository: JsonClient, text: string): Promise<string> {
+  const body = recordBody('A file to read', {}, true);
+  const { id } = (await repository.send('POST', '/api/records', body)) as EntityAnswer;
+  const draft = `/api/records/${id}/draft`;
+  await repository.send('POST', `${draft}/files`, [{ key: 'levels.csv' }]);
+  await repository.drain('PUT', `${draft}/files/levels.csv/content`, text);
+  await repository.send('POST', `${draft}/files/levels.csv/commit`);
+  await repository.send('POST', `${draft}/actions/publish`);
+  return `/api/records/${id}/files/levels.csv/content`;
 }
 
 /** Limits of one request, and the number of drafts written at once. */

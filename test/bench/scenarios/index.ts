@@ -1,4 +1,4 @@
-import { createDraft, createPackages, publishRecord, recordBody } from './deposit.ts';
+import { createDraft, createPackages, publishFile, publishRecord, recordBody } from './deposit.ts';
 import type { Scenario } from './scenario.ts';
 
 /** The gateway caches reads of visitors; reads with a token are rendered each time. */
@@ -15,6 +15,20 @@ function readPublished(who: 'a visitor' | 'its owner'): Scenario {
         payload: await reader.send('GET', path),
         method: 'GET',
       };
+    },
+  };
+}
+
+/** The bare server sends the same number of bytes as JSON. */
+function downloadSmallFile(who: 'a visitor' | 'its owner'): Scenario {
+  return {
+    name: `GET file of 10 KiB, ${who}`,
+    concurrency: 8,
+    async prepare(repository, visitor) {
+      const text = 'x'.repeat(10_240);
+      const path = await publishFile(repository, text);
+      const reader = who === 'a visitor' ? visitor : repository;
+      return { request: () => reader.drain('GET', path), payload: text, method: 'GET' };
     },
   };
 }
@@ -111,6 +125,8 @@ function publishPackages(size: number, requestsPerRound: number, concurrency = 1
 export const SCENARIOS: readonly (() => Scenario)[] = [
   () => readPublished('a visitor'),
   () => readPublished('its owner'),
+  () => downloadSmallFile('a visitor'),
+  () => downloadSmallFile('its owner'),
   search,
   () => newDraft,
   () => updateDraft,
