@@ -4,7 +4,7 @@ import { Pool } from 'undici';
 export interface JsonClient {
   send(method: 'GET' | 'POST' | 'PUT', path: string, body?: unknown): Promise<unknown>;
   /** As `send`, but only counts the bytes of the answer, so that the client's parsing is not measured. */
-  drain(method: 'GET' | 'POST' | 'PUT', path: string, body?: string): Promise<void>;
+  drain(method: 'GET' | 'POST' | 'PUT', path: string, body?: string | Buffer): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -19,11 +19,12 @@ export function jsonClient(
     accept: 'application/json',
     ...(token ? { authorization: `Bearer ${token}` } : {}),
   };
-  const request = async (method: 'GET' | 'POST' | 'PUT', path: string, body?: string) => {
+  const request = async (method: 'GET' | 'POST' | 'PUT', path: string, body?: string | Buffer) => {
+    const type = typeof body === 'string' ? 'application/json' : 'application/octet-stream';
     const answer = await pool.request({
       method,
       path,
-      headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
+      headers: body === undefined ? headers : { ...headers, 'content-type': type },
       body: body ?? null,
     });
     if (answer.statusCode >= 300) {

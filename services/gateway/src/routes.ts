@@ -60,6 +60,7 @@ import { listTerms, listVocabularies, readTerm } from './vocabularies/vocabulari
 export interface RoutesDeps {
   clients: Clients;
   contentPlane: ContentPlane;
+  fileAccess: FilesDeps['fileAccess'];
   xAccel: XAccelRedirect;
   users: Pick<UserStore, 'findUser'>;
   ownTokens: TokensDeps;
@@ -107,21 +108,24 @@ export function routes(deps: RoutesDeps): readonly Route[] {
 }
 
 /** Routes of resources and packages. */
-function entityRoutes(kind: Kind, { clients, contentPlane, xAccel, limits }: RoutesDeps): Route[] {
+function entityRoutes(
+  kind: Kind,
+  { clients, contentPlane, fileAccess, xAccel, limits }: RoutesDeps,
+): Route[] {
   const all = `/api/${COLLECTION[kind]}`;
   const one = `${all}/:id`;
   const draft = `${one}/draft`;
   const links = `${one}/access/links`;
   const deps = { kind, clients };
-  const ofDraft: FilesDeps = { ...deps, face: 'draft' };
-  const ofPublished: FilesDeps = { ...deps, face: 'published' };
+  const ofDraft: FilesDeps = { ...deps, fileAccess, face: 'draft' };
+  const ofPublished: FilesDeps = { ...ofDraft, face: 'published' };
   return [
     row('GET', all, 'open', '-', 'hits', searchPublished(clients, [kind], limits), 'search'),
     row('POST', all, 'token', 'json', 'entity', createDraft(deps)),
 
     row('GET', `${all}/removed`, 'open', '-', 'json', listRemovals(deps, limits)),
-    row('GET', one, 'open', '-', 'published', readPublished(deps)),
-    row('GET', `${one}/export/:format`, 'open', '-', 'any', exportPublished(deps)),
+    row('GET', one, 'open', '-', 'published', readPublished(ofPublished)),
+    row('GET', `${one}/export/:format`, 'open', '-', 'any', exportPublished(ofPublished)),
     row('DELETE', one, 'token', 'json', 'entity', deletePublished(deps)),
     row('POST', `${one}/restore`, 'token', '-', 'entity', restorePublished(deps)),
     row('GET', `${one}/versions`, 'open', '-', 'entity', listVersions(deps, limits)),

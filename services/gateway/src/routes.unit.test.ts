@@ -9,6 +9,7 @@ import { openDatabase } from './identity/prisma.ts';
 import { tokenStore } from './identity/token-store.ts';
 import { LEAST_ENVIRONMENT } from './least-environment-fixture.ts';
 import { loadOf } from './overload/admission.ts';
+import { openPublicAnswers } from './response-cache/response-cache.ts';
 import { routes } from './routes.ts';
 
 interface Operation {
@@ -60,6 +61,7 @@ function table() {
   const rows = routes({
     clients,
     contentPlane: { request: () => Promise.reject(new Error('never called')), close: () => {} },
+    fileAccess: openPublicAnswers(() => 0).fileAccess,
     xAccel: xAccelRedirect(config),
     users: { findUser: async () => undefined },
     ownTokens: {

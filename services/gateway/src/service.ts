@@ -137,6 +137,7 @@ export async function startGatewayService(
     routes: routes({
       clients,
       contentPlane,
+      fileAccess: answers.fileAccess,
       xAccel: xAccelRedirect(config),
       users,
       ownTokens: { tokens, limits: config.limits, now, newId: randomUUID },

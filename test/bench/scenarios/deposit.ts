@@ -47,7 +47,7 @@ export async function publishFile(repository: JsonClient, text: string): Promise
   const { id } = (await repository.send('POST', '/api/records', body)) as EntityAnswer;
   const draft = `/api/records/${id}/draft`;
   await repository.send('POST', `${draft}/files`, [{ key: 'levels.csv' }]);
-  await repository.drain('PUT', `${draft}/files/levels.csv/content`, text);
+  await repository.drain('PUT', `${draft}/files/levels.csv/content`, Buffer.from(text));
   await repository.send('POST', `${draft}/files/levels.csv/commit`);
   await repository.send('POST', `${draft}/actions/publish`);
   return `/api/records/${id}/files/levels.csv/content`;

@@ -28,7 +28,7 @@ function downloadSmallFile(who: 'a visitor' | 'its owner'): Scenario {
       const text = 'x'.repeat(10_240);
       const path = await publishFile(repository, text);
       const reader = who === 'a visitor' ? visitor : repository;
-      return { request: () => reader.drain('GET', path), payload: text, method: 'GET' };
+      return { request: () => reader.drain('GET', path), payload: { text }, method: 'GET' };
     },
   };
 }

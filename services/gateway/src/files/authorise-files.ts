@@ -1,15 +1,18 @@
 import type { AuthoriseResponse__Output } from '@kr/contracts';
 import { ServiceError } from '@kr/service-error';
+import { hasCredentials } from '../caller.ts';
 import type { EntityDeps } from '../entity-deps.ts';
 import { type Call, param } from '../http/endpoint.ts';
 import type { Face } from '../kind.ts';
 import type { FileHolder } from '../rendering/file-json.ts';
+import type { ResponseCache } from '../response-cache/response-cache.ts';
 
 export type FilesAction = 'read' | 'write' | 'import';
 
 /** Dependencies of the endpoints of files, for one kind and form. */
 export interface FilesDeps extends EntityDeps {
   face: Face;
+  fileAccess: ResponseCache['fileAccess'];
 }
 
 const FORM = { draft: 'FORM_DRAFT', published: 'FORM_PUBLISHED' } as const;
@@ -20,10 +23,28 @@ const ACTION = {
 } as const satisfies Record<Face, Record<FilesAction, string>>;
 
 /**
- * Requests a ticket for the files service from the entity's service, which decides about access.
+ * Requests a ticket for the files service from the entity's service, which decides about access. Anonymous readers of published
+ * files share one for up to a second.
  * @throws ServiceError errors of that service
  */
-export function authoriseFiles(
+export async function authoriseFiles(
+  deps: FilesDeps,
+  action: FilesAction,
+  call: Call,
+): Promise<AuthoriseResponse__Output> {
+  const { kind, face, fileAccess } = deps;
+  if (face === 'draft' || action !== 'read' || hasCredentials(call.principal))
+    return requestTicket(deps, action, call);
+  const key = `${kind}/${param(call, 'id')}`;
+  const found = fileAccess.find(key);
+  if (found !== undefined) return found;
+  const keep = fileAccess.beginRead();
+  const authorised = await requestTicket(deps, action, call);
+  keep(key, authorised.parentId, authorised);
+  return authorised;
+}
+
+function requestTicket(
   { kind, face, clients }: FilesDeps,
   action: FilesAction,
   call: Call,
@@ -41,11 +62,12 @@ export async function authoriseEnabledFiles(
   action: FilesAction,
   call: Call,
 ): Promise<AuthoriseResponse__Output> {
-  const authorised = await authoriseFiles(deps, action, call);
-  if (!authorised.filesEnabled) {
-    throw new ServiceError('forbidden', 'Files are not enabled.', { code: 'files_disabled' });
-  }
-  return authorised;
+  return withEnabledFiles(await authoriseFiles(deps, action, call));
+}
+
+function withEnabledFiles(authorised: AuthoriseResponse__Output): AuthoriseResponse__Output {
+  if (authorised.filesEnabled) return authorised;
+  throw new ServiceError('forbidden', 'Files are not enabled.', { code: 'files_disabled' });
 }
 
 /**
@@ -57,11 +79,11 @@ export async function authoriseEnabledFiles(
 export async function reauthoriseFiles(deps: FilesDeps, action: 'read' | 'write', call: Call): Promise<void> {
   const again = { ...call, principal: await call.authenticateAgain() };
   try {
-    await authoriseEnabledFiles(deps, action, again);
+    withEnabledFiles(await requestTicket(deps, action, again));
   } catch (error) {
     const isPublished = deps.face === 'draft' && action === 'read' && isNotFound(error);
     if (!isPublished) throw error;
-    await authoriseEnabledFiles({ ...deps, face: 'published' }, action, again);
+    withEnabledFiles(await requestTicket({ ...deps, face: 'published' }, action, again));
   }
 }
 

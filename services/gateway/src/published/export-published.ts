@@ -9,15 +9,15 @@ import {
   negotiateFormat,
 } from '@kr/formats';
 import { ServiceError } from '@kr/service-error';
-import { type EntityDeps, entityReply, readEntity } from '../entity-deps.ts';
-import { authoriseFiles } from '../files/authorise-files.ts';
+import { entityReply, readEntity } from '../entity-deps.ts';
+import { authoriseFiles, type FilesDeps, fileHolder } from '../files/authorise-files.ts';
 import { WRITTEN } from '../http/accept.ts';
 import { type Call, type Endpoint, param, type Reply, type TextReply } from '../http/endpoint.ts';
 import { entityJson } from '../rendering/entity-json.ts';
 import { fileJson } from '../rendering/file-json.ts';
 
 /** GET /api/{kind}/{id}: the document, or an export format that `Accept` prefers. */
-export function readPublished(deps: EntityDeps): Endpoint {
+export function readPublished(deps: FilesDeps): Endpoint {
   return async (call): Promise<Reply> => {
     const document = await readEntity(deps, param(call, 'id'), 'FORM_PUBLISHED', call);
     if (WRITTEN.includes(call.mediaType)) return entityReply(200, document, deps, call);
@@ -28,7 +28,7 @@ export function readPublished(deps: EntityDeps): Endpoint {
 }
 
 /** GET /api/{kind}/{id}/export/{format}. @throws ServiceError `not_found`: there is no such format */
-export function exportPublished(deps: EntityDeps): Endpoint {
+export function exportPublished(deps: FilesDeps): Endpoint {
   return async (call) => {
     const document = await readEntity(deps, param(call, 'id'), 'FORM_PUBLISHED', call);
     const format = findFormat(param(call, 'format'));
@@ -39,7 +39,7 @@ export function exportPublished(deps: EntityDeps): Endpoint {
   };
 }
 
-async function exportReply(format: Format, entity: Entity, deps: EntityDeps, call: Call): Promise<TextReply> {
+async function exportReply(format: Format, entity: Entity, deps: FilesDeps, call: Call): Promise<TextReply> {
   const style = styleOf(call.query);
   const context = {
     baseUrl: call.baseUrl,
@@ -65,13 +65,13 @@ function styleOf(query: URLSearchParams): CitationStyle {
 }
 
 /** The completed files, if this reader may download them. */
-async function readableFiles({ kind, clients }: EntityDeps, call: Call): Promise<FileEntry[]> {
-  const deps = { kind, clients, face: 'published' } as const;
+async function readableFiles(deps: FilesDeps, call: Call): Promise<FileEntry[]> {
+  const { clients } = deps;
   try {
     const { ticket, filesEnabled } = await authoriseFiles(deps, 'read', call);
     if (!filesEnabled) return [];
     const { entries } = await clients.files.listEntries({ ticket }, call.principal, { signal: call.signal });
-    const holder = { kind, face: 'published', id: param(call, 'id'), baseUrl: call.baseUrl } as const;
+    const holder = fileHolder(deps, call);
     return entries
       .filter(({ isCompleted }) => isCompleted)
       .map((entry) => fileJson(entry, holder) as unknown as FileEntry);

@@ -1,3 +1,4 @@
+import type { AuthoriseResponse__Output } from '@kr/contracts';
 import { type BusConnection, overhearEvents } from '@kr/event-bus';
 import type { Logger } from '@kr/telemetry';
 import { LRUCache } from 'lru-cache';
@@ -22,7 +23,7 @@ export function entityRoute(target: string): string {
   return target.replace(/[^/]*$/, ':id');
 }
 
-/** A published document may be shown at most this long after it was read, in milliseconds. */
+/** Milliseconds after the read for which a published document, or the permission to read its files, may be used. */
 export const KEPT_MS = 1_000;
 const MOST_BYTES = 8 * 1024 * 1024;
 
@@ -34,56 +35,81 @@ export interface AnswerAddress {
   baseUrl: string;
 }
 
-/** Keeps what was read for one request, unless something was forgotten since the read began. */
-export type Keep = (address: AnswerAddress, parentId: string, answer: Rendered) => void;
+/** Stores what was read, unless its entity may have changed since the read began. */
+export type Keep<Key, Value> = (key: Key, parentId: string, value: Value) => void;
 
-/**
- * Answers about published entities that everybody may see and sees alike, ready to be sent again. Only such answers
- * are ever kept: nothing a credential opened, no refusal, no doubt.
- */
-export interface ResponseCache {
-  find(address: AnswerAddress): Rendered | undefined;
-  /** To be called before the read whose answer may be kept. */
-  beginRead(): Keep;
+/** Values read for anonymous callers, which are the same for all callers. Refusals are never stored. */
+export interface PublicReads<Key, Value> {
+  find(key: Key): Value | undefined;
+  /** To be called before the read whose result may be stored. */
+  beginRead(): Keep<Key, Value>;
+}
+
+/** Answers about published entities, ready to be sent again. */
+export interface ResponseCache extends PublicReads<AnswerAddress, Rendered> {
+  /** Permissions to read the files of published entities, by `{kind}/{id}`. */
+  fileAccess: PublicReads<string, AuthoriseResponse__Output>;
   /** The versions of this parent have changed. */
   forgetParent(parentId: string): void;
   forgetAll(): void;
 }
 
-interface Kept {
+interface Kept<Value> {
   parentId: string;
-  answer: Rendered;
+  value: Value;
   /** On the clock of `now`. */
   until: number;
 }
 
 /** @param now milliseconds on a clock that never goes back */
 export function openPublicAnswers(now: () => number): ResponseCache {
-  const kept = new LRUCache<string, Kept>({
+  const answers = publicReads<AnswerAddress, Rendered>(now, keyOf, ({ bytes }) => bytes.length + 512);
+  const fileAccess = publicReads<string, AuthoriseResponse__Output>(
+    now,
+    (key) => key,
+    (access) => JSON.stringify(access).length + 512,
+  );
+  return {
+    find: answers.find,
+    beginRead: answers.beginRead,
+    fileAccess,
+    forgetParent(parentId) {
+      answers.forget((of) => of === parentId);
+      fileAccess.forget((of) => of === parentId);
+    },
+    forgetAll() {
+      answers.forget(() => true);
+      fileAccess.forget(() => true);
+    },
+  };
+}
+
+function publicReads<Key, Value extends object>(
+  now: () => number,
+  nameOf: (key: Key) => string,
+  bytesOf: (value: Value) => number,
+): PublicReads<Key, Value> & { forget(isOutdated: (parentId: string) => boolean): void } {
+  const kept = new LRUCache<string, Kept<Value>>({
     maxSize: MOST_BYTES,
-    sizeCalculation: ({ answer }) => answer.bytes.length + 512,
+    sizeCalculation: ({ value }) => bytesOf(value),
   });
   let changes = 0;
   return {
-    find(address) {
-      const found = kept.get(keyOf(address));
-      return found !== undefined && now() < found.until ? found.answer : undefined;
+    find(key) {
+      const found = kept.get(nameOf(key));
+      return found !== undefined && now() < found.until ? found.value : undefined;
     },
     beginRead() {
       // Counted from before the read: what it shows may have changed while it was under way.
       const until = now() + KEPT_MS;
       const changesBefore = changes;
-      return (address, parentId, answer) => {
-        if (changes === changesBefore) kept.set(keyOf(address), { parentId, answer, until });
+      return (key, parentId, value) => {
+        if (changes === changesBefore) kept.set(nameOf(key), { parentId, value, until });
       };
     },
-    forgetParent(parentId) {
+    forget(isOutdated) {
       changes += 1;
-      for (const [key, { parentId: of }] of kept.entries()) if (of === parentId) kept.delete(key);
-    },
-    forgetAll() {
-      changes += 1;
-      kept.clear();
+      for (const [name, { parentId }] of kept.entries()) if (isOutdated(parentId)) kept.delete(name);
     },
   };
 }
