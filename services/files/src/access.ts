@@ -11,6 +11,9 @@ const ALLOWED_BY = {
 
 export type FileAccess = keyof typeof ALLOWED_BY;
 
+/** The entity of a ticket, as the byte plane uses it. */
+export type TicketEntity = Pick<Ticket, 'entityId' | 'form' | 'ownerId'>;
+
 /** Opens a ticket for one kind of access; who may write a draft's files may read them. */
 export type OpenTicket = (token: string, access: FileAccess) => Ticket;
 

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { openDrain } from '@kr/http-drain';
 import { ServiceError } from '@kr/service-error';
 import { type Logger, nameRequest, traceRequests } from '@kr/telemetry';
-import type { FileAccess, OpenTicket } from './access.ts';
+import type { FileAccess, OpenTicket, TicketEntity } from './access.ts';
 import { getArchive } from './archive/archive.ts';
 import { type GetContentDeps, getContent } from './downloads/get-content.ts';
 import { type ArchivePath, type BytesPath, planePath } from './http/content-path.ts';
@@ -31,7 +31,7 @@ interface Route<Path> {
     request: IncomingMessage,
     response: ServerResponse,
     path: Path,
-    ownerId: string | null,
+    entity: TicketEntity,
   ) => Promise<void>;
 }
 
@@ -67,11 +67,12 @@ export async function startContentServer(
       response.setHeader('allow', Object.keys(routes).join(', '));
       return sendError(response, 405, 'The method is not allowed for the requested URL.');
     }
-    const ticket =
-      route.access === 'none' ? undefined : deps.openTicket(headerOf(request, 'kr-ticket'), route.access);
-    if (ticket !== undefined && ticket.entityId !== path.entityId)
-      throw new ServiceError('forbidden', 'Permission denied.');
-    await route.respond(request, response, path, ticket?.ownerId ?? null);
+    const entity =
+      route.access === 'none'
+        ? { ...path, form: 'draft' as const }
+        : deps.openTicket(headerOf(request, 'kr-ticket'), route.access);
+    if (entity.entityId !== path.entityId) throw new ServiceError('forbidden', 'Permission denied.');
+    await route.respond(request, response, path, entity);
   };
 
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { servicePrincipal } from '@kr/caller';
 import { definitions } from '@kr/contracts';
-import type { Sql } from '@kr/database';
+import type { Sql, SqlDatabase } from '@kr/database';
 import { type BusConnection, connectBus, type Relay, startRelay, type Wait } from '@kr/event-bus';
 import { around } from '@kr/failpoint';
 import { createClient } from '@kr/rpc';
@@ -26,6 +26,8 @@ import { type Database, openDatabases, type Tx } from './store/prisma.ts';
 /** Everything that handlers may reach. */
 export interface FilesContext {
   database: Database;
+  /** The same connections, for hot statements. */
+  quick: SqlDatabase;
   /** The seals that exclude changes of entries. */
   seals: SealStore;
   /** The same, for publications. */
@@ -98,6 +100,7 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
   ];
   return {
     database,
+    quick,
     seals: sqlSealStore<Tx>(database),
     publicationSeals,
     blobs: { ...blobs, write: around('files.write', blobs.write) },

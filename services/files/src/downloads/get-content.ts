@@ -1,10 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
+import type { Sql } from '@kr/database';
 import type { Logger } from '@kr/telemetry';
 import { create } from 'content-disposition';
+import { LRUCache } from 'lru-cache';
+import type { TicketEntity } from '../access.ts';
 import type { BlobStore, ByteRange } from '../blob/blob-store.ts';
 import type { NewContentHash } from '../blob/content-hash.ts';
-import type { FileContent } from '../file-entry.ts';
+import type { FileContent, FileEntry } from '../file-entry.ts';
 import { noSuchFile } from '../file-errors.ts';
 import type { ContentPath } from '../http/content-path.ts';
 import { isSaved, servedType } from '../http/media-type.ts';
@@ -12,7 +15,7 @@ import { markDifferent } from '../maintenance/audit-store.ts';
 import { findEntry } from '../store/entry-store.ts';
 import type { Database } from '../store/prisma.ts';
 import { type Representation, type ServeRepresentationDeps, serveRepresentation } from './representation.ts';
-import { DamagedContent, openPart, verifiedBytes } from './verified-bytes.ts';
+import { DamagedContent, openPart, readPart, verifiedBytes } from './verified-bytes.ts';
 
 /** Prevents browsers from executing a file's content. */
 export const SAFETY = {
@@ -49,8 +52,12 @@ function base64(hex: string): string {
   return Buffer.from(hex, 'hex').toString('base64');
 }
 
+/** Milliseconds for which the entry of a published file is reused: it changes only when the files are purged. */
+const PUBLISHED_MS = 1_000;
+
 export interface GetContentDeps extends ServeRepresentationDeps {
   database: Database;
+  quick: Sql;
   blobs: BlobStore;
   newHash: NewContentHash;
   now: () => Date;
@@ -67,13 +74,23 @@ export interface GetContentDeps extends ServeRepresentationDeps {
  *   - `precondition_failed`
  */
 export function getContent(deps: GetContentDeps) {
-  return async (request: IncomingMessage, response: ServerResponse, path: ContentPath): Promise<void> => {
-    const { entityId, key } = path;
-    const entry = await findEntry(deps.database, entityId, key);
+  const published = new LRUCache<string, FileEntry>({ max: 5_000, ttl: PUBLISHED_MS });
+  return async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    { entityId, key }: ContentPath,
+    { form }: TicketEntity,
+  ): Promise<void> => {
+    const name = `${entityId}/${key}`;
+    const entry = published.get(name) ?? (await findEntry(deps.quick, entityId, key));
     if (entry === undefined || !entry.isCompleted || entry.content === null) throw noSuchFile(entityId, key);
+    if (form === 'published' && !published.has(name)) published.set(name, entry);
     await serveRepresentation(deps, request, response, fileRepresentation(deps, key, entry.content));
   };
 }
+
+/** Up to this size one buffer costs less than a stream. */
+const FEW_BYTES = 65_536;
 
 /** A range of which nothing is read, although the object is opened. */
 const NO_BYTES = { start: 0, end: -1 };
@@ -96,8 +113,11 @@ function fileRepresentation(deps: GetContentDeps, key: string, content: FileCont
       return path;
     },
     open: async (part) => {
-      const bytes = await openPart(blobs, content, part);
-      return isToBeVerified(deps, content, part) ? verified(deps, content, bytes) : bytes;
+      if (isToBeVerified(deps, content, part))
+        return verified(deps, content, await openPart(blobs, content, part));
+      return part.end - part.start < FEW_BYTES
+        ? readPart(blobs, content, part)
+        : openPart(blobs, content, part);
     },
   };
 }

@@ -44,10 +44,10 @@ export interface Representation extends Validators {
    */
   storedPath?(): Promise<string | undefined>;
   /**
-   * The bytes of a range, in chunks for this reader only. If the number differs from the declared one, it
-   * fails before the headers are sent.
+   * The bytes of a range, in chunks for this reader only; few bytes as one buffer. If the number differs from the declared one,
+   * it fails before the headers are sent.
    */
-  open(part: ByteRange): Promise<Readable>;
+  open(part: ByteRange): Promise<Readable | Buffer>;
 }
 
 export interface ServeRepresentationDeps {
@@ -92,12 +92,17 @@ export async function serveRepresentation(
     const path = await representation.storedPath?.();
     if (path !== undefined) return void sendByProxy(response, representation, verdict, path);
   }
+  const part = verdict === 'whole' ? { start: 0, end: sizeBytes - 1 } : verdict;
+  const bytes = await representation.open(part);
+  if (verdict === 'whole') response.writeHead(200, wholeHeaders(representation));
+  else response.writeHead(206, rangeHeaders(representation, verdict));
+  if (Buffer.isBuffer(bytes)) response.end(bytes);
+  if (response.writableEnded && response.writableLength === 0) return;
   endSlowReading(response, {
     minBytesPerSecond: minDownloadBytesPerSecond,
     mostSavedBytes: MOST_SAVED_BYTES,
   });
-  if (verdict === 'whole') await sendWhole(response, representation);
-  else await sendPart(response, representation, verdict);
+  if (!Buffer.isBuffer(bytes)) await relay(bytes, response);
 }
 
 /** Conditions that a front proxy would evaluate again, with another tag or date than the file's. */
@@ -155,23 +160,14 @@ function wholeHeaders(representation: Representation): Record<string, string | n
   };
 }
 
-async function sendWhole(response: ServerResponse, representation: Representation): Promise<void> {
-  const bytes = await representation.open({ start: 0, end: representation.sizeBytes - 1 });
-  response.writeHead(200, wholeHeaders(representation));
-  await relay(bytes, response);
-}
-
-async function sendPart(
-  response: ServerResponse,
+function rangeHeaders(
   representation: Representation,
-  part: ByteRange,
-): Promise<void> {
-  const bytes = await representation.open(part);
-  response.writeHead(206, {
+  { start, end }: ByteRange,
+): Record<string, string | number> {
+  return {
     ...partHeaders(representation),
     'content-type': representation.type,
-    'content-length': part.end - part.start + 1,
-    'content-range': `bytes ${part.start}-${part.end}/${representation.sizeBytes}`,
-  });
-  await relay(bytes, response);
+    'content-length': end - start + 1,
+    'content-range': `bytes ${start}-${end}/${representation.sizeBytes}`,
+  };
 }

@@ -1,20 +1,31 @@
 import { Readable } from 'node:stream';
-import type { BlobStore, ByteRange } from '../blob/blob-store.ts';
+import type { BlobStore, ByteRange, OpenBlob } from '../blob/blob-store.ts';
 import type { NewContentHash } from '../blob/content-hash.ts';
 import type { FileContent } from '../file-entry.ts';
 
 /** A part of a stored object, which is empty where it ends before it starts. @throws Error when it is not as long as it was */
-export async function openPart(
-  blobs: BlobStore,
-  { objectId, sizeBytes }: Pick<FileContent, 'objectId' | 'sizeBytes'>,
-  part: ByteRange,
-): Promise<Readable> {
-  const blob = await blobs.open(objectId);
-  const isAsStored = blob.sizeBytes === sizeBytes;
-  if (isAsStored && part.start <= part.end) return blob.stream(part);
+export async function openPart(blobs: BlobStore, content: StoredContent, part: ByteRange): Promise<Readable> {
+  const blob = await openStored(blobs, content);
+  if (part.start <= part.end) return blob.stream(part);
   await blob.close();
-  if (!isAsStored) throw new Error(`object ${objectId} has ${blob.sizeBytes} bytes instead of ${sizeBytes}`);
   return Readable.from([]);
+}
+
+/** As `openPart`, in memory. */
+export async function readPart(blobs: BlobStore, content: StoredContent, part: ByteRange): Promise<Buffer> {
+  const blob = await openStored(blobs, content);
+  const bytes = await blob.slice(part).finally(blob.close);
+  if (bytes.length === part.end - part.start + 1) return bytes;
+  throw new Error(`object ${content.objectId} ends early`);
+}
+
+type StoredContent = Pick<FileContent, 'objectId' | 'sizeBytes'>;
+
+async function openStored(blobs: BlobStore, { objectId, sizeBytes }: StoredContent): Promise<OpenBlob> {
+  const blob = await blobs.open(objectId);
+  if (blob.sizeBytes === sizeBytes) return blob;
+  await blob.close();
+  throw new Error(`object ${objectId} has ${blob.sizeBytes} bytes instead of ${sizeBytes}`);
 }
 
 /** The bytes read differ from those stored. */

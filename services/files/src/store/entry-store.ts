@@ -1,6 +1,5 @@
+import type { Sql } from '@kr/database';
 import type { FileEntry } from '../file-entry.ts';
-import { Prisma } from '../gen/prisma/client.ts';
-import type { Tx } from './prisma.ts';
 
 interface EntryRow {
   entity_id: string;
@@ -21,29 +20,32 @@ interface EntryRow {
   height: number | null;
 }
 
-const SELECT = Prisma.sql`
+const SELECT = `
   select e.entity_id, e.key, e.state, e.metadata, e.created_at, e.updated_at, b.id as bucket_id, e.version_id, e.mimetype,
     e.object_id, o.size, o.md5, o.sha256, o.created_at as stored_at, o.width, o.height
   from entry e
   join bucket b on b.entity_id = e.entity_id
-  left join object o on o.id = e.object_id`;
+  left join object o on o.id = e.object_id
+  where e.entity_id = $1`;
+const LIST = `${SELECT} order by e.position`;
+const FIND = `${SELECT} and e.key = $2`;
 
 /** The entries of a bucket in the order they were started. */
-export async function listEntries(db: Tx, entityId: string): Promise<FileEntry[]> {
-  const rows = await db.$queryRaw<EntryRow[]>`${SELECT} where e.entity_id = ${entityId} order by e.position`;
+export async function listEntries(sql: Sql, entityId: string): Promise<FileEntry[]> {
+  const rows = await sql.$queryRawUnsafe<EntryRow[]>(LIST, entityId);
   return rows.map(toEntry);
 }
 
-export async function findEntry(db: Tx, entityId: string, key: string): Promise<FileEntry | undefined> {
+export async function findEntry(sql: Sql, entityId: string, key: string): Promise<FileEntry | undefined> {
   // Postgres cannot store such a text, and fails on it.
   if (key.includes('\0') || entityId.includes('\0')) return undefined;
-  const rows = await db.$queryRaw<EntryRow[]>`${SELECT} where e.entity_id = ${entityId} and e.key = ${key}`;
+  const rows = await sql.$queryRawUnsafe<EntryRow[]>(FIND, entityId, key);
   return rows.map(toEntry)[0];
 }
 
 /** Holds an entry's row, if there is one, until the transaction ends. */
-export async function lockEntry(tx: Tx, entityId: string, key: string): Promise<void> {
-  await tx.$queryRaw`select from entry where entity_id = ${entityId} and key = ${key} for update`;
+export async function lockEntry(sql: Sql, entityId: string, key: string): Promise<void> {
+  await sql.$queryRawUnsafe('select from entry where entity_id = $1 and key = $2 for update', entityId, key);
 }
 
 function toEntry(row: EntryRow): FileEntry {

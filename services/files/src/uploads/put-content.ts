@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '@kr/telemetry';
+import type { TicketEntity } from '../access.ts';
 import type { NewContentHash } from '../blob/content-hash.ts';
 import type { FileEntry } from '../file-entry.ts';
 import { fileEntryJson } from '../file-entry.ts';
@@ -35,13 +36,13 @@ export function putContent(deps: PutContentDeps) {
   return async (
     request: IncomingMessage,
     response: ServerResponse,
-    path: ContentPath,
-    ownerId: string | null,
+    { entityId, key }: ContentPath,
+    { ownerId }: TicketEntity,
   ): Promise<void> => {
     const declaredBytes = declaredLength(request);
     if (declaredBytes !== undefined && declaredBytes > deps.maxFileBytes)
       throw fileTooLarge(deps.maxFileBytes);
-    const put = { entityId: path.entityId, key: path.key, objectId: deps.newId(), declaredBytes, ownerId };
+    const put = { entityId, key, objectId: deps.newId(), declaredBytes, ownerId: ownerId ?? null };
     const entry = await store(deps, request, response, put);
     const body = Buffer.from(JSON.stringify(fileEntryJson(entry)));
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length });

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { ServiceError } from '@kr/service-error';
 import { DataStore, type Lock, type Locker, Metadata, Server, Upload as TusUpload } from '@tus/server';
+import type { TicketEntity } from '../access.ts';
 import { checkChangeable } from '../buckets/change-bucket.ts';
 import { invalidField } from '../file-errors.ts';
 import { type BodyReader, bufferedBody, type ChunkBuffers, type ProgressLimits } from '../http/body.ts';
@@ -188,7 +189,7 @@ type Answer = (
   request: IncomingMessage,
   response: ServerResponse,
   path: BytesPath,
-  ownerId: string | null,
+  entity: TicketEntity,
 ) => Promise<void>;
 
 /** OPTIONS /uploads/…: what is offered of the protocol. */
@@ -212,7 +213,7 @@ export function tusCapabilities({ maxFileBytes }: Pick<AnswerTusDeps, 'maxFileBy
  */
 export function answerTus(given: AnswerTusDeps): Answer {
   const deps = { ...given, hashes: runningHashes(given.newHash, given.logger) };
-  return async (request, response, { entityId, key, uploadId }, ownerId) => {
+  return async (request, response, { entityId, key, uploadId }, { ownerId }) => {
     response.setHeader('tus-resumable', TUS_VERSION);
     const headers = checkedHeaders(request, deps);
     const checksum = uploadChecksum(headerOf(request, 'upload-checksum'));
@@ -220,7 +221,7 @@ export function answerTus(given: AnswerTusDeps): Answer {
 
     const id = uploadId ?? deps.newId();
     const metadata = headers.get('upload-metadata') ?? '';
-    const entry = { entityId, key, ownerId };
+    const entry = { entityId, key, ownerId: ownerId ?? null };
     const uploads = new RequestedUpload(deps, { uploadId, entry, metadata, checksum, request, response });
     let failure: unknown;
     const server = new Server({
