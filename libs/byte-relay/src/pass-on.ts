@@ -9,6 +9,9 @@ export interface ConfirmEnd {
   confirm(): Promise<void>;
 }
 
+/** Bytes of one stream per turn of the event loop. A fast connection would otherwise delay all requests for milliseconds. */
+const TURN_BYTES = 65_536;
+
 /**
  * Pipes one stream to another with backpressure and ends the second with the first. Nothing else may use the chunks: the
  * memory of each is released as soon as it is written. When `to` closes early, the rest is read and dropped. The caller
@@ -16,14 +19,24 @@ export interface ConfirmEnd {
  */
 export function passOn(from: Readable, to: Writable, { confirmEnd }: { confirmEnd?: ConfirmEnd } = {}): void {
   let total = 0;
+  let turnBytes = 0;
+  let isFull = false;
   let last: Uint8Array | undefined;
   const onData = (chunk: Uint8Array) => {
     total += chunk.length;
     if (confirmEnd !== undefined && total === confirmEnd.totalBytes) last = chunk;
     else write(chunk);
+    turnBytes += chunk.length;
+    if (turnBytes < TURN_BYTES) return;
+    from.pause();
+    setImmediate(() => {
+      turnBytes = 0;
+      if (!isFull) from.resume();
+    });
   };
   const write = (chunk: Uint8Array) => {
-    if (!to.write(chunk, () => release(chunk))) from.pause();
+    isFull = !to.write(chunk, () => release(chunk));
+    if (isFull) from.pause();
   };
   const end = () => {
     if (to.destroyed) return;
@@ -34,7 +47,10 @@ export function passOn(from: Readable, to: Writable, { confirmEnd }: { confirmEn
     if (confirmEnd === undefined) end();
     else confirmEnd.confirm().then(end, (error: Error) => void to.destroy(error));
   };
-  const onDrain = () => void from.resume();
+  const onDrain = () => {
+    isFull = false;
+    if (turnBytes < TURN_BYTES) from.resume();
+  };
   from.on('data', onData).once('end', onEnd);
   to.on('drain', onDrain).once('close', () => {
     from.off('data', onData).off('end', onEnd).resume();
