@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { servicePrincipal } from '@kr/caller';
 import { definitions } from '@kr/contracts';
-import type { Sql, SqlDatabase } from '@kr/database';
+import type { SqlDatabase } from '@kr/database';
 import { type BusConnection, connectBus, type Relay, startRelay, type Wait } from '@kr/event-bus';
 import { around } from '@kr/failpoint';
 import { createClient } from '@kr/rpc';
@@ -21,7 +21,7 @@ import type { ProgressLimits } from './http/body.ts';
 import { type ChunkBuffers, chunkBuffers } from './http/body.ts';
 import type { FindEntityIds } from './maintenance/remove-bucket.ts';
 import { type InTurn, inTurn } from './quota/in-turn.ts';
-import { type Database, openDatabases, type Tx } from './store/prisma.ts';
+import { type Database, openDatabases } from './store/prisma.ts';
 
 /** Everything that handlers may reach. */
 export interface FilesContext {
@@ -30,8 +30,6 @@ export interface FilesContext {
   quick: SqlDatabase;
   /** The seals that exclude changes of entries. */
   seals: SealStore;
-  /** The same, for publications. */
-  publicationSeals: SealStore<Sql>;
   blobs: BlobStore;
   newHash: NewContentHash;
   bus: BusConnection;
@@ -73,7 +71,7 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
     newId,
     logger,
   });
-  const publicationSeals = failingSeals(sqlSealStore<Sql>(quick));
+  const seals = failingSeals(sqlSealStore(quick));
   const bus = connectBus({ servers: config.natsUrl, name: 'files', logger });
   const relay: Relay = startRelay({
     databaseUrl: config.databaseUrl,
@@ -101,13 +99,12 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
   return {
     database,
     quick,
-    seals: sqlSealStore<Tx>(database),
-    publicationSeals,
+    seals,
     blobs: { ...blobs, write: around('files.write', blobs.write) },
     newHash,
     bus,
     openTicket: ticketOpener(config.ticketKey, now),
-    settle: settlePublications({ seals: publicationSeals, publications, now, newId, logger }),
+    settle: settlePublications({ seals, publications, now, newId, logger }),
     findEntityIds: async (ids) => {
       const found = await Promise.all(
         entities.map((service) => service.findIds({ ids: [...ids] }, servicePrincipal('files'))),

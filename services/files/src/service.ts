@@ -61,7 +61,6 @@ const TRANSFER_GRACE_MS = 2_500;
 
 /** RPC name -> the file that answers it. */
 function rpcs(context: FilesContext): Handlers<Definitions['files']> {
-  const publishing = { ...context, seals: context.publicationSeals };
   return {
     ListEntries: listEntries(context),
     ReadEntry: readEntry(context),
@@ -71,9 +70,9 @@ function rpcs(context: FilesContext): Handlers<Definitions['files']> {
     DeleteEntries: deleteEntries(context),
     ImportEntries: importEntries(context),
     ReadFileTrail: readFileTrail(context),
-    DescribeBuckets: describeBuckets(context.publicationSeals),
-    SealBuckets: around('files.seal', sealBuckets(publishing)),
-    DecideBuckets: around('files.decide', decideBuckets(publishing)),
+    DescribeBuckets: describeBuckets(context.seals),
+    SealBuckets: around('files.seal', sealBuckets(context)),
+    DecideBuckets: around('files.decide', decideBuckets(context)),
     AwaitFileEventsSent: awaitFileEventsSent(context),
   };
 }
@@ -151,12 +150,7 @@ function startChores(context: FilesContext, { collectionGraceMs: graceMs, audit 
   const audits = repeatedly('audit', AUDIT_EVERY_MS, auditing.work, logger);
   const chores = [
     audits,
-    repeatedly(
-      'settle old seals',
-      SETTLE_EVERY_MS,
-      () => settleOldSeals({ ...context, seals: context.publicationSeals, settle }),
-      logger,
-    ),
+    repeatedly('settle old seals', SETTLE_EVERY_MS, () => settleOldSeals({ ...context, settle }), logger),
     repeatedly('delete unreferenced objects', SWEEP_EVERY_MS, () => collectObjects(sweep), logger),
     repeatedly('delete expired uploads', SWEEP_EVERY_MS, () => deleteExpiredUploads(sweep), logger),
     repeatedly(

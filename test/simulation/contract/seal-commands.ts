@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { openPool, quickDatabase, type Sql, statementNames } from '@kr/database';
+import { openPool, quickDatabase, statementNames } from '@kr/database';
 import { MIGRATIONS as EVENT_BUS } from '@kr/event-bus';
 import { migrate } from '@kr/schema-migration';
 import { freshDatabase } from '@kr/testbed';
@@ -46,7 +46,7 @@ export async function sealTwins(): Promise<Twins> {
   await migrate({ databaseUrl: fresh.url, sets: [EVENT_BUS, FILES] });
   const pool = openPool(new URL(fresh.url));
   const sql = quickDatabase(pool, statementNames());
-  const onSql = sqlSealStore<Sql>(sql);
+  const onSql = sqlSealStore(sql);
 
   let clock = Date.UTC(2026, 0, 1);
   let newIds = 0;

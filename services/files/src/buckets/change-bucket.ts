@@ -1,11 +1,11 @@
+import type { Sql } from '@kr/database';
 import { ServiceError } from '@kr/service-error';
 import { bucketImmutable, bucketLocked } from '../file-errors.ts';
 import type { Bucket, LockedBucket } from '../store/bucket-store.ts';
-import type { Tx } from '../store/prisma.ts';
 import type { SettlePublications } from './publications.ts';
 import type { SealStore } from './seal-store.ts';
 
-export interface ChangeBucketDeps<T = Tx> {
+export interface ChangeBucketDeps<T = Sql> {
   seals: SealStore<T>;
   settle: SettlePublications;
   now: () => Date;
@@ -22,7 +22,7 @@ export type Attempt<Value> = { value: Value } | { sealedBy: string };
  * @throws ServiceError - `conflict` (code `draft_locked`): sealed by an undecided publication - `forbidden`: published -
  * `not_found`: the entity is deleted - `unavailable`: sealed, and the coordinator cannot be reached
  */
-export async function changeBucket<Value, T = Tx>(
+export async function changeBucket<Value, T = Sql>(
   deps: ChangeBucketDeps<T>,
   entityId: string,
   change: (tx: T, bucket: LockedBucket) => Promise<Value>,

@@ -1,9 +1,9 @@
+import type { Sql } from '@kr/database';
 import { ServiceError } from '@kr/service-error';
 import { noSuchFile } from '../file-errors.ts';
 import { Prisma } from '../gen/prisma/client.ts';
 import type { ContentPath } from '../http/content-path.ts';
 import type { BucketState } from '../store/bucket-store.ts';
-import type { Tx } from '../store/prisma.ts';
 import { sealOf } from './change-bucket.ts';
 
 /** The states of a file and of its bucket; null where there is none. */
@@ -50,12 +50,13 @@ function assertPending(state: FileState['entry_state'], { entityId, key }: Conte
     });
 }
 
-export async function findFileState(db: Tx, path: ContentPath): Promise<FileState> {
-  const [state] = await db.$queryRaw<FileState[]>(selectFileState(path));
+export async function findFileState(sql: Sql, path: ContentPath): Promise<FileState> {
+  const { text, values } = selectFileState(path);
+  const [state] = await sql.$queryRawUnsafe<FileState[]>(text, ...values);
   return state ?? { bucket_state: null, publication_id: null, entry_state: null };
 }
 
 /** Checks an entry whose bucket is checked or locked. @throws ServiceError `not_found`, `invalid` as `sealOver` does */
-export async function checkPending(db: Tx, path: ContentPath): Promise<void> {
-  assertPending((await findFileState(db, path)).entry_state, path);
+export async function checkPending(sql: Sql, path: ContentPath): Promise<void> {
+  assertPending((await findFileState(sql, path)).entry_state, path);
 }

@@ -1,12 +1,12 @@
+import type { Sql } from '@kr/database';
 import { type AskedPublications, publicationDecisions } from '@kr/publication-decisions';
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import type { BucketDescription } from '../store/bucket-store.ts';
-import type { Tx } from '../store/prisma.ts';
 import { onDecide, onSeal } from './fence-rules.ts';
 import type { SealOf, SealStore } from './seal-store.ts';
 
-export interface SealPublicationDeps<T = Tx> {
+export interface SealPublicationDeps<T = Sql> {
   seals: SealStore<T>;
   now: () => Date;
   newId: () => string;
@@ -43,7 +43,7 @@ export function sealPublication<T>(
   });
 }
 
-export interface DecidePublicationDeps<T = Tx> {
+export interface DecidePublicationDeps<T = Sql> {
   seals: SealStore<T>;
   now: () => Date;
   newId: () => string;
@@ -92,7 +92,7 @@ export async function decidePublication<T>(
  */
 export type SettlePublications = (publicationIds: readonly string[]) => Promise<void>;
 
-export interface SettlePublicationsDeps<T = Tx> extends DecidePublicationDeps<T> {
+export interface SettlePublicationsDeps<T = Sql> extends DecidePublicationDeps<T> {
   publications: AskedPublications;
 }
 

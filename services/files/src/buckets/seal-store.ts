@@ -1,6 +1,6 @@
+import type { Sql } from '@kr/database';
 import { failpoint } from '@kr/failpoint';
 import type { Bucket, BucketDescription, LockedBucket } from '../store/bucket-store.ts';
-import type { Tx } from '../store/prisma.ts';
 import type { Fence } from './fence-rules.ts';
 
 export interface HeldBucket extends Bucket {
@@ -19,7 +19,7 @@ export interface SealOf {
  * The store operations of publications and of the changes that seals exclude. `T` is a transaction: its locks are
  * released at its end, and its writes are undone when it fails.
  */
-export interface SealStore<T = Tx> {
+export interface SealStore<T = Sql> {
   /** For a statement by itself. */
   readonly outside: T;
   transaction<Result>(run: (tx: T) => Promise<Result>): Promise<Result>;

@@ -1,4 +1,4 @@
-import { executeWithNext, type Sql } from '@kr/database';
+import { executeWithNext, type Sql, type SqlDatabase } from '@kr/database';
 import {
   type BucketDescription,
   DESCRIPTIONS,
@@ -36,15 +36,14 @@ async function saveFence(tx: Sql, publicationId: string, fence: Fence, now: Date
   );
 }
 
-interface Transactions<T> {
-  $transaction<Result>(run: (tx: T) => Promise<Result>): Promise<Result>;
-}
+/** Milliseconds of one transaction: changes of one bucket wait for each other. */
+const LONGEST_MS = 15_000;
 
-/** Seals on Postgres; every operation is a constant number of statements. `T` is what a transaction is given. */
-export function sqlSealStore<T extends Sql>(database: T & Transactions<T>): SealStore<T> {
+/** Seals on Postgres; every operation is a constant number of statements. */
+export function sqlSealStore(database: SqlDatabase): SealStore {
   return {
     outside: database,
-    transaction: (run) => database.$transaction(run),
+    transaction: (run) => database.$transaction(run, { timeout: LONGEST_MS }),
     lockFence,
     saveFence,
     lockBuckets,

@@ -1,5 +1,6 @@
 import { appendAudited, ticketEntry } from '@kr/audit-trail';
 import type { CommitUploadRequest__Output, CommitUploadResponse } from '@kr/contracts';
+import { executeWithNext } from '@kr/database';
 import { failpoint } from '@kr/failpoint';
 import type { CallContext } from '@kr/rpc';
 import type { OpenTicket } from '../access.ts';
@@ -9,6 +10,9 @@ import { fileEntryMessage } from '../file-entry.ts';
 import { fileWithoutContent, noSuchFile } from '../file-errors.ts';
 import { findEntry } from '../store/entry-store.ts';
 import { entryEvent } from './entry-event.ts';
+
+const COMPLETE = `
+  update entry set state = 'completed', metadata = $3, updated_at = $4::timestamptz where entity_id = $1 and key = $2`;
 
 /**
  * RPC CommitUpload. Repeating it is allowed and only moves `updated`.
@@ -31,10 +35,7 @@ export function commitUpload(deps: ChangeBucketDeps & { openTicket: OpenTicket }
       if (found.content === null) throw fileWithoutContent(key);
       const metadata = found.metadata ?? JSON.stringify(found.content.dimensions ?? {});
       const updatedAt = deps.now();
-      await tx.entry.update({
-        where: { entityId_key: { entityId, key } },
-        data: { state: 'completed', metadata, updatedAt },
-      });
+      await executeWithNext(tx, COMPLETE, entityId, key, metadata, updatedAt.toISOString());
       if (!found.isCompleted) {
         const { sizeBytes, md5 } = found.content;
         const metadata = { key, size: sizeBytes, checksum: `md5:${md5}` };

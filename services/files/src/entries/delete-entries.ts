@@ -7,6 +7,9 @@ import { noSuchFile } from '../file-errors.ts';
 import { deleteUnfinished, type RemoveIncompleteDeps, removeIncomplete } from '../uploads/upload-store.ts';
 import { entryEvent } from './entry-event.ts';
 
+const DELETE = `
+  delete from entry where entity_id = $1 and ($2::boolean or key = any($3::text[])) returning key`;
+
 /**
  * RPC DeleteEntries. The bytes stay until the collection finds them unreferenced.
  * @throws ServiceError - `not_found`: one of the keys is unknown; nothing is deleted - the errors of `changeBucket`
@@ -22,9 +25,7 @@ export function deleteEntries(deps: ChangeBucketDeps & RemoveIncompleteDeps & { 
     if (badKey !== undefined) throw noSuchFile(entityId, badKey);
     const { gone, uploads } = await changeBucket(deps, entityId, async (tx, bucket) => {
       const uploads = await deleteUnfinished(tx, entityId, keys.length === 0 ? 'all' : keys);
-      const deleted = await tx.$queryRaw<{ key: string }[]>`
-        delete from entry where entity_id = ${entityId} and (${keys.length === 0}::boolean or key = any(${keys}::text[]))
-        returning key`;
+      const deleted = await tx.$queryRawUnsafe<{ key: string }[]>(DELETE, entityId, keys.length === 0, keys);
       const gone = new Set(deleted.map(({ key }) => key));
       const unknown = keys.find((key) => !gone.has(key));
       if (unknown !== undefined) throw noSuchFile(entityId, unknown);

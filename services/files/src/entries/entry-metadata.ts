@@ -1,5 +1,6 @@
 import { entryRows, insertEntries, ticketEntry } from '@kr/audit-trail';
 import type { UpdateEntryMetadataRequest__Output, UpdateEntryMetadataResponse } from '@kr/contracts';
+import { executeWithNext } from '@kr/database';
 import type { CallContext } from '@kr/rpc';
 import type { OpenTicket } from '../access.ts';
 import { type ChangeBucketDeps, changeBucket } from '../buckets/change-bucket.ts';
@@ -53,6 +54,9 @@ const UPDATE = `
   )
   ${insertEntries('$5', 'updated')}`;
 
+const METADATA_OF_OTHERS = `
+  select coalesce(sum(octet_length(metadata)), 0)::int as bytes from entry where entity_id = $1 and key <> $2`;
+
 /**
  * RPC UpdateEntryMetadata. Equal metadata changes nothing and adds no audit entry.
  * @throws ServiceError - `not_found`: no such file - `invalid`: not a JSON object - the errors of `changeBucket`
@@ -70,21 +74,12 @@ export function updateEntryMetadata(deps: ChangeBucketDeps & { openTicket: OpenT
       if (found === undefined) throw noSuchFile(entityId, key);
       if (found.metadata === metadata) return found;
       if (metadataBytes(metadata) > metadataBytes(found.metadata)) {
-        const others = await tx.$queryRaw<{ bytes: number }[]>`
-          select coalesce(sum(octet_length(metadata)), 0)::int as bytes from entry
-          where entity_id = ${entityId} and key <> ${key}`;
+        const others = await tx.$queryRawUnsafe<{ bytes: number }[]>(METADATA_OF_OTHERS, entityId, key);
         assertMetadataFits((others[0]?.bytes ?? 0) + metadataBytes(metadata), 'metadata');
       }
       const updatedAt = deps.now();
       const entry = ticketEntry(principal, 'file.update', opened, { key });
-      await tx.$executeRawUnsafe(
-        UPDATE,
-        entityId,
-        key,
-        metadata,
-        updatedAt.toISOString(),
-        entryRows([entry]),
-      );
+      await executeWithNext(tx, UPDATE, entityId, key, metadata, updatedAt.toISOString(), entryRows([entry]));
       return { ...found, metadata, updatedAt };
     });
     return { entry: fileEntryMessage(entry) };

@@ -1,5 +1,6 @@
 import { appendAudited, ticketEntry } from '@kr/audit-trail';
 import type { ImportEntriesRequest__Output, ImportEntriesResponse } from '@kr/contracts';
+import { executeWithNext } from '@kr/database';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import type { OpenTicket } from '../access.ts';
@@ -8,6 +9,14 @@ import { fileEntryMessage } from '../file-entry.ts';
 import { invalidField } from '../file-errors.ts';
 import { listEntries } from '../store/entry-store.ts';
 import { entryEvent } from './entry-event.ts';
+
+const IMPORT = `
+  with owned as (
+    update bucket set owner_id = $2
+    where entity_id = $1 and $2::text is not null and owner_id is distinct from $2)
+  insert into entry (entity_id, key, position, state, metadata, object_id, version_id, mimetype, created_at, updated_at)
+  select $1, key, position, state, metadata, object_id, gen_random_uuid(), mimetype, $3::timestamptz, $3::timestamptz
+  from entry where entity_id = $4 and state = 'completed'`;
 
 /**
  * RPC ImportEntries. No byte is copied: the new entries refer to the same objects.
@@ -26,17 +35,10 @@ export function importEntries(deps: ChangeBucketDeps & { openTicket: OpenTicket 
     const { entityId, ownerId, sourceEntityId } = opened;
     if (sourceEntityId === null) throw new ServiceError('not_found', 'Not found.');
     const entries = await changeBucket(deps, entityId, async (tx, bucket) => {
-      const isFilled = (await tx.entry.findFirst({ where: { entityId }, select: { key: true } })) !== null;
-      if (isFilled) throw invalidField('files.enabled', 'Please remove all files first.');
-      const at = deps.now();
-      const owner = ownerId ?? null;
-      await tx.$executeRaw`
-        with owned as (
-          update bucket set owner_id = ${owner}
-          where entity_id = ${entityId} and ${owner}::text is not null and owner_id is distinct from ${owner})
-        insert into entry (entity_id, key, position, state, metadata, object_id, version_id, mimetype, created_at, updated_at)
-        select ${entityId}, key, position, state, metadata, object_id, gen_random_uuid(), mimetype, ${at}, ${at}
-        from entry where entity_id = ${sourceEntityId} and state = 'completed'`;
+      if ((await listEntries(tx, entityId)).length > 0)
+        throw invalidField('files.enabled', 'Please remove all files first.');
+      const at = deps.now().toISOString();
+      await executeWithNext(tx, IMPORT, entityId, ownerId ?? null, at, sourceEntityId);
       const imported = await listEntries(tx, entityId);
       await appendAudited(
         tx,

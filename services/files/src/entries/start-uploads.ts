@@ -1,6 +1,7 @@
 import { entryRows, insertEntries, ticketEntry } from '@kr/audit-trail';
 import type { Principal, Ticket } from '@kr/caller';
 import type { NewEntry__Output, StartUploadsRequest__Output, StartUploadsResponse } from '@kr/contracts';
+import { executeWithNext, type Sql } from '@kr/database';
 import { appendEvents } from '@kr/event-bus';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
@@ -9,7 +10,7 @@ import { type ChangeBucketDeps, changeBucket, checkChangeable } from '../buckets
 import { fileEntryMessage } from '../file-entry.ts';
 import { fileExists, invalidField } from '../file-errors.ts';
 import { listEntries } from '../store/entry-store.ts';
-import type { Database, Tx } from '../store/prisma.ts';
+import type { Database } from '../store/prisma.ts';
 import { entryEvent } from './entry-event.ts';
 import { assertMetadataFits, entryMetadata, metadataBytes } from './entry-metadata.ts';
 
@@ -94,9 +95,14 @@ const LOOK_AND_TELL = `
     coalesce(sum(octet_length(metadata)), 0)::int as metadata
   from entry where entity_id = $1`;
 
+const INSERT = `
+  insert into entry (entity_id, key, position, state, metadata, created_at, updated_at)
+  select $1, key, $4::int + number, 'pending', metadata, $5::timestamptz, $5::timestamptz
+  from unnest($2::text[], $3::text[]) with ordinality as started (key, metadata, number)`;
+
 /** Whether they are the first entries of the bucket. */
 async function addEntries(
-  tx: Tx,
+  tx: Sql,
   opened: Ticket,
   principal: Principal,
   starts: readonly Start[],
@@ -117,18 +123,8 @@ async function addEntries(
   if (count + keys.length > maxFilesPerEntity) throw tooManyFiles(maxFilesPerEntity);
   const added = starts.reduce((sum, start) => sum + metadataBytes(start.metadata), 0);
   if (added > 0) assertMetadataFits(metadata + added, '_schema');
-  const at = now();
-  await tx.entry.createMany({
-    data: starts.map(({ key, metadata }, index) => ({
-      entityId,
-      key,
-      position: last + 1 + index,
-      state: 'pending',
-      metadata,
-      createdAt: at,
-      updatedAt: at,
-    })),
-  });
+  const metadatas = starts.map((start) => start.metadata);
+  await executeWithNext(tx, INSERT, entityId, keys, metadatas, last, now().toISOString());
   return count === 0;
 }
 

@@ -1,3 +1,4 @@
+import { executeWithNext } from '@kr/database';
 import { type ChangeBucketDeps, changeBucket } from '../buckets/change-bucket.ts';
 import { checkPending } from '../buckets/pending-file.ts';
 import { reserveForUpload } from '../quota/reserve-for-upload.ts';
@@ -55,6 +56,10 @@ export async function declareLength(
   return declared;
 }
 
+const DETACH = `
+  update entry set object_id = null, version_id = null, mimetype = null
+  where entity_id = $1 and key = $2 and object_id = $3::uuid`;
+
 /**
  * Deletes an upload and its bytes. The bytes of a finished one are removed from its entry.
  * @throws ServiceError the errors of `changeBucket` and, if the entry is committed, `checkPending`
@@ -65,10 +70,7 @@ export async function terminateUpload(deps: BeginUploadDeps, { upload, lease }: 
   const detach = () =>
     changeBucket(deps, entityId, async (tx) => {
       await checkPending(tx, upload);
-      await tx.entry.updateMany({
-        where: { entityId, key, objectId: id },
-        data: { objectId: null, versionId: null, mimetype: null },
-      });
+      await executeWithNext(tx, DETACH, entityId, key, id);
       await deleteUpload(tx, id);
     });
   // The lease ends with the upload: its loss is no error.

@@ -1,3 +1,4 @@
+import { executeWithNext, type Sql } from '@kr/database';
 import type { Logger } from '@kr/telemetry';
 import type { BlobStore } from '../blob/blob-store.ts';
 import type { Database, Tx } from '../store/prisma.ts';
@@ -89,20 +90,23 @@ export async function saveLength(
   return changed === 1;
 }
 
-export async function deleteUpload(db: Tx, id: string): Promise<void> {
-  await db.$executeRaw`delete from upload where id = ${id}::uuid`;
+export async function deleteUpload(sql: Sql, id: string): Promise<void> {
+  await executeWithNext(sql, 'delete from upload where id = $1::uuid', id);
 }
 
 /** Deletes the unfinished uploads of these files, or of all files of an entity; their ids are those of stored bytes. */
 export async function deleteUnfinished(
-  tx: Tx,
+  sql: Sql,
   entityId: string,
   keys: readonly string[] | 'all',
 ): Promise<string[]> {
-  const rows = await tx.$queryRaw<{ id: string }[]>`
-    delete from upload where entity_id = ${entityId} and finished_at is null
-      and (${keys === 'all'}::boolean or key = any(${keys === 'all' ? [] : [...keys]}::text[]))
-    returning id`;
+  const rows = await sql.$queryRawUnsafe<{ id: string }[]>(
+    `delete from upload where entity_id = $1 and finished_at is null and ($2::boolean or key = any($3::text[]))
+     returning id`,
+    entityId,
+    keys === 'all',
+    keys === 'all' ? [] : [...keys],
+  );
   return rows.map(({ id }) => id);
 }
 
