@@ -1,5 +1,5 @@
 import type { decidePublication, LifecycleDeps, preparePublication } from '@kr/draft-lifecycle';
-import type { decideBuckets, sealBuckets } from '../../services/files/src/buckets/handlers.ts';
+import type { decideBuckets, sealBuckets } from '../../services/files/src/buckets/publications.ts';
 import type { resolvePublications } from '../../services/packages/src/publish/resume-publications.ts';
 import type { MemoryDatabase } from './memory-database.ts';
 import type { LifecycleTables } from './memory-lifecycle-store.ts';

@@ -14,8 +14,12 @@ import { publicationDecisions } from '@kr/publication-decisions';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import { changeBucket } from '../../services/files/src/buckets/change-bucket.ts';
-import { decideBuckets, sealBuckets } from '../../services/files/src/buckets/handlers.ts';
-import { settleOldSeals, settlePublications } from '../../services/files/src/buckets/publications.ts';
+import {
+  decideBuckets,
+  sealBuckets,
+  settleOldSeals,
+  settlePublications,
+} from '../../services/files/src/buckets/publications.ts';
 import { packageKind } from '../../services/packages/src/package-kind.ts';
 import { startCoordinator } from '../../services/packages/src/publish/coordinator.ts';
 import { packageVersion } from '../../services/packages/src/publish/package-version.ts';

@@ -4,10 +4,10 @@ import type { Duplex } from 'node:stream';
 import { openDrain } from '@kr/http-drain';
 import { ServiceError } from '@kr/service-error';
 import { type Logger, nameRequest, traceRequests } from '@kr/telemetry';
-import type { FileAccess, OpenTicket, TicketEntity } from './access.ts';
-import { getArchive } from './archive/archive.ts';
+import type { FileAccess, OpenTicket } from './access.ts';
+import { getArchive } from './downloads/archive.ts';
 import { type GetContentDeps, getContent } from './downloads/get-content.ts';
-import { type ArchivePath, type BytesPath, planePath } from './http/content-path.ts';
+import { type ArchivePath, type BytesPath, planePath, type Respond } from './http/content-path.ts';
 import { respondError, sendError } from './http/errors.ts';
 import { observeTransfers } from './http/transfers.ts';
 import { type PutContentDeps, putContent } from './uploads/put-content.ts';
@@ -27,12 +27,7 @@ export interface ContentServer {
 interface Route<Path> {
   /** The action that the ticket must permit; none for the server's options. */
   access: FileAccess | 'none';
-  respond: (
-    request: IncomingMessage,
-    response: ServerResponse,
-    path: Path,
-    entity: TicketEntity,
-  ) => Promise<void>;
+  respond: Respond<Path>;
 }
 
 /** Method -> how it is answered. */

@@ -9,7 +9,7 @@ import type { Logger } from '@kr/telemetry';
 import { type OpenTicket, ticketOpener } from './access.ts';
 import type { BlobStore } from './blob/blob-store.ts';
 import type { NewContentHash } from './blob/content-hash.ts';
-import { contentHashes } from './blob/hash-threads.ts';
+import { contentHashes } from './blob/content-hash.ts';
 import { openBlobStore } from './blob/open-blob-store.ts';
 import { verifiedStore } from './blob/verified-store.ts';
 import { type SettlePublications, settlePublications } from './buckets/publications.ts';
@@ -20,7 +20,7 @@ import type { FilesConfig } from './config.ts';
 import type { ProgressLimits } from './http/body.ts';
 import { type ChunkBuffers, chunkBuffers } from './http/body.ts';
 import type { FindEntityIds } from './maintenance/remove-bucket.ts';
-import { type InTurn, inTurn } from './quota/in-turn.ts';
+import { type InTurn, inTurn } from './quota/reserve-bytes.ts';
 import { type Database, openDatabases } from './store/prisma.ts';
 
 /** Everything that handlers may reach. */

@@ -1,16 +1,6 @@
 import { constants, getPriority, setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
-import { type DigestName, type Digests, type LocalHash, localHash } from './content-hash.ts';
-
-/** Requests to a hashing thread, about hashes by number. */
-export type HashRequest =
-  | { what: 'begin'; hash: number; of: readonly DigestName[] }
-  | { what: 'drop' | 'digests'; hash: number }
-  | { what: 'copy'; hash: number; into: number }
-  | { what: 'update'; hash: number; bytes: Uint8Array };
-
-/** The answers to `update` and `digests`, in their order; no other request has one. */
-export type HashAnswer = Partial<Digests> | null;
+import { type HashAnswer, type HashRequest, type LocalHash, localHash } from './content-hash.ts';
 
 /** In steps of the scheduler. */
 const BELOW_THE_PROCESS = 10;

@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib';
 import { expect, test } from '@jest/globals';
 import { createLogger } from '@kr/telemetry';
 import { endThreadsOf } from '../testing/ended-threads.ts';
-import { contentHashes } from './hash-threads.ts';
+import { contentHashes } from './content-hash.ts';
 
 const logged: string[] = [];
 const logger = createLogger('files', { write: (line) => void logged.push(line) });

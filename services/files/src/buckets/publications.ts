@@ -1,7 +1,17 @@
+import type {
+  DecideBucketsRequest__Output,
+  DecideBucketsResponse,
+  DescribeBucketsRequest__Output,
+  DescribeBucketsResponse,
+  SealBucketsRequest__Output,
+  SealBucketsResponse,
+} from '@kr/contracts';
 import type { Sql } from '@kr/database';
 import { type AskedPublications, publicationDecisions } from '@kr/publication-decisions';
+import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
+import { requireService } from '../access.ts';
 import type { BucketDescription } from '../store/bucket-store.ts';
 import { onDecide, onSeal } from './fence-rules.ts';
 import type { SealOf, SealStore } from './seal-store.ts';
@@ -22,7 +32,7 @@ export type SealOutcome =
  * Missing buckets are created, so that an upload that starts late finds its bucket sealed; published ones
  * stay unchanged.
  */
-export function sealPublication<T>(
+function sealPublication<T>(
   { seals, now, newId }: SealPublicationDeps<T>,
   seal: SealOf,
 ): Promise<SealOutcome> {
@@ -62,7 +72,7 @@ export interface PublicationDecision {
  * may be repeated and may precede the seal.
  * @throws ServiceError `internal`: the opposite was decided before, which needs an operator
  */
-export async function decidePublication<T>(
+async function decidePublication<T>(
   { seals, now, newId, logger }: DecidePublicationDeps<T>,
   { publicationId, isCommitted, publishedIds }: PublicationDecision,
 ): Promise<void> {
@@ -133,4 +143,55 @@ export async function settleOldSeals<T>({
   const before = new Date(now().getTime() - OLD_AFTER_MS);
   const old = await seals.sealedBefore(seals.outside, before, BATCH);
   if (old.length > 0) await settle(old);
+}
+
+/**
+ * RPC SealBuckets. Another seal is settled with the coordinator once before it is a reason to refuse.
+ * @throws ServiceError - `forbidden`: the caller is not the coordinator of publications - `unavailable`: there is another seal and the
+ * coordinator cannot be reached
+ */
+export function sealBuckets<T>(deps: SealPublicationDeps<T> & { settle: SettlePublications }) {
+  return async (
+    { publicationId, epoch, entityIds }: SealBucketsRequest__Output,
+    { principal }: CallContext,
+  ): Promise<SealBucketsResponse> => {
+    requireService(principal, 'packages');
+    const seal = { publicationId, epoch, entityIds };
+    let outcome = await sealPublication(deps, seal);
+    if (!outcome.isSealed && outcome.blockedBy.length > 0) {
+      await deps.settle(outcome.blockedBy);
+      outcome = await sealPublication(deps, seal);
+    }
+    if (outcome.isSealed) return { isSealed: true, buckets: outcome.buckets };
+    return { isSealed: false, blockedBy: outcome.blockedBy[0] ?? '' };
+  };
+}
+
+/**
+ * RPC DecideBuckets.
+ *
+ * @throws ServiceError
+ *   - `forbidden`: not called by the coordinator of publications
+ *   - `internal`: the opposite was decided before
+ */
+export function decideBuckets<T>(deps: DecidePublicationDeps<T>) {
+  return async (
+    { publicationId, isCommitted, publishedIds }: DecideBucketsRequest__Output,
+    { principal }: CallContext,
+  ): Promise<DecideBucketsResponse> => {
+    requireService(principal, 'packages');
+    await decidePublication(deps, { publicationId, isCommitted, publishedIds });
+    return {};
+  };
+}
+
+/** RPC DescribeBuckets. @throws ServiceError `forbidden`: not called by one of our services */
+export function describeBuckets<T>(seals: Pick<SealStore<T>, 'outside' | 'describeEntities'>) {
+  return async (
+    { entityIds }: DescribeBucketsRequest__Output,
+    { principal }: CallContext,
+  ): Promise<DescribeBucketsResponse> => {
+    requireService(principal);
+    return { buckets: await seals.describeEntities(seals.outside, entityIds) };
+  };
 }

@@ -1,15 +1,13 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Sql } from '@kr/database';
 import type { Logger } from '@kr/telemetry';
 import { create } from 'content-disposition';
 import { LRUCache } from 'lru-cache';
-import type { TicketEntity } from '../access.ts';
 import type { BlobStore, ByteRange } from '../blob/blob-store.ts';
 import type { NewContentHash } from '../blob/content-hash.ts';
 import type { FileContent, FileEntry } from '../file-entry.ts';
 import { noSuchFile } from '../file-errors.ts';
-import type { ContentPath } from '../http/content-path.ts';
+import type { ContentPath, Respond } from '../http/content-path.ts';
 import { isSaved, servedType } from '../http/media-type.ts';
 import { markDifferent } from '../maintenance/audit-store.ts';
 import { findEntry } from '../store/entry-store.ts';
@@ -73,14 +71,9 @@ export interface GetContentDeps extends ServeRepresentationDeps {
  *   - `not_found`: no such file, or not committed
  *   - `precondition_failed`
  */
-export function getContent(deps: GetContentDeps) {
+export function getContent(deps: GetContentDeps): Respond<ContentPath> {
   const published = new LRUCache<string, FileEntry>({ max: 5_000, ttl: PUBLISHED_MS });
-  return async (
-    request: IncomingMessage,
-    response: ServerResponse,
-    { entityId, key }: ContentPath,
-    { form }: TicketEntity,
-  ): Promise<void> => {
+  return async (request, response, { entityId, key }, { form }) => {
     const name = `${entityId}/${key}`;
     const entry = published.get(name) ?? (await findEntry(deps.quick, entityId, key));
     if (entry === undefined || !entry.isCompleted || entry.content === null) throw noSuchFile(entityId, key);

@@ -1,4 +1,6 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ServiceError } from '@kr/service-error';
+import type { TicketEntity } from '../access.ts';
 
 /** One file of one entity. */
 export interface ContentPath {
@@ -18,6 +20,14 @@ export interface ArchivePath {
   face: 'archive';
   entityId: string;
 }
+
+/** Answers a request whose ticket was verified. */
+export type Respond<Path> = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  path: Path,
+  entity: TicketEntity,
+) => Promise<void>;
 
 /**
  * The target of `/content/{entityId}/{key}`, `/uploads/{entityId}/{key}`, `/uploads/{entityId}/{key}/{uploadId}` or

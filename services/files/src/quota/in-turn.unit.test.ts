@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { inTurn } from './in-turn.ts';
+import { inTurn } from './reserve-bytes.ts';
 
 test('work of one key is done in its order, also behind work that fails, and other work beside it', async () => {
   const turns = inTurn();

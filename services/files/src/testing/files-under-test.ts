@@ -131,6 +131,8 @@ export async function startFilesUnderTest(
   const logger = createLogger('files', process.stderr);
   logger.level = 'fatal';
   const sql = new pg.Pool({ connectionString: database.url, max: 3 });
+  // A connection may still be closing when the database is dropped.
+  sql.on('error', () => {});
   let service = await startFilesService(config, logger);
   let client = connect(service);
 

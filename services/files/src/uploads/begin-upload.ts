@@ -1,7 +1,6 @@
 import { executeWithNext } from '@kr/database';
-import { type ChangeBucketDeps, changeBucket } from '../buckets/change-bucket.ts';
-import { checkPending } from '../buckets/pending-file.ts';
-import { reserveForUpload } from '../quota/reserve-for-upload.ts';
+import { type ChangeBucketDeps, changeBucket, checkPending } from '../buckets/change-bucket.ts';
+import { reserveForUpload } from '../quota/reserve-bytes.ts';
 import { lockEntry } from '../store/entry-store.ts';
 import type { ReceiveBytesDeps } from './receive-bytes.ts';
 import { type Upload, uploadInUse } from './upload.ts';

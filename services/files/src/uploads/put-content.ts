@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '@kr/telemetry';
-import type { TicketEntity } from '../access.ts';
 import type { NewContentHash } from '../blob/content-hash.ts';
 import type { FileEntry } from '../file-entry.ts';
 import { fileEntryJson } from '../file-entry.ts';
@@ -8,7 +7,7 @@ import { fileTooLarge, lengthMismatch, reservationLost } from '../file-errors.ts
 import { Prisma } from '../gen/prisma/client.ts';
 import type { ChunkBuffers } from '../http/body.ts';
 import { bufferedBody, type ProgressLimits } from '../http/body.ts';
-import type { ContentPath } from '../http/content-path.ts';
+import type { ContentPath, Respond } from '../http/content-path.ts';
 import { breakOff, stalled } from '../http/errors.ts';
 import { type Put, type ReserveBytesDeps, reserveBytes } from '../quota/reserve-bytes.ts';
 import { type AttachContentDeps, attachContent, type UploadClaim } from './attach-content.ts';
@@ -32,13 +31,8 @@ export interface PutContentDeps extends AttachContentDeps, ReserveBytesDeps {
  *   - `insufficient_storage`
  *   - what `changeBucket` throws, before the bytes are read or after
  */
-export function putContent(deps: PutContentDeps) {
-  return async (
-    request: IncomingMessage,
-    response: ServerResponse,
-    { entityId, key }: ContentPath,
-    { ownerId }: TicketEntity,
-  ): Promise<void> => {
+export function putContent(deps: PutContentDeps): Respond<ContentPath> {
+  return async (request, response, { entityId, key }, { ownerId }) => {
     const declaredBytes = declaredLength(request);
     if (declaredBytes !== undefined && declaredBytes > deps.maxFileBytes)
       throw fileTooLarge(deps.maxFileBytes);

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { createLogger } from '@kr/telemetry';
 import { until } from '@kr/testbed';
 import type { ContentHash } from '../blob/content-hash.ts';
-import { contentHashes } from '../blob/hash-threads.ts';
+import { contentHashes } from '../blob/content-hash.ts';
 import { type ContentServer, startContentServer } from '../content-server.ts';
 import { type FilesContext, openContext } from '../context.ts';
 import { endThreadsOf } from '../testing/ended-threads.ts';

@@ -6,7 +6,7 @@ import type { BlobStore } from '../blob/blob-store.ts';
 import type { ContentHash, Digests, NewContentHash } from '../blob/content-hash.ts';
 import { Prisma } from '../gen/prisma/client.ts';
 import type { BodyReader } from '../http/body.ts';
-import { type ReserveForUploadDeps, reserveMore } from '../quota/reserve-for-upload.ts';
+import { type ReserveDeps, reserveMore } from '../quota/reserve-bytes.ts';
 import type { Database } from '../store/prisma.ts';
 import { type AttachContentDeps, attachContent } from './attach-content.ts';
 import {
@@ -20,51 +20,30 @@ import {
 import type { UploadLease } from './upload-lease.ts';
 import { findUpload, saveReceived } from './upload-store.ts';
 
-/**
- * The hash of an upload's received bytes; lost if this process has not received all of them, or its thread
- * has ended.
- */
-export interface RunningHash {
-  /** Resolves when the bytes may change. They count in the order of the calls. */
-  update(bytes: Uint8Array): Promise<void>;
-  /** One that goes on from here by itself. */
-  copy(): RunningHash;
-  isLost(): boolean;
-  /** Undefined where it is lost. */
-  digests(): Promise<Digests | undefined>;
-  drop(): void;
-}
-
-/** The running digests of uploads, kept between requests of the same process. */
+/** The digests of received bytes, kept between requests of the same process. */
 export interface RunningHashes {
-  /** A copy of the hash of an upload's received bytes. */
-  after(upload: Pick<Upload, 'id' | 'receivedBytes' | 'lengthBytes'>): RunningHash;
-  keep(id: string, receivedBytes: number, hash: RunningHash): void;
+  /** A copy of the hash after the received bytes; undefined if this process has not received all of them. */
+  after(upload: Pick<Upload, 'id' | 'receivedBytes' | 'lengthBytes'>): ContentHash | undefined;
+  keep(id: string, receivedBytes: number, hash: ContentHash): void;
   forget(id: string): void;
 }
 
 const MOST = 1_000;
 
 /** Of the latest uploads; the bytes of others are read once more when they are complete. */
-export function runningHashes(newHash: NewContentHash, logger: Logger): RunningHashes {
-  const known = new LRUCache<string, { hash: RunningHash; receivedBytes: number }>({
+export function runningHashes(newHash: NewContentHash): RunningHashes {
+  const known = new LRUCache<string, { hash: ContentHash; receivedBytes: number }>({
     max: MOST,
     dispose: ({ hash }) => hash.drop(),
   });
   return {
     after: ({ id, receivedBytes, lengthBytes }) => {
-      const onLost = (err: unknown) =>
-        logger.warn(
-          { err, upload: id },
-          'the hash of an upload is lost, its bytes are read once more at its end',
-        );
-      if (receivedBytes === 0) return runningHash(newHash(lengthBytes ?? undefined), onLost);
+      if (receivedBytes === 0) return newHash(lengthBytes ?? undefined);
       const found = known.get(id);
-      return found?.receivedBytes === receivedBytes ? found.hash.copy() : runningHash(undefined, onLost);
+      return found?.receivedBytes === receivedBytes ? found.hash.copy() : undefined;
     },
     keep: (id, receivedBytes, hash) => {
-      if (hash.isLost()) known.delete(id);
-      else known.set(id, { hash, receivedBytes });
+      known.set(id, { hash, receivedBytes });
     },
     forget: (id) => {
       known.delete(id);
@@ -72,39 +51,13 @@ export function runningHashes(newHash: NewContentHash, logger: Logger): RunningH
   };
 }
 
-function runningHash(begun: ContentHash | undefined, onLost: (err: unknown) => void): RunningHash {
-  let hash = begun;
-  const unlessLost = async <Answer>(
-    ask: (of: ContentHash) => Promise<Answer>,
-  ): Promise<Answer | undefined> => {
-    const asked = hash;
-    if (asked === undefined) return undefined;
-    try {
-      return await ask(asked);
-    } catch (err) {
-      asked.drop();
-      if (hash !== undefined) onLost(err);
-      hash = undefined;
-      return undefined;
-    }
-  };
-  return {
-    update: async (bytes) => {
-      await unlessLost((of) => of.update(bytes));
-    },
-    copy: () => runningHash(hash?.copy(), onLost),
-    isLost: () => hash === undefined,
-    digests: () => unlessLost((of) => of.digests()),
-    drop: () => hash?.drop(),
-  };
-}
-
-export interface ReceiveBytesDeps extends ReserveForUploadDeps {
+export interface ReceiveBytesDeps extends ReserveDeps {
   database: Database;
   blobs: BlobStore;
   hashes: RunningHashes;
   maxFileBytes: number;
   uploadExpiryMs: number;
+  logger: Logger;
 }
 
 /** How much a crash may cost of one long request, in bytes. */
@@ -141,7 +94,12 @@ export async function receiveBytes(
   const check = checksum && createHash(checksum.algorithm);
   const maxBytes = upload.lengthBytes ?? deps.maxFileBytes;
   let reserved = upload.lengthBytes ?? from;
-  const hash = deps.hashes.after(upload);
+  let hash = deps.hashes.after(upload);
+  const loseHash = (err: unknown) => {
+    if (hash !== undefined) logLostHash(deps.logger, id, err);
+    hash?.drop();
+    hash = undefined;
+  };
   const bytes = body({
     admit: async (bodyBytes) => {
       const totalBytes = from + bodyBytes;
@@ -149,9 +107,9 @@ export async function receiveBytes(
       if (totalBytes > reserved) reserved = await reserveMore(deps, upload, totalBytes);
     },
     hash: {
-      update: (chunk) => {
+      update: async (chunk) => {
         check?.update(chunk);
-        return hash.update(chunk);
+        await hash?.update(chunk).catch(loseHash);
       },
     },
   });
@@ -178,18 +136,24 @@ export async function receiveBytes(
     const endsLease = totalBytes !== upload.lengthBytes;
     const saving = () => save(totalBytes, { endsLease });
     const grown = await (endsLease ? lease.endBy(saving) : saving());
-    deps.hashes.keep(id, totalBytes, hash);
+    if (hash === undefined) deps.hashes.forget(id);
+    else deps.hashes.keep(id, totalBytes, hash);
     isKept = true;
     if (brokenBy !== undefined) throw brokenBy;
     return grown;
   } finally {
-    if (!isKept) hash.drop();
+    if (!isKept) hash?.drop();
   }
+}
+
+function logLostHash(logger: Logger, upload: string, err: unknown): void {
+  logger.warn({ err, upload }, 'the hash of an upload is lost, its bytes are read once more at its end');
 }
 
 export interface FinishUploadDeps extends AttachContentDeps {
   hashes: RunningHashes;
   newHash: NewContentHash;
+  logger: Logger;
 }
 
 /**
@@ -221,12 +185,17 @@ export async function finishUpload(
 
 /** As computed on arrival, if one process has received all bytes; else they are read again. */
 async function digestsOf(
-  { blobs, hashes, newHash }: Pick<FinishUploadDeps, 'blobs' | 'hashes' | 'newHash'>,
+  { blobs, hashes, newHash, logger }: FinishUploadDeps,
   upload: Upload,
 ): Promise<Digests> {
-  const seen = hashes.after(upload);
-  const digests = await seen.digests().finally(seen.drop);
-  if (digests !== undefined) return digests;
+  const running = hashes.after(upload);
+  try {
+    if (running !== undefined) return await running.digests();
+  } catch (err) {
+    logLostHash(logger, upload.id, err);
+  } finally {
+    running?.drop();
+  }
   const hash = newHash(upload.receivedBytes);
   try {
     const blob = await blobs.open(upload.id);

@@ -2,11 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { ServiceError } from '@kr/service-error';
 import { DataStore, type Lock, type Locker, Metadata, Server, Upload as TusUpload } from '@tus/server';
-import type { TicketEntity } from '../access.ts';
+import { isUuid } from '../blob/blob-store.ts';
 import { checkChangeable } from '../buckets/change-bucket.ts';
 import { invalidField } from '../file-errors.ts';
 import { type BodyReader, bufferedBody, type ChunkBuffers, type ProgressLimits } from '../http/body.ts';
-import type { BytesPath } from '../http/content-path.ts';
+import type { BytesPath, Respond } from '../http/content-path.ts';
 import { breakOff, HttpRefusal, stalled } from '../http/errors.ts';
 import {
   type BeginUploadDeps,
@@ -43,26 +43,9 @@ const EXTENSIONS = [
 const CHUNK_TYPE = 'application/offset+octet-stream';
 
 /** The request headers that the library reads. */
-const REQUEST_HEADERS = [
-  'tus-resumable',
-  'upload-length',
-  'upload-defer-length',
-  'upload-offset',
-  'upload-metadata',
-  'content-length',
-];
-
+const REQUEST_HEADERS = /^(?:tus-resumable|content-length|upload-(?:length|defer-length|offset|metadata))$/;
 /** The headers taken from the library's answer; the others would open the interface to every web page. */
-const ANSWER_HEADERS = [
-  'location',
-  'upload-offset',
-  'upload-length',
-  'upload-defer-length',
-  'upload-metadata',
-  'cache-control',
-];
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const ANSWER_HEADERS = /^(?:location|cache-control|upload-.*)$/;
 
 interface UploadsDeps extends BeginUploadDeps, FinishUploadDeps {
   buffers: ChunkBuffers;
@@ -104,7 +87,7 @@ class RequestedUpload extends DataStore implements Locker {
     return {
       lock: async () => {
         if (this.#request.uploadId === undefined) return;
-        if (!UUID.test(id)) throw noSuchUpload();
+        if (!isUuid(id)) throw noSuchUpload();
         this.held = await acquireLease(this.#deps, { ...this.#request.entry, id }, this.#deps.newId());
       },
       unlock: async () => this.held?.lease.release(),
@@ -185,15 +168,8 @@ class RequestedUpload extends DataStore implements Locker {
   }
 }
 
-type Answer = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  path: BytesPath,
-  entity: TicketEntity,
-) => Promise<void>;
-
 /** OPTIONS /uploads/…: what is offered of the protocol. */
-export function tusCapabilities({ maxFileBytes }: Pick<AnswerTusDeps, 'maxFileBytes'>): Answer {
+export function tusCapabilities({ maxFileBytes }: Pick<AnswerTusDeps, 'maxFileBytes'>): Respond<BytesPath> {
   return async (_request, response) => {
     response.writeHead(204, {
       'tus-resumable': TUS_VERSION,
@@ -211,8 +187,8 @@ export function tusCapabilities({ maxFileBytes }: Pick<AnswerTusDeps, 'maxFileBy
  * pending entry by tus 1.0. The library implements the protocol; missing checks are done before it, and missing headers added after it.
  * @throws ServiceError, HttpRefusal refusals of the protocol, the bucket or the storage
  */
-export function answerTus(given: AnswerTusDeps): Answer {
-  const deps = { ...given, hashes: runningHashes(given.newHash, given.logger) };
+export function answerTus(given: AnswerTusDeps): Respond<BytesPath> {
+  const deps = { ...given, hashes: runningHashes(given.newHash) };
   return async (request, response, { entityId, key, uploadId }, { ownerId }) => {
     response.setHeader('tus-resumable', TUS_VERSION);
     const headers = checkedHeaders(request, deps);
@@ -275,11 +251,10 @@ function checkedHeaders(request: IncomingMessage, { maxFileBytes }: { maxFileByt
   const isPostedChunk = request.method === 'POST' && type === CHUNK_TYPE;
   if (isPostedChunk && Number(headerOf(request, 'content-length')) > allowed) throw uploadTooLarge(allowed);
   const headers = new Headers();
-  for (const name of REQUEST_HEADERS) {
-    const value = headerOf(request, name);
-    // Some clients send Upload-Metadata without any.
-    if (value !== undefined && (name !== 'upload-metadata' || value.trim() !== '')) headers.set(name, value);
-  }
+  for (const [name, value = ''] of Object.entries(request.headers))
+    if (REQUEST_HEADERS.test(name)) headers.set(name, value.toString());
+  // Some clients send Upload-Metadata without any.
+  if (headers.get('upload-metadata')?.trim() === '') headers.delete('upload-metadata');
   // A POST may have a type without having a chunk.
   if (type === CHUNK_TYPE) headers.set('content-type', CHUNK_TYPE);
   return headers;
@@ -297,10 +272,7 @@ function refusalOf(failure: unknown, maxBytes: number): unknown {
 }
 
 function send(response: ServerResponse, answer: Response, upload: Upload | undefined): void {
-  for (const name of ANSWER_HEADERS) {
-    const value = answer.headers.get(name);
-    if (value !== null) response.setHeader(name, value);
-  }
+  for (const [name, value] of answer.headers) if (ANSWER_HEADERS.test(name)) response.setHeader(name, value);
   if (upload?.isFinished === false) response.setHeader('upload-expires', upload.expiresAt.toUTCString());
   if (answer.status !== 204) response.setHeader('content-length', '0');
   response.writeHead(answer.status).end();

@@ -1,18 +1,13 @@
 import { createHash } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import { create } from 'content-disposition';
 import type { BlobStore, ByteRange } from '../blob/blob-store.ts';
-import { SAFETY } from '../downloads/get-content.ts';
-import {
-  type Representation,
-  type ServeRepresentationDeps,
-  serveRepresentation,
-} from '../downloads/representation.ts';
-import { openPart } from '../downloads/verified-bytes.ts';
-import type { ArchivePath } from '../http/content-path.ts';
+import type { ArchivePath, Respond } from '../http/content-path.ts';
 import type { Database, Tx } from '../store/prisma.ts';
+import { SAFETY } from './get-content.ts';
+import { type Representation, type ServeRepresentationDeps, serveRepresentation } from './representation.ts';
+import { openPart } from './verified-bytes.ts';
 import { type Piece, zipLayout } from './zip.ts';
 
 /** Device names of Windows, with or without an extension. */
@@ -200,13 +195,9 @@ export interface GetArchiveDeps extends ServeRepresentationDeps {
  * Files that are deleted during the download stay in it.
  * @throws ServiceError `precondition_failed`
  */
-export function getArchive(deps: GetArchiveDeps) {
+export function getArchive(deps: GetArchiveDeps): Respond<ArchivePath> {
   const crc32s = crc32sOfObjects(deps);
-  return async (
-    request: IncomingMessage,
-    response: ServerResponse,
-    { entityId }: ArchivePath,
-  ): Promise<void> => {
+  return async (request, response, { entityId }) => {
     const files = await archivedFiles(deps.database, entityId);
     const archive = archiveRepresentation({ blobs: deps.blobs, crc32s }, entityId, files);
     await serveRepresentation(deps, request, response, archive);
