@@ -1,17 +1,9 @@
-import type {
-  DecideBucketsRequest__Output,
-  DecideBucketsResponse,
-  DescribeBucketsRequest__Output,
-  DescribeBucketsResponse,
-  SealBucketsRequest__Output,
-  SealBucketsResponse,
-} from '@kr/contracts';
 import type { Sql } from '@kr/database';
 import { type AskedPublications, publicationDecisions } from '@kr/publication-decisions';
-import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import { requireService } from '../access.ts';
+import type { Rpc } from '../rpc.ts';
 import type { BucketDescription } from '../store/bucket-store.ts';
 import { onDecide, onSeal } from './fence-rules.ts';
 import type { SealOf, SealStore } from './seal-store.ts';
@@ -150,11 +142,10 @@ export async function settleOldSeals<T>({
  * @throws ServiceError - `forbidden`: the caller is not the coordinator of publications - `unavailable`: there is another seal and the
  * coordinator cannot be reached
  */
-export function sealBuckets<T>(deps: SealPublicationDeps<T> & { settle: SettlePublications }) {
-  return async (
-    { publicationId, epoch, entityIds }: SealBucketsRequest__Output,
-    { principal }: CallContext,
-  ): Promise<SealBucketsResponse> => {
+export function sealBuckets<T>(
+  deps: SealPublicationDeps<T> & { settle: SettlePublications },
+): Rpc<'SealBuckets'> {
+  return async ({ publicationId, epoch, entityIds }, { principal }) => {
     requireService(principal, 'packages');
     const seal = { publicationId, epoch, entityIds };
     let outcome = await sealPublication(deps, seal);
@@ -174,11 +165,8 @@ export function sealBuckets<T>(deps: SealPublicationDeps<T> & { settle: SettlePu
  *   - `forbidden`: not called by the coordinator of publications
  *   - `internal`: the opposite was decided before
  */
-export function decideBuckets<T>(deps: DecidePublicationDeps<T>) {
-  return async (
-    { publicationId, isCommitted, publishedIds }: DecideBucketsRequest__Output,
-    { principal }: CallContext,
-  ): Promise<DecideBucketsResponse> => {
+export function decideBuckets<T>(deps: DecidePublicationDeps<T>): Rpc<'DecideBuckets'> {
+  return async ({ publicationId, isCommitted, publishedIds }, { principal }) => {
     requireService(principal, 'packages');
     await decidePublication(deps, { publicationId, isCommitted, publishedIds });
     return {};
@@ -186,11 +174,10 @@ export function decideBuckets<T>(deps: DecidePublicationDeps<T>) {
 }
 
 /** RPC DescribeBuckets. @throws ServiceError `forbidden`: not called by one of our services */
-export function describeBuckets<T>(seals: Pick<SealStore<T>, 'outside' | 'describeEntities'>) {
-  return async (
-    { entityIds }: DescribeBucketsRequest__Output,
-    { principal }: CallContext,
-  ): Promise<DescribeBucketsResponse> => {
+export function describeBuckets<T>(
+  seals: Pick<SealStore<T>, 'outside' | 'describeEntities'>,
+): Rpc<'DescribeBuckets'> {
+  return async ({ entityIds }, { principal }) => {
     requireService(principal);
     return { buckets: await seals.describeEntities(seals.outside, entityIds) };
   };

@@ -1,15 +1,13 @@
 import { appendAudited, ticketEntry } from '@kr/audit-trail';
-import type { CommitUploadRequest__Output, CommitUploadResponse } from '@kr/contracts';
 import { executeWithNext } from '@kr/database';
 import { failpoint } from '@kr/failpoint';
-import type { CallContext } from '@kr/rpc';
-import type { OpenTicket } from '../access.ts';
-import { type ChangeBucketDeps, changeBucket } from '../buckets/change-bucket.ts';
+import { changeBucket } from '../buckets/change-bucket.ts';
 import type { FileEntry } from '../file-entry.ts';
 import { fileEntryMessage } from '../file-entry.ts';
 import { fileWithoutContent, noSuchFile } from '../file-errors.ts';
+import type { Rpc } from '../rpc.ts';
 import { findEntry } from '../store/entry-store.ts';
-import { entryEvent } from './entry-event.ts';
+import { type ChangeEntriesDeps, entryEvent } from './entry-event.ts';
 
 const COMPLETE = `
   update entry set state = 'completed', metadata = $3, updated_at = $4::timestamptz where entity_id = $1 and key = $2`;
@@ -22,11 +20,8 @@ const COMPLETE = `
  *   - `invalid`: no content has arrived
  *   - what `changeBucket` throws
  */
-export function commitUpload(deps: ChangeBucketDeps & { openTicket: OpenTicket }) {
-  return async (
-    { ticket, key }: CommitUploadRequest__Output,
-    { principal }: CallContext,
-  ): Promise<CommitUploadResponse> => {
+export function commitUpload(deps: ChangeEntriesDeps): Rpc<'CommitUpload'> {
+  return async ({ ticket, key }, { principal }) => {
     const opened = deps.openTicket(ticket, 'write');
     const { entityId } = opened;
     const entry = await changeBucket(deps, entityId, async (tx, bucket): Promise<FileEntry> => {

@@ -1,11 +1,9 @@
 import { appendAudited, ticketEntry } from '@kr/audit-trail';
-import type { DeleteEntriesRequest__Output, DeleteEntriesResponse } from '@kr/contracts';
-import type { CallContext } from '@kr/rpc';
-import type { OpenTicket } from '../access.ts';
-import { type ChangeBucketDeps, changeBucket } from '../buckets/change-bucket.ts';
+import { changeBucket } from '../buckets/change-bucket.ts';
 import { noSuchFile } from '../file-errors.ts';
+import type { Rpc } from '../rpc.ts';
 import { deleteUnfinished, type RemoveIncompleteDeps, removeIncomplete } from '../uploads/upload-store.ts';
-import { entryEvent } from './entry-event.ts';
+import { type ChangeEntriesDeps, entryEvent } from './entry-event.ts';
 
 const DELETE = `
   delete from entry where entity_id = $1 and ($2::boolean or key = any($3::text[])) returning key`;
@@ -14,11 +12,8 @@ const DELETE = `
  * RPC DeleteEntries. The bytes stay until the collection finds them unreferenced.
  * @throws ServiceError - `not_found`: one of the keys is unknown; nothing is deleted - the errors of `changeBucket`
  */
-export function deleteEntries(deps: ChangeBucketDeps & RemoveIncompleteDeps & { openTicket: OpenTicket }) {
-  return async (
-    { ticket, keys }: DeleteEntriesRequest__Output,
-    { principal }: CallContext,
-  ): Promise<DeleteEntriesResponse> => {
+export function deleteEntries(deps: ChangeEntriesDeps & RemoveIncompleteDeps): Rpc<'DeleteEntries'> {
+  return async ({ ticket, keys }, { principal }) => {
     const opened = deps.openTicket(ticket, 'write');
     const { entityId } = opened;
     const badKey = keys.find((key) => key.includes('\0'));

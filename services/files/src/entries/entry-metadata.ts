@@ -1,12 +1,11 @@
 import { entryRows, insertEntries, ticketEntry } from '@kr/audit-trail';
-import type { UpdateEntryMetadataRequest__Output, UpdateEntryMetadataResponse } from '@kr/contracts';
 import { executeWithNext } from '@kr/database';
-import type { CallContext } from '@kr/rpc';
-import type { OpenTicket } from '../access.ts';
-import { type ChangeBucketDeps, changeBucket } from '../buckets/change-bucket.ts';
+import { changeBucket } from '../buckets/change-bucket.ts';
 import { type FileEntry, fileEntryMessage } from '../file-entry.ts';
 import { invalidField, noSuchFile } from '../file-errors.ts';
+import type { Rpc } from '../rpc.ts';
 import { findEntry } from '../store/entry-store.ts';
+import type { ChangeEntriesDeps } from './entry-event.ts';
 
 const MAX_METADATA_BYTES = 65_536;
 
@@ -61,11 +60,8 @@ const METADATA_OF_OTHERS = `
  * RPC UpdateEntryMetadata. Equal metadata changes nothing and adds no audit entry.
  * @throws ServiceError - `not_found`: no such file - `invalid`: not a JSON object - the errors of `changeBucket`
  */
-export function updateEntryMetadata(deps: ChangeBucketDeps & { openTicket: OpenTicket }) {
-  return async (
-    { ticket, key, metadataJson }: UpdateEntryMetadataRequest__Output,
-    { principal }: CallContext,
-  ): Promise<UpdateEntryMetadataResponse> => {
+export function updateEntryMetadata(deps: ChangeEntriesDeps): Rpc<'UpdateEntryMetadata'> {
+  return async ({ ticket, key, metadataJson }, { principal }) => {
     const opened = deps.openTicket(ticket, 'write');
     const { entityId } = opened;
     const metadata = entryMetadata(metadataJson, 'metadata') ?? '{}';

@@ -1,14 +1,12 @@
 import { appendAudited, ticketEntry } from '@kr/audit-trail';
-import type { ImportEntriesRequest__Output, ImportEntriesResponse } from '@kr/contracts';
 import { executeWithNext } from '@kr/database';
-import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
-import type { OpenTicket } from '../access.ts';
-import { type ChangeBucketDeps, changeBucket } from '../buckets/change-bucket.ts';
+import { changeBucket } from '../buckets/change-bucket.ts';
 import { fileEntryMessage } from '../file-entry.ts';
 import { invalidField } from '../file-errors.ts';
+import type { Rpc } from '../rpc.ts';
 import { listEntries } from '../store/entry-store.ts';
-import { entryEvent } from './entry-event.ts';
+import { type ChangeEntriesDeps, entryEvent } from './entry-event.ts';
 
 const IMPORT = `
   with owned as (
@@ -26,11 +24,8 @@ const IMPORT = `
  *   - `invalid`: the bucket has entries
  *   - what `changeBucket` throws
  */
-export function importEntries(deps: ChangeBucketDeps & { openTicket: OpenTicket }) {
-  return async (
-    { ticket }: ImportEntriesRequest__Output,
-    { principal }: CallContext,
-  ): Promise<ImportEntriesResponse> => {
+export function importEntries(deps: ChangeEntriesDeps): Rpc<'ImportEntries'> {
+  return async ({ ticket }, { principal }) => {
     const opened = deps.openTicket(ticket, 'import');
     const { entityId, ownerId, sourceEntityId } = opened;
     if (sourceEntityId === null) throw new ServiceError('not_found', 'Not found.');

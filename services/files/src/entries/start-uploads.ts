@@ -1,17 +1,15 @@
 import { entryRows, insertEntries, ticketEntry } from '@kr/audit-trail';
 import type { Principal, Ticket } from '@kr/caller';
-import type { NewEntry__Output, StartUploadsRequest__Output, StartUploadsResponse } from '@kr/contracts';
+import type { NewEntry__Output } from '@kr/contracts';
 import { executeWithNext, type Sql } from '@kr/database';
 import { appendEvents } from '@kr/event-bus';
-import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
-import type { OpenTicket } from '../access.ts';
-import { type ChangeBucketDeps, changeBucket, checkChangeable } from '../buckets/change-bucket.ts';
+import { changeBucket, checkChangeable } from '../buckets/change-bucket.ts';
 import { fileEntryMessage } from '../file-entry.ts';
 import { fileExists, invalidField } from '../file-errors.ts';
+import type { Rpc } from '../rpc.ts';
 import { listEntries } from '../store/entry-store.ts';
-import type { Database } from '../store/prisma.ts';
-import { entryEvent } from './entry-event.ts';
+import { type ChangeEntriesDeps, entryEvent } from './entry-event.ts';
 import { assertMetadataFits, entryMetadata, metadataBytes } from './entry-metadata.ts';
 
 const MAX_KEY_BYTES = 255;
@@ -31,9 +29,8 @@ export function keyProblem(key: string): KeyProblem | undefined {
   return undefined;
 }
 
-export interface StartUploadsDeps extends ChangeBucketDeps {
-  database: Database;
-  openTicket: OpenTicket;
+export interface StartUploadsDeps extends ChangeEntriesDeps {
+  quick: Sql;
   maxFilesPerEntity: number;
 }
 
@@ -49,17 +46,14 @@ interface Start {
  *   - `invalid`: a key that is bad, taken, or named twice; metadata that is no object; too many files
  *   - what `changeBucket` throws
  */
-export function startUploads(deps: StartUploadsDeps) {
-  return async (
-    { ticket, entries }: StartUploadsRequest__Output,
-    { principal }: CallContext,
-  ): Promise<StartUploadsResponse> => {
+export function startUploads(deps: StartUploadsDeps): Rpc<'StartUploads'> {
+  return async ({ ticket, entries }, { principal }) => {
     const opened = deps.openTicket(ticket, 'write');
     const { entityId } = opened;
     const starts = entries.map(checkedStart);
     if (starts.length === 0) {
       await checkChangeable(deps, entityId);
-      return { entries: (await listEntries(deps.database, entityId)).map(fileEntryMessage) };
+      return { entries: (await listEntries(deps.quick, entityId)).map(fileEntryMessage) };
     }
     const all = await changeBucket(deps, entityId, async (tx, bucket) => {
       const isFirst = await addEntries(tx, opened, principal, starts, deps);

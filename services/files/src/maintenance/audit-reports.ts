@@ -1,12 +1,6 @@
-import type {
-  Audit,
-  DamagedObject as DamagedMessage,
-  ReadAuditResponse,
-  StartAuditRequest__Output,
-  StartAuditResponse,
-} from '@kr/contracts';
-import type { CallContext } from '@kr/rpc';
+import type { Audit, DamagedObject as DamagedMessage } from '@kr/contracts';
 import { requireOperator } from '../access.ts';
+import type { Rpc } from '../rpc.ts';
 import type { Database } from '../store/prisma.ts';
 import { beginAnew, beginUnlessOpen, type Damage } from './audit-store.ts';
 
@@ -91,8 +85,8 @@ const MOST_DAMAGED = 1_000;
 const MOST_FILES = 20;
 
 /** RPC ReadAudit. @throws ServiceError `forbidden`: the caller is neither a service nor an operator */
-export function readAudit({ database }: { database: Database }) {
-  return async (_request: unknown, { principal }: CallContext): Promise<ReadAuditResponse> => {
+export function readAudit({ database }: { database: Database }): Rpc<'ReadAudit'> {
+  return async (_request, { principal }) => {
     requireOperator(principal);
     const [latest, finished] = await Promise.all([
       findAudit(database, { isFinished: false }),
@@ -154,11 +148,8 @@ export interface StartAuditDeps {
 }
 
 /** RPC StartAudit. @throws ServiceError `forbidden`: the caller is neither a service nor an operator */
-export function startAudit({ database, now, nudgeAuditor }: StartAuditDeps) {
-  return async (
-    { isHurried }: StartAuditRequest__Output,
-    { principal }: CallContext,
-  ): Promise<StartAuditResponse> => {
+export function startAudit({ database, now, nudgeAuditor }: StartAuditDeps): Rpc<'StartAudit'> {
+  return async ({ isHurried }, { principal }) => {
     requireOperator(principal);
     const id = await (isHurried ? beginAnew(database, now()) : beginUnlessOpen(database, now()));
     nudgeAuditor();

@@ -1,9 +1,9 @@
-import type { CollectBytesRequest__Output, CollectBytesResponse, CollectedBytes } from '@kr/contracts';
+import type { CollectedBytes } from '@kr/contracts';
 import { failpoint } from '@kr/failpoint';
-import type { CallContext } from '@kr/rpc';
 import type { Logger } from '@kr/telemetry';
 import { requireOperator } from '../access.ts';
 import type { BlobStore, ListedBlob } from '../blob/blob-store.ts';
+import type { Rpc } from '../rpc.ts';
 import { deleteExpiredReservations, endReservations, type NamedIn, unnamed } from '../store/named-bytes.ts';
 import type { Database } from '../store/prisma.ts';
 import { countExpired, deleteExpired } from '../uploads/upload-store.ts';
@@ -206,11 +206,8 @@ export async function deleteOldPublications({
 }
 
 /** RPC CollectBytes. Safe to repeat. @throws ServiceError `forbidden`: the caller is neither a service nor an operator */
-export function collectBytes(deps: SweepDeps) {
-  return async (
-    { isApplied }: CollectBytesRequest__Output,
-    { principal }: CallContext,
-  ): Promise<CollectBytesResponse> => {
+export function collectBytes(deps: SweepDeps): Rpc<'CollectBytes'> {
+  return async ({ isApplied }, { principal }) => {
     requireOperator(principal);
     const options = { isTrial: !isApplied };
     const expired = await deleteExpiredUploads(deps, options);

@@ -1,14 +1,8 @@
-import type {
-  Quota,
-  ReadQuotaRequest__Output,
-  ReadQuotaResponse,
-  SetQuotaRequest__Output,
-  SetQuotaResponse,
-} from '@kr/contracts';
-import type { CallContext } from '@kr/rpc';
+import type { Quota } from '@kr/contracts';
 import { requireOperator } from '../access.ts';
 import { MOST_BYTES } from '../config.ts';
 import { invalidField } from '../file-errors.ts';
+import type { Rpc } from '../rpc.ts';
 import type { Database } from '../store/prisma.ts';
 
 const USER_ID = /^[0-9A-Za-z_.:-]{1,100}$/;
@@ -74,11 +68,8 @@ async function saveUserLimit(
  *   - `forbidden`: the caller is neither a service nor an operator
  *   - `invalid`: no user can have that id
  */
-export function readQuota(deps: UserQuotaDeps) {
-  return async (
-    { userId }: ReadQuotaRequest__Output,
-    { principal }: CallContext,
-  ): Promise<ReadQuotaResponse> => {
+export function readQuota(deps: UserQuotaDeps): Rpc<'ReadQuota'> {
+  return async ({ userId }, { principal }) => {
     requireOperator(principal);
     checkUserId(userId);
     return { quota: await findUserQuota(deps, userId) };
@@ -89,11 +80,8 @@ export function readQuota(deps: UserQuotaDeps) {
  * RPC SetQuota. A limit below the usage deletes nothing, but refuses further bytes.
  * @throws ServiceError - `forbidden`: the caller is neither a service nor an operator - `invalid`: the id or the limit is invalid
  */
-export function setQuota(deps: UserQuotaDeps) {
-  return async (
-    { userId, isDefault, limitBytes }: SetQuotaRequest__Output,
-    { principal }: CallContext,
-  ): Promise<SetQuotaResponse> => {
+export function setQuota(deps: UserQuotaDeps): Rpc<'SetQuota'> {
+  return async ({ userId, isDefault, limitBytes }, { principal }) => {
     requireOperator(principal);
     checkUserId(userId);
     const bytes = Number(limitBytes);
