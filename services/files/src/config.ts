@@ -28,31 +28,24 @@ export interface FilesConfig extends ServiceConfig {
   natsUrl: URL;
   /** Port for uploads and downloads; 0 takes a free one. */
   contentPort: number;
-  /** Verifies the tickets that the owners of entities sign for this service. */
   ticketKey: string;
-  /** The addresses of the coordinator of publications. */
   packagesAddress: string;
   packagesKey: string;
   recordsAddress: string;
   recordsKey: string;
-  /** Milliseconds that a call of another service may take. */
   rpcDeadlineMs: number;
   store: StoreSettings;
   limits: {
     maxFilesPerEntity: number;
     maxFileBytes: number;
-    /** Of all files of one draft or published entity. */
     maxBytesPerEntity: number;
-    /** For all drafts and published entities of one user, each object once. */
     maxBytesPerUser: number;
-    /** Milliseconds over which an upload must make progress. */
+    /** Milliseconds over which the rate of an upload is measured. */
     idleMs: number;
-    /** Bytes a second that an upload must bring on average over that time. */
     minUploadBytesPerSecond: number;
-    /** The average rate, in bytes per second, at which a client must read a file. */
     minDownloadBytesPerSecond: number;
   };
-  /** Milliseconds that bytes without a reference are kept; far longer than a transaction may take. */
+  /** Milliseconds before unreferenced bytes are removed; far longer than a transaction may take. */
   collectionGraceMs: number;
   audit: AuditConfig;
   /** The percentage of whole-file downloads that are compared with the stored checksum. */
@@ -61,15 +54,15 @@ export interface FilesConfig extends ServiceConfig {
   uploadExpiryMs: number;
 }
 
-/** How stored bytes are read again. */
+/** Verification of stored bytes. */
 export interface AuditConfig {
-  /** Milliseconds from the beginning of one audit to that of the next; 0: none begins by itself. */
+  /** Interval between the starts of two audits in milliseconds; 0 = only on request. */
   everyMs: number;
-  /** How many bytes a second an audit reads at most, unless somebody waits for it. */
+  /** Read rate, unless an operator waits for the audit. */
   bytesPerSecond: number;
 }
 
-/** The greatest limit of bytes that may be set. */
+/** The largest limit that may be set. */
 export const MOST_BYTES = 1_000_000_000_000_000;
 
 const SERVICE = variables({

@@ -24,7 +24,7 @@ import { type InTurn, inTurn } from './quota/reserve-bytes.ts';
 import { type Database, openDatabases } from './store/prisma.ts';
 
 /** Everything that handlers may reach. */
-export interface FilesContext {
+export interface FilesContext extends Omit<FilesConfig['limits'], 'idleMs' | 'minUploadBytesPerSecond'> {
   database: Database;
   /** The same connections, for hot statements. */
   quick: SqlDatabase;
@@ -43,13 +43,8 @@ export interface FilesContext {
   now: () => Date;
   newId: () => string;
   logger: Logger;
-  maxFilesPerEntity: number;
-  maxFileBytes: number;
   quotaTurns: InTurn;
-  maxBytesPerEntity: number;
-  maxBytesPerUser: number;
   collectionGraceMs: number;
-  minDownloadBytesPerSecond: number;
   verifyReadsPercent: number;
   buffers: ChunkBuffers;
   progress: ProgressLimits;
@@ -61,7 +56,7 @@ export interface FilesContext {
 export async function openContext(config: FilesConfig, logger: Logger): Promise<FilesContext> {
   const now = () => new Date();
   const newId = () => randomUUID();
-  const { limits } = config;
+  const { idleMs, minUploadBytesPerSecond, ...limits } = config.limits;
   const newHash = contentHashes(logger);
   const { database, quick } = openDatabases(config.databaseUrl);
   await database.$connect();
@@ -119,16 +114,12 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
     now,
     newId,
     logger,
-    maxFilesPerEntity: limits.maxFilesPerEntity,
-    maxFileBytes: limits.maxFileBytes,
+    ...limits,
     quotaTurns: inTurn(),
-    maxBytesPerEntity: limits.maxBytesPerEntity,
-    maxBytesPerUser: limits.maxBytesPerUser,
     collectionGraceMs: config.collectionGraceMs,
-    minDownloadBytesPerSecond: limits.minDownloadBytesPerSecond,
     verifyReadsPercent: config.verifyReadsPercent,
     buffers: chunkBuffers(),
-    progress: { idleMs: limits.idleMs, minBytesPerSecond: limits.minUploadBytesPerSecond },
+    progress: { idleMs, minBytesPerSecond: minUploadBytesPerSecond },
     uploadExpiryMs: config.uploadExpiryMs,
     close: async () => {
       for (const client of [publications, ...entities]) client.close();

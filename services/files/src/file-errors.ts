@@ -23,7 +23,7 @@ export function fileTooLarge(maxFileBytes: number): ServiceError {
   });
 }
 
-/** @param leftBytes of the limit, what is neither used nor promised to another upload */
+/** @param leftBytes the part of the limit that is neither used nor reserved */
 export function entityQuotaExceeded(limitBytes: number, leftBytes: number): ServiceError {
   const message = `The files of one entity may have at most ${limitBytes} bytes, of which ${leftBytes} are left.`;
   return new ServiceError('too_large', 'Bucket quota exceeded.', {

@@ -53,8 +53,8 @@ const CALLERS: Callers<Definitions['files']> = {
 const SETTLE_EVERY_MS = 5_000;
 /** How often a process looks whether an audit is to be done. */
 const AUDIT_EVERY_MS = 10_000;
-const SWEEP_EVERY_MS = 3_600_000;
-const SWEEP_ORPHANS_EVERY_MS = 86_400_000;
+const COLLECT_EVERY_MS = 3_600_000;
+const COLLECT_BYTES_EVERY_MS = 86_400_000;
 const CHECK_USAGE_EVERY_MS = 86_400_000;
 const TRANSFER_GRACE_MS = 2_500;
 
@@ -142,26 +142,23 @@ interface Chores {
 
 function startChores(context: FilesContext, { collectionGraceMs: graceMs, audit }: FilesConfig): Chores {
   const { logger } = context;
-  const sweep = { ...context, graceMs };
+  const collecting = { ...context, graceMs };
   const settle = around('files.settle', context.settle);
   const auditing = auditor({ ...context, audit });
   let orphans = 0;
-  const audits = repeatedly('audit', AUDIT_EVERY_MS, auditing.work, logger);
+  const every = (everyMs: number, name: string, work: () => Promise<unknown>) =>
+    repeatedly(name, everyMs, work, logger);
+  const audits = every(AUDIT_EVERY_MS, 'audit', auditing.work);
   const chores = [
     audits,
-    repeatedly('settle old seals', SETTLE_EVERY_MS, () => settleOldSeals({ ...context, settle }), logger),
-    repeatedly('delete unreferenced objects', SWEEP_EVERY_MS, () => collectObjects(sweep), logger),
-    repeatedly('delete expired uploads', SWEEP_EVERY_MS, () => deleteExpiredUploads(sweep), logger),
-    repeatedly(
-      'delete unreferenced bytes',
-      SWEEP_ORPHANS_EVERY_MS,
-      async () => {
-        orphans = (await collectUnreferencedBytes(sweep)).count;
-      },
-      logger,
-    ),
-    repeatedly('check usage', CHECK_USAGE_EVERY_MS, () => checkUsage(context), logger),
-    repeatedly('delete old publications', SWEEP_EVERY_MS, () => deleteOldPublications(context), logger),
+    every(SETTLE_EVERY_MS, 'settle old seals', () => settleOldSeals({ ...context, settle })),
+    every(COLLECT_EVERY_MS, 'delete unreferenced objects', () => collectObjects(collecting)),
+    every(COLLECT_EVERY_MS, 'delete expired uploads', () => deleteExpiredUploads(collecting)),
+    every(COLLECT_BYTES_EVERY_MS, 'delete unreferenced bytes', async () => {
+      orphans = (await collectUnreferencedBytes(collecting)).count;
+    }),
+    every(CHECK_USAGE_EVERY_MS, 'check usage', () => checkUsage(context)),
+    every(COLLECT_EVERY_MS, 'delete old publications', () => deleteOldPublications(context)),
   ];
   return {
     nudgeAuditor: audits.nudge,

@@ -10,7 +10,7 @@ export interface Digests {
   md5: string;
   /** Null where it was not computed. */
   sha256: string | null;
-  /** As archives have it: 32 bits, not signed. */
+  /** 32 bits, unsigned. */
   crc32: number;
 }
 
@@ -18,7 +18,7 @@ export interface Digests {
 export interface ContentHash {
   /** Resolves when the bytes may change. They count in the order of the calls. */
   update(bytes: Uint8Array): Promise<void>;
-  /** One that goes on from here by itself. */
+  /** An independent hash after the same bytes. */
   copy(): ContentHash;
   digests(): Promise<Digests>;
   /** Ends the use of this hash; may be called twice. */
@@ -133,9 +133,9 @@ function together(shares: readonly Partial<Digests>[]): Digests {
 }
 
 /** As `Promise.all`, but when it fails nothing is under way any more. */
-async function all<Answer>(asked: readonly Promise<Answer>[]): Promise<Answer[]> {
-  await Promise.allSettled(asked);
-  return Promise.all(asked);
+async function all<Answer>(answers: readonly Promise<Answer>[]): Promise<Answer[]> {
+  await Promise.allSettled(answers);
+  return Promise.all(answers);
 }
 
 /** Some digests of the bytes of a hash, computed in one thread. */
@@ -194,7 +194,7 @@ function startThread(logger: Logger): HashThread {
   worker.on('error', end).on('exit', (code) => end(new Error(`a hashing thread has ended with ${code}`)));
   worker.unref();
 
-  const tell = (request: HashRequest) => {
+  const send = (request: HashRequest) => {
     if (goneBy === undefined) worker.postMessage(request);
   };
   const ask = (request: HashRequest): Promise<HashAnswer> =>
@@ -212,18 +212,18 @@ function startThread(logger: Logger): HashThread {
     update: async (bytes) => void (await ask({ what: 'update', hash: number, bytes })),
     copy: () => {
       const into = newNumber();
-      tell({ what: 'copy', hash: number, into });
+      send({ what: 'copy', hash: number, into });
       return hashOf(into);
     },
     digests: async () => (await ask({ what: 'digests', hash: number })) ?? {},
     drop: () => {
-      if (inUse.delete(number)) tell({ what: 'drop', hash: number });
+      if (inUse.delete(number)) send({ what: 'drop', hash: number });
     },
   });
   return {
     begin: (of) => {
       const number = newNumber();
-      tell({ what: 'begin', hash: number, of });
+      send({ what: 'begin', hash: number, of });
       return hashOf(number);
     },
     count: () => inUse.size,

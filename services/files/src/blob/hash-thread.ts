@@ -29,8 +29,8 @@ parentPort?.on('message', (request: HashRequest) => {
   }
 });
 
-function answer(told: HashAnswer): void {
-  parentPort?.postMessage(told);
+function answer(digests: HashAnswer): void {
+  parentPort?.postMessage(digests);
 }
 
 function known(number: number): LocalHash {

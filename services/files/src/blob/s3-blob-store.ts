@@ -173,11 +173,11 @@ export function s3BlobStore({ bucket, logger }: S3BlobStoreDeps): BlobStore {
  */
 function streamed(bucket: S3Bucket, key: string, range: ByteRange | undefined): Readable {
   const aborting = new AbortController();
-  async function* asked() {
+  async function* received() {
     const { body } = await bucket.read(key, { range, signal: aborting.signal });
     yield* body;
   }
-  const bytes: AsyncGenerator<Uint8Array> = asked();
+  const bytes: AsyncGenerator<Uint8Array> = received();
   return new Readable({
     read() {
       bytes.next().then(

@@ -159,9 +159,9 @@ export function openS3Bucket({ bucket: Bucket, idleMs, ...settings }: S3Settings
   });
 
   /** Of one object; undefined where there is none. */
-  const unlessMissing = async <Output>(asked: Promise<Output>): Promise<Output | undefined> => {
+  const unlessMissing = async <Output>(pending: Promise<Output>): Promise<Output | undefined> => {
     try {
-      return await asked;
+      return await pending;
     } catch (error) {
       if (statusOf(error) === 404) return undefined;
       throw error;
@@ -170,7 +170,7 @@ export function openS3Bucket({ bucket: Bucket, idleMs, ...settings }: S3Settings
 
   return {
     find: async (Key) => {
-      const found = await unlessMissing(told(client.send(new HeadObjectCommand({ Bucket, Key }))));
+      const found = await unlessMissing(withStoreErrors(client.send(new HeadObjectCommand({ Bucket, Key }))));
       return found && { sizeBytes: found.ContentLength ?? 0, marks: found.Metadata ?? {} };
     },
     put: async (Key, Body, Metadata, { isNew } = { isNew: false }) => {
@@ -183,23 +183,23 @@ export function openS3Bucket({ bucket: Bucket, idleMs, ...settings }: S3Settings
         ChecksumAlgorithm: 'CRC32',
         ...ifNew,
       });
-      await told(client.send(command));
+      await withStoreErrors(client.send(command));
     },
     read: async (Key, { range, signal } = {}) => {
       const part = range === undefined ? {} : { Range: `bytes=${range.start}-${range.end}` };
       const abort = signal === undefined ? {} : { abortSignal: signal };
-      const { Body, Metadata } = await told(
+      const { Body, Metadata } = await withStoreErrors(
         client.send(new GetObjectCommand({ Bucket, Key, ...part }), abort),
       );
       if (Body === undefined) throw new Error(`the store gave no bytes for ${Key}`);
       return { body: Body as Readable, marks: Metadata ?? {} };
     },
     remove: async (Key) => {
-      await unlessMissing(told(client.send(new DeleteObjectCommand({ Bucket, Key }))));
+      await unlessMissing(withStoreErrors(client.send(new DeleteObjectCommand({ Bucket, Key }))));
     },
     list: async function* (Prefix) {
       const pages = paginateListObjectsV2({ client }, { Bucket, Prefix });
-      for await (const { Contents = [] } of toldEach(pages)) {
+      for await (const { Contents = [] } of withStoreErrorsEach(pages)) {
         for (const { Key, Size, LastModified } of Contents)
           yield {
             key: known(Key, 'Key'),
@@ -215,17 +215,17 @@ export function openS3Bucket({ bucket: Bucket, idleMs, ...settings }: S3Settings
         Metadata,
         ChecksumAlgorithm: 'CRC32',
       });
-      const { UploadId } = await told(client.send(command));
+      const { UploadId } = await withStoreErrors(client.send(command));
       return { key: Key, uploadId: known(UploadId, 'UploadId') };
     },
     sendPart: async ({ key: Key, uploadId: UploadId }, number, Body) => {
       const part = { Bucket, Key, UploadId, PartNumber: number, Body, ChecksumAlgorithm: 'CRC32' } as const;
-      const { ETag, ChecksumCRC32 } = await told(client.send(new UploadPartCommand(part)));
+      const { ETag, ChecksumCRC32 } = await withStoreErrors(client.send(new UploadPartCommand(part)));
       return { number, etag: plain(ETag), crc32: ChecksumCRC32 };
     },
     listParts: async function* ({ key: Key, uploadId: UploadId }) {
       const listed = listParts(client, { Bucket, Key, UploadId });
-      for await (const { PartNumber, ETag, ChecksumCRC32, Size, LastModified } of toldEach(listed))
+      for await (const { PartNumber, ETag, ChecksumCRC32, Size, LastModified } of withStoreErrorsEach(listed))
         yield {
           number: known(PartNumber, 'PartNumber'),
           etag: plain(ETag),
@@ -249,13 +249,17 @@ export function openS3Bucket({ bucket: Bucket, idleMs, ...settings }: S3Settings
         MultipartUpload: { Parts },
         IfNoneMatch: '*',
       });
-      await told(client.send(command));
+      await withStoreErrors(client.send(command));
     },
     abortUpload: async ({ key: Key, uploadId: UploadId }) => {
-      await unlessMissing(told(client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }))));
+      await unlessMissing(
+        withStoreErrors(client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }))),
+      );
     },
     listUploads: async function* () {
-      for await (const { Key, UploadId, Initiated } of toldEach(listMultipartUploads(client, Bucket)))
+      for await (const { Key, UploadId, Initiated } of withStoreErrorsEach(
+        listMultipartUploads(client, Bucket),
+      ))
         yield {
           key: known(Key, 'Key'),
           uploadId: known(UploadId, 'UploadId'),
@@ -263,7 +267,7 @@ export function openS3Bucket({ bucket: Bucket, idleMs, ...settings }: S3Settings
         };
     },
     check: async () => {
-      await told(client.send(new HeadBucketCommand({ Bucket })));
+      await withStoreErrors(client.send(new HeadBucketCommand({ Bucket })));
     },
   };
 }
@@ -278,17 +282,17 @@ function known<Value>(value: Value | undefined, name: string): Value {
   return value;
 }
 
-async function told<Output>(asked: Promise<Output>): Promise<Output> {
+async function withStoreErrors<Output>(pending: Promise<Output>): Promise<Output> {
   try {
-    return await asked;
+    return await pending;
   } catch (error) {
     throw translated(error);
   }
 }
 
-async function* toldEach<Item>(asked: AsyncIterable<Item>): AsyncGenerator<Item> {
+async function* withStoreErrorsEach<Item>(pending: AsyncIterable<Item>): AsyncGenerator<Item> {
   try {
-    yield* asked;
+    yield* pending;
   } catch (error) {
     throw translated(error);
   }

@@ -124,12 +124,12 @@ export async function createdOnce(
   const refusedBy = await refusalOf(create);
   const found = await bucket.find(key);
   if (found?.marks['origin'] === origin && found.sizeBytes === sizeBytes) return;
-  throw new Error(`${key} has not become an object of ${sizeBytes} bytes: ${told(found, origin)}`, {
+  throw new Error(`${key} has not become an object of ${sizeBytes} bytes: ${describe(found, origin)}`, {
     cause: refusedBy,
   });
 }
 
-function told(found: FoundObject | undefined, origin: string): string {
+function describe(found: FoundObject | undefined, origin: string): string {
   if (found === undefined) return 'there is none';
   return found.marks['origin'] === origin ? `it has ${found.sizeBytes}` : 'there is another one';
 }

@@ -32,7 +32,7 @@ export function verifiedStore(store: BlobStore, { database, now, newId, logger }
   let isKnown = false;
   let isMarkable = true;
   let looking: Promise<void> | undefined;
-  let told = '';
+  let lastProblem = '';
 
   const look = (): Promise<void> => {
     looking ??= lookNow().finally(() => {
@@ -48,8 +48,8 @@ export function verifiedStore(store: BlobStore, { database, now, newId, logger }
       throw unused(
         `${problem} If these bytes belong to this database all the same, write ${own.id} into ${store.markPlace}.`,
       );
-    if (told !== '') logger.info('the storage of files is the known one again');
-    told = '';
+    if (lastProblem !== '') logger.info('the storage of files is the known one again');
+    lastProblem = '';
     if (own.markedAt === null) await mark(own.id);
   };
 
@@ -72,8 +72,9 @@ export function verifiedStore(store: BlobStore, { database, now, newId, logger }
 
   /** Logs it once while it lasts. */
   const unused = (problem: string, cause?: unknown): ServiceError => {
-    if (told !== problem) logger.error({ storage_problem: problem }, 'the storage of files is not used');
-    told = problem;
+    if (lastProblem !== problem)
+      logger.error({ storage_problem: problem }, 'the storage of files is not used');
+    lastProblem = problem;
     return storeAway(new Error(problem, { cause }));
   };
   const unreadable = (error: unknown): never => {
@@ -117,8 +118,8 @@ export function verifiedStore(store: BlobStore, { database, now, newId, logger }
   const isEmptyOrOfUploads = async (): Promise<boolean> => {
     const ids = await listed(LISTED_OBJECTS).catch(unreadable);
     if (ids.length === 0) return true;
-    const nobodys = await unnamed(database, ids, { namedIn: 'objects and uploads', before: EVER });
-    return nobodys.size < ids.length;
+    const unreferenced = await unnamed(database, ids, { namedIn: 'objects and uploads', before: EVER });
+    return unreferenced.size < ids.length;
   };
   const listed = async (limit: number): Promise<string[]> => {
     const ids: string[] = [];
@@ -128,15 +129,15 @@ export function verifiedStore(store: BlobStore, { database, now, newId, logger }
 
   /** The operation, in a store that has been seen to be the known one. */
   const known =
-    <Given extends unknown[], Outcome>(operation: (...given: Given) => Promise<Outcome>) =>
-    async (...given: Given): Promise<Outcome> => {
+    <Args extends unknown[], Outcome>(operation: (...args: Args) => Promise<Outcome>) =>
+    async (...args: Args): Promise<Outcome> => {
       if (!isKnown) await look();
-      return operation(...given);
+      return operation(...args);
     };
-  const knownNow = <Given extends unknown[], Item>(list: (...given: Given) => AsyncIterable<Item>) =>
-    async function* (...given: Given): AsyncGenerator<Item> {
+  const knownNow = <Args extends unknown[], Item>(list: (...args: Args) => AsyncIterable<Item>) =>
+    async function* (...args: Args): AsyncGenerator<Item> {
       await look();
-      yield* list(...given);
+      yield* list(...args);
     };
 
   return {

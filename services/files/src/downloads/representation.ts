@@ -123,9 +123,9 @@ function sendByProxy(
   verdict: 'whole' | ByteRange,
   path: string,
 ): void {
-  const { 'accept-ranges': _, ...told } = partHeaders(representation);
+  const { 'accept-ranges': _, ...headers } = partHeaders(representation);
   response.writeHead(200, {
-    ...told,
+    ...headers,
     ...(verdict === 'whole' ? representation.wholeHeaders : {}),
     'content-type': representation.type,
     'content-length': 0,

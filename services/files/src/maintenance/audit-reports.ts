@@ -114,14 +114,14 @@ export function readAudit({ database }: { database: Database }): Rpc<'ReadAudit'
 function auditMessage(audit: AuditReport | undefined): Audit | null {
   if (audit === undefined) return null;
   const { id, startedAt, finishedAt, isHurried, isRunning, ...counts } = audit;
-  const told = Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, String(count)]));
+  const numbers = Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, String(count)]));
   return {
     id: String(id),
     startedAt: instant(startedAt),
     finishedAt: instant(finishedAt),
     isHurried,
     isRunning,
-    ...told,
+    ...numbers,
   };
 }
 

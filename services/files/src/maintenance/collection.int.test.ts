@@ -9,13 +9,13 @@ import {
   STORE_DEPS,
   startFilesUnderTest,
 } from '../testing/files-under-test.ts';
-import { collectObjects, collectUnreferencedBytes, type SweepDeps } from './collection.ts';
+import { type CollectDeps, collectObjects, collectUnreferencedBytes } from './collection.ts';
 
 const HOUR_MS = 3_600_000;
 let files: FilesUnderTest;
 let database: Database;
 let at = new Date();
-let deps: SweepDeps;
+let deps: CollectDeps;
 
 beforeAll(async () => {
   files = await startFilesUnderTest();

@@ -8,23 +8,22 @@ import { deleteExpiredReservations, endReservations, type NamedIn, unnamed } fro
 import type { Database } from '../store/prisma.ts';
 import { countExpired, deleteExpired } from '../uploads/upload-store.ts';
 
-/** The removed objects, or the removable ones. */
-export interface Swept {
+export interface Collected {
   count: number;
   bytes: number;
 }
 
-export interface SweepOptions {
-  /** Only looks what there is to be removed. */
+export interface CollectOptions {
+  /** Counts without removing. */
   isTrial?: boolean;
 }
 
-export interface SweepDeps {
+export interface CollectDeps {
   database: Database;
   blobs: BlobStore;
   now: () => Date;
   logger: Logger;
-  /** Milliseconds without a reference after which an object is removed. */
+  /** Milliseconds before an unreferenced object is removed. */
   graceMs: number;
 }
 
@@ -35,16 +34,18 @@ const BATCH = 500;
  * bytes without a row and never the reverse.
  */
 export async function collectObjects(
-  deps: SweepDeps,
-  { isTrial = false }: SweepOptions = {},
-): Promise<Swept> {
+  deps: CollectDeps,
+  { isTrial = false }: CollectOptions = {},
+): Promise<Collected> {
   const { database, logger, now, graceMs } = deps;
   const at = now();
   const before = new Date(at.getTime() - graceMs);
   await markUnreferenced(database, at);
-  const swept = isTrial ? await countUnreferenced(database, before) : await removeUnreferenced(deps, before);
-  if (!isTrial && swept.count > 0) logger.info({ ...swept }, 'unreferenced objects removed');
-  return swept;
+  const collected = isTrial
+    ? await countUnreferenced(database, before)
+    : await removeUnreferenced(deps, before);
+  if (!isTrial && collected.count > 0) logger.info({ ...collected }, 'unreferenced objects removed');
+  return collected;
 }
 
 const MARKED_AT_ONCE = 5_000;
@@ -70,15 +71,15 @@ async function markUnreferenced(database: Database, at: Date): Promise<void> {
   }
 }
 
-async function countUnreferenced(database: Database, before: Date): Promise<Swept> {
+async function countUnreferenced(database: Database, before: Date): Promise<Collected> {
   const [row] = await database.$queryRaw<{ count: number; bytes: bigint }[]>`
     select count(*)::int as count, coalesce(sum(size), 0)::bigint as bytes from object
     where unreferenced_at <= ${before} and not exists (select from entry where object_id = object.id)`;
   return { count: row?.count ?? 0, bytes: Number(row?.bytes ?? 0) };
 }
 
-async function removeUnreferenced({ database, blobs }: SweepDeps, before: Date): Promise<Swept> {
-  const swept = { count: 0, bytes: 0 };
+async function removeUnreferenced({ database, blobs }: CollectDeps, before: Date): Promise<Collected> {
+  const collected = { count: 0, bytes: 0 };
   await blobs.check();
   for (;;) {
     const removed = await database.$queryRaw<{ id: string; size: bigint }[]>`
@@ -89,10 +90,10 @@ async function removeUnreferenced({ database, blobs }: SweepDeps, before: Date):
     if (removed.length > 0) await failpoint('files.sweep.inside');
     for (const { id, size } of removed) {
       await blobs.remove(id);
-      swept.count += 1;
-      swept.bytes += Number(size);
+      collected.count += 1;
+      collected.bytes += Number(size);
     }
-    if (removed.length < BATCH) return swept;
+    if (removed.length < BATCH) return collected;
   }
 }
 
@@ -101,11 +102,11 @@ async function removeUnreferenced({ database, blobs }: SweepDeps, before: Date):
  * bytes of a finished one belong to its entry.
  */
 export async function deleteExpiredUploads(
-  { database, blobs, now, logger }: Omit<SweepDeps, 'graceMs'>,
-  { isTrial = false }: SweepOptions = {},
-): Promise<Swept> {
+  { database, blobs, now, logger }: Omit<CollectDeps, 'graceMs'>,
+  { isTrial = false }: CollectOptions = {},
+): Promise<Collected> {
   if (isTrial) return countExpired(database, now());
-  const swept = { count: 0, bytes: 0 };
+  const collected = { count: 0, bytes: 0 };
   await deleteExpiredReservations(database, now());
   await blobs.check();
   for (;;) {
@@ -114,12 +115,12 @@ export async function deleteExpiredUploads(
     for (const { id, received, isFinished } of expired) {
       if (isFinished) continue;
       await blobs.removeIncomplete(id);
-      swept.count += 1;
-      swept.bytes += Number(received);
+      collected.count += 1;
+      collected.bytes += Number(received);
     }
   }
-  if (swept.count > 0) logger.info({ ...swept }, 'expired uploads removed');
-  return swept;
+  if (collected.count > 0) logger.info({ ...collected }, 'expired uploads removed');
+  return collected;
 }
 
 /**
@@ -128,42 +129,42 @@ export async function deleteExpiredUploads(
  * the object; that of a resumable upload is the upload. So bytes that are found without a row never get one later.
  */
 export async function collectUnreferencedBytes(
-  deps: SweepDeps,
-  { isTrial = false }: SweepOptions = {},
-): Promise<Swept> {
+  deps: CollectDeps,
+  { isTrial = false }: CollectOptions = {},
+): Promise<Collected> {
   const { database, blobs, now, logger, graceMs } = deps;
   const before = new Date(now().getTime() - graceMs);
-  const swept: Swept = { count: 0, bytes: 0 };
+  const collected: Collected = { count: 0, bytes: 0 };
 
-  const sweep = async <Listed extends ListedBlob>(
+  const collect = async <Listed extends ListedBlob>(
     listed: AsyncIterable<Listed>,
     namedIn: NamedIn,
     remove: (found: Listed) => Promise<void>,
   ): Promise<void> => {
     for await (const batch of batches(olderThan(before, listed))) {
-      for (const found of await orphansOf(database, batch, { namedIn, before, isTrial })) {
+      for (const found of await unreferencedOf(database, batch, { namedIn, before, isTrial })) {
         if (!isTrial) await remove(found);
-        swept.count += 1;
-        swept.bytes += found.sizeBytes;
+        collected.count += 1;
+        collected.bytes += found.sizeBytes;
       }
     }
   };
-  await sweep(blobs.list(), 'objects and uploads', ({ id }) => blobs.remove(id));
-  await sweep(blobs.listIncomplete(), 'uploads', ({ id }) => blobs.removeIncomplete(id));
-  await sweep(blobs.listUnfinished(before), 'unfinished uploads', (found) => found.remove());
-  if (!isTrial && swept.count > 0) logger.info({ ...swept }, 'unreferenced bytes removed');
-  return swept;
+  await collect(blobs.list(), 'objects and uploads', ({ id }) => blobs.remove(id));
+  await collect(blobs.listIncomplete(), 'uploads', ({ id }) => blobs.removeIncomplete(id));
+  await collect(blobs.listUnfinished(before), 'unfinished uploads', (found) => found.remove());
+  if (!isTrial && collected.count > 0) logger.info({ ...collected }, 'unreferenced bytes removed');
+  return collected;
 }
 
-async function orphansOf<Listed extends ListedBlob>(
+async function unreferencedOf<Listed extends ListedBlob>(
   database: Database,
   batch: readonly Listed[],
   { namedIn, before, isTrial }: { namedIn: NamedIn; before: Date; isTrial: boolean },
 ): Promise<Listed[]> {
   const ids = batch.map(({ id }) => id);
   if (!isTrial) await endReservations(database, ids, before);
-  const nobodys = await unnamed(database, ids, { namedIn, before });
-  return batch.filter(({ id }) => nobodys.has(id));
+  const unreferenced = await unnamed(database, ids, { namedIn, before });
+  return batch.filter(({ id }) => unreferenced.has(id));
 }
 
 async function* olderThan<Listed extends ListedBlob>(
@@ -206,7 +207,7 @@ export async function deleteOldPublications({
 }
 
 /** RPC CollectBytes. Safe to repeat. @throws ServiceError `forbidden`: the caller is neither a service nor an operator */
-export function collectBytes(deps: SweepDeps): Rpc<'CollectBytes'> {
+export function collectBytes(deps: CollectDeps): Rpc<'CollectBytes'> {
   return async ({ isApplied }, { principal }) => {
     requireOperator(principal);
     const options = { isTrial: !isApplied };
@@ -222,6 +223,6 @@ export function collectBytes(deps: SweepDeps): Rpc<'CollectBytes'> {
   };
 }
 
-function message({ count, bytes }: Swept): CollectedBytes {
+function message({ count, bytes }: Collected): CollectedBytes {
   return { count: String(count), bytes: String(bytes) };
 }

@@ -20,7 +20,7 @@ export interface UserQuotaDeps {
 
 interface QuotaRow {
   bytes: bigint | null;
-  promised: bigint;
+  reserved: bigint;
   own: bigint | null;
 }
 
@@ -33,14 +33,14 @@ async function findUserQuota(
     select
       (select bytes from owner_usage where owner_id = ${userId}) as bytes,
       (select coalesce(sum(bytes), 0)::bigint from reservation where owner_id = ${userId})
-      + (select coalesce(sum(upload_usage(upload)), 0)::bigint from upload where owner_id = ${userId}) as promised,
+      + (select coalesce(sum(upload_usage(upload)), 0)::bigint from upload where owner_id = ${userId}) as reserved,
       (select max_bytes from quota where owner_id = ${userId}) as own`;
-  const promised = row?.promised ?? 0n;
+  const reserved = row?.reserved ?? 0n;
   const own = row?.own ?? null;
   return {
     userId,
-    usedBytes: String((row?.bytes ?? 0n) - promised),
-    promisedBytes: String(promised),
+    usedBytes: String((row?.bytes ?? 0n) - reserved),
+    promisedBytes: String(reserved),
     limitBytes: String(own ?? maxBytesPerUser),
     isDefault: own === null,
   };

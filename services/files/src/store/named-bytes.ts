@@ -1,12 +1,9 @@
 import type { Database } from './prisma.ts';
 
-/** Which rows may name bytes, by where these lie; room that is promised to an upload names them everywhere. */
+/** The tables whose rows may name bytes, by the place of the bytes. Reservations may name all bytes. */
 export type NamedIn = 'objects and uploads' | 'uploads' | 'unfinished uploads';
 
-/**
- * Ends promises of room that were over before the instant, so that an upload which wakes up after them fails, and does
- * not take for its own what is about to be removed.
- */
+/** Deletes expired reservations, so that a delayed upload fails instead of using bytes that are about to be removed. */
 export async function endReservations(db: Database, ids: readonly string[], before: Date): Promise<void> {
   await db.$executeRaw`delete from reservation where id = any(${[...ids]}::uuid[]) and expires_at <= ${before}`;
 }
@@ -18,7 +15,7 @@ export async function deleteExpiredReservations(db: Database, at: Date): Promise
       select id from reservation where expires_at <= ${at} order by owner_id limit 1000 for update skip locked)`;
 }
 
-/** Which of the ids no row names. One statement, so that nothing passes by unseen from one table to the other. */
+/** The ids that no row names. One statement, because a name may move from one table to another. */
 export async function unnamed(
   db: Database,
   ids: readonly string[],

@@ -78,9 +78,9 @@ export function heldLease(
     if (state === 'held' || give === undefined) return;
     const isGone = (await findUpload(database, id)) === undefined;
     // The work may have ended meanwhile.
-    const told = give;
+    const notify = give;
     give = undefined;
-    told?.(isGone ? noSuchUpload() : uploadInUse());
+    notify?.(isGone ? noSuchUpload() : uploadInUse());
   };
   const timer = setInterval(() => {
     renewing ??= renew()
