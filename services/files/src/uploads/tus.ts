@@ -32,14 +32,7 @@ import {
 } from './upload.ts';
 import { acquireLease } from './upload-lease.ts';
 
-const EXTENSIONS = [
-  'creation',
-  'creation-with-upload',
-  'creation-defer-length',
-  'checksum',
-  'termination',
-  'expiration',
-];
+const EXTENSIONS = 'creation,creation-with-upload,creation-defer-length,checksum,termination,expiration';
 const CHUNK_TYPE = 'application/offset+octet-stream';
 
 /** The request headers that the library reads. */
@@ -58,9 +51,7 @@ export type AnswerTusDeps = Omit<UploadsDeps, 'hashes'>;
 interface TusRequest {
   /** Undefined where an upload is created. */
   uploadId: string | undefined;
-  entry: Pick<Upload, 'entityId' | 'key' | 'ownerId'>;
-  /** The header Upload-Metadata; empty when there is none. */
-  metadata: string;
+  entry: Pick<Upload, 'entityId' | 'key' | 'ownerId' | 'metadata'>;
   checksum: UploadChecksum | undefined;
   request: IncomingMessage;
   response: ServerResponse;
@@ -71,7 +62,7 @@ interface TusRequest {
  * through the library, whose streams would double the cost of each chunk; `write` takes them from the request.
  */
 class RequestedUpload extends DataStore implements Locker {
-  override readonly extensions = EXTENSIONS;
+  override readonly extensions = EXTENSIONS.split(',');
   readonly #deps: UploadsDeps;
   readonly #request: TusRequest;
   /** As this request has left it; undefined when there is none. */
@@ -95,9 +86,8 @@ class RequestedUpload extends DataStore implements Locker {
   }
 
   override async create(created: TusUpload): Promise<TusUpload> {
-    const { entry, metadata } = this.#request;
     const lengthBytes = created.size ?? null;
-    this.held = await beginUpload(this.#deps, { ...entry, id: created.id, lengthBytes, metadata });
+    this.held = await beginUpload(this.#deps, { ...this.#request.entry, id: created.id, lengthBytes });
     if (lengthBytes === 0) await this.#receive(async function* () {});
     return created;
   }
@@ -168,13 +158,13 @@ class RequestedUpload extends DataStore implements Locker {
   }
 }
 
-/** OPTIONS /uploads/…: what is offered of the protocol. */
+/** OPTIONS /uploads/…: the supported parts of the protocol. */
 export function tusCapabilities({ maxFileBytes }: Pick<AnswerTusDeps, 'maxFileBytes'>): Respond<BytesPath> {
   return async (_request, response) => {
     response.writeHead(204, {
       'tus-resumable': TUS_VERSION,
       'tus-version': TUS_VERSION,
-      'tus-extension': EXTENSIONS.join(','),
+      'tus-extension': EXTENSIONS,
       'tus-max-size': maxFileBytes,
       'tus-checksum-algorithm': CHECKSUM_ALGORITHMS.join(','),
     });
@@ -197,8 +187,8 @@ export function answerTus(given: AnswerTusDeps): Respond<BytesPath> {
 
     const id = uploadId ?? deps.newId();
     const metadata = headers.get('upload-metadata') ?? '';
-    const entry = { entityId, key, ownerId: ownerId ?? null };
-    const uploads = new RequestedUpload(deps, { uploadId, entry, metadata, checksum, request, response });
+    const entry = { entityId, key, ownerId: ownerId ?? null, metadata };
+    const uploads = new RequestedUpload(deps, { uploadId, entry, checksum, request, response });
     let failure: unknown;
     const server = new Server({
       path: '/',
@@ -213,7 +203,7 @@ export function answerTus(given: AnswerTusDeps): Respond<BytesPath> {
         return undefined;
       },
     });
-    const { method = '' } = request;
+    const { method = 'GET' } = request;
     const answer = await server.handleWeb(new Request(`http://files/${id}`, { method, headers }));
     const upload = uploads.held?.upload;
     if (failure !== undefined) throw refusalOf(failure, upload?.lengthBytes ?? deps.maxFileBytes);
@@ -228,13 +218,8 @@ function headerOf(request: IncomingMessage, name: string): string | undefined {
 
 /**
  * The headers of a request for the library, after the checks that it lacks (tus 1.0, section 2.2).
- *
- * @throws HttpRefusal
- *   - 412: another version of the protocol
- *   - 415: a PATCH of another type
- * @throws ServiceError
- *   - `invalid`: a PATCH without Upload-Offset, or an extension that is not offered
- *   - `too_large` (`upload_too_large`): a POST with more bytes than the upload may have
+ * @throws HttpRefusal 412: another version of the protocol; 415: a PATCH of another type
+ * @throws ServiceError `invalid`, `too_large` (`upload_too_large`)
  */
 function checkedHeaders(request: IncomingMessage, { maxFileBytes }: { maxFileBytes: number }): Headers {
   if (headerOf(request, 'tus-resumable') !== TUS_VERSION) throw unsupportedVersion();
