@@ -1,3 +1,4 @@
+import { truncateSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -178,7 +179,8 @@ describe('kr package load', () => {
 
   test.each<{ name: string; lost: RegExp; how: 'lost' | 'dropped' | 503 | 429 }>([
     { name: 'the start of uploads was done but not answered', lost: /^POST .*files$/, how: 'lost' },
-    { name: 'content is aborted', lost: /^PUT .*large\.bin\/content$/, how: 'dropped' },
+    { name: 'content is aborted', lost: /^POST .*large\.bin\/tus$/, how: 'dropped' },
+    { name: 'the store of files is busy', lost: /^POST .*large\.bin\/tus$/, how: 503 },
     { name: 'a commit was done but not answered', lost: /^POST .*commit$/, how: 'lost' },
     { name: 'a DOI was reserved but not answered', lost: /^POST .*doi$/, how: 'lost' },
     { name: 'the association was done but not answered', lost: /associate$/, how: 'lost' },
@@ -197,6 +199,45 @@ describe('kr package load', () => {
     expect({ code, isDue }).toEqual({ code: 0, isDue: false });
     expect(err).toContain('trying again in');
     expect(stored()).toEqual(LOADED);
+  });
+
+  test('continues an upload where the connection broke', async () => {
+    await writePackage();
+    await write('flood/files/method.md', Buffer.alloc(20_000_000, 'x'));
+    let chunks = 0;
+    repository.interfere = (request) => {
+      if (!request.startsWith('PATCH ')) return undefined;
+      chunks += 1;
+      return chunks === 2 ? 'dropped' : undefined;
+    };
+    const { code, err } = await kr(['package', 'load', 'flood']);
+    expect(code).toBe(0);
+    expect(err).toContain('trying again in');
+    expect(repository.requests.filter((request) => /^POST .*method\.md\/tus$/.test(request))).toHaveLength(1);
+    expect(repository.offsets).toEqual([0, 16_777_216]);
+  });
+
+  test('reports a file that shrinks while it is uploaded', async () => {
+    await writePackage();
+    await write('flood/files/method.md', Buffer.alloc(20_000_000, 'x'));
+    repository.interfere = (request) => {
+      if (/^POST .*method\.md\/tus$/.test(request)) truncateSync(join(folder, 'flood/files/method.md'), 5);
+      return undefined;
+    };
+    const { code, err } = await kr(['package', 'load', 'flood']);
+    expect(code).toBe(1);
+    expect(err).toContain('method.md changed while it was uploaded');
+  });
+
+  test('reports a refused upload with its reason', async () => {
+    await writePackage();
+    repository.interfere = (request) =>
+      request.endsWith('large.bin/tus')
+        ? { status: 413, body: { status: 413, message: 'The file is too large.' } }
+        : undefined;
+    const { code, err } = await kr(['package', 'load', 'flood']);
+    expect(code).toBe(1);
+    expect(err).toContain('large.bin/tus failed with 413: The file is too large.');
   });
 
   test('does not create a draft twice when its answer was lost', async () => {

@@ -4,6 +4,7 @@ import { type Dispatcher, getGlobalDispatcher, interceptors, request } from 'und
 import { Failure } from '../failure.ts';
 import type { Settings } from '../settings/settings.ts';
 import { toApiError } from './api-error.ts';
+import { uploadFile } from './resumable-upload.ts';
 import { retryDelayMs, type Setback } from './retry-delay.ts';
 
 export interface ApiClientOptions extends Settings {
@@ -19,8 +20,6 @@ export interface ApiRequest {
   target: string;
   query?: Readonly<Record<string, string>>;
   json?: unknown;
-  /** Makes the body afresh for each attempt. */
-  bytes?: { size: number; open: () => Readable };
   /** Whether it may be sent again when its answer was lost (default: GET, PUT and DELETE). */
   isRepeatable?: boolean;
 }
@@ -32,6 +31,8 @@ export interface ApiClient {
   call<Answer>(request: ApiRequest): Promise<Answer>;
   /** The body of an answer, as a stream that continues where a connection broke. */
   open(target: string): Promise<Readable>;
+  /** Uploads a file to a tus endpoint, and continues where a connection broke. `advance` gets the number of bytes sent. */
+  upload(target: string, path: string, advance: (bytes: number) => void): Promise<void>;
 }
 
 // Publishing many resources takes long; a file may arrive slowly but must not stall.
@@ -58,6 +59,17 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
       if ('value' in outcome) return outcome.value;
       throw outcome.failure;
     },
+    upload: (target, path, advance) =>
+      uploadFile(
+        {
+          ...options,
+          endpoint: target,
+          resolveUrl: (url) => urlOf(options, { target: url }),
+          headers: headersOf({ method: 'POST', target }, options.token),
+        },
+        path,
+        advance,
+      ),
   };
 }
 
@@ -102,13 +114,12 @@ async function send<T>(
   read: Read<T>,
 ): Promise<Outcome<T>> {
   const { baseUrl, token, tokenFrom, linkToken, signal } = options;
-  const url = locate(baseUrl, wanted);
-  if (linkToken !== undefined) url.searchParams.set('token', linkToken);
+  const url = urlOf(options, wanted);
   try {
     const response = await request(url, {
       method: wanted.method,
       headers: headersOf(wanted, token),
-      body: wanted.bytes?.open() ?? (wanted.json === undefined ? null : JSON.stringify(wanted.json)),
+      body: wanted.json === undefined ? null : JSON.stringify(wanted.json),
       signal,
       headersTimeout: ANSWER_TIMEOUT_MS,
       bodyTimeout: STALL_TIMEOUT_MS,
@@ -127,8 +138,6 @@ async function send<T>(
     };
   } catch (error) {
     if (error instanceof Failure || signal.aborted) throw error;
-    // A file that cannot be read is not a problem of the connection.
-    if (isFileError(error)) throw new Failure(`cannot read ${error.path}: ${error.code}`);
     const reason = reasonOf(error);
     const failure = unreachable(baseUrl, reason);
     return { setback: { status: undefined, isSent: !isConnectError(error) }, reason, failure };
@@ -145,6 +154,12 @@ export function unreachable({ origin, hostname }: URL, reason: string): Failure 
   return new Failure(`${origin} cannot be reached: ${reason}${advice}`);
 }
 
+function urlOf({ baseUrl, linkToken }: ApiClientOptions, wanted: Pick<ApiRequest, 'target' | 'query'>): URL {
+  const url = locate(baseUrl, wanted);
+  if (linkToken !== undefined) url.searchParams.set('token', linkToken);
+  return url;
+}
+
 /** The address of a path or link below the base URL. */
 export function locate(baseUrl: URL, { target, query }: Pick<ApiRequest, 'target' | 'query'>): URL {
   const named = new URL(target, baseUrl);
@@ -156,16 +171,13 @@ export function locate(baseUrl: URL, { target, query }: Pick<ApiRequest, 'target
   return url;
 }
 
-function headersOf({ json, bytes }: ApiRequest, token: string | undefined): Record<string, string> {
+function headersOf({ json }: ApiRequest, token: string | undefined): Record<string, string> {
   return {
     accept: 'application/json',
     ...(token === undefined
       ? {}
       : { authorization: `${isLinkToken(token) ? 'AccessLink' : 'Bearer'} ${token}` }),
     ...(json === undefined ? {} : { 'content-type': 'application/json' }),
-    ...(bytes === undefined
-      ? {}
-      : { 'content-type': 'application/octet-stream', 'content-length': String(bytes.size) }),
   };
 }
 
@@ -180,15 +192,6 @@ function parseJson(text: string, { method, target }: ApiRequest): unknown {
   } catch {
     throw new Failure(`${method} ${target} answered something other than JSON: is the base URL right?`);
   }
-}
-
-function isFileError(error: unknown): error is NodeJS.ErrnoException & { path: string; code: string } {
-  return (
-    error instanceof Error &&
-    'syscall' in error &&
-    'path' in error &&
-    ['open', 'read'].includes(String(error.syscall))
-  );
 }
 
 const CONNECT_ERRORS = [

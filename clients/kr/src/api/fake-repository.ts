@@ -26,6 +26,8 @@ export interface FakeRepository extends AsyncDisposable {
   /** The received tokens of access links, each once. */
   linkTokens: Set<string>;
   entities: Map<string, PretendEntity>;
+  /** The `Upload-Offset` headers of received chunks. */
+  offsets: number[];
   /** The received `Range` headers. */
   ranges: string[];
   interfere: (request: string) => Interference;
@@ -59,6 +61,7 @@ export async function fakeRepository(): Promise<FakeRepository> {
     credentials: new Set(),
     linkTokens: new Set(),
     entities: new Map(),
+    offsets: [],
     ranges: [],
     interfere: () => undefined,
     [Symbol.asyncDispose]: async () => {
@@ -97,11 +100,40 @@ async function answer(
   const bytes =
     content &&
     repository.entities.get(content[1] ?? '')?.files.get(decodeURIComponent(content[2] ?? ''))?.bytes;
+  const isUpload = instead !== 'lost' && onUpload(repository, name, request, response, body);
+  if (isUpload) return;
   const given = bytes ? undefined : route(repository, name, url, body, request.headers.authorization);
   if (instead === 'lost') request.socket.destroy();
   else if (bytes) sendBytes(request, response, bytes, instead === 'broken');
   else
     response.writeHead(given?.status ?? 500).end(given?.body === undefined ? '' : JSON.stringify(given.body));
+}
+
+/** Answers tus requests, with an address on another host. */
+function onUpload(
+  repository: FakeRepository,
+  name: string,
+  { headers }: IncomingMessage,
+  response: ServerResponse,
+  body: Buffer,
+): boolean {
+  const [, method, path, id = '', key = ''] =
+    /^(\w+) (\/api\/\w+\/([^/]+)\/draft\/files\/([^/]+)\/tus)(?:\/1)?$/.exec(name) ?? [];
+  const file = repository.entities.get(id)?.files.get(decodeURIComponent(key));
+  if (file === undefined) return false;
+  if (method === 'POST') file.bytes = body;
+  if (method === 'PATCH') {
+    repository.offsets.push(Number(headers['upload-offset']));
+    file.bytes = Buffer.concat([file.bytes ?? Buffer.alloc(0), body]);
+  }
+  response.writeHead(method === 'POST' ? 201 : 204, {
+    'tus-resumable': '1.0.0',
+    'upload-offset': file.bytes?.length ?? 0,
+    'upload-length': 20_000_000,
+    location: `http://elsewhere.invalid${path}/1`,
+  });
+  response.end();
+  return true;
 }
 
 /** The whole file, or the rest of it; `isBroken`: the connection ends in the middle. */
@@ -157,14 +189,7 @@ function route(
     return refuse(404, 'The persistent identifier is not registered.');
   const file = /\/files\/([^/]+)(\/\w+)?$/.exec(rest);
   if (file)
-    return onFile(
-      repository,
-      id,
-      entity,
-      decodeURIComponent(file[1] ?? ''),
-      `${verb} ${file[2] ?? ''}`,
-      body,
-    );
+    return onFile(repository, id, entity, decodeURIComponent(file[1] ?? ''), `${verb} ${file[2] ?? ''}`);
   return onEntity(repository, id, entity, `${verb} ${rest}`, body);
 }
 
@@ -264,11 +289,9 @@ function onFile(
   entity: PretendEntity,
   key: string,
   call: string,
-  body: Buffer,
 ): Answer {
   const file = entity.files.get(key);
   if (file === undefined) return refuse(404, `Record '${id}' has no file '${key}'.`);
-  if (call === 'PUT /content') file.bytes = body;
   if (call === 'POST /commit') file.isCommitted = true;
   return { status: 200, body: entry(repository, id, entity, key) };
 }
@@ -281,7 +304,7 @@ function listing(repository: FakeRepository, id: string, entity: PretendEntity):
 function entry({ baseUrl }: FakeRepository, id: string, entity: PretendEntity, key: string): object {
   const { bytes, isCommitted = false } = entity.files.get(key) ?? {};
   const self = `${baseUrl}/api/${entity.kind}/${id}${entity.isPublished ? '' : '/draft'}/files/${encodeURIComponent(key)}`;
-  const links = { self, content: `${self}/content`, commit: `${self}/commit` };
+  const links = { self, content: `${self}/content`, commit: `${self}/commit`, tus: `${self}/tus` };
   if (!isCommitted || bytes === undefined) return { key, status: 'pending', links };
   const checksum = `md5:${createHash('md5').update(bytes).digest('hex')}`;
   return { key, status: 'completed', checksum, size: bytes.length, links };

@@ -26,7 +26,7 @@ export function retryDelayMs(
 }
 
 /** RFC 9110, 10.2.3: seconds or a date. */
-function retryAfterMs(header: string | undefined, now: number): number | undefined {
+export function retryAfterMs(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined;
   if (/^\d+$/.test(header)) return Number(header) * 1_000;
   const date = Date.parse(header);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import { constants, copyFile, link, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { Transform } from 'node:stream';
@@ -7,6 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import pMap from 'p-map';
 import type { ApiClient } from '../api/api-client.ts';
 import { type FileEntry, type FilesListing, findEntity, linkOf, referenceIn } from '../api/entity.ts';
+import { checksumOf } from '../checksum.ts';
 import { Failure } from '../failure.ts';
 import { transferProgress } from '../terminal/transfer-progress.ts';
 import type { CommandContext } from './context.ts';
@@ -113,7 +114,7 @@ async function locate(entry: FileEntry, folder: string): Promise<Target> {
   const inside = relative(folder, path);
   if (inside === '' || inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside))
     throw new Failure(`this is no name for a file in ${folder}`);
-  return { entry, path, isThere: (await checksumOf(path)) === entry.checksum };
+  return { entry, path, isThere: (await checksumOf(path).catch(() => undefined)) === entry.checksum };
 }
 
 /** Gives a complete file its name. @throws Failure: another file has it, and may not be replaced */
@@ -128,17 +129,6 @@ async function store(part: string, path: string, force: boolean): Promise<void> 
     if (code !== 'EEXIST') return copyFile(part, path, constants.COPYFILE_EXCL);
     throw new Failure(`${path} exists with other content; --force replaces it`);
   }
-}
-
-async function checksumOf(path: string): Promise<string | undefined> {
-  const digest = createHash('md5');
-  try {
-    for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) digest.update(chunk);
-  } catch {
-    // Not there, or not readable: it is fetched.
-    return undefined;
-  }
-  return `md5:${digest.digest('hex')}`;
 }
 
 /** @throws Failure: not all bytes arrived, or other ones */

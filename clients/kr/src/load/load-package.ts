@@ -9,10 +9,10 @@ import {
   type FilesListing,
   linkOf,
 } from '../api/entity.ts';
+import { checksumOf } from '../checksum.ts';
 import { Failure } from '../failure.ts';
 import type { TransferProgress } from '../terminal/transfer-progress.ts';
 import type { EntityDefinition, LocalFile, PackageDefinition } from './definition.ts';
-import { uploadFile } from './upload-file.ts';
 
 /** The loaded package in the repository. */
 export interface LoadedPackage {
@@ -129,7 +129,7 @@ async function uploadAll({ api, progress, concurrency }: LoadPorts, drafts: read
     await pMap(
       started.flat(),
       async ({ draft, entry, file, position }) => {
-        draft.loaded.files[position] = await uploadFile(api, entry, file, progress.advance);
+        draft.loaded.files[position] = await sendFile(api, entry, file, progress.advance);
         progress.finished(file.key, file.size);
       },
       { concurrency },
@@ -165,6 +165,22 @@ async function startUploads(api: ApiClient, draft: Draft): Promise<StartedUpload
     if (entry === undefined) throw new Failure(`the service did not start ${file.key} of ${draft.entity.id}`);
     return { draft, entry, file, position };
   });
+}
+
+/** @throws Failure when the service stored other bytes than the file has */
+async function sendFile(
+  api: ApiClient,
+  entry: FileEntry,
+  { path }: LocalFile,
+  advance: (bytes: number) => void,
+): Promise<FileEntry> {
+  await api.upload(linkOf(entry, 'tus'), path, advance);
+  const target = linkOf(entry, 'commit');
+  const committed = await api.call<FileEntry>({ method: 'POST', target, isRepeatable: true });
+  const checksum = await checksumOf(path);
+  if (committed.checksum === checksum) return committed;
+  const stored = committed.checksum ?? 'no checksum';
+  throw new Failure(`${path} arrived damaged: it is ${checksum}, the service has ${stored}`);
 }
 
 /** Steps that need the files, and steps at the end because a change of the draft could undo them. */
