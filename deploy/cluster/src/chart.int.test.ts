@@ -267,6 +267,31 @@ else {
       }
     });
 
+    test('adds labels, volumes, variables and scheduling of the values to every pod', () => {
+      if (name !== 'values.everything.yaml') return;
+      for (const { metadata, spec } of [...of('Deployment'), ...of('Job')]) {
+        expect(metadata.labels).toMatchObject({ 'example.org/team': 'data' });
+        expect(metadata.labels).not.toHaveProperty('example.org/mesh');
+        expect(spec.template?.metadata.labels).toMatchObject({
+          'example.org/team': 'data',
+          'example.org/mesh': 'enabled',
+        });
+        expect(spec.template?.spec).toMatchObject({
+          priorityClassName: 'important',
+          affinity: { nodeAffinity: expect.anything() },
+        });
+        expect(spec.template?.spec).toMatchObject({
+          volumes: expect.arrayContaining([{ name: 'ca', configMap: { name: 'ca' } }]),
+          containers: [
+            {
+              envFrom: [{ configMapRef: { name: 'proxy' } }],
+              volumeMounts: expect.arrayContaining([{ name: 'ca', mountPath: '/etc/ca', readOnly: true }]),
+            },
+          ],
+        });
+      }
+    });
+
     test('has no secret in it', () => {
       expect(of('Secret')).toEqual([]);
       const rendered = JSON.stringify(resources);

@@ -28,7 +28,7 @@ spec:
     {{- end }}
   template:
     metadata:
-      labels: {{- include "service.labels" . | nindent 8 }}
+      labels: {{- include "service.podLabels" . | nindent 8 }}
       {{- with $own.podAnnotations }}
       annotations: {{- toYaml . | nindent 8 }}
       {{- end }}
@@ -66,6 +66,9 @@ spec:
             - name: {{ . }}
               valueFrom: { secretKeyRef: { name: {{ $secret }}, key: {{ . }}, optional: true } }
             {{- end }}
+          {{- with $values.extraEnvFrom }}
+          envFrom: {{- toYaml . | nindent 12 }}
+          {{- end }}
           ports:
             {{- range $name, $port := .ports }}
             - { name: {{ $name }}, containerPort: {{ $port }} }
@@ -90,13 +93,13 @@ spec:
           resources: {{- toYaml $own.resources | nindent 12 }}
           volumeMounts:
             - { name: tmp, mountPath: /tmp }
-            {{- with .mounts }}
+            {{- with concat (default list .mounts) $values.extraVolumeMounts }}
             {{- toYaml . | nindent 12 }}
             {{- end }}
       volumes:
         - name: tmp
           emptyDir: { sizeLimit: 64Mi }
-        {{- with .volumes }}
+        {{- with concat (default list .volumes) $values.extraVolumes }}
         {{- toYaml . | nindent 8 }}
         {{- end }}
 {{- end }}

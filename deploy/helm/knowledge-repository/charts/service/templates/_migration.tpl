@@ -31,7 +31,7 @@ spec:
   activeDeadlineSeconds: {{ $values.startupSeconds }}
   template:
     metadata:
-      labels: {{- include "service.labels" $it | nindent 8 }}
+      labels: {{- include "service.podLabels" $it | nindent 8 }}
     spec:
       restartPolicy: Never
       {{- with $own.serviceAccount }}
@@ -53,7 +53,16 @@ spec:
             {{- end }}
             - name: DATABASE_URL
               valueFrom: { secretKeyRef: { name: {{ printf "%s-%s" $values.secretPrefix .name }}, key: DATABASE_URL } }
+          {{- with $values.extraEnvFrom }}
+          envFrom: {{- toYaml . | nindent 12 }}
+          {{- end }}
           resources: {{- toYaml $own.resources | nindent 12 }}
+          {{- with $values.extraVolumeMounts }}
+          volumeMounts: {{- toYaml . | nindent 12 }}
+          {{- end }}
+      {{- with $values.extraVolumes }}
+      volumes: {{- toYaml . | nindent 8 }}
+      {{- end }}
 {{- end }}
 
 {{- /* Argument: the weight as a string; lower weights run first. */ -}}

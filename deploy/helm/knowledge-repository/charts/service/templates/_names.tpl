@@ -10,11 +10,21 @@ app.kubernetes.io/instance: {{ .root.Release.Name }}
 {{- end }}
 
 {{- define "service.labels" -}}
-{{ include "service.selector" . }}
+{{- with .root.Values.commonLabels }}
+{{- toYaml . }}
+{{ end }}
+{{- include "service.selector" . }}
 app.kubernetes.io/part-of: knowledge-repository
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
+{{- end }}
+
+{{- define "service.podLabels" -}}
+{{- with .root.Values.podLabels }}
+{{- toYaml . }}
+{{ end }}
+{{- include "service.labels" . }}
 {{- end }}
 
 {{- /* RECORDS of records, ACCESS_LINKS of access-links. */ -}}
@@ -38,6 +48,12 @@ nodeSelector: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- with $values.tolerations }}
 tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $values.affinity }}
+affinity: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $values.priorityClassName }}
+priorityClassName: {{ . }}
 {{- end }}
 {{- end }}
 
