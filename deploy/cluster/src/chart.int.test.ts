@@ -292,6 +292,17 @@ else {
       }
     });
 
+    test('has the image digest and the autoscaling behaviour of the values', () => {
+      if (name !== 'values.everything.yaml') return;
+      expect(containerOf('search')).toMatchObject({
+        image: expect.stringMatching(/\/search@sha256:[0-9a-f]{64}$/),
+      });
+      expect(containerOf('records')).toMatchObject({ image: expect.stringMatching(/\/records:1\.2\.3$/) });
+      expect(one('HorizontalPodAutoscaler', 'repository-search').spec).toMatchObject({
+        behavior: { scaleDown: { stabilizationWindowSeconds: 600 } },
+      });
+    });
+
     test('has no secret in it', () => {
       expect(of('Secret')).toEqual([]);
       const rendered = JSON.stringify(resources);

@@ -34,7 +34,11 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 
 {{- define "service.image" -}}
 {{- $image := .root.Values.image }}
+{{- with (index .root.Values.services .name).imageDigest }}
+{{- printf "%s/%s@%s" $image.registry $.name . }}
+{{- else }}
 {{- printf "%s/%s:%s" $image.registry .name (default .root.Chart.AppVersion $image.tag) }}
+{{- end }}
 {{- end }}
 
 {{- /* Scheduling fields of pods. */ -}}

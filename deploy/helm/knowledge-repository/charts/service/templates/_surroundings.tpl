@@ -46,6 +46,9 @@ spec:
     name: {{ include "service.fullname" . }}
   minReplicas: {{ $own.replicas }}
   maxReplicas: {{ $own.autoscaling.max }}
+  {{- with $own.autoscaling.behavior }}
+  behavior: {{- toYaml . | nindent 4 }}
+  {{- end }}
   metrics:
     - type: Resource
       resource:
