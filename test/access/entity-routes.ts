@@ -89,6 +89,13 @@ export const ENTITY_ROUTES: Readonly<Record<string, EntityRoute>> = {
     answers: '404 The record is not deleted.',
   },
   'GET /versions': { ...published, action: 'read', form: 'either', answers: '200', shows: 'versions' },
+  'GET /requests': {
+    ...published,
+    action: 'read',
+    absent: NOT_REGISTERED,
+    answers: '200',
+    only: 'packages',
+  },
   'GET /versions/latest': {
     ...published,
     action: 'read',

@@ -86,6 +86,22 @@ describe('pages', () => {
     );
   });
 
+  test('every link to the API in answers to the owner leads somewhere', async () => {
+    const edited = [record, main].map(({ links }) => author.sure<Entity>('POST', String(links['draft'])));
+    const documents = [record, main, ...(await Promise.all(edited))];
+    const links = documents.flatMap((document) => Object.entries(document.links));
+    // A draft has no review before one is requested, as in the recorded exchanges.
+    const served = links.filter(([name, url]) => name !== 'review' && String(url).includes('/api/'));
+    const statuses = await Promise.all(
+      served.map(async ([name, url]) => {
+        const { status } = await author.call('GET', String(url));
+        return { name, url, status };
+      }),
+    );
+    expect(statuses.filter(({ status }) => status === 404 || status >= 500)).toEqual([]);
+    expect(statuses).toContainEqual(expect.objectContaining({ name: 'requests', status: 200 }));
+  });
+
   test('a landing page shows the entity, and runs nothing that a depositor wrote', async () => {
     const { status, text, headers } = await page(`/records/${record.id}`);
     expect(status).toBe(200);

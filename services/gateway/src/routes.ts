@@ -39,6 +39,7 @@ import {
   createVersion,
   deletePublished,
   listRemovals,
+  listRequests,
   listVersions,
   readLatest,
   restorePublished,
@@ -206,6 +207,7 @@ function packageRoutes({ clients, limits }: RoutesDeps): Route[] {
     row('POST', `${one}/context/actions/associate`, 'token', 'json', 'json', associate(clients)),
     row('POST', `${one}/context/actions/dissociate`, 'token', 'json', 'json', dissociate(clients)),
 
+    row('GET', `${one}/requests`, 'open', '-', 'json', listRequests({ kind: 'package', clients }, limits)),
     row('GET', `${one}/resources`, 'open', '-', 'entity', listPackageResources(clients, limits), 'search'),
     row(
       'GET',

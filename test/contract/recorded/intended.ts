@@ -139,7 +139,6 @@ const NEED_CREDENTIALS = [
   'context_resources',
   'context_associate',
   'context_dissociate',
-  'requests',
 ];
 
 /** The resource that was dissociated after it was added: the original went on to name it. */

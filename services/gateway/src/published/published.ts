@@ -83,6 +83,24 @@ export function listVersions({ kind, clients }: EntityDeps, limits: PageLimits):
   };
 }
 
+/** GET /api/packages/{id}/requests: requests for reviews or assistance, which this repository does not have. */
+export function listRequests(deps: EntityDeps, limits: PageLimits): Endpoint {
+  return async (call) => {
+    const page = readPage(call.query, limits);
+    await readEntity(deps, param(call, 'id'), 'FORM_PUBLISHED', call);
+    return json(200, {
+      hits: { hits: [], total: 0 },
+      aggregations: {},
+      sortBy: 'newest',
+      links: pageLinks(`${call.baseUrl}${call.path}`, {
+        ...page,
+        total: 0,
+        parameters: [['sort', 'newest']],
+      }),
+    });
+  };
+}
+
 /**
  * DELETE /api/{kind}/{id}: an administrator removes what is published; the body is `{removal_reason: {id}, note}`. Everybody else is
  * refused: 404 when nothing of this id is published and else 403.

@@ -33,7 +33,6 @@ const NEED_CREDENTIALS = new Set([
   'context_resources',
   'context_associate',
   'context_dissociate',
-  'requests',
 ]);
 
 interface Addresses {
