@@ -396,6 +396,13 @@ else {
     await expect(helm.template(CHART, ['--set', given])).rejects.toThrow(`${missing} is required`);
   });
 
+  test('creates no network policies if they are switched off', async () => {
+    const rendered = await helm.template(CHART, ['--set', `${IDENTIFIERS},network.policiesEnabled=false`]);
+    const kinds = parseAllDocuments(rendered).map((document) => document.toJS()?.kind);
+    expect(kinds).toContain('Job');
+    expect(kinds).not.toContain('NetworkPolicy');
+  });
+
   test.each([
     ['a claim that one node may mount', 1, 'Recreate'],
     ['a claim that many nodes may mount', 2, 'RollingUpdate'],

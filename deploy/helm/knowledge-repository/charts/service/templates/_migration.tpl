@@ -6,6 +6,7 @@ SERVICE "egress" (list RULES)).
 {{- $values := .root.Values }}
 {{- $own := index $values.services .name }}
 {{- $it := dict "root" .root "name" (printf "%s-migration" .name) }}
+{{- if $values.network.policiesEnabled }}
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
 metadata:
@@ -20,6 +21,7 @@ spec:
     - ports: [{ port: 53, protocol: UDP }, { port: 53, protocol: TCP }]
     {{- toYaml .egress | nindent 4 }}
 ---
+{{- end }}
 apiVersion: batch/v1
 kind: Job
 metadata:
