@@ -121,7 +121,7 @@ describe.each(EXAMPLE_FOLDERS.map((folder) => [basename(folder), folder]))('%s',
     expect(shown).toEqual(
       pairs.map(({ draft: { id }, collection }) => ({
         id,
-        doi: { identifier: `10.5072/${id}`, provider: 'datacite', client: 'datacite' },
+        doi: { identifier: `10.5072/${id}`, provider: 'local', client: 'local' },
         oai: { identifier: expect.stringMatching(new RegExp(`^oai:.+:${id}$`)), provider: 'oai' },
         access: {
           record: 'public',

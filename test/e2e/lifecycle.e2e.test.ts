@@ -571,7 +571,7 @@ describe.each(KINDS)('$kind', ({ kind, parentType, document, instant, links }) =
     });
     const discarded = await author.call<Entity>('DELETE', link(draft, 'reserve_doi'));
     const nothing = await author.call<Failed>('DELETE', link(draft, 'reserve_doi'));
-    const doi = { identifier: `10.5072/${draft.id}`, provider: 'datacite', client: 'datacite' };
+    const doi = { identifier: `10.5072/${draft.id}`, provider: 'local', client: 'local' };
     expect({
       reserved: [reserved.status, reserved.body.pids, reserved.body.links['doi']],
       twice: [twice.status, withoutHints(twice.body.errors)],

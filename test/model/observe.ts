@@ -46,7 +46,7 @@ export function expectedView(world: World, item: Item, form: Form): View {
     ],
     versions: { index, is_latest: latestOf(family) === item, is_latest_draft: lastOf(family) === item },
     pids: {
-      ...(doi === 'none' ? {} : { doi: `10.5072/${id} by datacite` }),
+      ...(doi === 'none' ? {} : { doi: `10.5072/${id} by local` }),
       ...(oai ? { oai: `oai:localhost:${id} by oai` } : {}),
     },
     metadata: { ...content.metadata },

@@ -18,6 +18,7 @@ import { setQuota, showQuota } from './commands/quota.ts';
 import { search } from './commands/search.ts';
 import { checkDrift, reindex, showIndex } from './commands/search-index.ts';
 import { type CreateTokenOptions, createToken, listTokens, revokeToken, SCOPES } from './commands/tokens.ts';
+import { addDoiCommands } from './doi-commands.ts';
 import { lifetime, timeSpan, wholeNumber } from './option-parsers.ts';
 import { EVENT_CONSUMERS, type EventConsumer } from './settings/call-as-operator.ts';
 import { type LinkedService, type Settings, settingsFrom } from './settings/settings.ts';
@@ -285,6 +286,7 @@ export function createProgram({ terminal, env, cwd, signal }: ProgramSurrounding
 
   addIndexCommands(admin, terminal, dataDirs);
   addDeadLetterCommands(admin, terminal, dataDirs);
+  addDoiCommands(admin, terminal, dataDirs);
   addUpkeepCommands(admin, { terminal, cwd, dataDirs });
 
   const quota = admin.command('quota').description('Storage limits of users, by user name or id.');

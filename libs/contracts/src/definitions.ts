@@ -1,4 +1,5 @@
 import type { AccessLinksServiceDefinition } from './gen/knowledge/accesslinks/v1/AccessLinksService.ts';
+import type { DoisServiceDefinition } from './gen/knowledge/dois/v1/DoisService.ts';
 import type { DeadLettersServiceDefinition } from './gen/knowledge/events/v1/DeadLettersService.ts';
 import type { FilesOperationsServiceDefinition } from './gen/knowledge/files/v1/FilesOperationsService.ts';
 import type { FilesServiceDefinition } from './gen/knowledge/files/v1/FilesService.ts';
@@ -14,6 +15,7 @@ import { loaded } from './loaded.ts';
 export interface Definitions {
   accessLinks: AccessLinksServiceDefinition;
   deadLetters: DeadLettersServiceDefinition;
+  dois: DoisServiceDefinition;
   files: FilesServiceDefinition;
   filesOperations: FilesOperationsServiceDefinition;
   identity: IdentityServiceDefinition;
@@ -29,6 +31,7 @@ export interface Definitions {
 export const definitions: Definitions = {
   accessLinks: service('knowledge.accesslinks.v1.AccessLinksService'),
   deadLetters: service('knowledge.events.v1.DeadLettersService'),
+  dois: service('knowledge.dois.v1.DoisService'),
   files: service('knowledge.files.v1.FilesService'),
   filesOperations: service('knowledge.files.v1.FilesOperationsService'),
   identity: service('knowledge.identity.v1.IdentityService'),

@@ -6,6 +6,7 @@ const LOADER_OPTIONS = { longs: String, enums: String, defaults: true, oneofs: t
 
 const FILES = [
   'knowledge/accesslinks/v1/access_links.proto',
+  'knowledge/dois/v1/dois.proto',
   'knowledge/events/v1/dead_letters.proto',
   'knowledge/events/v1/events.proto',
   'knowledge/files/v1/files.proto',

@@ -287,7 +287,7 @@ describe('a reserved DOI', () => {
     await expect(reserve(id)).rejects.toMatchObject({
       issues: [{ field: 'pids.doi', messages: ['A PID already exists for type doi'] }],
     });
-    const doi = { identifier: `10.5072/${id}`, provider: 'datacite', client: 'datacite' };
+    const doi = { identifier: `10.5072/${id}`, provider: 'local', client: 'local' };
     expect((await life.update(id, GOOD_BODY)).json['pids']).toEqual({ doi });
     expect((await life.update(id, { ...GOOD_BODY, pids: {} })).doi).toBe(`10.5072/${id}`);
     await discard(id);

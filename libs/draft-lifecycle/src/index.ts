@@ -51,6 +51,7 @@ export type {
 export type { Candidate } from './model/publication.ts';
 export { changeDraft, type DraftChange, draftForChange } from './operations/change-draft.ts';
 export { FILE_DELETED_SUBJECTS, forgetDeletedFiles, forgetLostFiles } from './operations/deleted-files.ts';
+export { type PublicVersion, readPublic } from './operations/read-public.ts';
 export { purgeRemoved, startPurging } from './operations/removal.ts';
 export { decidePublication } from './publication/decide.ts';
 export {

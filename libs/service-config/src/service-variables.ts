@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Environment } from './environment.ts';
 import { addresses, boolean, integer, namedSecrets, secret, text, url } from './fields.ts';
-import { readEnvironment, variables } from './sections.ts';
+import { readEnvironment, titled, variables, whenSet } from './sections.ts';
 import { constant } from './test-settings.ts';
 
 /** Variables that several services share. */
@@ -129,6 +129,25 @@ export function checkPrefixes(values: {
     .filter((name) => values[name] === forTests[name])
     .map((name) => `${name} is ${values[name]}, which is for tests; set ALLOW_TEST_IDENTIFIERS to use it`);
 }
+
+/** Account with which a service registers DOIs; undefined: it registers none. */
+export const DATACITE = titled(
+  'Registration of DOIs',
+  whenSet(
+    ['DATACITE_REPOSITORY', 'DATACITE_PASSWORD'],
+    variables({
+      DATACITE_REPOSITORY: text({
+        doc: 'Repository account at DataCite, such as `EXAMPLE.REPOSITORY`; without it no DOI is registered',
+      }),
+      DATACITE_PASSWORD: text({ doc: 'Password of `DATACITE_REPOSITORY`', isSecret: true }),
+      DATACITE_URL: url({
+        doc: "URL of DataCite's REST API; `https://api.test.datacite.org` for tests",
+        fallback: new URL('https://api.datacite.org'),
+      }),
+      PUBLIC_BASE_URL: url({ doc: 'URL of the repository, to whose pages DOIs lead' }),
+    }),
+  ),
+);
 
 /** Limits on the entities of one owner. */
 export const OWNER_FIELDS = {

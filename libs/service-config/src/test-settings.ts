@@ -20,6 +20,10 @@ export interface TestSettings {
   searchTimeoutMs: number;
   /** Age at which unreferenced bytes are deleted. */
   garbageGraceMs: number;
+  /** Interval between two looks for DOIs to register. */
+  doiScanMs: number;
+  /** First pause after DataCite failed. */
+  doiRetryMs: number;
 }
 
 /** The variable that sets them, for the environment of a process under test. */

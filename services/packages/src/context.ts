@@ -1,5 +1,6 @@
 import { servicePrincipal } from '@kr/caller';
 import { definitions } from '@kr/contracts';
+import { doiStates } from '@kr/doi-registration';
 import {
   type FileCounts,
   type LifecycleContext,
@@ -80,6 +81,7 @@ export function openContext(config: PackagesConfig, logger: Logger): PackagesCon
       newId: newEntityId,
       doiPrefix: config.doiPrefix,
       oaiPrefix: config.oaiPrefix,
+      doiStates: config.registration && ((ids) => doiStates(quick, ids)),
       ownerLimits: config.ownerLimits,
       ticketKeys: config.ticketKeys,
       describeBuckets: bucketCounts(files),

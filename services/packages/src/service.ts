@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Definitions, definitions } from '@kr/contracts';
+import { openDoiRegistration } from '@kr/doi-registration';
 import {
   FILE_DELETED_SUBJECTS,
   followLinks,
@@ -8,8 +9,11 @@ import {
   LIFECYCLE_CALLERS,
   LINK_SUBJECTS,
   lifecycleHandlers,
+  publishChanges,
+  readPublic,
   restoreLinks,
   startPurging,
+  transact,
 } from '@kr/draft-lifecycle';
 import { type Consumer, startConsumer } from '@kr/event-bus';
 import { useVocabularyFolder } from '@kr/metadata';
@@ -109,8 +113,18 @@ export async function startPackagesService(config: PackagesConfig, logger: Logge
     await context.database.$connect();
     const publishing = openPublishing(context, config);
     const failed = context.observed.scanFailed;
+    const { lifecycle } = context;
+    const dois = openDoiRegistration({
+      registration: config.registration,
+      database: lifecycle.database,
+      readPublic: (id, which) => readPublic(lifecycle, id, which),
+      stateChanged: (ids) => transact(lifecycle, (tx) => publishChanges(lifecycle, tx, ids)),
+      collection: 'packages',
+      logger,
+    });
     return {
       services: [
+        { definition: definitions.dois, handlers: dois.handlers, callers: { operator: 'all' } },
         {
           definition: definitions.lifecycle,
           handlers: lifecycleRpcs(context),
@@ -133,6 +147,7 @@ export async function startPackagesService(config: PackagesConfig, logger: Logge
       consumers: startConsumers(context),
       background: [
         vocabularies,
+        dois,
         publishing.resumption,
         startPurging(context.lifecycle, config.removalRetentionMs),
         forgetPublications({ ...context, failed }),

@@ -1,8 +1,11 @@
+import type { DoiRegistration } from '@kr/doi-registration';
 import type { OwnerLimits } from '@kr/draft-lifecycle';
 import {
   checkPrefixes,
   constant,
+  DATACITE,
   type Environment,
+  group,
   MAX_METADATA_BYTES_PER_USER,
   NATS_URL,
   OWNER_FIELDS,
@@ -39,31 +42,36 @@ export interface RecordsConfig extends ServiceConfig {
   removalRetentionMs: number;
   /** Folder with the operator's additions to vocabularies; empty: none. */
   vocabularyDir: string;
+  /** Undefined: no DOI is registered. */
+  registration: DoiRegistration | undefined;
   /** Milliseconds between two scans for publications without a decision. */
   janitorEveryMs: number;
   /** Bytes of JSON that one step of a publication prepares. */
   publishPartBytes: number;
 }
 
-export const VARIABLES = variables(
-  {
-    ...SERVICE_FIELDS,
-    NATS_URL,
-    ...peerFields('PACKAGES'),
-    ...peerFields('FILES'),
-    ...peerFields('ACCESS_LINKS'),
-    FILES_TICKET_KEY: ticketKey('FILES'),
-    ACCESS_LINKS_TICKET_KEY: ticketKey('ACCESS_LINKS'),
-    ...PREFIX_FIELDS,
-    ...OWNER_FIELDS,
-    VOCABULARY_DIR,
-  },
-  checkPrefixes,
-);
+export const VARIABLES = group({
+  service: variables(
+    {
+      ...SERVICE_FIELDS,
+      NATS_URL,
+      ...peerFields('PACKAGES'),
+      ...peerFields('FILES'),
+      ...peerFields('ACCESS_LINKS'),
+      FILES_TICKET_KEY: ticketKey('FILES'),
+      ACCESS_LINKS_TICKET_KEY: ticketKey('ACCESS_LINKS'),
+      ...PREFIX_FIELDS,
+      ...OWNER_FIELDS,
+      VOCABULARY_DIR,
+    },
+    checkPrefixes,
+  ),
+  datacite: DATACITE,
+});
 
 /** Pure: tests pass a literal. @throws ConfigError naming every problem found */
 export function readConfig(env: Environment): RecordsConfig {
-  const values = readEnvironment(env, VARIABLES);
+  const { service: values, datacite } = readEnvironment(env, VARIABLES);
   return {
     ...serviceConfig(values),
     natsUrl: values.NATS_URL,
@@ -80,6 +88,14 @@ export function readConfig(env: Environment): RecordsConfig {
     ownerLimits: { maxDrafts: values.MAX_DRAFTS_PER_USER, maxMetadataBytes: MAX_METADATA_BYTES_PER_USER },
     removalRetentionMs: values.REMOVAL_RETENTION_DAYS * 86_400_000,
     vocabularyDir: values.VOCABULARY_DIR,
+    registration: datacite && {
+      url: datacite.DATACITE_URL,
+      repository: datacite.DATACITE_REPOSITORY,
+      password: datacite.DATACITE_PASSWORD,
+      baseUrl: datacite.PUBLIC_BASE_URL,
+      intervalMs: constant(env, 'doiScanMs', 2_000),
+      retryMs: constant(env, 'doiRetryMs', 5_000),
+    },
     janitorEveryMs: constant(env, 'publishScanMs', 2_000),
     publishPartBytes: 4_194_304,
   };

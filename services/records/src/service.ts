@@ -1,4 +1,5 @@
 import { type Definitions, definitions } from '@kr/contracts';
+import { openDoiRegistration } from '@kr/doi-registration';
 import {
   decidePublication,
   FILE_DELETED_SUBJECTS,
@@ -10,9 +11,12 @@ import {
   lifecycleHandlers,
   observeLocks,
   preparePublication,
+  publishChanges,
+  readPublic,
   restoreLinks,
   startJanitor,
   startPurging,
+  transact,
   validatePublication,
 } from '@kr/draft-lifecycle';
 import { type Consumer, startConsumer } from '@kr/event-bus';
@@ -64,8 +68,18 @@ export async function startRecordsService(config: RecordsConfig, logger: Logger)
     const context = openContext(config, logger);
     // The first request does not pay for the start of the query engine.
     await context.database.$connect();
+    const { lifecycle } = context;
+    const dois = openDoiRegistration({
+      registration: config.registration,
+      database: lifecycle.database,
+      readPublic: (id, which) => readPublic(lifecycle, id, which),
+      stateChanged: (ids) => transact(lifecycle, (tx) => publishChanges(lifecycle, tx, ids)),
+      collection: 'records',
+      logger,
+    });
     return {
       services: [
+        { definition: definitions.dois, handlers: dois.handlers, callers: { operator: 'all' } },
         {
           definition: definitions.lifecycle,
           handlers: lifecycleRpcs(context),
@@ -83,6 +97,7 @@ export async function startRecordsService(config: RecordsConfig, logger: Logger)
       consumers: startConsumers(context),
       background: [
         vocabularies,
+        dois,
         startJanitor(context.lifecycle, { intervalMs: config.janitorEveryMs }),
         observeLocks(context.lifecycle),
         startPurging(context.lifecycle, config.removalRetentionMs),

@@ -24,6 +24,11 @@ export const RULES: readonly Rule[] = [
       path.endsWith('created_at') ? String(recorded).replace('+00:00', '') : recorded,
   },
   {
+    topic: '`provider` and `client` of assigned DOIs',
+    here: (recorded, { path }) =>
+      /pids\.doi\.(?:provider|client)$/.test(path) && recorded === 'datacite' ? 'local' : recorded,
+  },
+  {
     topic: '`storage_class` of a file',
     here: (recorded, { path }) => (path.endsWith('storage_class') ? 'S' : recorded),
   },

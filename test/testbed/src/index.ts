@@ -1,5 +1,6 @@
 export { freePort } from '@kr/local-stack/backends';
 export { openChromium } from './browser/open-chromium.ts';
+export { type DataciteServer, startDatacite } from './datacite/datacite-server.ts';
 export { type GuardedElasticsearch, guardElasticsearch } from './elasticsearch/guarded-elasticsearch.ts';
 export {
   type MissingElasticsearch,

@@ -46,6 +46,19 @@ export function callForDeadLetters<Answer>(
   return askTarget('deadLetters', { door, audience: service, timeoutMs: LONG_MS }, dataDirs, ask);
 }
 
+/** The services whose entities have DOIs. */
+export const DOI_OWNERS = ['records', 'packages'] as const;
+
+/** As `callAsOperator`, about the DOIs of a service. */
+export function callForDois<Answer>(
+  service: (typeof DOI_OWNERS)[number],
+  dataDirs: readonly string[],
+  ask: (client: Client<Definitions['dois']>, caller: Principal) => Promise<Answer>,
+): Promise<Answer> {
+  const door = service === 'packages' ? 'publications' : service;
+  return askTarget('dois', { door, audience: service, timeoutMs: LONG_MS }, dataDirs, ask);
+}
+
 async function askTarget<Name extends keyof Definitions, Answer>(
   name: Name,
   { door, audience, timeoutMs }: Target,

@@ -50,6 +50,11 @@ OAI_PREFIX: {{ required "identifiers.oaiPrefix is required: the domain name in O
 {{- if $values.identifiers.allowTest }}
 ALLOW_TEST_IDENTIFIERS: "true"
 {{- end }}
+{{- with $values.datacite.repository }}
+DATACITE_REPOSITORY: {{ . | quote }}
+DATACITE_URL: {{ $values.datacite.url | quote }}
+PUBLIC_BASE_URL: {{ $values.publicUrl | quote }}
+{{- end }}
 {{- end }}
 {{- if eq .name "gateway" }}
 HTTP_HOST: 0.0.0.0
@@ -103,6 +108,9 @@ ELASTICSEARCH_REPLICAS: {{ $values.search.elasticsearch.replicas | quote }}
   "files" (list "FILES_TICKET_KEY")
   "access-links" (list "ACCESS_LINKS_TICKET_KEY" "LINK_TOKEN_KEY")
   "web" (list "WEB_KEY") }}
+{{- if and .root.Values.datacite.repository (has .name (list "records" "packages")) }}
+{{- $names = append $names "DATACITE_PASSWORD" }}
+{{- end }}
 {{- concat $names (default list (index $own .name)) | toYaml }}
 {{- end }}
 
@@ -201,6 +209,9 @@ ELASTICSEARCH_REPLICAS: {{ $values.search.elasticsearch.replicas | quote }}
 {{- with index $stores .name }}
 {{- $store := index $values.network . }}
 {{- $rules = concat $rules (include "system.rule" (dict "side" "to" "port" $store.port "peers" $store.peers) | fromYamlArray) }}
+{{- end }}
+{{- if and $values.datacite.repository (has .name (list "records" "packages")) }}
+{{- $rules = concat $rules (include "system.rule" (dict "side" "to" "port" $values.network.datacite.port "peers" $values.network.datacite.peers) | fromYamlArray) }}
 {{- end }}
 {{- concat $rules (include "system.furtherEgress" . | fromYamlArray) | toYaml }}
 {{- end }}

@@ -141,7 +141,12 @@ function ownVariables(service: ServiceName, given: Surroundings, own: ProcessPor
       FILES_CONTENT_URL: `http://127.0.0.1:${own.content}`,
     };
   }
-  if (service === 'records' || service === 'packages') return identifiers(outer);
+  if (service === 'records' || service === 'packages') {
+    return {
+      PUBLIC_BASE_URL: outer['PUBLIC_BASE_URL'] || `http://127.0.0.1:${ports.http}`,
+      ...identifiers(outer),
+    };
+  }
   if (service === 'files') return { CONTENT_PORT: String(own.content), STORAGE_DIR: filesDir };
   return {};
 }

@@ -34,6 +34,8 @@ export interface LifecycleDeps {
   findElsewhere(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** The external DOIs of the other kind of entity among these. Throws when it cannot be reached. */
   findDoisElsewhere(dois: readonly string[]): Promise<ReadonlySet<string>>;
+  /** The states of the DOIs of these versions and parents, by DOI; undefined while none is registered with DataCite. */
+  doiStates?: ((ids: readonly string[]) => Promise<ReadonlyMap<string, string>>) | undefined;
   ownerLimits: OwnerLimits;
   /** Called after a transaction that wrote events: wakes the relay. */
   nudge(): void;

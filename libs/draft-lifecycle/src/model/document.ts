@@ -2,7 +2,7 @@ import { renderAccess, renderMetadata } from '@kr/metadata';
 import type { Issue } from '@kr/service-error';
 import type { Entity, Face, Form, JsonObject, Parent, StoredFiles } from './entity.ts';
 import type { EntityKind } from './kind.ts';
-import type { StoredPids } from './pids.ts';
+import { type DoiStates, renderConceptPids, renderPids } from './pids.ts';
 
 /** Parts of an entity that its reader may see besides its content. */
 export interface View {
@@ -19,6 +19,7 @@ export interface Rendering {
   related: readonly string[];
   fileCount: number;
   issues: readonly Issue[];
+  dois: DoiStates;
   now: Date;
 }
 
@@ -35,7 +36,7 @@ export function renderEntity(id: string, face: Face, shape: Shape, { kind, form 
     is_published: shape.is_published,
     is_draft: form === 'draft',
     ...(form === 'draft' ? { expires_at: instant(face.createdAt) } : {}),
-    pids: renderPids(document.pids),
+    pids: shape.pids,
     metadata: renderMetadata(document.metadata, kind.name),
     custom_fields: document.custom_fields,
     access: shape.access,
@@ -50,6 +51,7 @@ export function renderEntity(id: string, face: Face, shape: Shape, { kind, form 
 /** The parts of a document that may change, or differ from reader to reader, while its revision stays the same. */
 export interface Shape {
   parent: JsonObject;
+  pids: JsonObject;
   versions: JsonObject;
   is_published: boolean;
   access: JsonObject;
@@ -60,9 +62,13 @@ export interface Shape {
 }
 
 export function shapeOf(entity: Entity, { document }: Face, rendering: Rendering): Shape {
-  const { kind, form, view, related, fileCount, issues, now } = rendering;
+  const { kind, form, view, related, fileCount, issues, dois, now } = rendering;
   return {
-    parent: renderParent(entity.parent, kind, view),
+    parent: {
+      ...renderParent(entity.parent, kind, view),
+      ...renderConceptPids(entity.parent, document.pids, dois),
+    },
+    pids: renderPids(document.pids, dois),
     versions: versionsOf(entity, view.canEdit),
     is_published: isPublished(entity, form, kind.isEditDraftPublished),
     access: renderAccess(document.access, fileCount, now),
@@ -77,7 +83,7 @@ export function shapeOf(entity: Entity, { document }: Face, rendering: Rendering
 export function plainShapeOf(
   entity: Entity,
   face: Face,
-  { kind, form, fileCount, issues }: Pick<Rendering, 'kind' | 'form' | 'fileCount' | 'issues'>,
+  { kind, form, fileCount, issues, dois }: Pick<Rendering, 'kind' | 'form' | 'fileCount' | 'issues' | 'dois'>,
 ): Shape {
   const { versionIndex, parent } = entity;
   const alone: Entity = {
@@ -87,7 +93,16 @@ export function plainShapeOf(
     lastIndex: versionIndex,
   };
   const view = { canManage: true, canEdit: true, canReadFiles: true };
-  return shapeOf(alone, face, { kind, form, view, related: [], fileCount, issues, now: face.updatedAt });
+  return shapeOf(alone, face, {
+    kind,
+    form,
+    view,
+    related: [],
+    fileCount,
+    issues,
+    dois,
+    now: face.updatedAt,
+  });
 }
 
 function renderParent(parent: Parent, kind: EntityKind, { canManage }: View): JsonObject {
@@ -112,18 +127,6 @@ function renderParent(parent: Parent, kind: EntityKind, { canManage }: View): Js
 /** User ids are numbers to clients; one that is none is shown as it is. */
 function renderUser(id: string): string | number {
   return /^(0|[1-9]\d{0,14})$/.test(id) ? Number(id) : id;
-}
-
-/** In the order that clients know; the database keeps none. */
-function renderPids(pids: StoredPids): JsonObject {
-  return Object.fromEntries(
-    ['doi', 'oai'].flatMap((scheme) => {
-      const pid = pids[scheme];
-      if (pid === undefined) return [];
-      const { identifier, provider, client } = pid;
-      return [[scheme, { identifier, provider, ...(client === undefined ? {} : { client }) }]];
-    }),
-  );
 }
 
 /** Empty once a package has released it. */

@@ -1,5 +1,5 @@
 import type { Issue } from '@kr/service-error';
-import type { StoredDocument, StoredPid } from './entity.ts';
+import type { JsonObject, Parent, StoredDocument, StoredPid } from './entity.ts';
 import { isJsonObject } from './entity.ts';
 import { issue, unknownKeys } from './issues.ts';
 
@@ -10,8 +10,10 @@ const MISSING = 'Missing data for required field.';
 /** Without invisible characters, with which one DOI could be taken for another. */
 const DOI = /^10\.\d{4,9}(\.\d+)*\/[^\s\p{C}]+$/u;
 
-/** The provider of the DOIs that this installation assigns. */
+/** The stored provider of the DOIs that this installation assigns. */
 const MANAGED = 'datacite';
+/** Their provider in documents while they are not registered with DataCite. */
+const UNREGISTERED = 'local';
 
 export function localDoi(id: string, doiPrefix: string): StoredPid {
   return { identifier: `${doiPrefix}/${id}`, provider: MANAGED, client: MANAGED };
@@ -64,8 +66,9 @@ function managedOf(pids: StoredPids): StoredPids {
 /** A DOI as it was sent: kept with its problems where it has the shape of one at all. */
 function checkDoi(input: unknown, own: StoredPid, doiPrefix: string): { pid?: StoredPid; issues: Issue[] } {
   if (!isJsonObject(input)) return { issues: [issue('pids.doi.value._schema', 'Invalid input type.')] };
-  const issues = unknownKeys(input, ['identifier', 'provider', 'client'], 'pids.doi.value');
-  const { identifier, provider } = input;
+  const issues = unknownKeys(input, ['identifier', 'provider', 'client', 'state'], 'pids.doi.value');
+  const { identifier } = input;
+  const provider = input['provider'] === UNREGISTERED ? MANAGED : input['provider'];
   if (provider === undefined || provider === null) {
     return { issues: [...issues, issue('pids.doi.value.provider', MISSING)] };
   }
@@ -110,4 +113,41 @@ export function externalDoi(pids: StoredPids): string | undefined {
 
 export function takenDoi(doi: string): Issue {
   return issue('pids.doi', `doi:${doi} already exists.`);
+}
+
+/**
+ * States of DOIs that are registered or wait for it, by DOI; undefined while this installation registers none.
+ */
+export type DoiStates = ReadonlyMap<string, string> | undefined;
+
+/** `pids` of the public document, in the order that clients know. */
+export function renderPids(pids: StoredPids, states: DoiStates): JsonObject {
+  return Object.fromEntries(
+    ['doi', 'oai'].flatMap((scheme) => {
+      const pid = pids[scheme];
+      return pid === undefined ? [] : [[scheme, renderPid(pid, states)]];
+    }),
+  );
+}
+
+function renderPid(pid: StoredPid, states: DoiStates): JsonObject {
+  const { identifier, provider, client } = pid;
+  if (isManagedDoi(pid) && states === undefined)
+    return { identifier, provider: UNREGISTERED, client: UNREGISTERED };
+  const state = states?.get(identifier);
+  return {
+    identifier,
+    provider,
+    ...(client === undefined ? {} : { client }),
+    ...(state === undefined ? {} : { state }),
+  };
+}
+
+/** The concept DOI, which leads to the latest version, once DataCite has it or waits for it. */
+export function renderConceptPids({ id }: Parent, { doi }: StoredPids, states: DoiStates): JsonObject {
+  const [prefix] = doi?.identifier.split('/') ?? [];
+  const concept = { identifier: `${prefix}/${id}`, provider: MANAGED, client: MANAGED };
+  return isManagedDoi(doi) && states?.has(concept.identifier)
+    ? { pids: { doi: renderPid(concept, states) } }
+    : {};
 }

@@ -8,7 +8,7 @@ import { plainShapeOf, renderEntity, type Shape, shapeOf, type View } from '../m
 import { type Entity, type Face, type Form, refKey, type StoredDocument } from '../model/entity.ts';
 import { type FileCounts, filesIssues, NO_FILES } from '../model/files.ts';
 import { issuesOf } from '../model/issues.ts';
-import type { EntityKind } from '../model/kind.ts';
+import type { DoiStates } from '../model/pids.ts';
 
 /**
  * File counts of drafts, by id; empty ones may be absent. A draft whose files are disabled has none: files
@@ -66,11 +66,12 @@ export async function renderForms(
   const unrelated = faces
     .filter(({ entity }) => entity.related === undefined)
     .map(({ entity, form }) => ({ id: entity.id, form }));
-  const [counts, related] = await Promise.all([
+  const [counts, related, dois] = await Promise.all([
     known.counts ?? draftCounts(context, drafts),
     unrelated.length > 0
       ? store.loadRelations(database, unrelated, kind.related)
       : new Map<string, readonly string[]>(),
+    doisOf(context, faces),
   ]);
   const now = context.now();
   return faces.map(({ entity, form, face }) => {
@@ -85,12 +86,19 @@ export async function renderForms(
       related: entity.related?.[form] ?? related.get(refKey({ id: entity.id, form })) ?? [],
       fileCount: isDraft ? bucket.entries : sealed,
       issues: isDraft ? (known.issues ?? standingIssues(entity, bucket)) : [],
+      dois,
       now,
     };
     const shape = shapeOf(entity, face, rendering);
     const json = Buffer.from(JSON.stringify(renderEntity(entity.id, face, shape, rendering)));
     return { entity, form, face, view, shape, json };
   });
+}
+
+async function doisOf({ doiStates }: LifecycleContext, shown: readonly Shown[]): Promise<DoiStates> {
+  const published = shown.filter(({ entity }) => entity.published !== null);
+  if (published.length === 0) return doiStates && new Map();
+  return doiStates?.([...new Set(published.flatMap(({ entity }) => [entity.id, entity.parent.id]))]);
 }
 
 /** As `renderForms`, with the facts about each form that a caller of this service needs. */
@@ -110,17 +118,18 @@ export async function entityDocuments(
     json,
     isPublic: form === 'published' && isWhatAnybodySees(view, entity, face, now),
     doi: face.document.pids['doi']?.identifier ?? '',
-    variant: variantOf(shape, plainShape(context.kind, entity, form, face)),
+    variant: variantOf(shape, plainShape(context, { entity, form }, face)),
   }));
 }
 
-function plainShape(kind: EntityKind, entity: Entity, form: Form, face: Face): Shape {
+function plainShape({ kind, doiStates }: LifecycleContext, { entity, form }: Shown, face: Face): Shape {
   const isDraft = form === 'draft';
   return plainShapeOf(entity, face, {
     kind,
     form,
     fileCount: isDraft ? 0 : (face.document.files.entries ?? 0),
     issues: isDraft ? standingIssues(entity, NO_FILES) : [],
+    dois: doiStates && new Map(),
   });
 }
 

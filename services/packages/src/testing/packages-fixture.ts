@@ -73,6 +73,7 @@ export async function packagesFixture(): Promise<PackagesFixture> {
         removalRetentionMs: 86_400_000,
         ownerLimits: { maxDrafts: 10_000, maxMetadataBytes: 1_000_000_000 },
         vocabularyDir: '',
+        registration: undefined,
         publish: {
           // Much longer than a busy machine needs; tests of expiry set it.
           leaseMs: 60_000,
