@@ -209,15 +209,15 @@ describe('DOIs are registered with DataCite', () => {
       ]);
       expect(JSON.parse(stdout)).toEqual({
         draft: 'draft',
-        taken: 'DataCiteError',
-        'shown draft': 'draft',
+        taken: 'DataCiteServerError',
+        'shown draft': 'findable',
         public: 'findable',
         title: 'Rivers',
         hidden: 'registered',
         shown: 'findable',
-        'deleted public': 'DataCiteError',
+        'deleted public': 'DataCiteServerError',
         'deleted draft': 404,
-        'without creators': 'DataCiteError',
+        'without creators': 'DataCiteServerError',
         'wrong password': 'DataCiteUnauthorizedError',
       });
     },

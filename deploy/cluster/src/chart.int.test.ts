@@ -29,6 +29,12 @@ interface GivenValues {
   services?: Partial<Record<ProgramName, { env?: Record<string, unknown>; furtherEgress?: PolicyRule[] }>>;
 }
 
+/** By the operator, as docs/operations/install.md describes. */
+const ADDED: Record<string, Record<string, string>> = {
+  'mine-records': { DATACITE_PASSWORD: 'of the account' },
+  'mine-packages': { DATACITE_PASSWORD: 'of the account' },
+};
+
 /** Not Kubernetes' own, but the Prometheus operator's. */
 const OF_THE_OPERATOR = ['ServiceMonitor', 'PrometheusRule'];
 
@@ -57,7 +63,9 @@ else {
       const made = await loadSecrets(join(folder, 'secrets.json'));
       const prefix = name === 'values.everything.yaml' ? 'mine' : 'knowledge';
       const { items } = kubernetesSecrets(made, { ...backends, prefix });
-      secrets = new Map(items.map(({ metadata, stringData }) => [metadata.name, stringData]));
+      secrets = new Map(
+        items.map(({ metadata, stringData }) => [metadata.name, { ...stringData, ...ADDED[metadata.name] }]),
+      );
     });
     afterAll(() => rm(folder, { recursive: true, force: true }));
 
