@@ -37,6 +37,12 @@ beforeAll(async () => {
     logLevel: 'info',
     settings: { publishReachMs: 3_000 },
     proxied: ['records to nats'],
+    // Nobody answers there; only the metrics of registration are read.
+    environment: {
+      DATACITE_URL: 'http://127.0.0.1:9',
+      DATACITE_REPOSITORY: 'EXAMPLE.REPOSITORY',
+      DATACITE_PASSWORD: 'unused',
+    },
     environmentOf: async (service, given) => ({
       ...given,
       ...collector.environment,

@@ -4,6 +4,7 @@ export { dataciteElement } from './datacite/datacite-xml.ts';
 export {
   type Bucket,
   COLLECTION,
+  type Doi,
   type Entity,
   type ErrorBody,
   type FileEntry,

@@ -87,6 +87,14 @@ export interface Funding {
   };
 }
 
+/** `provider` is `local` if the DOI is registered nowhere. */
+export interface Doi {
+  identifier: string;
+  provider?: string;
+  /** With DataCite: `pending`, `findable`, `hidden`, `unregistered` or `failed`. */
+  state?: string;
+}
+
 export interface Entity {
   id: string;
   created: string;
@@ -96,12 +104,14 @@ export interface Entity {
   parent: {
     id: string;
     type?: string;
+    /** The DOI of all versions. */
+    pids?: { doi?: Doi };
     relationship?: { managed_by?: { id?: string } };
   };
   versions: { is_latest?: boolean; is_latest_draft?: boolean; index: number };
   is_published: boolean;
   is_draft: boolean;
-  pids?: { doi?: { identifier: string; state?: string }; oai?: { identifier: string } };
+  pids?: { doi?: Doi; oai?: { identifier: string } };
   metadata: Metadata;
   access: {
     record: 'public' | 'restricted';

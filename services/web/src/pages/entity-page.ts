@@ -3,6 +3,7 @@ import {
   type CitationStyle,
   COLLECTION,
   citation,
+  type Doi,
   descriptions,
   type Entity,
   exportUrl,
@@ -166,6 +167,7 @@ function placeNames({ metadata }: Entity): Html | undefined {
 function citationBox(entity: Entity, context: PageContext): Html {
   const { texts } = context;
   const doi = entity.pids?.doi;
+  const conceptDoi = entity.parent.pids?.doi;
   const [first, ...others] = CITATION_STYLES;
   const line = (style: CitationStyle): Html => linked(citation(entity, style));
   return html`<section class="citation card" id="citation"><h2>${texts.entity.citation}</h2>
@@ -175,19 +177,25 @@ function citationBox(entity: Entity, context: PageContext): Html {
 ${definitions(others.map((style) => [texts.entity.citationStyleNames[style], line(style)] as const))}
 </details>
 ${definitions([
+  [texts.entity.doi, doi && doiWithState(doi, entity.links['doi'], context)],
   [
-    texts.entity.doi,
-    doi &&
-      html`<a href="${entity.links['doi']}">${doi.identifier}</a>${doi.state && html` <span class="muted">${doiState(doi.state, context)}</span>`}`,
+    texts.entity.conceptDoi,
+    conceptDoi && doiWithState(conceptDoi, `https://doi.org/${conceptDoi.identifier}`, context),
   ],
   [texts.entity.exports, entity.is_published && exportLinks(entity, context)],
 ])}
 </section>`;
 }
 
-function doiState(state: string, { texts }: PageContext): string {
+/** DOIs that are registered nowhere have no link. */
+function doiWithState(
+  { identifier, provider, state = provider === 'local' ? 'unregistered' : '' }: Doi,
+  url: string | undefined,
+  { texts }: PageContext,
+): Html {
   const names: Readonly<Record<string, string>> = texts.entity.doiStates;
-  return names[state] ?? state;
+  const isRegistered = !['unregistered', 'pending', 'failed'].includes(state);
+  return html`${isRegistered ? html`<a href="${url}">${identifier}</a>` : identifier}${names[state] && html` <span class="muted">${names[state]}</span>`}`;
 }
 
 function exportLinks(entity: Entity, context: PageContext): Html {

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 
 /** How one call fails. `lost`: carried out, but the connection ends before the answer. */
-export type DataciteFault = 'busy' | 'limited' | 'cut' | 'lost' | undefined;
+export type DataciteFault = 'busy' | 'limited' | 'cut' | 'lost' | 'none';
 
 export interface DataciteOptions {
   repository: string;
@@ -47,7 +47,7 @@ const REQUIRED = ['creators', 'titles', 'publisher', 'publicationYear', 'types',
 export async function startDatacite(options: DataciteOptions): Promise<DataciteServer> {
   const dois: DataciteServer['dois'] = new Map();
   const domains = [...options.domains];
-  const state: DataciteServer = { url: '', dois, domains, calls: [], faults: () => undefined, stop };
+  const state: DataciteServer = { url: '', dois, domains, calls: [], faults: () => 'none', stop };
   const server = createServer(async (request, response) => {
     const call = { method: request.method ?? '', path: request.url ?? '', status: 'none' as number | 'none' };
     const fault = state.faults(state.calls.push(call));
