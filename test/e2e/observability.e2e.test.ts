@@ -37,7 +37,7 @@ beforeAll(async () => {
     logLevel: 'info',
     settings: { publishReachMs: 3_000 },
     proxied: ['records to nats'],
-    // Nobody answers there; only the metrics of registration are read.
+    // No server listens there; only the metrics of registration are read.
     environment: {
       DATACITE_URL: 'http://127.0.0.1:9',
       DATACITE_REPOSITORY: 'EXAMPLE.REPOSITORY',

@@ -13,6 +13,7 @@ import { scaled, seed } from './scale.ts';
 const ACCOUNT = { repository: 'RIVERS.REPOSITORY', password: 'in the test only', prefix: '10.5072' };
 const COUNT = scaled(60, 1_000);
 const WRITERS = 4;
+const PATIENCE_MS = scaled(300_000, 1_800_000);
 /** Half of the calls fail. */
 const FAULTS = ['busy', 'limited', 'cut', 'lost', 'none', 'none', 'none', 'none'] as const;
 
@@ -80,29 +81,35 @@ async function publishMany(
 const p95 = (durations: number[]) =>
   Math.round(durations.toSorted((one, other) => one - other)[Math.floor(durations.length * 0.95)] ?? 0);
 
-test(`${COUNT} publications while DataCite fails and records is killed: every DOI is findable with its last title`, async () => {
-  const quiet = await publishMany(scaled(5, 200));
-  const random = seededRandom(seed);
-  datacite.faults = () => oneOf(random, FAULTS);
-  const { records, durations } = await publishMany(COUNT, [COUNT / 4, COUNT / 2, COUNT - 2]);
+test(
+  `${COUNT} publications while DataCite fails and records is killed: every DOI is findable with its last title`,
+  async () => {
+    const quiet = await publishMany(scaled(5, 200));
+    const random = seededRandom(seed);
+    datacite.faults = () => oneOf(random, FAULTS);
+    const { records, durations } = await publishMany(COUNT, [COUNT / 4, COUNT / 2, COUNT - 2]);
 
-  const registered = (doi: string) => datacite.dois.get(doi);
-  const missing = () =>
-    [...records].filter(([title, { id, parent }]) =>
-      [id, parent.id].some((one) => {
-        const { state, attributes } = registered(`10.5072/${one}`) ?? {};
-        return state !== 'findable' || JSON.stringify(attributes?.['titles']) !== JSON.stringify([{ title }]);
-      }),
+    const registered = (doi: string) => datacite.dois.get(doi);
+    const missing = () =>
+      [...records].filter(([title, { id, parent }]) =>
+        [id, parent.id].some((one) => {
+          const { state, attributes } = registered(`10.5072/${one}`) ?? {};
+          return (
+            state !== 'findable' || JSON.stringify(attributes?.['titles']) !== JSON.stringify([{ title }])
+          );
+        }),
+      );
+    await until(() => missing().length === 0, { timeoutMs: PATIENCE_MS });
+    expect(records.size).toBe(COUNT);
+    // Nothing is sent any more once DataCite has everything.
+    const answered = new Map<string, number>();
+    for (const { path, status } of datacite.calls)
+      if (status === 200 || status === 201) answered.set(path, (answered.get(path) ?? 0) + 1);
+    expect([...answered.values()].filter((count) => count > 8)).toEqual([]);
+    const failed = datacite.calls.filter(({ status }) => typeof status !== 'number' || status >= 400).length;
+    report(
+      `publish p95 ${p95(quiet.durations)} ms while DataCite answers, ${p95(durations)} ms while it fails (${failed} of ${datacite.calls.length} calls) and records is killed`,
     );
-  await until(() => missing().length === 0, { timeoutMs: scaled(120_000, 900_000) });
-  expect(records.size).toBe(COUNT);
-  // Nothing is sent any more once DataCite has everything.
-  const answered = new Map<string, number>();
-  for (const { path, status } of datacite.calls)
-    if (status === 200 || status === 201) answered.set(path, (answered.get(path) ?? 0) + 1);
-  expect([...answered.values()].filter((count) => count > 8)).toEqual([]);
-  const failed = datacite.calls.filter(({ status }) => typeof status !== 'number' || status >= 400).length;
-  report(
-    `publish p95 ${p95(quiet.durations)} ms while DataCite answers, ${p95(durations)} ms while it fails (${failed} of ${datacite.calls.length} calls) and records is killed`,
-  );
-});
+  },
+  PATIENCE_MS,
+);
