@@ -256,6 +256,11 @@ describe('pages', () => {
     const index = await page('/sitemap.xml');
     const [, month = ''] = /sitemap-(\d{4}-\d\d)\.xml/.exec(index.text) ?? [];
     expect((await page(`/sitemap-${month}.xml`)).text).toContain(`/packages/${main.id}</loc>`);
+    const contact = await page('/.well-known/security.txt');
+    expect(contact.headers.get('content-type')).toContain('text/plain');
+    expect(contact.text).toMatch(
+      /^Contact: mailto:postmaster@127\.0\.0\.1\nExpires: 20\d\d-\d\d-\d\dT00:00:00Z\n/,
+    );
     expect((await page('/robots.txt')).text).toContain(`Sitemap: ${system.baseUrl}/sitemap.xml`);
   });
 

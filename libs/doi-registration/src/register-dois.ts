@@ -1,4 +1,4 @@
-import type { SqlDatabase } from '@kr/database';
+import type { Sql, SqlDatabase } from '@kr/database';
 import { dataciteJson, type Entity } from '@kr/formats';
 import { type Logger, observeGauges } from '@kr/telemetry';
 import { type DataciteClient, DataciteError, type DoiUpdate } from './datacite.ts';
@@ -15,8 +15,10 @@ export interface DoiRegistrationOptions {
   datacite: DataciteClient;
   /** The version with this id, or the latest public version of this parent. */
   readPublic(id: string, which: 'version' | 'latest'): Promise<PublicView>;
-  /** Called when the state that readers see has changed. */
-  stateChanged(versionIds: readonly string[]): Promise<void>;
+  /** Runs a change in one transaction and wakes the relay for the events it wrote. */
+  transact(run: (tx: Sql) => Promise<void>): Promise<void>;
+  /** Publishes that the documents of these versions have changed. */
+  publishChanges(tx: Sql, versionIds: readonly string[]): Promise<void>;
   /** Name of the entities in URLs: `records` or `packages`. */
   collection: string;
   /** Scheme and host of the repository. */
@@ -73,7 +75,7 @@ export function startDoiRegistration(options: DoiRegistrationOptions): { stop():
 }
 
 async function registerDoi(options: DoiRegistrationOptions, row: DoiRow): Promise<void> {
-  const { database, logger, retryMs } = options;
+  const { logger, retryMs } = options;
   const outcome = await attempt(options, row).catch((error: unknown): Outcome => {
     const failure = error instanceof DataciteError ? error : undefined;
     logger.warn({ err: error, doi: row.doi }, 'DOI not registered');
@@ -89,9 +91,11 @@ async function registerDoi(options: DoiRegistrationOptions, row: DoiRow): Promis
       nextAt: isRefused ? null : new Date(Date.now() + pauseMs),
     };
   });
-  const after = await finish(database, row, outcome);
-  if (after !== undefined && stateOf(after) !== stateOf(row))
-    await options.stateChanged(await versionIdsOf(database, row));
+  await options.transact(async (tx) => {
+    const after = await finish(tx, row, outcome);
+    if (after !== undefined && stateOf(after) !== stateOf(row))
+      await options.publishChanges(tx, await versionIdsOf(tx, row));
+  });
 }
 
 async function attempt(options: DoiRegistrationOptions, row: DoiRow): Promise<Outcome> {

@@ -51,11 +51,11 @@ export interface Outcome {
 
 /** Ends the lease. A change of the entity since it was claimed leaves the DOI due. Answers with the row as it is then. */
 export async function finish(
-  database: SqlDatabase,
+  sql: Sql,
   { doi, changes }: DoiRow,
   { state, nextAt, error, isRefused = false }: Outcome,
 ): Promise<DoiRow | undefined> {
-  const [row] = await database.$queryRawUnsafe<DoiRow[]>(
+  const [row] = await sql.$queryRawUnsafe<DoiRow[]>(
     `update doi_registration
      set leased_until = null, state = $3,
          registered_at = case when $5::text is null and $3 <> 'unregistered' then now() else registered_at end,
@@ -76,11 +76,11 @@ export async function finish(
 
 /** The versions whose documents show a DOI. */
 export async function versionIdsOf(
-  database: SqlDatabase,
+  sql: Sql,
   { entity_id: entityId, is_concept: isConcept }: DoiRow,
 ): Promise<string[]> {
   if (!isConcept) return [entityId];
-  const rows = await database.$queryRawUnsafe<{ id: string }[]>(
+  const rows = await sql.$queryRawUnsafe<{ id: string }[]>(
     'select id from version where parent_id = $1',
     entityId,
   );

@@ -73,7 +73,8 @@ export async function startRecordsService(config: RecordsConfig, logger: Logger)
       registration: config.registration,
       database: lifecycle.database,
       readPublic: (id, which) => readPublic(lifecycle, id, which),
-      stateChanged: (ids) => transact(lifecycle, (tx) => publishChanges(lifecycle, tx, ids)),
+      transact: (run) => transact(lifecycle, run),
+      publishChanges: (tx, ids) => publishChanges(lifecycle, tx, ids),
       collection: 'records',
       logger,
     });

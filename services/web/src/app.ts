@@ -4,6 +4,7 @@ import type { Logger } from '@kr/telemetry';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import { ApiError, type OpenRepository, readerOf } from './api/repository.ts';
 import { atomFeed } from './feeds/atom.ts';
+import { securityContact } from './feeds/security-contact.ts';
 import { openSearch, robots, sitemap, sitemapIndex } from './feeds/sitemap.ts';
 import { type Assets, loadAssets } from './html/assets.ts';
 import { link, type Page, type PageContext, renderPage } from './html/layout.ts';
@@ -125,7 +126,7 @@ export function buildApp({ open, siteName, contactEmail, oaiPrefix, logger }: Ap
         ...context,
         baseUrl,
         oaiPrefix: oaiPrefix || hostname,
-        contact: contactEmail || `postmaster@${hostname}`,
+        contact: contactFor(baseUrl),
         now: new Date(),
       });
       response.type('text/xml; charset=utf-8').set('cache-control', 'no-cache').send(answer);
@@ -144,6 +145,12 @@ export function buildApp({ open, siteName, contactEmail, oaiPrefix, logger }: Ap
     text('text/plain', async ({ reader }) => robots(reader.baseUrl)),
   );
   app.get(
+    '/.well-known/security.txt',
+    text('text/plain', async ({ reader: { baseUrl } }) =>
+      securityContact(baseUrl, contactFor(baseUrl), new Date()),
+    ),
+  );
+  app.get(
     '/opensearch.xml',
     text('application/opensearchdescription+xml', async ({ reader }) => openSearch(reader.baseUrl, siteName)),
   );
@@ -153,6 +160,10 @@ export function buildApp({ open, siteName, contactEmail, oaiPrefix, logger }: Ap
     }),
   );
   return app;
+
+  function contactFor(baseUrl: string): string {
+    return contactEmail || `postmaster@${new URL(baseUrl).hostname}`;
+  }
 
   function addEntityPages(kind: Kind): void {
     const one = `/${COLLECTION[kind]}/:id`;

@@ -39,7 +39,7 @@ export const VARIABLES = variables({
     fallback: '',
   }),
   CONTACT_EMAIL: text({
-    doc: 'E-mail address of the administrator for harvesters (OAI-PMH); default: `postmaster` at the host of the repository',
+    doc: 'E-mail address of the administrator, for harvesters (OAI-PMH) and reports of vulnerabilities (security.txt); default: `postmaster` at the host of the repository',
     fallback: '',
   }),
 });
