@@ -51,6 +51,7 @@ describe('definitions', () => {
     expect(names).toEqual([
       '/knowledge.accesslinks.v1.AccessLinksService/CreateLink',
       '/knowledge.events.v1.DeadLettersService/ListDeadLetters',
+      '/knowledge.dois.v1.DoisService/ListDois',
       '/knowledge.files.v1.FilesService/ListEntries',
       '/knowledge.files.v1.FilesOperationsService/StartAudit',
       '/knowledge.identity.v1.IdentityService/CreateUser',
