@@ -371,7 +371,10 @@ else {
       test('is what Kubernetes takes', async () => {
         const ofKubernetes = resources.filter(({ kind }) => !OF_THE_OPERATOR.includes(kind));
         const file = join(folder, `${name}.rendered.yaml`);
-        await writeFile(file, ofKubernetes.map((resource) => stringify(resource)).join('---\n'));
+        await writeFile(
+          file,
+          ofKubernetes.map((resource) => stringify(resource, { version: '1.1' })).join('---\n'),
+        );
         await schemas.check(file);
       });
     }
@@ -391,6 +394,16 @@ else {
       ['--set', 'search.engine=elasticsearch'],
       'search.elasticsearch.url is needed',
     ],
+    [
+      'an ingress whose proxies are unknown',
+      ['--set', 'ingress.enabled=true,ingress.tlsSecret=tls'],
+      'trustedProxies is required',
+    ],
+    [
+      'https without TLS',
+      ['--set', 'ingress.enabled=true,trustedProxies={10.0.0.0/8}'],
+      'set ingress.tlsSecret, or ingress.tlsInFront',
+    ],
     ['a store that there is none of', ['--set', 'files.store=tape'], 'files/store|files.store'],
   ])('refuses %s', async (_, values, reason) => {
     const all = ['--set', IDENTIFIERS, ...values];
@@ -402,6 +415,33 @@ else {
     ['identifiers.oaiPrefix', 'identifiers.doiPrefix=10.1234'],
   ])('requires %s', async (missing, given) => {
     await expect(helm.template(CHART, ['--set', given])).rejects.toThrow(`${missing} is required`);
+  });
+
+  test('takes other names, and an ingress of nginx that passes bodies of any length', async () => {
+    const set =
+      'fullnameOverride=rivers,ingress.enabled=true,ingress.className=nginx,ingress.tlsInFront=true';
+    const rendered = await helm.template(CHART, [
+      '--set',
+      `${IDENTIFIERS},${set},trustedProxies={10.0.0.0/8}`,
+    ]);
+    const resources = parseAllDocuments(rendered).flatMap((document): Resource[] => document.toJS() ?? []);
+    expect(
+      resources.map(({ metadata }) => metadata.name).filter((name) => !name.startsWith('rivers')),
+    ).toEqual([]);
+    expect(resources.find(({ kind }) => kind === 'Ingress')?.metadata).toMatchObject({
+      name: 'rivers-gateway',
+      annotations: {
+        'nginx.ingress.kubernetes.io/proxy-body-size': '0',
+        'nginx.ingress.kubernetes.io/proxy-request-buffering': 'off',
+      },
+    });
+    // Addresses follow the names.
+    expect(rendered).toContain('value: "rivers-records:50051"');
+  });
+
+  test('has no ingress unless it is switched on', async () => {
+    const rendered = await helm.template(CHART, ['--set', IDENTIFIERS]);
+    expect(parseAllDocuments(rendered).map((document) => document.toJS()?.kind)).not.toContain('Ingress');
   });
 
   test('creates no network policies if they are switched off', async () => {

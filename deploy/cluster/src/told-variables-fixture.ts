@@ -4,7 +4,7 @@ import { logVariables, serviceVariables } from './service-variables.ts';
 const VARIABLES = serviceVariables();
 const LOGGING = logVariables();
 /** Read by Node and by the OpenTelemetry SDK, not by our code. */
-const OF_THE_PLATFORM = /^(NODE_OPTIONS|OTEL_[A-Z_]+)$/;
+const OF_THE_PLATFORM = /^(NODE_OPTIONS|NODE_EXTRA_CA_CERTS|OTEL_[A-Z_]+)$/;
 
 /** Whether a service reads a variable, and whether it is a secret. */
 export function isTold(service: ProgramName, name: string): 'openly' | 'secret' | undefined {

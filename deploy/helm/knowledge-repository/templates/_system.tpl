@@ -139,7 +139,7 @@ ELASTICSEARCH_REPLICAS: {{ $values.search.elasticsearch.replicas | quote }}
 {{- $mounts = append $mounts (dict "name" "vocabularies" "mountPath" "/vocabularies" "readOnly" true) }}
 {{- end }}
 {{- if and (eq .name "files") (eq $values.files.store "filesystem") }}
-{{- $claim := ternary (printf "%s-files" .root.Release.Name) $values.files.existingClaim (and $values.dev.enabled (not $values.files.existingClaim)) }}
+{{- $claim := ternary (printf "%s-files" (include "service.prefixOfNames" .)) $values.files.existingClaim (and $values.dev.enabled (not $values.files.existingClaim)) }}
 {{- $claim = required "files.existingClaim is needed with files.store filesystem" $claim }}
 {{- $volumes = append $volumes (dict "name" "files" "persistentVolumeClaim" (dict "claimName" $claim)) }}
 {{- $mounts = append $mounts (dict "name" "files" "mountPath" "/files") }}

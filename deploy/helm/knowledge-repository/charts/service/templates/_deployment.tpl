@@ -23,8 +23,7 @@ spec:
     # A ReadWriteOnce volume has to be released before the next pod can start on another node.
     type: Recreate
     {{- else }}
-    type: RollingUpdate
-    rollingUpdate: { maxSurge: 1, maxUnavailable: 0 }
+    {{- toYaml $values.strategy | nindent 4 }}
     {{- end }}
   template:
     metadata:
@@ -65,6 +64,9 @@ spec:
             {{- range .optionalSecrets }}
             - name: {{ . }}
               valueFrom: { secretKeyRef: { name: {{ $secret }}, key: {{ . }}, optional: true } }
+            {{- end }}
+            {{- with $values.extraEnv }}
+            {{- toYaml . | nindent 12 }}
             {{- end }}
           {{- with $values.extraEnvFrom }}
           envFrom: {{- toYaml . | nindent 12 }}

@@ -1,7 +1,12 @@
 {{- /* All of these take (dict "root" $ "name" SERVICE). */ -}}
 
 {{- define "service.fullname" -}}
-{{ printf "%s-%s" .root.Release.Name .name | trunc 63 | trimSuffix "-" }}
+{{ printf "%s-%s" (include "service.prefixOfNames" .) .name | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- /* Names of all resources begin with it. */ -}}
+{{- define "service.prefixOfNames" -}}
+{{ default .root.Release.Name .root.Values.fullnameOverride }}
 {{- end }}
 
 {{- define "service.selector" -}}
