@@ -5,7 +5,7 @@
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -68,13 +68,14 @@ async function messageIndex(output) {
   return `${lines.join('\n')}\n`;
 }
 
-/** Folders with a Prisma schema, of one file or several; a file may be a link to another package's models. */
+/** Folders with a Prisma schema that has a client, of one file or several; a file may be a link to another package's models. */
 async function prismaFolders() {
   const found = [];
   for (const group of ['libs', 'services']) {
     for (const name of await readdir(join(root, group))) {
       const folder = join(root, group, name, 'prisma');
-      if (await stat(join(folder, 'schema.prisma')).catch(() => undefined)) found.push(folder);
+      const schema = await readFile(join(folder, 'schema.prisma'), 'utf8').catch(() => '');
+      if (schema.includes('generator client')) found.push(folder);
     }
   }
   return found;

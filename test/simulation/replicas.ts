@@ -81,7 +81,7 @@ export function startPackages(
     tables: world.tables.publications,
     lifecycle: world.tables.packages,
     connection,
-    packageVersion: packageVersion(connection, context),
+    packageVersion: packageVersion(context),
     times: plan.times,
     now,
     newId: world.newUuid,

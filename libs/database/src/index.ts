@@ -1,4 +1,5 @@
 export { openConnections } from './open-connections.ts';
+export { type Database, openDatabase } from './open-database.ts';
 export { openPool } from './open-pool.ts';
 export { quickDatabase } from './quick-database.ts';
 export { executeWithNext, type Sql, type SqlDatabase, sqlOn } from './sql.ts';

@@ -1,6 +1,7 @@
 import { MIGRATIONS as AUDIT_TRAIL } from '@kr/audit-trail';
 import { type Principal, SCOPES, servicePrincipal } from '@kr/caller';
 import type { EntityDocument, PreparePublicationRequest__Output } from '@kr/contracts';
+import { openDatabase, type Sql, type SqlDatabase } from '@kr/database';
 import { MIGRATIONS as EVENT_BUS, newEvent } from '@kr/event-bus';
 import type { CallContext } from '@kr/rpc';
 import { migrate } from '@kr/schema-migration';
@@ -90,12 +91,11 @@ export async function lifecycleFixture() {
   await migrate({ databaseUrl: database.url, sets: [EVENT_BUS, AUDIT_TRAIL, MIGRATIONS] });
   const prisma = new PrismaClient({
     adapter: new PrismaPg({ connectionString: database.url, max: 8 }),
-    log: [{ emit: 'event', level: 'query' }],
     // Many at once may wait for a connection as long as a busy machine takes.
     transactionOptions: { maxWait: 60_000 },
   });
   const statements: string[] = [];
-  prisma.$on('query', ({ query }) => statements.push(query));
+  const sql = openDatabase(new URL(database.url));
 
   const counts = new Map<string, FileCounts>();
   const decisions = new Map<string, Decision>();
@@ -108,7 +108,7 @@ export async function lifecycleFixture() {
   const limits = { maxDrafts: 1_000, maxMetadataBytes: 1_000_000_000 };
   const context = lifecycleContext({
     kind: RECORD,
-    database: prisma,
+    database: recording(sql, statements),
     store: sqlLifecycleStore,
     now: () => world.now,
     newId: newEntityId,
@@ -203,8 +203,27 @@ export async function lifecycleFixture() {
     },
     async close(): Promise<void> {
       await prisma.$disconnect();
+      await sql.close();
       await database.drop();
     },
+  };
+}
+
+/** The database with a list of the statements that were sent to it. */
+function recording(database: SqlDatabase, statements: string[]): SqlDatabase {
+  const each = (sql: Sql): Sql => ({
+    $queryRawUnsafe: (text, ...values) => {
+      statements.push(text);
+      return sql.$queryRawUnsafe(text, ...values);
+    },
+    $executeRawUnsafe: (text, ...values) => {
+      statements.push(text);
+      return sql.$executeRawUnsafe(text, ...values);
+    },
+  });
+  return {
+    ...each(database),
+    $transaction: (run, options) => database.$transaction((tx) => run(each(tx)), options),
   };
 }
 

@@ -1,5 +1,6 @@
 import { servicePrincipal } from '@kr/caller';
 import { definitions } from '@kr/contracts';
+import { openDatabase } from '@kr/database';
 import { doiStates } from '@kr/doi-registration';
 import {
   type FileCounts,
@@ -16,12 +17,9 @@ import type { Logger } from '@kr/telemetry';
 import type { PackagesConfig } from './config.ts';
 import { type Observations, observations } from './observations.ts';
 import { packageKind } from './package-kind.ts';
-import { type Database, openDatabases } from './store/prisma.ts';
 
 /** Everything that handlers may reach. */
-export interface PackagesContext {
-  readonly database: Database;
-  readonly lifecycle: LifecycleContext;
+export interface PackagesContext extends LifecycleContext {
   readonly records: Client<typeof definitions.records>;
   /** The life of resources, as the records service serves it. */
   readonly recordsLifecycle: Client<typeof definitions.lifecycle>;
@@ -29,17 +27,13 @@ export interface PackagesContext {
   readonly listParentLinks: ListParentLinks;
   readonly bus: BusConnection;
   readonly observed: Observations;
-  readonly logger: Logger;
-  now(): Date;
-  /** Wakes the relay after a transaction that wrote events. */
-  nudge(): void;
   /** Lets events out and closes connections. */
   close(): Promise<void>;
 }
 
 export function openContext(config: PackagesConfig, logger: Logger): PackagesContext {
   const now = () => new Date();
-  const { database, quick } = openDatabases(config.databaseUrl);
+  const database = openDatabase(config.databaseUrl);
   const bus = connectBus({ servers: config.natsUrl, name: 'packages', logger });
   const relay = startRelay({
     databaseUrl: config.databaseUrl,
@@ -72,16 +66,15 @@ export function openContext(config: PackagesConfig, logger: Logger): PackagesCon
   });
 
   return {
-    database,
-    lifecycle: lifecycleContext({
+    ...lifecycleContext({
       kind: packageKind,
-      database: quick,
+      database,
       store: sqlLifecycleStore,
       now,
       newId: newEntityId,
       doiPrefix: config.doiPrefix,
       oaiPrefix: config.oaiPrefix,
-      doiStates: config.registration && ((ids) => doiStates(quick, ids)),
+      doiStates: config.registration && ((ids) => doiStates(database, ids)),
       ownerLimits: config.ownerLimits,
       ticketKeys: config.ticketKeys,
       describeBuckets: bucketCounts(files),
@@ -107,14 +100,11 @@ export function openContext(config: PackagesConfig, logger: Logger): PackagesCon
       (await accessLinks.listParentLinks({ parentIds: [...parentIds] }, servicePrincipal('packages'))).links,
     bus,
     observed: observations(logger, now),
-    logger,
-    now,
-    nudge: () => relay.nudge(),
     close: async () => {
       for (const client of [records, recordsLifecycle, files, accessLinks]) client.close();
       await relay.stop();
       await bus.close();
-      await database.$disconnect();
+      await database.close();
     },
   };
 }

@@ -80,7 +80,7 @@ function publicationRpcs(
   context: PackagesContext,
   publishing: Publishing,
 ): Handlers<Definitions['publications']> {
-  const { ReadEntities } = lifecycleHandlers(context.lifecycle);
+  const { ReadEntities } = lifecycleHandlers(context);
   return {
     Publish: publishAndShow(publish(publishing.publish), ReadEntities),
     Validate: validate(context),
@@ -93,7 +93,7 @@ function reportRpcs(context: PackagesContext): Handlers<Definitions['publication
 }
 
 function lifecycleRpcs(context: PackagesContext): Handlers<Definitions['lifecycle']> {
-  const handlers = lifecycleHandlers(context.lifecycle);
+  const handlers = lifecycleHandlers(context);
   return {
     ...handlers,
     UpdateDraft: updateDraft(context, handlers.UpdateDraft),
@@ -109,17 +109,14 @@ export async function startPackagesService(config: PackagesConfig, logger: Logge
       logger.error({ err: error }, 'vocabulary file ignored'),
     );
     const context = openContext(config, logger);
-    // The first request does not pay for the start of the query engine.
-    await context.database.$connect();
     const publishing = openPublishing(context, config);
     const failed = context.observed.scanFailed;
-    const { lifecycle } = context;
     const dois = openDoiRegistration({
       registration: config.registration,
-      database: lifecycle.database,
-      readPublic: (id, which) => readPublic(lifecycle, id, which),
-      transact: (run) => transact(lifecycle, run),
-      publishChanges: (tx, ids) => publishChanges(lifecycle, tx, ids),
+      database: context.database,
+      readPublic: (id, which) => readPublic(context, id, which),
+      transact: (run) => transact(context, run),
+      publishChanges: (tx, ids) => publishChanges(context, tx, ids),
       collection: 'packages',
       logger,
     });
@@ -150,9 +147,9 @@ export async function startPackagesService(config: PackagesConfig, logger: Logge
         vocabularies,
         dois,
         publishing.resumption,
-        startPurging(context.lifecycle, config.removalRetentionMs),
+        startPurging(context, config.removalRetentionMs),
         forgetPublications({ ...context, failed }),
-        observePublications({ database: context.lifecycle.database, now: context.now, failed }),
+        observePublications({ ...context, failed }),
       ],
       close: async () => {
         await Promise.race([
@@ -166,7 +163,7 @@ export async function startPackagesService(config: PackagesConfig, logger: Logge
 }
 
 function startConsumers(context: PackagesContext): Consumer[] {
-  const { bus: connection, database, lifecycle, logger } = context;
+  const { bus: connection, database, logger } = context;
   const each = { connection, database, logger };
   return [
     startConsumer({
@@ -187,15 +184,15 @@ function startConsumers(context: PackagesContext): Consumer[] {
       ...each,
       durable: 'packages-follow-links',
       subjects: LINK_SUBJECTS,
-      handleBatch: followLinks(lifecycle),
-      recover: () => restoreLinks(lifecycle, context.listParentLinks),
+      handleBatch: followLinks(context),
+      recover: () => restoreLinks(context, context.listParentLinks),
     }),
     startConsumer({
       ...each,
       durable: 'packages-forget-deleted-files',
       subjects: FILE_DELETED_SUBJECTS,
-      handleBatch: forgetDeletedFiles(lifecycle),
-      recover: () => forgetLostFiles(lifecycle),
+      handleBatch: forgetDeletedFiles(context),
+      recover: () => forgetLostFiles(context),
     }),
   ];
 }

@@ -1,5 +1,6 @@
 import { servicePrincipal } from '@kr/caller';
 import { definitions } from '@kr/contracts';
+import { openDatabase } from '@kr/database';
 import { doiStates } from '@kr/doi-registration';
 import {
   type LifecycleContext,
@@ -22,13 +23,9 @@ import {
 } from './clients.ts';
 import type { RecordsConfig } from './config.ts';
 import { recordKind } from './record-kind.ts';
-import { type Database, openDatabases } from './store/prisma.ts';
 
 /** Dependencies of the RPC handlers and consumers of records. */
-export interface RecordsContext {
-  readonly database: Database;
-  readonly lifecycle: LifecycleContext;
-  readonly logger: Logger;
+export interface RecordsContext extends LifecycleContext {
   /** Which of these ids belong to packages or their parents; what fails counts as an error here. */
   findPackageIds(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Takes resources that are gone out of the package drafts that hold them. Throws when that takes longer than 2 s. */
@@ -45,7 +42,7 @@ export interface OpenContext extends RecordsContext {
 
 /** Opens the database and the connections to the other services; none of them has to be there yet. */
 export function openContext(config: RecordsConfig, logger: Logger): OpenContext {
-  const { database, quick } = openDatabases(config.databaseUrl);
+  const database = openDatabase(config.databaseUrl);
   const bus = connectBus({ servers: config.natsUrl, name: 'records', logger });
   const relay: Relay = startRelay({
     databaseUrl: config.databaseUrl,
@@ -81,13 +78,13 @@ export function openContext(config: RecordsConfig, logger: Logger): OpenContext 
 
   const lifecycle = lifecycleContext({
     kind: recordKind,
-    database: quick,
+    database,
     store: sqlLifecycleStore,
     now: () => new Date(),
     newId: newEntityId,
     doiPrefix: config.doiPrefix,
     oaiPrefix: config.oaiPrefix,
-    doiStates: config.registration && ((ids) => doiStates(quick, ids)),
+    doiStates: config.registration && ((ids) => doiStates(database, ids)),
     ownerLimits: config.ownerLimits,
     ticketKeys: config.ticketKeys,
     describeBuckets: bucketCounts(files),
@@ -103,9 +100,7 @@ export function openContext(config: RecordsConfig, logger: Logger): OpenContext 
     logger,
   });
   return {
-    database,
-    lifecycle,
-    logger,
+    ...lifecycle,
     findPackageIds,
     forgetInPackages: forgetInPackages(packages),
     listVersionResources: versionResources(packages),
@@ -116,7 +111,7 @@ export function openContext(config: RecordsConfig, logger: Logger): OpenContext 
       await relay.stop();
       for (const client of [files, accessLinks, publications, packageLife, packages]) client.close();
       await bus.close();
-      await database.$disconnect();
+      await database.close();
     },
   };
 }

@@ -42,9 +42,9 @@ function rpcs(
   { publishPartBytes }: RecordsConfig,
 ): Handlers<Definitions['records']> {
   return {
-    PreparePublication: around('records.prepare', preparePublication(context.lifecycle, publishPartBytes)),
-    ValidateRecords: validatePublication(context.lifecycle),
-    DecidePublication: decidePublication(context.lifecycle),
+    PreparePublication: around('records.prepare', preparePublication(context, publishPartBytes)),
+    ValidateRecords: validatePublication(context),
+    DecidePublication: decidePublication(context),
     AssociateRecords: associateRecords(context),
     DissociateRecords: dissociateRecords(context),
     DescribeRecords: describeRecords(context),
@@ -55,7 +55,7 @@ function rpcs(
 }
 
 function lifecycleRpcs(context: RecordsContext): Handlers<Definitions['lifecycle']> {
-  const handlers = lifecycleHandlers(context.lifecycle);
+  const handlers = lifecycleHandlers(context);
   return { ...handlers, DeleteDraft: deleteDraft(context, handlers.DeleteDraft) };
 }
 
@@ -66,15 +66,12 @@ export async function startRecordsService(config: RecordsConfig, logger: Logger)
       logger.error({ err: error }, 'vocabulary file ignored'),
     );
     const context = openContext(config, logger);
-    // The first request does not pay for the start of the query engine.
-    await context.database.$connect();
-    const { lifecycle } = context;
     const dois = openDoiRegistration({
       registration: config.registration,
-      database: lifecycle.database,
-      readPublic: (id, which) => readPublic(lifecycle, id, which),
-      transact: (run) => transact(lifecycle, run),
-      publishChanges: (tx, ids) => publishChanges(lifecycle, tx, ids),
+      database: context.database,
+      readPublic: (id, which) => readPublic(context, id, which),
+      transact: (run) => transact(context, run),
+      publishChanges: (tx, ids) => publishChanges(context, tx, ids),
       collection: 'records',
       logger,
     });
@@ -99,9 +96,9 @@ export async function startRecordsService(config: RecordsConfig, logger: Logger)
       background: [
         vocabularies,
         dois,
-        startJanitor(context.lifecycle, { intervalMs: config.janitorEveryMs }),
-        observeLocks(context.lifecycle),
-        startPurging(context.lifecycle, config.removalRetentionMs),
+        startJanitor(context, { intervalMs: config.janitorEveryMs }),
+        observeLocks(context),
+        startPurging(context, config.removalRetentionMs),
       ],
       close: context.close,
     };
@@ -109,7 +106,7 @@ export async function startRecordsService(config: RecordsConfig, logger: Logger)
 }
 
 function startConsumers(context: OpenContext): Consumer[] {
-  const { bus: connection, database, lifecycle, logger } = context;
+  const { bus: connection, database, logger } = context;
   const shared = { connection, database, logger };
   return [
     startConsumer<(typeof PACKAGE_SUBJECTS)[number]>({
@@ -123,15 +120,15 @@ function startConsumers(context: OpenContext): Consumer[] {
       ...shared,
       durable: 'records-follow-links',
       subjects: LINK_SUBJECTS,
-      handleBatch: followLinks(lifecycle),
-      recover: () => restoreLinks(lifecycle, context.listParentLinks),
+      handleBatch: followLinks(context),
+      recover: () => restoreLinks(context, context.listParentLinks),
     }),
     startConsumer({
       ...shared,
       durable: 'records-forget-deleted-files',
       subjects: FILE_DELETED_SUBJECTS,
-      handleBatch: forgetDeletedFiles(lifecycle),
-      recover: () => forgetLostFiles(lifecycle),
+      handleBatch: forgetDeletedFiles(context),
+      recover: () => forgetLostFiles(context),
     }),
   ];
 }

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { MIGRATIONS as AUDIT_TRAIL } from '@kr/audit-trail';
 import type { Actor } from '@kr/caller';
-import type { SqlDatabase } from '@kr/database';
+import { openDatabase, type SqlDatabase } from '@kr/database';
 import { MIGRATIONS as LIFECYCLE, type LifecycleStore, sqlLifecycleStore } from '@kr/draft-lifecycle';
 import { MIGRATIONS as EVENT_BUS } from '@kr/event-bus';
 import { migrate } from '@kr/schema-migration';
@@ -12,7 +12,6 @@ import { packageVersion } from '../../../services/packages/src/publish/package-v
 import type { Publication, Refusal } from '../../../services/packages/src/publish/publication.ts';
 import { decisionStore, publicationStore } from '../../../services/packages/src/publish/publication-store.ts';
 import { findRepeat } from '../../../services/packages/src/publish/publish.ts';
-import { openDatabases } from '../../../services/packages/src/store/prisma.ts';
 import type { Chance } from '../chance.ts';
 import { addDraft, documentOf } from '../documents.ts';
 import { LifecycleTables, memoryLifecycleStore } from '../memory-lifecycle-store.ts';
@@ -91,8 +90,9 @@ export async function publicationTwins(): Promise<Twins> {
       tables,
       lifecycle,
       connection,
-      packageVersion: packageVersion(connection, {
+      packageVersion: packageVersion({
         ...ofKind,
+        database: connection,
         kind: simulated(packageKind),
         store: memoryStore,
       }),
@@ -106,19 +106,19 @@ export async function publicationTwins(): Promise<Twins> {
 
   const fresh = await freshDatabase();
   await migrate({ databaseUrl: fresh.url, sets: [EVENT_BUS, AUDIT_TRAIL, LIFECYCLE, PACKAGES_MIGRATIONS] });
-  const { database, quick } = openDatabases(new URL(fresh.url));
-  await copyEntities(quick, lifecycle);
+  const database = openDatabase(new URL(fresh.url));
+  await copyEntities(database, lifecycle);
   for (const packageId of PACKAGES) {
-    await quick.$executeRawUnsafe(
+    await database.$executeRawUnsafe(
       `insert into package_resource (package_id, resource_id, position)
        select $1, id, position from unnest($2::text[]) with ordinality as resource(id, position)`,
       packageId,
       RESOURCES,
     );
   }
-  const ownVersion = packageVersion(quick, { ...ofKind, kind: packageKind, store: sqlLifecycleStore });
+  const ownVersion = packageVersion({ ...ofKind, database, kind: packageKind, store: sqlLifecycleStore });
   const expired = () => undefined;
-  const deps = { database: quick, packageVersion: ownVersion, times: TIMES, now, newId, expired };
+  const deps = { database, packageVersion: ownVersion, times: TIMES, now, newId, expired };
   const onSql = twin({
     publications: {
       beginPackage: (id, wish, seen) => beginPackage(deps, id, wish, seen),
@@ -127,7 +127,7 @@ export async function publicationTwins(): Promise<Twins> {
       log: publicationStore(deps),
       decisions: decisionStore(deps),
     },
-    database: quick,
+    database,
     store: sqlLifecycleStore,
   });
 
@@ -150,16 +150,16 @@ export async function publicationTwins(): Promise<Twins> {
     contend: () =>
       contention({
         memory,
-        sql: quick,
+        sql: database,
         holding: {
           memory: (then) => whileHolding(connection, memoryStore, then),
-          sql: (then) => whileHolding(quick, sqlLifecycleStore, then),
+          sql: (then) => whileHolding(database, sqlLifecycleStore, then),
         },
         waiting: { memory: () => inMemory.beginHeld(), sql: () => onSql.beginHeld() },
         expected: { kind: 'joined', publicationId: 'held' },
       }),
     async close() {
-      await database.$disconnect();
+      await database.close();
       await fresh.drop();
     },
   };

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { readTrail } from '@kr/audit-trail';
+import { openDatabase } from '@kr/database';
 import { appendEvents, connectBus, MIGRATIONS, newEvent, startRelay } from '@kr/event-bus';
 import { migrate } from '@kr/schema-migration';
 import { createLogger } from '@kr/telemetry';
 import { freshDatabase, until } from '@kr/testbed';
-import { openDatabase } from '../store/prisma.ts';
 import {
   aPackageWith,
   OWNER,
@@ -50,6 +50,6 @@ test('a resource that is gone leaves the drafts that hold it; one with a publish
 
   await relay.stop();
   await bus.close();
-  await database.$disconnect();
+  await database.close();
   await records.drop();
 });

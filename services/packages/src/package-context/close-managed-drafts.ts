@@ -9,7 +9,7 @@ import {
 } from '../store/context-store.ts';
 import { resourceIdsOf } from '../store/resource-store.ts';
 
-export type CloseContext = Pick<PackagesContext, 'lifecycle' | 'records' | 'now'>;
+export type CloseContext = Pick<PackagesContext, 'database' | 'records' | 'now'>;
 
 /**
  * Closes the drafts of restricted packages of which a save is pending, with the packages' resources and access as they are now.
@@ -21,7 +21,7 @@ export type CloseContext = Pick<PackagesContext, 'lifecycle' | 'records' | 'now'
  *   - `conflict` (`draft_locked`): one of the drafts is being published
  */
 export async function closeManagedDrafts(
-  { lifecycle: { database }, records, now }: CloseContext,
+  { database, records, now }: CloseContext,
   packageIds: readonly string[],
   requestId: string,
   ended?: PendingRestriction,

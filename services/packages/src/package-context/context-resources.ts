@@ -13,7 +13,7 @@ import type { CallContext } from '@kr/rpc';
 import type { PackagesContext } from '../context.ts';
 import { changeUnlockedResources } from '../resources/change-resources.ts';
 import { checkIds } from '../resources/resource-rules.ts';
-import { ownerOf } from '../store/resource-store.ts';
+import { openVersionId, ownerOf } from '../store/resource-store.ts';
 
 /**
  * Any version of a package whose context the caller may manage; it needs no draft.
@@ -21,14 +21,14 @@ import { ownerOf } from '../store/resource-store.ts';
  * @throws ServiceError `not_found` or `forbidden`
  */
 export async function managedPackage(
-  { lifecycle, now }: Pick<PackagesContext, 'lifecycle' | 'now'>,
+  context: PackagesContext,
   packageId: string,
   principal: Principal,
 ): Promise<Entity> {
-  const entity = await getEntity(lifecycle, packageId);
+  const entity = await getEntity(context, packageId);
   const face = entity.draft ?? entity.published;
   if (face === null) throw notFound();
-  permit(principal, 'manage_context', entity, face, now());
+  permit(principal, 'manage_context', entity, face, context.now());
   return entity;
 }
 
@@ -48,16 +48,12 @@ export function associate(context: PackagesContext) {
   ): Promise<AssociateResponse> => {
     const { parent } = await managedPackage(context, packageId, principal);
     checkIds(ids, 'records');
-    await assertParentsUnlocked(context.lifecycle.database, [parent.id]);
+    await assertParentsUnlocked(context.database, [parent.id]);
     const request = { packageParentId: parent.id, packageId, ids: [...new Set(ids)] };
     await context.records.associateRecords(request, principal);
     // If the package was deleted meanwhile, its resources were released before these were added, and no later
     // event would release them.
-    const isThere = await context.database.parent.findUnique({
-      where: { id: parent.id },
-      select: { id: true },
-    });
-    if (isThere === null) {
+    if ((await ownerOf(context.database, parent.id)) === undefined) {
       await context.records.dissociateRecords(request, servicePrincipal('packages', principal.requestId));
       throw notFound();
     }
@@ -82,19 +78,16 @@ export function dissociate(context: PackagesContext) {
   ): Promise<DissociateResponse> => {
     const { parent } = await managedPackage(context, packageId, principal);
     checkIds(ids, 'records');
-    await assertParentsUnlocked(context.lifecycle.database, [parent.id]);
+    await assertParentsUnlocked(context.database, [parent.id]);
     const { leavingIds } = await context.records.dissociateRecords(
       { packageParentId: parent.id, packageId, ids: [...new Set(ids)] },
       principal,
     );
     if (leavingIds.length === 0) return {};
-    const open = await context.database.version.findMany({
-      where: { parentId: parent.id, visible: false },
-      select: { id: true },
-    });
-    for (const version of open) {
+    const open = await openVersionId(context.database, parent.id);
+    if (open !== undefined) {
       await changeUnlockedResources(context, {
-        packageId: version.id,
+        packageId: open,
         principal,
         run: ({ resourceIds }) => ({
           ids: resourceIds.filter((id) => !leavingIds.includes(id)),
@@ -110,10 +103,7 @@ export function dissociate(context: PackagesContext) {
  * RPC ListContextResources: the resources that the package manages, oldest first, as listed by the records service. Empty
  * for a caller who may not read the package's drafts.
  */
-export function listContextResources({
-  records,
-  lifecycle: { database },
-}: Pick<PackagesContext, 'records' | 'lifecycle'>) {
+export function listContextResources({ records, database }: PackagesContext) {
   return async (
     { packageParentId }: ListContextResourcesRequest__Output,
     { principal }: CallContext,

@@ -5,10 +5,12 @@ import type {
   UpdateDraftRequest__Output,
   UpdateDraftResponse,
 } from '@kr/contracts';
+import { loadEntities } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import type { PackagesContext } from '../context.ts';
 import { addPendingRestriction, removePendingRestrictions } from '../store/context-store.ts';
+import { ownerOf } from '../store/resource-store.ts';
 import { closeManagedDrafts } from './close-managed-drafts.ts';
 
 type UpdateDraft = (request: UpdateDraftRequest__Output, call: CallContext) => Promise<UpdateDraftResponse>;
@@ -23,7 +25,7 @@ type UpdateDraft = (request: UpdateDraftRequest__Output, call: CallContext) => P
 export function updateDraft(context: PackagesContext, ofLifecycle: UpdateDraft): UpdateDraft {
   return async (request, call) => {
     if (!mayRestrict(request.body)) return ofLifecycle(request, call);
-    const { database } = context.lifecycle;
+    const { database } = context;
     const attempt = await addPendingRestriction(database, request.id);
     const reply = await ofLifecycle(request, call).catch(async (thrown: unknown) => {
       const { kind } = ServiceError.from(thrown);
@@ -55,21 +57,17 @@ type DeleteDraft = (request: DeleteDraftRequest__Output, call: CallContext) => P
 export function deleteDraft(context: PackagesContext, ofLifecycle: DeleteDraft): DeleteDraft {
   const { database, records, observed } = context;
   return async (request, call) => {
-    const before = await database.draft.findUnique({
-      where: { id: request.id },
-      include: { version: true },
-    });
+    const before = (await loadEntities(database, [request.id])).get(request.id);
     const reply = await ofLifecycle(request, call);
-    if (before === null || before.version.visible) return reply;
+    if (before?.draft == null || before.published !== null) return reply;
     const self = servicePrincipal('packages', call.principal.requestId);
     try {
       await records.setPackageResources(
-        { packageId: before.id, revision: Number(before.revision) + 1, ids: [] },
+        { packageId: before.id, revision: before.draft.revision + 1, ids: [] },
         self,
       );
-      const { parentId } = before.version;
-      const rest = await database.version.findFirst({ where: { parentId }, select: { id: true } });
-      if (rest === null)
+      const parentId = before.parent.id;
+      if ((await ownerOf(database, parentId)) === undefined)
         await releaseManaged(records, { packageParentId: parentId, packageId: before.id }, self);
     } catch (cause) {
       observed.mirrorDelayed(before.id, cause);

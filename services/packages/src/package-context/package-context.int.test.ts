@@ -218,7 +218,7 @@ describe('a package that becomes restricted', () => {
     await fixture.database.pendingRestriction.create({ data: { packageId: id, attempt } });
     const pending = () => fixture.database.pendingRestriction.count({ where: { attempt } });
     const now = () => new Date();
-    const context = { lifecycle: { database: fixture.database }, now };
+    const context = { database: fixture.database, now };
     // As the consumer of the events of earlier saves does.
     await closeManagedDrafts(context as never, [id], 'an event');
     expect(await pending()).toBe(1);

@@ -29,14 +29,14 @@ export function updateContext(context: PackagesContext) {
         issues: [{ field: 'access.record_policy', messages: [`Must be one of: ${POLICIES.join(', ')}.`] }],
       });
     }
-    await assertParentsUnlocked(context.lifecycle.database, [parent.id]);
+    await assertParentsUnlocked(context.database, [parent.id]);
     const entry = auditEntry(
       principal,
       'context.update',
       { id: packageId, parentId: parent.id },
       { record_policy: recordPolicy },
     );
-    await saveContext(context.lifecycle.database, { parentId: parent.id, recordPolicy }, entry);
+    await saveContext(context.database, { parentId: parent.id, recordPolicy }, entry);
     return {};
   };
 }

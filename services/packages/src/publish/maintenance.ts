@@ -1,9 +1,8 @@
 import type { Sql } from '@kr/database';
 import { observeGauges, type Reading } from '@kr/telemetry';
-import type { Database } from '../store/prisma.ts';
 
 export interface ForgetDeps {
-  readonly database: Database;
+  readonly database: Sql;
   now(): Date;
   failed(cause: unknown): void;
 }
@@ -26,11 +25,13 @@ export async function forgetOnce({ database, now, failed }: ForgetDeps): Promise
   const before = new Date(now().getTime() - KEEP_MS);
   try {
     for (let removed = BATCH; removed === BATCH; ) {
-      removed = await database.$executeRaw`
-        delete from publication where id in (
-          select id from publication
-          where state in ('DONE', 'ABORT_DONE') and settled_at < ${before} limit ${BATCH}
-        )`;
+      removed = await database.$executeRawUnsafe(
+        `delete from publication where id in (
+           select id from publication
+           where state in ('DONE', 'ABORT_DONE') and settled_at < $1::timestamptz limit ${BATCH}
+         )`,
+        before.toISOString(),
+      );
     }
   } catch (cause) {
     // The next hour tries again.

@@ -30,10 +30,10 @@ export function openPublishing(
   context: PackagesContext,
   { publish: config, rpcDeadlineMs }: Pick<PackagesConfig, 'publish' | 'rpcDeadlineMs'>,
 ): Publishing {
-  const { database, lifecycle, observed, now } = context;
-  const ownVersion = packageVersion(lifecycle.database, lifecycle);
+  const { database, observed, now } = context;
+  const ownVersion = packageVersion(context);
   const expired = (publication: Publication) => observed.publicationFact({ fact: 'aborted', publication });
-  const storeDeps = { database: lifecycle.database, packageVersion: ownVersion, times: config, expired };
+  const storeDeps = { database, packageVersion: ownVersion, times: config, expired };
   const decisions = failingDecisions(decisionStore(storeDeps));
   const coordinator = startCoordinator(
     {
@@ -58,7 +58,7 @@ export function openPublishing(
     config,
   );
   const begin = {
-    database: lifecycle.database,
+    database,
     times: config,
     now,
     newId: () => uuidv7(),
@@ -85,12 +85,12 @@ export function openPublishing(
   };
 }
 
-function authorisePackage({ lifecycle, now }: PackagesContext): PublishDeps['authorise']['package'] {
+function authorisePackage(context: PackagesContext): PublishDeps['authorise']['package'] {
   return async (id, principal) => {
-    const entity = await getEntity(lifecycle, id);
+    const entity = await getEntity(context, id);
     const face = entity.draft ?? entity.published;
     if (face === null) return { absence: notFound() };
-    permit(principal, 'publish', entity, face, now());
+    permit(principal, 'publish', entity, face, context.now());
     return entity.draft === null
       ? { absence: notFound() }
       : { seen: seenPackage(entity), parentIds: [entity.parent.id] };

@@ -1,6 +1,6 @@
 import { actorOf } from '@kr/audit-trail';
 import { servicePrincipal } from '@kr/caller';
-import type { Sql, SqlDatabase } from '@kr/database';
+import type { Sql } from '@kr/database';
 import {
   type Entity,
   type FileCounts,
@@ -41,10 +41,9 @@ export interface PackageVersion {
 }
 
 export function packageVersion(
-  database: SqlDatabase,
-  lifecycle: Pick<LifecycleDeps, 'kind' | 'store' | 'oaiPrefix' | 'now' | 'findDoisElsewhere'>,
+  lifecycle: Pick<LifecycleDeps, 'database' | 'kind' | 'store' | 'oaiPrefix' | 'now' | 'findDoisElsewhere'>,
 ): PackageVersion {
-  const { store } = lifecycle;
+  const { database, store } = lifecycle;
   return {
     async see(packageId) {
       const entity = (await store.loadEntities(database, [packageId], lifecycle.kind.related)).get(packageId);

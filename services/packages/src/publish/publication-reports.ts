@@ -1,6 +1,7 @@
+import type { Sql } from '@kr/database';
 import type { Prisma, Publication as Row } from '../gen/prisma/client.ts';
-import type { Database } from '../store/prisma.ts';
 import type { PublicationState, Refusal } from './publication.ts';
+import { PUBLICATION_COLUMNS } from './publication-store.ts';
 
 /** A publication with everything that is known of it. */
 export interface PublicationReport extends Omit<Row, 'state' | 'snapshot' | 'refusal'> {
@@ -8,6 +9,8 @@ export interface PublicationReport extends Omit<Row, 'state' | 'snapshot' | 'ref
   readonly snapshot: Prisma.JsonValue;
   readonly refusal: Refusal | null;
 }
+
+const REPORT_COLUMNS = `${PUBLICATION_COLUMNS}, snapshot, settled_at as "settledAt"`;
 
 export interface PublicationFilter {
   /** None: any. */
@@ -18,23 +21,26 @@ export interface PublicationFilter {
 
 /** The youngest first: ids of publications grow with time. */
 export async function listReports(
-  database: Database,
+  sql: Sql,
   { states, createdBefore, limit }: PublicationFilter,
 ): Promise<PublicationReport[]> {
-  const rows = await database.publication.findMany({
-    where: {
-      createdAt: { lte: createdBefore },
-      ...(states.length > 0 && { state: { in: [...states] } }),
-    },
-    orderBy: { id: 'desc' },
-    take: limit,
-  });
+  const rows = await sql.$queryRawUnsafe<Row[]>(
+    `select ${REPORT_COLUMNS} from publication
+     where created_at <= $1::timestamptz and (cardinality($2::text[]) = 0 or state = any($2::text[]))
+     order by id desc limit $3::int`,
+    createdBefore.toISOString(),
+    states,
+    limit,
+  );
   return rows.map(reportOf);
 }
 
-export async function readReport(database: Database, id: string): Promise<PublicationReport | undefined> {
-  const row = await database.publication.findUnique({ where: { id } });
-  return row === null ? undefined : reportOf(row);
+export async function readReport(sql: Sql, id: string): Promise<PublicationReport | undefined> {
+  const [row] = await sql.$queryRawUnsafe<Row[]>(
+    `select ${REPORT_COLUMNS} from publication where id = $1::uuid`,
+    id,
+  );
+  return row === undefined ? undefined : reportOf(row);
 }
 
 /** The database holds the columns to the words of the saga. */

@@ -11,7 +11,7 @@ export interface PublicationRow extends Omit<Publication, 'ifRevision'> {
   readonly ifRevision: number | null;
 }
 
-const PUBLICATION_COLUMNS = `
+export const PUBLICATION_COLUMNS = `
   id, subject, entity_id as "entityId", package_parent_id as "packageParentId", state, epoch,
   created_at as "createdAt", lease_until as "leaseUntil", deadline, resource_ids as "resourceIds",
   published_ids as "publishedIds", participants, applied, decided_at as "decidedAt", refusal,

@@ -1,10 +1,10 @@
 import { actorOf } from '@kr/audit-trail';
 import type { Principal } from '@kr/caller';
 import type { Definitions, PublishRequest__Output, PublishResponse } from '@kr/contracts';
+import type { Sql } from '@kr/database';
 import { notFound } from '@kr/draft-lifecycle';
 import type { CallContext, Handlers } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
-import type { Database } from '../store/prisma.ts';
 import type { Begun, PublishOptions } from './begin-publication.ts';
 import type { Coordinator } from './coordinator.ts';
 import type { SeenPackage } from './package-version.ts';
@@ -143,14 +143,14 @@ export function publishAndShow(publish: Publish, readEntities: ReadEntities): Pu
  * that caller requested it. Its response was lost, not its work.
  */
 export async function findRepeat(
-  database: Database,
+  sql: Sql,
   entityId: string,
   requestedBy: string,
 ): Promise<string | undefined> {
-  const last = await database.publication.findFirst({
-    where: { entityId, state: { in: ['COMMITTED', 'DONE'] } },
-    orderBy: { createdAt: 'desc' },
-    select: { id: true, requestedBy: true },
-  });
+  const [last] = await sql.$queryRawUnsafe<{ id: string; requestedBy: string }[]>(
+    `select id, requested_by as "requestedBy" from publication
+     where entity_id = $1 and state in ('COMMITTED', 'DONE') order by created_at desc limit 1`,
+    entityId,
+  );
   return last?.requestedBy === requestedBy ? last.id : undefined;
 }

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { openDatabase } from '@kr/database';
 import { ServiceError } from '@kr/service-error';
 import { type Cut, FaultProxy, until } from '@kr/testbed';
 import { v7 as uuidv7 } from 'uuid';
 import type { PackagesConfig } from '../config.ts';
-import { openDatabases } from '../store/prisma.ts';
 import {
   aPackageWith,
   FILES,
@@ -300,13 +300,12 @@ describe('an owner that was away longer than its lease', () => {
   test('does not take the epoch of the next owner for its own', async () => {
     const { id } = await aPackageWith(fixture, editor, ['r1']);
     const publicationId = await reserved(id);
-    const { database, quick } = openDatabases(new URL(fixture.databaseUrl));
-    await database.$connect();
+    const database = openDatabase(new URL(fixture.databaseUrl));
     const neverAsked = async () => {
       throw new Error('a package without owner');
     };
     const store = {
-      database: quick,
+      database,
       packageVersion: { see: neverAsked, check: neverAsked, publish: neverAsked, unlock: neverAsked },
       times: { leaseMs: 60_000, deadlineMs: 60_000 },
       expired: () => undefined,
@@ -337,7 +336,7 @@ describe('an owner that was away longer than its lease', () => {
     );
     await drive.settled;
     expect([await drive.answer, seals]).toEqual([{ outcome: 'elsewhere' }, 1]);
-    await database.$disconnect();
+    await database.close();
   });
 });
 

@@ -26,9 +26,10 @@ export function validate(context: PackagesContext) {
   };
 }
 
-function validatePackage({ lifecycle, database, records, now }: PackagesContext) {
+function validatePackage(context: PackagesContext) {
+  const { database, records, now } = context;
   return async (id: string, principal: Principal): Promise<Issue[]> => {
-    const entity = await getEntity(lifecycle, id);
+    const entity = await getEntity(context, id);
     const { draft, parent } = entity;
     const seen = seenPackage(entity);
     if (draft === null || seen === undefined) throw notFound();
@@ -36,8 +37,8 @@ function validatePackage({ lifecycle, database, records, now }: PackagesContext)
 
     const ids = [...seen.resourceIds];
     const ofPackage = async () => {
-      const counts = await lifecycle.describeBuckets([id]);
-      return publishIssuesOf(lifecycle, database, id, counts.get(id) ?? NO_FILES);
+      const counts = await context.describeBuckets([id]);
+      return publishIssuesOf(context, database, id, counts.get(id) ?? NO_FILES);
     };
     const ofResources = async () => {
       if (ids.length === 0) return [];

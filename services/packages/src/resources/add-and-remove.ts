@@ -20,7 +20,7 @@ import {
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import type { PackagesContext } from '../context.ts';
-import { resourceIdsOf } from '../store/resource-store.ts';
+import { previousVersionId, resourceIdsOf } from '../store/resource-store.ts';
 import { changeResources } from './change-resources.ts';
 import { CANNOT_BE_ADDED, checkIds, judgeAdditions, judgeRemovals, type Resource } from './resource-rules.ts';
 
@@ -31,17 +31,17 @@ import { CANNOT_BE_ADDED, checkIds, judgeAdditions, judgeRemovals, type Resource
  * one of the others
  */
 async function describeResources(
-  { records, lifecycle }: Pick<PackagesContext, 'records' | 'lifecycle'>,
+  context: PackagesContext,
   ids: readonly string[],
   held: readonly string[],
   principal: Principal,
 ): Promise<Resource[]> {
-  const reply = await records.describeRecords({ ids: [...new Set(ids)] }, principal);
+  const reply = await context.records.describeRecords({ ids: [...new Set(ids)] }, principal);
   const found = new Map(reply.records.map((record) => [record.id, record]));
   for (const id of ids) {
     if (held.includes(id)) continue;
     const record = found.get(id);
-    if (record === undefined) throw await missing(lifecycle, id);
+    if (record === undefined) throw await missing(context, id);
     if (!record.isReadable) throw new ServiceError('forbidden', 'Permission denied.');
   }
   return ids.map((id) => resourceOf(id, found.get(id)));
@@ -52,9 +52,9 @@ function resourceOf(id: string, record: RecordDescription__Output | undefined): 
 }
 
 /** The id of a package, or of a parent of either kind, is known but no resource. */
-async function missing(lifecycle: PackagesContext['lifecycle'], id: string): Promise<ServiceError> {
-  const packages = await loadEntities(lifecycle.database, [id]);
-  return packages.has(id) ? notFound() : (await whyMissing(lifecycle, [id]))(id);
+async function missing(context: PackagesContext, id: string): Promise<ServiceError> {
+  const packages = await loadEntities(context.database, [id]);
+  return packages.has(id) ? notFound() : (await whyMissing(context, [id]))(id);
 }
 
 /**
@@ -71,7 +71,7 @@ export function addResources(context: PackagesContext) {
     { packageId, ids }: AddResourcesRequest__Output,
     { principal }: CallContext,
   ): Promise<AddResourcesResponse> => {
-    await draftForChange(context.lifecycle, { id: packageId, action: 'manage_resources', principal });
+    await draftForChange(context, { id: packageId, action: 'manage_resources', principal });
     checkIds(ids, 'resources');
     const resources = await describeResources(context, ids, [], principal);
     return changeResources(context, {
@@ -100,7 +100,7 @@ export function removeResources(context: PackagesContext) {
     { packageId, ids }: RemoveResourcesRequest__Output,
     { principal }: CallContext,
   ): Promise<RemoveResourcesResponse> => {
-    await draftForChange(context.lifecycle, { id: packageId, action: 'manage_resources', principal });
+    await draftForChange(context, { id: packageId, action: 'manage_resources', principal });
     checkIds(ids, 'resources');
     const held = await resourceIdsOf(context.database, packageId);
     const resources = await describeResources(context, ids, held, principal);
@@ -130,7 +130,7 @@ export function importResources(context: PackagesContext) {
     { packageId }: ImportResourcesRequest__Output,
     { principal }: CallContext,
   ): Promise<ImportResourcesResponse> => {
-    const { entity } = await draftForChange(context.lifecycle, {
+    const { entity } = await draftForChange(context, {
       id: packageId,
       action: 'manage_resources',
       principal,
@@ -152,14 +152,10 @@ export function importResources(context: PackagesContext) {
   };
 }
 
-async function previousVersion({ database, lifecycle }: PackagesContext, { parent, versionIndex }: Entity) {
-  const previous = await database.version.findFirst({
-    where: { parentId: parent.id, visible: true, versionIndex: { lt: versionIndex } },
-    orderBy: { versionIndex: 'desc' },
-    select: { id: true },
-  });
-  if (previous === null) throw notFound();
-  const entity = await getEntity(lifecycle, previous.id);
+async function previousVersion(context: PackagesContext, { parent, versionIndex }: Entity) {
+  const id = await previousVersionId(context.database, parent.id, versionIndex);
+  if (id === undefined) throw notFound();
+  const entity = await getEntity(context, id);
   if (entity.published === null) throw notFound();
   return { ...entity, published: entity.published };
 }

@@ -65,7 +65,7 @@ export async function changeResources<Result>(
   { packageId, principal, from, run }: ResourceChange<Result>,
 ): Promise<Result> {
   const change = { id: packageId, action: 'manage_resources', principal } as const;
-  const { result, news } = await changeDraft(context.lifecycle, change, async (tx, entity, draft) => {
+  const { result, news } = await changeDraft(context, change, async (tx, entity, draft) => {
     const before = await resourceIdsOf(tx, packageId);
     const { ids, result } = run(holderOf(entity, before));
     const isSame = before.length === ids.length && before.every((resource) => ids.includes(resource));

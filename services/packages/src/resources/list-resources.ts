@@ -4,9 +4,8 @@ import type {
   ListVersionResourcesRequest__Output,
   ListVersionResourcesResponse,
 } from '@kr/contracts';
-import { assertService, loadEntities, may, removedError } from '@kr/draft-lifecycle';
+import { assertService, type LifecycleContext, loadEntities, may, removedError } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
-import type { PackagesContext } from '../context.ts';
 import { resourceIdsOfEach, resourcesAndOutbox, versionIds } from '../store/resource-store.ts';
 import { restrictionFor } from './resource-rules.ts';
 
@@ -16,7 +15,7 @@ import { restrictionFor } from './resource-rules.ts';
  *
  * @throws ServiceError `gone`: the published version is removed
  */
-export function listResources({ lifecycle: { database, now } }: Pick<PackagesContext, 'lifecycle'>) {
+export function listResources({ database, now }: LifecycleContext) {
   return async (
     { packageId, asDraft }: ListResourcesRequest__Output,
     { principal }: CallContext,
@@ -34,10 +33,7 @@ export function listResources({ lifecycle: { database, now } }: Pick<PackagesCon
 const PAGE = 20;
 
 /** RPC ListVersionResources. @throws ServiceError `forbidden`: the caller is no service */
-export function listVersionResources({
-  lifecycle: { database },
-  now,
-}: Pick<PackagesContext, 'lifecycle' | 'now'>) {
+export function listVersionResources({ database, now }: LifecycleContext) {
   return async (
     { afterId }: ListVersionResourcesRequest__Output,
     { principal }: CallContext,

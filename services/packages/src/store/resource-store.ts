@@ -94,6 +94,30 @@ export async function ownerOf(sql: Sql, parentId: string): Promise<string | unde
   return row?.owner_id;
 }
 
+/** The latest published version of a parent below an index. */
+export async function previousVersionId(
+  sql: Sql,
+  parentId: string,
+  versionIndex: number,
+): Promise<string | undefined> {
+  const [row] = await sql.$queryRawUnsafe<{ id: string }[]>(
+    `select id from version where parent_id = $1 and visible and version_index < $2::int
+     order by version_index desc limit 1`,
+    parentId,
+    versionIndex,
+  );
+  return row?.id;
+}
+
+/** The version of a parent that was never published; there is at most one. */
+export async function openVersionId(sql: Sql, parentId: string): Promise<string | undefined> {
+  const [row] = await sql.$queryRawUnsafe<{ id: string }[]>(
+    'select id from version where parent_id = $1 and not visible',
+    parentId,
+  );
+  return row?.id;
+}
+
 /** Writes the list of a version whose draft is locked by the transaction; only what differs is touched. */
 export async function replaceResourceIds(
   tx: Sql,

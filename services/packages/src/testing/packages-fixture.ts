@@ -5,9 +5,10 @@ import { ServiceError } from '@kr/service-error';
 import type { RunningService } from '@kr/service-host';
 import { createLogger } from '@kr/telemetry';
 import { freshDatabase, startNats, until } from '@kr/testbed';
+import { PrismaPg } from '@prisma/adapter-pg';
 import type { PackagesConfig } from '../config.ts';
+import { PrismaClient } from '../gen/prisma/client.ts';
 import { startPackagesService } from '../service.ts';
-import { type Database, openDatabase } from '../store/prisma.ts';
 import { type ScriptedPeers, startScriptedPeers } from './scripted-peers.ts';
 
 export const OWNER: Principal = {
@@ -31,7 +32,7 @@ export interface Replica extends RunningService {
 
 export interface PackagesFixture {
   readonly peers: ScriptedPeers;
-  readonly database: Database;
+  readonly database: PrismaClient;
   readonly natsUrl: string;
   readonly databaseUrl: string;
   start(publish?: Partial<PackagesConfig['publish']>, databaseUrl?: URL): Promise<Replica>;
@@ -45,7 +46,7 @@ export async function packagesFixture(): Promise<PackagesFixture> {
   const [created, nats] = await Promise.all([freshDatabase(), startNats()]);
   const peers = await startScriptedPeers(logger);
   const replicas: Replica[] = [];
-  const database = openDatabase(new URL(created.url));
+  const database = new PrismaClient({ adapter: new PrismaPg({ connectionString: created.url }) });
 
   return {
     peers,

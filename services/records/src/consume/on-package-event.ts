@@ -1,4 +1,4 @@
-import { publishChanges, transact } from '@kr/draft-lifecycle';
+import { type LifecycleContext, publishChanges, transact } from '@kr/draft-lifecycle';
 import type { ReceivedEvent } from '@kr/event-bus';
 import type { RecordsContext } from '../context.ts';
 import { releaseManaged } from '../package-relations/managed-records.ts';
@@ -25,11 +25,11 @@ export function onPackageEvent(context: RecordsContext) {
 }
 
 /** Packages whose resources were set by a call before their event was delivered. */
-async function shownPackages({ lifecycle }: RecordsContext, events: readonly PackageEvent[]) {
+async function shownPackages({ database }: RecordsContext, events: readonly PackageEvent[]) {
   const ids = events.flatMap(({ subject, payload }) =>
     subject === 'knowledge.packages.package.published' ? [payload.id] : [],
   );
-  return new Set(ids.length === 0 ? [] : await publishedAmong(lifecycle.database, ids));
+  return new Set(ids.length === 0 ? [] : await publishedAmong(database, ids));
 }
 
 async function follow(context: RecordsContext, event: PackageEvent): Promise<void> {
@@ -59,12 +59,9 @@ async function follow(context: RecordsContext, event: PackageEvent): Promise<voi
   }
 }
 
-export async function showPackage(
-  { lifecycle }: Pick<RecordsContext, 'lifecycle'>,
-  packageId: string,
-): Promise<void> {
-  await transact(lifecycle, async (tx) => {
+export async function showPackage(context: LifecycleContext, packageId: string): Promise<void> {
+  await transact(context, async (tx) => {
     const records = await markPublishedWith(tx, packageId, []);
-    if (records.length > 0) await publishChanges(lifecycle, tx, records);
+    if (records.length > 0) await publishChanges(context, tx, records);
   });
 }

@@ -1,3 +1,4 @@
+import type { LifecycleContext } from '@kr/draft-lifecycle';
 import type { RecordsContext } from '../context.ts';
 import { releaseManaged } from '../package-relations/managed-records.ts';
 import { restrictionOf, writePackageNews } from '../package-relations/set-package-resources.ts';
@@ -7,7 +8,7 @@ import { showPackage } from './on-package-event.ts';
 
 type RestoreContext = Pick<
   RecordsContext,
-  'database' | 'lifecycle' | 'logger' | 'findPackageIds' | 'listVersionResources'
+  keyof LifecycleContext | 'findPackageIds' | 'listVersionResources'
 >;
 
 /** The list of a version that is published or gone does not change any more. */

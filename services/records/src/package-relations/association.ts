@@ -9,6 +9,7 @@ import {
   assertParentsUnlocked,
   type Entity,
   findEntities,
+  type LifecycleContext,
   may,
   touchParents,
   transact,
@@ -16,7 +17,6 @@ import {
 } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import { type Issue, ServiceError } from '@kr/service-error';
-import type { RecordsContext } from '../context.ts';
 import { beginManagement, endManagement, versionsOf } from '../store/management-store.ts';
 import { isReadable } from './describe-records.ts';
 import { lockParents, managementEntries, onePerParent } from './managed-records.ts';
@@ -56,18 +56,17 @@ function problemOf(entity: Entity | undefined, packageParentId: string): string 
  *   - `invalid`: a resource is published, or managed by another package; one issue for each
  *   - `conflict` (`draft_locked`): a version of a resource is being published
  */
-export function associateRecords(context: Pick<RecordsContext, 'lifecycle'>) {
-  const { lifecycle } = context;
+export function associateRecords(context: LifecycleContext) {
   return async (
     { packageParentId, ids, packageId }: AssociateRecordsRequest__Output,
     { principal }: CallContext,
   ): Promise<AssociateRecordsResponse> => {
-    const entities = await findEntities(lifecycle, ids);
+    const entities = await findEntities(context, ids);
     const missing = ids.filter((id) => !entities.has(id));
     const [absent] = missing;
-    if (absent !== undefined) throw (await whyMissing(lifecycle, missing))(absent);
+    if (absent !== undefined) throw (await whyMissing(context, missing))(absent);
 
-    const now = lifecycle.now();
+    const now = context.now();
     const refused = ids.filter((id) => {
       const entity = entities.get(id);
       const face = entity?.draft ?? entity?.published;
@@ -75,7 +74,7 @@ export function associateRecords(context: Pick<RecordsContext, 'lifecycle'>) {
     });
     if (refused.length > 0) throw forbidden(ids, refused);
 
-    await transact(lifecycle, async (tx) => {
+    await transact(context, async (tx) => {
       const held = await lockParents(tx, ids);
       const issues = associationIssues(ids, held, packageParentId);
       if (issues.length > 0) {
@@ -87,7 +86,7 @@ export function associateRecords(context: Pick<RecordsContext, 'lifecycle'>) {
       if (parentIds.length === 0) return;
       await assertParentsUnlocked(tx, parentIds);
       await beginManagement(tx, parentIds, packageParentId, now);
-      await touchParents(lifecycle, tx, parentIds);
+      await touchParents(context, tx, parentIds);
       const named = { packageParentId, packageId };
       await appendAudited(tx, [], managementEntries(principal, 'associate', named, records));
     });
@@ -113,25 +112,25 @@ function forbidden(ids: readonly string[], refused: readonly string[]): ServiceE
  *   - `forbidden`: the package does not manage a resource, and the caller may not even read it
  *   - `conflict` (`draft_locked`): a version of a resource is being published
  */
-export function dissociateRecords({ lifecycle }: Pick<RecordsContext, 'lifecycle'>) {
+export function dissociateRecords(context: LifecycleContext) {
   return async (
     { packageParentId, ids, packageId }: DissociateRecordsRequest__Output,
     { principal }: CallContext,
   ): Promise<DissociateRecordsResponse> => {
-    const entities = await findEntities(lifecycle, ids);
+    const entities = await findEntities(context, ids);
     const missing = ids.filter((id) => !entities.has(id));
     const [absent] = missing;
     if (absent !== undefined && principal.service === null) {
-      throw (await whyMissing(lifecycle, missing))(absent);
+      throw (await whyMissing(context, missing))(absent);
     }
 
-    const now = lifecycle.now();
+    const now = context.now();
     const hidden = [...entities.values()].filter(
       (entity) => entity.parent.managedBy !== packageParentId && !isReadable(principal, entity, now),
     );
     if (hidden.length > 0) throw new ServiceError('forbidden', 'Permission denied.');
 
-    const released = await transact(lifecycle, async (tx) => {
+    const released = await transact(context, async (tx) => {
       const held = await lockParents(tx, ids);
       const leaving = [...held.values()].filter(({ parent }) => parent.managedBy === packageParentId);
       const records = onePerParent(leaving);
@@ -139,7 +138,7 @@ export function dissociateRecords({ lifecycle }: Pick<RecordsContext, 'lifecycle
       if (parentIds.length === 0) return [];
       await assertParentsUnlocked(tx, parentIds);
       await endManagement(tx, parentIds);
-      await touchParents(lifecycle, tx, parentIds);
+      await touchParents(context, tx, parentIds);
       const named = { packageParentId, packageId };
       await appendAudited(tx, [], managementEntries(principal, 'dissociate', named, records));
       return versionsOf(tx, parentIds);

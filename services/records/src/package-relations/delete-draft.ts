@@ -13,7 +13,7 @@ type DeleteDraft = (request: DeleteDraftRequest__Output, call: CallContext) => P
  * @throws ServiceError as the lifecycle's
  */
 export function deleteDraft(
-  { database, forgetInPackages, logger }: Omit<RecordsContext, 'lifecycle'>,
+  { database, forgetInPackages, logger }: RecordsContext,
   ofLifecycle: DeleteDraft,
 ): DeleteDraft {
   return async (request, call) => {

@@ -6,9 +6,8 @@ import type {
   ReadPackageTrailRequest__Output,
   ReadPackageTrailResponse,
 } from '@kr/contracts';
-import { assertService, type Entity, findEntities, may } from '@kr/draft-lifecycle';
+import { assertService, type Entity, findEntities, type LifecycleContext, may } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
-import type { RecordsContext } from '../context.ts';
 
 /** Whether the caller may read a resource in one form at least. */
 export function isReadable(principal: Principal, entity: Entity, now: Date): boolean {
@@ -23,13 +22,13 @@ export function isReadable(principal: Principal, entity: Entity, now: Date): boo
  * RPC DescribeRecords. @throws ServiceError `unavailable` when one is staged and the coordinator cannot be
  * reached
  */
-export function describeRecords({ lifecycle }: Pick<RecordsContext, 'lifecycle'>) {
+export function describeRecords(context: LifecycleContext) {
   return async (
     { ids }: DescribeRecordsRequest__Output,
     { principal }: CallContext,
   ): Promise<DescribeRecordsResponse> => {
-    const entities = await findEntities(lifecycle, ids);
-    const now = lifecycle.now();
+    const entities = await findEntities(context, ids);
+    const now = context.now();
     const records = [...entities.values()].map((entity) => ({
       id: entity.id,
       parentId: entity.parent.id,
@@ -43,12 +42,12 @@ export function describeRecords({ lifecycle }: Pick<RecordsContext, 'lifecycle'>
 }
 
 /** RPC ReadPackageTrail. @throws ServiceError `forbidden` when the caller is no service */
-export function readPackageTrail({ lifecycle }: Pick<RecordsContext, 'lifecycle'>) {
+export function readPackageTrail(context: LifecycleContext) {
   return async (
     { packageParentId, limit }: ReadPackageTrailRequest__Output,
     { principal }: CallContext,
   ): Promise<ReadPackageTrailResponse> => {
     assertService(principal);
-    return { trail: await readTrail(lifecycle.database, packageParentId, limit) };
+    return { trail: await readTrail(context.database, packageParentId, limit) };
   };
 }

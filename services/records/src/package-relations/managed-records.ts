@@ -11,7 +11,6 @@ import {
   touchParents,
   transact,
 } from '@kr/draft-lifecycle';
-import type { RecordsContext } from '../context.ts';
 import { endManagement, lastVersionsOf, managedBy } from '../store/management-store.ts';
 
 /** The package whose context resources enter or leave. */
@@ -57,8 +56,7 @@ export function onePerParent(
  * RPC ListManagedRecords: the latest published version and the version in preparation of each managed resource. Versions
  * staged by a decided publication count as published.
  */
-export function listManagedRecords({ lifecycle }: Pick<RecordsContext, 'lifecycle'>) {
-  const { database, publications } = lifecycle;
+export function listManagedRecords({ database, publications }: LifecycleContext) {
   return async ({
     packageParentId,
   }: ListManagedRecordsRequest__Output): Promise<ListManagedRecordsResponse> => {
@@ -71,11 +69,11 @@ export function listManagedRecords({ lifecycle }: Pick<RecordsContext, 'lifecycl
 
 /** Releases all resources of a deleted package, on the event of its deletion. */
 export async function releaseManaged(
-  { lifecycle }: Pick<RecordsContext, 'lifecycle'>,
+  context: LifecycleContext,
   named: NamedPackage,
   eventId: string,
 ): Promise<void> {
-  await transact(lifecycle, async (tx) => {
+  await transact(context, async (tx) => {
     const rows = await tx.$queryRawUnsafe<{ id: string }[]>(
       'select id from parent where managed_by = $1 order by id for update',
       named.packageParentId,
@@ -83,7 +81,7 @@ export async function releaseManaged(
     const parentIds = rows.map(({ id }) => id);
     if (parentIds.length === 0) return;
     await endManagement(tx, parentIds);
-    await touchParents(lifecycle, tx, parentIds);
+    await touchParents(context, tx, parentIds);
     const released = await lastVersionsOf(tx, parentIds);
     await appendAudited(
       tx,

@@ -1,7 +1,6 @@
 import type { SetPackageResourcesRequest__Output, SetPackageResourcesResponse } from '@kr/contracts';
-import { assertService, publishChanges, transact } from '@kr/draft-lifecycle';
+import { assertService, type LifecycleContext, publishChanges, transact } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
-import type { RecordsContext } from '../context.ts';
 import { replacePackageRecords } from '../store/package-relation-store.ts';
 import { lockParents, type PackageAccess, takePackageAccess } from './managed-records.ts';
 
@@ -19,7 +18,7 @@ export interface PackageNews {
 }
 
 /** RPC SetPackageResources. @throws ServiceError `forbidden` when the caller is no service */
-export function setPackageResources(context: Pick<RecordsContext, 'lifecycle'>) {
+export function setPackageResources(context: LifecycleContext) {
   return async (
     request: SetPackageResourcesRequest__Output,
     { principal }: CallContext,
@@ -41,17 +40,14 @@ export function setPackageResources(context: Pick<RecordsContext, 'lifecycle'>) 
 }
 
 /** By call or by event, in any order: older news changes nothing. Published records themselves stay as they are. */
-export async function writePackageNews(
-  { lifecycle }: Pick<RecordsContext, 'lifecycle'>,
-  news: PackageNews,
-): Promise<void> {
-  await transact(lifecycle, async (tx) => {
+export async function writePackageNews(context: LifecycleContext, news: PackageNews): Promise<void> {
+  await transact(context, async (tx) => {
     // Resources before their package, as in the publication that shows both.
     if (news.restriction !== undefined) await lockParents(tx, news.restriction.ids);
-    const affected = await replacePackageRecords(tx, news, lifecycle.now());
-    if (affected !== undefined) await publishChanges(lifecycle, tx, affected);
+    const affected = await replacePackageRecords(tx, news, context.now());
+    if (affected !== undefined) await publishChanges(context, tx, affected);
     if (news.restriction !== undefined && (affected !== undefined || news.closesAnyway === true)) {
-      await takePackageAccess(lifecycle, tx, news, news.restriction);
+      await takePackageAccess(context, tx, news, news.restriction);
     }
   });
 }

@@ -1,5 +1,6 @@
 import { type Principal, SCOPES, servicePrincipal } from '@kr/caller';
 import type { VersionResources__Output } from '@kr/contracts';
+import { openDatabase } from '@kr/database';
 import {
   decidePublication,
   type Entity,
@@ -18,7 +19,6 @@ import type { RecordsContext } from '../context.ts';
 import { deleteDraft } from '../package-relations/delete-draft.ts';
 import { recordKind } from '../record-kind.ts';
 import { SCHEMA } from '../schema.ts';
-import { openDatabase } from '../store/prisma.ts';
 
 export const OWNER: Principal = {
   userId: '1',
@@ -88,9 +88,7 @@ export async function recordsFixture() {
     yield versions;
   };
   const context: RecordsContext = {
-    database,
-    lifecycle,
-    logger,
+    ...lifecycle,
     findPackageIds,
     forgetInPackages,
     listVersionResources,
@@ -146,12 +144,13 @@ export async function recordsFixture() {
       return JSON.parse(String(results?.[0]?.document?.json)) as Record<string, unknown>;
     },
     async changedEvents(): Promise<string[]> {
-      const rows = await database.$queryRaw<{ aggregate_id: string }[]>`
-        select aggregate_id from outbox where subject = 'knowledge.records.record.changed' order by id`;
+      const rows = await database.$queryRawUnsafe<{ aggregate_id: string }[]>(
+        "select aggregate_id from outbox where subject = 'knowledge.records.record.changed' order by id",
+      );
       return rows.map((row) => row.aggregate_id);
     },
     async close(): Promise<void> {
-      await database.$disconnect();
+      await database.close();
       await fresh.drop();
     },
   };
