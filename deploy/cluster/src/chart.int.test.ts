@@ -25,8 +25,8 @@ const VALUES: Record<string, readonly string[]> = {
 /** The parts of values files about the surroundings of services. */
 interface GivenValues {
   env?: Record<string, unknown>;
-  network?: { furtherEgress?: PolicyRule[] };
-  services?: Partial<Record<ProgramName, { env?: Record<string, unknown>; furtherEgress?: PolicyRule[] }>>;
+  networkPolicy?: { extraEgress?: PolicyRule[] };
+  services?: Partial<Record<ProgramName, { env?: Record<string, unknown>; extraEgress?: PolicyRule[] }>>;
 }
 
 /** By the operator, as docs/operations/install.md describes. */
@@ -94,12 +94,12 @@ else {
     };
 
     /** The values for one service. */
-    const givenTo = (service: ProgramName): { env: object; furtherEgress: PolicyRule[] } => {
-      const { env, network, services } = given;
+    const givenTo = (service: ProgramName): { env: object; extraEgress: PolicyRule[] } => {
+      const { env, networkPolicy, services } = given;
       const own = services?.[service];
       return {
         env: { ...env, ...own?.env },
-        furtherEgress: [...(network?.furtherEgress ?? []), ...(own?.furtherEgress ?? [])],
+        extraEgress: [...(networkPolicy?.extraEgress ?? []), ...(own?.extraEgress ?? [])],
       };
     };
 
@@ -197,7 +197,7 @@ else {
       const portsOf = (rules: readonly PolicyRule[]) =>
         rules.flatMap(({ ports }) => ports.map(({ port }) => port));
       expect(portsOf(ingress).filter((port) => port !== 'metrics')).toEqual(['http']);
-      const further = givenTo('web').furtherEgress.flatMap(({ ports }) => ports.map(({ port }) => port));
+      const further = givenTo('web').extraEgress.flatMap(({ ports }) => ports.map(({ port }) => port));
       expect(portsOf(egress)).toEqual([53, 53, 'http', ...further]);
     });
 
@@ -251,12 +251,12 @@ else {
         for (const { spec } of of('Service')) expect(labels).not.toMatchObject(spec.selector ?? {});
         expect(policy.spec.ingress).toBeUndefined();
         const database = new URL(environmentOf(service)['DATABASE_URL'] ?? '');
-        const { env, furtherEgress } = givenTo(service);
+        const { env, extraEgress } = givenTo(service);
         expect(policy.spec.egress?.flatMap(({ ports }) => ports.map(({ port }) => port))).toEqual([
           53,
           53,
           Number(database.port) || PORTS[database.protocol],
-          ...furtherEgress.flatMap(({ ports }) => ports.map(({ port }) => port)),
+          ...extraEgress.flatMap(({ ports }) => ports.map(({ port }) => port)),
         ]);
         const pod = job.spec.template?.spec;
         expect(pod?.serviceAccountName).toBe(
@@ -445,7 +445,7 @@ else {
   });
 
   test('creates no network policies if they are switched off', async () => {
-    const rendered = await helm.template(CHART, ['--set', `${IDENTIFIERS},network.policiesEnabled=false`]);
+    const rendered = await helm.template(CHART, ['--set', `${IDENTIFIERS},networkPolicy.enabled=false`]);
     const kinds = parseAllDocuments(rendered).map((document) => document.toJS()?.kind);
     expect(kinds).toContain('Job');
     expect(kinds).not.toContain('NetworkPolicy');

@@ -15,7 +15,7 @@ interface KubernetesSecret {
 /**
  * Secrets of the chart, for `kubectl apply`: one for each service, and those of the servers.
  *
- * `prefix` is `secretPrefix` of the chart.
+ * `prefix` is `existingSecretPrefix` of the chart.
  */
 export function kubernetesSecrets(
   secrets: Secrets,

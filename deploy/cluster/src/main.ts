@@ -22,7 +22,7 @@ const USAGE = `Generates files for deployments: npm run deploy -- COMMAND
   kubernetes FILE               prints the Secrets of the chart, for kubectl apply -f -
       --postgres URL            the server without user (default: postgres://postgres:5432)
       --nats URL                the server without user (default: nats://nats:4222)
-      --prefix NAME             prefix of their names, \`secretPrefix\` of the chart (default: knowledge)
+      --prefix NAME             prefix of their names, \`existingSecretPrefix\` of the chart (default: knowledge)
   nats FILE                     prints the users of NATS and their rights, for the server's configuration
   databases FILE                prints the databases and roles, for psql as a superuser
   operator FILE FOLDER          creates FOLDER, for kr admin … --data-dir FOLDER

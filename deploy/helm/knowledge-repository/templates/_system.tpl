@@ -164,8 +164,8 @@ ELASTICSEARCH_REPLICAS: {{ $values.search.elasticsearch.replicas | quote }}
 {{- $values := .root.Values }}
 {{- $rules := list }}
 {{- if eq .name "gateway" }}
-{{- $rules = concat $rules (include "system.rule" (dict "side" "from" "port" "http" "peers" $values.network.ingressPeers) | fromYamlArray) }}
-{{- if $values.network.ingressPeers }}
+{{- $rules = concat $rules (include "system.rule" (dict "side" "from" "port" "http" "peers" $values.networkPolicy.ingressPeers) | fromYamlArray) }}
+{{- if $values.networkPolicy.ingressPeers }}
 {{- $rules = concat $rules (include "system.ruleOf" (dict "root" .root "side" "from" "port" "http" "name" "web") | fromYamlArray) }}
 {{- end }}
 {{- end }}
@@ -176,7 +176,7 @@ ELASTICSEARCH_REPLICAS: {{ $values.search.elasticsearch.replicas | quote }}
 {{- $rules = concat $rules (include "system.ruleOf" (dict "root" .root "side" "from" "port" "content" "name" "gateway") | fromYamlArray) }}
 {{- end }}
 {{- if $values.metrics.enabled }}
-{{- $rules = concat $rules (include "system.rule" (dict "side" "from" "port" "metrics" "peers" $values.network.metricsPeers) | fromYamlArray) }}
+{{- $rules = concat $rules (include "system.rule" (dict "side" "from" "port" "metrics" "peers" $values.networkPolicy.metricsPeers) | fromYamlArray) }}
 {{- end }}
 {{- toYaml $rules }}
 {{- end }}
@@ -184,7 +184,7 @@ ELASTICSEARCH_REPLICAS: {{ $values.search.elasticsearch.replicas | quote }}
 {{- /* Takes besides "server": postgres or nats. */ -}}
 {{- define "system.egressToServer" -}}
 {{- $values := .root.Values }}
-{{- $server := index $values.network .server }}
+{{- $server := index $values.networkPolicy .server }}
 {{- $bundled := list (dict "podSelector" (dict "matchLabels" (include "service.selector" (dict "root" .root "name" .server) | fromYaml))) }}
 {{- include "system.rule" (dict "side" "to" "port" $server.port "peers" (ternary $bundled $server.peers $values.dev.enabled)) }}
 {{- end }}
@@ -207,17 +207,17 @@ ELASTICSEARCH_REPLICAS: {{ $values.search.elasticsearch.replicas | quote }}
 {{- if eq $values.files.store "s3" }}{{ $_ := set $stores "files" "objectStore" }}{{ end }}
 {{- if eq $values.search.engine "elasticsearch" }}{{ $_ := set $stores "search" "elasticsearch" }}{{ end }}
 {{- with index $stores .name }}
-{{- $store := index $values.network . }}
+{{- $store := index $values.networkPolicy . }}
 {{- $rules = concat $rules (include "system.rule" (dict "side" "to" "port" $store.port "peers" $store.peers) | fromYamlArray) }}
 {{- end }}
 {{- if and $values.datacite.repository (has .name (list "records" "packages")) }}
-{{- $rules = concat $rules (include "system.rule" (dict "side" "to" "port" $values.network.datacite.port "peers" $values.network.datacite.peers) | fromYamlArray) }}
+{{- $rules = concat $rules (include "system.rule" (dict "side" "to" "port" $values.networkPolicy.datacite.port "peers" $values.networkPolicy.datacite.peers) | fromYamlArray) }}
 {{- end }}
-{{- concat $rules (include "system.furtherEgress" . | fromYamlArray) | toYaml }}
+{{- concat $rules (include "system.extraEgress" . | fromYamlArray) | toYaml }}
 {{- end }}
 
 {{- /* Where operators let a service go besides. */ -}}
-{{- define "system.furtherEgress" -}}
+{{- define "system.extraEgress" -}}
 {{- $own := index .root.Values.services .name }}
-{{- concat (default list .root.Values.network.furtherEgress) (default list $own.furtherEgress) | toYaml }}
+{{- concat (default list .root.Values.networkPolicy.extraEgress) (default list $own.extraEgress) | toYaml }}
 {{- end }}

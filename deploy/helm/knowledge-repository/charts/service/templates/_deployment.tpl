@@ -5,7 +5,7 @@ A Deployment. Takes (dict "root" $ "name" SERVICE "calls" (list CALLEES) "secret
 {{- define "service.deployment" -}}
 {{- $values := .root.Values }}
 {{- $own := index $values.services .name }}
-{{- $secret := printf "%s-%s" $values.secretPrefix .name }}
+{{- $secret := printf "%s-%s" $values.existingSecretPrefix .name }}
 apiVersion: apps/v1
 kind: Deployment
 metadata:

@@ -6,7 +6,7 @@ SERVICE "egress" (list RULES)).
 {{- $values := .root.Values }}
 {{- $own := index $values.services .name }}
 {{- $it := dict "root" .root "name" (printf "%s-migration" .name) }}
-{{- if $values.network.policiesEnabled }}
+{{- if $values.networkPolicy.enabled }}
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
 metadata:
@@ -54,7 +54,7 @@ spec:
             {{- . | nindent 12 }}
             {{- end }}
             - name: DATABASE_URL
-              valueFrom: { secretKeyRef: { name: {{ printf "%s-%s" $values.secretPrefix .name }}, key: DATABASE_URL } }
+              valueFrom: { secretKeyRef: { name: {{ printf "%s-%s" $values.existingSecretPrefix .name }}, key: DATABASE_URL } }
           {{- with $values.extraEnvFrom }}
           envFrom: {{- toYaml . | nindent 12 }}
           {{- end }}
