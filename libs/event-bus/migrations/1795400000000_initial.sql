@@ -19,15 +19,6 @@ create table outbox_stream (
   created text not null
 );
 
--- Events handled by a consumer whose effect is SQL, in the transaction of the effect.
-create table inbox (
-  consumer text not null,
-  event_id text not null,
-  seen_at timestamptz not null default clock_timestamp(),
-  primary key (consumer, event_id)
-);
-create index inbox_seen_at on inbox (seen_at);
-
 -- Complete copies of events that a consumer failed to handle, for replay.
 create table dead_letter (
   id bigserial primary key,

@@ -1,28 +1,28 @@
 import type { Logger } from '@kr/telemetry';
 import { type ConnectionOptions, connect, type NatsConnection } from '@nats-io/transport-node';
-import { backOffMs, pause, waitAtMost } from './pause.ts';
+import { backOffMs, pause, waitAtMost } from './waiting.ts';
 
 export interface BusConnectionOptions {
   /** `nats://` or `tls://` addresses; a user and password in them are used for all. */
   servers: string | URL | readonly string[];
-  /** How this process is called on the server. */
+  /** The name of this process on the server. */
   name: string;
   logger: Logger;
 }
 
 /** A connection to NATS that outlives every outage of the server. */
 export interface BusConnection {
-  /** Resolves as soon as the server is there, however long that takes. Rejects once closed or aborted. */
+  /** Resolves as soon as the server is reachable, without a time limit. Rejects once closed or aborted. */
   whenUp(signal?: AbortSignal): Promise<NatsConnection>;
   /** For probes. @throws Error when the server cannot be reached */
   check(): Promise<void>;
-  /** Calls back each time the server becomes reachable or unreachable; the answer stops that. */
+  /** Calls back each time the server becomes reachable or unreachable. The returned function unsubscribes. */
   onChange(listener: (isUp: boolean) => void): () => void;
-  /** Sends what is buffered and disconnects. May be called twice. */
+  /** Sends buffered messages and disconnects. May be called twice. */
   close(): Promise<void>;
 }
 
-/** Starts connecting and answers at once: nothing that starts has to wait for the bus. */
+/** Connects in the background, so that no service waits for the bus when it starts. */
 export function connectBus({ servers, name, logger }: BusConnectionOptions): BusConnection {
   const closing = new AbortController();
   const listeners = new Set<(isUp: boolean) => void>();
@@ -44,7 +44,7 @@ export function connectBus({ servers, name, logger }: BusConnectionOptions): Bus
         failures = 0;
         await follow(connection, setUp);
       } catch (error) {
-        if (failures === 1) logger.warn({ err: error, bus: name }, 'bus cannot be reached, trying on');
+        if (failures === 1) logger.warn({ err: error, bus: name }, 'bus cannot be reached, retrying');
       }
       setUp(false);
       await pause(Math.min(backOffMs(failures + 1), 2_000), closing.signal);
@@ -57,7 +57,7 @@ export function connectBus({ servers, name, logger }: BusConnectionOptions): Bus
       new Promise((resolve, reject) => {
         const stop = signal ? AbortSignal.any([signal, closing.signal]) : closing.signal;
         const settle = () => {
-          if (stop.aborted) reject(new Error('the bus connection is no longer wanted'));
+          if (stop.aborted) reject(new Error('the bus connection is closed'));
           else if (isUp && connection !== undefined) resolve(connection);
           else return;
           listeners.delete(settle);
@@ -77,10 +77,10 @@ export function connectBus({ servers, name, logger }: BusConnectionOptions): Bus
     },
     close: async () => {
       closing.abort();
-      // Draining needs a server; without one there is nothing that could still be sent.
+      // Draining needs a server.
       if (isUp) await connection?.drain().catch(() => connection?.close());
       else await connection?.close();
-      // A server that never answers is not waited for longer.
+      // The server may never answer.
       await waitAtMost(1_000, running);
     },
   };
@@ -97,7 +97,7 @@ async function follow(connection: NatsConnection, setUp: (isUp: boolean) => void
 }
 
 // The library's defaults are a ping every two minutes and no reconnect after ten attempts.
-function connectionOptions(servers: BusConnectionOptions['servers'], name: string): ConnectionOptions {
+export function connectionOptions(servers: BusConnectionOptions['servers'], name: string): ConnectionOptions {
   const urls = (Array.isArray(servers) ? [...servers] : [servers]).map((server) => new URL(String(server)));
   const credentials = urls.find((url) => url.username !== '');
   return {

@@ -1,7 +1,7 @@
 import type { Sql } from '@kr/database';
 import type { JsMsg } from '@nats-io/jetstream';
 
-import { eventIdOf } from './received-event.ts';
+import { eventIdOf } from './cloud-event.ts';
 
 const INSERT = `
   insert into dead_letter (consumer, event_id, subject, payload, headers, deliveries, reason)
@@ -10,7 +10,7 @@ const INSERT = `
     do update set deliveries = excluded.deliveries, reason = excluded.reason, failed_at = excluded.failed_at`;
 
 /** Stores a message that its consumer failed to handle, unchanged. */
-export async function keepDeadLetter(
+export async function insertDeadLetter(
   database: Sql,
   consumer: string,
   message: JsMsg,

@@ -1,20 +1,13 @@
-import {
-  type Consumer,
-  type ConsumerConfig,
-  JetStreamApiCodes,
-  JetStreamApiError,
-  jetstream,
-  jetstreamManager,
-} from '@nats-io/jetstream';
+import { type Consumer, type ConsumerConfig, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { type NatsConnection, nanos } from '@nats-io/nats-core';
-import { STREAM } from './ensure-stream.ts';
+import { STREAM, undefinedIfMissing } from './ensure-stream.ts';
 
-/** Milliseconds after which an event without an answer is delivered again. */
+/** Milliseconds after which an unacknowledged event is redelivered. */
 export const ACK_WAIT_MS = 10_000;
-/** How many events a consumer may hold unanswered. */
+/** The maximum of unacknowledged events of a consumer. */
 export const MAX_ACK_PENDING = 256;
 
-/** Creates the durable consumer, or brings an existing one to these subjects, and binds to it. */
+/** Creates the durable consumer, or updates the subjects of an existing one, and binds to it. */
 export async function ensureConsumer(
   connection: NatsConnection,
   durable: string,
@@ -22,11 +15,7 @@ export async function ensureConsumer(
 ): Promise<Consumer> {
   const { consumers } = await jetstreamManager(connection);
   const wanted = { ...CONFIGURATION, ...filterFor(connection, subjects) };
-  const existing = await consumers.info(STREAM, durable).catch((error: unknown) => {
-    if (error instanceof JetStreamApiError && error.code === JetStreamApiCodes.ConsumerNotFound)
-      return undefined;
-    throw error;
-  });
+  const existing = await consumers.info(STREAM, durable).catch(undefinedIfMissing);
   if (existing === undefined) await consumers.add(STREAM, { durable_name: durable, ...wanted });
   else if (!isAlike(existing.config, wanted)) await consumers.update(STREAM, durable, wanted);
   return jetstream(connection).consumers.get(STREAM, durable);

@@ -23,7 +23,6 @@ import {
   type BusConnection,
   type Consumer,
   type ConsumerOptions,
-  claimEvents,
   connectBus,
   deadLetterHandlers,
   ensureStream,
@@ -32,11 +31,12 @@ import {
   type OutboxEvent,
   type ReceivedEvent,
   type Relay,
-  type RelayOptions,
   STREAM,
   startConsumer,
   startRelay,
 } from './index.ts';
+import { LIMITS as CONSUMER_LIMITS, type ConsumerLimits } from './start-consumer.ts';
+import { TIMING as RELAY_TIMING, type RelayTiming } from './start-relay.ts';
 
 /** Of relays whose silence is tested: a busy machine keeps a process from its work for seconds. */
 const LONG_SILENCE_MS = 10_000;
@@ -81,7 +81,7 @@ afterEach(async () => {
   await streams.delete(STREAM).catch(() => {});
   await bus.close();
   await proxy.stop();
-  await pool.query('truncate outbox, outbox_stream, inbox, dead_letter, consumer_position');
+  await pool.query('truncate outbox, outbox_stream, dead_letter, consumer_position');
 });
 
 describe('relay', () => {
@@ -210,12 +210,8 @@ describe('relay', () => {
     await pool.query(
       `${INSERT_BY_HAND_SENT} values (gen_random_uuid(), 'new', 1, '${SAVED}', '', '{}', now(), now())`,
     );
-    await pool.query(
-      `insert into inbox (consumer, event_id, seen_at) values ('c', 'old', now() - interval '31 days'), ('c', 'new', now())`,
-    );
     relayFor('records');
     await until(async () => (await pool.query('select 1 from outbox')).rowCount === 1);
-    await until(async () => (await pool.query('select 1 from inbox')).rowCount === 1);
   });
 
   test('sends again what it has sent into a stream that was lost', async () => {
@@ -280,18 +276,17 @@ describe('relay', () => {
 describe('stream', () => {
   test('is made once and keeps what the operator has set', async () => {
     const connection = await bus.whenUp();
-    const made = await ensureStream(connection, { maxBytes: 50 * 2 ** 20 });
-    await Promise.all([ensureStream(connection), ensureStream(connection), ensureStream(connection)]);
-    const { config } = await ensureStream(connection);
-    expect(config).toEqual(made.config);
-    expect(config).toMatchObject({
-      max_bytes: 50 * 2 ** 20,
+    const made = await ensureStream(connection);
+    expect(made.config).toMatchObject({
       num_replicas: 1,
       discard: 'new',
       deny_purge: true,
     });
-    const changed = await ensureStream(connection, { maxBytes: 60 * 2 ** 20 });
-    expect(changed.config.max_bytes).toBe(60 * 2 ** 20);
+    const { streams } = await jetstreamManager(connection);
+    const { config } = await streams.update(STREAM, { max_bytes: 50 * 2 ** 20 });
+    const ensured = await Promise.all(Array.from({ length: 3 }, () => ensureStream(connection)));
+    expect(ensured.map((stream) => stream.config)).toEqual([config, config, config]);
+    expect(config.max_bytes).toBe(50 * 2 ** 20);
   });
 });
 
@@ -329,7 +324,7 @@ describe('consumer', () => {
       deleted('b', 1),
       newEvent('knowledge.records.record.changed', {}, { aggregateId: 'c', revision: 1 }),
     );
-    await until(async () => seen.length === 2 && (await consumer.pending()) === 0);
+    await until(async () => seen.length === 2 && (await pendingOf(consumer)) === 0);
     expect(seen).toEqual(['a@1', 'b@1']);
   });
 
@@ -350,7 +345,7 @@ describe('consumer', () => {
     const bad = saved('bad', 1);
     await write(saved('a', 1), bad, saved('b', 1), saved('c', 1));
     await until(() => consumer.failing() === 1);
-    await until(async () => (await deadLetters()).length === 1 && (await consumer.pending()) === 0);
+    await until(async () => (await deadLetters()).length === 1 && (await pendingOf(consumer)) === 0);
     await write(saved('d', 1));
     await until(async () => done.includes('d@1'));
 
@@ -384,7 +379,7 @@ describe('consumer', () => {
     await write(saved('bad', 1), saved('worse', 1), saved('a', 1));
     await until(async () => (await deadLetters()).length === 2);
     (await bus.whenUp()).publish(SAVED, Buffer.from('naked'));
-    await until(async () => (await deadLetters()).length === 3 && (await consumer.pending()) === 0);
+    await until(async () => (await deadLetters()).length === 3 && (await pendingOf(consumer)) === 0);
     const operated = operatorOf([consumer]);
     // Nothing is blamed on an event while what the handler needs is away.
     isAway = true;
@@ -492,23 +487,23 @@ describe('consumer', () => {
       { maxBatch: 1 },
     );
     await until(() =>
-      consumer.oldestPending().then(
+      consumer.lag().then(
         () => true,
         () => false,
       ),
     );
-    expect(await consumer.oldestPending()).toBeUndefined();
+    expect((await consumer.lag()).oldest).toBeUndefined();
     const before = Date.now();
     await write(deleted('x', 1), saved('a', 1));
     await until(async () => (await unpublished()) === 0);
     const middle = Date.now();
     await write(saved('b', 1));
-    await until(async () => (await consumer.pending()) === 2);
-    const oldest = (await consumer.oldestPending())?.getTime() ?? 0;
+    await until(async () => (await pendingOf(consumer)) === 2);
+    const oldest = (await consumer.lag()).oldest?.getTime() ?? 0;
     expect([oldest >= before - 5, oldest <= middle + 5]).toEqual([true, true]);
     isHeld = false;
-    await until(async () => (await consumer.pending()) === 0);
-    expect(await consumer.oldestPending()).toBeUndefined();
+    await until(async () => (await pendingOf(consumer)) === 0);
+    expect((await consumer.lag()).oldest).toBeUndefined();
   });
 
   test('keeps at once what it cannot read', async () => {
@@ -529,7 +524,7 @@ describe('consumer', () => {
     connection.publish(SAVED, Buffer.from('naked'));
     await connection.flush();
     await write(saved('a', 1));
-    await until(async () => done.length === 1 && (await consumer.pending()) === 0);
+    await until(async () => done.length === 1 && (await pendingOf(consumer)) === 0);
     expect((await deadLetters()).map(({ event_id, deliveries }) => ({ event_id, deliveries }))).toEqual([
       { event_id: 'seq-2', deliveries: 1 },
       { event_id: 'torn', deliveries: 1 },
@@ -557,7 +552,7 @@ describe('consumer', () => {
     for (const { data, envelope } of hostile) connection.publish(SAVED, data, { headers: envelope });
     await connection.flush();
     await write(good);
-    await until(async () => done.includes('a@1') && (await consumer.pending()) === 0);
+    await until(async () => done.includes('a@1') && (await pendingOf(consumer)) === 0);
 
     const kept = await deadLetters();
     expect(kept.length).toBeGreaterThan(HOSTILE / 10);
@@ -588,14 +583,14 @@ describe('consumer', () => {
     const first: string[] = [];
     const consumer = consumerFor('c', [SAVED], async (events) => void first.push(...events.map(nameOf)));
     await write(saved('a', 1));
-    await until(async () => first.length === 1 && (await consumer.pending()) === 0);
+    await until(async () => first.length === 1 && (await pendingOf(consumer)) === 0);
     await consumer.stop();
     await write(saved('a', 2), saved('a', 3));
     await until(async () => (await unpublished()) === 0);
 
     const second: string[] = [];
     const again = consumerFor('c', [SAVED], async (events) => void second.push(...events.map(nameOf)));
-    await until(async () => (await again.pending()) === 0);
+    await until(async () => (await pendingOf(again)) === 0);
     expect({ first, second }).toEqual({ first: ['a@1'], second: ['a@2', 'a@3'] });
   });
 
@@ -623,7 +618,7 @@ describe('consumer', () => {
 
     const second: string[] = [];
     const again = consumerFor('c', [SAVED], async (events) => void second.push(...events.map(nameOf)));
-    await until(async () => (await again.pending()) === 0);
+    await until(async () => (await pendingOf(again)) === 0);
     expect({ started, second: [...new Set(second)].sort() }).toEqual({
       started: ['a@1'],
       second: ['b@1', 'c@1'],
@@ -667,7 +662,7 @@ describe('consumer', () => {
       },
       { maxBatch: 1, retryDelaysMs },
     );
-    await until(async () => attempts.length >= 2 && (await last.pending()) === 0);
+    await until(async () => attempts.length >= 2 && (await pendingOf(last)) === 0);
     expect({ attempts: attempts.toSorted(), letters: await deadLetters() }).toEqual({
       attempts: ['a@1', 'b@1', 'b@1'],
       letters: [],
@@ -706,7 +701,7 @@ describe('consumer', () => {
     consumerFor('c', [SAVED], handle);
     const events = Array.from({ length: 500 }, (_, n) => saved('a', n));
     await write(...events);
-    await until(async () => seen.length >= 500 && (await consumer.pending()) === 0);
+    await until(async () => seen.length >= 500 && (await pendingOf(consumer)) === 0);
     expect(seen.toSorted()).toEqual(events.map(({ revision }) => `a@${revision}`).sort());
   });
 });
@@ -897,19 +892,6 @@ describe('waiting for written events', () => {
   });
 });
 
-describe('inbox', () => {
-  test('lets each consumer do each event once', async () => {
-    const [a, b] = [{ id: 'a' }, { id: 'b' }];
-    const claim = (consumer: string, events: { id: string }[]) => claimEvents(sqlOn(pool), consumer, events);
-    expect([
-      await claim('c', [a, a]),
-      await claim('c', [b, a]),
-      await claim('other', [a]),
-      await claim('c', []),
-    ]).toEqual([[a], [b], [a], []]);
-  });
-});
-
 const HOSTILE = 1_000;
 const HOSTILE_TEXTS = [
   '',
@@ -1062,8 +1044,12 @@ function operatorOf(consumers: Consumer[]) {
 const nameOf = ({ aggregateId, revision }: { aggregateId: string; revision: number }) =>
   `${aggregateId}@${revision}`;
 
-function relayFor(source: string, options: Partial<RelayOptions> = {}): Relay {
-  const relay = startRelay({ databaseUrl: database.url, natsConnection: bus, source, logger, ...options });
+function relayFor(
+  source: string,
+  { databaseUrl = database.url, ...timing }: Partial<RelayTiming & { databaseUrl: string }> = {},
+): Relay {
+  const options = { databaseUrl, natsConnection: bus, source, logger };
+  const relay = startRelay(options, { ...RELAY_TIMING, ...timing });
   running.push(relay);
   return relay;
 }
@@ -1072,20 +1058,32 @@ function consumerFor<Subject extends ReceivedEvent['subject']>(
   durable: string,
   subjects: Subject[],
   handleBatch: (events: ReceivedEvent<Subject>[]) => Promise<void>,
-  options: Partial<ConsumerOptions<Subject>> = {},
+  {
+    recover = async () => undefined,
+    batchEveryMs = 0,
+    ...limits
+  }: Partial<Pick<ConsumerOptions<Subject>, 'recover' | 'batchEveryMs'> & ConsumerLimits> = {},
 ): Consumer {
-  const consumer = startConsumer({
-    connection: bus,
-    durable,
-    subjects,
-    handleBatch,
-    recover: async () => undefined,
-    database: { ...sqlOn(pool), ...sqlOn(pool) },
-    logger,
-    ...options,
-  });
+  const consumer = startConsumer(
+    {
+      connection: bus,
+      durable,
+      subjects,
+      handleBatch,
+      recover,
+      batchEveryMs,
+      database: { ...sqlOn(pool), ...sqlOn(pool) },
+      logger,
+    },
+    { ...CONSUMER_LIMITS, ...limits },
+  );
   running.push(consumer);
   return consumer;
+}
+
+async function pendingOf(consumer: Consumer): Promise<number> {
+  const { pending, unacknowledged } = await consumer.lag();
+  return pending + unacknowledged;
 }
 
 async function write(...events: OutboxEvent[]): Promise<void> {

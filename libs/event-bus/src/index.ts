@@ -1,14 +1,13 @@
 export { appendEvents, eventRows, insertEvents } from './append-events.ts';
 export { type BusConnection, type BusConnectionOptions, connectBus } from './bus-connection.ts';
-export { claimEvents } from './claim-events.ts';
+export type { ReceivedEvent } from './cloud-event.ts';
 export { type DeadLetterHandlers, deadLetterHandlers } from './dead-letter-handlers.ts';
-export { ensureStream, STREAM, type StreamSettings } from './ensure-stream.ts';
+export { ensureStream, STREAM } from './ensure-stream.ts';
 export { MIGRATIONS } from './migrations.ts';
 export { newEvent, type OutboxEvent } from './new-event.ts';
-export type { Wait } from './news.ts';
 export { type OpenStream, openStream } from './open-stream.ts';
 export { HAS_UNSENT } from './outbox-sent.ts';
-export { type OverhearOptions, overhearEvents } from './overhear-events.ts';
-export type { ReceivedEvent } from './received-event.ts';
 export { type Consumer, type ConsumerOptions, startConsumer } from './start-consumer.ts';
 export { type Relay, type RelayOptions, startRelay } from './start-relay.ts';
+export { type EphemeralOptions, subscribeEphemeral } from './subscribe-ephemeral.ts';
+export type { Wait } from './waiting.ts';

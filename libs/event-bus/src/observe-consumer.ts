@@ -1,32 +1,35 @@
 import { counter, durations, type Logger, observeGauges } from '@kr/telemetry';
-import { lagOf, type PendingOf } from './pending-events.ts';
+import type { ConsumerProgress } from './consumer-progress.ts';
 
 const METER = '@kr/event-bus';
 
 const GAUGES = {
-  pending: { name: 'event_consumer_pending', description: 'Events that a consumer was not given yet.' },
+  pending: {
+    name: 'event_consumer_pending',
+    description: 'Events that were not delivered to a consumer yet.',
+  },
   unacknowledged: {
     name: 'event_consumer_unacknowledged',
-    description: 'Events that a consumer was given and has not answered.',
+    description: 'Events that were delivered to a consumer and not acknowledged.',
   },
   redelivered: {
     name: 'event_consumer_redelivered',
-    description: 'Events that a consumer was given more than once and has not answered.',
+    description: 'Events that were delivered to a consumer more than once and not acknowledged.',
   },
   oldest: {
     name: 'event_consumer_oldest_seconds',
-    description: 'Age of the oldest event that a consumer has not done; 0 when there is none.',
+    description: 'Age of the oldest event that a consumer has not handled; 0 when there is none.',
     unit: 's',
   },
 } as const;
 
 const handling = durations(METER, {
   name: 'event_handling_seconds',
-  description: 'Batches of events, each try, from taking them up to the end.',
+  description: 'Attempts to handle a batch of events.',
 });
 const OUTCOMES = ['done', 'retried', 'dead'] as const;
 
-/** Counts what became of events, and times the work on them. */
+/** Counts handled events and measures durations. */
 export interface HandlingCounts {
   events(outcome: (typeof OUTCOMES)[number], count: number): void;
   /** Called when an attempt begins; call the result when it ends. */
@@ -34,8 +37,11 @@ export interface HandlingCounts {
 }
 
 /** The number of pending events is read from the bus: each process under its name reports the same. */
-export function observeConsumer(of: PendingOf, logger: Logger): HandlingCounts & { stop(): void } {
-  const consumer = of.durable;
+export function observeConsumer(
+  consumer: string,
+  progress: ConsumerProgress,
+  logger: Logger,
+): HandlingCounts & { stop(): void } {
   const events = counter(
     METER,
     { name: 'events_handled', description: 'Handled events by outcome; retried ones are counted again.' },
@@ -46,7 +52,7 @@ export function observeConsumer(of: PendingOf, logger: Logger): HandlingCounts &
     gauges: GAUGES,
     failed: (err) => logger.debug({ err, durable: consumer }, 'the consumer could not be read'),
     read: async () => {
-      const { oldest, ...counts } = await lagOf(of);
+      const { oldest, ...counts } = await progress.lag();
       const ageMs = oldest === undefined ? 0 : Math.max(0, Date.now() - oldest.getTime());
       const attributes = { consumer };
       return [

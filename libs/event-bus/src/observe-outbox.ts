@@ -6,16 +6,16 @@ const METER = '@kr/event-bus';
 const GAUGES = {
   unsent: {
     name: 'outbox_unsent_events',
-    description: 'Events that the stream has not taken yet, up to 100000.',
+    description: 'Events that are not in the stream yet, up to 100000.',
   },
   oldest: {
     name: 'outbox_oldest_unsent_seconds',
-    description: 'Age of the oldest event that the stream has not taken; 0 when there is none.',
+    description: 'Age of the oldest event that is not in the stream; 0 when there is none.',
     unit: 's',
   },
   bytes: {
     name: 'outbox_bytes',
-    description: 'Size of the table of events, those of seven days that were sent included.',
+    description: 'Size of the outbox table, which keeps sent events for seven days.',
     unit: 'By',
   },
   dead: {
@@ -24,14 +24,14 @@ const GAUGES = {
   },
 } as const;
 
-/** The same session sends, so it is one question. */
+/** One statement, because the session also sends. */
 const LOOK = `
   select (select count(*)::int from (select from outbox where published_at is null limit 100000) as unsent) as unsent,
          (select extract(epoch from clock_timestamp() - created_at)::float8
           from outbox where published_at is null order by id limit 1) as oldest,
          pg_total_relation_size('outbox')::float8 as bytes,
          (select coalesce(jsonb_object_agg(consumer, dead), '{}')
-          from (select consumer, count(*) as dead from dead_letter group by consumer) as given_up) as dead`;
+          from (select consumer, count(*) as dead from dead_letter group by consumer) as failed) as dead`;
 
 interface Look {
   unsent: number;
@@ -54,10 +54,10 @@ export function observeOutbox(
   session: () => Client | undefined,
   logger: Logger,
 ): SendCounts & { stop(): void } {
-  const sent = counter(METER, { name: 'events_sent', description: 'Events that the stream took.' }, []);
+  const sent = counter(METER, { name: 'events_sent', description: 'Events sent to the stream.' }, []);
   const failed = counter(
     METER,
-    { name: 'event_sends_failed', description: 'Events that the stream did not take, each try.' },
+    { name: 'event_sends_failed', description: 'Failed attempts to send an event to the stream.' },
     [{}],
   );
   const gauges = observeGauges({

@@ -1,46 +1,34 @@
-import { JetStreamApiCodes, JetStreamApiError, jetstreamManager } from '@nats-io/jetstream';
+import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
-import { STREAM } from './ensure-stream.ts';
+import { connectionOptions } from './bus-connection.ts';
+import { STREAM, undefinedIfMissing } from './ensure-stream.ts';
 
-/** The stream of all events, as an operator has it in hand; disposing of it ends the connection. */
+/** An operator's access to the stream of all events; disposal ends the connection. */
 export interface OpenStream extends AsyncDisposable {
   /**
-   * Removes it with all its events and consumers; services that start then make a new one, and send again what their
-   * outboxes hold. For databases that were set back: of them the events of the old stream are not true.
+   * Deletes the stream with all its events and consumers. Services that start afterwards create a new one and send the
+   * events of their outboxes again. Required after a restore: the old stream has events of changes that were undone.
    */
   remove(): Promise<void>;
 }
 
 /**
- * Connects and queries the stream, which may not exist.
+ * Connects and reads the stream, which may not exist.
  *
- * @param server includes the operator's user and password @throws when the server cannot be reached or
- * refuses
+ * @param server includes the operator's user and password
+ * @throws Error when the server cannot be reached or rejects the request
  */
 export async function openStream(server: string): Promise<OpenStream> {
-  const { host, username, password, protocol } = new URL(server);
-  const connection = await connect({
-    servers: host,
-    name: 'restore',
-    user: decodeURIComponent(username),
-    pass: decodeURIComponent(password),
-    maxReconnectAttempts: -1,
-    ...(protocol === 'tls:' && { tls: {} }),
-  });
+  const connection = await connect(connectionOptions(server, 'restore'));
   try {
     const { streams } = await jetstreamManager(connection);
-    await streams.info(STREAM).catch(unlessGone);
+    await streams.info(STREAM).catch(undefinedIfMissing);
     return {
-      remove: async () => void (await streams.delete(STREAM).catch(unlessGone)),
+      remove: async () => void (await streams.delete(STREAM).catch(undefinedIfMissing)),
       [Symbol.asyncDispose]: () => connection.close(),
     };
   } catch (error) {
     await connection.close();
     throw error;
   }
-}
-
-function unlessGone(error: unknown): void {
-  const isGone = error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound;
-  if (!isGone) throw error;
 }

@@ -9,7 +9,8 @@ export interface OutboxRow {
   revision: string;
   subject: string;
   payload: Buffer;
-  headers: Record<string, unknown>;
+  /** W3C trace context. */
+  headers: Readonly<Record<string, string>>;
   created_at: Date;
 }
 
@@ -21,7 +22,7 @@ export interface OutboxReader {
    */
   tryToLead(): Promise<boolean>;
   /** Keeps the session alive. @throws Error when the session is lost */
-  beat(): Promise<void>;
+  heartbeat(): Promise<void>;
   /** The oldest unpublished events, by id: of one entity they are in commit order. */
   unpublished(limit: number): Promise<OutboxRow[]>;
   markPublished(ids: readonly string[]): Promise<void>;
@@ -30,7 +31,7 @@ export interface OutboxReader {
    * and still exist become unpublished again; returns their number.
    */
   noteStream(created: string): Promise<number>;
-  /** Forgets published events after a week and seen events after a month, in short statements. */
+  /** Deletes published events after a week, in short statements. */
   sweep(signal: AbortSignal): Promise<void>;
 }
 
@@ -56,13 +57,10 @@ const NOTE_STREAM = `
 
 const SWEEP_BATCH = 5_000;
 // Selects by oldest id rather than oldest date, which needs no additional index on every write.
-const SWEEPS = [
-  `delete from outbox where id = any(array(
-     select id from (select id, published_at from outbox order by id limit ${SWEEP_BATCH}) as oldest
-     where published_at < now() - interval '7 days'))`,
-  `delete from inbox where (consumer, event_id) in (
-     select consumer, event_id from inbox where seen_at < now() - interval '30 days' limit ${SWEEP_BATCH})`,
-];
+const SWEEP = `
+  delete from outbox where id = any(array(
+    select id from (select id, published_at from outbox order by id limit ${SWEEP_BATCH}) as oldest
+    where published_at < now() - interval '7 days'))`;
 
 export function createOutboxReader(client: Client): OutboxReader {
   return {
@@ -72,7 +70,7 @@ export function createOutboxReader(client: Client): OutboxReader {
       );
       return rows[0]?.leads === true;
     },
-    beat: async () => {
+    heartbeat: async () => {
       await client.query('select');
     },
     unpublished: async (limit) => (await client.query<OutboxRow>({ ...UNPUBLISHED, values: [limit] })).rows,
@@ -90,11 +88,8 @@ export function createOutboxReader(client: Client): OutboxReader {
       return rowCount ?? 0;
     },
     sweep: async (signal) => {
-      for (const sweep of SWEEPS) {
-        let deleted = SWEEP_BATCH;
-        while (deleted === SWEEP_BATCH && !signal.aborted)
-          deleted = (await client.query(sweep)).rowCount ?? 0;
-      }
+      let deleted = SWEEP_BATCH;
+      while (deleted === SWEEP_BATCH && !signal.aborted) deleted = (await client.query(SWEEP)).rowCount ?? 0;
     },
   };
 }

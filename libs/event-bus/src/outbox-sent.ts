@@ -1,22 +1,22 @@
 import type { Sql } from '@kr/database';
+import type { Signal } from './signal.ts';
+import { endOf, pollUntil, type Wait } from './waiting.ts';
 
-import { endOf, lookUntil, type News, type Wait } from './news.ts';
-
-/** SQL of a condition: that an event of a committed change may not be in the stream yet. */
+/** SQL condition: an event of a committed change may not be in the stream yet. */
 export const HAS_UNSENT = 'exists (select from outbox where published_at is null)';
 
-// Each reads one end of the index of unpublished rows, however long the outbox is.
+// Each reads one end of the index of unpublished rows, so the length of the outbox does not matter.
 const NEWEST = 'select max(id)::text as id from outbox where published_at is null';
 const REMAINING =
   'select exists(select from outbox where published_at is null and id <= $1::bigint) as remain';
 
 /**
- * Whether every row that can be seen now is flagged within the time. A row with a lower id that is committed meanwhile
- * is waited for too, which does no harm; one with a higher id is not.
+ * Whether all rows that are visible now are marked as published within the timeout. It also waits for rows with lower ids
+ * that are committed meanwhile, but not for higher ids.
  */
 export async function outboxSent(
   database: Sql,
-  { nudge, flagged }: { nudge: () => void; flagged: News },
+  { nudge, marked }: { nudge: () => void; marked: Signal },
   wait: Wait,
 ): Promise<boolean> {
   const ending = endOf(wait);
@@ -28,5 +28,5 @@ export async function outboxSent(
     const [left] = await database.$queryRawUnsafe<{ remain: boolean }[]>(REMAINING, id);
     return left?.remain === false;
   };
-  return lookUntil(isSent, flagged, ending);
+  return pollUntil(isSent, marked, ending);
 }

@@ -2,16 +2,14 @@ import type { Sql } from '@kr/database';
 import { failpoint } from '@kr/failpoint';
 import type { Logger } from '@kr/telemetry';
 import { Client } from 'pg';
-import { type Bell, createBell } from './bell.ts';
 import type { BusConnection } from './bus-connection.ts';
-
-import { createNews, type News, type Wait } from './news.ts';
 import { observeOutbox, type SendCounts } from './observe-outbox.ts';
 import { createPublisher, type Publisher } from './outbox-publisher.ts';
 import { createOutboxReader, type OutboxReader, type OutboxRow } from './outbox-reader.ts';
 import { outboxSent } from './outbox-sent.ts';
-import { createPacer, type Pacer } from './pacer.ts';
-import { backOffMs, pause, waitAtMost } from './pause.ts';
+import { createSignal, type Signal } from './signal.ts';
+import { createThrottle, type Throttle } from './throttle.ts';
+import { backOffMs, pause, type Wait, waitAtMost } from './waiting.ts';
 
 export interface RelayOptions {
   /** The database whose outbox is relayed; a direct connection, because the lock belongs to the session. */
@@ -20,43 +18,41 @@ export interface RelayOptions {
   /** The service that emits, as `ce-source`. */
   source: string;
   logger: Logger;
-  /**
-   * Milliseconds between the starts of two rounds, so that the events of a busy period are sent
-   * together (default 20). Nothing is delayed while a caller waits.
-   */
-  roundEveryMs?: number;
-  /**
-   * Milliseconds of silence (default 3000) after which the database ends the session of a frozen or unreachable relay, and
-   * another relay takes over.
-   */
-  silenceMs?: number;
-  /**
-   * Milliseconds between two polls of the outbox without a nudge, which find events written by other replicas: right after
-   * an event was sent, and the maximum (default 100 and 500). Less than `silenceMs`, because polls keep the session alive.
-   */
-  pollMs?: { busy: number; idle: number };
 }
 
 export interface Relay {
   /** Reports a commit; the relay polls as soon as it may. Cheap, may be called at any time. */
   nudge(): void;
   /**
-   * Whether everything that was committed before the call is in the stream within the time; answers as soon as it is.
-   * Whichever process sends it counts.
+   * Whether everything that was committed before the call is in the stream within the timeout, sent by any process.
+   * Resolves as soon as it is.
    */
   whenSent(database: Sql, wait: Wait): Promise<boolean>;
-  /** Finishes what is being sent, within two seconds, and disconnects. May be called twice. */
+  /** Finishes the current batch, within two seconds, and disconnects. May be called twice. */
   stop(): Promise<void>;
 }
 
+export const TIMING = {
+  /**
+   * Milliseconds between the starts of two rounds, so that the events of a busy period are sent together: a round costs two
+   * statements for any number of events. Nothing is delayed while a caller waits.
+   */
+  roundEveryMs: 20,
+  /** The database ends the session of a relay that was silent for so long (frozen, unreachable), and another takes over. */
+  silenceMs: 3_000,
+  /**
+   * Milliseconds between two polls without a nudge, which find events written by other replicas: right after an event was
+   * sent, and the maximum. Less than `silenceMs`, because polls keep the session alive.
+   */
+  pollMs: { busy: 100, idle: 500 },
+};
+
+export type RelayTiming = typeof TIMING;
+
 const BATCH = 200;
-/** A round costs two statements however many events it sends. */
-const ROUND_EVERY_MS = 20;
-const POLL_MS = { busy: 100, idle: 500 };
 const STANDBY_MS = 1_000;
 /** A leader that waits for the bus keeps its session alive at this interval. */
-const BEAT_MS = 1_000;
-const SILENCE_MS = 3_000;
+const HEARTBEAT_MS = 1_000;
 const SWEEP_EVERY_MS = 3_600_000;
 const STOP_GRACE_MS = 2_000;
 
@@ -65,15 +61,13 @@ const STOP_GRACE_MS = 2_000;
  * Of all relays on one database one is active; another takes over within five seconds. Retries without limit, with back-off; no
  * write ever waits for it.
  */
-export function startRelay(options: RelayOptions): Relay {
+export function startRelay(options: RelayOptions, { roundEveryMs, silenceMs, pollMs } = TIMING): Relay {
   const { databaseUrl, natsConnection, source, logger } = options;
-  const { roundEveryMs = ROUND_EVERY_MS, silenceMs = SILENCE_MS, pollMs = POLL_MS } = options;
   const stopping = new AbortController();
-  const bell = createBell();
-  const pacer = createPacer(roundEveryMs, Date.now);
-  stopping.signal.addEventListener('abort', bell.ring);
-  const publisher = createPublisher(natsConnection, source, bell.ring);
-  const flagged = createNews();
+  const nudged = createSignal();
+  const throttle = createThrottle(roundEveryMs, Date.now);
+  const publisher = createPublisher(natsConnection, source, nudged.notify);
+  const marked = createSignal();
   let session: Client | undefined;
   const observed = observeOutbox(() => session, logger);
 
@@ -98,9 +92,9 @@ export function startRelay(options: RelayOptions): Relay {
         await relayOutbox({
           reader,
           publisher,
-          bell,
-          pacer,
-          flagged,
+          nudged,
+          throttle,
+          marked,
           observed,
           logger,
           pollMs,
@@ -109,7 +103,7 @@ export function startRelay(options: RelayOptions): Relay {
       } catch (error) {
         failures += 1;
         if (!stopping.signal.aborted)
-          logger.warn({ err: error, failures }, 'relay lost its database, trying on');
+          logger.warn({ err: error, failures }, 'relay lost its database, retrying');
       } finally {
         await client.end().catch(() => {});
       }
@@ -119,11 +113,9 @@ export function startRelay(options: RelayOptions): Relay {
   const running = keepRelaying().finally(() => publisher.close());
 
   return {
-    nudge: bell.ring,
-    whenSent: (database, wait) => {
-      const calm = pacer.hurry();
-      return outboxSent(database, { nudge: bell.ring, flagged }, wait).finally(calm);
-    },
+    nudge: nudged.notify,
+    whenSent: (database, wait) =>
+      throttle.bypass(() => outboxSent(database, { nudge: nudged.notify, marked }, wait)),
     stop: async () => {
       stopping.abort();
       observed.stop();
@@ -153,69 +145,65 @@ async function standBy(reader: OutboxReader, signal: AbortSignal): Promise<void>
   }
 }
 
-interface Work {
+interface Relaying {
   reader: OutboxReader;
   publisher: Publisher;
-  bell: Bell;
-  pacer: Pacer;
-  /** Announced when rows were flagged. */
-  flagged: News;
+  nudged: Signal;
+  throttle: Throttle;
+  /** Notified when rows were marked as published. */
+  marked: Signal;
   observed: SendCounts;
   logger: Logger;
-  pollMs: { busy: number; idle: number };
+  pollMs: typeof TIMING.pollMs;
   signal: AbortSignal;
 }
 
-/** Sends batch after batch, sleeping while there is nothing. Ends with the signal or with the database connection. */
-async function relayOutbox({
-  reader,
-  publisher,
-  bell,
-  pacer,
-  flagged,
-  observed,
-  logger,
-  pollMs,
-  signal,
-}: Work): Promise<void> {
+/** Sends batch after batch and waits while there is nothing. Ends with the signal or with the database connection. */
+async function relayOutbox(relaying: Relaying): Promise<void> {
+  const { reader, publisher, nudged, throttle, marked, observed, logger, pollMs, signal } = relaying;
   let failures = 0;
   let nextPollMs = pollMs.busy;
   let nextSweepAt = 0;
   while (!signal.aborted) {
-    await pacer.turn(signal);
+    await throttle.acquire(signal);
+    const seen = nudged.count;
     const rows = await reader.unpublished(BATCH);
     if (rows.length > 0 || publisher.isUnsure()) {
       nextPollMs = pollMs.busy;
       if (rows.length > 0) await failpoint('outbox.send.before');
-      const { published, error, streamCreated } = await whileBeating(reader, publisher.publish(rows, signal));
-      tell(observed, rows, published);
+      const { published, error, streamCreated } = await withHeartbeat(
+        reader,
+        publisher.publish(rows, signal),
+      );
+      countSent(observed, rows, published);
       await reader.markPublished(published);
-      if (published.length > 0) flagged.announce();
+      if (published.length > 0) marked.notify();
       const lost = streamCreated === undefined ? 0 : await reader.noteStream(streamCreated);
       if (lost > 0)
-        logger.warn({ events: lost }, 'the stream is a new one, sending again what the lost one held');
+        logger.warn({ events: lost }, 'the stream is new, sending the events of the lost one again');
       if (error === undefined) {
         failures = 0;
       } else if (!signal.aborted) {
         failures = published.length > 0 ? 1 : failures + 1;
         logger.warn(
           { err: error, waiting: rows.length - published.length, failures },
-          'events could not be sent, trying on',
+          'events could not be sent, retrying',
         );
-        await whileBeating(reader, pause(backOffMs(failures), signal));
+        await withHeartbeat(reader, pause(backOffMs(failures), signal));
       }
-      // Of a part of a batch nothing is left; what is committed meanwhile has rung.
+      // A batch that was not full drained the outbox; later commits have sent a notification.
       if (error !== undefined || lost > 0 || rows.length === BATCH) continue;
     }
     if (Date.now() >= nextSweepAt) {
       nextSweepAt = Date.now() + SWEEP_EVERY_MS;
       await reader.sweep(signal);
     }
-    nextPollMs = (await bell.heard(nextPollMs)) ? pollMs.busy : Math.min(pollMs.idle, nextPollMs * 2);
+    const isNudged = await nudged.wait(seen, { ms: nextPollMs, signal });
+    nextPollMs = isNudged ? pollMs.busy : Math.min(pollMs.idle, nextPollMs * 2);
   }
 }
 
-function tell(observed: SendCounts, rows: readonly OutboxRow[], published: readonly string[]): void {
+function countSent(observed: SendCounts, rows: readonly OutboxRow[], published: readonly string[]): void {
   const sent = new Set(published);
   for (const { id, subject } of rows) {
     if (sent.has(id)) observed.sent(subject);
@@ -223,15 +211,15 @@ function tell(observed: SendCounts, rows: readonly OutboxRow[], published: reado
   }
 }
 
-/** The result of `work`, which must not fail. @throws Error when the database is lost meanwhile */
-async function whileBeating<Result>(reader: OutboxReader, work: Promise<Result>): Promise<Result> {
+/** Returns the result of `work`, which must not fail. @throws Error when the database connection is lost meanwhile */
+async function withHeartbeat<Result>(reader: OutboxReader, work: Promise<Result>): Promise<Result> {
   let isOver = false;
   const ending = work.then(() => {
     isOver = true;
   });
   for (;;) {
-    await waitAtMost(BEAT_MS, ending);
+    await waitAtMost(HEARTBEAT_MS, ending);
     if (isOver) return work;
-    await reader.beat();
+    await reader.heartbeat();
   }
 }

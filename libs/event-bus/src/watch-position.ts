@@ -2,15 +2,15 @@ import type { Sql } from '@kr/database';
 import { counter, type Logger } from '@kr/telemetry';
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
-
+import { firstEvent } from './consumer-progress.ts';
 import { STREAM } from './ensure-stream.ts';
-import { pause } from './pause.ts';
+import { createSignal } from './signal.ts';
 
 export interface WatchedConsumer {
   durable: string;
   subjects: readonly string[];
   database: Sql;
-  /** Brings what the events of the consumer change to the present state without them; may run twice. */
+  /** Rebuilds what the events of the consumer change, without the events; may run twice. */
   recover: () => Promise<void>;
   logger: Logger;
 }
@@ -29,8 +29,8 @@ const LOOK_EVERY_MS = 60_000;
 const RETRY_MS = 10_000;
 
 /**
- * Notices when the stream has dropped events that a consumer had not done, because it was away for longer than the stream
- * keeps them, and makes up for them.
+ * Detects that the stream dropped events before a consumer handled them, because the consumer was away for longer than the
+ * stream keeps events, and recovers.
  */
 export function watchPosition({
   durable,
@@ -44,7 +44,7 @@ export function watchPosition({
     { name: 'event_consumer_gaps', description: 'Times that a consumer found events gone from the stream.' },
     [{ consumer: durable }],
   );
-  let wake = new AbortController();
+  const gapFound = createSignal();
 
   const look = async (bus: NatsConnection): Promise<void> => {
     const { streams, consumers } = await jetstreamManager(bus, { checkAPI: false });
@@ -63,24 +63,16 @@ export function watchPosition({
     if (isLost) {
       gaps({ consumer: durable });
       const lost = { durable, first: done + 1, last: state.first_seq - 1 };
-      logger.error(lost, 'the stream has dropped events that were not handled; what they changed is rebuilt');
+      logger.error(lost, 'the stream has dropped events that were not handled; recovering');
     }
 
-    const hasNext = async () => {
-      const from = Math.max(delivered.stream_seq, state.first_seq - 1) + 1;
-      const nexts = await Promise.all(
-        subjects.map((subject) => {
-          const firstOf = { seq: from, next_by_subj: subject };
-          return streams.getMessage(STREAM, firstOf);
-        }),
-      );
-      return nexts.some((message) => message !== null && message.seq <= state.last_seq);
-    };
-    const isIdle = num_ack_pending === 0 && !(await hasNext());
+    const undelivered = Math.max(delivered.stream_seq, state.first_seq - 1) + 1;
+    const next = num_ack_pending === 0 ? await firstEvent(streams, subjects, undelivered) : undefined;
+    const isIdle = num_ack_pending === 0 && (next === undefined || next.seq > state.last_seq);
     const position = isIdle ? state.last_seq : Math.max(done, state.first_seq - 1);
     if (known !== undefined && !isLost && position === Number(known.position)) return;
     await database.$executeRawUnsafe(NOTE, durable, stream, String(position), isLost);
-    if (isLost) wake.abort();
+    if (isLost) gapFound.notify();
   };
 
   const recoverIfLost = async (): Promise<void> => {
@@ -95,27 +87,27 @@ export function watchPosition({
       durable,
       lost.at,
     );
-    logger.info({ durable }, 'what lost events had changed is up to date');
+    logger.info({ durable }, 'recovered from lost events');
   };
 
   return {
     look,
     async keepWatching(whenUp, signal) {
       while (!signal.aborted) {
-        wake = new AbortController();
+        const seen = gapFound.count;
         let pauseMs = LOOK_EVERY_MS;
         try {
           await recoverIfLost();
         } catch (error) {
           pauseMs = RETRY_MS;
-          logger.warn({ err: error, durable }, 'lost events could not be made up for yet, trying again');
+          logger.warn({ err: error, durable }, 'recovery from lost events failed, retrying');
         }
-        await pause(pauseMs, AbortSignal.any([signal, wake.signal]));
+        await gapFound.wait(seen, { ms: pauseMs, signal });
         if (signal.aborted) return;
         await whenUp()
           .then(look)
           .catch((error: unknown) =>
-            logger.debug({ err: error, durable }, 'the position of the consumer is not known'),
+            logger.debug({ err: error, durable }, 'the position of the consumer could not be read'),
           );
       }
     },

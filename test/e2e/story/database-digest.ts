@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 
 /** Values that change without any request. */
-const IN_TRANSIT = ['outbox', 'outbox_stream', 'inbox', 'consumer_position'];
+const IN_TRANSIT = ['outbox', 'outbox_stream', 'consumer_position'];
 
 /** A digest of every table of some databases, and of how many events were written; `except` names tables to leave out. */
 export async function databaseDigest(

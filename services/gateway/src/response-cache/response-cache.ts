@@ -1,5 +1,5 @@
 import type { AuthoriseResponse__Output } from '@kr/contracts';
-import { type BusConnection, overhearEvents } from '@kr/event-bus';
+import { type BusConnection, subscribeEphemeral } from '@kr/event-bus';
 import type { Logger } from '@kr/telemetry';
 import { LRUCache } from 'lru-cache';
 import type { Rendered } from '../rendering/rendered.ts';
@@ -133,7 +133,7 @@ export function forgetByEvents(
   connection: BusConnection,
   logger: Logger,
 ): { stop(): Promise<void> } {
-  return overhearEvents({
+  return subscribeEphemeral({
     connection,
     subjects: SUBJECTS,
     onEvent: ({ parentId }) => answers.forgetParent(parentId),

@@ -77,7 +77,9 @@ function operate(
   const operations = startOperations({
     ...givingWay(engine, 50, new AbortController().signal),
     source,
-    consumer: { pending: async () => 0, oldestPending: async () => undefined },
+    consumer: {
+      lag: async () => ({ pending: 0, unacknowledged: 0, redelivered: 0, oldest: undefined }),
+    },
     hasArrived: options.hasArrived ?? (async () => true),
     pool,
     databaseUrl: database.url,

@@ -12,7 +12,7 @@ import { createBell, keepReindexing, loggedReindex, openReindex } from './reinde
 
 export interface DescribeIndexDeps {
   engine: SearchEngine;
-  consumer: Pick<Consumer, 'pending' | 'oldestPending'>;
+  consumer: Pick<Consumer, 'lag'>;
   countDeadLetters: () => Promise<number>;
   log: OperationLog;
 }
@@ -24,11 +24,10 @@ async function describeIndex({
   countDeadLetters,
   log,
 }: DescribeIndexDeps): Promise<DescribeIndexResponse> {
-  const [documents, isFilled, pendingEvents, oldest, deadLetters, reindex, drift] = await Promise.all([
+  const [documents, isFilled, lag, deadLetters, reindex, drift] = await Promise.all([
     engine.count(),
     engine.isFilled(),
-    consumer.pending(),
-    consumer.oldestPending(),
+    consumer.lag(),
     countDeadLetters(),
     log.read('reindex'),
     log.read('drift'),
@@ -37,8 +36,8 @@ async function describeIndex({
     engine: engine.name,
     documents,
     isFilled,
-    pendingEvents,
-    oldestPendingAt: oldest?.toISOString() ?? '',
+    pendingEvents: lag.pending + lag.unacknowledged,
+    oldestPendingAt: lag.oldest?.toISOString() ?? '',
     deadLetters,
     reindex:
       reindex === undefined
@@ -73,7 +72,7 @@ function driftReport({
 }
 
 export interface ObserveIndexDeps {
-  consumer: Pick<Consumer, 'pending' | 'oldestPending'>;
+  consumer: Pick<Consumer, 'lag'>;
   countDeadLetters: () => Promise<number>;
   log: OperationLog;
   now: () => Date;
@@ -118,14 +117,11 @@ function observeIndex(deps: ObserveIndexDeps): { stop(): void } {
 }
 
 async function lagReadings({ consumer, countDeadLetters, now }: ObserveIndexDeps) {
-  const [pending, oldest, deadLetters] = await Promise.all([
-    consumer.pending(),
-    consumer.oldestPending(),
-    countDeadLetters(),
-  ]);
+  const [lag, deadLetters] = await Promise.all([consumer.lag(), countDeadLetters()]);
+  const { pending, unacknowledged, oldest } = lag;
   const lagMs = oldest === undefined ? 0 : Math.max(0, now().getTime() - oldest.getTime());
   return [
-    { of: 'pending' as const, value: pending },
+    { of: 'pending' as const, value: pending + unacknowledged },
     { of: 'lag' as const, value: lagMs / 1_000 },
     { of: 'deadLetters' as const, value: deadLetters },
   ];
@@ -148,7 +144,7 @@ export interface OperationsDeps {
   source: EntitySource;
   /** To searches, while the index is built. */
   throttle: Throttle;
-  consumer: Pick<Consumer, 'pending' | 'oldestPending'>;
+  consumer: Pick<Consumer, 'lag'>;
   /** Whether the index has applied all events of changes committed before the call. */
   hasArrived: () => Promise<boolean>;
   /** Where dead letters are and what was done is noted. */

@@ -1,5 +1,29 @@
 import { type EventPayload, type EventSubject, eventCodecs, type MessageCodec } from '@kr/contracts';
 import type { JsMsg } from '@nats-io/jetstream';
+import { headers, type MsgHdrs } from '@nats-io/nats-core';
+import type { OutboxRow } from './outbox-reader.ts';
+
+/** CloudEvents 1.0, NATS protocol binding, binary content mode; the trace context as plain W3C headers beside it. */
+export function cloudEventHeaders(
+  row: OutboxRow,
+  source: string,
+  traceHeaders: Readonly<Record<string, string>>,
+): MsgHdrs {
+  const values = {
+    'ce-specversion': '1.0',
+    'ce-id': row.event_id,
+    'ce-source': source,
+    'ce-type': row.subject,
+    'ce-subject': row.aggregate_id,
+    'ce-time': row.created_at.toISOString(),
+    'ce-revision': row.revision,
+    'content-type': 'application/protobuf',
+    ...traceHeaders,
+  };
+  const set = headers();
+  for (const [name, value] of Object.entries(values)) set.set(name, value);
+  return set;
+}
 
 /** An event as a consumer receives it; `subject` determines the type of the payload. */
 export type ReceivedEvent<Subject extends EventSubject = EventSubject> = {
@@ -20,7 +44,7 @@ export type ReceivedEvent<Subject extends EventSubject = EventSubject> = {
 /** Ids that a database can store and find. */
 const ID = /^[^\0]{1,200}$/;
 
-/** The name a message goes by in the inbox and among the dead letters; one without an id is named by its position. */
+/** The id of a message among the dead letters; without a valid `ce-id` it is its position. */
 export function eventIdOf(message: JsMsg): string {
   const id = message.headers?.get('ce-id') ?? '';
   return ID.test(id) ? id : `seq-${message.info.streamSequence}`;
@@ -37,7 +61,7 @@ export function encodedIn(message: JsMsg): EncodedEvent {
   return { data: message.data, header: (name) => message.headers?.get(name) ?? '' };
 }
 
-/** @throws Error when the payload or a header is not what it must be: no repeat will mend that */
+/** @throws Error when the payload or a header is malformed; retries are useless */
 export function decodeEvent<Subject extends EventSubject>(
   subject: Subject,
   { data, header }: EncodedEvent,

@@ -1,28 +1,28 @@
 import { type EventPayload, type EventSubject, eventCodecs, type MessageCodec } from '@kr/contracts';
 import type { Logger } from '@kr/telemetry';
 import type { BusConnection } from './bus-connection.ts';
-import { pause, waitAtMost } from './pause.ts';
+import { pause, waitAtMost } from './waiting.ts';
 
-export interface OverhearOptions<Subject extends EventSubject> {
+export interface EphemeralOptions<Subject extends EventSubject> {
   connection: BusConnection;
   subjects: readonly Subject[];
   onEvent: (payload: EventPayload<Subject>, subject: Subject) => void;
-  /** Called each time listening starts: earlier events were missed. */
+  /** Called each time the subscription starts or resumes: earlier events were missed. */
   onGap: () => void;
   logger: Logger;
 }
 
 /**
- * Delivers events to every listening process. Nothing is stored, repeated or confirmed, so it is only for
- * caches that expire anyway.
+ * Delivers events to every subscribed process, without acknowledgement or redelivery. Only for caches that expire
+ * anyway.
  */
-export function overhearEvents<Subject extends EventSubject>({
+export function subscribeEphemeral<Subject extends EventSubject>({
   connection,
   subjects,
   onEvent,
   onGap,
   logger,
-}: OverhearOptions<Subject>): { stop(): Promise<void> } {
+}: EphemeralOptions<Subject>): { stop(): Promise<void> } {
   const stopping = new AbortController();
   const unsubscribe = connection.onChange((isUp) => isUp && onGap());
 
@@ -44,7 +44,7 @@ export function overhearEvents<Subject extends EventSubject>({
     try {
       await nats.flush();
       onGap();
-      // Outages in between are the library's: it subscribes again by itself.
+      // After an outage the library subscribes again by itself.
       const stopped = new Promise<void>((resolve) =>
         stopping.signal.addEventListener('abort', () => resolve(), { once: true }),
       );
