@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { describe as about } from './observe-postgres.ts';
+import { describeStatement } from './statement-name.ts';
 
 test.each([
   ['select id from version where id = $1', 'select version', 'select'],
@@ -22,5 +22,5 @@ test.each([
   ['lock table entry', 'statement', 'other'],
   ['', 'statement', 'other'],
 ])('%j is shown with its operation and table', (text, name, operation) => {
-  expect(about(text)).toEqual({ name, operation });
+  expect(describeStatement(text)).toEqual({ name, operation });
 });
