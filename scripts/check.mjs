@@ -61,8 +61,9 @@ async function tool(name, ...args) {
 async function openapi() {
   const folder = await mkdtemp(join(tmpdir(), 'kr-openapi-'));
   try {
-    const { openapiYaml } = await import('../services/gateway/src/site/openapi.ts');
-    const { text } = await openapiYaml()({});
+    const { realRoutes } = await import('../services/gateway/src/routes-fixture.ts');
+    const { handler } = realRoutes().find(({ path }) => path === '/api/openapi.yaml');
+    const { text } = await handler({});
     const file = join(folder, 'openapi.yaml');
     await writeFile(file, text);
     return await tool('redocly', 'lint', '--format=stylish', file);

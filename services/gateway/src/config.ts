@@ -101,7 +101,7 @@ export interface RateLimitConfig {
   /** The minutes of unused requests that a caller may accumulate and then send at once. */
   burstMinutes: number;
   /** As how many requests these count. */
-  weights: { search: number; publish: number; auditLog: number };
+  costs: { search: number; publish: number; auditLog: number };
 }
 
 /** How much may be under way at once; more is refused before anything is done for it. */
@@ -194,10 +194,10 @@ const WEB = variables({
   }),
 });
 
-const WEIGHTS = { search: 5, publish: 10, auditLog: 5 };
+const COSTS = { search: 5, publish: 10, auditLog: 5 };
 const BURST_MINUTES = 2;
 /** The smallest rate at which every request is possible. */
-const MIN_RATE = Math.ceil(Math.max(...Object.values(WEIGHTS)) / BURST_MINUTES);
+const MIN_RATE = Math.ceil(Math.max(...Object.values(COSTS)) / BURST_MINUTES);
 
 const perMinute = { min: 0, max: 1_000_000 };
 const perMinuteOrNone = {
@@ -326,7 +326,7 @@ export function readConfig(env: Environment): GatewayConfig {
       userPerMinute: limits.RATE_LIMIT_USER,
       failedCredentialsPerMinute: limits.RATE_LIMIT_FAILED_CREDENTIALS,
       burstMinutes: BURST_MINUTES,
-      weights: WEIGHTS,
+      costs: COSTS,
     },
     overload: {
       maxRequestsInFlight: limits.MAX_REQUESTS_IN_FLIGHT,

@@ -8,7 +8,7 @@ test('limits the rate of requests by default', () => {
     userPerMinute: 1_000,
     failedCredentialsPerMinute: 60,
     burstMinutes: 2,
-    weights: { search: 5, publish: 10, auditLog: 5 },
+    costs: { search: 5, publish: 10, auditLog: 5 },
   });
 });
 

@@ -1,16 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from '@jest/globals';
-import { parse } from 'yaml';
-import { openClients } from './clients.ts';
-import { readConfig } from './config.ts';
-import { xAccelRedirect } from './files/file-content.ts';
-import { openDatabase } from './identity/prisma.ts';
-import { tokenStore } from './identity/token-store.ts';
-import { LEAST_ENVIRONMENT } from './least-environment-fixture.ts';
-import { loadOf } from './overload/admission.ts';
-import { openPublicAnswers } from './response-cache/response-cache.ts';
-import { routes } from './routes.ts';
+import type { Call, JsonReply } from './http/endpoint.ts';
+import { realRoutes } from './routes-fixture.ts';
+import { openapiJson } from './site/openapi.ts';
 
 interface Operation {
   operationId: string;
@@ -20,10 +12,25 @@ interface Operation {
   responses: Record<string, { $ref?: string }>;
 }
 
-const description = parse(await readFile(new URL('../openapi.yaml', import.meta.url), 'utf8')) as {
+/** A parameter of an operation, or one that it refers to. */
+interface Parameter {
+  $ref?: string;
+  name: string;
+  in: string;
+}
+
+interface Description {
   paths: Record<string, Record<string, Operation>>;
   components: Record<string, Record<string, unknown>>;
-};
+}
+
+const table = realRoutes().map((route) => ({
+  ...route,
+  name: `${route.method} ${route.path.replaceAll(/:(\w+)/g, '{$1}')}`,
+}));
+
+const { body } = (await openapiJson(realRoutes)({ baseUrl: '' } as Call)) as JsonReply;
+const description = body as Description;
 
 const operations = Object.entries(description.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({
@@ -54,35 +61,9 @@ function resolved(response: { $ref?: string }): unknown {
     : description.components['responses']?.[response.$ref.replace('#/components/responses/', '')];
 }
 
-/** The real table, with clients that are never called. */
-function table() {
-  const config = readConfig(LEAST_ENVIRONMENT);
-  const clients = openClients(config);
-  const rows = routes({
-    clients,
-    contentPlane: { request: () => Promise.reject(new Error('never called')), close: () => {} },
-    fileAccess: openPublicAnswers(() => 0).fileAccess,
-    xAccel: xAccelRedirect(config),
-    users: { findUser: async () => undefined },
-    ownTokens: {
-      tokens: tokenStore(openDatabase(config.databaseUrl)),
-      limits: config.limits,
-      now: () => new Date(),
-      newId: randomUUID,
-    },
-    limits: config.limits,
-  });
-  clients.close();
-  return rows.map((row) => ({ ...row, name: `${row.method} ${row.path.replaceAll(/:(\w+)/g, '{$1}')}` }));
-}
-
 describe('the description of the interface', () => {
   test('has every route, and no other', () => {
-    expect(operations.map(({ name }) => name).sort()).toEqual(
-      table()
-        .map(({ name }) => name)
-        .sort(),
-    );
+    expect(operations.map(({ name }) => name).sort()).toEqual(table.map(({ name }) => name).sort());
   });
 
   test('states for every route whether it is open and whether it takes a body', () => {
@@ -91,8 +72,22 @@ describe('the description of the interface', () => {
       security !== undefined,
       requestBody !== undefined,
     ]);
-    const is = table().map(({ name, auth, takes }) => [name, auth === 'open', takes !== '-']);
+    const is = table.map(({ name, auth, body: taken }) => [name, auth === 'open', taken !== undefined]);
     expect(said.sort()).toEqual(is.sort());
+  });
+
+  test('has every parameter of the path', () => {
+    const lacking = operations.filter(({ name, parameters = [] }) => {
+      const inPath = parameters
+        .map(
+          ({ $ref = '' }) =>
+            description.components['parameters']?.[$ref.split('/').at(-1) ?? ''] as Parameter,
+        )
+        .filter((parameter) => parameter.in === 'path');
+      const named = [...name.matchAll(/{(\w+)}/g)].map(([, parameter]) => parameter);
+      return inPath.map((parameter) => parameter.name).join() !== named.join();
+    });
+    expect(lacking.map(({ name }) => name)).toEqual([]);
   });
 
   test('has the idempotency key on every POST, and nowhere else', () => {
@@ -192,7 +187,7 @@ describe('the description of the interface', () => {
 });
 
 test('no two rows are the same', () => {
-  const names = table().map(({ name }) => name);
+  const names = table.map(({ name }) => name);
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
 });
 
@@ -209,8 +204,8 @@ test.each(['alerts.yaml', 'dashboard.json'])(
     expect(excluded.size).toBe(1);
     // Prometheus matches the whole label.
     const isExcluded = new RegExp(`^(?:${[...excluded][0]})$`);
-    const transfers = table().filter((row) => loadOf(row) === 'transfer' || row.path.includes('/tus'));
-    const leftOut = table().filter(({ path }) => isExcluded.test(path));
+    const transfers = table.filter((row) => row.lane === 'transfer' || row.protocol === 'tus');
+    const leftOut = table.filter(({ path }) => isExcluded.test(path));
     expect(leftOut.map(({ name }) => name)).toEqual(transfers.map(({ name }) => name));
   },
 );

@@ -10,7 +10,6 @@ import { useVocabularyFolder } from '@kr/metadata';
 import { serve } from '@kr/rpc';
 import { migrate } from '@kr/schema-migration';
 import { createLogger, type Logger, traceRequests } from '@kr/telemetry';
-import { buildApp } from './app.ts';
 import { authenticate } from './caller.ts';
 import { openClients } from './clients.ts';
 import type { GatewayConfig, HttpLimits } from './config.ts';
@@ -36,13 +35,13 @@ import { resolveLink } from './identity/resolve-link.ts';
 import { tokenStore } from './identity/token-store.ts';
 import { userAdministrationStore } from './identity/user-administration-store.ts';
 import { findUser, userStore } from './identity/user-store.ts';
-import { admission, countRefused } from './overload/admission.ts';
+import { concurrencyLimit, countRejected } from './overload/concurrency-limit.ts';
 import { paceBodies } from './overload/pace-bodies.ts';
 import { forwardPages } from './pages/forward-pages.ts';
 import { type MalformedRequestsDeps, refuseMalformedRequests } from './pipeline/malformed-requests.ts';
+import { pipeline } from './pipeline/pipeline.ts';
 import { rateLimits } from './rate-limits/rate-limits.ts';
-import { forgetByEvents, openPublicAnswers, type ResponseCache } from './response-cache/response-cache.ts';
-import { serveFromCache } from './response-cache/serve-from-cache.ts';
+import { forgetByEvents, openResponseCache, type ResponseCache } from './response-cache/response-cache.ts';
 import { routes } from './routes.ts';
 import { SCHEMA } from './schema.ts';
 
@@ -88,11 +87,11 @@ export async function startGatewayService(
     recheckMs: recheckTransfersMs,
   });
 
-  const answers = openPublicAnswers(elapsed);
-  const following = followChanges(config, answers, logger);
+  const cache = openResponseCache(elapsed);
+  const following = followChanges(config, cache, logger);
 
   const shared = {
-    answers,
+    cache,
     baseUrlOf: baseUrlOf({ ...config, webKey: config.web?.key }),
     logger,
     newId: randomUUID,
@@ -115,19 +114,20 @@ export async function startGatewayService(
       webUrl: config.web.url,
       isTrusted: trustedPeer(config.trustedProxies, config.web.key),
     });
-  const app = buildApp({
+  const listener = pipeline({
     ...shared,
     pages: pages?.handler,
-    config,
+    limits: config.limits,
+    bodyLimits: { maxBytes: config.limits.bodyMaxBytes, timeoutMs: config.limits.bodyTimeoutMs },
     waitForIndex: waitForIndex({ clients, longestMs: config.limits.waitForIndexMs, logger }),
     slowReading: {
       minBytesPerSecond: config.limits.minDownloadBytesPerSecond,
       onSlow: countSlowReaders(),
     },
-    admission: admission({
+    concurrency: concurrencyLimit({
       config: config.overload,
       bodyMaxBytes: config.limits.bodyMaxBytes,
-      refused: countRefused(),
+      refused: countRejected(),
     }),
     paceBodies: paceBodies({
       elapsed,
@@ -137,7 +137,7 @@ export async function startGatewayService(
     routes: routes({
       clients,
       contentPlane,
-      fileAccess: answers.fileAccess,
+      fileAccess: cache.fileAccess,
       xAccel: xAccelRedirect(config),
       users,
       ownTokens: { tokens, limits: config.limits, now, newId: randomUUID },
@@ -149,7 +149,7 @@ export async function startGatewayService(
       resolveLink: resolveLink(clients),
     }),
   });
-  const observed = observeRequests(traceRequests(serveFromCache(shared, app)));
+  const observed = observeRequests(traceRequests(listener));
   const { http, drain } = await listen(observed.listener, config, shared);
   const grpc = await serve({
     services: [
@@ -202,12 +202,12 @@ export async function startGatewayService(
 /** Without a bus what changed elsewhere is shown a second later. */
 function followChanges(
   { natsUrl }: GatewayConfig,
-  answers: ResponseCache,
+  cache: ResponseCache,
   logger: Logger,
 ): { stop(): Promise<void> } {
   if (natsUrl === undefined) return { stop: async () => undefined };
   const bus = connectBus({ servers: natsUrl, name: 'gateway', logger });
-  const listening = forgetByEvents(answers, bus, logger);
+  const listening = forgetByEvents(cache, bus, logger);
   return {
     stop: async () => {
       await listening.stop();

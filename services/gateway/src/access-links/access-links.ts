@@ -1,7 +1,100 @@
 import type { AccessLink__Output } from '@kr/contracts';
 import type { EntityDeps } from '../entity-deps.ts';
 import { type Call, created, type Endpoint, json, noContent, param } from '../http/endpoint.ts';
+import type { Route } from '../http/route.ts';
+import { COLLECTION, KIND_NAMES } from '../kind.ts';
 import { accessLinkJson, type Json } from '../rendering/entity-json.ts';
+
+export function accessLinkRoutes(deps: EntityDeps): Route[] {
+  const tag = COLLECTION[deps.kind];
+  const { title } = KIND_NAMES[deps.kind];
+  const all = `/api/${tag}/:id/access/links`;
+  const one = `${all}/:linkId`;
+  return [
+    {
+      method: 'GET',
+      path: all,
+      auth: 'token',
+      produces: 'json',
+      operationId: `list${title}Links`,
+      openapi: {
+        tag,
+        summary: 'The access links, oldest first, with their tokens.',
+        parameters: ['Id'],
+        responses: { 200: 'AccessLinks' },
+        errors: [403, 404],
+      },
+      handler: listLinks(deps),
+    },
+    {
+      method: 'POST',
+      path: all,
+      auth: 'token',
+      body: 'json',
+      produces: 'json',
+      changes: ['published'],
+      operationId: `create${title}Link`,
+      openapi: {
+        tag,
+        summary: 'Makes an access link, which opens all versions.',
+        parameters: ['Id'],
+        requestBody: 'NewAccessLink',
+        responses: { 201: 'AccessLink201' },
+        errors: [400, 403, 404],
+      },
+      handler: createLink(deps),
+    },
+    {
+      method: 'GET',
+      path: one,
+      auth: 'token',
+      produces: 'json',
+      operationId: `read${title}Link`,
+      openapi: {
+        tag,
+        summary: 'One access link.',
+        parameters: ['Id', 'LinkId'],
+        responses: { 200: 'AccessLink' },
+        errors: [403, 404],
+      },
+      handler: readLink(deps),
+    },
+    {
+      method: 'PATCH',
+      path: one,
+      auth: 'token',
+      body: 'json',
+      produces: 'json',
+      changes: ['published'],
+      operationId: `change${title}Link`,
+      openapi: {
+        tag,
+        summary: 'Changes the permission of a link or brings its expiry forward; its token stays.',
+        parameters: ['Id', 'LinkId'],
+        requestBody: 'NewAccessLink',
+        responses: { 200: 'AccessLink' },
+        errors: [400, 403, 404],
+      },
+      handler: changeLink(deps),
+    },
+    {
+      method: 'DELETE',
+      path: one,
+      auth: 'token',
+      produces: 'json',
+      changes: ['published'],
+      operationId: `revoke${title}Link`,
+      openapi: {
+        tag,
+        summary: 'Ends a link.',
+        parameters: ['Id', 'LinkId'],
+        responses: { 204: 'Done' },
+        errors: [403, 404],
+      },
+      handler: revokeLink(deps),
+    },
+  ];
+}
 
 /** The document of the one link that a call was about. */
 function linkReply(link: AccessLink__Output | null): Json {

@@ -1,9 +1,34 @@
 import type { AuditEntry__Output, AuditTrail__Output } from '@kr/contracts';
 import type { EntityDeps } from '../entity-deps.ts';
 import { type Endpoint, json, param } from '../http/endpoint.ts';
-import type { Kind } from '../kind.ts';
+import type { Route } from '../http/route.ts';
+import { COLLECTION, KIND_NAMES, type Kind } from '../kind.ts';
 import { isoInstant, type Json, offsetInstant } from '../rendering/entity-json.ts';
 import { type PageLimits, pageLinks, readPage } from '../search/page-links.ts';
+
+export function auditLogRoutes(deps: EntityDeps, limits: PageLimits): Route[] {
+  const tag = COLLECTION[deps.kind];
+  const { title, noun } = KIND_NAMES[deps.kind];
+  return [
+    {
+      method: 'GET',
+      path: `/api/${tag}/:id/audit-log`,
+      auth: 'token',
+      produces: 'json',
+      cost: 'auditLog',
+      lane: 'search',
+      operationId: `read${title}AuditLog`,
+      openapi: {
+        tag,
+        summary: `The changes of all versions of the ${noun}, with their actors, newest first; also when it is deleted.`,
+        parameters: ['Id', 'size', 'page'],
+        responses: { 200: 'AuditLog' },
+        errors: [400, 403, 404],
+      },
+      handler: readAuditLog(deps, limits),
+    },
+  ];
+}
 
 /**
  * The newest entries of several trails. Each trail is sorted newest first and complete up to `limit` entries. Entries of the same

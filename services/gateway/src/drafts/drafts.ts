@@ -3,6 +3,184 @@ import { PUBLISH_TIMEOUT_FACTOR } from '../config.ts';
 import { documentIn, type EntityDeps, entityReply, readEntity, revisionToChange } from '../entity-deps.ts';
 import { assertUnnamed } from '../http/conditional.ts';
 import { type Call, type Endpoint, json, noContent, param } from '../http/endpoint.ts';
+import type { Route } from '../http/route.ts';
+import { COLLECTION, KIND_NAMES } from '../kind.ts';
+
+export function draftRoutes(deps: EntityDeps): Route[] {
+  const tag = COLLECTION[deps.kind];
+  const { title, noun } = KIND_NAMES[deps.kind];
+  const all = `/api/${tag}`;
+  const draft = `${all}/:id/draft`;
+  const isPackage = deps.kind === 'package';
+  return [
+    {
+      method: 'POST',
+      path: all,
+      auth: 'token',
+      body: 'json',
+      produces: 'entity',
+      changes: ['index'],
+      operationId: `create${title}Draft`,
+      openapi: {
+        tag,
+        summary: `Creates a draft of a new ${noun}. Invalid values are stored and listed under \`errors\`.`,
+        requestBody: 'Draft',
+        responses: { 201: 'Entity201' },
+        errors: [400],
+      },
+      handler: createDraft(deps),
+    },
+    {
+      method: 'GET',
+      path: draft,
+      auth: 'token',
+      produces: 'entity',
+      operationId: `read${title}Draft`,
+      openapi: {
+        tag,
+        summary: 'The draft.',
+        parameters: ['Id'],
+        responses: { 200: 'Draft200' },
+        errors: [403, 404],
+      },
+      handler: readDraft(deps),
+    },
+    {
+      method: 'PUT',
+      path: draft,
+      auth: 'token',
+      body: 'json',
+      produces: 'entity',
+      changes: ['index'],
+      operationId: `update${title}Draft`,
+      openapi: {
+        tag,
+        summary: "Replaces the draft's content.",
+        parameters: ['Id', 'IfMatch', 'IfNoneMatch'],
+        requestBody: 'Draft',
+        responses: { 200: 'Draft200' },
+        errors: [400, 403, 404, 409],
+      },
+      handler: updateDraft(deps),
+    },
+    {
+      method: 'POST',
+      path: draft,
+      auth: 'token',
+      produces: 'entity',
+      changes: ['index'],
+      operationId: `edit${title}`,
+      openapi: {
+        tag,
+        summary: 'Opens a draft of the published form, or answers with the open one.',
+        parameters: ['Id', 'IfMatch'],
+        responses: { 201: 'Entity201' },
+        errors: [403, 404],
+      },
+      handler: editPublished(deps),
+    },
+    {
+      method: 'DELETE',
+      path: draft,
+      auth: 'token',
+      produces: 'entity',
+      changes: ['index'],
+      operationId: `delete${title}Draft`,
+      openapi: {
+        tag,
+        summary: `Discards the draft; a ${noun} that was never published is gone with it.`,
+        parameters: ['Id', 'IfMatch', 'IfNoneMatch'],
+        responses: { 204: 'Done' },
+        errors: [403, 404, 409],
+      },
+      handler: deleteDraft(deps),
+    },
+    {
+      method: 'POST',
+      path: `${draft}/actions/publish`,
+      auth: 'token',
+      produces: 'entity',
+      cost: 'publish',
+      changes: ['published', 'index'],
+      operationId: `publish${title}`,
+      openapi: {
+        tag,
+        summary: isPackage
+          ? 'Publishes the draft together with the resource drafts of this version: all or nothing.'
+          : 'Publishes the draft.',
+        parameters: ['Id', 'IfMatch'],
+        responses: { 202: 'Entity202' },
+        errors: [400, 403, 404],
+      },
+      handler: publishDraft(deps),
+    },
+    {
+      method: 'POST',
+      path: `${draft}/actions/validate`,
+      auth: 'token',
+      produces: 'json',
+      changes: [],
+      operationId: `validate${title}`,
+      openapi: {
+        tag,
+        summary: isPackage
+          ? 'All problems of the package and its resources that would prevent a publication; changes nothing.'
+          : 'All problems that would prevent a publication of the resource; changes nothing.',
+        parameters: ['Id'],
+        responses: { 200: 'Validation' },
+        errors: [403, 404],
+      },
+      handler: validateDraft(deps),
+    },
+    {
+      method: 'GET',
+      path: `${draft}/review`,
+      auth: 'token',
+      produces: 'json',
+      operationId: `read${title}Review`,
+      openapi: {
+        tag,
+        summary: 'The review of the draft; always an empty one.',
+        parameters: ['Id'],
+        responses: {},
+        errors: [403, 404],
+      },
+      handler: readReview(deps),
+    },
+    {
+      method: 'POST',
+      path: `${draft}/pids/:scheme`,
+      auth: 'token',
+      produces: 'entity',
+      changes: ['index'],
+      operationId: `reserve${title}Pid`,
+      openapi: {
+        tag,
+        summary: 'Reserves a persistent identifier.',
+        parameters: ['Id', 'Scheme', 'IfMatch', 'IfNoneMatch'],
+        responses: { 201: 'Entity201' },
+        errors: [400, 403, 404],
+      },
+      handler: reservePid(deps),
+    },
+    {
+      method: 'DELETE',
+      path: `${draft}/pids/:scheme`,
+      auth: 'token',
+      produces: 'entity',
+      changes: ['index'],
+      operationId: `discard${title}Pid`,
+      openapi: {
+        tag,
+        summary: 'Gives a reserved identifier back.',
+        parameters: ['Id', 'Scheme', 'IfMatch', 'IfNoneMatch'],
+        responses: { 200: 'Draft200' },
+        errors: [400, 403, 404, 409],
+      },
+      handler: discardPid(deps),
+    },
+  ];
+}
 
 /**
  * The draft that a request will change, with the revision of its preconditions (0: any).

@@ -2,6 +2,8 @@ import { text } from 'node:stream/consumers';
 import proxyAddr from 'proxy-addr';
 import type { GatewayConfig } from '../config.ts';
 import { type Call, type Endpoint, json, param, type StreamReply } from '../http/endpoint.ts';
+import type { Route } from '../http/route.ts';
+import { COLLECTION, KIND_NAMES } from '../kind.ts';
 import { storedFileJson } from '../rendering/file-json.ts';
 import { authoriseEnabledFiles, type FilesDeps, fileHolder, reauthoriseFiles } from './authorise-files.ts';
 import {
@@ -11,6 +13,82 @@ import {
   type ContentRequest,
   contentRefusal,
 } from './content-plane.ts';
+
+/** The bytes of files: of drafts, and of published entities. */
+export function contentRoutes(
+  ofDraft: FilesDeps,
+  ofPublished: FilesDeps,
+  plane: ContentPlane,
+  xAccel: XAccelRedirect,
+): Route[] {
+  return [
+    ...downloadRoutes(ofDraft, plane, xAccel),
+    ...downloadRoutes(ofPublished, plane, xAccel),
+    {
+      method: 'PUT',
+      path: `/api/${COLLECTION[ofDraft.kind]}/:id/draft/files/:key/content`,
+      auth: 'token',
+      body: 'bytes',
+      produces: 'json',
+      lane: 'transfer',
+      changes: [],
+      operationId: `put${KIND_NAMES[ofDraft.kind].title}Content`,
+      openapi: {
+        tag: COLLECTION[ofDraft.kind],
+        summary: 'Uploads the bytes of a pending file.',
+        parameters: ['Id', 'Key'],
+        requestBody: 'Bytes',
+        responses: { 200: 'File' },
+        errors: [400, 403, 404, 408, 409, 507],
+      },
+      handler: putContent(ofDraft, plane),
+    },
+  ];
+}
+
+function downloadRoutes(deps: FilesDeps, plane: ContentPlane, xAccel: XAccelRedirect): Route[] {
+  const tag = COLLECTION[deps.kind];
+  const isDraft = deps.face === 'draft';
+  const title = `${KIND_NAMES[deps.kind].title}${isDraft ? 'Draft' : ''}`;
+  const of = isDraft ? `/api/${tag}/:id/draft` : `/api/${tag}/:id`;
+  const auth = isDraft ? 'token' : 'open';
+  const conditions = ['Range', 'IfRange', 'IfMatchTag', 'IfNoneMatch'];
+  const refusals = { 412: 'OtherBytes', 416: 'NoSuchRange' };
+  return [
+    {
+      method: 'GET',
+      path: `${of}/files-archive`,
+      auth,
+      produces: 'any',
+      lane: 'transfer',
+      operationId: `read${title}Archive`,
+      openapi: {
+        tag,
+        summary: `All ${isDraft ? 'completed files of the draft' : 'published files'} as one ZIP file, or a range of it.`,
+        parameters: ['Id', ...conditions],
+        responses: { 200: 'Archive', 206: 'ArchivePart', ...refusals },
+        errors: [403, 404],
+      },
+      handler: readArchive(deps, plane),
+    },
+    {
+      method: 'GET',
+      path: `${of}/files/:key/content`,
+      auth,
+      produces: 'any',
+      lane: 'transfer',
+      operationId: `read${title}Content`,
+      openapi: {
+        tag,
+        summary: `The bytes of a ${isDraft ? '' : 'published '}file, or a range of them.`,
+        parameters: ['Id', 'Key', ...conditions, 'IfModifiedSince', 'IfUnmodifiedSince'],
+        responses: { 200: 'Bytes', 206: 'Part', ...refusals },
+        errors: [403, 404],
+      },
+      handler: readContent(deps, plane, xAccel),
+    },
+  ];
+}
 
 /** Has a front proxy send stored files by itself, once everything was decided about them (`X-Accel-Redirect`). */
 export interface XAccelRedirect {

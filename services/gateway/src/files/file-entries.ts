@@ -2,9 +2,182 @@ import type { FileEntry__Output, NewEntry } from '@kr/contracts';
 import { type Issue, ServiceError } from '@kr/service-error';
 import { type Call, created, type Endpoint, json, noContent, param } from '../http/endpoint.ts';
 import { invalidInput, isObject, objectBody } from '../http/json-object.ts';
+import type { Route } from '../http/route.ts';
+import { COLLECTION, KIND_NAMES } from '../kind.ts';
 import type { Json } from '../rendering/entity-json.ts';
 import { fileJson, fileListJson } from '../rendering/file-json.ts';
 import { authoriseEnabledFiles, authoriseFiles, type FilesDeps, fileHolder } from './authorise-files.ts';
+
+/** Lists and descriptions of files, of drafts and of published entities. */
+export function fileRoutes(ofDraft: FilesDeps, ofPublished: FilesDeps): Route[] {
+  const tag = COLLECTION[ofDraft.kind];
+  const { title } = KIND_NAMES[ofDraft.kind];
+  const draft = `/api/${tag}/:id/draft`;
+  const draftFiles = `${draft}/files`;
+  const files = `/api/${tag}/:id/files`;
+  return [
+    {
+      method: 'POST',
+      path: `${draft}/actions/files-import`,
+      auth: 'token',
+      produces: 'json',
+      changes: ['files'],
+      operationId: `import${title}Files`,
+      openapi: {
+        tag,
+        summary: 'Gives the draft the files of the previous version.',
+        parameters: ['Id'],
+        responses: { 201: 'FileListing201' },
+        errors: [400, 403, 404],
+      },
+      handler: importFiles(ofDraft),
+    },
+    {
+      method: 'GET',
+      path: draftFiles,
+      auth: 'token',
+      produces: 'json',
+      operationId: `list${title}DraftFiles`,
+      openapi: {
+        tag,
+        summary: 'The files of the draft.',
+        parameters: ['Id'],
+        responses: { 200: 'FileListing' },
+        errors: [403, 404],
+      },
+      handler: listFiles(ofDraft),
+    },
+    {
+      method: 'POST',
+      path: draftFiles,
+      auth: 'token',
+      body: 'json',
+      produces: 'json',
+      changes: ['files'],
+      operationId: `start${title}Uploads`,
+      openapi: {
+        tag,
+        summary: 'Adds pending files.',
+        parameters: ['Id'],
+        requestBody: 'NewFiles',
+        responses: { 201: 'FileListing201' },
+        errors: [400, 403, 404],
+      },
+      handler: startUploads(ofDraft),
+    },
+    {
+      method: 'DELETE',
+      path: draftFiles,
+      auth: 'token',
+      produces: 'json',
+      changes: ['files'],
+      operationId: `delete${title}DraftFiles`,
+      openapi: {
+        tag,
+        summary: 'Removes all files of the draft.',
+        parameters: ['Id'],
+        responses: { 204: 'Done' },
+        errors: [403, 404, 409],
+      },
+      handler: deleteFiles(ofDraft),
+    },
+    {
+      method: 'GET',
+      path: `${draftFiles}/:key`,
+      auth: 'token',
+      produces: 'json',
+      operationId: `read${title}DraftFile`,
+      openapi: {
+        tag,
+        summary: 'One file of the draft.',
+        parameters: ['Id', 'Key'],
+        responses: { 200: 'File' },
+        errors: [403, 404],
+      },
+      handler: readFile(ofDraft),
+    },
+    {
+      method: 'PUT',
+      path: `${draftFiles}/:key`,
+      auth: 'token',
+      body: 'json',
+      produces: 'json',
+      changes: ['files'],
+      operationId: `update${title}FileMetadata`,
+      openapi: {
+        tag,
+        summary: 'Replaces the free-form metadata of a file by the body.',
+        parameters: ['Id', 'Key'],
+        requestBody: 'Free',
+        responses: { 200: 'File' },
+        errors: [400, 403, 404, 409],
+      },
+      handler: updateFileMetadata(ofDraft),
+    },
+    {
+      method: 'DELETE',
+      path: `${draftFiles}/:key`,
+      auth: 'token',
+      produces: 'json',
+      changes: ['files'],
+      operationId: `delete${title}DraftFile`,
+      openapi: {
+        tag,
+        summary: 'Removes a file of the draft.',
+        parameters: ['Id', 'Key'],
+        responses: { 204: 'Done' },
+        errors: [403, 404, 409],
+      },
+      handler: deleteFile(ofDraft),
+    },
+    {
+      method: 'POST',
+      path: `${draftFiles}/:key/commit`,
+      auth: 'token',
+      produces: 'json',
+      changes: ['files'],
+      operationId: `commit${title}Upload`,
+      openapi: {
+        tag,
+        summary: 'Completes an upload.',
+        parameters: ['Id', 'Key'],
+        responses: { 200: 'File' },
+        errors: [400, 403, 404],
+      },
+      handler: commitUpload(ofDraft),
+    },
+    {
+      method: 'GET',
+      path: files,
+      auth: 'open',
+      produces: 'json',
+      operationId: `list${title}Files`,
+      openapi: {
+        tag,
+        summary: 'The published files.',
+        parameters: ['Id'],
+        responses: { 200: 'FileListing' },
+        errors: [403, 404],
+      },
+      handler: listFiles(ofPublished),
+    },
+    {
+      method: 'GET',
+      path: `${files}/:key`,
+      auth: 'open',
+      produces: 'json',
+      operationId: `read${title}File`,
+      openapi: {
+        tag,
+        summary: 'One published file.',
+        parameters: ['Id', 'Key'],
+        responses: { 200: 'File' },
+        errors: [403, 404],
+      },
+      handler: readFile(ofPublished),
+    },
+  ];
+}
 
 /** The document of the one file that a call was about. */
 function fileReply(entry: FileEntry__Output | null, deps: FilesDeps, call: Call): Json {

@@ -1,9 +1,142 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Call, type EmptyReply, type Endpoint, param } from '../http/endpoint.ts';
+import type { Route } from '../http/route.ts';
+import { COLLECTION, KIND_NAMES } from '../kind.ts';
 import { fileLinks } from '../rendering/links.ts';
 import { authoriseEnabledFiles, type FilesDeps, fileHolder, reauthoriseFiles } from './authorise-files.ts';
 import type { ContentAnswer, ContentPlane } from './content-plane.ts';
 import { contentRefusal } from './content-plane.ts';
+
+/** Resumable uploads of one file, by tus 1.0. */
+export function uploadRoutes(deps: FilesDeps, plane: ContentPlane): Route[] {
+  const tag = COLLECTION[deps.kind];
+  const { title } = KIND_NAMES[deps.kind];
+  const all = `/api/${tag}/:id/draft/files/:key/tus`;
+  const one = `${all}/:uploadId`;
+  const tus = { produces: 'any', protocol: 'tus' } as const;
+  return [
+    {
+      method: 'OPTIONS',
+      path: all,
+      auth: 'open',
+      ...tus,
+      operationId: `describe${title}Uploads`,
+      openapi: {
+        tag,
+        summary: 'The supported options of tus 1.0.',
+        parameters: ['Id', 'Key'],
+        responses: { 204: 'UploadCapabilities' },
+      },
+      handler: uploadCapabilities(plane),
+    },
+    {
+      method: 'POST',
+      path: all,
+      auth: 'token',
+      body: 'chunk',
+      ...tus,
+      lane: 'transfer',
+      changes: [],
+      operationId: `create${title}Upload`,
+      openapi: {
+        tag,
+        summary: 'Begins a resumable upload of a pending file, in place of the one it had.',
+        parameters: [
+          'Id',
+          'Key',
+          'TusResumable',
+          'UploadLength',
+          'UploadDeferLength',
+          'UploadMetadata',
+          'UploadChecksum',
+        ],
+        requestBody: 'FirstChunk',
+        responses: { 201: 'UploadCreated', 412: 'OtherVersion', 460: 'ChecksumMismatch' },
+        errors: [400, 403, 404, 408, 413, 507],
+      },
+      handler: createUpload(deps, plane),
+    },
+    {
+      method: 'OPTIONS',
+      path: one,
+      auth: 'open',
+      ...tus,
+      operationId: `describe${title}Upload`,
+      openapi: {
+        tag,
+        summary: 'The supported options of tus 1.0.',
+        parameters: ['Id', 'Key', 'UploadId'],
+        responses: { 204: 'UploadCapabilities' },
+      },
+      handler: uploadCapabilities(plane),
+    },
+    {
+      method: 'HEAD',
+      path: one,
+      auth: 'token',
+      ...tus,
+      operationId: `read${title}Upload`,
+      openapi: {
+        tag,
+        summary: 'The offset of an upload; a request that is writing to it is aborted.',
+        parameters: ['Id', 'Key', 'UploadId', 'TusResumable'],
+        responses: { 200: 'UploadState', 410: 'Expired', 412: 'OtherVersion', 423: 'NotNow' },
+        errors: [403, 404],
+      },
+      handler: readUpload(deps, plane),
+    },
+    {
+      method: 'PATCH',
+      path: one,
+      auth: 'token',
+      body: 'chunk',
+      ...tus,
+      cost: 'nothing',
+      lane: 'transfer',
+      changes: [],
+      operationId: `continue${title}Upload`,
+      openapi: {
+        tag,
+        summary: 'Adds bytes at the end of an upload; with the last of them the file can be committed.',
+        parameters: [
+          'Id',
+          'Key',
+          'UploadId',
+          'TusResumable',
+          'UploadOffset',
+          'UploadLength',
+          'UploadChecksum',
+        ],
+        requestBody: 'Chunk',
+        responses: {
+          204: 'ChunkTaken',
+          409: 'WrongOffset',
+          410: 'Expired',
+          412: 'OtherVersion',
+          460: 'ChecksumMismatch',
+        },
+        errors: [400, 403, 404, 408, 413, 415, 507],
+      },
+      handler: continueUpload('PATCH', deps, plane),
+    },
+    {
+      method: 'DELETE',
+      path: one,
+      auth: 'token',
+      ...tus,
+      changes: [],
+      operationId: `terminate${title}Upload`,
+      openapi: {
+        tag,
+        summary: 'Gives an upload up, with its bytes; those of a committed file stay.',
+        parameters: ['Id', 'Key', 'UploadId', 'TusResumable'],
+        responses: { 204: 'UploadTerminated', 412: 'OtherVersion' },
+        errors: [400, 403, 404, 409],
+      },
+      handler: continueUpload('DELETE', deps, plane),
+    },
+  ];
+}
 
 /** The headers of a request for the files service. */
 const ASKED = [

@@ -1,10 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type Issue, ServiceError } from '@kr/service-error';
 import { parse } from 'content-type';
-import type { Route } from './endpoint.ts';
 import { HttpProblem } from './http-problem.ts';
+import type { Route } from './route.ts';
 
-const TAKEN: Record<Exclude<Route['takes'], 'chunk' | '-'>, { types: readonly string[]; named: string }> = {
+const ACCEPTED: Record<'json' | 'bytes', { types: readonly string[]; named: string }> = {
   json: {
     types: ['application/json'],
     named: 'application/json, application/ld+json;profile="https://w3id.org/ro/crate/1.1"',
@@ -16,9 +16,10 @@ const TAKEN: Record<Exclude<Route['takes'], 'chunk' | '-'>, { types: readonly st
  * Accepts a Content-Type header that is absent or names the route's type, with any parameters.
  * @throws HttpProblem 415, which names the accepted type
  */
-export function checkContentType(contentType: string | undefined, takes: Route['takes']): void {
-  if (takes === '-' || takes === 'chunk' || contentType === undefined || contentType.trim() === '') return;
-  const { types, named } = TAKEN[takes];
+export function checkContentType(contentType: string | undefined, body: Route['body']): void {
+  if (body === undefined || body === 'chunk' || contentType === undefined || contentType.trim() === '')
+    return;
+  const { types, named } = ACCEPTED[body];
   if (types.includes(typeOf(contentType))) return;
   throw new HttpProblem(415, `Invalid 'Content-Type' header. Expected one of: ${named}`);
 }

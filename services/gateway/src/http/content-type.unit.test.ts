@@ -1,21 +1,21 @@
 import { describe, expect, test } from '@jest/globals';
 import { checkContentType } from './body.ts';
-import type { Route } from './endpoint.ts';
+import type { Route } from './route.ts';
 
 describe('content type', () => {
-  test.each<[takes: Route['takes'], contentType: string | undefined]>([
+  test.each<[body: Route['body'], contentType: string | undefined]>([
     ['json', undefined],
     ['json', ''],
     ['json', 'application/json'],
     ['json', 'Application/JSON; charset=utf-8'],
     ['bytes', undefined],
     ['bytes', 'application/octet-stream'],
-    ['-', 'image/png'],
+    ['chunk', 'image/png'],
   ])('a route that takes %s takes %s', (takes, contentType) => {
     expect(() => checkContentType(contentType, takes)).not.toThrow();
   });
 
-  test.each<[takes: Route['takes'], contentType: string, expected: string]>([
+  test.each<[body: Route['body'], contentType: string, expected: string]>([
     [
       'json',
       'application/x-www-form-urlencoded',

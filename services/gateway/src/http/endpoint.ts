@@ -83,26 +83,6 @@ export interface StreamReply {
 
 export type Endpoint = (call: Call) => Promise<Reply>;
 
-export type Method = 'OPTIONS' | 'HEAD' | 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-
-/** As how much of a caller's allowance a request counts; all but the first two are set by `RATE_LIMIT_…_WEIGHT`. */
-export type Weight = 'nothing' | 'one' | 'search' | 'publish' | 'auditLog';
-
-export interface Route {
-  method: Method;
-  /** A path of Express, parameters with a colon. */
-  path: string;
-  /** Whether anonymous requests are allowed; otherwise they get 401. */
-  auth: 'open' | 'token';
-  /** How the request's body is handled: parsed, streamed (any type, if a chunk) or ignored. */
-  takes: 'json' | 'bytes' | 'chunk' | '-';
-  /** The negotiable representations; see `accept.ts`. */
-  gives: 'entity' | 'published' | 'hits' | 'json' | 'any';
-  /** As how much of the caller's allowance a request counts, `HEAD` too; undefined: as any, see `weightOf`. */
-  weight?: Weight | undefined;
-  endpoint: Endpoint;
-}
-
 export function json(status: number, body: unknown): JsonReply {
   return { as: 'json', status, body };
 }

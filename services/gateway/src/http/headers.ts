@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import cors from 'cors';
-import type { RequestHandler } from 'express';
 
 /** Nothing this host answers is to be framed, sniffed or run; an address may carry a token, so it is never passed on. */
 export const SECURITY_HEADERS = Object.entries({
@@ -10,13 +9,6 @@ export const SECURITY_HEADERS = Object.entries({
   'x-frame-options': 'DENY',
   vary: 'Accept, Authorization',
 });
-
-export function securityHeaders(): RequestHandler {
-  return (_request, response, next) => {
-    setSecurityHeaders(response);
-    next();
-  };
-}
 
 export function setSecurityHeaders(response: ServerResponse): void {
   for (const [name, value] of SECURITY_HEADERS) response.setHeader(name, value);

@@ -1,20 +1,12 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '@kr/telemetry';
-import type { RequestHandler } from 'express';
 
 const HEADER = 'x-request-id';
 const ACCEPTABLE = /^[\w.-]{8,64}$/;
 
 /** Sets the id of each request, the client's if it is valid, and returns it in the answer. */
-export function requestId(newId: () => string): RequestHandler {
-  return (request, response, next) => {
-    giveId(request, response, newId);
-    next();
-  };
-}
-
-export function giveId(request: IncomingMessage, response: ServerResponse, newId: () => string): void {
+export function identify(request: IncomingMessage, response: ServerResponse, newId: () => string): void {
   const given = request.headers[HEADER];
   response.setHeader(HEADER, typeof given === 'string' && ACCEPTABLE.test(given) ? given : newId());
 }
@@ -27,13 +19,6 @@ export function idOf(response: ServerResponse): string {
 const SECRET_PARAMETERS = new Set(['token', 'access_token']);
 
 /** One line per request, when it is answered or aborted. Tokens in the URL are removed. */
-export function requestLog(logger: Logger): RequestHandler {
-  return (request, response, next) => {
-    logWhenClosed(logger, request, response);
-    next();
-  };
-}
-
 export function logWhenClosed(logger: Logger, request: IncomingMessage, response: ServerResponse): void {
   if (!logger.isLevelEnabled('info')) return;
   const started = performance.now();

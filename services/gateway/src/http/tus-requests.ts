@@ -1,26 +1,28 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { ErrorRequestHandler, RequestHandler } from 'express';
+import { type ErrorRequestHandler, type RequestHandler, Router } from 'express';
 import { errorAnswer } from './error-response.ts';
 import { HttpProblem } from './http-problem.ts';
+import type { Route } from './route.ts';
 
 const TUS_VERSION = '1.0.0';
 
-const UPLOADS = /^\/api\/(?:records|packages)\/[^/]+\/draft\/files\/[^/]+\/tus(?:\/[^/]+)?$/;
 const OVERRIDES = new Set(['HEAD', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /**
  * Runs before the routes: requests of resumable uploads get the version in every answer, and have the method of
  * X-HTTP-Method-Override (tus 1.0, section 2.2).
  */
-export function tusRequests(): RequestHandler {
-  return (request, response, next) => {
-    if (UPLOADS.test(request.path)) {
-      response.setHeader('tus-resumable', TUS_VERSION);
-      const override = request.headers['x-http-method-override']?.toString().toUpperCase();
-      if (override !== undefined && OVERRIDES.has(override)) request.method = override;
-    }
+export function tusRequests(routes: readonly Route[]): RequestHandler {
+  const uploads = routes.filter(({ protocol }) => protocol === 'tus');
+  const router = Router({ strict: true, caseSensitive: true });
+  router.all([...new Set(uploads.map(({ path }) => path))], (request, response, next) => {
+    response.locals['isUpload'] = true;
+    response.setHeader('tus-resumable', TUS_VERSION);
+    const override = request.headers['x-http-method-override']?.toString().toUpperCase();
+    if (override !== undefined && OVERRIDES.has(override)) request.method = override;
     next();
-  };
+  });
+  return router;
 }
 
 /** Refusals after which a retry may succeed. */
@@ -31,8 +33,8 @@ const PASSING = new Set([409, 429, 503]);
  * other one.
  */
 export function tusRefusals(): ErrorRequestHandler {
-  return (thrown: unknown, request, _response, next) => {
-    if (request.method !== 'HEAD' || !UPLOADS.test(request.path)) return next(thrown);
+  return (thrown: unknown, request, response, next) => {
+    if (request.method !== 'HEAD' || response.locals['isUpload'] !== true) return next(thrown);
     const { status, headers } = errorAnswer(thrown);
     if (!PASSING.has(status)) return next(thrown);
     next(new HttpProblem(423, 'The offset of the upload is not available now.', headers));
@@ -40,7 +42,7 @@ export function tusRefusals(): ErrorRequestHandler {
 }
 
 /** The headers of a request for an upload; its bytes are streamed. */
-const ASKED = [
+const UPLOAD_HEADERS = [
   'upload-length',
   'upload-defer-length',
   'upload-metadata',
@@ -49,6 +51,6 @@ const ASKED = [
 ];
 
 /** Distinguishes requests for an upload, as a body does elsewhere. */
-export function askedUpload(headers: IncomingHttpHeaders): Buffer {
-  return Buffer.from(JSON.stringify(ASKED.map((name) => headers[name] ?? null)));
+export function uploadFingerprint(headers: IncomingHttpHeaders): Buffer {
+  return Buffer.from(JSON.stringify(UPLOAD_HEADERS.map((name) => headers[name] ?? null)));
 }

@@ -1,7 +1,8 @@
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import type { Clients } from '../clients.ts';
-import type { Call, Route } from './endpoint.ts';
+import type { Call } from './endpoint.ts';
+import { changesIndex, type Route } from './route.ts';
 
 /** Whether a change can be found: `found`, or `pending` when this is not known yet. */
 export const INDEX_HEADER = 'knowledge-index';
@@ -24,7 +25,7 @@ export type WaitForIndex = (route: Route, call: Call) => Promise<'found' | 'pend
  * @throws ServiceError `invalid`: neither `true` nor `false`
  */
 export function wantsIndex(route: Route, query: URLSearchParams): boolean {
-  if (!mayChangeIndex(route)) return false;
+  if (!changesIndex(route)) return false;
   const values = query.getAll(PARAMETER);
   if (values.some((value) => value !== 'true' && value !== 'false')) {
     throw new ServiceError('invalid', 'A validation error occurred.', {
@@ -34,24 +35,15 @@ export function wantsIndex(route: Route, query: URLSearchParams): boolean {
   return values.includes('true');
 }
 
-/** Links are read at search time; uploads are indexed when they are committed. */
-function mayChangeIndex({ method, path }: Route): boolean {
-  if (method === 'GET' || method === 'HEAD' || method === 'OPTIONS') return false;
-  return (
-    /^\/api\/(records|packages)(\/|$)/.test(path) &&
-    !/\/(tus|access\/links|content|actions\/validate)(\/|$)/.test(path)
-  );
-}
-
 /** Never rejects: the change is done, whether or not the wait succeeds. */
 export function waitForIndex({ clients, longestMs, logger }: WaitForIndexDeps): WaitForIndex {
-  return async ({ path }, { principal }) => {
+  return async ({ changes = [] }, { principal }) => {
     const endMs = performance.now() + longestMs;
     const within = () => ({ timeoutMs: Math.max(1, Math.round(endMs - performance.now())) });
     if (longestMs === 0) return 'pending';
     try {
       // The search service waits for records and packages only, not for files.
-      if (path.includes('/files')) {
+      if (changes.includes('files')) {
         const { areSent } = await clients.files.awaitFileEventsSent({}, principal, within());
         if (!areSent) return 'pending';
       }

@@ -2,7 +2,7 @@ import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import { HttpProblem } from '../http/http-problem.ts';
 import type { KeyedRequest } from './idempotency-key.ts';
-import { isFinal, type KeptAnswer, type KeyStore, LEASE_MS } from './key-store.ts';
+import { isFinal, type KeyStore, LEASE_MS, type StoredAnswer } from './key-store.ts';
 
 export interface AnswerOnceDeps {
   keys: KeyStore;
@@ -11,14 +11,14 @@ export interface AnswerOnceDeps {
 }
 
 export interface IdempotentResult {
-  answer: KeptAnswer;
+  answer: StoredAnswer;
   /** Whether it was given before, and nothing was done now. */
   isReplayed: boolean;
 }
 
 export type ExecuteOnce = (
   request: KeyedRequest,
-  execute: () => Promise<KeptAnswer>,
+  execute: () => Promise<StoredAnswer>,
 ) => Promise<IdempotentResult>;
 
 /**

@@ -4,8 +4,64 @@ import { parseInstant } from '@kr/instant';
 import { type Issue, ServiceError } from '@kr/service-error';
 import { type Call, created, type Endpoint, json, noContent, param } from '../http/endpoint.ts';
 import { invalidInput, isObject } from '../http/json-object.ts';
+import type { Route } from '../http/route.ts';
 import { mintToken, tokenHash } from './access-token.ts';
 import { type OwnToken, TOKEN_ID, type TokenStore } from './token-store.ts';
+
+export function tokenRoutes(deps: TokensDeps): Route[] {
+  const all = '/api/user/tokens';
+  const tag = 'site';
+  return [
+    {
+      method: 'GET',
+      path: all,
+      auth: 'token',
+      produces: 'json',
+      operationId: 'listTokens',
+      openapi: {
+        tag,
+        summary: "The caller's access tokens that were not revoked, the youngest first.",
+        responses: { 200: 'OwnTokens' },
+        errors: [403],
+      },
+      handler: listTokens(deps),
+    },
+    {
+      method: 'POST',
+      path: all,
+      auth: 'token',
+      body: 'json',
+      produces: 'json',
+      changes: [],
+      operationId: 'createToken',
+      openapi: {
+        tag,
+        summary:
+          'Makes an access token, good for no more than that of the request; no other answer shows it.',
+        requestBody: 'NewToken',
+        responses: { 201: 'NewToken' },
+        errors: [400, 403],
+      },
+      handler: createToken(deps),
+    },
+    {
+      method: 'DELETE',
+      path: `${all}/:tokenId`,
+      auth: 'token',
+      produces: 'json',
+      changes: [],
+      operationId: 'revokeToken',
+      openapi: {
+        tag,
+        summary: 'Revokes an access token at once.',
+        parameters: ['TokenId'],
+        responses: { 204: 'Done' },
+        errors: [403, 404],
+      },
+      handler: revokeToken(deps),
+    },
+  ];
+}
 
 /** The properties of a new token. */
 export interface CreateTokenRequest {

@@ -1,6 +1,25 @@
 import { ServiceError } from '@kr/service-error';
 import { type Endpoint, json } from '../http/endpoint.ts';
+import type { Route } from '../http/route.ts';
 import type { UserStore } from './user-store.ts';
+
+export function userRoutes(users: Pick<UserStore, 'findUser'>): Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/api/user',
+      auth: 'token',
+      produces: 'json',
+      operationId: 'whoAmI',
+      openapi: {
+        tag: 'site',
+        summary: 'The user whose token the request carries.',
+        responses: { 200: 'User' },
+      },
+      handler: whoAmI(users),
+    },
+  ];
+}
 
 /** GET /api/user: the user whose token the request carries. */
 export function whoAmI(users: Pick<UserStore, 'findUser'>): Endpoint {

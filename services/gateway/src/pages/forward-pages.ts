@@ -15,7 +15,7 @@ export interface ForwardPagesDeps {
   baseUrlOf: (request: IncomingMessage) => string;
   isTrusted: (request: Origin) => boolean;
   rateLimits: Pick<RateLimits, 'count'>;
-  answers: Pick<ResponseCache, 'beginRead'>;
+  cache: Pick<ResponseCache, 'beginRead'>;
 }
 
 /** Paths that this service answers itself; all others are pages. */
@@ -45,7 +45,7 @@ export function forwardPages({
   baseUrlOf,
   isTrusted,
   rateLimits,
-  answers,
+  cache,
 }: ForwardPagesDeps): ForwardPages {
   const pool = new Pool(webUrl.origin, {
     connections: 64,
@@ -60,9 +60,9 @@ export function forwardPages({
       return;
     }
     nameRoute(response, 'GET', 'page');
-    rateLimits.count(request, response, { userId: null, weight: 'one' });
+    rateLimits.count(request, response, { userId: null, cost: 'one' });
     const baseUrl = baseUrlOf(request);
-    const keep = answers.beginRead();
+    const keep = cache.beginRead();
     const answer = await pool
       .request({
         method: isRead ? 'GET' : 'POST',

@@ -48,7 +48,7 @@ export function refuseMalformedRequests(
     const headers = new Map<string, string | number>();
     const sink = { setHeader: (name: string, value: string | number) => headers.set(name, value) };
     try {
-      rateLimits.count(origin, sink, { userId: null, weight: 'one' });
+      rateLimits.count(origin, sink, { userId: null, cost: 'one' });
       return { ...refusalOf(error, limits), headers };
     } catch (thrown) {
       const answer = errorAnswer(thrown);

@@ -4,7 +4,7 @@ import type { Response } from 'express';
 import type { Call, JsonReply, Reply } from '../http/endpoint.ts';
 import { writtenError } from '../http/error-response.ts';
 import type { IdempotentResult } from '../idempotency/execute-once.ts';
-import { isFinal, type KeptAnswer } from '../idempotency/key-store.ts';
+import { isFinal, type StoredAnswer } from '../idempotency/key-store.ts';
 import { renderJson, sendRendered } from '../rendering/rendered.ts';
 
 /** Writes a reply that is no JSON; see `rendered.ts` for those. */
@@ -38,13 +38,13 @@ export async function sendReply(
  * The answer of an execution if it can be replayed: a success, or a permanent refusal. Other errors are thrown, and a retry executes
  * again.
  */
-export async function keepAnswer(
+export async function storedAnswer(
   execute: () => Promise<Reply>,
   call: Call,
-  { mediaType, requestId }: { mediaType: string; requestId: string },
-): Promise<KeptAnswer> {
+  requestId: string,
+): Promise<StoredAnswer> {
   try {
-    return answerOf(await execute(), call, mediaType);
+    return answerOf(await execute(), call);
   } catch (thrown) {
     const refusal = writtenError(thrown, { accept: call.headers.accept, requestId });
     if (!isFinal(refusal)) throw thrown;
@@ -52,12 +52,12 @@ export async function keepAnswer(
   }
 }
 
-function answerOf(reply: Reply, call: Call, mediaType: string): KeptAnswer {
+function answerOf(reply: Reply, call: Call): StoredAnswer {
   switch (reply.as) {
     case 'json': {
-      const { status, tag, location, bytes } = renderJson(reply, call, mediaType);
+      const { status, tag, location, bytes } = renderJson(reply, call);
       const headers = {
-        'content-type': mediaType,
+        'content-type': call.mediaType,
         ...(tag === undefined ? {} : { etag: tag }),
         ...(location === undefined ? {} : { location }),
       };
@@ -77,7 +77,7 @@ function answerOf(reply: Reply, call: Call, mediaType: string): KeptAnswer {
 }
 
 /** Answers a keyed request, and marks replayed answers. */
-export function sendKept(response: ServerResponse, { answer, isReplayed }: IdempotentResult): void {
+export function sendStored(response: ServerResponse, { answer, isReplayed }: IdempotentResult): void {
   for (const [name, value] of Object.entries(answer.headers)) response.setHeader(name, value);
   if (isReplayed) response.setHeader('idempotency-replayed', 'true');
   if (answer.status !== 204) response.setHeader('content-length', answer.body.length);

@@ -13,8 +13,49 @@ import { entityReply, readEntity } from '../entity-deps.ts';
 import { authoriseFiles, type FilesDeps, fileHolder } from '../files/authorise-files.ts';
 import { WRITTEN } from '../http/accept.ts';
 import { type Call, type Endpoint, param, type Reply, type TextReply } from '../http/endpoint.ts';
+import type { Route } from '../http/route.ts';
+import { COLLECTION, KIND_NAMES } from '../kind.ts';
 import { entityJson } from '../rendering/entity-json.ts';
 import { fileJson } from '../rendering/file-json.ts';
+
+/** The document of a published entity, in all its formats. */
+export function documentRoutes(deps: FilesDeps): Route[] {
+  const tag = COLLECTION[deps.kind];
+  const { title, noun } = KIND_NAMES[deps.kind];
+  return [
+    {
+      method: 'GET',
+      path: `/api/${tag}/:id`,
+      auth: 'open',
+      produces: 'published',
+      cacheable: true,
+      operationId: `read${title}`,
+      openapi: {
+        tag,
+        summary: `A published ${noun}.`,
+        parameters: ['Id'],
+        responses: { 200: 'Published200' },
+        errors: [403, 404],
+      },
+      handler: readPublished(deps),
+    },
+    {
+      method: 'GET',
+      path: `/api/${tag}/:id/export/:format`,
+      auth: 'open',
+      produces: 'any',
+      operationId: `export${title}`,
+      openapi: {
+        tag,
+        summary: `A published ${noun} in another format.`,
+        parameters: ['Id', 'ExportFormat', 'CitationStyle'],
+        responses: { 200: 'Export' },
+        errors: [400, 403, 404],
+      },
+      handler: exportPublished(deps),
+    },
+  ];
+}
 
 /** GET /api/{kind}/{id}: the document, or an export format that `Accept` prefers. */
 export function readPublished(deps: FilesDeps): Endpoint {

@@ -2,8 +2,137 @@ import { ServiceError } from '@kr/service-error';
 import { type EntityDeps, entityReply, readEntity, revisionToChange } from '../entity-deps.ts';
 import { type Endpoint, json, noContent, param } from '../http/endpoint.ts';
 import { invalidInput, isObject } from '../http/json-object.ts';
+import type { Route } from '../http/route.ts';
+import { COLLECTION, KIND_NAMES } from '../kind.ts';
 import { entityJson } from '../rendering/entity-json.ts';
 import { type PageLimits, pageLinks, readPage } from '../search/page-links.ts';
+
+export function publishedRoutes(deps: EntityDeps, limits: PageLimits): Route[] {
+  const tag = COLLECTION[deps.kind];
+  const { title, noun } = KIND_NAMES[deps.kind];
+  const one = `/api/${tag}/:id`;
+  return [
+    {
+      method: 'GET',
+      path: `/api/${tag}/removed`,
+      auth: 'open',
+      produces: 'json',
+      operationId: `listRemoved${title}s`,
+      openapi: {
+        tag,
+        summary: `The removed ${noun}s, the latest first: public ones, or all for administrators.`,
+        parameters: ['size', 'page'],
+        responses: { 200: 'Removals' },
+        errors: [400],
+      },
+      handler: listRemovals(deps, limits),
+    },
+    {
+      method: 'DELETE',
+      path: one,
+      auth: 'token',
+      body: 'json',
+      produces: 'json',
+      changes: ['published', 'index'],
+      operationId: `delete${title}`,
+      openapi: {
+        tag,
+        summary: `Removes a published ${noun}; for administrators.`,
+        description:
+          'Reads answer 410 with a tombstone from then on, and searches do not find it. It can be restored until its files are deleted, after the retention that the operator has set (30 days).',
+        parameters: ['Id'],
+        requestBody: 'Removal',
+        responses: { 204: 'Removed' },
+        errors: [400, 403, 404, 410],
+      },
+      handler: deletePublished(deps),
+    },
+    {
+      method: 'POST',
+      path: `${one}/restore`,
+      auth: 'token',
+      produces: 'entity',
+      changes: ['published', 'index'],
+      operationId: `restore${title}`,
+      openapi: {
+        tag,
+        summary: `Undoes the removal of a ${noun}; for administrators.`,
+        parameters: ['Id'],
+        responses: { 200: 'Entity200' },
+        errors: [403, 404],
+      },
+      handler: restorePublished(deps),
+    },
+    {
+      method: 'GET',
+      path: `${one}/versions`,
+      auth: 'open',
+      produces: 'json',
+      operationId: `list${title}Versions`,
+      openapi: {
+        tag,
+        summary: `The published versions of a ${noun}, newest first.`,
+        parameters: ['Id', 'size', 'page'],
+        responses: { 200: 'PublishedListing' },
+        errors: [400, 403, 404],
+      },
+      handler: listVersions(deps, limits),
+    },
+    {
+      method: 'POST',
+      path: `${one}/versions`,
+      auth: 'token',
+      produces: 'entity',
+      changes: ['published', 'index'],
+      operationId: `create${title}Version`,
+      openapi: {
+        tag,
+        summary: 'Opens the draft of the next version, or answers with the open one.',
+        parameters: ['Id', 'IfMatch'],
+        responses: { 201: 'Entity201' },
+        errors: [403, 404],
+      },
+      handler: createVersion(deps),
+    },
+    {
+      method: 'GET',
+      path: `${one}/versions/latest`,
+      auth: 'open',
+      produces: 'entity',
+      operationId: `readLatest${title}`,
+      openapi: {
+        tag,
+        summary: 'The latest published version.',
+        parameters: ['Id'],
+        responses: { 200: 'Entity200' },
+        errors: [403, 404],
+      },
+      handler: readLatest(deps),
+    },
+  ];
+}
+
+/** Requests for reviews or assistance, of packages only. */
+export function requestRoutes(deps: EntityDeps, limits: PageLimits): Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/api/packages/:id/requests',
+      auth: 'open',
+      produces: 'json',
+      operationId: 'listPackageRequests',
+      openapi: {
+        tag: 'packages',
+        summary:
+          'Requests for reviews or assistance: always none, because this repository does not have them.',
+        parameters: ['Id', 'size', 'page'],
+        responses: { 200: 'PublishedListing' },
+        errors: [400, 403, 404],
+      },
+      handler: listRequests(deps, limits),
+    },
+  ];
+}
 
 const STATUS_LABELS: Readonly<Record<string, string>> = {
   open: 'Open',

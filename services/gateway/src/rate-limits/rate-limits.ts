@@ -1,25 +1,25 @@
 import type { ErrorRequestHandler } from 'express';
 import type { RateLimitConfig } from '../config.ts';
 import type { Origin } from '../http/client-address.ts';
-import type { Route, Weight } from '../http/endpoint.ts';
 import { errorAnswer } from '../http/error-response.ts';
 import { HttpProblem } from '../http/http-problem.ts';
+import type { Cost, Route } from '../http/route.ts';
 import { failedLoginLimit, type TryCredentials } from './failed-login-limit.ts';
 import { type HeaderSink, openLimit } from './limit.ts';
 
 /** Rate-limit cost of a request. `HEAD` does the work of `GET` and costs as much. */
-export function weightOf(
-  { auth, weight }: Pick<Route, 'auth' | 'weight'>,
+export function costOf(
+  { auth, cost }: Pick<Route, 'auth' | 'cost'>,
   { isKnown }: { isKnown: boolean },
-): Weight {
-  return auth === 'token' && !isKnown ? 'one' : (weight ?? 'one');
+): Cost {
+  return auth === 'token' && !isKnown ? 'one' : (cost ?? 'one');
 }
 
 /** Whom a request counts for, and as how much. */
 export interface Counted {
   /** Null: anonymous, so it counts for the address. */
   userId: string | null;
-  weight: Weight;
+  cost: Cost;
 }
 
 export interface RateLimits {
@@ -28,7 +28,7 @@ export interface RateLimits {
    * @throws ServiceError `rate_limited`: none are left
    */
   count(request: Origin, response: HeaderSink, counted: Counted): void;
-  /** Charges milliseconds of work for a counted request, beyond those included in its weight. */
+  /** Charges milliseconds of work for a counted request, beyond those included in its cost. */
   timeCost(request: Origin, response: HeaderSink, counted: Counted): (ms: number) => void;
   /** Names the user, or the address of a request without one. */
   callerOf(request: Origin, userId: string | null): string;
@@ -69,18 +69,18 @@ export function rateLimits({ config, clientAddressOf, elapsed, now }: RateLimits
     perMinute: config.failedCredentialsPerMinute,
     ...clocks,
   });
-  const amounts = { nothing: 0, one: 1, ...config.weights } satisfies Record<Weight, number>;
+  const amounts = { nothing: 0, one: 1, ...config.costs } satisfies Record<Cost, number>;
   const counted = new WeakMap<HeaderSink, Counted>();
 
   return {
-    count(request, response, { userId, weight }) {
-      counted.set(response, { userId, weight });
-      if (amounts[weight] === 0) return;
-      if (userId === null) anonymous?.spend(clientAddressOf(request), amounts[weight], response);
-      else users?.spend(userId, amounts[weight], response);
+    count(request, response, { userId, cost }) {
+      counted.set(response, { userId, cost });
+      if (amounts[cost] === 0) return;
+      if (userId === null) anonymous?.spend(clientAddressOf(request), amounts[cost], response);
+      else users?.spend(userId, amounts[cost], response);
     },
-    timeCost(request, response, { userId, weight }) {
-      let paid = amounts[weight];
+    timeCost(request, response, { userId, cost }) {
+      let paid = amounts[cost];
       let totalMs = 0;
       return (ms) => {
         // Operators can exempt requests from the limits.
@@ -110,9 +110,9 @@ export function countRefusals(rateLimits: Pick<RateLimits, 'count' | 'countedAs'
     if (counted === undefined) {
       // The router reports a path that is not UTF-8 as a URIError.
       const isRefusal = thrown instanceof HttpProblem || thrown instanceof URIError;
-      if (isRefusal) rateLimits.count(request, response, { userId: null, weight: 'one' });
-    } else if (counted.weight === 'nothing' && !response.headersSent && isCallersFault(thrown)) {
-      rateLimits.count(request, response, { ...counted, weight: 'one' });
+      if (isRefusal) rateLimits.count(request, response, { userId: null, cost: 'one' });
+    } else if (counted.cost === 'nothing' && !response.headersSent && isCallersFault(thrown)) {
+      rateLimits.count(request, response, { ...counted, cost: 'one' });
     }
     next(thrown);
   };

@@ -21,8 +21,7 @@ export interface Rendered {
 
 export function renderJson(
   { status, location, body, state }: JsonReply,
-  { query }: Pick<Call, 'query'>,
-  mediaType: string,
+  { query, mediaType }: Pick<Call, 'query' | 'mediaType'>,
 ): Rendered {
   const shown = mediaType === VENDOR_TYPE ? withUi(body) : body;
   const isPretty = (query.get('prettyprint') ?? '') !== '';

@@ -2,10 +2,89 @@ import { ServiceError } from '@kr/service-error';
 import type { Clients } from '../clients.ts';
 import { type Endpoint, noContent, param } from '../http/endpoint.ts';
 import { invalidInput, isObject } from '../http/json-object.ts';
+import type { Route } from '../http/route.ts';
 import { findEntities, unsentEventsOf } from '../search/find-entities.ts';
 import type { PageLimits } from '../search/page-links.ts';
-import { readSearchQuery } from '../search/search-query.ts';
+import { DRAFT_RESOURCES_QUERY, readSearchQuery } from '../search/search-query.ts';
 import { checkedBody, idListBody } from './id-list-body.ts';
+
+export function contextRoutes(clients: Clients, limits: PageLimits): Route[] {
+  const tag = 'packages';
+  const context = '/api/packages/:id/context';
+  return [
+    {
+      method: 'GET',
+      path: '/api/packages/context/:parentId/resources',
+      auth: 'token',
+      produces: 'json',
+      cost: 'search',
+      lane: 'search',
+      operationId: 'listContextResources',
+      openapi: {
+        tag,
+        summary: "The resources of a package's context that the caller may read.",
+        parameters: ['ParentId', ...DRAFT_RESOURCES_QUERY],
+        responses: { 200: 'Listing' },
+        errors: [400],
+      },
+      handler: listContextResources(clients, limits),
+    },
+    {
+      method: 'PUT',
+      path: context,
+      auth: 'token',
+      body: 'json',
+      produces: 'json',
+      changes: ['published', 'index'],
+      operationId: 'updateContext',
+      openapi: {
+        tag,
+        summary: 'Changes the settings of the context.',
+        parameters: ['Id'],
+        requestBody: 'Context',
+        responses: { 204: 'Done' },
+        errors: [400, 403, 404, 409],
+      },
+      handler: updateContext(clients),
+    },
+    {
+      method: 'POST',
+      path: `${context}/actions/associate`,
+      auth: 'token',
+      body: 'json',
+      produces: 'json',
+      changes: ['published', 'index'],
+      operationId: 'associate',
+      openapi: {
+        tag,
+        summary: 'Puts resource drafts into the context: all or none.',
+        parameters: ['Id'],
+        requestBody: 'Records',
+        responses: { 204: 'Done' },
+        errors: [400, 403, 404],
+      },
+      handler: associate(clients),
+    },
+    {
+      method: 'POST',
+      path: `${context}/actions/dissociate`,
+      auth: 'token',
+      body: 'json',
+      produces: 'json',
+      changes: ['published', 'index'],
+      operationId: 'dissociate',
+      openapi: {
+        tag,
+        summary: 'Takes resources out of the context and out of every draft version: all or none.',
+        parameters: ['Id'],
+        requestBody: 'Records',
+        responses: { 204: 'Done' },
+        errors: [400, 403, 404],
+      },
+      handler: dissociate(clients),
+    },
+  ];
+}
 
 /** POST /api/packages/{id}/context/actions/associate: all the resources or none. */
 export function associate(clients: Clients): Endpoint {

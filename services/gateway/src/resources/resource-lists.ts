@@ -1,9 +1,104 @@
 import type { Clients } from '../clients.ts';
 import { type Endpoint, json, noContent, param } from '../http/endpoint.ts';
+import type { Route } from '../http/route.ts';
 import { findEntities, unsentEventsOf } from '../search/find-entities.ts';
 import type { PageLimits } from '../search/page-links.ts';
-import { readSearchQuery } from '../search/search-query.ts';
+import { DRAFT_RESOURCES_QUERY, readSearchQuery, resourcesQuery } from '../search/search-query.ts';
 import { checkedBody, idListBody } from './id-list-body.ts';
+
+export function resourceRoutes(clients: Clients, limits: PageLimits): Route[] {
+  const tag = 'packages';
+  const one = '/api/packages/:id';
+  const inDraft = `${one}/draft/resources`;
+  return [
+    {
+      method: 'GET',
+      path: `${one}/resources`,
+      auth: 'open',
+      produces: 'json',
+      cost: 'search',
+      lane: 'search',
+      operationId: 'listPackageResources',
+      openapi: {
+        tag,
+        summary: 'The published resources of this version that the caller may read.',
+        parameters: ['Id', ...resourcesQuery('sort', [])],
+        responses: { 200: 'PublishedListing' },
+        errors: [400],
+      },
+      handler: listPackageResources(clients, limits),
+    },
+    {
+      method: 'GET',
+      path: inDraft,
+      auth: 'token',
+      produces: 'json',
+      cost: 'search',
+      lane: 'search',
+      operationId: 'listDraftResources',
+      openapi: {
+        tag,
+        summary: 'The resources of this draft version that the caller may read.',
+        parameters: ['Id', ...DRAFT_RESOURCES_QUERY],
+        responses: { 200: 'Listing' },
+        errors: [400],
+      },
+      handler: listDraftResources(clients, limits),
+    },
+    {
+      method: 'POST',
+      path: inDraft,
+      auth: 'token',
+      body: 'json',
+      produces: 'json',
+      changes: ['index'],
+      operationId: 'addResources',
+      openapi: {
+        tag,
+        summary: 'Adds resources to the draft version; `errors` lists the refused ones.',
+        parameters: ['Id'],
+        requestBody: 'Resources',
+        responses: { 200: 'ResourceErrors' },
+        errors: [400, 403, 404],
+      },
+      handler: addResources(clients),
+    },
+    {
+      method: 'DELETE',
+      path: inDraft,
+      auth: 'token',
+      body: 'json',
+      produces: 'json',
+      changes: ['index'],
+      operationId: 'removeResources',
+      openapi: {
+        tag,
+        summary: 'Removes resources from the draft version; `errors` lists the refused ones.',
+        parameters: ['Id'],
+        requestBody: 'Resources',
+        responses: { 200: 'ResourceErrors' },
+        errors: [400, 403, 404, 409],
+      },
+      handler: removeResources(clients),
+    },
+    {
+      method: 'POST',
+      path: `${one}/draft/actions/resources-import`,
+      auth: 'token',
+      produces: 'json',
+      changes: ['index'],
+      operationId: 'importResources',
+      openapi: {
+        tag,
+        summary: 'Copies the resources of the previous version into the draft.',
+        parameters: ['Id'],
+        responses: { 204: 'Done' },
+        errors: [403, 404],
+      },
+      handler: importResources(clients),
+    },
+  ];
+}
 
 /**
  * POST /api/packages/{id}/draft/resources: 200; `errors` lists the resources that were not added, with the

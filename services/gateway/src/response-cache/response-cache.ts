@@ -2,25 +2,22 @@ import type { AuthoriseResponse__Output } from '@kr/contracts';
 import { type BusConnection, subscribeEphemeral } from '@kr/event-bus';
 import type { Logger } from '@kr/telemetry';
 import { LRUCache } from 'lru-cache';
+import { COLLECTION } from '../kind.ts';
 import type { Rendered } from '../rendering/rendered.ts';
 
-// One spelling only, and no query: what else leads to the same document is answered the long way.
-const ENTITY_PATH = /^\/api\/(?:records|packages)\/[0-9a-z]{5}-[0-9a-z]{5}$/;
-const PAGE_PATH = /^\/(?:records|packages)\/[0-9a-z]{5}-[0-9a-z]{5}$/;
+/** An id in the one spelling that is cached. */
+export const ID = '[0-9a-z]{5}-[0-9a-z]{5}';
+const ENDS_IN_ID = new RegExp(`/${ID}$`);
+const PAGE_PATH = new RegExp(`^/(?:${Object.values(COLLECTION).join('|')})/${ID}$`);
 
-/** Whether the target of a request is a published entity and nothing more. */
-export function isEntityPath(target: string | undefined): target is string {
-  return target !== undefined && ENTITY_PATH.test(target);
+/** Whether the target of a request ends in an id, without a query. */
+export function endsInId(target: string): boolean {
+  return ENDS_IN_ID.test(target);
 }
 
 /** Whether the target of a request is the page of a published entity and nothing more. */
 export function isPagePath(target: string): boolean {
   return PAGE_PATH.test(target);
-}
-
-/** The row of the route table that answers such a target. */
-export function entityRoute(target: string): string {
-  return target.replace(/[^/]*$/, ':id');
 }
 
 /** Milliseconds after the read for which a published document, or the permission to read its files, may be used. */
@@ -62,7 +59,7 @@ interface Kept<Value> {
 }
 
 /** @param now milliseconds on a clock that never goes back */
-export function openPublicAnswers(now: () => number): ResponseCache {
+export function openResponseCache(now: () => number): ResponseCache {
   const answers = publicReads<AnswerAddress, Rendered>(now, keyOf, ({ bytes }) => bytes.length + 512);
   const fileAccess = publicReads<string, AuthoriseResponse__Output>(
     now,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Rendered } from '../rendering/rendered.ts';
-import { KEPT_MS, openPublicAnswers } from './response-cache.ts';
+import { KEPT_MS, openResponseCache } from './response-cache.ts';
 
 const ADDRESS = { path: '/api/records/a', mediaType: 'application/json', baseUrl: 'http://h' };
 
@@ -10,7 +10,7 @@ function answer(text = 'x'): Rendered {
 
 function opened() {
   const clock = { ms: 0 };
-  return { clock, answers: openPublicAnswers(() => clock.ms) };
+  return { clock, answers: openResponseCache(() => clock.ms) };
 }
 
 describe('a public answer', () => {

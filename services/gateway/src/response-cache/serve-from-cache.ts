@@ -1,72 +1,66 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type { Logger } from '@kr/telemetry';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { chooseMediaType } from '../http/accept.ts';
-import type { CrossOrigin } from '../http/headers.ts';
-import { setCaching, setSecurityHeaders } from '../http/headers.ts';
+import { setCaching } from '../http/headers.ts';
 import { nameRoute } from '../http/observe-requests.ts';
-import { giveId, logWhenClosed } from '../http/request-log.ts';
 import { hasInvalidHost } from '../http/request-shape.ts';
+import type { Route } from '../http/route.ts';
 import type { RateLimits } from '../rate-limits/rate-limits.ts';
 import { PAGE_TYPE, type Rendered, sendRendered } from '../rendering/rendered.ts';
-import type { ResponseCache } from './response-cache.ts';
-import { entityRoute, isEntityPath, isPagePath } from './response-cache.ts';
+import { ID, isPagePath, type ResponseCache } from './response-cache.ts';
 
-export interface ServeKeptDeps {
-  answers: Pick<ResponseCache, 'find'>;
+export interface ServeFromCacheDeps {
+  routes: readonly Route[];
+  cache: Pick<ResponseCache, 'find'>;
   baseUrlOf: (request: IncomingMessage) => string;
-  logger: Logger;
-  newId: () => string;
-  rateLimits: RateLimits;
-  crossOrigin: CrossOrigin;
+  rateLimits: Pick<RateLimits, 'count'>;
 }
 
-/** More headers than any usual client sends; who sends more is answered the long way, where the limits are. */
+/** More headers than any usual client sends; requests with more are answered by the application, where the limits are. */
 const MOST_HEADERS = 30;
 
 /**
- * Answers anonymous reads of published entities from the cache, exactly as the application would, and passes every
- * other request on.
+ * Answers an anonymous read of a published entity from the cache, exactly as the application would. Returns false, without effect, for
+ * every other request.
  */
-export function serveFromCache(
-  { answers, baseUrlOf, logger, newId, rateLimits, crossOrigin }: ServeKeptDeps,
-  application: RequestListener,
-): RequestListener {
+export function serveFromCache({
+  routes,
+  cache,
+  baseUrlOf,
+  rateLimits,
+}: ServeFromCacheDeps): (request: IncomingMessage, response: ServerResponse) => boolean {
   const mediaTypes = new LRUCache<string, string>({ max: 100 });
+  const paths = routes.flatMap(({ path, cacheable }) => (cacheable ? [path.replace(':id', ID)] : []));
+  const entityPath = new RegExp(`^(?:${paths.join('|')})$`);
 
-  function find(request: IncomingMessage, response: ServerResponse): Rendered | undefined {
-    const { url, headers } = request;
-    if (url === undefined || !isPlainRead(request)) return undefined;
-    const isPage = isPagePath(url);
-    if (!isPage && !isEntityPath(url)) return undefined;
+  function find(url: string, request: IncomingMessage, response: ServerResponse): Rendered | undefined {
+    const accept = request.headers.accept ?? '';
+    const isEntity = entityPath.test(url);
+    if (!isEntity && !isPagePath(url)) return undefined;
     try {
-      const accept = headers.accept ?? '';
-      const mediaType = isPage
-        ? pageTypeOf(accept)
-        : (mediaTypes.get(accept) ?? chooseMediaType(accept, 'entity'));
+      const mediaType = isEntity
+        ? (mediaTypes.get(accept) ?? chooseMediaType(accept, 'entity'))
+        : pageTypeOf(accept);
       if (mediaType === undefined) return undefined;
-      if (!isPage) mediaTypes.set(accept, mediaType);
-      const kept = answers.find({ path: url, mediaType, baseUrl: baseUrlOf(request) });
-      if (kept !== undefined) rateLimits.count(request, response, { userId: null, weight: 'one' });
-      return kept;
+      if (isEntity) mediaTypes.set(accept, mediaType);
+      const found = cache.find({ path: url, mediaType, baseUrl: baseUrlOf(request) });
+      if (found === undefined) return undefined;
+      rateLimits.count(request, response, { userId: null, cost: 'one' });
+      nameRoute(response, 'GET', isEntity ? url.replace(/[^/]*$/, ':id') : 'page');
+      return found;
     } catch {
       // Refusals are worded by the application.
       return undefined;
     }
   }
 
-  return (request: IncomingMessage, response: ServerResponse) => {
-    const kept = find(request, response);
-    if (kept === undefined) {
-      application(request, response);
-      return;
-    }
-    nameRoute(response, 'GET', isEntityPath(request.url) ? entityRoute(request.url) : 'page');
-    giveId(request, response, newId);
-    logWhenClosed(logger, request, response);
-    setSecurityHeaders(response);
+  return (request, response) => {
+    const { url } = request;
+    const found = url !== undefined && isPlainRead(request) ? find(url, request, response) : undefined;
+    if (found === undefined) return false;
     setCaching(response, { hasUser: false, hasLink: false });
-    crossOrigin(request, response, () => sendRendered(response, kept, request));
+    sendRendered(response, found, request);
+    return true;
   };
 }
 

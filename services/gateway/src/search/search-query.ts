@@ -3,6 +3,15 @@ import { ServiceError } from '@kr/service-error';
 import { CSV_TYPE, GEOJSON_TYPE } from '../http/accept.ts';
 import { invalidQuery, type Page, type PageLimits, readSearchPage } from './page-links.ts';
 
+/** The parameters of listings of resources, as `openapi.yaml` names them. */
+export function resourcesQuery(sort: 'sort' | 'sortOwn', facets: readonly string[]): string[] {
+  const all = ['access_status', ...facets, 'resource_type', 'base_type'];
+  return ['q', 'bbox', ...all, sort, 'size', 'page', 'cursor', 'allversions'];
+}
+
+/** Of listings that may show drafts. */
+export const DRAFT_RESOURCES_QUERY = resourcesQuery('sortOwn', ['is_published']);
+
 /** The parsed query string of a listing. */
 export interface SearchQuery extends Page {
   /** Empty: everything. */

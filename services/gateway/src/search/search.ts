@@ -2,12 +2,105 @@ import { ServiceError } from '@kr/service-error';
 import type { Clients } from '../clients.ts';
 import { CSV_TYPE, GEOJSON_TYPE } from '../http/accept.ts';
 import type { Endpoint, TextReply } from '../http/endpoint.ts';
-import type { Kind } from '../kind.ts';
+import type { OpenapiFragment, Route } from '../http/route.ts';
+import { COLLECTION, KIND_NAMES, KINDS, type Kind } from '../kind.ts';
 import type { Links } from '../rendering/links.ts';
 import { findEntities } from './find-entities.ts';
 import { hitsAsCsv, hitsAsGeojson } from './formats.ts';
 import type { PageLimits } from './page-links.ts';
 import { readFormat, readSearchQuery } from './search-query.ts';
+
+/** The facets of listings of entities, in the order of the answer. */
+const FACETS = [
+  'category',
+  'record_type',
+  'resource_type',
+  'geo_work_programme_activity',
+  'target_audience',
+  'engagement_priority',
+  'subject',
+];
+
+interface SearchRoute {
+  path: string;
+  kinds: Kind[];
+  operationId: string;
+  tag: OpenapiFragment['tag'];
+  summary: string;
+}
+
+export function searchRoutes(clients: Clients, limits: PageLimits): Route[] {
+  const published = ({ path, kinds, operationId, tag, summary }: SearchRoute): Route => ({
+    method: 'GET',
+    path,
+    auth: 'open',
+    produces: 'hits',
+    cost: 'search',
+    lane: 'search',
+    operationId,
+    openapi: {
+      tag,
+      summary,
+      parameters: ['q', 'bbox', ...FACETS, 'sort', 'size', 'page', 'cursor', 'resultFormat', 'allversions'],
+      responses: { 200: 'Hits' },
+      errors: [400],
+    },
+    handler: searchPublished(clients, kinds, limits),
+  });
+  const own = ({ path, kinds, operationId, tag, summary }: SearchRoute): Route => ({
+    method: 'GET',
+    path,
+    auth: 'token',
+    produces: 'json',
+    cost: 'search',
+    lane: 'search',
+    operationId,
+    openapi: {
+      tag,
+      summary,
+      parameters: ['q', 'bbox', ...FACETS, 'sortOwn', 'size', 'page', 'cursor', 'allversions'],
+      responses: { 200: 'Listing' },
+      errors: [400],
+    },
+    handler: searchOwn(clients, kinds, limits),
+  });
+  return [
+    own({
+      path: '/api/user/search',
+      kinds: [...KINDS],
+      operationId: 'searchOwn',
+      tag: 'search',
+      summary: "The caller's drafts and published entities of both kinds.",
+    }),
+    published({
+      path: '/api/search',
+      kinds: [...KINDS],
+      operationId: 'search',
+      tag: 'search',
+      summary: 'Published resources and packages that the caller may read.',
+    }),
+    ...KINDS.flatMap((kind) => {
+      const tag = COLLECTION[kind];
+      const { title, noun } = KIND_NAMES[kind];
+      return [
+        own({
+          path: `/api/user/${tag}`,
+          kinds: [kind],
+          operationId: `searchOwn${title}s`,
+          tag: 'search',
+          summary: `The caller's ${noun} drafts and published ${noun}s.`,
+        }),
+        published({
+          path: `/api/${tag}`,
+          kinds: [kind],
+          operationId: `search${title}s`,
+          tag,
+          summary: `Published ${noun}s that the caller may read.`,
+        }),
+      ];
+    }),
+  ];
+}
 
 /** GET /api/user/records, /api/user/packages, /api/user/search: the caller's drafts and published entities. */
 export function searchOwn(clients: Clients, kinds: Kind[], limits: PageLimits): Endpoint {

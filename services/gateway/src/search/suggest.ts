@@ -2,10 +2,33 @@ import type { Suggestion__Output, SuggestionSource__Output } from '@kr/contracts
 import { fromErrorDetail } from '@kr/rpc';
 import type { Clients } from '../clients.ts';
 import { type Call, type Endpoint, json } from '../http/endpoint.ts';
+import type { Route } from '../http/route.ts';
 import { KINDS, type Kind } from '../kind.ts';
 import { chargeSearch } from './find-entities.ts';
 import { type PageLimits, readSearchPage } from './page-links.ts';
 import { assertText } from './search-query.ts';
+
+export function suggestRoutes(clients: Clients, limits: PageLimits): Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/api/search/suggest',
+      auth: 'open',
+      produces: 'json',
+      cost: 'search',
+      lane: 'search',
+      operationId: 'suggest',
+      openapi: {
+        tag: 'search',
+        summary: 'Completions of titles, creators or subjects, from documents that the caller may read.',
+        parameters: ['typed', 'suggested', 'suggestions'],
+        responses: { 200: 'Suggestions' },
+        errors: [400],
+      },
+      handler: suggest(clients, limits),
+    },
+  ];
+}
 
 /** Documents per call: as many of the largest size as a service reads at once. */
 const REFS_PER_CALL = 10;

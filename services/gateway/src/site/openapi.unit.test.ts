@@ -2,13 +2,14 @@ import { describe, expect, test } from '@jest/globals';
 import { metadataJsonSchema } from '@kr/metadata';
 import { parse } from 'yaml';
 import type { Call, JsonReply } from '../http/endpoint.ts';
+import { realRoutes } from '../routes-fixture.ts';
 import { openapiJson, openapiYaml } from './openapi.ts';
 
 const call = { baseUrl: 'https://repository.example' } as Call;
 
 describe('the served description of the interface', () => {
   test('has every metadata field, and this host as its server', async () => {
-    const reply = await openapiJson()(call);
+    const reply = await openapiJson(realRoutes)(call);
     expect(reply).toMatchObject({
       status: 200,
       body: {
@@ -30,7 +31,7 @@ describe('the served description of the interface', () => {
   });
 
   test('requires of published metadata what publishing requires', async () => {
-    const { body } = (await openapiJson()(call)) as JsonReply;
+    const { body } = (await openapiJson(realRoutes)(call)) as JsonReply;
     const { properties, required } = metadataJsonSchema('record');
     expect(body).toMatchObject({
       components: { schemas: { PublishedMetadata: { properties, required } } },
@@ -38,7 +39,7 @@ describe('the served description of the interface', () => {
   });
 
   test('is the same as YAML', async () => {
-    const [asJson, asYaml] = [await openapiJson()(call), await openapiYaml()(call)];
+    const [asJson, asYaml] = [await openapiJson(realRoutes)(call), await openapiYaml(realRoutes)(call)];
     const { servers: _servers, ...described } = (asJson as unknown as { body: Record<string, unknown> }).body;
     const { servers: _others, ...written } = parse((asYaml as { text: string }).text) as Record<
       string,

@@ -1,4 +1,47 @@
 import type { Endpoint } from '../http/endpoint.ts';
+import type { Route } from '../http/route.ts';
+import { openapiJson, openapiYaml } from './openapi.ts';
+
+/** @param all every route of the interface, these included; read at the first request */
+export function siteRoutes(all: () => readonly Route[]): Route[] {
+  const site = { method: 'GET', auth: 'open', produces: 'any', lane: 'local' } as const;
+  const tag = 'site';
+  return [
+    {
+      ...site,
+      path: '/',
+      operationId: 'welcome',
+      openapi: { tag, summary: 'A page for people.', responses: { 200: 'Html' } },
+      handler: welcome(),
+    },
+    {
+      ...site,
+      path: '/api/ping',
+      operationId: 'ping',
+      openapi: { tag, summary: 'Whether the gateway answers.', responses: { 200: 'Text' } },
+      handler: ping(),
+    },
+    {
+      ...site,
+      path: '/api/openapi.json',
+      operationId: 'openapiJson',
+      openapi: {
+        tag,
+        summary: 'This description as JSON.',
+        parameters: ['prettyprint'],
+        responses: { 200: 'Description' },
+      },
+      handler: openapiJson(all),
+    },
+    {
+      ...site,
+      path: '/api/openapi.yaml',
+      operationId: 'openapiYaml',
+      openapi: { tag, summary: 'This description as YAML.', responses: { 200: 'DescriptionYaml' } },
+      handler: openapiYaml(all),
+    },
+  ];
+}
 
 /** GET /api/ping */
 export function ping(): Endpoint {

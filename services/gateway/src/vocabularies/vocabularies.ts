@@ -11,7 +11,57 @@ import {
 import { ServiceError } from '@kr/service-error';
 import { type Call, type Endpoint, json, param } from '../http/endpoint.ts';
 import { folded, wordsOf } from '../http/hints.ts';
+import type { Route } from '../http/route.ts';
 import { type PageLimits, pageLinks, readPage } from '../search/page-links.ts';
+
+export function vocabularyRoutes(limits: PageLimits): Route[] {
+  const tag = 'vocabularies';
+  return [
+    {
+      method: 'GET',
+      path: '/api/vocabularies',
+      auth: 'open',
+      produces: 'json',
+      lane: 'local',
+      operationId: 'listVocabularies',
+      openapi: { tag, summary: 'The types of vocabularies.', responses: { 200: 'Vocabularies' } },
+      handler: listVocabularies(),
+    },
+    {
+      method: 'GET',
+      path: '/api/vocabularies/:type',
+      auth: 'open',
+      produces: 'json',
+      lane: 'local',
+      operationId: 'listTerms',
+      openapi: {
+        tag,
+        summary:
+          'The entries of a vocabulary, or the entries whose ids and titles contain the words of the query, best match first.',
+        parameters: ['Vocabulary', 'words', 'suggest', 'sortTerms', 'size', 'page'],
+        responses: { 200: 'Terms' },
+        errors: [400, 404],
+      },
+      handler: listTerms(limits),
+    },
+    {
+      method: 'GET',
+      path: '/api/vocabularies/:type/:id',
+      auth: 'open',
+      produces: 'json',
+      lane: 'local',
+      operationId: 'readTerm',
+      openapi: {
+        tag,
+        summary: 'One entry of a vocabulary.',
+        parameters: ['Vocabulary', 'TermId'],
+        responses: { 200: 'Term' },
+        errors: [404],
+      },
+      handler: readTerm(),
+    },
+  ];
+}
 
 /** @throws ServiceError `not_found`: there is no such vocabulary */
 function vocabularyOf(call: Call): VocabularyType {

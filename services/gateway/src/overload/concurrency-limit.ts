@@ -1,51 +1,33 @@
 import { ServiceError } from '@kr/service-error';
 import { counter } from '@kr/telemetry';
 import type { OverloadConfig } from '../config.ts';
-import type { Route } from '../http/endpoint.ts';
+import type { Lane } from '../http/route.ts';
 
-/**
- * The resources that a request uses: only this process; services, little or much; or a transfer, for a long
- * time.
- */
-export type Load = 'none' | 'little' | 'much' | 'transfer';
-
-/** Answers of this process alone, for probes and anonymous visitors. */
-const OWN = /^\/(?:api\/(?:ping|openapi\.(?:json|yaml)|vocabularies(?:\/.*)?))?$/;
-const BYTES = /\/(?:content|files-archive)$/;
-const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
-
-/** The resources that a request uses, by its route. */
-export function loadOf({ method, path, takes, weight }: Omit<Route, 'endpoint' | 'auth' | 'gives'>): Load {
-  if (OWN.test(path)) return 'none';
-  if (takes === 'bytes' || takes === 'chunk' || BYTES.test(path)) return 'transfer';
-  return READS.has(method) && weight === undefined ? 'little' : 'much';
-}
-
-const LOADS: readonly Load[] = ['little', 'much', 'transfer'];
+const LANES: readonly Lane[] = ['read', 'write', 'search', 'transfer'];
 
 /** Counts the requests that were refused because too much was under way. */
-export function countRefused(): (load: Load) => void {
+export function countRejected(): (lane: Lane) => void {
   const count = counter(
     '@kr/gateway',
     {
       name: 'http_server_requests_refused',
       description: 'Requests that were answered 503 at once because too much was under way.',
     },
-    LOADS.map((load) => ({ load })),
+    LANES.map((lane) => ({ lane })),
   );
-  return (load) => count({ load });
+  return (lane) => count({ lane });
 }
 
-export interface Admission {
+export interface ConcurrencyLimit {
   /**
    * Admits a request before its body or credentials are read.
    * @throws ServiceError `unavailable` (`overloaded`): too many requests are in progress; nothing was done
    */
-  enter(load: Load, about?: { isDownload: boolean }): Place;
+  acquire(lane: Lane, about?: { isDownload: boolean }): Permit;
 }
 
 /** A slot for one request in progress. */
-export interface Place {
+export interface Permit {
   /**
    * Counts a transfer for its caller, once that is known.
    *
@@ -53,17 +35,17 @@ export interface Place {
    */
   assign(caller: Caller): void;
   /**
-   * Counts bytes of a body that is arriving, until `leave` or `enterAgain`.
+   * Counts bytes of a body that is arriving, until `release` or `reacquire`.
    *
    * @throws ServiceError
    *   - `rate_limited` (`too_many_bodies`): the caller, or anonymous callers together, have their share
    *   - `unavailable` (`overloaded`): the bodies of all callers are at their limit
    */
   holdBody(bytes: number): void;
-  /** Gives it up, once or again. */
-  leave(): void;
-  /** Takes one again after leaving. @throws ServiceError as `enter` */
-  enterAgain(): void;
+  /** Releases the slot; may be called again. */
+  release(): void;
+  /** Takes a slot again after the release. @throws ServiceError as `acquire` */
+  reacquire(): void;
 }
 
 /** A user, or an address of requests without one. */
@@ -72,16 +54,16 @@ export interface Caller {
   isAnonymous: boolean;
 }
 
-export interface AdmissionDeps {
+export interface ConcurrencyLimitDeps {
   config: OverloadConfig;
   /** Bytes of the largest body. */
   bodyMaxBytes: number;
   /** Called for each refusal. */
-  refused: (load: Load) => void;
+  refused: (lane: Lane) => void;
 }
 
 /** The share of the requests that may be searches and changes; the rest is left for reads. */
-const MUCH_SHARE = 0.75;
+const EXPENSIVE_SHARE = 0.75;
 /** Shares of the transfers: of all downloads, so that uploads have room; of anonymous callers; and of one caller. */
 const DOWNLOAD_SHARE = 0.8;
 const ANONYMOUS_SHARE = 0.6;
@@ -92,19 +74,21 @@ const LEAST_OF_CALLER = 16;
 const MOST_BODIES = 128;
 const LEAST_BODIES_OF_CALLER = 8;
 const COME_BACK_MS = 1_000;
-const NO_PLACE: Place = {
+const NO_PERMIT: Permit = {
   assign: () => undefined,
   holdBody: () => undefined,
-  leave: () => undefined,
-  enterAgain: () => undefined,
+  release: () => undefined,
+  reacquire: () => undefined,
 };
 
 /** Counts what is under way, and refuses what would be too much of it. */
-export function admission({ config, bodyMaxBytes, refused }: AdmissionDeps): Admission {
+export function concurrencyLimit({ config, bodyMaxBytes, refused }: ConcurrencyLimitDeps): ConcurrencyLimit {
   const { maxRequestsInFlight, maxTransfersInFlight } = config;
+  const mostExpensive = Math.ceil(EXPENSIVE_SHARE * maxRequestsInFlight);
   const most = {
-    little: maxRequestsInFlight,
-    much: Math.ceil(MUCH_SHARE * maxRequestsInFlight),
+    read: maxRequestsInFlight,
+    write: mostExpensive,
+    search: mostExpensive,
     transfer: maxTransfersInFlight,
   };
   const mostDownloads = Math.ceil(DOWNLOAD_SHARE * maxTransfersInFlight);
@@ -113,12 +97,12 @@ export function admission({ config, bodyMaxBytes, refused }: AdmissionDeps): Adm
   const mostBodyBytes = MOST_BODIES * bodyMaxBytes;
   const bodies = callerShares(mostBodyBytes, LEAST_BODIES_OF_CALLER * bodyMaxBytes);
 
-  const take = (load: Exclude<Load, 'none'>, isDownload: boolean): (() => void) => {
-    const counted = load === 'transfer' ? 'transfer' : 'requests';
-    const isFull = underWay[counted] >= most[load] || (isDownload && underWay.downloads >= mostDownloads);
+  const take = (lane: Exclude<Lane, 'local'>, isDownload: boolean): (() => void) => {
+    const counted = lane === 'transfer' ? 'transfer' : 'requests';
+    const isFull = underWay[counted] >= most[lane] || (isDownload && underWay.downloads >= mostDownloads);
     if (isFull) {
-      refused(load);
-      throw overloaded(load);
+      refused(lane);
+      throw overloaded(lane);
     }
     underWay[counted] += 1;
     if (isDownload) underWay.downloads += 1;
@@ -129,9 +113,9 @@ export function admission({ config, bodyMaxBytes, refused }: AdmissionDeps): Adm
   };
 
   return {
-    enter(load, { isDownload } = { isDownload: false }) {
-      if (load === 'none') return NO_PLACE;
-      let giveUp: (() => void) | undefined = take(load, isDownload);
+    acquire(lane, { isDownload } = { isDownload: false }) {
+      if (lane === 'local') return NO_PERMIT;
+      let giveUp: (() => void) | undefined = take(lane, isDownload);
       let caller: Caller | undefined;
       let hasShare = false;
       let bodyBytes = 0;
@@ -143,32 +127,32 @@ export function admission({ config, bodyMaxBytes, refused }: AdmissionDeps): Adm
       return {
         assign: (known) => {
           caller = known;
-          if (load !== 'transfer') return;
+          if (lane !== 'transfer') return;
           hasShare = transfers.add(known, 1);
           if (hasShare) return;
-          refused(load);
+          refused(lane);
           throw tooManyTransfers();
         },
         holdBody: (bytes) => {
           if (caller === undefined) return;
           const hasRoom = underWay.bodyBytes + bytes <= mostBodyBytes;
           if (!hasRoom || !bodies.add(caller, bytes)) {
-            refused(load);
-            throw hasRoom ? tooManyBodies() : overloaded(load);
+            refused(lane);
+            throw hasRoom ? tooManyBodies() : overloaded(lane);
           }
           bodyBytes += bytes;
           underWay.bodyBytes += bytes;
         },
-        leave: () => {
+        release: () => {
           giveUp?.();
           giveUp = undefined;
           if (hasShare && caller !== undefined) transfers.remove(caller, 1);
           hasShare = false;
           releaseBody();
         },
-        enterAgain: () => {
+        reacquire: () => {
           releaseBody();
-          giveUp ??= take(load, isDownload);
+          giveUp ??= take(lane, isDownload);
         },
       };
     },
@@ -215,8 +199,8 @@ function tooManyTransfers(): ServiceError {
   );
 }
 
-function overloaded(load: Exclude<Load, 'none'>): ServiceError {
-  const what = load === 'transfer' ? 'Too many file transfers are running.' : 'The server is overloaded.';
+function overloaded(lane: Exclude<Lane, 'local'>): ServiceError {
+  const what = lane === 'transfer' ? 'Too many file transfers are running.' : 'The server is overloaded.';
   return new ServiceError('unavailable', `${what} The request was not processed; retry in 1 s.`, {
     code: 'overloaded',
     retryAfterMs: COME_BACK_MS,

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { admission, type Caller } from './admission.ts';
+import { type Caller, concurrencyLimit } from './concurrency-limit.ts';
 
 const config = { maxRequestsInFlight: 256, maxTransfersInFlight: 1_000 };
 const visitor = (address: number): Caller => ({ key: `address ${address}`, isAnonymous: true });
@@ -8,14 +8,14 @@ const user = (id: number): Caller => ({ key: `user ${id}`, isAnonymous: false })
 /** Begins transfers until one is refused, or all have begun. */
 function transfers(count: number, callerOf: (n: number) => Caller, isDownload = true) {
   const refusals: unknown[] = [];
-  const gate = admission({ config, bodyMaxBytes: 100, refused: () => undefined });
+  const gate = concurrencyLimit({ config, bodyMaxBytes: 100, refused: () => undefined });
   const begin = (caller: Caller, isDownload: boolean) => {
-    const place = gate.enter('transfer', { isDownload });
+    const permit = gate.acquire('transfer', { isDownload });
     try {
-      place.assign(caller);
-      return place;
+      permit.assign(caller);
+      return permit;
     } catch (refusal) {
-      place.leave();
+      permit.release();
       refusals.push((refusal as { code: string }).code);
       return undefined;
     }
@@ -34,8 +34,8 @@ test('one address has a share of the transfers, and does not take the share of o
 test('a transfer that has ended makes room for another one of its caller', () => {
   const { begun, begin } = transfers(50, () => visitor(1));
   expect(begin(visitor(1), true)).toBeUndefined();
-  begun[0]?.leave();
-  begun[0]?.leave();
+  begun[0]?.release();
+  begun[0]?.release();
   expect(begin(visitor(1), true)).toBeDefined();
   expect(begin(visitor(1), true)).toBeUndefined();
 });
@@ -47,34 +47,36 @@ test('many addresses leave room for users', () => {
 });
 
 test('downloads leave room for uploads', () => {
-  const gate = admission({ config, bodyMaxBytes: 100, refused: () => undefined });
-  const begun = Array.from({ length: 800 }, () => gate.enter('transfer', { isDownload: true }));
+  const gate = concurrencyLimit({ config, bodyMaxBytes: 100, refused: () => undefined });
+  const begun = Array.from({ length: 800 }, () => gate.acquire('transfer', { isDownload: true }));
   expect(begun).toHaveLength(800);
-  expect(() => gate.enter('transfer', { isDownload: true })).toThrow('Too many file transfers are running.');
-  expect(() => gate.enter('transfer', { isDownload: false })).not.toThrow();
+  expect(() => gate.acquire('transfer', { isDownload: true })).toThrow(
+    'Too many file transfers are running.',
+  );
+  expect(() => gate.acquire('transfer', { isDownload: false })).not.toThrow();
 });
 
 /** Begins bodies of 100 bytes until one is refused. */
 function bodies(callerOf: (n: number) => Caller) {
-  const gate = admission({
+  const gate = concurrencyLimit({
     config: { ...config, maxRequestsInFlight: 1 },
     bodyMaxBytes: 100,
     refused: () => undefined,
   });
   const begin = (caller: Caller) => {
-    const place = gate.enter('little');
-    place.assign(caller);
-    place.leave();
+    const permit = gate.acquire('read');
+    permit.assign(caller);
+    permit.release();
     try {
-      place.holdBody(100);
-      return place;
+      permit.holdBody(100);
+      return permit;
     } catch (refusal) {
-      place.leave();
+      permit.release();
       return (refusal as { code: string }).code;
     }
   };
   const begun = Array.from({ length: 400 }, (_, n) => begin(callerOf(n))).filter(
-    (place) => typeof place !== 'string',
+    (permit) => typeof permit !== 'string',
   );
   return { begun, begin };
 }
@@ -94,9 +96,9 @@ test('bodies that arrive are bounded for one user, for all anonymous callers, an
 
 test('a body that has arrived, or was aborted, releases its slot', () => {
   const { begun, begin } = bodies(() => user(1));
-  begun[0]?.enterAgain();
-  begun[0]?.leave();
-  begun[1]?.leave();
+  begun[0]?.reacquire();
+  begun[0]?.release();
+  begun[1]?.release();
   const [first, second, third] = [begin(user(1)), begin(user(1)), begin(user(1))];
   expect([typeof first, typeof second, third]).toEqual(['object', 'object', 'too_many_bodies']);
 });

@@ -1,0 +1,235 @@
+import type { IncomingMessage } from 'node:http';
+import type { SlowReading } from '@kr/byte-relay';
+import type { Request, Response } from 'express';
+import { type Authenticate, hasCredentials, requireCredentials } from '../caller.ts';
+import { chooseMediaType } from '../http/accept.ts';
+import {
+  type BodyLimits,
+  checkContentEncoding,
+  checkContentType,
+  continueBody,
+  decodeJsonBody,
+  readBody,
+} from '../http/body.ts';
+import { assertDemanded } from '../http/conditional.ts';
+import type { Call, Reply } from '../http/endpoint.ts';
+import { setCaching } from '../http/headers.ts';
+import { unknownUrl } from '../http/http-problem.ts';
+import { idOf } from '../http/request-log.ts';
+import { isRead, type Route } from '../http/route.ts';
+import { uploadFingerprint } from '../http/tus-requests.ts';
+import { INDEX_HEADER, type WaitForIndex, wantsIndex } from '../http/wait-for-index.ts';
+import type { ExecuteOnce } from '../idempotency/execute-once.ts';
+import { creationKey, type KeyedRequest, keyedRequest } from '../idempotency/idempotency-key.ts';
+import type { ConcurrencyLimit, Permit } from '../overload/concurrency-limit.ts';
+import type { PaceBodies } from '../overload/pace-bodies.ts';
+import { costOf, type RateLimits } from '../rate-limits/rate-limits.ts';
+import { renderJson, sendRendered } from '../rendering/rendered.ts';
+import { endsInId, type ResponseCache } from '../response-cache/response-cache.ts';
+import { sendReply, sendStored, storedAnswer } from './reply.ts';
+
+export interface StepDeps {
+  authenticate: Authenticate;
+  baseUrlOf: (request: IncomingMessage) => string;
+  bodyLimits: BodyLimits;
+  cache: ResponseCache;
+  executeOnce: ExecuteOnce;
+  rateLimits: RateLimits;
+  waitForIndex: WaitForIndex;
+  concurrency: ConcurrencyLimit;
+  paceBodies: PaceBodies;
+  /** Called when a client reads a file too slowly. */
+  slowReading: SlowReading;
+}
+
+/** A request and its answer, on their way through the steps. */
+export interface Exchange {
+  route: Route;
+  request: Request;
+  response: Response;
+  permit: Permit;
+  deps: StepDeps;
+}
+
+/** @throws ServiceError `unavailable`: too many requests are in progress */
+export function acquirePermit(
+  { method, lane = isRead(method) ? 'read' : 'write' }: Route,
+  request: Request,
+  { concurrency }: StepDeps,
+): Permit {
+  return concurrency.acquire(lane, { isDownload: lane === 'transfer' && isRead(request.method) });
+}
+
+/**
+ * The call, with the principal of the credentials. Counts the request for its caller.
+ *
+ * @throws ServiceError `unauthenticated`; `rate_limited`
+ * @throws HttpProblem 404: control characters in the path; 400: invalid host
+ */
+export async function identifyCaller({ route, request, response, permit, deps }: Exchange): Promise<Call> {
+  const signal = abortOnDisconnect(request, response);
+  const params = pathParams(request);
+  const query = queryOf(request.originalUrl);
+  const baseUrl = deps.baseUrlOf(request);
+
+  const credentials = { authorization: request.headers.authorization, query };
+  const lookUp = () => deps.authenticate(credentials, idOf(response), signal);
+  const { principal, hasEndedLink } = await deps.rateLimits.tryCredentials(
+    { request, response, credentials },
+    lookUp,
+  );
+  const counted = {
+    userId: principal.userId,
+    cost: costOf(route, { isKnown: hasCredentials(principal) }),
+  };
+  deps.rateLimits.count(request, response, counted);
+  response.locals['hasEndedLink'] = hasEndedLink;
+  if (route.auth === 'token') requireCredentials(principal);
+  const caller = deps.rateLimits.callerOf(request, principal.userId);
+  permit.assign({ key: caller, isAnonymous: principal.userId === null });
+  setCaching(response, { hasUser: principal.userId !== null, hasLink: principal.grants.length > 0 });
+
+  return {
+    params,
+    query,
+    path: request.path,
+    headers: request.headers,
+    method: request.method,
+    body: undefined,
+    rawBody: Buffer.alloc(0),
+    bytes: request,
+    creationKey: Buffer.alloc(0),
+    mediaType: '',
+    principal,
+    authenticateAgain: async () => {
+      const again = await lookUp();
+      if (route.auth === 'token') requireCredentials(again.principal);
+      return again.principal;
+    },
+    caller,
+    addCost: deps.rateLimits.timeCost(request, response, counted),
+    peer: request.socket.remoteAddress,
+    baseUrl,
+    signal,
+  };
+}
+
+/** @throws HttpProblem 406, 415; ServiceError `invalid`: the parameter `wait_for_index` */
+export function negotiate({ route, request: { headers } }: Exchange, call: Call): void {
+  call.mediaType = chooseMediaType(headers.accept, route.produces);
+  checkContentType(headers['content-type'], route.body);
+  if (route.body !== undefined) checkContentEncoding(headers['content-encoding']);
+  wantsIndex(route, call.query);
+}
+
+/** Credentials of a request whose body took longer are checked again. */
+const RECHECK_AFTER_MS = 1_000;
+
+/**
+ * Reads the body of a route that takes JSON, and lets the client send one that is streamed.
+ *
+ * @throws HttpProblem 400, 408, 413; ServiceError `invalid`, `unauthenticated`, `rate_limited`, `unavailable`
+ */
+export async function receiveBody(
+  { route, request, response, permit, deps }: Exchange,
+  call: Call,
+): Promise<void> {
+  // An ignored body is still part of the idempotency key's request.
+  const isKeyed = route.method === 'POST' && request.headers['idempotency-key'] !== undefined;
+  if (route.body === undefined && !isKeyed) return;
+  continueBody(request, response);
+  if (route.body === 'bytes' || route.body === 'chunk') return;
+  // A body that arrives slowly uses no service.
+  permit.release();
+  const begun = performance.now();
+  call.rawBody = await readBody(request, { ...deps.bodyLimits, hold: permit.holdBody });
+  await deps.paceBodies(call.caller, call.rawBody.length, call.signal);
+  permit.reacquire();
+  // The credentials may have been revoked while the body arrived.
+  if (performance.now() - begun > RECHECK_AFTER_MS) call.principal = await call.authenticateAgain();
+  if (route.body === 'json') call.body = decodeJsonBody(call.rawBody);
+}
+
+/** @throws ServiceError `invalid`: the header Idempotency-Key is no key */
+export function keyOf({ route, request: { headers } }: Exchange, call: Call): KeyedRequest | undefined {
+  if (route.method !== 'POST') return undefined;
+  const body = route.body === 'chunk' ? uploadFingerprint(headers) : call.rawBody;
+  return keyedRequest(headers, { ...call, body });
+}
+
+/** Executes the request, unless its key has an answer already. */
+export async function answerOnce(exchange: Exchange, call: Call, key: KeyedRequest): Promise<void> {
+  const { response, deps } = exchange;
+  call.creationKey = creationKey(key);
+  const result = await deps.executeOnce(key, () =>
+    storedAnswer(() => execute(exchange, call), call, idOf(response)),
+  );
+  await awaitIndex(exchange, call, result.answer.status);
+  sendStored(response, result);
+}
+
+export async function answer(exchange: Exchange, call: Call): Promise<void> {
+  const { route, request, response, deps } = exchange;
+  const keep = deps.cache.beginRead();
+  const reply = await execute(exchange, call);
+  await awaitIndex(exchange, call, reply.status);
+  if (reply.as !== 'json') return sendReply(response, reply, call, deps.slowReading);
+  if (route.method === 'GET' && reply.state !== undefined)
+    assertDemanded(request.headers['if-match'], reply.state.revision);
+  const { mediaType, baseUrl } = call;
+  const rendered = renderJson(reply, call);
+  const { originalUrl: path, headers } = request;
+  const isCacheable = route.cacheable === true && headers.authorization === undefined && endsInId(path);
+  if (isCacheable && reply.publicOf !== undefined)
+    keep({ path, mediaType, baseUrl }, reply.publicOf, rendered);
+  sendRendered(response, rendered, call);
+}
+
+/** The client of an answered change expects to see it: no older answer is served here from then on. */
+async function execute({ route: { handler, changes = [] }, deps }: Exchange, call: Call): Promise<Reply> {
+  if (!changes.includes('published')) return handler(call);
+  try {
+    return await handler(call);
+  } finally {
+    // Also after a failure: a lost answer does not show what took effect.
+    deps.cache.forgetAll();
+  }
+}
+
+async function awaitIndex(
+  { route, response, permit, deps }: Exchange,
+  call: Call,
+  status: number,
+): Promise<void> {
+  if (status >= 300 || !wantsIndex(route, call.query)) return;
+  // A waiting request uses no service.
+  permit.release();
+  response.setHeader(INDEX_HEADER, await deps.waitForIndex(route, call));
+}
+
+function queryOf(url: string): URLSearchParams {
+  const start = url.indexOf('?');
+  return new URLSearchParams(start === -1 ? '' : url.slice(start + 1));
+}
+
+// Reads are cancelled when the client disconnects. Writes continue: the caller may query the result later.
+function abortOnDisconnect(request: Request, response: Response): AbortSignal {
+  const abort = new AbortController();
+  if (request.method === 'GET' || request.method === 'HEAD') {
+    response.once('close', () => {
+      if (!response.writableFinished) abort.abort();
+    });
+  }
+  return abort.signal;
+}
+
+/** @throws HttpProblem 404: no name of ours has control characters in it */
+function pathParams(request: Request): Record<string, string> {
+  const params: Record<string, string> = {};
+  for (const [name, value] of Object.entries(request.params)) {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+    if (typeof value !== 'string' || /[\u0000-\u001f\u007f]/.test(value)) throw unknownUrl();
+    params[name] = value;
+  }
+  return params;
+}
