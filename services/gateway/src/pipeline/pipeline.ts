@@ -106,16 +106,18 @@ function routerOf(routes: readonly Route[], deps: StepDeps): Router {
   return router;
 }
 
+/** In the order of the header `Allow`. */
 const EXPRESS_METHOD = {
   OPTIONS: 'options',
   HEAD: 'head',
   GET: 'get',
-  POST: 'post',
   PUT: 'put',
   PATCH: 'patch',
+  POST: 'post',
   DELETE: 'delete',
 } as const satisfies Record<Method, string>;
 
-function allowedMethods(methods: readonly Method[]): string[] {
-  return [...new Set(['OPTIONS', ...(methods.includes('GET') ? ['HEAD'] : []), ...methods])];
+function allowedMethods(methods: readonly string[]): string[] {
+  const allowed = new Set(['OPTIONS', ...(methods.includes('GET') ? ['HEAD'] : []), ...methods]);
+  return Object.keys(EXPRESS_METHOD).filter((method) => allowed.has(method));
 }
