@@ -116,7 +116,7 @@ async function authoriseLinks({ kind, clients }: EntityDeps, call: Call): Promis
 }
 
 /** GET /api/{kind}/{id}/access/links: oldest first, tokens included. */
-export function listLinks(deps: EntityDeps): Endpoint {
+function listLinks(deps: EntityDeps): Endpoint {
   return async (call) => {
     const ticket = await authoriseLinks(deps, call);
     const { links } = await deps.clients.accessLinks.listLinks({ ticket }, call.principal, {
@@ -127,7 +127,7 @@ export function listLinks(deps: EntityDeps): Endpoint {
 }
 
 /** POST /api/{kind}/{id}/access/links: 201 with the new link and its token. */
-export function createLink(deps: EntityDeps): Endpoint {
+function createLink(deps: EntityDeps): Endpoint {
   return async (call) => {
     const ticket = await authoriseLinks(deps, call);
     const { link } = await deps.clients.accessLinks.createLink(
@@ -140,7 +140,7 @@ export function createLink(deps: EntityDeps): Endpoint {
 }
 
 /** GET /api/{kind}/{id}/access/links/{linkId} */
-export function readLink(deps: EntityDeps): Endpoint {
+function readLink(deps: EntityDeps): Endpoint {
   return async (call) => {
     const ticket = await authoriseLinks(deps, call);
     const { link } = await deps.clients.accessLinks.readLink(
@@ -153,7 +153,7 @@ export function readLink(deps: EntityDeps): Endpoint {
 }
 
 /** PATCH /api/{kind}/{id}/access/links/{linkId}: 200 with the changed link, whose token is the same. */
-export function changeLink(deps: EntityDeps): Endpoint {
+function changeLink(deps: EntityDeps): Endpoint {
   return async (call) => {
     const ticket = await authoriseLinks(deps, call);
     const { link } = await deps.clients.accessLinks.changeLink(
@@ -165,7 +165,7 @@ export function changeLink(deps: EntityDeps): Endpoint {
 }
 
 /** DELETE /api/{kind}/{id}/access/links/{linkId} */
-export function revokeLink(deps: EntityDeps): Endpoint {
+function revokeLink(deps: EntityDeps): Endpoint {
   return async (call) => {
     const ticket = await authoriseLinks(deps, call);
     await deps.clients.accessLinks.revokeLink({ ticket, linkId: param(call, 'linkId') }, call.principal);

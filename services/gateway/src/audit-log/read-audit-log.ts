@@ -80,7 +80,7 @@ const LARGEST_PAGE = 100;
  * GET /api/{kind}/{id}/audit-log: what was done to the entity in all its versions, the newest first. Each service keeps
  * what it did itself; a page of all of it needs the newest of each.
  */
-export function readAuditLog({ kind, clients }: EntityDeps, { pageMaxSize }: PageLimits): Endpoint {
+function readAuditLog({ kind, clients }: EntityDeps, { pageMaxSize }: PageLimits): Endpoint {
   return async (call) => {
     const { size, page } = readPage(call.query, { pageMaxSize: Math.min(pageMaxSize, LARGEST_PAGE) });
     const { principal, signal } = call;

@@ -198,7 +198,7 @@ async function draftToChange(deps: EntityDeps, call: Call): Promise<{ id: string
 }
 
 /** POST /api/{kind}: 201 with the new draft; what is wrong with it is listed under `errors`. */
-export function createDraft(deps: EntityDeps): Endpoint {
+function createDraft(deps: EntityDeps): Endpoint {
   return async (call) => {
     const { document } = await deps.clients.lifecycle[deps.kind].createDraft(
       { body: call.rawBody, creationKey: call.creationKey },
@@ -212,13 +212,13 @@ export function createDraft(deps: EntityDeps): Endpoint {
 }
 
 /** GET /api/{kind}/{id}/draft */
-export function readDraft(deps: EntityDeps): Endpoint {
+function readDraft(deps: EntityDeps): Endpoint {
   return async (call) =>
     entityReply(200, await readEntity(deps, param(call, 'id'), 'FORM_DRAFT', call), deps, call);
 }
 
 /** GET /api/{kind}/{id}/draft/review: drafts are published by their editors alone, so there is never one. */
-export function readReview(deps: EntityDeps): Endpoint {
+function readReview(deps: EntityDeps): Endpoint {
   return async (call) => {
     await readEntity(deps, param(call, 'id'), 'FORM_DRAFT', call);
     throw new ServiceError('not_found', 'Review for draft not found');
@@ -226,7 +226,7 @@ export function readReview(deps: EntityDeps): Endpoint {
 }
 
 /** PUT /api/{kind}/{id}/draft: replaces the draft's content; If-Match and If-None-Match are honoured. */
-export function updateDraft(deps: EntityDeps): Endpoint {
+function updateDraft(deps: EntityDeps): Endpoint {
   return async (call) => {
     const { document } = await deps.clients.lifecycle[deps.kind].updateDraft(
       { ...(await draftToChange(deps, call)), body: call.rawBody },
@@ -237,7 +237,7 @@ export function updateDraft(deps: EntityDeps): Endpoint {
 }
 
 /** DELETE /api/{kind}/{id}/draft: discards the draft; If-Match and If-None-Match are honoured. */
-export function deleteDraft(deps: EntityDeps): Endpoint {
+function deleteDraft(deps: EntityDeps): Endpoint {
   return async (call) => {
     await deps.clients.lifecycle[deps.kind].deleteDraft(await draftToChange(deps, call), call.principal);
     return noContent();
@@ -245,7 +245,7 @@ export function deleteDraft(deps: EntityDeps): Endpoint {
 }
 
 /** POST /api/{kind}/{id}/draft: 201 with the draft of a published entity, the open one if there is one. */
-export function editPublished(deps: EntityDeps): Endpoint {
+function editPublished(deps: EntityDeps): Endpoint {
   return async (call) => {
     const id = param(call, 'id');
     const ifRevision = await revisionToChange(deps, id, 'FORM_PUBLISHED', call);
@@ -263,7 +263,7 @@ const SUBJECT = { record: 'SUBJECT_RECORD', package: 'SUBJECT_PACKAGE' } as cons
  * POST /api/{kind}/{id}/draft/actions/publish: 202 with the published entity. A package takes its resource drafts
  * along: all or nothing.
  */
-export function publishDraft(deps: EntityDeps): Endpoint {
+function publishDraft(deps: EntityDeps): Endpoint {
   return async (call) => {
     const { id, ifRevision } = await draftToChange(deps, call);
     const wish = { subject: SUBJECT[deps.kind], id, ifRevision };
@@ -281,7 +281,7 @@ const TIMES = 6;
  * POST /api/{kind}/{id}/draft/actions/validate: 200 with the problems that a publication would report, by
  * entity; nothing changes.
  */
-export function validateDraft({ kind, clients }: EntityDeps): Endpoint {
+function validateDraft({ kind, clients }: EntityDeps): Endpoint {
   return async (call) => {
     const { problems } = await clients.publications.validate(
       { subject: SUBJECT[kind], id: param(call, 'id') },
@@ -299,7 +299,7 @@ export function validateDraft({ kind, clients }: EntityDeps): Endpoint {
 }
 
 /** POST /api/{kind}/{id}/draft/pids/{scheme}: 201 with the draft that now has an identifier of this scheme. */
-export function reservePid(deps: EntityDeps): Endpoint {
+function reservePid(deps: EntityDeps): Endpoint {
   return async (call) => {
     const { document } = await deps.clients.lifecycle[deps.kind].reservePid(
       { ...(await draftToChange(deps, call)), scheme: param(call, 'scheme') },
@@ -310,7 +310,7 @@ export function reservePid(deps: EntityDeps): Endpoint {
 }
 
 /** DELETE /api/{kind}/{id}/draft/pids/{scheme}: 200 with the draft that no longer has that identifier. */
-export function discardPid(deps: EntityDeps): Endpoint {
+function discardPid(deps: EntityDeps): Endpoint {
   return async (call) => {
     const { document } = await deps.clients.lifecycle[deps.kind].discardPid(
       { ...(await draftToChange(deps, call)), scheme: param(call, 'scheme') },

@@ -159,17 +159,17 @@ async function download(
 }
 
 /** GET /api/{kind}/{id}/draft/files/{key}/content, /api/{kind}/{id}/files/{key}/content: the bytes, or parts of them. */
-export function readContent(deps: FilesDeps, plane: ContentPlane, xAccel: XAccelRedirect): Endpoint {
+function readContent(deps: FilesDeps, plane: ContentPlane, xAccel: XAccelRedirect): Endpoint {
   return (call) => download(deps, plane, call, { face: 'content', key: param(call, 'key'), xAccel });
 }
 
 /** GET /api/{kind}/{id}/draft/files-archive, /api/{kind}/{id}/files-archive: all files as one ZIP file. */
-export function readArchive(deps: FilesDeps, plane: ContentPlane): Endpoint {
+function readArchive(deps: FilesDeps, plane: ContentPlane): Endpoint {
   return (call) => download(deps, plane, call, { face: 'archive' });
 }
 
 /** PUT /api/{kind}/{id}/draft/files/{key}/content: 200 with the file, still pending. */
-export function putContent(deps: FilesDeps, plane: ContentPlane): Endpoint {
+function putContent(deps: FilesDeps, plane: ContentPlane): Endpoint {
   return async (call) => {
     const { ticket } = await authoriseEnabledFiles(deps, 'write', call);
     const length = call.headers['content-length'];

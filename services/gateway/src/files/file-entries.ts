@@ -186,7 +186,7 @@ function fileReply(entry: FileEntry__Output | null, deps: FilesDeps, call: Call)
 }
 
 /** GET /api/{kind}/{id}/draft/files, /api/{kind}/{id}/files */
-export function listFiles(deps: FilesDeps): Endpoint {
+function listFiles(deps: FilesDeps): Endpoint {
   return async (call) => {
     const authorised = await authoriseFiles(deps, 'read', call);
     const { ticket, filesEnabled } = authorised;
@@ -198,7 +198,7 @@ export function listFiles(deps: FilesDeps): Endpoint {
 }
 
 /** GET /api/{kind}/{id}/draft/files/{key}, /api/{kind}/{id}/files/{key} */
-export function readFile(deps: FilesDeps): Endpoint {
+function readFile(deps: FilesDeps): Endpoint {
   return async (call) => {
     const { ticket } = await authoriseEnabledFiles(deps, 'read', call);
     const key = param(call, 'key');
@@ -210,7 +210,7 @@ export function readFile(deps: FilesDeps): Endpoint {
 }
 
 /** POST /api/{kind}/{id}/draft/files: 201 with all files, the new ones pending. */
-export function startUploads(deps: FilesDeps): Endpoint {
+function startUploads(deps: FilesDeps): Endpoint {
   return async (call) => {
     const authorised = await authoriseEnabledFiles(deps, 'write', call);
     const { entries } = await deps.clients.files.startUploads(
@@ -249,7 +249,7 @@ function keyMessage(key: unknown): string {
 }
 
 /** POST /api/{kind}/{id}/draft/files/{key}/commit: 200 with the completed file. */
-export function commitUpload(deps: FilesDeps): Endpoint {
+function commitUpload(deps: FilesDeps): Endpoint {
   return async (call) => {
     const { ticket } = await authoriseEnabledFiles(deps, 'write', call);
     const { entry } = await deps.clients.files.commitUpload(
@@ -261,7 +261,7 @@ export function commitUpload(deps: FilesDeps): Endpoint {
 }
 
 /** PUT /api/{kind}/{id}/draft/files/{key}: the body becomes the file's metadata. */
-export function updateFileMetadata(deps: FilesDeps): Endpoint {
+function updateFileMetadata(deps: FilesDeps): Endpoint {
   return async (call) => {
     const { ticket } = await authoriseEnabledFiles(deps, 'write', call);
     const { entry } = await deps.clients.files.updateEntryMetadata(
@@ -287,7 +287,7 @@ async function deleteEntries(deps: FilesDeps, call: Call, keys: string[]): Promi
 }
 
 /** DELETE /api/{kind}/{id}/draft/files/{key} */
-export function deleteFile(deps: FilesDeps): Endpoint {
+function deleteFile(deps: FilesDeps): Endpoint {
   return async (call) => {
     await deleteEntries(deps, call, [param(call, 'key')]);
     return noContent();
@@ -295,7 +295,7 @@ export function deleteFile(deps: FilesDeps): Endpoint {
 }
 
 /** DELETE /api/{kind}/{id}/draft/files: all of them. */
-export function deleteFiles(deps: FilesDeps): Endpoint {
+function deleteFiles(deps: FilesDeps): Endpoint {
   return async (call) => {
     await deleteEntries(deps, call, []);
     return noContent();
@@ -303,7 +303,7 @@ export function deleteFiles(deps: FilesDeps): Endpoint {
 }
 
 /** POST /api/{kind}/{id}/draft/actions/files-import: 201 with the files of the previous version, shared with it. */
-export function importFiles(deps: FilesDeps): Endpoint {
+function importFiles(deps: FilesDeps): Endpoint {
   return async (call) => {
     const authorised = await authoriseEnabledFiles(deps, 'import', call);
     const { entries } = await deps.clients.files.importEntries({ ticket: authorised.ticket }, call.principal);

@@ -152,7 +152,7 @@ const ASKED = [
 ] as const;
 
 /** OPTIONS /api/{kind}/{id}/draft/files/{key}/tus and …/tus/{uploadId}: what is offered of tus 1.0. */
-export function uploadCapabilities(plane: ContentPlane): Endpoint {
+function uploadCapabilities(plane: ContentPlane): Endpoint {
   return async (call) => {
     const answer = await plane.request({ method: 'OPTIONS', face: 'uploads', ...place(call), headers: {} });
     return emptyReply(answer);
@@ -160,7 +160,7 @@ export function uploadCapabilities(plane: ContentPlane): Endpoint {
 }
 
 /** POST /api/{kind}/{id}/draft/files/{key}/tus: 201 with the upload's address in Location. */
-export function createUpload(deps: FilesDeps, plane: ContentPlane): Endpoint {
+function createUpload(deps: FilesDeps, plane: ContentPlane): Endpoint {
   return async (call) => {
     const reply = await pass('POST', deps, plane, call);
     const id = reply.headers?.['location']?.split('/').at(-1) ?? '';
@@ -170,12 +170,12 @@ export function createUpload(deps: FilesDeps, plane: ContentPlane): Endpoint {
 }
 
 /** PATCH and DELETE /api/{kind}/{id}/draft/files/{key}/tus/{uploadId}. */
-export function continueUpload(method: 'PATCH' | 'DELETE', deps: FilesDeps, plane: ContentPlane): Endpoint {
+function continueUpload(method: 'PATCH' | 'DELETE', deps: FilesDeps, plane: ContentPlane): Endpoint {
   return (call) => pass(method, deps, plane, call);
 }
 
 /** HEAD /api/{kind}/{id}/draft/files/{key}/tus/{uploadId}: 200 with the offset. */
-export function readUpload(deps: FilesDeps, plane: ContentPlane): Endpoint {
+function readUpload(deps: FilesDeps, plane: ContentPlane): Endpoint {
   return (call) => pass('HEAD', deps, plane, call);
 }
 

@@ -9,14 +9,11 @@ export type Cost = 'nothing' | 'one' | 'search' | 'publish' | 'auditLog';
 
 /**
  * The concurrency class of a request. `local` uses this process alone and is never rejected. `read` may use all slots; `write` and `search`
- * (all expensive reads) leave some for it. `transfer` has slots of its own, because it may take long.
+ * (all expensive reads) leave some for it. `transfer` has separate slots, because it may take long.
  */
 export type Lane = 'local' | 'read' | 'write' | 'search' | 'transfer';
 
-/**
- * What a write changes: documents of published entities, which the response cache may hold; or what searches find, directly or through
- * events of the files service.
- */
+/** An effect of a write: on published documents, which the response cache holds, or on the search index, directly or by file events. */
 export type Change = 'published' | 'index' | 'files';
 
 interface RouteFacts {

@@ -150,7 +150,7 @@ export interface TokensDeps {
 }
 
 /** GET /api/user/tokens: the caller's tokens that were not revoked, the youngest first. */
-export function listTokens({ tokens }: TokensDeps): Endpoint {
+function listTokens({ tokens }: TokensDeps): Endpoint {
   return async (call) => {
     const own = await tokens.tokensOf(userOf(call));
     return json(200, {
@@ -164,7 +164,7 @@ export function listTokens({ tokens }: TokensDeps): Endpoint {
  * POST /api/user/tokens: 201 with the new token, which no other answer shows.
  * @throws ServiceError - `invalid`: see `createTokenRequest` - `invalid` (code `too_many_tokens`): the caller has the maximum number of valid tokens
  */
-export function createToken({ tokens, limits, now, newId }: TokensDeps): Endpoint {
+function createToken({ tokens, limits, now, newId }: TokensDeps): Endpoint {
   return async (call) => {
     const userId = userOf(call);
     const createdAt = now();
@@ -190,7 +190,7 @@ export function createToken({ tokens, limits, now, newId }: TokensDeps): Endpoin
 }
 
 /** DELETE /api/user/tokens/{tokenId}: 204; every later request on any gateway rejects the token. */
-export function revokeToken({ tokens, now }: TokensDeps): Endpoint {
+function revokeToken({ tokens, now }: TokensDeps): Endpoint {
   return async (call) => {
     const [userId, id] = [userOf(call), param(call, 'tokenId')];
     if (!TOKEN_ID.test(id) || !(await tokens.revoke(userId, id, now()))) {

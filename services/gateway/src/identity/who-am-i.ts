@@ -22,7 +22,7 @@ export function userRoutes(users: Pick<UserStore, 'findUser'>): Route[] {
 }
 
 /** GET /api/user: the user whose token the request carries. */
-export function whoAmI(users: Pick<UserStore, 'findUser'>): Endpoint {
+function whoAmI(users: Pick<UserStore, 'findUser'>): Endpoint {
   return async ({ principal, baseUrl }) => {
     // A link token alone is a credential, but of no user.
     const user = principal.userId === null ? undefined : await users.findUser(Number(principal.userId));

@@ -58,7 +58,7 @@ export function documentRoutes(deps: FilesDeps): Route[] {
 }
 
 /** GET /api/{kind}/{id}: the document, or an export format that `Accept` prefers. */
-export function readPublished(deps: FilesDeps): Endpoint {
+function readPublished(deps: FilesDeps): Endpoint {
   return async (call): Promise<Reply> => {
     const document = await readEntity(deps, param(call, 'id'), 'FORM_PUBLISHED', call);
     if (WRITTEN.includes(call.mediaType)) return entityReply(200, document, deps, call);
@@ -69,7 +69,7 @@ export function readPublished(deps: FilesDeps): Endpoint {
 }
 
 /** GET /api/{kind}/{id}/export/{format}. @throws ServiceError `not_found`: there is no such format */
-export function exportPublished(deps: FilesDeps): Endpoint {
+function exportPublished(deps: FilesDeps): Endpoint {
   return async (call) => {
     const document = await readEntity(deps, param(call, 'id'), 'FORM_PUBLISHED', call);
     const format = findFormat(param(call, 'format'));

@@ -170,7 +170,7 @@ function bucket(key: string, count: number, label: string): Bucket {
 }
 
 /** GET /api/{kind}/{id}/versions/latest: the latest published version, whichever version the id names. */
-export function readLatest(deps: EntityDeps): Endpoint {
+function readLatest(deps: EntityDeps): Endpoint {
   return async (call) => {
     const { document } = await deps.clients.lifecycle[deps.kind].readLatest(
       { id: param(call, 'id') },
@@ -182,7 +182,7 @@ export function readLatest(deps: EntityDeps): Endpoint {
 }
 
 /** POST /api/{kind}/{id}/versions: 201 with the draft of the next version, the open one if there is one. */
-export function createVersion(deps: EntityDeps): Endpoint {
+function createVersion(deps: EntityDeps): Endpoint {
   return async (call) => {
     const id = param(call, 'id');
     const ifRevision = await revisionToChange(deps, id, 'FORM_PUBLISHED', call);
@@ -195,7 +195,7 @@ export function createVersion(deps: EntityDeps): Endpoint {
 }
 
 /** GET /api/{kind}/{id}/versions: the published versions, newest first. */
-export function listVersions({ kind, clients }: EntityDeps, limits: PageLimits): Endpoint {
+function listVersions({ kind, clients }: EntityDeps, limits: PageLimits): Endpoint {
   return async (call) => {
     const page = readPage(call.query, limits);
     const { documents, total, accessStatuses } = await clients.lifecycle[kind].listVersions(
@@ -213,7 +213,7 @@ export function listVersions({ kind, clients }: EntityDeps, limits: PageLimits):
 }
 
 /** GET /api/packages/{id}/requests: requests for reviews or assistance, which this repository does not have. */
-export function listRequests(deps: EntityDeps, limits: PageLimits): Endpoint {
+function listRequests(deps: EntityDeps, limits: PageLimits): Endpoint {
   return async (call) => {
     const page = readPage(call.query, limits);
     await readEntity(deps, param(call, 'id'), 'FORM_PUBLISHED', call);
@@ -234,7 +234,7 @@ export function listRequests(deps: EntityDeps, limits: PageLimits): Endpoint {
  * DELETE /api/{kind}/{id}: an administrator removes what is published; the body is `{removal_reason: {id}, note}`. Everybody else is
  * refused: 404 when nothing of this id is published and else 403.
  */
-export function deletePublished(deps: EntityDeps): Endpoint {
+function deletePublished(deps: EntityDeps): Endpoint {
   return async (call) => {
     const id = param(call, 'id');
     if (!call.principal.isAdmin) {
@@ -256,7 +256,7 @@ function removal(body: unknown): { reason: string; note: string } {
 }
 
 /** POST /api/{kind}/{id}/restore: an administrator undoes a removal; 200 with the published entity. */
-export function restorePublished(deps: EntityDeps): Endpoint {
+function restorePublished(deps: EntityDeps): Endpoint {
   return async (call) => {
     const { document } = await deps.clients.lifecycle[deps.kind].restorePublished(
       { id: param(call, 'id') },
@@ -267,7 +267,7 @@ export function restorePublished(deps: EntityDeps): Endpoint {
 }
 
 /** GET /api/{kind}/removed: what administrators have removed, the latest first. */
-export function listRemovals({ kind, clients }: EntityDeps, limits: PageLimits): Endpoint {
+function listRemovals({ kind, clients }: EntityDeps, limits: PageLimits): Endpoint {
   return async ({ query, principal, signal }) => {
     const page = readPage(query, limits);
     const { total, removals } = await clients.lifecycle[kind].listRemovals(page, principal, { signal });

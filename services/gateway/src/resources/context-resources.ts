@@ -87,7 +87,7 @@ export function contextRoutes(clients: Clients, limits: PageLimits): Route[] {
 }
 
 /** POST /api/packages/{id}/context/actions/associate: all the resources or none. */
-export function associate(clients: Clients): Endpoint {
+function associate(clients: Clients): Endpoint {
   return async (call) => {
     const change = (ids: string[]) =>
       clients.packages.associate({ packageId: param(call, 'id'), ids }, call.principal);
@@ -101,7 +101,7 @@ export function associate(clients: Clients): Endpoint {
 }
 
 /** POST /api/packages/{id}/context/actions/dissociate: all the resources or none. */
-export function dissociate(clients: Clients): Endpoint {
+function dissociate(clients: Clients): Endpoint {
   return async (call) => {
     const change = (ids: string[]) =>
       clients.packages.dissociate({ packageId: param(call, 'id'), ids }, call.principal);
@@ -115,7 +115,7 @@ export function dissociate(clients: Clients): Endpoint {
 }
 
 /** GET /api/packages/context/{parentId}/resources: the resources of a package's context that the caller may read. */
-export function listContextResources(clients: Clients, limits: PageLimits): Endpoint {
+function listContextResources(clients: Clients, limits: PageLimits): Endpoint {
   return async (call) => {
     const query = readSearchQuery(call.query, limits);
     const managed = await clients.packages.listContextResources(
@@ -139,7 +139,7 @@ export function listContextResources(clients: Clients, limits: PageLimits): Endp
 }
 
 /** PUT /api/packages/{id}/context: the settings of the context. */
-export function updateContext(clients: Clients): Endpoint {
+function updateContext(clients: Clients): Endpoint {
   return async (call) => {
     const change = (recordPolicy: string) =>
       clients.packages.updateContext({ packageId: param(call, 'id'), recordPolicy }, call.principal);

@@ -104,7 +104,7 @@ export function resourceRoutes(clients: Clients, limits: PageLimits): Route[] {
  * POST /api/packages/{id}/draft/resources: 200; `errors` lists the resources that were not added, with the
  * reason.
  */
-export function addResources(clients: Clients): Endpoint {
+function addResources(clients: Clients): Endpoint {
   return async (call) => {
     const change = (ids: string[]) =>
       clients.packages.addResources({ packageId: param(call, 'id'), ids }, call.principal);
@@ -118,7 +118,7 @@ export function addResources(clients: Clients): Endpoint {
 }
 
 /** POST /api/packages/{id}/draft/actions/resources-import: the draft gets the resources of the previous version. */
-export function importResources(clients: Clients): Endpoint {
+function importResources(clients: Clients): Endpoint {
   return async (call) => {
     await clients.packages.importResources({ packageId: param(call, 'id') }, call.principal);
     return noContent();
@@ -126,7 +126,7 @@ export function importResources(clients: Clients): Endpoint {
 }
 
 /** GET /api/packages/{id}/draft/resources: the resources of a package version that the caller may read. */
-export function listDraftResources(clients: Clients, limits: PageLimits): Endpoint {
+function listDraftResources(clients: Clients, limits: PageLimits): Endpoint {
   return async (call) => {
     const query = readSearchQuery(call.query, limits);
     const held = await clients.packages.listResources(
@@ -149,7 +149,7 @@ export function listDraftResources(clients: Clients, limits: PageLimits): Endpoi
 }
 
 /** GET /api/packages/{id}/resources: the published resources of a package version that the caller may read. */
-export function listPackageResources(clients: Clients, limits: PageLimits): Endpoint {
+function listPackageResources(clients: Clients, limits: PageLimits): Endpoint {
   return async (call) => {
     const query = readSearchQuery(call.query, limits);
     const held = await clients.packages.listResources({ packageId: param(call, 'id') }, call.principal, {
@@ -176,7 +176,7 @@ export function listPackageResources(clients: Clients, limits: PageLimits): Endp
  * DELETE /api/packages/{id}/draft/resources: 200; `errors` lists the resources that were not removed, with
  * the reason.
  */
-export function removeResources(clients: Clients): Endpoint {
+function removeResources(clients: Clients): Endpoint {
   return async (call) => {
     const change = (ids: string[]) =>
       clients.packages.removeResources({ packageId: param(call, 'id'), ids }, call.principal);

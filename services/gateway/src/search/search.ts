@@ -103,7 +103,7 @@ export function searchRoutes(clients: Clients, limits: PageLimits): Route[] {
 }
 
 /** GET /api/user/records, /api/user/packages, /api/user/search: the caller's drafts and published entities. */
-export function searchOwn(clients: Clients, kinds: Kind[], limits: PageLimits): Endpoint {
+function searchOwn(clients: Clients, kinds: Kind[], limits: PageLimits): Endpoint {
   return async (call) => {
     const query = readSearchQuery(call.query, limits);
     // Documents opened by a link are listed with the user's; a link alone has no user.
@@ -113,7 +113,7 @@ export function searchOwn(clients: Clients, kinds: Kind[], limits: PageLimits): 
 }
 
 /** GET /api/records, /api/packages, /api/search: published entities that the caller may read. */
-export function searchPublished(clients: Clients, kinds: Kind[], limits: PageLimits): Endpoint {
+function searchPublished(clients: Clients, kinds: Kind[], limits: PageLimits): Endpoint {
   return async (call) => {
     const query = readSearchQuery(call.query, limits);
     const reply = await findEntities(clients, { listing: 'LISTING_PUBLISHED', kinds }, query, call);

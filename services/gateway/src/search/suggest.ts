@@ -93,7 +93,7 @@ function keyOf({ kind, id, revision }: SuggestionSource__Output): string {
 }
 
 /** GET /api/search/suggest: titles, creators or subjects of published entities that the caller may read. */
-export function suggest(clients: Clients, limits: PageLimits): Endpoint {
+function suggest(clients: Clients, limits: PageLimits): Endpoint {
   return async (call) => {
     const { query, principal, signal, caller } = call;
     assertText(query);

@@ -44,12 +44,12 @@ export function siteRoutes(all: () => readonly Route[]): Route[] {
 }
 
 /** GET /api/ping */
-export function ping(): Endpoint {
+function ping(): Endpoint {
   return async () => ({ as: 'text', status: 200, type: 'text/plain', text: 'OK' });
 }
 
 /** GET /: a page for people who open the address of the repository in a browser. */
-export function welcome(): Endpoint {
+function welcome(): Endpoint {
   return async ({ baseUrl }) => ({
     as: 'text',
     status: 200,
