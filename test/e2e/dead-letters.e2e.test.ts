@@ -108,7 +108,6 @@ const GIVEN_UP: Record<Service, () => Promise<GivenUp>> = {
           parentId: main.parent.id,
           revision: '1000',
           recordIds: [record.id],
-          restrictedIds: [],
         },
         { aggregateId: main.id, revision: 1_000 },
       ),

@@ -71,7 +71,6 @@ const DURABLES: Partial<Record<Service, readonly string[]>> = {
   records: ['records-follow-packages', 'records-follow-links', 'records-forget-deleted-files'],
   packages: [
     'packages-drop-deleted-records',
-    'packages-restrict-resources',
     'packages-follow-links',
     'packages-forget-deleted-files',
   ],

@@ -1,4 +1,4 @@
-import type { StoredDocument } from '@kr/draft-lifecycle';
+import { newDraft, type StoredDocument } from '@kr/draft-lifecycle';
 import { checkMetadata, OPEN_ACCESS } from '@kr/metadata';
 import type { LifecycleTables } from './memory-lifecycle-store.ts';
 
@@ -16,15 +16,7 @@ export function addDraft(
   parents.rows.set(parentId, { id: parentId, ownerId: 'owner', managedBy });
   versions.rows.set(id, { ...NEVER_PUBLISHED, id, parentId });
   const document = documentOf(kind);
-  drafts.rows.set(id, {
-    id,
-    document,
-    issues: [],
-    revision: 1,
-    lockedBy: null,
-    createdAt: at,
-    updatedAt: at,
-  });
+  drafts.rows.set(id, { id, ...newDraft(document, 1, at) });
 }
 
 export function addPublished(

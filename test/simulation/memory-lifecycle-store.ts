@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { AuditEntry } from '@kr/audit-trail';
-import type {
-  Candidate,
-  ChangeLog,
-  Entity,
-  LifecycleStore,
-  Participant,
-  StoredDocument,
+import {
+  type Candidate,
+  type ChangeLog,
+  type DraftFace,
+  type Entity,
+  type LifecycleStore,
+  newDraft,
+  type Participant,
+  type StoredDocument,
 } from '@kr/draft-lifecycle';
 import type { OutboxEvent } from '@kr/event-bus';
-import type { Issue } from '@kr/service-error';
 import { type MemoryConnection, type MemoryTx, type Reader, Table } from './memory-database.ts';
 
 export interface ParentRow {
@@ -35,14 +36,8 @@ export interface VersionRow {
   } | null;
 }
 
-export interface DraftRow {
+export interface DraftRow extends Readonly<DraftFace> {
   readonly id: string;
-  readonly document: StoredDocument;
-  readonly issues: readonly Issue[];
-  readonly revision: number;
-  readonly lockedBy: string | null;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
 }
 
 export interface ParticipantRow extends Participant {
@@ -106,11 +101,19 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore {
     return participant;
   };
 
-  const loadEntities = async (reader: Reader, ids: readonly string[]): Promise<Map<string, Entity>> => {
+  const loadEntities = async (
+    reader: Reader,
+    ids: readonly string[],
+    related?: string,
+  ): Promise<Map<string, Entity>> => {
     if (ids.length === 0) return new Map();
     await reader.step();
+    // Relations of records and packages are in tables of their services.
+    const relations = related === undefined ? {} : { related: { draft: [], published: [] } };
     const found = ids.map((id) => entityOf(tables, reader, id));
-    return new Map(found.flatMap((entity) => (entity === undefined ? [] : [[entity.id, entity]])));
+    return new Map(
+      found.flatMap((entity) => (entity === undefined ? [] : [[entity.id, { ...entity, ...relations }]])),
+    );
   };
 
   return {
@@ -152,19 +155,16 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore {
         }
       }),
 
-    async loadLocked(tx: MemoryTx, ids) {
+    async loadLocked(tx: MemoryTx, ids, related) {
       await tx.step();
       await lockVersions(
         tx,
         ids.filter((id) => tx.get(versions, id) !== undefined),
       );
-      return loadEntities(tx as unknown as Reader, ids);
+      return loadEntities(tx as unknown as Reader, ids, related);
     },
 
-    loadEntities: (sql, ids) => loadEntities(sql as unknown as Reader, ids),
-
-    // Relations of records and packages are in tables of their services.
-    loadRelations: async () => new Map(),
+    loadEntities: (sql, ids, related) => loadEntities(sql as unknown as Reader, ids, related),
 
     async writeVote(tx: MemoryTx, vote, forms, at) {
       const { publicationId } = vote;
@@ -244,36 +244,19 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore {
 
     unlockDrafts,
 
-    async replaceDraft(tx: MemoryTx, id, { document, issues }, at) {
-      await tx.step();
-      const draft = tx.get(drafts, id);
-      if (draft === undefined) return Number.NaN;
-      const revision = draft.revision + 1;
-      tx.set(drafts, id, { ...draft, document, issues, revision, updatedAt: at });
-      return revision;
-    },
-
-    replaceUnchanged: (database: MemoryConnection, { id, revision }, { document, issues }, told, at) =>
+    replaceUnchanged: (database: MemoryConnection, { id, draft: next }, log) =>
       database.$transaction(async (tx) => {
         await lockVersions(tx, [id]);
         const draft = tx.get(drafts, id);
-        if (draft?.revision !== revision || draft.lockedBy !== null) return false;
-        tx.set(drafts, id, { ...draft, document, issues, revision: revision + 1, updatedAt: at });
-        write(tx, told);
+        if (draft?.revision !== next.revision - 1 || draft.lockedBy !== null) return false;
+        tx.set(drafts, id, { ...next, id, lockedBy: null, createdAt: draft.createdAt });
+        write(tx, log);
         return true;
       }),
 
     async insertDraft(tx: MemoryTx, { id, revision, document }, at) {
       await tx.step();
-      tx.set(drafts, id, {
-        id,
-        document,
-        issues: [],
-        revision,
-        lockedBy: null,
-        createdAt: at,
-        updatedAt: at,
-      });
+      tx.set(drafts, id, { id, ...newDraft(document, revision, at) });
     },
 
     async tell(tx: MemoryTx, told) {

@@ -73,15 +73,21 @@ export const MUTANTS: readonly Variation[] = [
       ...store,
       loadEntities: async (sql, ids) => unlocked(await store.loadEntities(sql, ids)),
       loadLocked: async (tx, ids) => unlocked(await store.loadLocked(tx, ids)),
-      replaceUnchanged: async () => false,
+      replaceUnchanged: (database, { id, draft }, log) =>
+        database.$transaction(async (tx) => {
+          await store.loadLocked(tx, [id]);
+          await store.insertDraft(tx, { id, ...draft }, draft.updatedAt);
+          await store.tell(tx, log);
+          return true;
+        }),
     }),
   },
   {
     name: 'an edit leaves nothing in the trail',
     editStore: (store) => ({
       ...store,
-      replaceUnchanged: (database, seen, content, told, at) =>
-        store.replaceUnchanged(database, seen, content, { ...told, entries: [] }, at),
+      replaceUnchanged: (database, saved, log) =>
+        store.replaceUnchanged(database, saved, { ...log, entries: [] }),
     }),
   },
   {

@@ -56,6 +56,8 @@ create table draft (
   revision bigint not null,
   -- The publication that keeps it from being changed.
   locked_by text,
+  -- Change number of the last update that left it restricted; 0 if there was none.
+  restriction_revision bigint not null default 0,
   created_at timestamptz(3) not null,
   updated_at timestamptz(3) not null,
   document_bytes integer generated always as (octet_length(document::text)) stored

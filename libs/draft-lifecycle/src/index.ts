@@ -33,12 +33,13 @@ export type {
   EntityRef,
   Face,
   Form,
+  OpenDraft,
   Parent,
   StoredDocument,
   StoredFiles,
   StoredPid,
 } from './model/entity.ts';
-export { type Removal, removedError } from './model/entity.ts';
+export { newDraft, type Removal, relationsOf, removedError } from './model/entity.ts';
 export { type FileCounts, NO_FILES } from './model/files.ts';
 export { isEntityId, newEntityId } from './model/ids.ts';
 export type {
@@ -49,7 +50,7 @@ export type {
   SavedDraft,
 } from './model/kind.ts';
 export type { Candidate } from './model/publication.ts';
-export { changeDraft, type DraftChange, draftForChange } from './operations/change-draft.ts';
+export { changeDraft, draftForChange } from './operations/change-draft.ts';
 export { FILE_DELETED_SUBJECTS, forgetDeletedFiles, forgetLostFiles } from './operations/deleted-files.ts';
 export { type PublicVersion, readPublic } from './operations/read-public.ts';
 export { purgeRemoved, startPurging } from './operations/removal.ts';

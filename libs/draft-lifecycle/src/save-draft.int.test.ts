@@ -98,6 +98,7 @@ describe('saving a changed draft', () => {
 
   test('that meets a publication is refused and leaves nothing behind', async () => {
     const { id } = await life.create();
+    life.decisions.set('a publication', 'undecided');
     const saved = await saveAfter(id, (tx) =>
       tx.$executeRawUnsafe("update draft set locked_by = 'a publication' where id = $1", id),
     );

@@ -53,11 +53,3 @@ create table package_context (
   parent_id text primary key references parent (id) on delete cascade,
   record_policy text not null default 'open' check (record_policy in ('open', 'closed'))
 );
-
--- Saves of restricted packages whose resources' drafts may still be open: nothing is published before they are closed.
-create table pending_restriction (
-  package_id text not null,
-  attempt uuid not null,
-  created_at timestamptz(3) not null default now(),
-  primary key (package_id, attempt)
-);

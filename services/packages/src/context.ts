@@ -16,6 +16,7 @@ import { type Client, createClient } from '@kr/rpc';
 import type { Logger } from '@kr/telemetry';
 import type { PackagesConfig } from './config.ts';
 import { type Observations, observations } from './observations.ts';
+import { recordsSide } from './package-context/notify-records.ts';
 import { packageKind } from './package-kind.ts';
 
 /** Everything that handlers may reach. */
@@ -33,6 +34,7 @@ export interface PackagesContext extends LifecycleContext {
 
 export function openContext(config: PackagesConfig, logger: Logger): PackagesContext {
   const now = () => new Date();
+  const observed = observations(logger, now);
   const database = openDatabase(config.databaseUrl);
   const bus = connectBus({ servers: config.natsUrl, name: 'packages', logger });
   const relay = startRelay({
@@ -76,6 +78,7 @@ export function openContext(config: PackagesConfig, logger: Logger): PackagesCon
       oaiPrefix: config.oaiPrefix,
       doiStates: config.registration && ((ids) => doiStates(database, ids)),
       ownerLimits: config.ownerLimits,
+      ...recordsSide(records, observed, now),
       ticketKeys: config.ticketKeys,
       describeBuckets: bucketCounts(files),
       resolvePublications: neverDecidedElsewhere,
@@ -99,7 +102,7 @@ export function openContext(config: PackagesConfig, logger: Logger): PackagesCon
     listParentLinks: async (parentIds) =>
       (await accessLinks.listParentLinks({ parentIds: [...parentIds] }, servicePrincipal('packages'))).links,
     bus,
-    observed: observations(logger, now),
+    observed,
     close: async () => {
       for (const client of [records, recordsLifecycle, files, accessLinks]) client.close();
       await relay.stop();

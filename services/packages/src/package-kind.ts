@@ -1,5 +1,6 @@
-import type { EntityKind } from '@kr/draft-lifecycle';
+import { type EntityKind, relationsOf } from '@kr/draft-lifecycle';
 import { newEvent } from '@kr/event-bus';
+import { isRestricting, resourcesChanged, versionUpdate } from './resources/version-update.ts';
 
 // Both forms of a version hold the same resources: they are frozen when it is published.
 const RELATED = `
@@ -21,7 +22,11 @@ export const packageKind: EntityKind = {
   events: {
     draftSaved: ({ id, parentId, revision }) =>
       newEvent('knowledge.packages.draft.saved', { id, parentId, revision }, { aggregateId: id, revision }),
-    draftDeleted: ({ id, parentId, revision, isPublished }, packageIds) =>
+    draftUpdated: (draft, now) => {
+      const update = versionUpdate(draft, relationsOf(draft).draft, now);
+      return isRestricting(update) ? [resourcesChanged(update)] : [];
+    },
+    draftDeleted: ({ id, parentId, revision, isPublished, packageIds }) =>
       newEvent(
         'knowledge.packages.draft.deleted',
         { id, parentId, revision, isPublished, packageIds: [...packageIds] },

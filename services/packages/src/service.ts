@@ -8,6 +8,7 @@ import {
   forgetLostFiles,
   LIFECYCLE_CALLERS,
   LINK_SUBJECTS,
+  type LifecycleHandlers,
   lifecycleHandlers,
   publishChanges,
   readPublic,
@@ -21,12 +22,9 @@ import type { Callers, Handlers } from '@kr/rpc';
 import { type RunningService, startService } from '@kr/service-host';
 import type { Logger } from '@kr/telemetry';
 import type { PackagesConfig } from './config.ts';
-import { closeAllManagedDrafts, onPackageDraftSaved } from './consume/on-package-draft-saved.ts';
 import { dropLostRecords, onRecordDraftDeleted } from './consume/on-record-draft-deleted.ts';
 import { openContext, type PackagesContext } from './context.ts';
 import { associate, dissociate, listContextResources } from './package-context/context-resources.ts';
-import { deleteDraft, updateDraft } from './package-context/drafts.ts';
-import { readAuditLog } from './package-context/read-audit-log.ts';
 import { updateContext } from './package-context/update-context.ts';
 import { forgetPublications, observePublications } from './publish/maintenance.ts';
 import { openPublishing, type Publishing } from './publish/open-publishing.ts';
@@ -79,8 +77,8 @@ function packageRpcs(context: PackagesContext): Handlers<Definitions['packages']
 function publicationRpcs(
   context: PackagesContext,
   publishing: Publishing,
+  { ReadEntities }: LifecycleHandlers,
 ): Handlers<Definitions['publications']> {
-  const { ReadEntities } = lifecycleHandlers(context);
   return {
     Publish: publishAndShow(publish(publishing.publish), ReadEntities),
     Validate: validate(context),
@@ -92,16 +90,6 @@ function reportRpcs(context: PackagesContext): Handlers<Definitions['publication
   return { ListPublications: listPublications(context), ReadPublication: readPublication(context) };
 }
 
-function lifecycleRpcs(context: PackagesContext): Handlers<Definitions['lifecycle']> {
-  const handlers = lifecycleHandlers(context);
-  return {
-    ...handlers,
-    UpdateDraft: updateDraft(context, handlers.UpdateDraft),
-    DeleteDraft: deleteDraft(context, handlers.DeleteDraft),
-    ReadAuditLog: readAuditLog(context, handlers.ReadAuditLog),
-  };
-}
-
 /** @throws Error when the database is unavailable, a migration fails or a port cannot be bound */
 export async function startPackagesService(config: PackagesConfig, logger: Logger): Promise<RunningService> {
   return startService({ name: 'packages', config, schema: SCHEMA, logger }, async () => {
@@ -110,6 +98,7 @@ export async function startPackagesService(config: PackagesConfig, logger: Logge
     );
     const context = openContext(config, logger);
     const publishing = openPublishing(context, config);
+    const lifecycle = lifecycleHandlers(context);
     const failed = context.observed.scanFailed;
     const dois = openDoiRegistration({
       registration: config.registration,
@@ -125,13 +114,13 @@ export async function startPackagesService(config: PackagesConfig, logger: Logge
         { definition: definitions.dois, handlers: dois.handlers, callers: { operator: 'all' } },
         {
           definition: definitions.lifecycle,
-          handlers: lifecycleRpcs(context),
+          handlers: lifecycle,
           callers: { ...LIFECYCLE_CALLERS, records: ['FindIds', 'FindDois'], files: ['FindIds'] },
         },
         { definition: definitions.packages, handlers: packageRpcs(context), callers: PACKAGES_CALLERS },
         {
           definition: definitions.publications,
-          handlers: publicationRpcs(context, publishing),
+          handlers: publicationRpcs(context, publishing, lifecycle),
           callers: PUBLICATIONS_CALLERS,
         },
         {
@@ -172,13 +161,6 @@ function startConsumers(context: PackagesContext): Consumer[] {
       subjects: ['knowledge.records.draft.deleted'],
       handleBatch: onRecordDraftDeleted(context),
       recover: () => dropLostRecords(context),
-    }),
-    startConsumer({
-      ...each,
-      durable: 'packages-restrict-resources',
-      subjects: ['knowledge.packages.draft.saved'],
-      handleBatch: onPackageDraftSaved(context),
-      recover: () => closeAllManagedDrafts(context),
     }),
     startConsumer<(typeof LINK_SUBJECTS)[number]>({
       ...each,

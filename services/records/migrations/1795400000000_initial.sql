@@ -1,7 +1,9 @@
 create table package_version (
   package_id text primary key,
   revision bigint not null default 0,
-  is_published boolean not null default false
+  is_published boolean not null default false,
+  -- The last restriction of the package that its resources took; earlier ones change nothing.
+  restriction_revision bigint not null default 0
 );
 
 create table packaged_record (

@@ -2,6 +2,7 @@ import { servicePrincipal } from '@kr/caller';
 import type { definitions, VersionResources__Output } from '@kr/contracts';
 import type { LifecycleDeps } from '@kr/draft-lifecycle';
 import type { Client } from '@kr/rpc';
+import type { Logger } from '@kr/telemetry';
 
 type Files = Pick<Client<typeof definitions.files>, 'describeBuckets'>;
 
@@ -25,13 +26,17 @@ type Packages = Pick<Client<typeof definitions.packages>, 'forgetRecords'>;
 
 const FORGET_MS = 2_000;
 
-/** Takes resources that are gone out of the package drafts that hold them. Throws when that takes longer than 2 s. */
-export function forgetInPackages(
-  packages: Packages,
-): (ids: readonly string[], requestId: string) => Promise<void> {
-  return async (ids, requestId) => {
+/**
+ * Removes a deleted, never published resource from the package drafts that hold it. If the packages service does not
+ * answer within 2 s, the event of the deletion has the same effect.
+ */
+export function leavePackages(packages: Packages, logger: Logger): NonNullable<LifecycleDeps['afterDelete']> {
+  return async ({ id, packageIds }, requestId) => {
+    if (packageIds.length === 0) return;
     const self = servicePrincipal('records', requestId);
-    await packages.forgetRecords({ ids: [...ids] }, self, { timeoutMs: FORGET_MS });
+    await packages.forgetRecords({ ids: [id] }, self, { timeoutMs: FORGET_MS }).catch((cause: unknown) => {
+      logger.warn({ err: cause, id }, 'the packages of a deleted resource are notified later');
+    });
   };
 }
 

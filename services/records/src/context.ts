@@ -16,8 +16,8 @@ import { createClient } from '@kr/rpc';
 import type { Logger } from '@kr/telemetry';
 import {
   bucketCounts,
-  forgetInPackages,
   type ListVersionResources,
+  leavePackages,
   packageIds,
   versionResources,
 } from './clients.ts';
@@ -28,8 +28,6 @@ import { recordKind } from './record-kind.ts';
 export interface RecordsContext extends LifecycleContext {
   /** Which of these ids belong to packages or their parents; what fails counts as an error here. */
   findPackageIds(ids: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Takes resources that are gone out of the package drafts that hold them. Throws when that takes longer than 2 s. */
-  forgetInPackages(ids: readonly string[], requestId: string): Promise<void>;
   readonly listVersionResources: ListVersionResources;
 }
 
@@ -86,6 +84,7 @@ export function openContext(config: RecordsConfig, logger: Logger): OpenContext 
     oaiPrefix: config.oaiPrefix,
     doiStates: config.registration && ((ids) => doiStates(database, ids)),
     ownerLimits: config.ownerLimits,
+    afterDelete: leavePackages(packages, logger),
     ticketKeys: config.ticketKeys,
     describeBuckets: bucketCounts(files),
     resolvePublications: around('records.resolve', publicationDecisions(publications, 'records')),
@@ -102,7 +101,6 @@ export function openContext(config: RecordsConfig, logger: Logger): OpenContext 
   return {
     ...lifecycle,
     findPackageIds,
-    forgetInPackages: forgetInPackages(packages),
     listVersionResources: versionResources(packages),
     listParentLinks: async (parentIds) =>
       (await accessLinks.listParentLinks({ parentIds: [...parentIds] }, servicePrincipal('records'))).links,

@@ -17,7 +17,7 @@ export const recordKind: EntityKind = {
   events: {
     draftSaved: ({ id, parentId, revision }) =>
       newEvent('knowledge.records.draft.saved', { id, parentId, revision }, { aggregateId: id, revision }),
-    draftDeleted: ({ id, parentId, revision, isPublished }, packageIds) =>
+    draftDeleted: ({ id, parentId, revision, isPublished, packageIds }) =>
       newEvent(
         'knowledge.records.draft.deleted',
         { id, parentId, revision, isPublished, packageIds: [...packageIds] },

@@ -30,7 +30,6 @@ import { onPackageEvent, PACKAGE_SUBJECTS } from './consume/on-package-event.ts'
 import { restoreRelations } from './consume/restore-relations.ts';
 import { type OpenContext, openContext, type RecordsContext } from './context.ts';
 import { associateRecords, dissociateRecords } from './package-relations/association.ts';
-import { deleteDraft } from './package-relations/delete-draft.ts';
 import { describeRecords, readPackageTrail } from './package-relations/describe-records.ts';
 import { listManagedRecords } from './package-relations/managed-records.ts';
 import { setPackageResources } from './package-relations/set-package-resources.ts';
@@ -54,11 +53,6 @@ function rpcs(
   };
 }
 
-function lifecycleRpcs(context: RecordsContext): Handlers<Definitions['lifecycle']> {
-  const handlers = lifecycleHandlers(context);
-  return { ...handlers, DeleteDraft: deleteDraft(context, handlers.DeleteDraft) };
-}
-
 /** @throws Error when the database is unavailable, a migration fails or a port cannot be bound */
 export async function startRecordsService(config: RecordsConfig, logger: Logger): Promise<RunningService> {
   return startService({ name: 'records', config, schema: SCHEMA, logger }, async () => {
@@ -80,7 +74,7 @@ export async function startRecordsService(config: RecordsConfig, logger: Logger)
         { definition: definitions.dois, handlers: dois.handlers, callers: { operator: 'all' } },
         {
           definition: definitions.lifecycle,
-          handlers: lifecycleRpcs(context),
+          handlers: lifecycleHandlers(context),
           // The coordinator calls it for the permission to publish.
           callers: {
             ...LIFECYCLE_CALLERS,

@@ -5,6 +5,7 @@ import {
   type Entity,
   MIGRATIONS as LIFECYCLE,
   type LifecycleStore,
+  newDraft,
   type Participant,
   type StagedForm,
   type StoredDocument,
@@ -30,7 +31,6 @@ const COMMANDS = [
   'dropStaged',
   'showDraft',
   'unlockDrafts',
-  'replaceDraft',
   'replaceUnchanged',
   'insertDraft',
   'preparedBefore',
@@ -181,18 +181,15 @@ function twin({ database, store, events, trail }: LifecycleTwin): Twin<Command> 
       }
       case 'unlockDrafts':
         return store.unlockDrafts(tx, publicationId);
-      case 'replaceDraft':
-        return store.replaceDraft(tx, id, { document, issues: [] }, at);
       case 'replaceUnchanged': {
-        const draft = (await store.loadEntities(tx, [id])).get(id)?.draft;
-        const revision = number < 9 ? (draft?.revision ?? 1) : number;
-        return store.replaceUnchanged(
-          database,
-          { id, revision },
-          { document, issues: [] },
-          toldOf([id], number),
-          at,
-        );
+        const entity = (await store.loadEntities(tx, [id])).get(id);
+        if (entity === undefined) return 'there is none';
+        const revision = (number < 9 ? (entity.draft?.revision ?? 1) : number) + 1;
+        const saved = {
+          ...entity,
+          draft: { ...newDraft(document, revision, at), restrictionRevision: number },
+        };
+        return store.replaceUnchanged(database, saved, toldOf([id], number));
       }
       case 'insertDraft': {
         const entity = (await store.loadEntities(tx, [id])).get(id);

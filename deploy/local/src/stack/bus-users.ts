@@ -33,7 +33,6 @@ const ROLES: Record<ServiceName, BusRole> = {
     tells: true,
     durables: [
       'packages-drop-deleted-records',
-      'packages-restrict-resources',
       'packages-follow-links',
       'packages-forget-deleted-files',
     ],

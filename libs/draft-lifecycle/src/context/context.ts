@@ -1,11 +1,12 @@
+import type { AuditTrail } from '@kr/contracts';
 import type { Sql, SqlDatabase } from '@kr/database';
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
-import type { Entity } from '../model/entity.ts';
+import type { Entity, OpenDraft } from '../model/entity.ts';
 import { removedError } from '../model/entity.ts';
 import type { FileCounts } from '../model/files.ts';
 import { isEntityId } from '../model/ids.ts';
-import type { EntityKind } from '../model/kind.ts';
+import type { DiscardedDraft, EntityKind } from '../model/kind.ts';
 import type { DocumentBudget } from '../store/document-budget.ts';
 import type { LifecycleStore } from '../store/port.ts';
 import type { OwnerLimits, OwnerRoom } from './owner-limits.ts';
@@ -37,6 +38,12 @@ export interface LifecycleDeps {
   /** The states of the DOIs of these versions and parents, by DOI; undefined while none is registered with DataCite. */
   doiStates?: ((ids: readonly string[]) => Promise<ReadonlyMap<string, string>>) | undefined;
   ownerLimits: OwnerLimits;
+  /** Called after an update is committed; its errors are those of the update's caller. */
+  afterUpdate?(draft: OpenDraft, requestId: string): Promise<void>;
+  /** Called after a draft is deleted. */
+  afterDelete?(draft: DiscardedDraft, requestId: string): Promise<void>;
+  /** Trails of the entity that other services store. */
+  furtherTrails?(parentId: string, limit: number, requestId: string): Promise<AuditTrail[]>;
   /** Called after a transaction that wrote events: wakes the relay. */
   nudge(): void;
   /** Whether everything that was committed by now is sent within that many milliseconds; answers as soon as it is. */

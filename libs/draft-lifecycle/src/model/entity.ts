@@ -67,6 +67,8 @@ export interface DraftFace extends Face {
   issues: readonly Issue[];
   /** The publication that holds it; null while it may be changed. */
   lockedBy: string | null;
+  /** Change number of the last update that left it restricted; 0 if there was none. */
+  restrictionRevision: number;
 }
 
 /** An entity id with everything a decision or a rendering needs, as one query reads it. */
@@ -86,6 +88,28 @@ export interface Entity {
   nextDraftRevision: number;
   /** The ids of `relationship` for each form; absent if not loaded. */
   related?: Readonly<Record<Form, readonly string[]>>;
+}
+
+/** An entity that has a draft. */
+export type OpenDraft = Entity & { draft: DraftFace };
+
+/** A draft that is created now, without problems. */
+export function newDraft(document: StoredDocument, revision: number, at: Date): DraftFace {
+  return {
+    document,
+    issues: [],
+    revision,
+    lockedBy: null,
+    restrictionRevision: 0,
+    createdAt: at,
+    updatedAt: at,
+  };
+}
+
+/** @throws Error for an entity that was read without its relations */
+export function relationsOf({ id, related }: Entity): Readonly<Record<Form, readonly string[]>> {
+  if (related === undefined) throw new Error(`${id} was read without its relations`);
+  return related;
 }
 
 export function refKey({ id, form }: EntityRef): string {

@@ -1,5 +1,6 @@
 import type { Sql } from '@kr/database';
 import type { OutboxEvent } from '@kr/event-bus';
+import type { OpenDraft } from './entity.ts';
 
 /** An entity that a publication has just made visible. */
 export interface PublishedEntity {
@@ -28,6 +29,8 @@ export interface DiscardedDraft {
   isPublished: boolean;
   /** True when nothing is left of the parent either. */
   isParentGone: boolean;
+  /** The package versions that held it. */
+  packageIds: readonly string[];
 }
 
 /** A draft that was created or changed, its new change number included. */
@@ -62,7 +65,9 @@ export interface EntityKind {
   /** The events of the kind, for the outbox. */
   events: {
     draftSaved(draft: SavedDraft): OutboxEvent;
-    draftDeleted(draft: DiscardedDraft, packageIds: readonly string[]): OutboxEvent;
+    /** Further events of an update of a draft, which is passed as it is afterwards. */
+    draftUpdated?(draft: OpenDraft, now: Date): readonly OutboxEvent[];
+    draftDeleted(draft: DiscardedDraft): OutboxEvent;
     published(entity: PublishedEntity, publication: Publication): OutboxEvent;
     changed(entity: SavedDraft): OutboxEvent;
     /** The files of a removed entity are to be deleted. */
@@ -72,7 +77,7 @@ export interface EntityKind {
   /** Called inside the transaction of the change, after it. */
   hooks: {
     /** Answers with the package versions that held it, for the event. */
-    draftDeleted?(tx: Sql, draft: DiscardedDraft): Promise<readonly string[]>;
+    draftDeleted?(tx: Sql, draft: Pick<DiscardedDraft, 'id' | 'isPublished'>): Promise<readonly string[]>;
     /** Called once for each publication, with all entities that it made visible here. */
     published?(tx: Sql, entities: readonly PublishedEntity[], publication: Publication): Promise<void>;
   };

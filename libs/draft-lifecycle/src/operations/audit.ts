@@ -43,7 +43,10 @@ export function readAuditLog(context: LifecycleContext) {
         : permittedParent(context, entity, principal);
     return {
       parentId,
-      trails: [await readTrail(context.database, parentId, limit)],
+      trails: [
+        await readTrail(context.database, parentId, limit),
+        ...((await context.furtherTrails?.(parentId, limit, principal.requestId)) ?? []),
+      ],
       filesTicket: ticketFor(context, 'files', { id, parentId, principal }),
       accessLinksTicket: ticketFor(context, 'access-links', { id, parentId, principal }),
     };

@@ -1,4 +1,5 @@
 import type { EntityAction } from '@kr/access-policy';
+import type { AuditAction, AuditEntry } from '@kr/audit-trail';
 import type { Principal } from '@kr/caller';
 import type { Sql } from '@kr/database';
 import {
@@ -6,13 +7,14 @@ import {
   draftFace,
   type LifecycleContext,
   transact,
-  unknownId,
   whyMissing,
 } from '../context/context.ts';
 import { assertUnlocked, permit } from '../model/access.ts';
-import type { DraftFace, Entity } from '../model/entity.ts';
+import type { DraftFace, Entity, OpenDraft, StoredDocument } from '../model/entity.ts';
+import { lasting } from '../model/issues.ts';
 import { lockParentOf } from '../store/entities.ts';
 import { loadLocked } from '../store/port.ts';
+import { entityEntry } from './audit.ts';
 
 export interface DraftChange {
   id: string;
@@ -25,12 +27,11 @@ export interface DraftChange {
 /**
  * The current draft, if the caller may change it. Call it before slow work of a change.
  *
- * @throws ServiceError as `changeDraft`
+ * @throws ServiceError, in this order - `not_found`: no such entity, or it has no draft - `unauthenticated`,
+ * `forbidden`: not allowed - `precondition_failed`: it is not at the revision the caller has seen -
+ * `conflict` (`draft_locked`): it is being published
  */
-export async function draftForChange(
-  context: LifecycleContext,
-  change: DraftChange,
-): Promise<{ entity: Entity; draft: DraftFace }> {
+export async function draftForChange(context: LifecycleContext, change: DraftChange): Promise<OpenDraft> {
   const { kind, store, database } = context;
   const load = async () => (await store.loadEntities(database, [change.id], kind.related)).get(change.id);
   let entity = await load();
@@ -38,28 +39,85 @@ export async function draftForChange(
   const lockedBy = entity?.draft?.lockedBy ?? null;
   if (lockedBy !== null && (await context.publications.settle([lockedBy])).isChanged) entity = await load();
   if (entity === undefined) throw (await whyMissing(context, [change.id]))(change.id);
-  return { entity, draft: checked(entity, change, context.now()) };
+  return { ...entity, draft: checked(entity, change, context.now()) };
+}
+
+/** New content of a draft, and what the audit trail says of it. */
+export interface NewContent {
+  document: StoredDocument;
+  issues: DraftFace['issues'];
+  action: AuditAction;
+  metadata: AuditEntry['metadata'];
+}
+
+/**
+ * Saves new content of a draft, in one statement. `run` computes it from the current draft, and again when the draft
+ * was changed meanwhile.
+ *
+ * @throws ServiceError as `draftForChange`
+ */
+export async function saveDraft(
+  context: LifecycleContext,
+  change: DraftChange,
+  run: (current: OpenDraft, now: Date) => Promise<NewContent>,
+): Promise<OpenDraft> {
+  const { kind, store, database } = context;
+  for (;;) {
+    const current = await draftForChange(context, change);
+    const now = context.now();
+    const { document, issues, action, metadata } = await run(current, now);
+    const revision = current.draft.revision + 1;
+    const isUpdate = action === 'draft.update';
+    const isRestriction = isUpdate && document.access.record === 'restricted';
+    const saved: OpenDraft = {
+      ...current,
+      draft: {
+        ...current.draft,
+        document,
+        issues: lasting(issues),
+        revision,
+        ...(isRestriction && { restrictionRevision: revision }),
+        updatedAt: now,
+      },
+    };
+    const log = {
+      events: [
+        kind.events.draftSaved({ id: saved.id, parentId: saved.parent.id, revision }),
+        ...((isUpdate && kind.events.draftUpdated?.(saved, now)) || []),
+      ],
+      entries: [entityEntry(change.principal, action, saved, metadata)],
+    };
+    if (!(await store.replaceUnchanged(database, saved, log))) continue;
+    context.nudge();
+    return saved;
+  }
 }
 
 /**
  * Changes a draft in one transaction that excludes other changes and publications.
  *
- * @throws ServiceError, in this order - `not_found`: no such entity, or it has no draft - `unauthenticated`,
- * `forbidden`: not allowed - `precondition_failed`: it is not at the revision the caller has seen -
- * `conflict` (`draft_locked`): it is being published
+ * @throws ServiceError as `draftForChange`
  */
 export async function changeDraft<Result>(
   context: LifecycleContext,
   change: DraftChange,
-  run: (tx: Sql, entity: Entity, draft: DraftFace) => Promise<Result>,
+  run: (tx: Sql, entity: OpenDraft) => Promise<Result>,
 ): Promise<Result> {
-  return transact(context, async (tx) => {
-    // A deletion may also remove the parent, and parents are locked before their versions.
-    if (change.action === 'delete_draft') await lockParentOf(tx, change.id);
-    const entity = await loadLocked(context.store, tx, change.id);
-    if (entity === undefined) throw unknownId();
-    return run(tx, entity, checked(entity, change, context.now()));
-  });
+  for (let isResolved = false; ; isResolved = true) {
+    const outcome = await transact(context, async (tx) => {
+      // A deletion may also remove the parent, and parents are locked before their versions.
+      if (change.action === 'delete_draft') await lockParentOf(tx, change.id);
+      const entity = await loadLocked(context.store, tx, change.id);
+      const lockedBy = entity?.draft?.lockedBy ?? null;
+      if (entity === undefined || (lockedBy !== null && !isResolved)) return { entity, lockedBy };
+      const draft = checked(entity, change, context.now());
+      return { result: await run(tx, { ...entity, draft }) };
+    });
+    if ('result' in outcome) return outcome.result as Result;
+    const { entity, lockedBy } = outcome;
+    if (entity === undefined) throw (await whyMissing(context, [change.id]))(change.id);
+    if (lockedBy !== null) await context.publications.settle([lockedBy]);
+  }
 }
 
 function checked(entity: Entity, { ifRevision = 0, action, principal }: DraftChange, now: Date): DraftFace {

@@ -13,7 +13,7 @@ import {
 } from '../context/context.ts';
 import { permit } from '../model/access.ts';
 import { nextVersionContent } from '../model/content.ts';
-import type { Entity } from '../model/entity.ts';
+import { type Entity, newDraft } from '../model/entity.ts';
 import { insertVersion } from '../store/drafts.ts';
 import { findOpenVersion, loadEntities, loadLatest, lockParent } from '../store/entities.ts';
 import { entityEntry } from './audit.ts';
@@ -54,7 +54,7 @@ async function openVersion(
   principal: Principal,
 ): Promise<Entity> {
   const { kind, newId, store } = context;
-  const open = await findOpenVersion(tx, parentId);
+  const open = await findOpenVersion(tx, parentId, kind.related);
   if (open !== undefined) return open;
   const latest = await loadLatest(tx, parentId);
   if (latest === undefined) throw notRegistered();
@@ -82,8 +82,9 @@ async function openVersion(
     versionIndex,
     lastIndex: versionIndex,
     published: null,
-    draft: { document, issues: [], revision: 1, lockedBy: null, createdAt: now, updatedAt: now },
+    draft: newDraft(document, 1, now),
     nextDraftRevision: 2,
+    related: { draft: [], published: [] },
   };
 }
 

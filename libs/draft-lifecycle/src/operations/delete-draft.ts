@@ -1,9 +1,10 @@
 import type { DeleteDraftRequest__Output, DeleteDraftResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
 import type { LifecycleContext } from '../context/context.ts';
+import type { DiscardedDraft } from '../model/kind.ts';
 import { removeDraft } from '../store/drafts.ts';
 import { entityEntry } from './audit.ts';
-import { changeDraft, draftForChange } from './change-draft.ts';
+import { changeDraft } from './change-draft.ts';
 
 /**
  * RPC DeleteDraft: a never published entity is removed completely.
@@ -19,25 +20,27 @@ export function deleteDraft(context: LifecycleContext) {
     { principal }: CallContext,
   ): Promise<DeleteDraftResponse> => {
     const change = { id, ifRevision, action: 'delete_draft', principal } as const;
-    await draftForChange(context, change);
-    await changeDraft(context, change, async (tx, entity, draft) => {
-      const gone = {
+    const gone = await changeDraft(context, change, async (tx, entity): Promise<DiscardedDraft> => {
+      const { parent, published, versionIndex } = entity;
+      const isPublished = published !== null;
+      const discarded = {
         id,
-        parentId: entity.parent.id,
-        revision: draft.revision + 1,
-        isPublished: entity.published !== null,
-        isParentGone: entity.published === null && entity.versionIndex === 1,
+        parentId: parent.id,
+        revision: entity.draft.revision + 1,
+        isPublished,
+        isParentGone: !isPublished && versionIndex === 1,
+        packageIds: (await kind.hooks.draftDeleted?.(tx, { id, isPublished })) ?? [],
       };
-      const packageIds = (await kind.hooks.draftDeleted?.(tx, gone)) ?? [];
-      await removeDraft(tx, gone);
-      const { isPublished, revision } = gone;
-      const metadata = { revision, is_published: isPublished };
+      await removeDraft(tx, discarded);
+      const metadata = { revision: discarded.revision, is_published: isPublished };
       const deleted = entityEntry(principal, 'draft.delete', entity, metadata);
       await store.tell(tx, {
-        events: [kind.events.draftDeleted(gone, packageIds)],
-        entries: [{ ...deleted, ownerId: entity.parent.ownerId }],
+        events: [kind.events.draftDeleted(discarded)],
+        entries: [{ ...deleted, ownerId: parent.ownerId }],
       });
+      return discarded;
     });
+    await context.afterDelete?.(gone, principal.requestId);
     return {};
   };
 }

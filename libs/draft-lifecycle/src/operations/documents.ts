@@ -5,7 +5,7 @@ import type { Issue } from '@kr/service-error';
 import type { LifecycleContext, LifecycleDeps } from '../context/context.ts';
 import { may, viewOf } from '../model/access.ts';
 import { plainShapeOf, renderEntity, type Shape, shapeOf, type View } from '../model/document.ts';
-import { type Entity, type Face, type Form, refKey, type StoredDocument } from '../model/entity.ts';
+import { type Entity, type Face, type Form, relationsOf, type StoredDocument } from '../model/entity.ts';
 import { type FileCounts, filesIssues, NO_FILES } from '../model/files.ts';
 import { issuesOf } from '../model/issues.ts';
 import type { DoiStates } from '../model/pids.ts';
@@ -46,8 +46,7 @@ export interface RenderedForm extends Shown {
 }
 
 /**
- * Renders forms for one caller, in order: at most one call for counts, and one statement for the relations of entities
- * loaded without them.
+ * Renders forms of entities that were read with their relations for one caller, in order; at most one call for counts.
  */
 export async function renderForms(
   context: LifecycleContext,
@@ -55,7 +54,7 @@ export async function renderForms(
   principal: Principal,
   known: Known = {},
 ): Promise<RenderedForm[]> {
-  const { kind, database, store } = context;
+  const { kind } = context;
   const faces = shown.flatMap(({ entity, form }) => {
     const face = entity[form];
     return face === null ? [] : [{ entity, form, face }];
@@ -63,14 +62,8 @@ export async function renderForms(
   const drafts = faces
     .filter(({ form }) => form === 'draft')
     .map(({ entity, face }) => ({ id: entity.id, document: face.document }));
-  const unrelated = faces
-    .filter(({ entity }) => entity.related === undefined)
-    .map(({ entity, form }) => ({ id: entity.id, form }));
-  const [counts, related, dois] = await Promise.all([
+  const [counts, dois] = await Promise.all([
     known.counts ?? draftCounts(context, drafts),
-    unrelated.length > 0
-      ? store.loadRelations(database, unrelated, kind.related)
-      : new Map<string, readonly string[]>(),
     doisOf(context, faces),
   ]);
   const now = context.now();
@@ -83,7 +76,7 @@ export async function renderForms(
       kind,
       form,
       view,
-      related: entity.related?.[form] ?? related.get(refKey({ id: entity.id, form })) ?? [],
+      related: relationsOf(entity)[form],
       fileCount: isDraft ? bucket.entries : sealed,
       issues: isDraft ? (known.issues ?? standingIssues(entity, bucket)) : [],
       dois,

@@ -10,6 +10,7 @@ import {
 } from '../context/context.ts';
 import { permit } from '../model/access.ts';
 import { editContent } from '../model/content.ts';
+import { newDraft } from '../model/entity.ts';
 import { loadLocked } from '../store/port.ts';
 import { entityEntry } from './audit.ts';
 import { entityDocument } from './documents.ts';
@@ -36,7 +37,7 @@ export function editPublished(context: LifecycleContext) {
       found.draft !== null
         ? found
         : await transact(context, async (tx) => {
-            const entity = await loadLocked(store, tx, id);
+            const entity = await loadLocked(store, tx, id, kind.related);
             if (entity === undefined) throw unknownId();
             assertRevision(ifRevision, entity.draft ?? publishedFace(entity));
             if (entity.draft !== null) return entity;
@@ -47,8 +48,7 @@ export function editPublished(context: LifecycleContext) {
               events: [kind.events.draftSaved({ id, parentId: entity.parent.id, revision })],
               entries: [entityEntry(principal, 'draft.edit', entity, { revision })],
             });
-            const draft = { document, issues: [], revision, lockedBy: null, createdAt: now, updatedAt: now };
-            return { ...entity, draft };
+            return { ...entity, draft: newDraft(document, revision, now) };
           });
     return { document: await entityDocument(context, { entity, form: 'draft' }, principal) };
   };

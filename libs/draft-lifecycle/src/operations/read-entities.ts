@@ -117,7 +117,7 @@ export function readLatest(context: LifecycleContext) {
   ): Promise<ReadLatestResponse> => {
     const named = await getEntity(context, id);
     publishedFace(named);
-    const entity = await loadLatest(context.database, named.parent.id);
+    const entity = await loadLatest(context.database, named.parent.id, context.kind.related);
     if (entity === undefined) throw notRegistered();
     permit(principal, 'read', entity, publishedFace(entity), context.now());
     return { document: await entityDocument(context, { entity, form: 'published' }, principal) };

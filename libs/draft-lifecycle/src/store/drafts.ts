@@ -1,20 +1,8 @@
 import { type AuditEntry, entryRows, insertEntries } from '@kr/audit-trail';
 import type { Sql } from '@kr/database';
 import { eventRows, insertEvents, type OutboxEvent } from '@kr/event-bus';
-import type { Issue } from '@kr/service-error';
-import type { StoredDocument } from '../model/entity.ts';
-import { lasting } from '../model/issues.ts';
+import type { OpenDraft, StoredDocument } from '../model/entity.ts';
 import type { SavedDraft } from '../model/kind.ts';
-
-export interface Content {
-  document: StoredDocument;
-  issues: readonly Issue[];
-}
-
-export interface SeenDraft {
-  id: string;
-  revision: number;
-}
 
 /** Events and audit entries of a change. */
 export interface ChangeLog {
@@ -28,41 +16,69 @@ export interface NewDraft {
   document: StoredDocument;
 }
 
+/** How long a repeated creation is known, in milliseconds: as long as the gateway knows an idempotency key. */
+export const CREATION_KNOWN_MS = 24 * 60 * 60 * 1000;
+
+// A creation with the same key that is under way is waited for. Each creation removes more old keys than it makes.
 const INSERT_ENTITY = `
   with free as (
     select where not exists (select from version where id in ($1, $2))
              and not exists (select from parent where id in ($1, $2))
+  ), swept as (
+    delete from creation where $9::bytea is not null and key in (
+      select key from creation where created_at <= $10::timestamptz and key <> $9 limit 2 for update skip locked)
+  ), claimed as (
+    insert into creation as known (key, entity_id, created_at)
+    select $9, $1, $6::timestamptz from free where $9 is not null
+    on conflict (key) do update set entity_id = excluded.entity_id, created_at = excluded.created_at
+      where known.created_at <= $10::timestamptz
+    returning key
+  ), made as (
+    select from free where $9 is null or exists (select from claimed)
   ), p as (
-    insert into parent (id, owner_id, created_at) select $2, $3, $6::timestamptz from free
+    insert into parent (id, owner_id, created_at) select $2, $3, $6::timestamptz from made
   ), v as (
-    insert into version (id, parent_id, version_index) select $1, $2, 1 from free
-  ), told as (${insertEvents('$7', 'free')}
-  ), audited as (${insertEntries('$8', 'free')})
+    insert into version (id, parent_id, version_index) select $1, $2, 1 from made
+  ), told as (${insertEvents('$7', 'made')}
+  ), audited as (${insertEntries('$8', 'made')})
   insert into draft (id, document, issues, revision, created_at, updated_at)
-  select $1, $4::jsonb, $5::jsonb, 1, $6::timestamptz, $6::timestamptz from free`;
+  select $1, $4::jsonb, $5::jsonb, 1, $6::timestamptz, $6::timestamptz from made`;
 
 /**
- * Inserts an entity with a new parent and its events, in one statement that needs no transaction. False,
- * and nothing written, when one of the ids is taken.
+ * Inserts a new entity and its parent with their events, in one statement that needs no transaction. With a key, the
+ * creation is noted, so that a repeated one finds it.
+ *
+ * @returns false, and nothing written, when one of the ids is taken or the creation is a repeated one
  */
 export async function insertEntity(
   sql: Sql,
-  { id, parentId, ownerId, document, issues }: Content & { id: string; parentId: string; ownerId: string },
+  { id, parent, draft }: OpenDraft,
   { events, entries }: ChangeLog,
-  at: Date,
+  key: Uint8Array | null,
 ): Promise<boolean> {
   const written = await sql.$executeRawUnsafe(
     INSERT_ENTITY,
     id,
-    parentId,
-    ownerId,
-    JSON.stringify(document),
-    JSON.stringify(lasting(issues)),
-    at.toISOString(),
+    parent.id,
+    parent.ownerId,
+    JSON.stringify(draft.document),
+    JSON.stringify(draft.issues),
+    draft.createdAt.toISOString(),
     eventRows(events),
     entryRows(entries),
+    key,
+    new Date(draft.createdAt.getTime() - CREATION_KNOWN_MS).toISOString(),
   );
   return written === 1;
+}
+
+/** The entity that a creation has made; undefined when there was none, or the entity is gone. */
+export async function findCreated(sql: Sql, key: Uint8Array): Promise<string | undefined> {
+  const [known] = await sql.$queryRawUnsafe<{ entity_id: string }[]>(
+    'select entity_id from creation where key = $1',
+    key,
+  );
+  return known?.entity_id;
 }
 
 /** The next version of a parent that is locked, as a draft. */
@@ -104,47 +120,30 @@ export async function insertDraft(tx: Sql, { id, revision, document }: NewDraft,
 const REPLACE_UNCHANGED = `
   with held as (select id from version where id = $1 for update),
   saved as (
-    update draft set document = $2::jsonb, issues = $3::jsonb, revision = revision + 1, updated_at = $4::timestamptz
-    from held where draft.id = held.id and draft.revision = $5::bigint and draft.locked_by is null
+    update draft set document = $2::jsonb, issues = $3::jsonb, revision = $5::bigint, updated_at = $4::timestamptz,
+      restriction_revision = $8::bigint
+    from held where draft.id = held.id and draft.revision = $5::bigint - 1 and draft.locked_by is null
     returning draft.id
   ), audited as (${insertEntries('$7', 'saved')})
   ${insertEvents('$6', 'saved')}`;
 
 export async function replaceUnchanged(
   sql: Sql,
-  { id, revision }: SeenDraft,
-  { document, issues }: Content,
+  { id, draft }: OpenDraft,
   { events, entries }: ChangeLog,
-  at: Date,
 ): Promise<boolean> {
   const written = await sql.$executeRawUnsafe(
     REPLACE_UNCHANGED,
     id,
-    JSON.stringify(document),
-    JSON.stringify(lasting(issues)),
-    at.toISOString(),
-    revision,
+    JSON.stringify(draft.document),
+    JSON.stringify(draft.issues),
+    draft.updatedAt.toISOString(),
+    draft.revision,
     eventRows(events),
     entryRows(entries),
+    draft.restrictionRevision,
   );
-  return written === 1;
-}
-
-export async function replaceDraft(
-  tx: Sql,
-  id: string,
-  { document, issues }: Content,
-  at: Date,
-): Promise<number> {
-  const [row] = await tx.$queryRawUnsafe<{ revision: bigint }[]>(
-    `update draft set document = $2::jsonb, issues = $3::jsonb, revision = revision + 1, updated_at = $4::timestamptz
-     where id = $1 returning revision`,
-    id,
-    JSON.stringify(document),
-    JSON.stringify(lasting(issues)),
-    at.toISOString(),
-  );
-  return Number(row?.revision);
+  return written > 0;
 }
 
 /** Discards the draft of an entity that is locked; what was never published goes altogether. */
@@ -165,40 +164,4 @@ export async function removeDraft(
   }
   await tx.$executeRawUnsafe('delete from version where id = $1', id);
   if (isParentGone) await tx.$executeRawUnsafe('delete from parent where id = $1', parentId);
-}
-
-/** How long a repeated creation is known, in milliseconds: as long as the gateway knows an idempotency key. */
-export const CREATION_KNOWN_MS = 24 * 60 * 60 * 1000;
-
-/**
- * Notes which entity a creation has made; one that is under way elsewhere is waited for. Notes whose time is over are
- * removed with it, more than are made.
- *
- * @returns the entity that this creation made first: another one than was given, when it is a repeated one
- */
-export async function noteCreation(
-  tx: Sql,
-  { key, entityId }: { key: Uint8Array; entityId: string },
-  at: Date,
-): Promise<string> {
-  const longAgo = new Date(at.getTime() - CREATION_KNOWN_MS).toISOString();
-  const written = await tx.$executeRawUnsafe(
-    `with swept as (
-       delete from creation where key in (
-         select key from creation where created_at <= $4::timestamptz and key <> $1 limit 2 for update skip locked)
-     )
-     insert into creation as known (key, entity_id, created_at) values ($1, $2, $3::timestamptz)
-     on conflict (key) do update set entity_id = excluded.entity_id, created_at = excluded.created_at
-       where known.created_at <= $4::timestamptz`,
-    key,
-    entityId,
-    at.toISOString(),
-    longAgo,
-  );
-  if (written === 1) return entityId;
-  const [known] = await tx.$queryRawUnsafe<{ entity_id: string }[]>(
-    'select entity_id from creation where key = $1',
-    key,
-  );
-  return known?.entity_id ?? entityId;
 }

@@ -2,8 +2,7 @@ import type { Sql } from '@kr/database';
 import { HAS_UNSENT } from '@kr/event-bus';
 import type { Issue } from '@kr/service-error';
 import { draftLocked } from '../model/access.ts';
-import type { Removal } from '../model/entity.ts';
-import { type Entity, type EntityRef, refKey, type StoredDocument } from '../model/entity.ts';
+import type { Entity, Removal, StoredDocument } from '../model/entity.ts';
 import type { DocumentBudget } from './document-budget.ts';
 
 /** A draft beside its version, as `DRAFT_COLUMNS` has it; all null where there is none. */
@@ -12,6 +11,7 @@ export interface DraftRow {
   d_issues: Issue[] | null;
   d_revision: bigint | null;
   d_locked_by: string | null;
+  d_restriction_revision: bigint | null;
   d_created_at: Date | null;
   d_updated_at: Date | null;
 }
@@ -19,6 +19,7 @@ export interface DraftRow {
 /** Of a table `draft` that was joined as `d`: what is small. */
 const DRAFT_STATE = `
          d.revision as d_revision, d.locked_by as d_locked_by,
+         d.restriction_revision as d_restriction_revision,
          d.created_at as d_created_at, d.updated_at as d_updated_at`;
 
 /** Of a table `draft` that was joined as `d`. */
@@ -37,6 +38,7 @@ export function draftOf(row: DraftRow): Entity['draft'] {
     issues: row.d_issues ?? [],
     revision: Number(revision),
     lockedBy: row.d_locked_by,
+    restrictionRevision: Number(row.d_restriction_revision),
     createdAt,
     updatedAt,
   };
@@ -81,8 +83,6 @@ const select = (related?: string, documents = `v.document, ${DRAFT_COLUMNS}`) =>
     from version where parent_id = v.parent_id
   ) s
   ${related === undefined ? '' : `cross join lateral (${related}) r`}`;
-
-const SELECT = select();
 
 /** All documents of a page, or none if they are larger than $2 bytes together. */
 const BYTES = 'sum(coalesce(v.document_bytes, 0) + coalesce(d.document_bytes, 0)) over ()';
@@ -154,18 +154,22 @@ export async function lockParentOf(sql: Sql, id: string): Promise<void> {
 }
 
 /** The version of a parent that was not published yet; there is at most one. */
-export async function findOpenVersion(sql: Sql, parentId: string): Promise<Entity | undefined> {
+export async function findOpenVersion(
+  sql: Sql,
+  parentId: string,
+  related: string,
+): Promise<Entity | undefined> {
   const rows = await sql.$queryRawUnsafe<EntityRow[]>(
-    `${SELECT} where v.parent_id = $1 and not v.visible`,
+    `${select(related)} where v.parent_id = $1 and not v.visible`,
     parentId,
   );
   return rows.map(entityOf)[0];
 }
 
 /** The highest published version of a parent. */
-export async function loadLatest(sql: Sql, parentId: string): Promise<Entity | undefined> {
+export async function loadLatest(sql: Sql, parentId: string, related?: string): Promise<Entity | undefined> {
   const rows = await sql.$queryRawUnsafe<EntityRow[]>(
-    `${SELECT} where v.parent_id = $1 and v.visible and v.removed_at is null order by v.version_index desc limit 1`,
+    `${select(related)} where v.parent_id = $1 and v.visible and v.removed_at is null order by v.version_index desc limit 1`,
     parentId,
   );
   return rows.map(entityOf)[0];
@@ -239,30 +243,6 @@ function publishedOf({
   if (document === null || created_at === null || updated_at === null) return null;
   const face = { document, revision: Number(revision), createdAt: created_at, updatedAt: updated_at };
   return removal === null ? face : { ...face, removal };
-}
-
-interface RelatedRow {
-  id: string;
-  of_draft: string[] | null;
-  of_published: string[] | null;
-}
-
-export async function loadRelations(
-  sql: Sql,
-  refs: readonly EntityRef[],
-  related: string,
-): Promise<ReadonlyMap<string, readonly string[]>> {
-  const rows = await sql.$queryRawUnsafe<RelatedRow[]>(
-    `select v.id, r.of_draft, r.of_published from unnest($1::text[]) as v (id) cross join lateral (${related}) r`,
-    [...new Set(refs.map(({ id }) => id))],
-  );
-  const byId = new Map(rows.map((row) => [row.id, row]));
-  return new Map(
-    refs.map((ref) => {
-      const row = byId.get(ref.id);
-      return [refKey(ref), (ref.form === 'draft' ? row?.of_draft : row?.of_published) ?? []];
-    }),
-  );
 }
 
 /**

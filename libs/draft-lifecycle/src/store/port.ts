@@ -1,8 +1,8 @@
 import type { Sql, SqlDatabase } from '@kr/database';
-import type { Entity, EntityRef } from '../model/entity.ts';
+import type { Entity, OpenDraft } from '../model/entity.ts';
 import type { PublishedEntity } from '../model/kind.ts';
 import type { DocumentBudget } from './document-budget.ts';
-import type { ChangeLog, Content, NewDraft, SeenDraft } from './drafts.ts';
+import type { ChangeLog, NewDraft } from './drafts.ts';
 import type { CandidatePart, Participant, StagedForm, Wanted } from './staging.ts';
 
 export interface HeldForVote extends CandidatePart {
@@ -36,7 +36,7 @@ export interface LifecycleStore {
    * Locks these entities in a fixed order, waiting for concurrent changes, and returns their state after the
    * wait, by id.
    */
-  loadLocked(tx: Sql, ids: readonly string[]): Promise<Map<string, Entity>>;
+  loadLocked(tx: Sql, ids: readonly string[], related?: string): Promise<Map<string, Entity>>;
   /** The entities of these ids, by id. Staged forms are only named, not shown. `related` is that of the kind. */
   loadEntities(
     sql: SqlDatabase | Sql,
@@ -44,16 +44,6 @@ export interface LifecycleStore {
     related?: string,
     budget?: DocumentBudget,
   ): Promise<Map<string, Entity>>;
-
-  /**
-   * The ids of `relationship` of entities that were read without them, for each form by `refKey`. `related` is that of
-   * the kind.
-   */
-  loadRelations(
-    sql: SqlDatabase,
-    refs: readonly EntityRef[],
-    related: string,
-  ): Promise<ReadonlyMap<string, readonly string[]>>;
 
   /**
    * Writes the vote on a publication that is held. For a yes it also locks the drafts and keeps their published forms,
@@ -72,20 +62,12 @@ export interface LifecycleStore {
   /** Ends the hold of a publication on drafts. */
   unlockDrafts(tx: Sql, publicationId: string): Promise<void>;
 
-  /** Replaces the content of a draft whose entity is locked; answers with its new change number. */
-  replaceDraft(tx: Sql, id: string, content: Content, at: Date): Promise<number>;
   /**
-   * Replaces the content of a draft unless it changed since the caller read it, and writes the events, in a separate
-   * transaction that waits for concurrent changes. False, and nothing written, when the draft has changed or a
-   * publication has locked it.
+   * Saves a draft unless it changed since the caller read it, and writes the events, in a separate transaction that
+   * waits for concurrent changes. `saved` is the draft as it shall be; before, it must have the change number below.
+   * False, and nothing written, when the draft has changed or a publication has locked it.
    */
-  replaceUnchanged(
-    database: SqlDatabase,
-    seen: SeenDraft,
-    content: Content,
-    told: ChangeLog,
-    at: Date,
-  ): Promise<boolean>;
+  replaceUnchanged(database: SqlDatabase, saved: OpenDraft, log: ChangeLog): Promise<boolean>;
   /** The draft of a published entity that is locked. */
   insertDraft(tx: Sql, draft: NewDraft, at: Date): Promise<void>;
   /** Writes events into the outbox and entries into the trail, each in the order given. */
@@ -97,6 +79,7 @@ export async function loadLocked(
   store: Pick<LifecycleStore, 'loadLocked'>,
   tx: Sql,
   id: string,
+  related?: string,
 ): Promise<Entity | undefined> {
-  return (await store.loadLocked(tx, [id])).get(id);
+  return (await store.loadLocked(tx, [id], related)).get(id);
 }

@@ -1,8 +1,8 @@
 import { appendAudited } from '@kr/audit-trail';
 import type { Sql } from '@kr/database';
 import type { Entity } from '../model/entity.ts';
-import { insertDraft, replaceDraft, replaceUnchanged } from './drafts.ts';
-import { loadEntities, loadRelations, lockEntities } from './entities.ts';
+import { insertDraft, replaceUnchanged } from './drafts.ts';
+import { loadEntities, lockEntities } from './entities.ts';
 import type { HeldForVote, LifecycleStore } from './port.ts';
 import {
   dropStaged,
@@ -25,21 +25,19 @@ export const sqlLifecycleStore: LifecycleStore = {
   forgetEnded,
   loadLocked,
   loadEntities,
-  loadRelations,
   writeVote,
   showStaged,
   dropStaged,
   showDraft,
   unlockDrafts,
-  replaceDraft,
   replaceUnchanged,
   insertDraft,
   tell: (tx, { events, entries }) => appendAudited(tx, events, entries),
 };
 
-async function loadLocked(tx: Sql, ids: readonly string[]): Promise<Map<string, Entity>> {
+async function loadLocked(tx: Sql, ids: readonly string[], related?: string): Promise<Map<string, Entity>> {
   // Sent together, carried out one after the other: the second sees what the first has waited for.
-  const [, entities] = await Promise.all([lockEntities(tx, ids), loadEntities(tx, ids)]);
+  const [, entities] = await Promise.all([lockEntities(tx, ids), loadEntities(tx, ids, related)]);
   return entities;
 }
 

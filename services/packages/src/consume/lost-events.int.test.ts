@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { until } from '@kr/testbed';
 import { aPackageWith, OWNER, type PackagesFixture, packagesFixture } from '../testing/packages-fixture.ts';
@@ -9,16 +8,11 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.stop());
 
-const CONSUMERS = [
-  'packages-drop-deleted-records',
-  'packages-restrict-resources',
-  'packages-forget-deleted-files',
-];
+const CONSUMERS = ['packages-drop-deleted-records', 'packages-forget-deleted-files'];
 
 test('a service that finds that it lost events makes up for them', async () => {
   const before = await fixture.start();
   const { id } = await aPackageWith(fixture, before, ['kept', 'gone']);
-  const restricted = await aPackageWith(fixture, before, ['open']);
   const body = {
     access: { record: 'public', files: 'public' },
     files: { enabled: true, default_preview: 'gone.png' },
@@ -31,13 +25,8 @@ test('a service that finds that it lost events makes up for them', async () => {
   await until(async () => (await noted()).length === CONSUMERS.length);
   await before.stop();
 
-  // A resource was deleted, a save that restricted the package did not reach its drafts, and a file was deleted.
+  // A resource was deleted, and a file.
   fixture.peers.records.delete('gone');
-  await fixture.database.$executeRaw`
-    update draft set document = jsonb_set(document, '{access,record}', '"restricted"') where id = ${restricted.id}`;
-  await fixture.database.pendingRestriction.create({
-    data: { packageId: restricted.id, attempt: randomUUID() },
-  });
   await fixture.database.$executeRaw`
     update consumer_position set lost_at = now() where consumer = any(${CONSUMERS})`;
   const after = await fixture.start();
@@ -47,14 +36,12 @@ test('a service that finds that it lost events makes up for them', async () => {
     const { results } = await after.lifecycle.readEntities({ refs: [ref] }, OWNER);
     return JSON.parse(String(results[0]?.document?.json)).files.default_preview;
   };
-  const closed = () => fixture.peers.restricted.flatMap(({ ids }) => ids);
   const lost = async () =>
     (await fixture.database.$queryRaw<unknown[]>`select 1 from consumer_position where lost_at is not null`)
       .length;
   await until(async () => (await lost()) === 0);
-  expect({ held: await held(), preview: await preview(), closed: closed() }).toEqual({
+  expect({ held: await held(), preview: await preview() }).toEqual({
     held: ['kept'],
     preview: undefined,
-    closed: ['open'],
   });
 });

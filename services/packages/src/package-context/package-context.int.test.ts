@@ -1,11 +1,11 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { servicePrincipal } from '@kr/caller';
+import { eventCodecs } from '@kr/contracts';
 import { ServiceError } from '@kr/service-error';
-import { until } from '@kr/testbed';
 import {
   aPackage,
   aPackageWith,
+  GOOD_METADATA,
   managedDraft,
   OWNER,
   type PackagesFixture,
@@ -14,7 +14,6 @@ import {
   STRANGER,
 } from '../testing/packages-fixture.ts';
 import { LOST } from '../testing/scripted-peers.ts';
-import { closeManagedDrafts } from './close-managed-drafts.ts';
 
 let fixture: PackagesFixture;
 let service: Replica;
@@ -140,11 +139,14 @@ describe('the context of a package', () => {
 
 describe('a package that becomes restricted', () => {
   const access = { record: 'restricted', files: 'restricted', embargo: { active: false, reason: null } };
-  const put = (id: string, record: string) =>
-    service.lifecycle.updateDraft(
-      { id, body: Buffer.from(JSON.stringify({ metadata: {}, access: { record, files: record } })) },
-      OWNER,
-    );
+  const put = (id: string, record: string) => {
+    const body = {
+      metadata: GOOD_METADATA,
+      files: { enabled: false },
+      access: { record, files: record },
+    };
+    return service.lifecycle.updateDraft({ id, body: Buffer.from(JSON.stringify(body)) }, OWNER);
+  };
 
   test('closes what its version holds, and what is added later; becoming public opens nothing', async () => {
     const { id, parentId } = await aPackageWith(fixture, service, ['r1', 'r2']);
@@ -169,70 +171,69 @@ describe('a package that becomes restricted', () => {
     ]);
   });
 
+  /** Restrictions in the events of a package, in order. */
+  const announced = async (id: string) => {
+    const subject = 'knowledge.packages.resources.changed';
+    const rows = await fixture.database.$queryRaw<{ payload: Buffer }[]>`
+      select payload from outbox where aggregate_id = ${id} and subject = ${subject} order by id`;
+    return rows
+      .map(({ payload }) => eventCodecs[subject].decode(Buffer.from(payload)))
+      .filter(({ accessJson }) => accessJson.length > 0)
+      .map(({ recordIds, accessJson, revision, restrictionRevision }) => {
+        return { recordIds, access: JSON.parse(String(accessJson)), isOwn: revision === restrictionRevision };
+      });
+  };
+
   test('returns success only when its resources are closed; the event closes them in any case', async () => {
-    const { id, parentId } = await aPackageWith(fixture, service, ['r1']);
-    let isAway = true;
+    const { id } = await aPackageWith(fixture, service, ['r1']);
     fixture.peers.say.mirror = async () => {
-      if (isAway) throw LOST;
+      throw LOST;
     };
     expect(await failure(put(id, 'restricted'))).toEqual({ kind: 'unavailable', message: LOST.message });
     expect(await put(id, 'public')).toMatchObject({ document: { id } });
     expect(await failure(put(id, 'restricted'))).toMatchObject({ kind: 'unavailable' });
-    isAway = false;
-    const closed = { packageParentId: parentId, ids: ['r1'], access };
-    await until(() => fixture.peers.restricted.length > 0);
-    expect(fixture.peers.restricted[0]).toEqual(closed);
+    const closed = { recordIds: ['r1'], access, isOwn: true };
+    expect(await announced(id)).toEqual([closed, closed]);
   });
 
   test('closes all its drafts also when its list of resources changed before the event arrived', async () => {
     const { id, parentId } = await aPackageWith(fixture, service, ['r1', 'r2']);
-    let isAway = true;
-    fixture.peers.say.mirror = async (_packageId, closesAnyway) => {
-      if (isAway && closesAnyway) throw LOST;
+    fixture.peers.say.mirror = async () => {
+      throw LOST;
     };
     expect(await failure(put(id, 'restricted'))).toMatchObject({ kind: 'unavailable' });
+    fixture.peers.say.mirror = async () => undefined;
     await service.packages.removeResources({ packageId: id, ids: ['r2'] }, OWNER);
-    isAway = false;
-    const closed = { packageParentId: parentId, ids: ['r1'], access };
-    await until(() => fixture.peers.restricted.some((one) => one.packageParentId === parentId));
-    expect(fixture.peers.restricted).toContainEqual(closed);
-    await until(
-      async () => (await fixture.database.pendingRestriction.count({ where: { packageId: id } })) === 0,
-    );
+    expect(fixture.peers.restricted).toContainEqual({ packageParentId: parentId, ids: ['r1'], access });
+    expect((await announced(id)).map(({ recordIds }) => recordIds)).toEqual([['r1', 'r2'], ['r1']]);
   });
 
   test('is not published before its drafts are closed', async () => {
     const { id } = await aPackageWith(fixture, service, ['r1']);
-    fixture.peers.say.mirror = async (_packageId, closesAnyway) => {
-      if (closesAnyway) throw LOST;
+    let isAway = true;
+    fixture.peers.say.mirror = async (_packageId, isRestricted) => {
+      if (isAway && isRestricted) throw LOST;
     };
     expect(await failure(put(id, 'restricted'))).toMatchObject({ kind: 'unavailable' });
-    const published = service.publications.publish({ subject: 'SUBJECT_PACKAGE', id }, OWNER);
-    expect(await failure(published)).toMatchObject({ kind: 'unavailable' });
+    const impatient = await fixture.start({ reachMs: 500 });
+    const publish = () => impatient.publications.publish({ subject: 'SUBJECT_PACKAGE', id }, OWNER);
+    expect(await failure(publish())).toMatchObject({ kind: 'unavailable' });
     expect(fixture.peers.prepared.flatMap(({ ids }) => ids)).not.toContain('r1');
+    isAway = false;
+    await publish();
+    expect([fixture.peers.restricted.map(({ ids }) => ids), fixture.peers.prepared.at(-1)?.ids]).toEqual([
+      [['r1']],
+      ['r1'],
+    ]);
   });
 
-  test('keeps a running save unaffected by events', async () => {
-    const { id } = await aPackageWith(fixture, service, ['r1']);
-    const attempt = randomUUID();
-    await fixture.database.pendingRestriction.create({ data: { packageId: id, attempt } });
-    const pending = () => fixture.database.pendingRestriction.count({ where: { attempt } });
-    const now = () => new Date();
-    const context = { database: fixture.database, now };
-    // As the consumer of the events of earlier saves does.
-    await closeManagedDrafts(context as never, [id], 'an event');
-    expect(await pending()).toBe(1);
-    await put(id, 'restricted');
-    expect(await pending()).toBe(0);
-  });
-
-  test('forgets a save that was refused', async () => {
+  test('asks for nothing when the save is refused', async () => {
     const { id } = await aPackageWith(fixture, service, ['r1']);
     const stale = { id, ifRevision: '99', body: Buffer.from('{"access": {"record": "restricted"}}') };
     expect(await failure(service.lifecycle.updateDraft(stale, OWNER))).toMatchObject({
       kind: 'precondition_failed',
     });
-    expect(await fixture.database.pendingRestriction.count({ where: { packageId: id } })).toBe(0);
+    expect([await announced(id), fixture.peers.restricted]).toEqual([[], []]);
   });
 });
 

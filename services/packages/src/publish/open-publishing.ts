@@ -5,7 +5,7 @@ import { type ErrorKind, ServiceError } from '@kr/service-error';
 import { v7 as uuidv7 } from 'uuid';
 import type { PackagesConfig } from '../config.ts';
 import type { PackagesContext } from '../context.ts';
-import { closeManagedDrafts } from '../package-context/close-managed-drafts.ts';
+import { closeManagedDrafts } from '../package-context/notify-records.ts';
 import { beginPackage, beginRecord } from './begin-publication.ts';
 import { type Coordinator, startCoordinator } from './coordinator.ts';
 import { failingBegin, failingDecisions, failingLog, failingParticipants } from './failing-ports.ts';
@@ -44,7 +44,7 @@ export function openPublishing(
         participants(
           {
             ...context,
-            closeManagedDrafts: (id, requestId) => closeManagedDrafts(context, [id], requestId),
+            closeManagedDrafts: (id, requestId) => closeManagedDrafts(context, id, requestId),
           },
           { ...config, rpcDeadlineMs },
         ),

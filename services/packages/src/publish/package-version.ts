@@ -8,6 +8,7 @@ import {
   NO_FILES,
   publishInTransaction,
   publishIssuesOf,
+  relationsOf,
 } from '@kr/draft-lifecycle';
 import type { Issue } from '@kr/service-error';
 import type { Publication } from './publication.ts';
@@ -67,13 +68,10 @@ export function packageVersion(
   };
 }
 
-/**
- * Undefined when it has no draft.
- *
- * @throws Error for an entity that was read without its relations: it would be published without its resources
- */
-export function seenPackage({ id, parent, published, draft, related }: Entity): SeenPackage | undefined {
-  if (related === undefined) throw new Error(`package ${id} was read without its relations`);
+/** Undefined when it has no draft. @throws Error for an entity that was read without its relations */
+export function seenPackage(entity: Entity): SeenPackage | undefined {
+  const related = relationsOf(entity);
+  const { parent, published, draft } = entity;
   if (draft === null) return undefined;
   const resourceIds = published === null ? related.draft : [];
   return { parentId: parent.id, revision: draft.revision, lockedBy: draft.lockedBy, resourceIds };

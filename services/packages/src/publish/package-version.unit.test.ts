@@ -9,7 +9,15 @@ const PACKAGE: Entity = {
   versionIndex: 1,
   parent: { id: 'parent-1', ownerId: 'owner', managedBy: null, wasManaged: false, linkIds: [] },
   published: null,
-  draft: { document: DOCUMENT, issues: [], revision: 3, lockedBy: null, createdAt: AT, updatedAt: AT },
+  draft: {
+    document: DOCUMENT,
+    issues: [],
+    revision: 3,
+    lockedBy: null,
+    restrictionRevision: 0,
+    createdAt: AT,
+    updatedAt: AT,
+  },
   pending: [],
   latestIndex: 0,
   lastIndex: 1,
@@ -20,7 +28,7 @@ test('a package is seen with the resources that it was read with, and not withou
   const related = { draft: ['record-1'], published: [] };
   const seen = { parentId: 'parent-1', revision: 3, lockedBy: null };
   expect(seenPackage({ ...PACKAGE, related })).toEqual({ ...seen, resourceIds: ['record-1'] });
-  expect(() => seenPackage(PACKAGE)).toThrow('package package-1 was read without its relations');
+  expect(() => seenPackage(PACKAGE)).toThrow('package-1 was read without its relations');
 });
 
 test('a package that is published keeps its resources as they are', () => {

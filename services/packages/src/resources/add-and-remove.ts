@@ -130,7 +130,7 @@ export function importResources(context: PackagesContext) {
     { packageId }: ImportResourcesRequest__Output,
     { principal }: CallContext,
   ): Promise<ImportResourcesResponse> => {
-    const { entity } = await draftForChange(context, {
+    const entity = await draftForChange(context, {
       id: packageId,
       action: 'manage_resources',
       principal,

@@ -3,20 +3,11 @@ import { type AuditEntry, appendAudited, auditEntry } from '@kr/audit-trail';
 import { type Principal, servicePrincipal } from '@kr/caller';
 import type { Sql } from '@kr/database';
 import { changeDraft, type Entity } from '@kr/draft-lifecycle';
-import { newEvent } from '@kr/event-bus';
 import { ServiceError } from '@kr/service-error';
 import type { PackagesContext } from '../context.ts';
 import { replaceResourceIds, resourceIdsOf } from '../store/resource-store.ts';
-import { type Holder, type Restriction, restrictionFor } from './resource-rules.ts';
-
-/** One package version as the records service should know it. */
-export interface VersionNews extends Restriction {
-  readonly id: string;
-  readonly parentId: string;
-  /** Of its draft. */
-  readonly revision: number;
-  readonly ids: readonly string[];
-}
+import type { Holder } from './resource-rules.ts';
+import { isRestricting, resourcesChanged, type VersionUpdate, versionUpdate } from './version-update.ts';
 
 /**
  * Notifies the records service at once. If the call is lost, an event has the same effect.
@@ -26,18 +17,20 @@ export interface VersionNews extends Restriction {
  */
 async function notifyRecords(
   { records, observed }: Pick<PackagesContext, 'records' | 'observed'>,
-  { id, parentId, revision, ids, restrictedIds, accessJson }: VersionNews,
+  { update, isAdded }: Changed,
   requestId: string,
 ): Promise<void> {
   try {
-    await records.setPackageResources(
-      { packageId: id, packageParentId: parentId, revision, ids: [...ids], restrictedIds, accessJson },
-      servicePrincipal('packages', requestId),
-    );
+    await records.setPackageResources(update, servicePrincipal('packages', requestId));
   } catch (cause) {
-    observed.mirrorDelayed(id, cause);
-    if (restrictedIds.length > 0) throw ServiceError.from(cause);
+    observed.mirrorDelayed(update.packageId, cause);
+    if (isAdded && isRestricting(update)) throw ServiceError.from(cause);
   }
+}
+
+interface Changed {
+  readonly update: VersionUpdate;
+  readonly isAdded: boolean;
 }
 
 /** Events and publications name all resources of a version. */
@@ -65,23 +58,22 @@ export async function changeResources<Result>(
   { packageId, principal, from, run }: ResourceChange<Result>,
 ): Promise<Result> {
   const change = { id: packageId, action: 'manage_resources', principal } as const;
-  const { result, news } = await changeDraft(context, change, async (tx, entity, draft) => {
+  const { result, changed } = await changeDraft(context, change, async (tx, entity) => {
     const before = await resourceIdsOf(tx, packageId);
     const { ids, result } = run(holderOf(entity, before));
-    const isSame = before.length === ids.length && before.every((resource) => ids.includes(resource));
-    if (isSame) return { result, news: undefined };
-    if (ids.length > Math.max(MAX_RESOURCES, before.length)) throw tooManyResources();
     const added = ids.filter((id) => !before.includes(id));
-    const restriction = restrictionFor(draft.document, added, context.now());
+    const removed = before.filter((id) => !ids.includes(id));
+    if (added.length + removed.length === 0) return { result, changed: undefined };
+    if (ids.length > Math.max(MAX_RESOURCES, before.length)) throw tooManyResources();
     await replaceResourceIds(tx, packageId, before, ids);
     const revision = await nextRevision(tx, packageId, context.now());
-    const news: VersionNews = { id: packageId, parentId: entity.parent.id, revision, ids, ...restriction };
-    const removed = before.filter((id) => !ids.includes(id));
+    const draft = { ...entity.draft, revision };
+    const update = versionUpdate({ ...entity, draft }, ids, context.now());
     const listed = { added, removed, ...(from !== undefined && { from }) };
-    await appendAudited(tx, [eventOf(news)], entriesOf(principal, news, listed));
-    return { result, news };
+    await appendAudited(tx, [resourcesChanged(update)], entriesOf(principal, entity, listed));
+    return { result, changed: { update, isAdded: added.length > 0 } };
   });
-  if (news !== undefined) await notifyRecords(context, news, principal.requestId);
+  if (changed !== undefined) await notifyRecords(context, changed, principal.requestId);
   return result;
 }
 
@@ -94,10 +86,10 @@ function tooManyResources(): ServiceError {
 
 function entriesOf(
   principal: Principal,
-  { id, parentId }: VersionNews,
+  { id, parent }: Entity,
   { added, removed, from }: { added: readonly string[]; removed: readonly string[]; from?: string },
 ): AuditEntry[] {
-  const version = { id, parentId };
+  const version = { id, parentId: parent.id };
   const taken = { records: added, ...(from !== undefined && { from }) };
   return [
     ...(added.length > 0 ? [auditEntry(principal, 'resources.add', version, taken)] : []),
@@ -116,14 +108,6 @@ async function nextRevision(tx: Sql, packageId: string, at: Date): Promise<numbe
     at.toISOString(),
   );
   return Number(row?.revision);
-}
-
-function eventOf({ id, parentId, revision, ids, restrictedIds, accessJson }: VersionNews) {
-  return newEvent(
-    'knowledge.packages.resources.changed',
-    { id, parentId, revision, recordIds: [...ids], restrictedIds, accessJson },
-    { aggregateId: id, revision },
-  );
 }
 
 const PATIENCE_MS = 3_000;

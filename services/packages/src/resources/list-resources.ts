@@ -3,11 +3,12 @@ import type {
   ListResourcesResponse,
   ListVersionResourcesRequest__Output,
   ListVersionResourcesResponse,
+  VersionResources,
 } from '@kr/contracts';
 import { assertService, type LifecycleContext, loadEntities, may, removedError } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import { resourceIdsOfEach, resourcesAndOutbox, versionIds } from '../store/resource-store.ts';
-import { restrictionFor } from './resource-rules.ts';
+import { versionUpdate } from './version-update.ts';
 
 /**
  * RPC ListResources: the resources of the version, draft or published. Empty if there is no such version, or
@@ -43,13 +44,11 @@ export function listVersionResources({ database, now }: LifecycleContext) {
     // Before their lists: a list may be newer than its revision, but not older.
     const entities = await loadEntities(database, page);
     const lists = await resourceIdsOfEach(database, page);
-    const versions = [...entities.values()].flatMap(({ id, parent, draft, published }) => {
-      const isPublished = published !== null;
-      if (!isPublished && draft === null) return [];
-      const ids = lists.get(id) ?? [];
-      const revision = isPublished || draft === null ? 0 : draft.revision;
-      const restriction = isPublished || draft === null ? {} : restrictionFor(draft.document, ids, now());
-      return [{ packageId: id, packageParentId: parent.id, revision, isPublished, ids, ...restriction }];
+    const versions = [...entities.values()].flatMap((entity): VersionResources[] => {
+      const ids = lists.get(entity.id) ?? [];
+      const { id, parent, published, draft } = entity;
+      if (published === null) return draft === null ? [] : [versionUpdate({ ...entity, draft }, ids, now())];
+      return [{ packageId: id, packageParentId: parent.id, isPublished: true, ids }];
     });
     return { versions, lastId: page.at(-1) ?? '' };
   };

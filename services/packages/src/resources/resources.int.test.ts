@@ -325,7 +325,8 @@ describe('the lists of all versions', () => {
       await aPackageWith(fixture, service, ['published-1']),
     ];
     await fixture.database.$executeRawUnsafe(
-      `update draft set document = jsonb_set(document, '{access,record}', '"restricted"') where id = $1`,
+      `update draft set document = jsonb_set(document, '{access,record}', '"restricted"'), restriction_revision = 2
+       where id = $1`,
       closed.id,
     );
     await publish(published.id);
@@ -336,11 +337,17 @@ describe('the lists of all versions', () => {
     const of = (id: string) => versions.find(({ packageId }) => packageId === id);
     const restrictionOf = of(closed.id)?.accessJson.toString() ?? '';
     expect([of(open.id), of(closed.id), of(published.id)]).toMatchObject([
-      { packageParentId: open.parentId, isPublished: false, ids: ['open-1', 'open-2'], restrictedIds: [] },
-      { isPublished: false, ids: ['closed-1'], restrictedIds: ['closed-1'] },
-      { revision: '0', isPublished: true, ids: ['published-1'], restrictedIds: [] },
+      {
+        packageParentId: open.parentId,
+        isPublished: false,
+        ids: ['open-1', 'open-2'],
+        restrictionRevision: '0',
+      },
+      { isPublished: false, ids: ['closed-1'], restrictionRevision: '2' },
+      { revision: '0', isPublished: true, ids: ['published-1'], restrictionRevision: '0' },
     ]);
     expect(Number(of(open.id)?.revision)).toBeGreaterThan(0);
+    expect([of(open.id), of(published.id)].map((one) => one?.accessJson.length)).toEqual([0, 0]);
     expect(JSON.parse(restrictionOf)).toMatchObject({ record: 'restricted' });
   });
 

@@ -124,7 +124,7 @@ export async function packagesFixture(): Promise<PackagesFixture> {
   };
 }
 
-const GOOD_METADATA = {
+export const GOOD_METADATA = {
   title: 'Floods',
   publication_date: '2024-03-01',
   publisher: 'Example',

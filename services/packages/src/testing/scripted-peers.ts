@@ -50,7 +50,7 @@ export interface ScriptedPeers {
     decideBuckets(request: DecideBucketsRequest__Output): Promise<void>;
     validate(request: ValidateRecordsRequest__Output): Promise<Issue[]>;
     authorise(id: string, form: string): Promise<void>;
-    mirror(packageId: string, closesAnyway: boolean): Promise<void>;
+    mirror(packageId: string, isRestricted: boolean): Promise<void>;
     associate(packageParentId: string): Promise<void>;
     /** The resources that cannot stay. */
     dissociate(ids: string[]): Promise<string[]>;
@@ -90,6 +90,7 @@ export async function startScriptedPeers(logger: Logger): Promise<ScriptedPeers>
     toldBy: [] as Principal[],
   };
   const records = new Map<string, RecordDescription>();
+  const versions = new Map<string, { ids: string[]; restrictionRevision: number }>();
   const entries = new Map<string, number>();
   const peers = { say: willing() };
 
@@ -136,13 +137,18 @@ export async function startScriptedPeers(logger: Logger): Promise<ScriptedPeers>
       return { records: ids.flatMap((id) => records.get(id) ?? []) };
     },
     async SetPackageResources(request, { principal }) {
-      const { packageId, revision, ids, packageParentId, restrictedIds, accessJson } = request;
+      const { packageId, revision, ids, packageParentId, accessJson, restrictionRevision } = request;
       lists.toldBy.push(principal);
-      await peers.say.mirror(packageId, request.closesAnyway);
+      await peers.say.mirror(packageId, accessJson.length > 0);
       lists.mirrored.push({ packageId, revision, ids });
-      if (restrictedIds.length > 0) {
+      const before = versions.get(packageId) ?? { ids: [], restrictionRevision: 0 };
+      const restriction = Math.max(before.restrictionRevision, Number(restrictionRevision));
+      versions.set(packageId, { ids, restrictionRevision: restriction });
+      const isNew = restriction > before.restrictionRevision;
+      const closed = isNew ? ids : ids.filter((id) => !before.ids.includes(id));
+      if (accessJson.length > 0 && closed.length > 0) {
         const access: unknown = JSON.parse(accessJson.toString());
-        lists.restricted.push({ packageParentId, ids: restrictedIds, access });
+        lists.restricted.push({ packageParentId, ids: closed, access });
       }
       return {};
     },

@@ -2,7 +2,7 @@ import { type LifecycleContext, publishChanges, transact } from '@kr/draft-lifec
 import type { ReceivedEvent } from '@kr/event-bus';
 import type { RecordsContext } from '../context.ts';
 import { releaseManaged } from '../package-relations/managed-records.ts';
-import { restrictionOf, writePackageNews } from '../package-relations/set-package-resources.ts';
+import { applyPackageUpdate, restrictionOf } from '../package-relations/set-package-resources.ts';
 import { markPublishedWith, publishedAmong } from '../store/package-relation-store.ts';
 
 export const PACKAGE_SUBJECTS = [
@@ -35,9 +35,9 @@ async function shownPackages({ database }: RecordsContext, events: readonly Pack
 async function follow(context: RecordsContext, event: PackageEvent): Promise<void> {
   switch (event.subject) {
     case 'knowledge.packages.resources.changed': {
-      const { id, parentId, revision, recordIds, restrictedIds, accessJson } = event.payload;
-      const restriction = restrictionOf(parentId, restrictedIds, accessJson);
-      return writePackageNews(context, {
+      const { id, parentId, revision, recordIds } = event.payload;
+      const restriction = restrictionOf({ ...event.payload, packageParentId: parentId });
+      return applyPackageUpdate(context, {
         packageId: id,
         revision,
         recordIds,
@@ -50,7 +50,7 @@ async function follow(context: RecordsContext, event: PackageEvent): Promise<voi
     case 'knowledge.packages.draft.deleted': {
       const { id, parentId, revision, isPublished } = event.payload;
       if (isPublished) return;
-      await writePackageNews(context, { packageId: id, revision, recordIds: [], requestId: event.id });
+      await applyPackageUpdate(context, { packageId: id, revision, recordIds: [], requestId: event.id });
       // Another version may be left; the packages service knows.
       const known = await context.findPackageIds([parentId]);
       if (known.has(parentId)) return;

@@ -1,7 +1,7 @@
 import type { LifecycleContext } from '@kr/draft-lifecycle';
 import type { RecordsContext } from '../context.ts';
 import { releaseManaged } from '../package-relations/managed-records.ts';
-import { restrictionOf, writePackageNews } from '../package-relations/set-package-resources.ts';
+import { applyPackageUpdate, restrictionOf } from '../package-relations/set-package-resources.ts';
 import { managerIds } from '../store/management-store.ts';
 import { holderIds } from '../store/package-relation-store.ts';
 import { showPackage } from './on-package-event.ts';
@@ -24,28 +24,20 @@ const PAGE = 500;
  */
 export async function restoreRelations(context: RestoreContext): Promise<void> {
   for await (const versions of context.listVersionResources()) {
-    for (const {
-      packageId,
-      packageParentId,
-      revision,
-      isPublished,
-      ids,
-      restrictedIds,
-      accessJson,
-    } of versions) {
-      await writePackageNews(context, {
+    for (const { packageId, revision, isPublished, ids, ...restriction } of versions) {
+      await applyPackageUpdate(context, {
         packageId,
         revision: isPublished ? LAST_REVISION : revision,
         recordIds: ids,
         requestId: REQUEST_ID,
-        restriction: restrictionOf(packageParentId, restrictedIds, accessJson),
+        restriction: restrictionOf(restriction),
       });
       if (isPublished) await showPackage(context, packageId);
     }
   }
   const gone = { holders: 0, managers: 0 };
   for await (const packageId of unknownOf(context, holderIds)) {
-    await writePackageNews(context, {
+    await applyPackageUpdate(context, {
       packageId,
       revision: LAST_REVISION,
       recordIds: [],

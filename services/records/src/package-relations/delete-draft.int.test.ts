@@ -19,7 +19,7 @@ beforeEach(() => {
   records.forgotten.length = 0;
 });
 
-const NOTHING = { packageParentId: '', restrictedIds: [], accessJson: Buffer.alloc(0), closesAnyway: false };
+const NOTHING = { packageParentId: '', accessJson: Buffer.alloc(0), restrictionRevision: '0' };
 const hold = (packageId: string, ids: string[]) =>
   setPackageResources(records.context)({ packageId, revision: '2', ids, ...NOTHING }, callOf(PACKAGES));
 const discard = (id: string, principal = OWNER) =>

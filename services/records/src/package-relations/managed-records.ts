@@ -110,18 +110,6 @@ export async function lockParents(tx: Sql, ids: readonly string[]): Promise<Map<
 }
 
 /**
- * The access that a restricted package imposes on the resources it manages (REST behaviour of `access`,
- * packages).
- */
-export interface PackageAccess {
-  packageParentId: string;
-  /** The resources that shall be as closed as the package. */
-  ids: readonly string[];
-  /** The package's `access` as it is kept. */
-  access: object;
-}
-
-/**
  * Gives drafts that were never published their package's access. Unmanaged and published records stay
  * unchanged.
  *
@@ -131,7 +119,7 @@ export async function takePackageAccess(
   { kind, now }: Pick<LifecycleContext, 'kind' | 'now'>,
   tx: Sql,
   { packageId, requestId }: { packageId: string; requestId: string },
-  { packageParentId, ids, access }: PackageAccess,
+  { packageParentId, ids, access }: { packageParentId: string; ids: readonly string[]; access: object },
 ): Promise<void> {
   const held = [...(await lockParents(tx, ids)).values()].filter(
     ({ parent, published, draft }) =>

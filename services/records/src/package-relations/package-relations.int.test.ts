@@ -6,6 +6,7 @@ import { restoreRelations } from '../consume/restore-relations.ts';
 import type { RecordsContext } from '../context.ts';
 import {
   callOf,
+  GOOD_BODY,
   OWNER,
   PACKAGES,
   type RecordsFixture,
@@ -36,9 +37,8 @@ const tell = (packageId: string, revision: number, ids: string[]) =>
   );
 const UNRESTRICTED = {
   packageParentId: '',
-  restrictedIds: [],
   accessJson: Buffer.alloc(0),
-  closesAnyway: false,
+  restrictionRevision: '0',
 };
 const management = async (id: string) =>
   ((await records.json(id, 'FORM_DRAFT'))['parent'] as { relationship: unknown }).relationship;
@@ -258,9 +258,8 @@ describe('the mirror of package versions', () => {
           revision: String(revision),
           ids,
           packageParentId: 'c9',
-          restrictedIds: ids,
           accessJson: Buffer.from(JSON.stringify(access)),
-          closesAnyway: false,
+          restrictionRevision: String(revision),
         },
         callOf({ ...PACKAGES, requestId: `change ${revision}` }),
       );
@@ -284,31 +283,68 @@ describe('the mirror of package versions', () => {
     ]);
   });
 
-  test('closes managed drafts also when a newer list of resources was applied first', async () => {
-    const [early, added] = [await records.create(), await records.create()];
-    await associate('c8', [early, added]);
+  describe('of a restricted package', () => {
     const access = { record: 'restricted', files: 'restricted', embargo: { active: false, reason: null } };
-    const close = (revision: string, restrictedIds: string[], closesAnyway: boolean) =>
+    const accessJson = Buffer.from(JSON.stringify(access));
+    const update = (id: string, revision: number, ids: string[], restrictionRevision: number) =>
       setPackageResources(records.context)(
         {
-          packageId: 'p8',
-          revision,
-          ids: [early, added],
-          packageParentId: 'c8',
-          restrictedIds,
-          accessJson: Buffer.from(JSON.stringify(access)),
-          closesAnyway,
+          packageId: id,
+          revision: String(revision),
+          ids,
+          packageParentId: `parent of ${id}`,
+          accessJson,
+          restrictionRevision: String(restrictionRevision),
         },
         callOf(PACKAGES),
       );
-    await close('6', [added], false);
     const accessOf = async (id: string) => (await records.entity(id)).draft?.document.access.record;
-    expect([await accessOf(early), await accessOf(added)]).toEqual(['public', 'restricted']);
-    await close('6', [early, added], true);
-    const { revision } = (await records.entity(early)).draft ?? {};
-    await close('6', [early, added], true);
-    expect([await accessOf(early), await accessOf(added)]).toEqual(['restricted', 'restricted']);
-    expect((await records.entity(early)).draft?.revision).toBe(revision);
+    const managedDrafts = async (id: string) => {
+      const ids = [await records.create(), await records.create()] as const;
+      await associate(`parent of ${id}`, [...ids]);
+      return ids;
+    };
+
+    test('closes managed drafts also when a newer list of resources was applied first', async () => {
+      const [early, added] = await managedDrafts('p7');
+      await tell('p7', 6, [early, added]);
+      await follow('knowledge.packages.resources.changed', {
+        id: 'p7',
+        parentId: 'parent of p7',
+        revision: '5',
+        recordIds: [early],
+        accessJson,
+        restrictionRevision: '5',
+      });
+      expect([await accessOf(early), await accessOf(added)]).toEqual(['restricted', 'public']);
+      const packages = async (id: string) => (await records.json(id, 'FORM_DRAFT'))['relationship'];
+      expect([await packages(early), await packages(added)]).toEqual(
+        Array(2).fill({ packages: [{ id: 'p7' }] }),
+      );
+    });
+
+    test('closes what the lost call should have closed, with the next one', async () => {
+      const [early, added] = await managedDrafts('p8');
+      await tell('p8', 4, [early]);
+      await update('p8', 6, [early, added], 5);
+      expect([await accessOf(early), await accessOf(added)]).toEqual(['restricted', 'restricted']);
+      const { revision } = (await records.entity(early)).draft ?? {};
+      await update('p8', 6, [early, added], 5);
+      expect((await records.entity(early)).draft?.revision).toBe(revision);
+    });
+
+    test('leaves drafts open that were opened again, until it is restricted again', async () => {
+      const [opened, added] = await managedDrafts('p10');
+      await update('p10', 2, [opened], 2);
+      const body = Buffer.from(
+        JSON.stringify({ ...GOOD_BODY, access: { record: 'public', files: 'public' } }),
+      );
+      await records.handlers.UpdateDraft({ id: opened, body, ifRevision: '0' }, callOf(OWNER));
+      await update('p10', 3, [opened, added], 2);
+      expect([await accessOf(opened), await accessOf(added)]).toEqual(['public', 'restricted']);
+      await update('p10', 4, [opened, added], 4);
+      expect(await accessOf(opened)).toBe('restricted');
+    });
   });
 
   test('changes nothing of a published resource until the package is published, and then only the relation', async () => {
@@ -369,8 +405,8 @@ describe('lost events of packages', () => {
     revision: '0',
     isPublished: false,
     ids: [],
-    restrictedIds: [],
     accessJson: Buffer.alloc(0),
+    restrictionRevision: '0',
     ...given,
   });
   const relation = async (id: string, form: 'FORM_DRAFT' | 'FORM_PUBLISHED' = 'FORM_DRAFT') =>
@@ -396,8 +432,8 @@ describe('lost events of packages', () => {
       version('l1', {
         revision: '6',
         ids: [added],
-        restrictedIds: [added],
         accessJson: Buffer.from(JSON.stringify(restricted)),
+        restrictionRevision: '5',
       }),
       version('l-published', { isPublished: true, ids: [published] }),
       // Read by the packages service before the newest change.

@@ -1,63 +1,77 @@
 import type { SetPackageResourcesRequest__Output, SetPackageResourcesResponse } from '@kr/contracts';
 import { assertService, type LifecycleContext, publishChanges, transact } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
-import { replacePackageRecords } from '../store/package-relation-store.ts';
-import { lockParents, type PackageAccess, takePackageAccess } from './managed-records.ts';
+import { replacePackageRecords, storeRestriction } from '../store/package-relation-store.ts';
+import { lockParents, takePackageAccess } from './managed-records.ts';
 
-/** The state of one package version as received from the packages service. */
-export interface PackageNews {
+/** The state of one package version as received from the packages service, by call or by event. */
+export interface PackageUpdate {
   packageId: string;
   revision: string | number;
   recordIds: readonly string[];
-  /** The call or the event that brings them. */
+  /** The call or the event that brings it. */
   requestId: string;
-  /** Records that receive the package's access; absent if the package is not restricted. */
-  restriction?: PackageAccess | undefined;
-  /** Whether they take it even if the list of resources is known already. */
-  closesAnyway?: boolean;
+  /** Absent if the package is not restricted. */
+  restriction?: Restriction | undefined;
+}
+
+/** The access that a restricted package imposes on the resources it manages (REST behaviour of `access`, packages). */
+export interface Restriction {
+  packageParentId: string;
+  /** The package's `access` as it is stored. */
+  access: object;
+  /** Change number of the last update that restricted the package: for it all resources take the access, once. */
+  revision: number;
 }
 
 /** RPC SetPackageResources. @throws ServiceError `forbidden` when the caller is no service */
 export function setPackageResources(context: LifecycleContext) {
   return async (
-    request: SetPackageResourcesRequest__Output,
+    { packageId, revision, ids, ...restriction }: SetPackageResourcesRequest__Output,
     { principal }: CallContext,
   ): Promise<SetPackageResourcesResponse> => {
     assertService(principal);
-    const { packageId, revision, ids, packageParentId, restrictedIds, accessJson, closesAnyway } = request;
-    const restriction = restrictionOf(packageParentId, restrictedIds, accessJson);
     const { requestId } = principal;
-    await writePackageNews(context, {
+    await applyPackageUpdate(context, {
       packageId,
       revision,
       recordIds: ids,
       requestId,
-      restriction,
-      closesAnyway,
+      restriction: restrictionOf(restriction),
     });
     return {};
   };
 }
 
-/** By call or by event, in any order: older news changes nothing. Published records themselves stay as they are. */
-export async function writePackageNews(context: LifecycleContext, news: PackageNews): Promise<void> {
+/**
+ * Updates may arrive in any order and more than once: an older list or restriction changes nothing. Published records
+ * themselves stay as they are.
+ *
+ * @throws ServiceError `conflict` (`draft_locked`): one of the records to be restricted is being published
+ */
+export async function applyPackageUpdate(context: LifecycleContext, update: PackageUpdate): Promise<void> {
+  const { packageId, recordIds, restriction } = update;
   await transact(context, async (tx) => {
     // Resources before their package, as in the publication that shows both.
-    if (news.restriction !== undefined) await lockParents(tx, news.restriction.ids);
-    const affected = await replacePackageRecords(tx, news, context.now());
-    if (affected !== undefined) await publishChanges(context, tx, affected);
-    if (news.restriction !== undefined && (affected !== undefined || news.closesAnyway === true)) {
-      await takePackageAccess(context, tx, news, news.restriction);
-    }
+    if (restriction !== undefined) await lockParents(tx, recordIds);
+    const changed = await replacePackageRecords(tx, update, context.now());
+    if (changed !== undefined) await publishChanges(context, tx, [...changed.added, ...changed.removed]);
+    if (restriction === undefined) return;
+    const isNew = await storeRestriction(tx, packageId, restriction.revision);
+    const ids = isNew ? recordIds : (changed?.added ?? []);
+    if (ids.length > 0) await takePackageAccess(context, tx, update, { ...restriction, ids });
   });
 }
 
-/** Access in a call or an event; undefined if absent. */
-export function restrictionOf(
-  packageParentId: string,
-  ids: readonly string[],
-  accessJson: Uint8Array,
-): PackageAccess | undefined {
-  if (ids.length === 0 || accessJson.length === 0) return undefined;
-  return { packageParentId, ids, access: JSON.parse(Buffer.from(accessJson).toString()) };
+/** The restriction in a call or an event; undefined if the package is not restricted. */
+export function restrictionOf({
+  packageParentId,
+  accessJson,
+  restrictionRevision,
+}: Pick<SetPackageResourcesRequest__Output, 'packageParentId' | 'accessJson' | 'restrictionRevision'>):
+  | Restriction
+  | undefined {
+  if (accessJson.length === 0) return undefined;
+  const access: object = JSON.parse(Buffer.from(accessJson).toString());
+  return { packageParentId, access, revision: Number(restrictionRevision) };
 }

@@ -24,29 +24,42 @@ export async function replacePackageRecords(
     recordIds,
   }: { packageId: string; revision: string | number; recordIds: readonly string[] },
   at: Date,
-): Promise<string[] | undefined> {
-  const isNews = await tx.$executeRawUnsafe(
+): Promise<{ added: string[]; removed: string[] } | undefined> {
+  const isNewer = await tx.$executeRawUnsafe(
     `insert into package_version (package_id, revision) values ($1, $2::bigint)
      on conflict (package_id) do update set revision = excluded.revision
      where package_version.revision < excluded.revision`,
     packageId,
     Number(revision),
   );
-  if (isNews === 0) return undefined;
-  const rows = await tx.$queryRawUnsafe<{ record_id: string }[]>(
-    `with gone as (
+  if (isNewer === 0) return undefined;
+  const rows = await tx.$queryRawUnsafe<{ record_id: string; is_added: boolean }[]>(
+    `with removed as (
        delete from packaged_record where package_id = $1 and record_id <> all($2::text[]) returning record_id
-     ), come as (
+     ), added as (
        insert into packaged_record (package_id, record_id, added_at)
        select $1, id, $3::timestamptz from unnest($2::text[]) as id
        on conflict do nothing returning record_id
      )
-     select record_id from gone union select record_id from come`,
+     select record_id, false as is_added from removed union all select record_id, true from added`,
     packageId,
     recordIds,
     at.toISOString(),
   );
-  return rows.map((row) => row.record_id);
+  const ids = (isAdded: boolean) =>
+    rows.flatMap(({ record_id, is_added }) => (is_added === isAdded ? record_id : []));
+  return { added: ids(true), removed: ids(false) };
+}
+
+/** Stores the restriction of a known package version. False when that one or a later one is stored. */
+export async function storeRestriction(tx: Sql, packageId: string, revision: number): Promise<boolean> {
+  const stored = await tx.$executeRawUnsafe(
+    `update package_version set restriction_revision = $2::bigint
+     where package_id = $1 and restriction_revision < $2::bigint`,
+    packageId,
+    revision,
+  );
+  return stored === 1;
 }
 
 /**

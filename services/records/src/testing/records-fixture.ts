@@ -1,5 +1,5 @@
 import { type Principal, SCOPES, servicePrincipal } from '@kr/caller';
-import type { VersionResources__Output } from '@kr/contracts';
+import type { ForgetRecordsRequest, VersionResources__Output } from '@kr/contracts';
 import { openDatabase } from '@kr/database';
 import {
   decidePublication,
@@ -15,8 +15,8 @@ import type { CallContext } from '@kr/rpc';
 import { migrate } from '@kr/schema-migration';
 import { createLogger } from '@kr/telemetry';
 import { freshDatabase } from '@kr/testbed';
+import { leavePackages } from '../clients.ts';
 import type { RecordsContext } from '../context.ts';
-import { deleteDraft } from '../package-relations/delete-draft.ts';
 import { recordKind } from '../record-kind.ts';
 import { SCHEMA } from '../schema.ts';
 
@@ -58,6 +58,16 @@ export async function recordsFixture() {
   const logger = createLogger('records', { write: () => undefined });
   const packageIds = new Set<string>();
   const findPackageIds = async (ids: readonly string[]) => new Set(ids.filter((id) => packageIds.has(id)));
+  const forgotten: { ids: string[]; requestId: string }[] = [];
+  const packages = {
+    forget: async (ids: readonly string[], requestId: string): Promise<void> => {
+      forgotten.push({ ids: [...ids], requestId });
+    },
+  };
+  const forgetRecords = async ({ ids = [] }: ForgetRecordsRequest, { requestId }: Principal) => {
+    await packages.forget(ids, requestId);
+    return {};
+  };
   const lifecycle = lifecycleContext({
     kind: recordKind,
     database,
@@ -72,29 +82,17 @@ export async function recordsFixture() {
     findElsewhere: findPackageIds,
     ownerLimits: { maxDrafts: 1_000, maxMetadataBytes: 1_000_000_000 },
     findDoisElsewhere: async () => new Set(),
+    afterDelete: leavePackages({ forgetRecords }, logger),
     eventsSent: async () => true,
     nudge: () => undefined,
     logger,
   });
-  const forgotten: { ids: string[]; requestId: string }[] = [];
-  const packages = {
-    forget: async (ids: readonly string[], requestId: string): Promise<void> => {
-      forgotten.push({ ids: [...ids], requestId });
-    },
-  };
-  const forgetInPackages = (ids: readonly string[], requestId: string) => packages.forget(ids, requestId);
   const versions: VersionResources__Output[] = [];
   const listVersionResources = async function* () {
     yield versions;
   };
-  const context: RecordsContext = {
-    ...lifecycle,
-    findPackageIds,
-    forgetInPackages,
-    listVersionResources,
-  };
-  const ofLifecycle = lifecycleHandlers(lifecycle);
-  const handlers = { ...ofLifecycle, DeleteDraft: deleteDraft(context, ofLifecycle.DeleteDraft) };
+  const context: RecordsContext = { ...lifecycle, findPackageIds, listVersionResources };
+  const handlers = lifecycleHandlers(lifecycle);
 
   return {
     context,

@@ -1,0 +1,83 @@
+import { servicePrincipal } from '@kr/caller';
+import type { definitions } from '@kr/contracts';
+import {
+  type DiscardedDraft,
+  type LifecycleContext,
+  type LifecycleDeps,
+  loadEntities,
+  type OpenDraft,
+  relationsOf,
+} from '@kr/draft-lifecycle';
+import type { Client } from '@kr/rpc';
+import type { Observations } from '../observations.ts';
+import { isRestricting, versionUpdate } from '../resources/version-update.ts';
+
+type Records = Client<typeof definitions.records>;
+
+/** What the records service does after changes of a package. */
+export function recordsSide(
+  records: Records,
+  observed: Observations,
+  now: () => Date,
+): Required<Pick<LifecycleDeps, 'afterUpdate' | 'afterDelete' | 'furtherTrails'>> {
+  return {
+    /** @throws ServiceError when drafts of a restricted package may still be open; the event closes them later */
+    afterUpdate: (draft, requestId) => restrictResources(records, draft, now(), requestId),
+
+    /** Resources of a deleted version no longer name it; those of a deleted package become unmanaged. */
+    async afterDelete({ id, parentId, revision, isPublished, isParentGone }: DiscardedDraft, requestId) {
+      if (isPublished) return;
+      const self = servicePrincipal('packages', requestId);
+      try {
+        await records.setPackageResources({ packageId: id, revision, ids: [] }, self);
+        if (!isParentGone) return;
+        const { ids } = await records.listManagedRecords({ packageParentId: parentId }, self);
+        const managed = { packageParentId: parentId, packageId: id, ids };
+        if (ids.length > 0) await records.dissociateRecords(managed, self);
+      } catch (cause) {
+        // The event of the deletion has the same effect.
+        observed.mirrorDelayed(id, cause);
+      }
+    },
+
+    /** @throws ServiceError `unavailable`: the records service cannot be reached */
+    async furtherTrails(packageParentId, limit, requestId) {
+      const self = servicePrincipal('packages', requestId);
+      const { trail } = await records.readPackageTrail({ packageParentId, limit }, self);
+      return trail === null ? [] : [trail];
+    },
+  };
+}
+
+/**
+ * Closes the drafts of a restricted package that the last update should have closed. Call it while nothing can change
+ * the package. Drafts that were opened again after that update stay open.
+ *
+ * @throws ServiceError - `unavailable`: the records service cannot be reached - `conflict` (`draft_locked`): one of
+ * the drafts is being published
+ */
+export async function closeManagedDrafts(
+  {
+    database,
+    kind,
+    records,
+    now,
+  }: Pick<LifecycleContext, 'database' | 'kind' | 'now'> & { records: Records },
+  packageId: string,
+  requestId: string,
+): Promise<void> {
+  const entity = (await loadEntities(database, [packageId], kind.related)).get(packageId);
+  if (entity?.draft == null) return;
+  await restrictResources(records, { ...entity, draft: entity.draft }, now(), requestId);
+}
+
+async function restrictResources(
+  records: Records,
+  draft: OpenDraft,
+  now: Date,
+  requestId: string,
+): Promise<void> {
+  const update = versionUpdate(draft, relationsOf(draft).draft, now);
+  if (isRestricting(update))
+    await records.setPackageResources(update, servicePrincipal('packages', requestId));
+}
