@@ -31,11 +31,7 @@ const ROLES: Record<ServiceName, BusRole> = {
   },
   packages: {
     tells: true,
-    durables: [
-      'packages-drop-deleted-records',
-      'packages-follow-links',
-      'packages-forget-deleted-files',
-    ],
+    durables: ['packages-drop-deleted-records', 'packages-follow-links', 'packages-forget-deleted-files'],
     hears: [],
   },
   files: { tells: true, durables: ['files-remove-buckets'], hears: [] },

@@ -42,7 +42,7 @@ export async function draftForChange(context: LifecycleContext, change: DraftCha
   return { ...entity, draft: checked(entity, change, context.now()) };
 }
 
-/** New content of a draft, and what the audit trail says of it. */
+/** New content of a draft, with its audit action. */
 export interface NewContent {
   document: StoredDocument;
   issues: DraftFace['issues'];

@@ -14,7 +14,7 @@ import { isRestricting, versionUpdate } from '../resources/version-update.ts';
 
 type Records = Client<typeof definitions.records>;
 
-/** What the records service does after changes of a package. */
+/** Calls of the records service after changes of a package. */
 export function recordsSide(
   records: Records,
   observed: Observations,

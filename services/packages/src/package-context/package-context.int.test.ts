@@ -227,7 +227,7 @@ describe('a package that becomes restricted', () => {
     ]);
   });
 
-  test('asks for nothing when the save is refused', async () => {
+  test('restricts nothing when the save is refused', async () => {
     const { id } = await aPackageWith(fixture, service, ['r1']);
     const stale = { id, ifRevision: '99', body: Buffer.from('{"access": {"record": "restricted"}}') };
     expect(await failure(service.lifecycle.updateDraft(stale, OWNER))).toMatchObject({
