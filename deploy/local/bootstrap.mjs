@@ -12,7 +12,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { delimiter, dirname, join, resolve } from 'node:path';
+import { delimiter, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { withLock } from './file-lock.mjs';
 
@@ -125,10 +125,10 @@ function pointsTo(program) {
   return existsSync(NODE) && realpathSync(NODE) === realpathSync(program);
 }
 
-/** Created beside and renamed, so that a concurrent task never finds the link missing. */
+/** Created beside and renamed, so that a concurrent task never finds the link missing. Relative, so that it can be copied. */
 function linkNode(program) {
   const aside = `${NODE}.${process.pid}`;
-  symlinkSync(program, aside);
+  symlinkSync(program.startsWith(TOOLCHAIN) ? relative(TOOLCHAIN, program) : program, aside);
   renameSync(aside, NODE);
 }
 

@@ -1,54 +1,71 @@
-// A lock between processes of one machine, without dependencies: it is needed before any package is installed.
+// Locks between processes of one machine, without dependencies: needed before any package is installed.
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 const RETRY_MS = 200;
-/** Much longer than a process takes from reading a lock to replacing it. */
-const TAKE_OVER_MS = 300;
 
-/** Runs `work`, which has to be synchronous, while no other living process holds the lock `file`. */
+/** Runs `work`, which must be synchronous, while no other living process has the lock `file`. */
 export function withLock(file, work, { retryMs = RETRY_MS } = {}) {
   mkdirSync(dirname(file), { recursive: true });
-  while (!acquire(file)) pause(retryMs);
-  const releaseAtExit = () => release(file);
+  while (!tryLock(file)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, retryMs);
+  const releaseAtExit = () => unlock(file);
   process.once('exit', releaseAtExit);
   try {
     return work();
   } finally {
     process.off('exit', releaseAtExit);
-    release(file);
+    unlock(file);
   }
 }
 
-/** The file appears with its content in one step (link), so no process ever reads a lock without its owner. */
-function acquire(file) {
+// `file-lock.d.mts` describes the following three.
+export function tryLock(file) {
   const own = `${file}.${process.pid}`;
   writeFileSync(own, String(process.pid));
   try {
-    linkSync(own, file);
-    return true;
-  } catch (thrown) {
-    if (thrown.code !== 'EEXIST') throw thrown;
-    return takeOver(file, own);
+    return linkTo(own, file) || takeOver(own, file);
   } finally {
     rmSync(own, { force: true });
   }
 }
 
-/**
- * Replaces the lock of a process that is gone. Several processes may find the same dead lock and replace it one after the
- * other: the last one has it, which all of them see after a pause.
- */
-function takeOver(file, own) {
-  const owner = ownerOf(file);
-  if (owner === undefined || isAlive(owner)) return false;
-  renameSync(own, file);
-  pause(TAKE_OVER_MS);
-  return ownerOf(file) === process.pid;
+export function unlock(file) {
+  if (ownerOf(file) === process.pid) rmSync(file, { force: true });
 }
 
-function release(file) {
-  if (ownerOf(file) === process.pid) rmSync(file, { force: true });
+/** The file appears with its content in one step, so no process ever reads a lock without its owner. */
+function linkTo(own, file) {
+  try {
+    linkSync(own, file);
+    return true;
+  } catch (thrown) {
+    if (thrown.code === 'EEXIST') return false;
+    throw thrown;
+  }
+}
+
+/** Replaces the lock of a process that is gone. One process at a time does so: others could replace its new lock. */
+function takeOver(own, file) {
+  if (isHeld(file)) return false;
+  const guard = `${file}.takeover`;
+  if (!linkTo(own, guard)) {
+    // Only a process that is killed during the following lines leaves a guard behind.
+    if (!isHeld(guard)) rmSync(guard, { force: true });
+    return false;
+  }
+  try {
+    if (isHeld(file)) return false;
+    renameSync(own, file);
+    return true;
+  } finally {
+    rmSync(guard, { force: true });
+  }
+}
+
+/** Also true when there is no lock: its owner has just released it. */
+function isHeld(file) {
+  const owner = ownerOf(file);
+  return owner === undefined || isAlive(owner);
 }
 
 /** Undefined if there is no lock, 0 if it is empty. */
@@ -61,16 +78,13 @@ function ownerOf(file) {
   }
 }
 
-function isAlive(pid) {
+export function isAlive(pid) {
   if (!(pid > 0)) return false;
   try {
     process.kill(pid, 0);
     return true;
   } catch (thrown) {
+    // The process exists and belongs to another user.
     return thrown.code === 'EPERM';
   }
-}
-
-function pause(ms) {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, open, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { until } from '@kr/local-stack/backends';
+import { tryLock, unlock, until } from '@kr/local-stack/backends';
 import { TOOLCHAIN_DIR } from './run-folder.ts';
 
 const run = promisify(execFile);
@@ -80,20 +80,14 @@ async function build(
   }
 }
 
-/** One process at a time; the lock of one that has died is taken over. */
+/** One process at a time; the lock of a process that is gone is taken over. */
 async function withLock(
   path: string,
   { name, buildMs }: GoProgram,
   signal: AbortSignal | undefined,
   work: () => Promise<void>,
 ): Promise<void> {
-  let isTaken = false;
-  const isOver = async () => {
-    if (signal?.aborted === true) return true;
-    isTaken = await take(path);
-    return isTaken;
-  };
-  await until(isOver, {
+  await until(() => signal?.aborted === true || tryLock(path), {
     timeoutMs: buildMs * 2,
     what: `the ${name} that another process builds`,
   });
@@ -101,28 +95,6 @@ async function withLock(
     signal?.throwIfAborted();
     await work();
   } finally {
-    if (isTaken) await rm(path, { force: true });
-  }
-}
-
-async function take(path: string): Promise<boolean> {
-  try {
-    const file = await open(path, 'wx');
-    await file.writeFile(String(process.pid)).finally(() => file.close());
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    const holder = Number(await readFile(path, 'utf8').catch(() => ''));
-    if (holder > 0 && !isAlive(holder)) await rm(path, { force: true });
-    return false;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
+    unlock(path);
   }
 }

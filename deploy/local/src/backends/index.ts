@@ -1,3 +1,4 @@
+export { isAlive, tryLock, unlock } from '../../file-lock.mjs';
 export { spawnAttached, stopProcess } from './attached-process.ts';
 export { freePort } from './free-port.ts';
 export { type NatsOptions, type RunningNats, startNats } from './nats.ts';

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { until } from '@kr/local-stack/backends';
+import { isAlive, until } from '@kr/local-stack/backends';
 import { newRunFolder } from '../run-folder.ts';
 import { findElasticsearch, startElasticsearch } from './elasticsearch-program.ts';
 
@@ -54,9 +54,9 @@ async function startedOnce(): Promise<Started> {
   await writeFile(join(folder, WANTED), '');
   const keeper = Number(process.env['TEST_ELASTICSEARCH_KEEPER']);
   const told = async () => {
-    const isAlive = isRunning(keeper);
+    const isKept = isAlive(keeper);
     const text = await readFile(join(folder, STARTED), 'utf8').catch(() => undefined);
-    return text ?? (isAlive ? undefined : OVER);
+    return text ?? (isKept ? undefined : OVER);
   };
   const started = await until(told, {
     // The longest start, and a minute before it.
@@ -74,14 +74,6 @@ const WANTED = 'wanted';
 const STARTED = 'started.json';
 export const KEEPER_LOG = 'keeper.log';
 const OVER = 'over';
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
 
 /**
  * Starts one for all tests of a run when the first of them needs it. Call it in a process that outlives Jest's workers: the
