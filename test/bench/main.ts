@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { type PartName, type RunningStack, SERVICES, startStack } from '@kr/local-stack';
+import { Command } from 'commander';
 import { ATTACKS } from './attacks/index.ts';
 import { exceeded, measureAttacks } from './attacks/measure-attacks.ts';
 import { writeAttackReport } from './attacks/report-attacks.ts';
@@ -20,77 +20,89 @@ import { SCENARIOS } from './scenarios/index.ts';
 import { measureTracing } from './tracing/measure-tracing.ts';
 import { writeTracingReport } from './tracing/report-tracing.ts';
 
-const HELP = `Benchmarks: our endpoints alternately with a bare Express server that sends the same payload, and transfers of bytes
-alternately with plain tools.
-
-  npm run bench -- [options]
-
-  --rounds N      counted pairs of each scenario (default 5)
-  --seconds N     length of a round (default 4)
-  --corpus N      only search, over N generated records, for example 100000
-  --tracing       only the cost of tracing a tenth of the requests, compared with a system without tracing
-  --attacks       only the slowdown of bystanders during attacks; fails above the allowed ratio
-  --only TEXT     only measurements with TEXT in their name; transfers begin with "bytes: "
-  --file-mib N    size of the transferred files (default 512)
-  --transfer-mib N  size of each of the eight transfers whose memory is measured (default 256)
-  --out DIR       folder of the results: latest.*, bytes.*, corpus-ENGINE.*, tracing.* and attacks.*, as JSON and Markdown (default bench/results)
-  --help          this text
-
+const HELP = `
 The system is started for it on free loopback ports, with fsync on, and removed afterwards. Linux only: processor time
-is read from /proc. Transfers need about 35 GiB of disk space.
-`;
+is read from /proc. Transfers need about 35 GiB of disk space.`;
+
+interface Options {
+  rounds: number;
+  seconds: number;
+  only: string;
+  corpus?: number;
+  tracing: boolean;
+  attacks: boolean;
+  fileMib: number;
+  transferMib: number;
+  out: string;
+}
 
 const MIB = 1_048_576;
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      rounds: { type: 'string', default: '5' },
-      seconds: { type: 'string', default: '4' },
-      only: { type: 'string', default: '' },
-      corpus: { type: 'string' },
-      tracing: { type: 'boolean', default: false },
-      attacks: { type: 'boolean', default: false },
-      'file-mib': { type: 'string', default: '512' },
-      'transfer-mib': { type: 'string', default: '256' },
-      out: { type: 'string', default: 'bench/results' },
-      help: { type: 'boolean', default: false },
-    },
-  });
-  if (values.help) {
-    process.stdout.write(HELP);
-    return;
-  }
-  if (values.attacks) {
+  const options = new Command('npm run bench --')
+    .description(
+      'Benchmarks: our endpoints alternately with a bare Express server that sends the same payload, and transfers of bytes alternately with plain tools.',
+    )
+    .option('--rounds <n>', 'counted pairs of each scenario', positiveNumber, 5)
+    .option('--seconds <n>', 'length of a round', positiveNumber, 4)
+    .option('--corpus <n>', 'only search, over generated records, for example 100000', positiveNumber)
+    .option(
+      '--tracing',
+      'only the cost of tracing a tenth of the requests, compared with a system without tracing',
+      false,
+    )
+    .option(
+      '--attacks',
+      'only the slowdown of bystanders during attacks; fails above the allowed ratio',
+      false,
+    )
+    .option(
+      '--only <text>',
+      'only measurements with the text in their name; transfers begin with "bytes: "',
+      '',
+    )
+    .option('--file-mib <n>', 'size of the transferred files', positiveNumber, 512)
+    .option(
+      '--transfer-mib <n>',
+      'size of each of the eight transfers whose memory is measured',
+      positiveNumber,
+      256,
+    )
+    .option('--out <dir>', 'folder of the results, as JSON and Markdown', 'bench/results')
+    .addHelpText('after', HELP)
+    .parse()
+    .opts<Options>();
+  const { rounds, seconds, only, out } = options;
+  if (options.attacks) {
     const folder = await mkdtemp(join(tmpdir(), 'kr-bench-'));
     const figures = await measureAttacks(ATTACKS, {
       folder,
-      rounds: positiveNumber('--rounds', values.rounds),
-      seconds: positiveNumber('--seconds', values.seconds),
-      only: values.only,
+      rounds,
+      seconds,
+      only,
       say,
     }).finally(() => rm(folder, { recursive: true, force: true }));
-    process.stdout.write(`${writeAttackReport(values.out, figures, new Date())}\n`);
+    process.stdout.write(`${writeAttackReport(out, figures, new Date())}\n`);
     if (figures.length === 0 || figures.some((one) => exceeded(one).length > 0)) process.exitCode = 1;
     return;
   }
-  const scenarios = SCENARIOS.map((make) => make()).filter(({ name }) => name.includes(values.only));
-  const ofBytes = byteMeasurementsCalled(values.only);
+  const scenarios = SCENARIOS.map((make) => make()).filter(({ name }) => name.includes(only));
+  const ofBytes = byteMeasurementsCalled(only);
   if (scenarios.length + ofBytes.length === 0)
-    throw new Error(`no scenario is called anything like "${values.only}"`);
+    throw new Error(`no scenario is called anything like "${only}"`);
   const dataDir = await mkdtemp(join(tmpdir(), 'kr-bench-'));
-  if (values.tracing) {
+  if (options.tracing) {
     const measured = {
       folder: dataDir,
-      rounds: positiveNumber('--rounds', values.rounds),
-      seconds: positiveNumber('--seconds', values.seconds),
+      rounds,
+      seconds,
       say,
     };
-    const wanted = SCENARIOS.filter((make) => make().name.includes(values.only));
+    const wanted = SCENARIOS.filter((make) => make().name.includes(only));
     const costs = await measureTracing(wanted, measured).finally(() =>
       rm(dataDir, { recursive: true, force: true }),
     );
-    process.stdout.write(`${writeTracingReport(values.out, costs, new Date())}\n`);
+    process.stdout.write(`${writeTracingReport(out, costs, new Date())}\n`);
     return;
   }
   const stack = await startStack({
@@ -104,11 +116,9 @@ async function main(): Promise<void> {
   try {
     const { token } = await stack.createUser('bench');
     const repository = jsonClient(stack.baseUrl, token);
-    if (values.corpus !== undefined) {
-      const records = positiveNumber('--corpus', values.corpus);
-      const seconds = positiveNumber('--seconds', values.seconds);
-      const measured = await measureCorpus({ stack, repository, records, seconds, say });
-      process.stdout.write(`${writeCorpusReport(values.out, measured, new Date())}\n`);
+    if (options.corpus !== undefined) {
+      const measured = await measureCorpus({ stack, repository, records: options.corpus, seconds, say });
+      process.stdout.write(`${writeCorpusReport(out, measured, new Date())}\n`);
       if (measured.failures.length > 0) process.exitCode = 1;
       await repository.close();
       return;
@@ -122,8 +132,8 @@ async function main(): Promise<void> {
           repository,
           visitor,
           pids: () => pidsOf(stack),
-          rounds: positiveNumber('--rounds', values.rounds),
-          seconds: positiveNumber('--seconds', values.seconds),
+          rounds,
+          seconds,
           onRound: (_scenario, side, round) =>
             say(
               `  ${side}: ${round.requests} requests, ${round.cpuMicrosecondsPerRequest.toFixed(0)} CPU µs each, ` +
@@ -132,10 +142,10 @@ async function main(): Promise<void> {
         }),
       );
     }
-    if (comparisons.length > 0) process.stdout.write(`${writeReport(values.out, comparisons, new Date())}\n`);
+    if (comparisons.length > 0) process.stdout.write(`${writeReport(out, comparisons, new Date())}\n`);
     if (ofBytes.length > 0) {
       const bytes = byteClient(stack.baseUrl, token);
-      const fileBytes = Math.ceil(positiveNumber('--file-mib', values['file-mib']) * MIB);
+      const fileBytes = Math.ceil(options.fileMib * MIB);
       const measured = await measureBytes(
         {
           address: { baseUrl: stack.baseUrl, token },
@@ -143,16 +153,16 @@ async function main(): Promise<void> {
           repository,
           folder: dataDir,
           pids: () => servicePids(stack),
-          rounds: positiveNumber('--rounds', values.rounds),
-          seconds: positiveNumber('--seconds', values.seconds),
+          rounds,
+          seconds,
           fileBytes,
-          transferBytes: Math.ceil(positiveNumber('--transfer-mib', values['transfer-mib']) * MIB),
+          transferBytes: Math.ceil(options.transferMib * MIB),
           say,
         },
         ofBytes,
       );
       bytes.close();
-      process.stdout.write(`${writeByteReport(values.out, { ...measured, fileBytes }, new Date())}\n`);
+      process.stdout.write(`${writeByteReport(out, { ...measured, fileBytes }, new Date())}\n`);
     }
     await Promise.all([repository.close(), visitor.close()]);
   } finally {

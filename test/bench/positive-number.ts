@@ -1,7 +1,8 @@
-/** @throws Error that names the option: not a number above 0 */
-export function positiveNumber(option: string, text: string): number {
+import { InvalidArgumentError } from 'commander';
+
+/** Reads the value of an option. @throws InvalidArgumentError for other values than numbers above 0 */
+export function positiveNumber(text: string): number {
   const value = Number(text);
-  if (!Number.isFinite(value) || value <= 0)
-    throw new Error(`${option} must be a number above 0, not "${text}"`);
-  return value;
+  if (Number.isFinite(value) && value > 0) return value;
+  throw new InvalidArgumentError('Expected a number above 0.');
 }

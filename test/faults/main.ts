@@ -1,33 +1,18 @@
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
-
-const HELP = `Runs the fault injection tests in full length; npm test runs a short form of each.
-
-  npm run test:faults -- [options]
-
-  --only TEXT    only test files whose path contains TEXT
-  --test TEXT    only tests whose name matches TEXT
-  --seed N       repeat the same random choices (default random)
-  --help         this text
-`;
+import { Command } from 'commander';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
 function main(): void {
-  const { values } = parseArgs({
-    options: {
-      only: { type: 'string', default: '' },
-      test: { type: 'string' },
-      seed: { type: 'string', default: '' },
-      help: { type: 'boolean', default: false },
-    },
-  });
-  if (values.help) {
-    process.stdout.write(HELP);
-    return;
-  }
+  const options = new Command('npm run test:faults --')
+    .description('Runs the fault injection tests in full length; npm test runs a short form of each.')
+    .option('--only <text>', 'only test files whose path contains the text', '')
+    .option('--test <text>', 'only tests whose name matches the text')
+    .option('--seed <n>', 'repeat the same random choices (default: random)', '')
+    .parse()
+    .opts<{ only: string; test?: string; seed: string }>();
   const jest = join(dirname(createRequire(import.meta.url).resolve('jest/package.json')), 'bin/jest.js');
   const { status } = spawnSync(
     process.execPath,
@@ -38,13 +23,13 @@ function main(): void {
       '--runInBand',
       '--verbose',
       '--testPathPatterns',
-      `${values.only}.*\\.faults\\.test\\.ts$`,
-      ...(values.test === undefined ? [] : ['--testNamePattern', values.test]),
+      `${options.only}.*\\.faults\\.test\\.ts$`,
+      ...(options.test === undefined ? [] : ['--testNamePattern', options.test]),
     ],
     {
       cwd: ROOT,
       stdio: 'inherit',
-      env: { ...process.env, FAULTS_SCALE: 'full', FAULTS_SEED: values.seed },
+      env: { ...process.env, FAULTS_SCALE: 'full', FAULTS_SEED: options.seed },
     },
   );
   process.exitCode = status ?? 1;

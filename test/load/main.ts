@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { Command, InvalidArgumentError } from 'commander';
 import { positiveNumber } from '../bench/positive-number.ts';
 import { measureCapacity, measureOverload } from './capacity.ts';
 import { measureHerd } from './herd.ts';
@@ -12,43 +12,42 @@ import { openWorld } from './world.ts';
 const PARTS = ['overload', 'mixed', 'slow', 'herd', 'start'] as const;
 type Part = (typeof PARTS)[number];
 
-const HELP = `Load tests: normal load, overload, slow dependencies, reconnecting clients.
-
-  npm run load -- [options]
-
-  --only LIST     of ${PARTS.join(', ')} (default all); mixed measures the peak first, too
-  --minutes N     duration of the mixed load (default 2)
-  --seconds N     duration of the peak measurement and of the overload (default 20)
-  --clients N     clients that reconnect at once (default 500)
-  --out DIR       folder of load.md and load.json (default bench/results)
-  --help          this text
-
+const HELP = `
 The system is started for it on free loopback ports, with fsync on, and removed afterwards. Each upload of the mixed load
-leaves 1 MiB on the disk meanwhile. Linux only: processes are read from /proc.
-`;
+leaves 1 MiB on the disk meanwhile. Linux only: processes are read from /proc.`;
+
+interface Options {
+  only?: ReadonlySet<Part>;
+  minutes: number;
+  seconds: number;
+  clients: number;
+  out: string;
+}
 
 const SLOW_SECONDS = 5;
 const IDLE_SECONDS = 60;
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      only: { type: 'string', default: PARTS.join(',') },
-      minutes: { type: 'string', default: '2' },
-      seconds: { type: 'string', default: '20' },
-      clients: { type: 'string', default: '500' },
-      out: { type: 'string', default: 'bench/results' },
-      help: { type: 'boolean', default: false },
-    },
-  });
-  if (values.help) {
-    process.stdout.write(HELP);
-    return;
-  }
-  const parts = chosen(values.only);
-  const minutes = positiveNumber('--minutes', values.minutes);
-  const seconds = positiveNumber('--seconds', values.seconds);
-  const clients = positiveNumber('--clients', values.clients);
+  const {
+    only: parts,
+    minutes,
+    seconds,
+    clients,
+    out,
+  } = new Command('npm run load --')
+    .description('Load tests: normal load, overload, slow dependencies, reconnecting clients.')
+    .option(
+      '--only <list>',
+      `of ${PARTS.join(', ')} (default: all); mixed measures the peak first, too`,
+      chosen,
+    )
+    .option('--minutes <n>', 'duration of the mixed load', positiveNumber, 2)
+    .option('--seconds <n>', 'duration of the peak measurement and of the overload', positiveNumber, 20)
+    .option('--clients <n>', 'clients that reconnect at once', positiveNumber, 500)
+    .option('--out <dir>', 'folder of load.md and load.json', 'bench/results')
+    .addHelpText('after', HELP)
+    .parse()
+    .opts<Options>();
   const figures: LoadFigures = {};
   if (parts.has('overload') || parts.has('mixed')) await measureMix(figures, parts, { minutes, seconds });
   if (parts.has('slow')) figures.slow = await measureSlow();
@@ -58,7 +57,7 @@ async function main(): Promise<void> {
     figures.herd = await measureHerd(world, clients);
   }
   if (parts.has('start')) figures.start = await measureStartAndIdle(IDLE_SECONDS, say);
-  process.stdout.write(`${writeLoadReport(values.out, figures, new Date())}\n`);
+  process.stdout.write(`${writeLoadReport(out, figures, new Date())}\n`);
 }
 
 async function measureMix(
@@ -94,7 +93,7 @@ function chosen(list: string): ReadonlySet<Part> {
   const names = list.split(',').map((name) => name.trim());
   const parts = PARTS.filter((part) => names.includes(part));
   const unknown = names.filter((name) => !parts.some((part) => part === name));
-  if (unknown.length > 0) throw new Error(`--only takes ${PARTS.join(', ')}, not "${unknown.join(', ')}"`);
+  if (unknown.length > 0) throw new InvalidArgumentError(`Unknown: ${unknown.join(', ')}.`);
   return new Set(parts);
 }
 

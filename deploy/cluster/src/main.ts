@@ -1,111 +1,113 @@
 import { access, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
-import { loadSecrets } from '@kr/local-stack';
+import { loadSecrets, type Secrets } from '@kr/local-stack';
 import { documentedFields } from '@kr/metadata';
+import { Command } from 'commander';
 import { busAuthorization } from './bus-authorization.ts';
 import { writeComposeFolder } from './compose-folder.ts';
 import { configurationPage } from './configuration-page.ts';
 import { databaseScript } from './database-script.ts';
 import { kubernetesSecrets } from './kubernetes-secrets.ts';
 import { metadataPage } from './metadata-page.ts';
-import { writeOperatorFolder } from './operator-folder.ts';
+import { type OperatorAddresses, writeOperatorFolder } from './operator-folder.ts';
 import { logVariables, serviceVariables } from './service-variables.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
-const USAGE = `Generates files for deployments: npm run deploy -- COMMAND
+const SECRETS_FILE = 'file of the command "secrets"';
 
-  configuration                 writes docs/configuration.md from the code
-  metadata                      writes docs/metadata.md from the metadata schema
-  compose [FOLDER]              generates the secrets of compose.yaml (default: deploy/secrets)
-  secrets FILE                  generates the secrets of a cluster in FILE; existing ones stay
-  kubernetes FILE               prints the Secrets of the chart, for kubectl apply -f -
-      --postgres URL            the server without user (default: postgres://postgres:5432)
-      --nats URL                the server without user (default: nats://nats:4222)
-      --prefix NAME             prefix of their names, \`existingSecretPrefix\` of the chart (default: knowledge)
-  nats FILE                     prints the users of NATS and their rights, for the server's configuration
-  databases FILE                prints the databases and roles, for psql as a superuser
-  operator FILE FOLDER          creates FOLDER, for kr admin … --data-dir FOLDER
-      --base-url URL            the public address (default: http://127.0.0.1:8080)
-      --gateway, --packages, --files, --search, --records HOST:PORT
-                                addresses of their gRPC ports (default: 127.0.0.1:50051, :50052, :50053, :50054,
-                                :50055)
-      --postgres URL, --nats URL, --files-folder PATH
-                                places of the data, for kr admin backup, restore and migrate
-`;
+const program = new Command('npm run deploy --')
+  .description('Generates files for deployments.')
+  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
+  .showHelpAfterError();
 
-const { positionals, values } = parseArgs({
-  allowPositionals: true,
-  options: {
-    help: { type: 'boolean', default: false },
-    postgres: { type: 'string' },
-    nats: { type: 'string' },
-    'files-folder': { type: 'string' },
-    prefix: { type: 'string', default: 'knowledge' },
-    'base-url': { type: 'string', default: 'http://127.0.0.1:8080' },
-    gateway: { type: 'string', default: '127.0.0.1:50051' },
-    packages: { type: 'string', default: '127.0.0.1:50052' },
-    files: { type: 'string', default: '127.0.0.1:50053' },
-    search: { type: 'string', default: '127.0.0.1:50054' },
-    records: { type: 'string', default: '127.0.0.1:50055' },
-  },
-});
-const [name = '', first, second] = positionals;
-
-const COMMANDS: Record<string, () => Promise<unknown>> = {
-  configuration: async () => {
-    const page = configurationPage({
-      services: serviceVariables(),
-      ofEveryProcess: logVariables(),
-    });
+program
+  .command('configuration')
+  .description('write docs/configuration.md from the code')
+  .action(async () => {
+    const page = configurationPage({ services: serviceVariables(), ofEveryProcess: logVariables() });
     await writeFile(resolve(ROOT, 'docs/configuration.md'), page);
-  },
-  metadata: () => writeFile(resolve(ROOT, 'docs/metadata.md'), metadataPage(documentedFields())),
-  compose: () => writeComposeFolder(first ?? resolve(ROOT, 'deploy/secrets')),
-  secrets: () => loadSecrets(named(first, 'FILE')),
-  kubernetes: async () => {
-    const { postgres = 'postgres://postgres:5432', nats = 'nats://nats:4222', prefix } = values;
-    const list = kubernetesSecrets(await made(), { postgres, nats, prefix });
-    print(`${JSON.stringify(list, undefined, 2)}\n`);
-  },
-  nats: async () => print(busAuthorization(await made())),
-  databases: async () => print(databaseScript(await made())),
-  operator: async () => {
-    const { 'base-url': baseUrl, gateway, packages, files, search, records } = values;
-    const { postgres, nats, 'files-folder': filesFolder } = values;
-    await writeOperatorFolder(named(second, 'FOLDER'), await made(), {
-      baseUrl,
-      addresses: { gateway, packages, files, search, records },
-      data: { postgres, nats, filesFolder: filesFolder && resolve(filesFolder) },
-    });
-  },
-};
-
-const command = COMMANDS[name];
-if (values.help) {
-  process.stdout.write(USAGE);
-} else if (command === undefined) {
-  process.stderr.write(USAGE);
-  process.exitCode = 2;
-} else {
-  await command().catch((error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    process.exitCode = 1;
   });
+
+program
+  .command('metadata')
+  .description('write docs/metadata.md from the metadata schema')
+  .action(() => writeFile(resolve(ROOT, 'docs/metadata.md'), metadataPage(documentedFields())));
+
+program
+  .command('compose')
+  .description('generate the secrets of compose.yaml')
+  .argument('[folder]', 'existing secrets in it stay', resolve(ROOT, 'deploy/secrets'))
+  .action((folder: string) => writeComposeFolder(folder));
+
+program
+  .command('secrets')
+  .description('generate the secrets of a cluster')
+  .argument('<file>', 'existing secrets in it stay')
+  .action(async (file: string) => {
+    await loadSecrets(file);
+  });
+
+program
+  .command('kubernetes')
+  .description('print the Secrets of the chart, for kubectl apply -f -')
+  .argument('<file>', SECRETS_FILE)
+  .option('--postgres <url>', 'the server without user', 'postgres://postgres:5432')
+  .option('--nats <url>', 'the server without user', 'nats://nats:4222')
+  .option('--prefix <name>', '`existingSecretPrefix` of the chart', 'knowledge')
+  .action(async (file: string, options: { postgres: string; nats: string; prefix: string }) =>
+    print(`${JSON.stringify(kubernetesSecrets(await existingSecrets(file), options), undefined, 2)}\n`),
+  );
+
+program
+  .command('nats')
+  .description('print the users of NATS and their rights, for the configuration of the server')
+  .argument('<file>', SECRETS_FILE)
+  .action(async (file: string) => print(busAuthorization(await existingSecrets(file))));
+
+program
+  .command('databases')
+  .description('print the databases and roles, for psql as a superuser')
+  .argument('<file>', SECRETS_FILE)
+  .action(async (file: string) => print(databaseScript(await existingSecrets(file))));
+
+program
+  .command('operator')
+  .description('create a folder for kr admin … --data-dir FOLDER')
+  .argument('<file>', SECRETS_FILE)
+  .argument('<folder>')
+  .option('--base-url <url>', 'the public address', 'http://127.0.0.1:8080')
+  .option('--gateway <address>', 'its gRPC host and port', '127.0.0.1:50051')
+  .option('--packages <address>', 'its gRPC host and port', '127.0.0.1:50052')
+  .option('--files <address>', 'its gRPC host and port', '127.0.0.1:50053')
+  .option('--search <address>', 'its gRPC host and port', '127.0.0.1:50054')
+  .option('--records <address>', 'its gRPC host and port', '127.0.0.1:50055')
+  .option('--postgres <url>', 'the server without user, for kr admin backup, restore and migrate')
+  .option('--nats <url>', 'the server without user, for kr admin restore')
+  .option('--files-folder <path>', 'folder of the stored bytes, for kr admin backup and restore')
+  .action(async (file: string, folder: string, options: OperatorOptions) => {
+    const { baseUrl, postgres, nats, filesFolder, ...addresses } = options;
+    const data = { postgres, nats, filesFolder: filesFolder && resolve(filesFolder) };
+    await writeOperatorFolder(folder, await existingSecrets(file), { baseUrl, addresses, data });
+  });
+
+interface OperatorOptions extends OperatorAddresses {
+  baseUrl: string;
+  postgres?: string;
+  nats?: string;
+  filesFolder?: string;
 }
 
-/** The secrets that were made before: what is printed now must be what is in use. */
-async function made() {
-  const file = named(first, 'FILE');
+await program.parseAsync().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+});
+
+/** Printed secrets must be those in use, so none are generated here. */
+async function existingSecrets(file: string): Promise<Secrets> {
   await access(file).catch((cause: unknown) => {
-    throw new Error(`${file} cannot be read; npm run deploy -- secrets ${file} makes it.`, { cause });
+    throw new Error(`${file} cannot be read; npm run deploy -- secrets ${file} creates it.`, { cause });
   });
   return loadSecrets(file);
-}
-
-function named(argument: string | undefined, what: string): string {
-  if (argument === undefined) throw new Error(`${name} needs ${what}.\n\n${USAGE}`);
-  return argument;
 }
 
 function print(text: string): void {

@@ -8,22 +8,33 @@ describe('start options', () => {
       args: ['--data-dir', '/x', '--port=9000', '--log-level', 'debug', '--no-demo-user'],
       options: { dataDir: '/x', port: 9000, logLevel: 'debug', demoUser: false },
     },
-    { args: ['--help', '--port', '9000'], options: undefined },
   ])('reads $args', ({ args, options }) => {
-    expect(parseStartOptions(args)).toEqual(options);
+    expect(parseStartOptions(args, () => undefined)).toEqual(options);
+  });
+
+  test('prints help', () => {
+    const printed: string[] = [];
+    const help = () => parseStartOptions(['--help', '--port', '9000'], (text) => printed.push(text));
+    expect(help).toThrow(expect.objectContaining({ exitCode: 0 }));
+    expect(printed.join('')).toContain('Usage: npm start --');
   });
 
   test.each([
-    { args: ['--port', '0'], message: '--port must be a number from 1 to 65535, not "0".' },
-    { args: ['--port', '8e3'], message: '--port must be a number from 1 to 65535, not "8e3".' },
-    { args: ['--port', '65536'], message: '--port must be a number from 1 to 65535, not "65536".' },
+    {
+      args: ['--port', '0'],
+      message: "option '--port <port>' argument '0' is invalid. Expected a number from 1 to 65535.",
+    },
+    { args: ['--port', '8e3'], message: "argument '8e3' is invalid. Expected a number from 1 to 65535." },
+    { args: ['--port', '65536'], message: "argument '65536' is invalid. Expected a number from 1 to 65535." },
     {
       args: ['--log-level', 'loud'],
-      message: '--log-level must be one of trace, debug, info, warn, error, not "loud".',
+      message: "argument 'loud' is invalid. Allowed choices are trace, debug, info, warn, error.",
     },
-    { args: ['--prot', '1'], message: "Unknown option '--prot'" },
-    { args: ['there'], message: 'Unexpected argument' },
+    { args: ['--prot', '1'], message: "unknown option '--prot'" },
+    { args: ['there'], message: 'too many arguments' },
   ])('refuses $args', ({ args, message }) => {
-    expect(() => parseStartOptions(args)).toThrow(message);
+    const printed: string[] = [];
+    expect(() => parseStartOptions(args, (text) => printed.push(text))).toThrow(message);
+    expect(printed.join('')).toContain('"npm start -- --help" lists the options.');
   });
 });

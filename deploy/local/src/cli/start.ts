@@ -1,11 +1,12 @@
 import { relative, resolve } from 'node:path';
+import { CommanderError } from 'commander';
 import { portProblem } from '../backends/free-port.ts';
 import { readJson } from '../private-file.ts';
 import { dataFolder } from '../stack/data-folder.ts';
 import { AlreadyRunning } from '../stack/process-list.ts';
 import { type RunningStack, startStack } from '../stack/start-stack.ts';
 import { ensureFirstUser } from './first-user.ts';
-import { HELP, parseStartOptions, type StartOptions } from './options.ts';
+import { parseStartOptions, type StartOptions } from './options.ts';
 import { readyText } from './ready-text.ts';
 
 /** A start that is interrupted in the middle of a download does not wait for its end. */
@@ -29,16 +30,14 @@ export async function start(args: readonly string[]): Promise<void> {
   }
 }
 
+/** Undefined after the help text was printed, or when the options are wrong. */
 function readOptions(args: readonly string[]): StartOptions | undefined {
+  const printed: string[] = [];
   try {
-    const options = parseStartOptions(args);
-    if (options === undefined) console.log(HELP);
-    return options;
+    return parseStartOptions(args, (text) => printed.push(text));
   } catch (thrown) {
-    leave(
-      `${thrown instanceof Error ? thrown.message : thrown}\n"npm start -- --help" lists the options.`,
-      2,
-    );
+    if (!(thrown instanceof CommanderError)) throw thrown;
+    leave(printed.join('').trimEnd(), thrown.exitCode === 0 ? 0 : 2);
     return undefined;
   }
 }
