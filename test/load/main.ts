@@ -29,7 +29,7 @@ const IDLE_SECONDS = 60;
 
 async function main(): Promise<void> {
   const {
-    only: parts,
+    only: parts = new Set(PARTS),
     minutes,
     seconds,
     clients,

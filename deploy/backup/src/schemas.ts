@@ -1,11 +1,11 @@
+import { SCHEMA as ACCESS_LINKS } from '@kr/access-links-service/schema';
+import { SCHEMA as FILES } from '@kr/files-service/schema';
+import { SCHEMA as GATEWAY } from '@kr/gateway-service/schema';
 import type { ServiceName } from '@kr/local-stack';
+import { SCHEMA as PACKAGES } from '@kr/packages-service/schema';
+import { SCHEMA as RECORDS } from '@kr/records-service/schema';
 import type { MigrationSet } from '@kr/schema-migration';
-import { SCHEMA as ACCESS_LINKS } from '../../../services/access-links/src/schema.ts';
-import { SCHEMA as FILES } from '../../../services/files/src/schema.ts';
-import { SCHEMA as GATEWAY } from '../../../services/gateway/src/schema.ts';
-import { SCHEMA as PACKAGES } from '../../../services/packages/src/schema.ts';
-import { SCHEMA as RECORDS } from '../../../services/records/src/schema.ts';
-import { SCHEMA as SEARCH } from '../../../services/search/src/schema.ts';
+import { SCHEMA as SEARCH } from '@kr/search-service/schema';
 
 /** The tables of each service's database, as this release makes them. */
 export const SCHEMAS: Record<ServiceName, readonly MigrationSet[]> = {

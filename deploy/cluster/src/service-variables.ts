@@ -1,13 +1,13 @@
+import * as accessLinks from '@kr/access-links-service/config';
+import * as files from '@kr/files-service/config';
+import * as gateway from '@kr/gateway-service/config';
 import { PROGRAMS, type ProgramName } from '@kr/local-stack';
+import * as packages from '@kr/packages-service/config';
+import * as records from '@kr/records-service/config';
+import * as search from '@kr/search-service/config';
 import type { Environment, Section, Variable } from '@kr/service-config';
 import { LOG_VARIABLES } from '@kr/telemetry';
-import * as accessLinks from '../../../services/access-links/src/config.ts';
-import * as files from '../../../services/files/src/config.ts';
-import * as gateway from '../../../services/gateway/src/config.ts';
-import * as packages from '../../../services/packages/src/config.ts';
-import * as records from '../../../services/records/src/config.ts';
-import * as search from '../../../services/search/src/config.ts';
-import * as web from '../../../services/web/src/config.ts';
+import * as web from '@kr/web-service/config';
 
 interface Configuration {
   /** @throws ConfigError */
