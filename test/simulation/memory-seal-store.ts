@@ -1,7 +1,6 @@
 import type { Fence } from '../../services/files/src/buckets/fence-rules.ts';
-import type { SealStore } from '../../services/files/src/buckets/seal-store.ts';
-import type { Bucket, BucketState } from '../../services/files/src/store/bucket-store.ts';
-import { type MemoryConnection, type MemoryTx, type Reader, Table } from './memory-database.ts';
+import type { Bucket, BucketState, SealStore } from '../../services/files/src/buckets/seal-store.ts';
+import { type MemoryTx, type Reader, Table } from './memory-database.ts';
 
 export interface BucketRow {
   readonly entityId: string;
@@ -19,7 +18,7 @@ export class BucketTables {
 }
 
 /** The twin of `sqlSealStore`: the contract tests of both are the same. */
-export function memorySealStore(tables: BucketTables, connection: MemoryConnection): SealStore<MemoryTx> {
+export function memorySealStore(tables: BucketTables): SealStore {
   const { buckets, fences } = tables;
 
   const locked = async (tx: MemoryTx, entityIds: readonly string[]): Promise<BucketRow[]> => {
@@ -37,7 +36,7 @@ export function memorySealStore(tables: BucketTables, connection: MemoryConnecti
     return (await locked(tx, ids)).filter(isSealed);
   };
   const put = (tx: MemoryTx, row: BucketRow): void => tx.set(buckets, row.entityId, row);
-  const described = (tx: MemoryTx, entityIds: readonly string[]) =>
+  const described = (tx: Reader, entityIds: readonly string[]) =>
     entityIds.map((entityId) => {
       const keys = [...(tx.get(buckets, entityId)?.keys ?? [])];
       return { entityId, entries: keys.length, pending: 0, totalBytes: keys.length, keys };
@@ -49,27 +48,23 @@ export function memorySealStore(tables: BucketTables, connection: MemoryConnecti
   const unsealed = { publicationId: null, sealedAt: null };
 
   return {
-    // Reads alone pass here, and they are the same within a transaction and outside.
-    outside: connection as unknown as MemoryTx,
-    transaction: (run) => connection.$transaction(run),
-
-    async lockFence(tx, publicationId) {
+    async lockFence(tx: MemoryTx, publicationId) {
       await tx.step();
       await tx.lock(`publication ${publicationId}`);
       const row = tx.get(fences, publicationId);
       return row === undefined ? undefined : { state: row.state, epoch: row.epoch };
     },
-    async saveFence(tx, publicationId, fence) {
+    async saveFence(tx: MemoryTx, publicationId, fence) {
       await tx.step();
       tx.set(fences, publicationId, { ...fence, publicationId });
     },
 
-    async lockBuckets(tx, entityIds) {
+    async lockBuckets(tx: MemoryTx, entityIds) {
       await tx.step();
       const rows = await locked(tx, entityIds);
       return rows.map(({ entityId, state, publicationId }) => ({ entityId, state, publicationId }));
     },
-    async seal(tx, { publicationId, epoch, entityIds }, at) {
+    async seal(tx: MemoryTx, { publicationId, epoch, entityIds }, at) {
       await tx.step();
       remember(tx, publicationId, { state: 'prepared', epoch });
       for (const row of await locked(tx, entityIds)) {
@@ -77,7 +72,7 @@ export function memorySealStore(tables: BucketTables, connection: MemoryConnecti
       }
       return described(tx, entityIds);
     },
-    async applySeal(tx, publicationId, publishedIds) {
+    async applySeal(tx: MemoryTx, publicationId, publishedIds) {
       await tx.step();
       remember(tx, publicationId, { state: 'applied' });
       for (const row of await sealedBy(tx, publicationId)) {
@@ -85,33 +80,37 @@ export function memorySealStore(tables: BucketTables, connection: MemoryConnecti
         put(tx, { ...row, ...unsealed, state: isPublished ? 'immutable' : 'open' });
       }
     },
-    async undoSeal(tx, publicationId) {
+    async undoSeal(tx: MemoryTx, publicationId) {
       await tx.step();
       remember(tx, publicationId, { state: 'aborted' });
       for (const row of await sealedBy(tx, publicationId)) put(tx, { ...row, ...unsealed, state: 'open' });
     },
-    async makeImmutable(tx, entityIds) {
+    async makeImmutable(tx: MemoryTx, entityIds) {
       await tx.step();
       for (const row of await locked(tx, entityIds)) put(tx, { ...row, ...unsealed, state: 'immutable' });
     },
-    async sealedBefore(tx, instant, limit) {
-      await (tx as Reader).step();
-      const old = [...tx.all(buckets)].filter(
+    // Reads are the same inside and outside of a transaction.
+    async sealedBefore(sql, instant, limit) {
+      const reader = sql as unknown as Reader;
+      await reader.step();
+      const old = [...reader.all(buckets)].filter(
         ({ state, sealedAt }) => state === 'sealed' && sealedAt !== null && sealedAt < instant,
       );
       return [...new Set(old.flatMap(({ publicationId }) => publicationId ?? []))].slice(0, limit);
     },
 
-    async describeEntities(tx, entityIds) {
-      await tx.step();
-      return described(tx, entityIds);
+    async describeEntities(sql, entityIds) {
+      const reader = sql as unknown as Reader;
+      await reader.step();
+      return described(reader, entityIds);
     },
-    async findBucket(tx, entityId): Promise<Bucket | undefined> {
-      await tx.step();
-      const row = tx.get(buckets, entityId);
+    async findBucket(sql, entityId): Promise<Bucket | undefined> {
+      const reader = sql as unknown as Reader;
+      await reader.step();
+      const row = reader.get(buckets, entityId);
       return row === undefined ? undefined : { state: row.state, publicationId: row.publicationId };
     },
-    async lockOpenBucket(tx, entityId) {
+    async lockOpenBucket(tx: MemoryTx, entityId) {
       await tx.step();
       await tx.lock(`bucket ${entityId}`);
       const row = tx.get(buckets, entityId) ?? newBucket(entityId);

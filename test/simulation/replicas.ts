@@ -28,7 +28,7 @@ import { publish } from '../../services/packages/src/publish/publish.ts';
 import { resolvePublications, resumeOnce } from '../../services/packages/src/publish/resume-publications.ts';
 import { recordKind } from '../../services/records/src/record-kind.ts';
 import { metadataOf } from './documents.ts';
-import type { MemoryConnection } from './memory-database.ts';
+import type { MemoryConnection, MemoryTx } from './memory-database.ts';
 import { memoryLifecycleStore } from './memory-lifecycle-store.ts';
 import { memoryPublications } from './memory-publications.ts';
 import { memorySealStore } from './memory-seal-store.ts';
@@ -199,8 +199,10 @@ export function startRecords(world: ProcessEnvironment, process: SimulatedProces
 export function startFiles(world: ProcessEnvironment, process: SimulatedProcess): Server<FilesHandlers> {
   const { trace } = world;
   const tables = world.tables.files;
-  const seals = memorySealStore(tables, world.databases.files.connect(process));
+  const database = world.databases.files.connect(process);
+  const seals = memorySealStore(tables);
   const basics = {
+    database,
     seals,
     now: () => world.date(),
     newId: world.newUuid,
@@ -228,11 +230,12 @@ export function startFiles(world: ProcessEnvironment, process: SimulatedProcess)
       seal: sealBuckets(deps),
       decide: decideBuckets(deps),
       async count(entityIds) {
-        const found = await seals.describeEntities(seals.outside, entityIds);
+        const found = await seals.describeEntities(database, entityIds);
         return new Map(found.map((one) => [one.entityId, one]));
       },
       add: (entityId, key) =>
-        changeBucket(deps, entityId, async (tx) => {
+        changeBucket(deps, entityId, async (sql) => {
+          const tx = sql as MemoryTx;
           await tx.step();
           const bucket = tx.get(tables.buckets, entityId);
           if (bucket !== undefined)

@@ -4,9 +4,9 @@ import { type Answer, openTransaction, type Statement, sendStatement } from './o
 import type { Sql, SqlDatabase } from './sql.ts';
 import type { StatementNames } from './statement-names.ts';
 
-const WRITE_MS = 5_000;
+const TRANSACTION_MS = 5_000;
 /** Longer than any statement may last: then something is wrong with the connection. */
-const READ_MS = 15_000;
+const STATEMENT_MS = 15_000;
 
 /** Other statements may write, so they are not retried. */
 const READ = /^\s*select\b/i;
@@ -21,17 +21,17 @@ const READ = /^\s*select\b/i;
  */
 export function quickDatabase(pool: Pool, nameOf: StatementNames): SqlDatabase {
   const alone = async (statement: Statement): Promise<Answer> => {
-    const run = (timeoutMs: number) =>
-      holdConnection(pool, timeoutMs, (connection) => sendStatement(connection, statement));
-    if (!READ.test(statement.text)) return run(WRITE_MS);
-    return run(READ_MS).catch((error: unknown) => {
+    const run = () =>
+      holdConnection(pool, STATEMENT_MS, (connection) => sendStatement(connection, statement));
+    if (!READ.test(statement.text)) return run();
+    return run().catch((error: unknown) => {
       if (isAnswer(error)) throw error;
-      return run(READ_MS);
+      return run();
     });
   };
   return {
     ...statements(nameOf, alone),
-    $transaction: (run, { timeout = WRITE_MS } = {}) =>
+    $transaction: (run, { timeout = TRANSACTION_MS } = {}) =>
       holdConnection(pool, timeout, async (connection) => {
         const transaction = openTransaction(connection);
         try {

@@ -37,7 +37,6 @@ create index object_damaged on object (id) where damage is not null;
 -- For the check of the usage counters, and for the replaced and deleted files that a full quota reports.
 create index object_owner on object (owner_id) include (size);
 create index object_owner_unreferenced on object (owner_id) include (size, unreferenced_at) where unreferenced_at is not null;
-create index object_without_owner on object (id) where owner_id is null;
 
 create table entry (
   entity_id text not null references bucket (entity_id) on delete cascade,
@@ -187,6 +186,43 @@ begin
 end $$;
 create trigger upload_changed after insert or delete or update of length, received, reserved, finished_at, owner_id on upload
   for each row execute function count_upload();
+
+-- Grants bytes to the upload `for_id` of one file: null if less than `needed` is left of one of the limits, else at most `wanted`.
+-- What is left excludes other uploads and other files, but not the upload itself and the file that it replaces. Locks the owner's
+-- counter until the transaction ends, so that two uploads never get the same bytes.
+create function grant_bytes(for_entity text, for_key text, for_id uuid, needed bigint, wanted bigint,
+  entity_limit bigint, default_user_limit bigint, at_time timestamptz)
+returns table (owner_id text, left_of_entity bigint, left_of_user bigint, user_limit bigint, granted bigint)
+language plpgsql as $$
+begin
+  select b.owner_id into owner_id from bucket b where b.entity_id = for_entity;
+  if owner_id is not null then
+    insert into owner_usage as usage (owner_id, bytes) values (grant_bytes.owner_id, 0)
+    on conflict on constraint owner_usage_pkey do update set bytes = usage.bytes;
+  end if;
+  -- Separate statements: they see what the previous holder of the lock has committed.
+  select coalesce((select q.max_bytes from quota q where q.owner_id = grant_bytes.owner_id), default_user_limit)
+  into user_limit;
+  select greatest(0, entity_limit
+    - (select coalesce(sum(o.size), 0) from object o where o.id in (
+        select e.object_id from entry e where e.entity_id = for_entity and e.key <> for_key))
+    - (select coalesce(sum(r.bytes), 0) from reservation r
+        where r.entity_id = for_entity and r.id <> for_id and r.expires_at > at_time)
+    - (select coalesce(sum(upload_usage(u)), 0) from upload u
+        where u.entity_id = for_entity and u.key <> for_key and u.expires_at > at_time))
+  into left_of_entity;
+  select greatest(0, user_limit
+    - coalesce((select counter.bytes from owner_usage counter where counter.owner_id = grant_bytes.owner_id), 0)
+    + (select coalesce(sum(r.bytes), 0) from reservation r
+        where r.owner_id = grant_bytes.owner_id and (r.id = for_id or r.expires_at <= at_time))
+    + (select coalesce(sum(upload_usage(u)), 0) from upload u
+        where u.id = for_id and u.owner_id = grant_bytes.owner_id))
+  into left_of_user;
+  if needed <= least(left_of_entity, left_of_user) then
+    granted := least(wanted, left_of_entity, left_of_user);
+  end if;
+  return next;
+end $$;
 
 -- Audits read every object again and compare it with its checksums; at most one is open.
 create table audit (

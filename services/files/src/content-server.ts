@@ -14,6 +14,7 @@ import { type PutContentDeps, putContent } from './uploads/put-content.ts';
 import { type AnswerTusDeps, answerTus, tusCapabilities } from './uploads/tus.ts';
 
 export interface ContentServerDeps extends PutContentDeps, GetContentDeps, AnswerTusDeps {
+  database: PutContentDeps['database'];
   openTicket: OpenTicket;
   logger: Logger;
 }
@@ -73,10 +74,10 @@ export async function startContentServer(
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     try {
       const path = planePath(request.url ?? '');
-      nameRequest(request.method ?? '', `/${path.face}`);
-      if (path.face === 'archive') return await answer(archiveRoutes, path, request, response);
+      nameRequest(request.method ?? '', `/${path.resource}`);
+      if (path.resource === 'archive') return await answer(archiveRoutes, path, request, response);
       const uploadRoutes = path.uploadId === undefined ? allUploads : oneUpload;
-      await answer(path.face === 'content' ? contentRoutes : uploadRoutes, path, request, response);
+      await answer(path.resource === 'content' ? contentRoutes : uploadRoutes, path, request, response);
     } catch (error) {
       if (isGone(request, response)) return deps.logger.debug({ err: error }, 'transfer interrupted');
       respondError(error, request, response, deps.logger);

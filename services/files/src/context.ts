@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { servicePrincipal } from '@kr/caller';
 import { definitions } from '@kr/contracts';
-import type { SqlDatabase } from '@kr/database';
 import { type BusConnection, connectBus, type Relay, startRelay, type Wait } from '@kr/event-bus';
 import { around } from '@kr/failpoint';
 import { createClient } from '@kr/rpc';
@@ -13,22 +12,17 @@ import { contentHashes } from './blob/content-hash.ts';
 import { openBlobStore } from './blob/open-blob-store.ts';
 import { verifiedStore } from './blob/verified-store.ts';
 import { type SettlePublications, settlePublications } from './buckets/publications.ts';
-import type { SealStore } from './buckets/seal-store.ts';
-import { failingSeals } from './buckets/seal-store.ts';
-import { sqlSealStore } from './buckets/sql-seal-store.ts';
+import { type SealStore, sqlSealStore } from './buckets/seal-store.ts';
 import type { FilesConfig } from './config.ts';
+import { type Database, openDatabase } from './database.ts';
 import type { ProgressLimits } from './http/body.ts';
 import { type ChunkBuffers, chunkBuffers } from './http/body.ts';
 import type { FindEntityIds } from './maintenance/remove-bucket.ts';
-import { type InTurn, inTurn } from './quota/reserve-bytes.ts';
-import { type Database, openDatabases } from './store/prisma.ts';
+import { type KeyedMutex, keyedMutex } from './quota/keyed-mutex.ts';
 
 /** Everything that handlers may reach. */
 export interface FilesContext extends Omit<FilesConfig['limits'], 'idleMs' | 'minUploadBytesPerSecond'> {
   database: Database;
-  /** The same connections, for hot statements. */
-  quick: SqlDatabase;
-  /** The seals that exclude changes of entries. */
   seals: SealStore;
   blobs: BlobStore;
   newHash: NewContentHash;
@@ -43,7 +37,7 @@ export interface FilesContext extends Omit<FilesConfig['limits'], 'idleMs' | 'mi
   now: () => Date;
   newId: () => string;
   logger: Logger;
-  quotaTurns: InTurn;
+  quotaMutex: KeyedMutex;
   collectionGraceMs: number;
   verifyReadsPercent: number;
   buffers: ChunkBuffers;
@@ -58,15 +52,14 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
   const newId = () => randomUUID();
   const { idleMs, minUploadBytesPerSecond, ...limits } = config.limits;
   const newHash = contentHashes(logger);
-  const { database, quick } = openDatabases(config.databaseUrl);
-  await database.$connect();
+  const database = openDatabase(config.databaseUrl);
   const blobs = verifiedStore(await openBlobStore(config.store, { logger }), {
     database,
     now,
     newId,
     logger,
   });
-  const seals = failingSeals(sqlSealStore(quick));
+  const seals = sqlSealStore;
   const bus = connectBus({ servers: config.natsUrl, name: 'files', logger });
   const relay: Relay = startRelay({
     databaseUrl: config.databaseUrl,
@@ -93,13 +86,12 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
   ];
   return {
     database,
-    quick,
     seals,
     blobs: { ...blobs, write: around('files.write', blobs.write) },
     newHash,
     bus,
     openTicket: ticketOpener(config.ticketKey, now),
-    settle: settlePublications({ seals, publications, now, newId, logger }),
+    settle: settlePublications({ database, seals, publications, now, newId, logger }),
     findEntityIds: async (ids) => {
       const found = await Promise.all(
         entities.map((service) => service.findIds({ ids: [...ids] }, servicePrincipal('files'))),
@@ -115,7 +107,7 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
     newId,
     logger,
     ...limits,
-    quotaTurns: inTurn(),
+    quotaMutex: keyedMutex(),
     collectionGraceMs: config.collectionGraceMs,
     verifyReadsPercent: config.verifyReadsPercent,
     buffers: chunkBuffers(),
@@ -125,7 +117,7 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
       for (const client of [publications, ...entities]) client.close();
       await relay.stop();
       await bus.close();
-      await database.$disconnect();
+      await database.close();
     },
   };
 }

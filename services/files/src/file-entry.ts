@@ -1,4 +1,5 @@
 import type { FileEntry as FileEntryMessage } from '@kr/contracts';
+import type { Sql } from '@kr/database';
 
 /** One file of an entity, pending or completed. */
 export interface FileEntry {
@@ -35,37 +36,55 @@ export interface Dimensions {
   height: number;
 }
 
-/** The storage class of the public file entry. */
-const STORAGE_CLASS = 'S';
-
-/** A file entry as the byte plane answers it: the public document without `links`, instants ISO 8601 with microseconds. */
-export function fileEntryJson(entry: FileEntry): Record<string, unknown> {
-  const { content } = entry;
-  const times = { created: instant(entry.createdAt), updated: instant(entry.updatedAt) };
-  const metadata: unknown = entry.metadata === null ? null : JSON.parse(entry.metadata);
-  if (!entry.isCompleted || content === null)
-    return { key: entry.key, ...times, status: 'pending', metadata };
-  return {
-    key: entry.key,
-    storage_class: STORAGE_CLASS,
-    checksum: `md5:${content.md5}`,
-    size: content.sizeBytes,
-    ...times,
-    status: 'completed',
-    metadata,
-    mimetype: content.mimetype,
-    version_id: content.versionId,
-    file_id: content.objectId,
-    bucket_id: entry.bucketId,
-  };
+interface EntryRow extends Omit<FileEntry, 'content'>, Omit<FileContent, 'objectId' | 'dimensions'> {
+  objectId: string | null;
+  width: number | null;
+  height: number | null;
 }
 
-function instant(date: Date): string {
-  return date.toISOString().replace('Z', '000Z');
+/** Postgres returns `float8` as a number, exact up to 2^53. */
+const SELECT = `
+  select e.entity_id as "entityId", e.key, e.created_at as "createdAt", e.updated_at as "updatedAt",
+    e.state = 'completed' as "isCompleted", e.metadata, b.id as "bucketId", e.object_id as "objectId",
+    e.version_id as "versionId", o.size::float8 as "sizeBytes", o.md5, o.sha256, e.mimetype,
+    o.created_at as "storedAt", o.width, o.height
+  from entry e
+  join bucket b on b.entity_id = e.entity_id
+  left join object o on o.id = e.object_id
+  where e.entity_id = $1`;
+
+/** The entries of a bucket in the order they were started. */
+export async function listFiles(sql: Sql, entityId: string): Promise<FileEntry[]> {
+  const rows = await sql.$queryRawUnsafe<EntryRow[]>(`${SELECT} order by e.position`, entityId);
+  return rows.map(toEntry);
+}
+
+export async function findFile(sql: Sql, entityId: string, key: string): Promise<FileEntry | undefined> {
+  // Postgres cannot store such a text, and fails on it.
+  if (key.includes('\0') || entityId.includes('\0')) return undefined;
+  const rows = await sql.$queryRawUnsafe<EntryRow[]>(`${SELECT} and e.key = $2`, entityId, key);
+  return rows.map(toEntry)[0];
+}
+
+function toEntry({
+  objectId,
+  versionId,
+  sizeBytes,
+  md5,
+  sha256,
+  mimetype,
+  storedAt,
+  ...row
+}: EntryRow): FileEntry {
+  const { width, height, ...entry } = row;
+  if (objectId === null) return { ...entry, content: null };
+  const dimensions = width === null || height === null ? null : { width, height };
+  const content = { objectId, versionId, sizeBytes, md5, sha256, mimetype, storedAt, dimensions };
+  return { ...entry, content };
 }
 
 /** A file entry as the protos have it. */
-export function fileEntryMessage(entry: FileEntry): FileEntryMessage {
+export function fileEntryMessage({ content, ...entry }: FileEntry): FileEntryMessage {
   const message: FileEntryMessage = {
     key: entry.key,
     createdAt: timestamp(entry.createdAt),
@@ -73,16 +92,16 @@ export function fileEntryMessage(entry: FileEntry): FileEntryMessage {
     isCompleted: entry.isCompleted,
     metadataJson: Buffer.from(entry.metadata ?? 'null'),
   };
-  if (!entry.isCompleted || entry.content === null) return message;
+  if (!entry.isCompleted || content === null) return message;
   return {
     ...message,
-    checksum: `md5:${entry.content.md5}`,
-    mimetype: entry.content.mimetype,
-    size: entry.content.sizeBytes,
-    fileId: entry.content.objectId,
-    versionId: entry.content.versionId,
+    checksum: `md5:${content.md5}`,
+    mimetype: content.mimetype,
+    size: content.sizeBytes,
+    fileId: content.objectId,
+    versionId: content.versionId,
     bucketId: entry.bucketId,
-    storageClass: STORAGE_CLASS,
+    storageClass: 'S',
   };
 }
 

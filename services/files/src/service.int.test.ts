@@ -15,8 +15,8 @@ import { createLogger } from '@kr/telemetry';
 import { expireEvents, startNats, type TestNats, until } from '@kr/testbed';
 import { removeUnfinished } from './blob/blob-store.contract.ts';
 import { filesystemBlobStore } from './blob/filesystem-blob-store.ts';
+import { openDatabase } from './database.ts';
 import { collectUnreferencedBytes } from './maintenance/collection.ts';
-import { openDatabase } from './store/prisma.ts';
 import {
   type FilesUnderTest,
   GATEWAY,
@@ -94,7 +94,7 @@ describe('the files service', () => {
     expect(revisions).toEqual(revisions.toSorted((a, b) => a - b));
     await consumer.stop();
     await bus.close();
-    await database.$disconnect();
+    await database.close();
   });
 
   test('removes the files of an entity that is gone, and only those', async () => {
@@ -129,7 +129,7 @@ describe('the files service', () => {
     expect(await files.list('stays-00001')).toHaveLength(1);
     const { rows } = await files.sql.query("select state from bucket where entity_id = 'public-0001'");
     expect(rows).toEqual([{ state: 'immutable' }]);
-    await database.$disconnect();
+    await database.close();
   });
 });
 
@@ -180,7 +180,7 @@ test('files of deleted entities are removed also when the events were lost', asy
     expect(await keys()).toEqual(kept);
   } finally {
     await bus.close();
-    await database.$disconnect();
+    await database.close();
     await files.stop();
     await nats.stop();
   }
@@ -251,7 +251,7 @@ describe('a process that is killed', () => {
       logger: silent,
       graceMs: 0,
     });
-    await database.$disconnect();
+    await database.close();
     expect((await files.storedFiles()).objects).toEqual([]);
     expect((await files.put('killed-0001', 'a.bin', 'bytes')).status).toBe(200);
   });

@@ -69,7 +69,7 @@ function rpcs(context: FilesContext): Handlers<Definitions['files']> {
     DeleteEntries: deleteEntries(context),
     ImportEntries: importEntries(context),
     ReadFileTrail: readFileTrail(context),
-    DescribeBuckets: describeBuckets(context.seals),
+    DescribeBuckets: describeBuckets(context),
     SealBuckets: around('files.seal', sealBuckets(context)),
     DecideBuckets: around('files.decide', decideBuckets(context)),
     AwaitFileEventsSent: awaitFileEventsSent(context),

@@ -1,10 +1,9 @@
 import { fileURLToPath } from 'node:url';
-import { openPool, quickDatabase, statementNames } from '@kr/database';
+import { openPool, quickDatabase, type Sql, type SqlDatabase, statementNames } from '@kr/database';
 import { MIGRATIONS as EVENT_BUS } from '@kr/event-bus';
 import { migrate } from '@kr/schema-migration';
 import { freshDatabase } from '@kr/testbed';
-import type { SealStore } from '../../../services/files/src/buckets/seal-store.ts';
-import { sqlSealStore } from '../../../services/files/src/buckets/sql-seal-store.ts';
+import { type SealStore, sqlSealStore } from '../../../services/files/src/buckets/seal-store.ts';
 import type { Chance } from '../chance.ts';
 import { BucketTables, memorySealStore } from '../memory-seal-store.ts';
 import { contention } from './contention.ts';
@@ -41,12 +40,12 @@ interface Command {
 
 export async function sealTwins(): Promise<Twins> {
   const memory = calmMemory();
-  const inMemory = memorySealStore(new BucketTables(), memory.connection);
+  const inMemory = { database: memory.connection, seals: memorySealStore(new BucketTables()) };
   const fresh = await freshDatabase();
   await migrate({ databaseUrl: fresh.url, sets: [EVENT_BUS, FILES] });
   const pool = openPool(new URL(fresh.url));
   const sql = quickDatabase(pool, statementNames());
-  const onSql = sqlSealStore(sql);
+  const onSql = { database: sql, seals: sqlSealStore };
 
   let clock = Date.UTC(2026, 0, 1);
   let newIds = 0;
@@ -83,16 +82,21 @@ export async function sealTwins(): Promise<Twins> {
 
 const A_BUCKET = '00000000-0000-4000-8000-999999999999';
 
-function sealHeld<T>(seals: SealStore<T>, then: () => Promise<void>): Promise<void> {
-  return seals.transaction(async (tx) => {
+interface Seals {
+  readonly database: SqlDatabase;
+  readonly seals: SealStore;
+}
+
+function sealHeld({ database, seals }: Seals, then: () => Promise<void>): Promise<void> {
+  return database.$transaction(async (tx) => {
     await seals.lockBuckets(tx, ['held'], () => A_BUCKET, new Date(0));
     await then();
     await seals.seal(tx, { publicationId: 'x9', epoch: 1, entityIds: ['held'] }, new Date(0));
   });
 }
 
-function changeHeld<T>(seals: SealStore<T>): Promise<string> {
-  return seals.transaction(async (tx) => {
+function changeHeld({ database, seals }: Seals): Promise<string> {
+  return database.$transaction(async (tx) => {
     const bucket = await seals.lockOpenBucket(tx, 'held', A_BUCKET, new Date(0));
     return bucket === undefined ? 'not open' : 'open';
   });
@@ -111,8 +115,8 @@ function commandBy(choose: Chance, at: Date, bucketIds: readonly string[]): Comm
   };
 }
 
-function twin<T>(seals: SealStore<T>): Twin<Command> {
-  const act = async (tx: T, command: Command): Promise<unknown> => {
+function twin({ database, seals }: Seals): Twin<Command> {
+  const act = async (tx: Sql, command: Command): Promise<unknown> => {
     const { name, publicationId, ids, id, number, at } = command;
     const unused = [...command.bucketIds];
     const newId = (): string => unused.pop() ?? '';
@@ -146,20 +150,20 @@ function twin<T>(seals: SealStore<T>): Twin<Command> {
   };
   return {
     run: (command) =>
-      seals.transaction(async (tx) => {
+      database.$transaction(async (tx) => {
         const answer = await act(tx, command);
         if (command.isRolledBack) throw new Error('to be rolled back');
         return answer;
       }),
     async state() {
       const buckets = [];
-      for (const id of IDS) buckets.push((await seals.findBucket(seals.outside, id)) ?? null);
-      const fences = await seals.transaction(async (tx) => {
+      for (const id of IDS) buckets.push((await seals.findBucket(database, id)) ?? null);
+      const fences = await database.$transaction(async (tx) => {
         const found = [];
         for (const id of PUBLICATIONS) found.push((await seals.lockFence(tx, id, new Date(0))) ?? null);
         return found;
       });
-      return { buckets, fences, described: await seals.describeEntities(seals.outside, IDS) };
+      return { buckets, fences, described: await seals.describeEntities(database, IDS) };
     },
   };
 }

@@ -8,9 +8,9 @@ import { definitions } from '@kr/contracts';
 import { createClient } from '@kr/rpc';
 import { createLogger } from '@kr/telemetry';
 import { until } from '@kr/testbed';
+import { type Database, openDatabase } from '../database.ts';
 import { auditor } from '../maintenance/auditor.ts';
 import { collectObjects, collectUnreferencedBytes } from '../maintenance/collection.ts';
-import { type Database, openDatabase } from '../store/prisma.ts';
 import { failingFiles } from '../testing/failing-files.ts';
 import {
   type FilesUnderTest,
@@ -32,7 +32,7 @@ beforeAll(async () => {
   database = openDatabase(files.config.databaseUrl);
 });
 afterAll(async () => {
-  await database.$disconnect();
+  await database.close();
   await files.stop();
 });
 

@@ -1,19 +1,19 @@
+import type { Sql } from '@kr/database';
 import type { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
-import { unnamed } from '../store/named-bytes.ts';
-import type { Database } from '../store/prisma.ts';
 import type { BlobStore } from './blob-store.ts';
 import { MissingObject, storeAway } from './blob-store.ts';
+import { unnamed } from './named-bytes.ts';
 
 export interface KnownStoreDeps {
-  database: Database;
+  database: Sql;
   now: () => Date;
   newId: () => string;
   logger: Logger;
 }
 
-/** The number of recent objects of which at least one exists in an intact store. */
-const ASKED_OBJECTS = 20;
+/** Recent objects, of which at least one exists in an intact store. */
+const NEWEST_OBJECTS = 'select id from object order by created_at desc limit 20';
 /** More than uploads are under way at a time, and few enough to be looked up at once. */
 const LISTED_OBJECTS = 500;
 /** Uploads count by their rows, however long their time has been over. */
@@ -67,7 +67,7 @@ export function verifiedStore(store: BlobStore, { database, now, newId, logger }
       return;
     }
     isMarkable = true;
-    await setMarked(database, now());
+    await database.$executeRawUnsafe('update store_mark set marked_at = $1 where marked_at is null', now());
   };
 
   /** Logs it once while it lasts. */
@@ -93,7 +93,7 @@ export function verifiedStore(store: BlobStore, { database, now, newId, logger }
       return `The storage of files is that of another database: ${place} is ${found}. Give this service its own storage, or the database that belongs to it.`;
     if (own.markedAt !== null)
       return `The storage of files is not the one this database knows: ${place} is missing. Mount the disk, or bring the files back from a backup.`;
-    const objects = await newestObjects(database, ASKED_OBJECTS);
+    const objects = await database.$queryRawUnsafe<{ id: string }[]>(NEWEST_OBJECTS);
     if (objects.length > 0 && !(await hasOneOf(objects)))
       return 'The storage of files has none of the objects in the database. Mount the disk, or restore the files from a backup.';
     if (objects.length === 0 && !(await isEmptyOrOfUploads()))
@@ -102,9 +102,9 @@ export function verifiedStore(store: BlobStore, { database, now, newId, logger }
   };
 
   /** Also where some cannot be read. */
-  const hasOneOf = async (ids: readonly string[]): Promise<boolean> => {
+  const hasOneOf = async (objects: readonly { id: string }[]): Promise<boolean> => {
     let failure: unknown;
-    for (const id of ids) {
+    for (const { id } of objects) {
       try {
         await (await store.open(id)).close();
         return true;
@@ -172,20 +172,8 @@ interface StoreMark {
 }
 
 /** The identity for the store of these rows' bytes; created by the first call. */
-async function ownMark(db: Database, newId: () => string): Promise<StoreMark> {
-  await db.$executeRaw`insert into store_mark (id) values (${newId()}::uuid) on conflict do nothing`;
-  return db.storeMark.findFirstOrThrow({ select: { id: true, markedAt: true } });
-}
-
-async function setMarked(db: Database, markedAt: Date): Promise<void> {
-  await db.storeMark.updateMany({ where: { markedAt: null }, data: { markedAt } });
-}
-
-async function newestObjects(db: Database, limit: number): Promise<string[]> {
-  const found = await db.storedObject.findMany({
-    select: { id: true },
-    orderBy: { createdAt: 'desc' },
-    take: limit,
-  });
-  return found.map(({ id }) => id);
+async function ownMark(sql: Sql, newId: () => string): Promise<StoreMark> {
+  await sql.$executeRawUnsafe('insert into store_mark (id) values ($1) on conflict do nothing', newId());
+  const [mark] = await sql.$queryRawUnsafe<[StoreMark]>('select id, marked_at as "markedAt" from store_mark');
+  return mark;
 }

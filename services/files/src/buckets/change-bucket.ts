@@ -1,19 +1,23 @@
-import type { Sql } from '@kr/database';
+import type { Sql, SqlDatabase } from '@kr/database';
 import { ServiceError } from '@kr/service-error';
 import { bucketImmutable, bucketLocked, noSuchFile } from '../file-errors.ts';
-import { Prisma } from '../gen/prisma/client.ts';
-import type { ContentPath } from '../http/content-path.ts';
-import type { Bucket, BucketState, LockedBucket } from '../store/bucket-store.ts';
 import type { SettlePublications } from './publications.ts';
-import type { SealStore } from './seal-store.ts';
+import type { Bucket, BucketState, LockedBucket, SealStore } from './seal-store.ts';
 
-export interface ChangeBucketDeps<T = Sql> {
-  seals: SealStore<T>;
+export interface ChangeBucketDeps {
+  database: SqlDatabase;
+  seals: SealStore;
   settle: SettlePublications;
   now: () => Date;
   newId: () => string;
-  /** Called after a change is durable, so that its events leave at once. */
+  /** Called after a commit, so that its events are sent at once. */
   nudgeRelay: () => void;
+}
+
+/** One file of one entity. */
+export interface FileName {
+  entityId: string;
+  key: string;
 }
 
 export type Attempt<Value> = { value: Value } | { sealedBy: string };
@@ -24,41 +28,41 @@ export type Attempt<Value> = { value: Value } | { sealedBy: string };
  * @throws ServiceError - `conflict` (code `draft_locked`): sealed by an undecided publication - `forbidden`: published -
  * `not_found`: the entity is deleted - `unavailable`: sealed, and the coordinator cannot be reached
  */
-export async function changeBucket<Value, T = Sql>(
-  deps: ChangeBucketDeps<T>,
+export async function changeBucket<Value>(
+  { database, seals, settle, now, newId, nudgeRelay }: ChangeBucketDeps,
   entityId: string,
-  change: (tx: T, bucket: LockedBucket) => Promise<Value>,
+  change: (tx: Sql, bucket: LockedBucket) => Promise<Value>,
 ): Promise<Value> {
-  const { seals } = deps;
-  const value = await settlingSeals(deps, () =>
-    seals.transaction(async (tx): Promise<Attempt<Value>> => {
-      const bucket = await seals.lockOpenBucket(tx, entityId, deps.newId(), deps.now());
+  const value = await settlingSeals(settle, () =>
+    database.$transaction(async (tx): Promise<Attempt<Value>> => {
+      const bucket = await seals.lockOpenBucket(tx, entityId, newId(), now());
       if (bucket !== undefined) return { value: await change(tx, bucket) };
       return { sealedBy: sealOf(await seals.findBucket(tx, entityId)) };
     }),
   );
-  deps.nudgeRelay();
+  nudgeRelay();
   return value;
 }
 
 /** Fails as `changeBucket` would, before a client sends bytes. */
-export async function checkChangeable<T>(
-  { seals, settle }: Pick<ChangeBucketDeps<T>, 'seals' | 'settle'>,
+export async function checkChangeable(
+  { database, seals, settle }: Pick<ChangeBucketDeps, 'database' | 'seals' | 'settle'>,
   entityId: string,
 ): Promise<void> {
-  await settlingSeals({ settle }, async (): Promise<Attempt<undefined>> => {
-    const bucket = await seals.findBucket(seals.outside, entityId);
-    if (bucket === undefined || bucket.state === 'open') return { value: undefined };
-    return { sealedBy: sealOf(bucket) };
+  await settlingSeals(settle, async () => {
+    const bucket = await seals.findBucket(database, entityId);
+    return bucket === undefined || bucket.state === 'open'
+      ? { value: undefined }
+      : { sealedBy: sealOf(bucket) };
   });
 }
 
 /**
- * Runs a statement, and after the publication that sealed the bucket is settled, once more.
+ * Runs an attempt, and once more after the publication that sealed the bucket is settled.
  * @throws ServiceError `conflict` (code `draft_locked`), `unavailable`, as `changeBucket` does
  */
 export async function settlingSeals<Value>(
-  { settle }: Pick<ChangeBucketDeps, 'settle'>,
+  settle: SettlePublications,
   attempt: () => Promise<Attempt<Value>>,
 ): Promise<Value> {
   const first = await attempt();
@@ -78,21 +82,17 @@ function sealOf(bucket: Bucket | undefined): string {
 
 /** The states of a file and of its bucket; null where there is none. */
 export interface FileState {
-  bucket_state: BucketState | null;
-  publication_id: string | null;
-  entry_state: 'pending' | 'completed' | null;
+  bucketState: BucketState | null;
+  publicationId: string | null;
+  entryState: 'pending' | 'completed' | null;
 }
 
-/** A query for one `FileState`. @throws ServiceError `not_found`: no file can have that name */
-export function selectFileState({ entityId, key }: ContentPath): Prisma.Sql {
-  // Postgres cannot store such a text, and fails on it.
-  if (key.includes('\0') || entityId.includes('\0')) throw noSuchFile(entityId, key);
-  return Prisma.sql`
-    select bucket.state as bucket_state, bucket.publication_id, entry.state as entry_state
-    from (select ${entityId}::text as entity_id, ${key}::text as key) as file
-    left join bucket on bucket.entity_id = file.entity_id
-    left join entry on entry.entity_id = file.entity_id and entry.key = file.key`;
-}
+/** A query for the `FileState` of the key `$2` of the entity `$1`. */
+export const FILE_STATE = `
+  select file.*, bucket.state as "bucketState", bucket.publication_id as "publicationId", entry.state as "entryState"
+  from (select $1::text as entity_id, $2::text as key) as file
+  left join bucket on bucket.entity_id = file.entity_id
+  left join entry on entry.entity_id = file.entity_id and entry.key = file.key`;
 
 /**
  * The publication that must be settled before bytes are put into the file; undefined if they may be put into it now.
@@ -102,16 +102,15 @@ export function selectFileState({ entityId, key }: ContentPath): Prisma.Sql {
  *   - `forbidden`: published
  */
 export function sealOver(
-  { bucket_state, publication_id, entry_state }: FileState,
-  path: ContentPath,
+  { bucketState, publicationId, entryState }: FileState,
+  file: FileName,
 ): string | undefined {
-  if (bucket_state !== null && bucket_state !== 'open')
-    return sealOf({ state: bucket_state, publicationId: publication_id });
-  assertPending(entry_state, path);
+  if (bucketState !== null && bucketState !== 'open') return sealOf({ state: bucketState, publicationId });
+  assertPending(entryState, file);
   return undefined;
 }
 
-function assertPending(state: FileState['entry_state'], { entityId, key }: ContentPath): void {
+function assertPending(state: FileState['entryState'], { entityId, key }: FileName): void {
   if (state === null) throw noSuchFile(entityId, key);
   if (state === 'completed')
     throw new ServiceError('invalid', 'The file upload transfer failed, please try again.', {
@@ -120,13 +119,18 @@ function assertPending(state: FileState['entry_state'], { entityId, key }: Conte
     });
 }
 
-export async function findFileState(sql: Sql, path: ContentPath): Promise<FileState> {
-  const { text, values } = selectFileState(path);
-  const [state] = await sql.$queryRawUnsafe<FileState[]>(text, ...values);
-  return state ?? { bucket_state: null, publication_id: null, entry_state: null };
+/** @throws ServiceError `not_found`: no file can have that name, because Postgres cannot store it */
+export function assertStorable({ entityId, key }: FileName): void {
+  if (key.includes('\0') || entityId.includes('\0')) throw noSuchFile(entityId, key);
+}
+
+export async function findFileState(sql: Sql, file: FileName): Promise<FileState> {
+  assertStorable(file);
+  const [state] = await sql.$queryRawUnsafe<[FileState]>(FILE_STATE, file.entityId, file.key);
+  return state;
 }
 
 /** Checks an entry whose bucket is checked or locked. @throws ServiceError `not_found`, `invalid` as `sealOver` does */
-export async function checkPending(sql: Sql, path: ContentPath): Promise<void> {
-  assertPending((await findFileState(sql, path)).entry_state, path);
+export async function checkPending(sql: Sql, file: FileName): Promise<void> {
+  assertPending((await findFileState(sql, file)).entryState, file);
 }

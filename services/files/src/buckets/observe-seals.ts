@@ -1,8 +1,8 @@
+import type { Sql } from '@kr/database';
 import { type Logger, observeGauges } from '@kr/telemetry';
-import type { Database } from '../store/prisma.ts';
 
 export interface ObserveSealsDeps {
-  database: Database;
+  database: Sql;
   now: () => Date;
   logger: Logger;
 }
@@ -23,9 +23,10 @@ export function observeSeals({ database, now, logger }: ObserveSealsDeps): { sto
     gauges: GAUGES,
     failed: (err) => logger.warn({ err }, 'seals could not be counted'),
     async read() {
-      const [row] = await database.$queryRaw<{ count: number; oldest: Date | null }[]>`
-        select count(distinct publication_id)::int as count, min(sealed_at) as oldest
-        from bucket where state = 'sealed'`;
+      const [row] = await database.$queryRawUnsafe<{ count: number; oldest: Date | null }[]>(
+        `select count(distinct publication_id)::int as count, min(sealed_at) as oldest
+         from bucket where state = 'sealed'`,
+      );
       const { count = 0, oldest = null } = row ?? {};
       const ageMs = oldest === null ? 0 : Math.max(0, now().getTime() - oldest.getTime());
       return [

@@ -1,15 +1,16 @@
-import type { Sql } from '@kr/database';
+import type { SqlDatabase } from '@kr/database';
+import { failpoint } from '@kr/failpoint';
 import { type AskedPublications, publicationDecisions } from '@kr/publication-decisions';
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import { requireService } from '../access.ts';
 import type { Rpc } from '../rpc.ts';
-import type { BucketDescription } from '../store/bucket-store.ts';
 import { onDecide, onSeal } from './fence-rules.ts';
-import type { SealOf, SealStore } from './seal-store.ts';
+import type { BucketDescription, Seal, SealStore } from './seal-store.ts';
 
-export interface SealPublicationDeps<T = Sql> {
-  seals: SealStore<T>;
+export interface SealPublicationDeps {
+  database: SqlDatabase;
+  seals: SealStore;
   now: () => Date;
   newId: () => string;
 }
@@ -24,13 +25,13 @@ export type SealOutcome =
  * Missing buckets are created, so that an upload that starts late finds its bucket sealed; published ones
  * stay unchanged.
  */
-function sealPublication<T>(
-  { seals, now, newId }: SealPublicationDeps<T>,
-  seal: SealOf,
+function sealPublication(
+  { database, seals, now, newId }: SealPublicationDeps,
+  seal: Seal,
 ): Promise<SealOutcome> {
   const { publicationId, entityIds } = seal;
   const at = now();
-  return seals.transaction(async (tx): Promise<SealOutcome> => {
+  return database.$transaction(async (tx): Promise<SealOutcome> => {
     const verdict = onSeal(await seals.lockFence(tx, publicationId, at));
     if (verdict === 'no') return { isSealed: false, blockedBy: [] };
     if (verdict === 'yes') return { isSealed: true, buckets: await seals.describeEntities(tx, entityIds) };
@@ -41,14 +42,13 @@ function sealPublication<T>(
       const publications = blockers.flatMap(({ publicationId: by }) => (by === null ? [] : [by]));
       return { isSealed: false, blockedBy: [...new Set(publications)] };
     }
-    return { isSealed: true, buckets: await seals.seal(tx, seal, at) };
+    const sealed = await seals.seal(tx, seal, at);
+    await failpoint('files.seal.inside');
+    return { isSealed: true, buckets: sealed };
   });
 }
 
-export interface DecidePublicationDeps<T = Sql> {
-  seals: SealStore<T>;
-  now: () => Date;
-  newId: () => string;
+export interface DecidePublicationDeps extends SealPublicationDeps {
   logger: Logger;
 }
 
@@ -64,12 +64,12 @@ export interface PublicationDecision {
  * may be repeated and may precede the seal.
  * @throws ServiceError `internal`: the opposite was decided before, which needs an operator
  */
-async function decidePublication<T>(
-  { seals, now, newId, logger }: DecidePublicationDeps<T>,
+async function decidePublication(
+  { database, seals, now, newId, logger }: DecidePublicationDeps,
   { publicationId, isCommitted, publishedIds }: PublicationDecision,
 ): Promise<void> {
   const at = now();
-  await seals.transaction(async (tx) => {
+  await database.$transaction(async (tx) => {
     const fence = await seals.lockFence(tx, publicationId, at);
     const verdict = onDecide(fence, isCommitted);
     if (verdict === 'done') return;
@@ -77,14 +77,15 @@ async function decidePublication<T>(
       logger.error({ publicationId, isCommitted, fence }, 'a publication was decided both ways');
       throw new ServiceError('internal', 'The publication was decided otherwise before.');
     }
-    if (verdict === 'apply') return seals.applySeal(tx, publicationId, publishedIds, at);
-    if (verdict === 'undo') return seals.undoSeal(tx, publicationId, at);
     if (verdict === 'adopt') {
       logger.error({ publicationId, publishedIds }, 'a publication was committed without a known seal');
       await seals.makeImmutable(tx, publishedIds ?? [], newId, at);
     }
-    const state = isCommitted ? 'applied' : 'aborted';
-    await seals.saveFence(tx, publicationId, { state, epoch: fence?.epoch ?? 0 }, at);
+    if (verdict === 'apply') await seals.applySeal(tx, publicationId, publishedIds, at);
+    else if (verdict === 'undo') await seals.undoSeal(tx, publicationId, at);
+    else
+      await seals.saveFence(tx, publicationId, { state: isCommitted ? 'applied' : 'aborted', epoch: 0 }, at);
+    await failpoint('files.decide.inside');
   });
 }
 
@@ -94,7 +95,7 @@ async function decidePublication<T>(
  */
 export type SettlePublications = (publicationIds: readonly string[]) => Promise<void>;
 
-export interface SettlePublicationsDeps<T = Sql> extends DecidePublicationDeps<T> {
+export interface SettlePublicationsDeps extends DecidePublicationDeps {
   publications: AskedPublications;
 }
 
@@ -102,7 +103,7 @@ export interface SettlePublicationsDeps<T = Sql> extends DecidePublicationDeps<T
  * @throws ServiceError - `unavailable`: the coordinator cannot be reached - the error of a decision that could not be applied, after the
  * others have been
  */
-export function settlePublications<T>(deps: SettlePublicationsDeps<T>): SettlePublications {
+export function settlePublications(deps: SettlePublicationsDeps): SettlePublications {
   const decisionsOf = publicationDecisions(deps.publications, 'files');
   return async (publicationIds) => {
     const failures: unknown[] = [];
@@ -123,17 +124,14 @@ const OLD_AFTER_MS = 3_000;
 const BATCH = 100;
 
 /** Queries old seals, so that a decision whose message was lost is applied. */
-export async function settleOldSeals<T>({
+export async function settleOldSeals({
+  database,
   seals,
   settle,
   now,
-}: {
-  seals: SealStore<T>;
-  settle: SettlePublications;
-  now: () => Date;
-}): Promise<void> {
+}: Omit<SealPublicationDeps, 'newId'> & { settle: SettlePublications }): Promise<void> {
   const before = new Date(now().getTime() - OLD_AFTER_MS);
-  const old = await seals.sealedBefore(seals.outside, before, BATCH);
+  const old = await seals.sealedBefore(database, before, BATCH);
   if (old.length > 0) await settle(old);
 }
 
@@ -142,9 +140,7 @@ export async function settleOldSeals<T>({
  * @throws ServiceError - `forbidden`: the caller is not the coordinator of publications - `unavailable`: there is another seal and the
  * coordinator cannot be reached
  */
-export function sealBuckets<T>(
-  deps: SealPublicationDeps<T> & { settle: SettlePublications },
-): Rpc<'SealBuckets'> {
+export function sealBuckets(deps: SealPublicationDeps & { settle: SettlePublications }): Rpc<'SealBuckets'> {
   return async ({ publicationId, epoch, entityIds }, { principal }) => {
     requireService(principal, 'packages');
     const seal = { publicationId, epoch, entityIds };
@@ -165,7 +161,7 @@ export function sealBuckets<T>(
  *   - `forbidden`: not called by the coordinator of publications
  *   - `internal`: the opposite was decided before
  */
-export function decideBuckets<T>(deps: DecidePublicationDeps<T>): Rpc<'DecideBuckets'> {
+export function decideBuckets(deps: DecidePublicationDeps): Rpc<'DecideBuckets'> {
   return async ({ publicationId, isCommitted, publishedIds }, { principal }) => {
     requireService(principal, 'packages');
     await decidePublication(deps, { publicationId, isCommitted, publishedIds });
@@ -174,11 +170,12 @@ export function decideBuckets<T>(deps: DecidePublicationDeps<T>): Rpc<'DecideBuc
 }
 
 /** RPC DescribeBuckets. @throws ServiceError `forbidden`: not called by one of our services */
-export function describeBuckets<T>(
-  seals: Pick<SealStore<T>, 'outside' | 'describeEntities'>,
-): Rpc<'DescribeBuckets'> {
+export function describeBuckets({
+  database,
+  seals,
+}: Pick<SealPublicationDeps, 'database' | 'seals'>): Rpc<'DescribeBuckets'> {
   return async ({ entityIds }, { principal }) => {
     requireService(principal);
-    return { buckets: await seals.describeEntities(seals.outside, entityIds) };
+    return { buckets: await seals.describeEntities(database, entityIds) };
   };
 }

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
+import type { Sql } from '@kr/database';
 import { create } from 'content-disposition';
 import type { BlobStore, ByteRange } from '../blob/blob-store.ts';
 import type { ArchivePath, Respond } from '../http/content-path.ts';
-import type { Database, Tx } from '../store/prisma.ts';
 import { SAFETY } from './get-content.ts';
 import { type Representation, type ServeRepresentationDeps, serveRepresentation } from './representation.ts';
 import { openPart } from './verified-bytes.ts';
@@ -58,47 +58,35 @@ export interface ArchivedFile {
   storedAt: Date;
 }
 
-/** The completed files of an entity in the order they were started, as they are at one moment. */
-async function archivedFiles(db: Tx, entityId: string): Promise<ArchivedFile[]> {
-  // Postgres cannot store such a text, and fails on it.
-  if (entityId.includes('\0')) return [];
-  const rows = await db.$queryRaw<
-    { key: string; id: string; size: bigint; crc32: bigint | null; created_at: Date }[]
-  >`
-    select e.key, o.id, o.size, o.crc32, o.created_at
-    from entry e join object o on o.id = e.object_id
-    where e.entity_id = ${entityId} and e.state = 'completed'
-    order by e.position`;
-  return rows.map(({ key, id, size, crc32, created_at }) => ({
-    key,
-    objectId: id,
-    sizeBytes: Number(size),
-    crc32: crc32 === null ? null : Number(crc32),
-    storedAt: created_at,
-  }));
-}
+const ARCHIVED_FILES = `
+  select e.key, o.id as "objectId", o.size::float8 as "sizeBytes", o.crc32::float8, o.created_at as "storedAt"
+  from entry e join object o on o.id = e.object_id
+  where e.entity_id = $1 and e.state = 'completed'
+  order by e.position`;
 
-export interface Crc32sDeps {
-  database: Database;
-  blobs: BlobStore;
+/** The completed files of an entity in the order they were started, as they are at one moment. */
+async function archivedFiles(sql: Sql, entityId: string): Promise<ArchivedFile[]> {
+  // Postgres cannot store such a text, and fails on it.
+  return entityId.includes('\0') ? [] : sql.$queryRawUnsafe(ARCHIVED_FILES, entityId);
 }
 
 /** The CRC-32 of each file, in their order. */
 export type Crc32s = (files: readonly ArchivedFile[]) => Promise<number[]>;
 
+const SAVE_CRC32 = 'update object set crc32 = $2 where id = $1 and crc32 is null';
+
 /**
  * Checksums of recent objects were computed on arrival. Older objects are read once, one after the
  * other, and no object twice at the same time.
  */
-function crc32sOfObjects({ database, blobs }: Crc32sDeps): Crc32s {
+function crc32sOfObjects({ database, blobs }: GetArchiveDeps): Crc32s {
   const underWay = new Map<string, Promise<number>>();
 
   const compute = async (file: ArchivedFile): Promise<number> => {
     let computed = 0;
     const bytes = await openPart(blobs, file, { start: 0, end: file.sizeBytes - 1 });
     for await (const chunk of bytes) computed = crc32(chunk, computed);
-    await database.$executeRaw`
-      update object set crc32 = ${computed}::bigint where id = ${file.objectId}::uuid and crc32 is null`;
+    await database.$executeRawUnsafe(SAVE_CRC32, file.objectId, computed);
     return computed;
   };
   const once = (file: ArchivedFile): Promise<number> => {
@@ -186,7 +174,7 @@ function fileAt(files: readonly ArchivedFile[], item: number): ArchivedFile {
 }
 
 export interface GetArchiveDeps extends ServeRepresentationDeps {
-  database: Database;
+  database: Sql;
   blobs: BlobStore;
 }
 

@@ -5,13 +5,10 @@ import { create } from 'content-disposition';
 import { LRUCache } from 'lru-cache';
 import type { BlobStore, ByteRange } from '../blob/blob-store.ts';
 import type { NewContentHash } from '../blob/content-hash.ts';
-import type { FileContent, FileEntry } from '../file-entry.ts';
+import { type FileContent, type FileEntry, findFile } from '../file-entry.ts';
 import { noSuchFile } from '../file-errors.ts';
-import type { ContentPath, Respond } from '../http/content-path.ts';
+import type { BytesPath, Respond } from '../http/content-path.ts';
 import { isSaved, servedType } from '../http/media-type.ts';
-import { markDifferent } from '../maintenance/audit-store.ts';
-import { findEntry } from '../store/entry-store.ts';
-import type { Database } from '../store/prisma.ts';
 import { type Representation, type ServeRepresentationDeps, serveRepresentation } from './representation.ts';
 import { DamagedContent, openPart, readPart, verifiedBytes } from './verified-bytes.ts';
 
@@ -54,8 +51,7 @@ function base64(hex: string): string {
 const PUBLISHED_MS = 1_000;
 
 export interface GetContentDeps extends ServeRepresentationDeps {
-  database: Database;
-  quick: Sql;
+  database: Sql;
   blobs: BlobStore;
   newHash: NewContentHash;
   now: () => Date;
@@ -71,11 +67,11 @@ export interface GetContentDeps extends ServeRepresentationDeps {
  *   - `not_found`: no such file, or not committed
  *   - `precondition_failed`
  */
-export function getContent(deps: GetContentDeps): Respond<ContentPath> {
+export function getContent(deps: GetContentDeps): Respond<BytesPath> {
   const published = new LRUCache<string, FileEntry>({ max: 5_000, ttl: PUBLISHED_MS });
   return async (request, response, { entityId, key }, { form }) => {
     const name = `${entityId}/${key}`;
-    const entry = published.get(name) ?? (await findEntry(deps.quick, entityId, key));
+    const entry = published.get(name) ?? (await findFile(deps.database, entityId, key));
     if (entry === undefined || !entry.isCompleted || entry.content === null) throw noSuchFile(entityId, key);
     if (form === 'published' && !published.has(name)) published.set(name, entry);
     await serveRepresentation(deps, request, response, fileRepresentation(deps, key, entry.content));
@@ -123,6 +119,9 @@ function isToBeVerified(
   return start === 0 && end === sizeBytes - 1 && Math.random() * 100 < verifyReadsPercent;
 }
 
+const MARK_DIFFERENT = `
+  update object set damage = 'different', damaged_at = coalesce(damaged_at, $2) where id = $1`;
+
 /** Damage is reported as by an audit. */
 function verified(
   { database, newHash, now, logger }: GetContentDeps,
@@ -134,9 +133,9 @@ function verified(
   checked.once('error', (error) => {
     if (!(error instanceof DamagedContent)) return;
     logger.error({ objectId, damage: 'different' }, 'a stored object is not what it was');
-    markDifferent(database, objectId, now()).catch((err: unknown) =>
-      logger.error({ err, objectId }, 'damage could not be noted'),
-    );
+    database
+      .$executeRawUnsafe(MARK_DIFFERENT, objectId, now())
+      .catch((err: unknown) => logger.error({ err, objectId }, 'damage could not be noted'));
   });
   return checked;
 }

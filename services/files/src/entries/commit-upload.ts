@@ -2,15 +2,13 @@ import { appendAudited, ticketEntry } from '@kr/audit-trail';
 import { executeWithNext } from '@kr/database';
 import { failpoint } from '@kr/failpoint';
 import { changeBucket } from '../buckets/change-bucket.ts';
-import type { FileEntry } from '../file-entry.ts';
-import { fileEntryMessage } from '../file-entry.ts';
+import { type FileEntry, fileEntryMessage, findFile } from '../file-entry.ts';
 import { fileWithoutContent, noSuchFile } from '../file-errors.ts';
 import type { Rpc } from '../rpc.ts';
-import { findEntry } from '../store/entry-store.ts';
 import { type ChangeEntriesDeps, entryEvent } from './entry-event.ts';
 
 const COMPLETE = `
-  update entry set state = 'completed', metadata = $3, updated_at = $4::timestamptz where entity_id = $1 and key = $2`;
+  update entry set state = 'completed', metadata = $3, updated_at = $4 where entity_id = $1 and key = $2`;
 
 /**
  * RPC CommitUpload. Repeating it is allowed and only moves `updated`.
@@ -25,12 +23,12 @@ export function commitUpload(deps: ChangeEntriesDeps): Rpc<'CommitUpload'> {
     const opened = deps.openTicket(ticket, 'write');
     const { entityId } = opened;
     const entry = await changeBucket(deps, entityId, async (tx, bucket): Promise<FileEntry> => {
-      const found = await findEntry(tx, entityId, key);
+      const found = await findFile(tx, entityId, key);
       if (found === undefined) throw noSuchFile(entityId, key);
       if (found.content === null) throw fileWithoutContent(key);
       const metadata = found.metadata ?? JSON.stringify(found.content.dimensions ?? {});
       const updatedAt = deps.now();
-      await executeWithNext(tx, COMPLETE, entityId, key, metadata, updatedAt.toISOString());
+      await executeWithNext(tx, COMPLETE, entityId, key, metadata, updatedAt);
       if (!found.isCompleted) {
         const { sizeBytes, md5 } = found.content;
         const metadata = { key, size: sizeBytes, checksum: `md5:${md5}` };

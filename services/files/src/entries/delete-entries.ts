@@ -1,9 +1,11 @@
 import { appendAudited, ticketEntry } from '@kr/audit-trail';
+import type { Logger } from '@kr/telemetry';
+import type { BlobStore } from '../blob/blob-store.ts';
 import { changeBucket } from '../buckets/change-bucket.ts';
 import { noSuchFile } from '../file-errors.ts';
 import type { Rpc } from '../rpc.ts';
-import { deleteUnfinished, type RemoveIncompleteDeps, removeIncomplete } from '../uploads/upload-store.ts';
 import { type ChangeEntriesDeps, entryEvent } from './entry-event.ts';
+import { deleteUnfinished, removeIncomplete } from './unfinished-uploads.ts';
 
 const DELETE = `
   delete from entry where entity_id = $1 and ($2::boolean or key = any($3::text[])) returning key`;
@@ -12,15 +14,18 @@ const DELETE = `
  * RPC DeleteEntries. The bytes stay until the collection finds them unreferenced.
  * @throws ServiceError - `not_found`: one of the keys is unknown; nothing is deleted - the errors of `changeBucket`
  */
-export function deleteEntries(deps: ChangeEntriesDeps & RemoveIncompleteDeps): Rpc<'DeleteEntries'> {
+export function deleteEntries(
+  deps: ChangeEntriesDeps & { blobs: BlobStore; logger: Logger },
+): Rpc<'DeleteEntries'> {
   return async ({ ticket, keys }, { principal }) => {
     const opened = deps.openTicket(ticket, 'write');
     const { entityId } = opened;
     const badKey = keys.find((key) => key.includes('\0'));
     if (badKey !== undefined) throw noSuchFile(entityId, badKey);
+    const isAll = keys.length === 0;
     const { gone, uploads } = await changeBucket(deps, entityId, async (tx, bucket) => {
-      const uploads = await deleteUnfinished(tx, entityId, keys.length === 0 ? 'all' : keys);
-      const deleted = await tx.$queryRawUnsafe<{ key: string }[]>(DELETE, entityId, keys.length === 0, keys);
+      const uploads = await deleteUnfinished(tx, entityId, isAll ? 'all' : keys);
+      const deleted = await tx.$queryRawUnsafe<{ key: string }[]>(DELETE, entityId, isAll, keys);
       const gone = new Set(deleted.map(({ key }) => key));
       const unknown = keys.find((key) => !gone.has(key));
       if (unknown !== undefined) throw noSuchFile(entityId, unknown);

@@ -1,7 +1,7 @@
 import { newEvent, type OutboxEvent } from '@kr/event-bus';
 import type { OpenTicket } from '../access.ts';
 import type { ChangeBucketDeps } from '../buckets/change-bucket.ts';
-import type { LockedBucket } from '../store/bucket-store.ts';
+import type { LockedBucket } from '../buckets/seal-store.ts';
 
 export interface ChangeEntriesDeps extends ChangeBucketDeps {
   openTicket: OpenTicket;

@@ -1,10 +1,9 @@
 import { entryRows, insertEntries, ticketEntry } from '@kr/audit-trail';
 import { executeWithNext } from '@kr/database';
 import { changeBucket } from '../buckets/change-bucket.ts';
-import { type FileEntry, fileEntryMessage } from '../file-entry.ts';
+import { type FileEntry, fileEntryMessage, findFile } from '../file-entry.ts';
 import { invalidField, noSuchFile } from '../file-errors.ts';
 import type { Rpc } from '../rpc.ts';
-import { findEntry } from '../store/entry-store.ts';
 import type { ChangeEntriesDeps } from './entry-event.ts';
 
 const MAX_METADATA_BYTES = 65_536;
@@ -49,7 +48,7 @@ function parse(text: string): unknown {
 
 const UPDATE = `
   with updated as (
-    update entry set metadata = $3, updated_at = $4::timestamptz where entity_id = $1 and key = $2 returning key
+    update entry set metadata = $3, updated_at = $4 where entity_id = $1 and key = $2 returning key
   )
   ${insertEntries('$5', 'updated')}`;
 
@@ -66,7 +65,7 @@ export function updateEntryMetadata(deps: ChangeEntriesDeps): Rpc<'UpdateEntryMe
     const { entityId } = opened;
     const metadata = entryMetadata(metadataJson, 'metadata') ?? '{}';
     const entry = await changeBucket(deps, entityId, async (tx): Promise<FileEntry> => {
-      const found = await findEntry(tx, entityId, key);
+      const found = await findFile(tx, entityId, key);
       if (found === undefined) throw noSuchFile(entityId, key);
       if (found.metadata === metadata) return found;
       if (metadataBytes(metadata) > metadataBytes(found.metadata)) {
@@ -75,7 +74,7 @@ export function updateEntryMetadata(deps: ChangeEntriesDeps): Rpc<'UpdateEntryMe
       }
       const updatedAt = deps.now();
       const entry = ticketEntry(principal, 'file.update', opened, { key });
-      await executeWithNext(tx, UPDATE, entityId, key, metadata, updatedAt.toISOString(), entryRows([entry]));
+      await executeWithNext(tx, UPDATE, entityId, key, metadata, updatedAt, entryRows([entry]));
       return { ...found, metadata, updatedAt };
     });
     return { entry: fileEntryMessage(entry) };

@@ -2,10 +2,9 @@ import { appendAudited, ticketEntry } from '@kr/audit-trail';
 import { executeWithNext } from '@kr/database';
 import { ServiceError } from '@kr/service-error';
 import { changeBucket } from '../buckets/change-bucket.ts';
-import { fileEntryMessage } from '../file-entry.ts';
+import { fileEntryMessage, listFiles } from '../file-entry.ts';
 import { invalidField } from '../file-errors.ts';
 import type { Rpc } from '../rpc.ts';
-import { listEntries } from '../store/entry-store.ts';
 import { type ChangeEntriesDeps, entryEvent } from './entry-event.ts';
 
 const IMPORT = `
@@ -30,11 +29,10 @@ export function importEntries(deps: ChangeEntriesDeps): Rpc<'ImportEntries'> {
     const { entityId, ownerId, sourceEntityId } = opened;
     if (sourceEntityId === null) throw new ServiceError('not_found', 'Not found.');
     const entries = await changeBucket(deps, entityId, async (tx, bucket) => {
-      if ((await listEntries(tx, entityId)).length > 0)
+      if ((await listFiles(tx, entityId)).length > 0)
         throw invalidField('files.enabled', 'Please remove all files first.');
-      const at = deps.now().toISOString();
-      await executeWithNext(tx, IMPORT, entityId, ownerId ?? null, at, sourceEntityId);
-      const imported = await listEntries(tx, entityId);
+      await executeWithNext(tx, IMPORT, entityId, ownerId ?? null, deps.now(), sourceEntityId);
+      const imported = await listFiles(tx, entityId);
       await appendAudited(
         tx,
         imported.map(({ key }) => entryEvent('completed', bucket, key)),

@@ -1,36 +1,35 @@
 import { readTrail } from '@kr/audit-trail';
 import type { FilesContext } from '../context.ts';
-import { fileEntryMessage } from '../file-entry.ts';
+import { fileEntryMessage, findFile, listFiles } from '../file-entry.ts';
 import { noSuchFile } from '../file-errors.ts';
 import type { Rpc } from '../rpc.ts';
-import { listEntries as entriesOf, findEntry } from '../store/entry-store.ts';
 
-type ReadDeps = Pick<FilesContext, 'quick' | 'openTicket'>;
+type ReadDeps = Pick<FilesContext, 'database' | 'openTicket'>;
 
 /** RPC ListEntries. An unknown bucket is an empty one. @throws ServiceError as the ticket demands */
-export function listEntries({ quick, openTicket }: ReadDeps): Rpc<'ListEntries'> {
+export function listEntries({ database, openTicket }: ReadDeps): Rpc<'ListEntries'> {
   return async ({ ticket }) => {
     const { entityId } = openTicket(ticket, 'read');
-    const entries = await entriesOf(quick, entityId);
+    const entries = await listFiles(database, entityId);
     return { entries: entries.map(fileEntryMessage) };
   };
 }
 
 /** RPC ReadEntry. @throws ServiceError `not_found`: no such file; else as the ticket demands */
-export function readEntry({ quick, openTicket }: ReadDeps): Rpc<'ReadEntry'> {
+export function readEntry({ database, openTicket }: ReadDeps): Rpc<'ReadEntry'> {
   return async ({ ticket, key }) => {
     const { entityId } = openTicket(ticket, 'read');
-    const entry = await findEntry(quick, entityId, key);
+    const entry = await findFile(database, entityId, key);
     if (entry === undefined) throw noSuchFile(entityId, key);
     return { entry: fileEntryMessage(entry) };
   };
 }
 
 /** RPC ReadFileTrail. @throws ServiceError `unauthenticated`, `forbidden`: the ticket does not let its bearer read it */
-export function readFileTrail({ quick, openTicket }: ReadDeps): Rpc<'ReadFileTrail'> {
+export function readFileTrail({ database, openTicket }: ReadDeps): Rpc<'ReadFileTrail'> {
   return async ({ ticket, limit }) => {
     const { parentId } = openTicket(ticket, 'trail');
-    return { trail: await readTrail(quick, parentId, limit) };
+    return { trail: await readTrail(database, parentId, limit) };
   };
 }
 

@@ -5,10 +5,9 @@ import { executeWithNext, type Sql } from '@kr/database';
 import { appendEvents } from '@kr/event-bus';
 import { ServiceError } from '@kr/service-error';
 import { changeBucket, checkChangeable } from '../buckets/change-bucket.ts';
-import { fileEntryMessage } from '../file-entry.ts';
+import { fileEntryMessage, listFiles } from '../file-entry.ts';
 import { fileExists, invalidField } from '../file-errors.ts';
 import type { Rpc } from '../rpc.ts';
-import { listEntries } from '../store/entry-store.ts';
 import { type ChangeEntriesDeps, entryEvent } from './entry-event.ts';
 import { assertMetadataFits, entryMetadata, metadataBytes } from './entry-metadata.ts';
 
@@ -30,7 +29,6 @@ export function keyProblem(key: string): KeyProblem | undefined {
 }
 
 export interface StartUploadsDeps extends ChangeEntriesDeps {
-  quick: Sql;
   maxFilesPerEntity: number;
 }
 
@@ -53,14 +51,14 @@ export function startUploads(deps: StartUploadsDeps): Rpc<'StartUploads'> {
     const starts = entries.map(checkedStart);
     if (starts.length === 0) {
       await checkChangeable(deps, entityId);
-      return { entries: (await listEntries(deps.quick, entityId)).map(fileEntryMessage) };
+      return { entries: (await listFiles(deps.database, entityId)).map(fileEntryMessage) };
     }
     const all = await changeBucket(deps, entityId, async (tx, bucket) => {
       const isFirst = await addEntries(tx, opened, principal, starts, deps);
       // The first entry changes the access status of the draft, which is indexed.
       const [first] = starts;
       if (isFirst && first !== undefined) await appendEvents(tx, [entryEvent('started', bucket, first.key)]);
-      return listEntries(tx, entityId);
+      return listFiles(tx, entityId);
     });
     return { entries: all.map(fileEntryMessage) };
   };
@@ -79,7 +77,7 @@ function checkedStart({ key, metadataJson }: NewEntry__Output, index: number): S
 }
 
 // Events written before the check are rolled back with the transaction if it fails.
-const LOOK_AND_TELL = `
+const AUDIT_AND_COUNT = `
   with owned as (
     update bucket set owner_id = $3
     where entity_id = $1 and $3::text is not null and owner_id is distinct from $3
@@ -107,7 +105,7 @@ async function addEntries(
   const entries = keys.map((key) => ticketEntry(principal, 'file.init', opened, { key }));
   const [found] = await tx.$queryRawUnsafe<
     { count: number; last: number; taken: string[]; metadata: number }[]
-  >(LOOK_AND_TELL, entityId, keys, ownerId ?? null, entryRows(entries));
+  >(AUDIT_AND_COUNT, entityId, keys, ownerId ?? null, entryRows(entries));
   const { count, last, taken, metadata } = found ?? { count: 0, last: 0, taken: [], metadata: 0 };
   const seen = new Set(taken);
   for (const key of keys) {
@@ -118,7 +116,7 @@ async function addEntries(
   const added = starts.reduce((sum, start) => sum + metadataBytes(start.metadata), 0);
   if (added > 0) assertMetadataFits(metadata + added, '_schema');
   const metadatas = starts.map((start) => start.metadata);
-  await executeWithNext(tx, INSERT, entityId, keys, metadatas, last, now().toISOString());
+  await executeWithNext(tx, INSERT, entityId, keys, metadatas, last, now());
   return count === 0;
 }
 

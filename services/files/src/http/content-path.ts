@@ -2,22 +2,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ServiceError } from '@kr/service-error';
 import type { TicketEntity } from '../access.ts';
 
-/** One file of one entity. */
-export interface ContentPath {
+/** The bytes of one file, or resumable uploads into it. */
+export interface BytesPath {
+  resource: 'content' | 'uploads';
   entityId: string;
   key: string;
-}
-
-export interface BytesPath extends ContentPath {
-  /** The bytes as they are, or resumable uploads of them. */
-  face: 'content' | 'uploads';
   /** Undefined for the content, and where uploads begin. */
   uploadId: string | undefined;
 }
 
 /** All files of one entity. */
 export interface ArchivePath {
-  face: 'archive';
+  resource: 'archive';
   entityId: string;
 }
 
@@ -35,23 +31,22 @@ export type Respond<Path> = (
  * @throws ServiceError `not_found`: another path
  */
 export function planePath(url: string): BytesPath | ArchivePath {
-  const [root, face, ...parts] = (url.split('?')[0] ?? '').split('/');
-  const [entityId, key, uploadId] = parts.map(decoded);
-  const isWhole = root === '' && parts.every((part) => decoded(part) !== undefined);
-  if (isWhole && entityId !== undefined && entityId !== '') {
-    if (face === 'archive' && parts.length === 1) return { face, entityId };
-    const most = face === 'uploads' ? 3 : 2;
-    if ((face === 'content' || face === 'uploads') && key !== undefined && parts.length <= most)
-      return { face, entityId, key, uploadId };
+  const [root, resource, ...parts] = (url.split('?')[0] ?? '').split('/');
+  const [entityId = '', key, uploadId] = decoded(parts);
+  if (root === '' && entityId !== '') {
+    if (resource === 'archive' && parts.length === 1) return { resource, entityId };
+    const most = resource === 'uploads' ? 3 : 2;
+    if ((resource === 'content' || resource === 'uploads') && key !== undefined && parts.length <= most)
+      return { resource, entityId, key, uploadId };
   }
   throw new ServiceError('not_found', 'Not found.');
 }
 
-function decoded(part: string): string | undefined {
+function decoded(parts: readonly string[]): string[] {
   try {
-    return decodeURIComponent(part);
+    return parts.map((part) => decodeURIComponent(part));
   } catch {
-    // Not percent-encoded UTF-8: no entity and no key is called so.
-    return undefined;
+    // Not percent-encoded UTF-8: no entity and no key has such a name.
+    return [];
   }
 }

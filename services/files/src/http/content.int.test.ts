@@ -6,7 +6,7 @@ import { createLogger } from '@kr/telemetry';
 import { until } from '@kr/testbed';
 import { startContentServer } from '../content-server.ts';
 import { openContext } from '../context.ts';
-import type { Database } from '../store/prisma.ts';
+import type { Database } from '../database.ts';
 import { type FilesUnderTest, GATEWAY, startFilesUnderTest } from '../testing/files-under-test.ts';
 
 let files: FilesUnderTest;
@@ -252,16 +252,15 @@ describe('an upload', () => {
 
   test('keeps its bytes when the outcome of writing their row is unknown', async () => {
     const context = await openContext(files.config, createLogger('files', { write: () => {} }));
-    const losingAnswers: Database = Object.create(context.database, {
-      $queryRaw: {
-        value: async (query: TemplateStringsArray, ...values: unknown[]) => {
-          const rows = await context.database.$queryRaw(query, ...values);
-          if (query.join('').includes('insert into object'))
-            throw new Error('the connection was lost while committing');
-          return rows;
-        },
+    const losingAnswers: Database = {
+      ...context.database,
+      $queryRawUnsafe: async <Rows>(statement: string, ...values: unknown[]) => {
+        const rows = await context.database.$queryRawUnsafe<Rows>(statement, ...values);
+        if (statement.includes('insert into object'))
+          throw new Error('the connection was lost while committing');
+        return rows;
       },
-    });
+    };
     const server = await startContentServer(
       { ...context, database: losingAnswers },
       { host: '127.0.0.1', port: 0 },

@@ -1,15 +1,14 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Sql } from '@kr/database';
 import { isTransient } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import { type BlobStore, MissingObject } from '../blob/blob-store.ts';
 import type { AuditConfig } from '../config.ts';
-import type { Database } from '../store/prisma.ts';
 import {
   beginDue,
   type Damage,
   type Finding,
-  finishAudit,
   type HeldAudit,
   nextObjects,
   releaseAudit,
@@ -19,17 +18,16 @@ import {
   takeAudit,
 } from './audit-store.ts';
 
-/** Holds work back, so that no more bytes pass in a second than are allowed. */
-export type Pace = (bytes: number, signal: AbortSignal) => Promise<void>;
+/** Delays reading, so that no more bytes pass in a second than are allowed. */
+type Pace = (bytes: number, signal: AbortSignal) => Promise<void>;
 
 /** Unused capacity of one second does not carry over to the next. */
 const MOST_SAVED_MS = 1_000;
 
-/** @param elapsed counts milliseconds and never goes back */
-function paceOf(bytesPerSecond: number, elapsed: () => number): Pace {
-  let isFreeAt = elapsed();
+function paceOf(bytesPerSecond: number): Pace {
+  let isFreeAt = performance.now();
   return async (bytes, signal) => {
-    const at = elapsed();
+    const at = performance.now();
     isFreeAt = Math.max(isFreeAt, at - MOST_SAVED_MS) + (bytes / bytesPerSecond) * 1_000;
     if (isFreeAt > at) await sleep(isFreeAt - at, undefined, { signal });
   };
@@ -37,9 +35,13 @@ function paceOf(bytesPerSecond: number, elapsed: () => number): Pace {
 
 const NO_LIMIT: Pace = async () => {};
 
-export interface ReadObjectDeps {
+export interface AuditorDeps {
+  database: Sql;
   blobs: BlobStore;
+  now: () => Date;
+  newId: () => string;
   logger: Logger;
+  audit: AuditConfig;
 }
 
 /** Opening costs a store something too, however small an object is. */
@@ -50,7 +52,7 @@ const LEAST_BYTES = 16_384;
  * @throws the error of an unavailable store, which is no damage of the object
  */
 async function readObject(
-  { blobs, logger }: ReadObjectDeps,
+  { blobs, logger }: AuditorDeps,
   object: StoredObject,
   pace: Pace,
   signal: AbortSignal,
@@ -94,14 +96,6 @@ function isOfThisProcess(error: unknown): boolean {
   return ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'].includes(String(code));
 }
 
-export interface AuditorDeps extends ReadObjectDeps {
-  database: Database;
-  now: () => Date;
-  newId: () => string;
-  logger: Logger;
-  audit: AuditConfig;
-}
-
 export interface Auditor {
   /** Works until no audit is left to be done, or another process does it. */
   work(): Promise<void>;
@@ -109,8 +103,6 @@ export interface Auditor {
   stop(): void;
 }
 
-/** Longer than a process is usually away from its timers; who dies in the middle is waited for as long. */
-const LEASE_MS = 10_000;
 const RENEW_EVERY_MS = 2_000;
 const BATCH = 100;
 const SAVE_EVERY_MS = 2_000;
@@ -124,55 +116,52 @@ export function auditor(deps: AuditorDeps): Auditor {
   const stopping = new AbortController();
 
   const work = async (): Promise<void> => {
-    if (audit.everyMs > 0) await beginDue(database, now(), audit.everyMs);
+    if (audit.everyMs > 0) await beginDue(database, now(), new Date(now().getTime() - audit.everyMs));
     while (!stopping.signal.aborted) {
-      const leaseHolder = newId();
-      const held = await takeAudit(database, { leaseHolder, leaseMs: LEASE_MS });
+      const held = await takeAudit(database, newId());
       if (held === undefined) return;
-      await run(held, leaseHolder);
+      await run(held);
     }
   };
 
-  const run = async (held: HeldAudit, leaseHolder: string): Promise<void> => {
+  const run = async (held: HeldAudit): Promise<void> => {
     const lost = new AbortController();
     const renewal = setInterval(() => {
-      renewAudit(database, { id: held.id, leaseHolder, leaseMs: LEASE_MS }).then(
+      renewAudit(database, held).then(
         (isHeld) => isHeld || lost.abort(),
         (err: unknown) => logger.warn({ err }, 'the lease of an audit was not renewed, trying on'),
       );
     }, RENEW_EVERY_MS);
-    const signal = AbortSignal.any([lost.signal, stopping.signal]);
+    let isFinished = false;
     try {
-      if (await readAll(held, leaseHolder, signal)) await finishAudit(database, held.id, leaseHolder, now());
+      isFinished = await readAll(held, AbortSignal.any([lost.signal, stopping.signal]));
     } finally {
       clearInterval(renewal);
-      await releaseAudit(database, held.id, leaseHolder);
+      await releaseAudit(database, held, isFinished ? now() : null);
     }
   };
 
   /** Whether it is finished. */
-  const readAll = async (held: HeldAudit, leaseHolder: string, signal: AbortSignal): Promise<boolean> => {
-    const elapsed = () => performance.now();
-    const pace = held.isHurried ? NO_LIMIT : paceOf(audit.bytesPerSecond, elapsed);
+  const readAll = async (held: HeldAudit, signal: AbortSignal): Promise<boolean> => {
+    const pace = held.isHurried ? NO_LIMIT : paceOf(audit.bytesPerSecond);
     let findings: Finding[] = [];
-    let savedAt = elapsed();
+    let savedAt = performance.now();
     const save = async () => {
       if (findings.length > 0) {
-        const damaged = await saveFindings(database, { id: held.id, leaseHolder }, findings, now());
-        for (const { id, damage } of damaged)
+        for (const { id, damage } of await saveFindings(database, held, findings, now()))
           logger.error({ objectId: id, damage }, 'a stored object is not what it was');
       }
       findings = [];
-      savedAt = elapsed();
+      savedAt = performance.now();
     };
     try {
       for (;;) {
-        const objects = await nextObjects(database, held.id, BATCH);
+        const objects = await nextObjects(database, held, BATCH);
         for (const object of objects) {
           signal.throwIfAborted();
           const damage = await readObject(deps, object, pace, signal);
           findings.push({ id: object.id, damage });
-          if (elapsed() - savedAt > SAVE_EVERY_MS) await save();
+          if (performance.now() - savedAt > SAVE_EVERY_MS) await save();
         }
         await save();
         if (objects.length === 0) return true;

@@ -4,7 +4,7 @@ import { createLogger } from '@kr/telemetry';
 import { openS3, type TestBucket, type TestS3 } from '@kr/testbed';
 import type { BlobStore } from '../blob/blob-store.ts';
 import { openBlobStore, type StoreSettings } from '../blob/open-blob-store.ts';
-import { type Database, openDatabase } from '../store/prisma.ts';
+import { type Database, openDatabase } from '../database.ts';
 import {
   type FilesUnderTest,
   GATEWAY,
@@ -90,7 +90,7 @@ async function besideUploads(store?: StoreSettings): Promise<void> {
     await sweep();
     expect(await storedIn(blobs)).toEqual(await namedIn(database));
   } finally {
-    await database.$disconnect();
+    await database.close();
     await files.stop();
   }
 }
@@ -168,7 +168,8 @@ async function storedIn(blobs: BlobStore): Promise<string[]> {
 }
 
 async function namedIn(database: Database): Promise<string[]> {
-  const rows = await database.$queryRaw<{ id: string }[]>`
-    select distinct object_id as id from entry where object_id is not null`;
+  const rows = await database.$queryRawUnsafe<{ id: string }[]>(
+    'select distinct object_id as id from entry where object_id is not null',
+  );
   return rows.map(({ id }) => id).sort();
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createLogger } from '@kr/telemetry';
 import { filesystemBlobStore } from '../blob/filesystem-blob-store.ts';
-import { type Database, openDatabase } from '../store/prisma.ts';
+import { type Database, openDatabase } from '../database.ts';
 import {
   type FilesUnderTest,
   GATEWAY,
@@ -29,7 +29,7 @@ beforeAll(async () => {
   };
 });
 afterAll(async () => {
-  await database.$disconnect();
+  await database.close();
   await files.stop();
 });
 

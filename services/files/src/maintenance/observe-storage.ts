@@ -1,9 +1,9 @@
+import type { Sql } from '@kr/database';
 import { type Logger, observeGauges } from '@kr/telemetry';
-import type { Database } from '../store/prisma.ts';
 import { countDamaged, findAudit } from './audit-reports.ts';
 
 export interface ObserveStorageDeps {
-  database: Database;
+  database: Sql;
   now: () => Date;
   logger: Logger;
   /** Milliseconds from the beginning of one audit to that of the next; 0: none begins by itself. */

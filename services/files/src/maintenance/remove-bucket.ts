@@ -1,16 +1,28 @@
+import type { SqlDatabase } from '@kr/database';
 import type { ReceivedEvent } from '@kr/event-bus';
+import type { Logger } from '@kr/telemetry';
+import type { BlobStore } from '../blob/blob-store.ts';
 import type { SettlePublications } from '../buckets/publications.ts';
+import type { SealStore } from '../buckets/seal-store.ts';
+import { deleteUnfinished, removeIncomplete } from '../entries/unfinished-uploads.ts';
 import { bucketLocked } from '../file-errors.ts';
-import { findBucket } from '../store/bucket-store.ts';
-import type { Database } from '../store/prisma.ts';
-import { deleteUnfinished, type RemoveIncompleteDeps, removeIncomplete } from '../uploads/upload-store.ts';
 
-export interface RemoveBucketDeps extends RemoveIncompleteDeps {
-  database: Database;
+export interface RemoveBucketDeps {
+  database: SqlDatabase;
+  seals: SealStore;
+  blobs: BlobStore;
+  logger: Logger;
   settle: SettlePublications;
   now: () => Date;
   newId: () => string;
 }
+
+const CLOSE = `
+  insert into bucket (entity_id, id, state, updated_at) values ($1, $2, 'removed', $3)
+  on conflict (entity_id) do update set state = 'removed', publication_id = null, sealed_at = null,
+    revision = bucket.revision + 1, updated_at = excluded.updated_at
+    where bucket.state in ('open', 'removed')`;
+const DELETE_ENTRIES = 'delete from entry where entity_id = $1';
 
 /**
  * Empties the bucket of a deleted entity and closes it, also for an upload that starts late.
@@ -19,34 +31,27 @@ export interface RemoveBucketDeps extends RemoveIncompleteDeps {
  * sealed by an undecided publication
  */
 async function removeBucket(deps: RemoveBucketDeps, entityId: string): Promise<void> {
-  const { database, settle, now, newId, logger } = deps;
-  const bucket = await findBucket(database, entityId);
+  const { database, seals, settle, now, newId, logger } = deps;
+  const bucket = await seals.findBucket(database, entityId);
   if (bucket?.state === 'sealed' && bucket.publicationId !== null) await settle([bucket.publicationId]);
-  const at = now();
   const uploads = await database.$transaction(async (tx) => {
-    const rows = await tx.$queryRaw<unknown[]>`
-      insert into bucket (entity_id, id, state, updated_at)
-      values (${entityId}, ${newId()}::uuid, 'removed', ${at})
-      on conflict (entity_id) do update set state = 'removed', publication_id = null, sealed_at = null,
-        revision = bucket.revision + 1, updated_at = excluded.updated_at
-        where bucket.state in ('open', 'removed')
-      returning 1`;
-    if (rows.length === 0) return undefined;
+    if ((await tx.$executeRawUnsafe(CLOSE, entityId, newId(), now())) === 0) return undefined;
     const uploads = await deleteUnfinished(tx, entityId, 'all');
-    await tx.entry.deleteMany({ where: { entityId } });
+    await tx.$executeRawUnsafe(DELETE_ENTRIES, entityId);
     return uploads;
   });
   if (uploads !== undefined) return removeIncomplete(deps, uploads);
-  if ((await findBucket(database, entityId))?.state !== 'immutable') throw bucketLocked();
+  if ((await seals.findBucket(database, entityId))?.state !== 'immutable') throw bucketLocked();
   logger.error({ entityId }, 'files of a published entity are kept, although its deletion was announced');
 }
+
+const CHANGE = 'update bucket set revision = revision + 1, updated_at = $2 where entity_id = $1';
 
 /** Deletes the files of a published entity whose retention after its removal is over. Safe to repeat. */
 async function purgeBucket({ database, now }: RemoveBucketDeps, entityId: string): Promise<void> {
   await database.$transaction(async (tx) => {
-    await tx.$executeRaw`
-      update bucket set revision = revision + 1, updated_at = ${now()} where entity_id = ${entityId}`;
-    await tx.entry.deleteMany({ where: { entityId } });
+    await tx.$executeRawUnsafe(CHANGE, entityId, now());
+    await tx.$executeRawUnsafe(DELETE_ENTRIES, entityId);
   });
 }
 
@@ -59,7 +64,12 @@ export interface RemoveLostBucketsDeps extends RemoveBucketDeps {
   findEntityIds: FindEntityIds;
 }
 
-const PAGE = 500;
+const NEXT_BUCKETS = `
+  select entity_id as "entityId", state from bucket
+  where entity_id > $1
+    and (state = 'open'
+      or (state = 'immutable' and exists (select from entry where entry.entity_id = bucket.entity_id)))
+  order by entity_id limit 500`;
 
 /**
  * Removes the open buckets of deleted entities and the files of purged entities whose events were lost. A
@@ -71,15 +81,10 @@ export async function removeLostBuckets(deps: RemoveLostBucketsDeps): Promise<vo
   let removed = 0;
   let purged = 0;
   for (let afterId = ''; ; ) {
-    const buckets = await database.bucket.findMany({
-      where: {
-        entityId: { gt: afterId },
-        OR: [{ state: 'open' }, { state: 'immutable', entries: { some: {} } }],
-      },
-      select: { entityId: true, state: true },
-      orderBy: { entityId: 'asc' },
-      take: PAGE,
-    });
+    const buckets: { entityId: string; state: 'open' | 'immutable' }[] = await database.$queryRawUnsafe(
+      NEXT_BUCKETS,
+      afterId,
+    );
     const last = buckets.at(-1);
     if (last === undefined) break;
     const found = await findEntityIds(buckets.map(({ entityId }) => entityId));

@@ -1,20 +1,21 @@
-import { ServiceError } from '@kr/service-error';
+import type { Sql, SqlDatabase } from '@kr/database';
 import type { Logger } from '@kr/telemetry';
 import {
+  assertStorable,
   type ChangeBucketDeps,
+  FILE_STATE,
+  type FileName,
   type FileState,
   sealOver,
-  selectFileState,
   settlingSeals,
 } from '../buckets/change-bucket.ts';
 import { entityQuotaExceeded, userQuotaExceeded } from '../file-errors.ts';
-import { Prisma } from '../gen/prisma/client.ts';
-import type { ContentPath } from '../http/content-path.ts';
-import type { Database, Tx } from '../store/prisma.ts';
+import type { KeyedMutex } from './keyed-mutex.ts';
 
 export interface ReserveDeps {
-  database: Database;
-  quotaTurns: InTurn;
+  database: SqlDatabase;
+  /** By owner. */
+  quotaMutex: KeyedMutex;
   now: () => Date;
   maxBytesPerEntity: number;
   maxBytesPerUser: number;
@@ -22,8 +23,8 @@ export interface ReserveDeps {
   collectionGraceMs: number;
 }
 
-/** The upload of this id needs `needed` bytes and takes at most `wanted`. */
-interface BytesRequest extends ContentPath {
+/** The upload `id` into a file needs `needed` bytes and takes at most `wanted`. */
+interface BytesRequest extends FileName {
   id: string;
   needed: number;
   wanted: number;
@@ -31,80 +32,50 @@ interface BytesRequest extends ContentPath {
 
 /** The bytes that an upload may reserve, and the rest of the limits. */
 interface Allowance {
-  owner_id: string | null;
-  left_of_entity: bigint;
-  left_of_user: bigint;
-  user_limit: bigint;
+  ownerId: string | null;
+  leftOfEntity: number;
+  leftOfUser: number;
+  userLimit: number;
   /** Null if less is left than it needs. */
-  granted: bigint | null;
+  granted: number | null;
 }
 
 /**
- * A query for the `Allowance` of a request. Until its transaction ends, no other upload of the same owner gets any bytes. Locks of
- * entities precede it.
+ * Columns of an `Allowance`, from `grant_bytes` with `allowanceValues`. Until the transaction ends, no other upload of the same
+ * owner gets any bytes. Locks of entities precede it.
  */
-function selectAllowance(
-  { maxBytesPerEntity, maxBytesPerUser }: Pick<ReserveDeps, 'maxBytesPerEntity' | 'maxBytesPerUser'>,
-  { id, entityId, key, needed, wanted }: BytesRequest,
-  at: Date,
-): Prisma.Sql {
-  return Prisma.sql`
-    select owner_id, left_of_entity, left_of_user, user_limit,
-      case when ${needed}::bigint <= least(left_of_entity, left_of_user)
-        then least(${wanted}::bigint, left_of_entity, left_of_user) end as granted
-    from (
-      select owner_id, coalesce(user_limit, ${maxBytesPerUser}::bigint) as user_limit,
-        greatest(0, ${maxBytesPerEntity}::bigint - entity_bytes) as left_of_entity,
-        greatest(0, coalesce(user_limit, ${maxBytesPerUser}::bigint) - user_bytes) as left_of_user
-      from lock_usage(${entityId}, ${key}, ${id}::uuid, ${at}::timestamptz)
-    ) as room`;
+const ALLOWANCE = `
+  owner_id as "ownerId", left_of_entity::float8 as "leftOfEntity", left_of_user::float8 as "leftOfUser",
+  user_limit::float8 as "userLimit", granted::float8 as granted`;
+
+function allowanceValues(
+  { now, maxBytesPerEntity, maxBytesPerUser }: ReserveDeps,
+  { entityId, key, id, needed, wanted }: BytesRequest,
+): unknown[] {
+  return [entityId, key, id, needed, wanted, maxBytesPerEntity, maxBytesPerUser, now()];
 }
 
 /** The granted bytes. @throws ServiceError `too_large` (`entity_quota_exceeded`, `user_quota_exceeded`) */
 async function grantedBytes(
-  db: Tx,
+  sql: Sql,
   { collectionGraceMs, maxBytesPerEntity }: ReserveDeps,
-  { owner_id, left_of_entity, left_of_user, user_limit, granted }: Allowance,
-  { needed }: Pick<BytesRequest, 'needed'>,
+  { ownerId, leftOfEntity, leftOfUser, userLimit, granted }: Allowance,
+  { needed }: BytesRequest,
 ): Promise<number> {
-  if (granted !== null) return Number(granted);
-  if (needed > left_of_entity) throw entityQuotaExceeded(maxBytesPerEntity, Number(left_of_entity));
-  const { bytes, since } = await findUnreferenced(db, owner_id);
+  if (granted !== null) return granted;
+  if (needed > leftOfEntity) throw entityQuotaExceeded(maxBytesPerEntity, leftOfEntity);
+  const [unreferenced] = await sql.$queryRawUnsafe<[{ bytes: number; since: Date | null }]>(
+    `select coalesce(sum(size), 0)::float8 as bytes, min(unreferenced_at) as since from object
+     where owner_id = $1 and unreferenced_at is not null`,
+    ownerId,
+  );
+  const { bytes, since } = unreferenced;
   throw userQuotaExceeded({
-    limitBytes: Number(user_limit),
-    leftBytes: Number(left_of_user),
+    limitBytes: userLimit,
+    leftBytes: leftOfUser,
     unreferencedBytes: bytes,
     removedAfter: since === null ? null : new Date(since.getTime() + collectionGraceMs),
   });
-}
-
-async function findUnreferenced(
-  db: Tx,
-  ownerId: string | null,
-): Promise<{ bytes: number; since: Date | null }> {
-  const [row] = await db.$queryRaw<{ bytes: bigint; since: Date | null }[]>`
-    select coalesce(sum(size), 0)::bigint as bytes, min(unreferenced_at) as since from object
-    where owner_id = ${ownerId} and unreferenced_at is not null`;
-  return { bytes: Number(row?.bytes ?? 0), since: row?.since ?? null };
-}
-
-/** Runs the tasks of one key one after the other, in the order of their calls. */
-export type InTurn = <Result>(key: string, work: () => Promise<Result>) => Promise<Result>;
-
-/** Within this process: tasks wait here, instead of each with a connection for the same database lock. */
-export function inTurn(): InTurn {
-  const latest = new Map<string, Promise<unknown>>();
-  return (key, work) => {
-    const done = (latest.get(key) ?? Promise.resolve()).then(work);
-    // The next task waits for the end of this one, successful or not.
-    const ended = done.then(forget, forget);
-    latest.set(key, ended);
-    return done;
-
-    function forget(): void {
-      if (latest.get(key) === ended) latest.delete(key);
-    }
-  };
 }
 
 export interface ReserveBytesDeps extends ReserveDeps, Pick<ChangeBucketDeps, 'settle'> {
@@ -120,7 +91,7 @@ export interface Reservation {
   cover(receivedBytes: number): Promise<void>;
   /** Ends it after a failure. True if the bytes were certainly not attached: then nothing else refers to them. */
   abandon(): Promise<boolean>;
-  /** Call it once, at the end. */
+  /** Stops renewing it. */
   stop(): void;
 }
 
@@ -131,7 +102,7 @@ const RENEW_EVERY_MS = 60_000;
 const STEP_BYTES = 16_777_216;
 
 /** One PUT into a file. */
-export interface Put extends ContentPath {
+export interface Put extends FileName {
   objectId: string;
   /** Undefined if the client has not declared the length. */
   declaredBytes: number | undefined;
@@ -145,19 +116,21 @@ export interface Put extends ContentPath {
  */
 export async function reserveBytes(
   deps: ReserveBytesDeps,
-  { objectId, declaredBytes, ownerId, ...path }: Put,
+  { objectId: id, declaredBytes, ownerId, entityId, key }: Put,
 ): Promise<Reservation> {
-  const { database, quotaTurns, now, logger } = deps;
+  const { database, quotaMutex, settle, now, logger } = deps;
   const expiry = () => new Date(now().getTime() + LIFE_MS);
+  assertStorable({ entityId, key });
 
   const reserve = (needed: number, wanted: number, { isFirst }: { isFirst: boolean }): Promise<number> =>
-    settlingSeals(deps, async () => {
-      const request = { ...path, id: objectId, needed, wanted };
-      const row = await quotaTurns(ownerId ?? path.entityId, () =>
-        saveReservation(deps, request, { isFirst, expiresAt: expiry() }),
+    settlingSeals(settle, async () => {
+      const request = { entityId, key, id, needed, wanted };
+      const values = () => [...allowanceValues(deps, request), isFirst, expiry()];
+      const [row] = await quotaMutex(ownerId ?? entityId, () =>
+        database.$queryRawUnsafe<[FileState & Allowance]>(RESERVE, ...values()),
       );
-      // Later, the transaction that attaches the bytes checks the file.
-      const sealedBy = isFirst ? sealOver(row, path) : undefined;
+      // Later, the statement that attaches the bytes checks the file.
+      const sealedBy = isFirst ? sealOver(row, request) : undefined;
       return sealedBy === undefined
         ? { value: await grantedBytes(database, deps, row, request) }
         : { sealedBy };
@@ -166,9 +139,9 @@ export async function reserveBytes(
   let reserved = await reserve(declaredBytes ?? 0, declaredBytes ?? STEP_BYTES, { isFirst: true });
   const renewal = setInterval(() => {
     // If the reservation has expired, its bytes are not attached.
-    database.$executeRaw`update reservation set expires_at = ${expiry()} where id = ${objectId}::uuid`.catch(
-      (err: unknown) => logger.warn({ err, objectId }, 'a reservation was not renewed'),
-    );
+    database
+      .$executeRawUnsafe('update reservation set expires_at = $2 where id = $1', id, expiry())
+      .catch((err: unknown) => logger.warn({ err, objectId: id }, 'a reservation was not renewed'));
   }, RENEW_EVERY_MS);
 
   return {
@@ -177,10 +150,9 @@ export async function reserveBytes(
     },
     abandon: async () => {
       try {
-        const ended = await database.$executeRaw`delete from reservation where id = ${objectId}::uuid`;
-        return ended === 1;
+        return (await database.$executeRawUnsafe('delete from reservation where id = $1', id)) === 1;
       } catch (err) {
-        logger.warn({ err, objectId }, 'a reservation is left to expire');
+        logger.warn({ err, objectId: id }, 'a reservation is left to expire');
         return false;
       }
     },
@@ -189,39 +161,32 @@ export async function reserveBytes(
 }
 
 /**
- * One statement, so that a PUT waits for the database once before its bytes. Its commit does not wait for the disk: without its
- * reservation, an upload fails and can be repeated. On the way it deletes expired reservations of the same owner or entity.
+ * One statement, so that a PUT waits for the database once before its bytes: `$9` whether it is the first, `$10` the expiry. Its
+ * commit does not wait for the disk: without its reservation, an upload fails and can be repeated. It also deletes expired
+ * reservations of the same owner or entity.
  */
-async function saveReservation(
-  { database, now, ...limits }: ReserveBytesDeps,
-  request: BytesRequest,
-  { isFirst, expiresAt }: { isFirst: boolean; expiresAt: Date },
-): Promise<FileState & Allowance> {
-  const at = now();
-  const { id, entityId } = request;
-  const [row] = await database.$queryRaw<(FileState & Allowance)[]>`
-    with file as (${selectFileState(request)}
-    ), allowance as (
-      select allowance.* from file cross join lateral (${selectAllowance(limits, request, at)}) as allowance
-      where not ${isFirst}::boolean or (file.bucket_state = 'open' and file.entry_state = 'pending')
-    ), expired as (
-      delete from reservation where id in (
-        select reservation.id from reservation join allowance
-          on reservation.entity_id = ${entityId} or reservation.owner_id = allowance.owner_id
-        where reservation.expires_at <= ${at} and reservation.id <> ${id}::uuid limit 100
-        for update of reservation skip locked)
-    ), reserved as (
-      insert into reservation (id, entity_id, owner_id, bytes, expires_at)
-      select ${id}::uuid, ${entityId}, owner_id, granted, ${expiresAt} from allowance where granted is not null
-      on conflict (id) do update set bytes = excluded.bytes, expires_at = excluded.expires_at
-    )
-    select file.*, allowance.*, set_config('synchronous_commit', 'off', true) as commit
-    from file left join allowance on true`;
-  if (row === undefined) throw new ServiceError('internal', 'A reservation has no answer.');
-  return row;
-}
+const RESERVE = `
+  with file as (${FILE_STATE}
+  ), allowance as (
+    select allowance.* from file
+    cross join lateral grant_bytes(file.entity_id, file.key, $3::uuid, $4, $5, $6, $7, $8) as allowance
+    where not $9::boolean or (file."bucketState" = 'open' and file."entryState" = 'pending')
+  ), expired as (
+    delete from reservation where id in (
+      select reservation.id from reservation join allowance
+        on reservation.entity_id = $1 or reservation.owner_id = allowance.owner_id
+      where reservation.expires_at <= $8 and reservation.id <> $3 limit 100
+      for update of reservation skip locked)
+  ), reserved as (
+    insert into reservation (id, entity_id, owner_id, bytes, expires_at)
+    select $3, $1, owner_id, granted, $10::timestamptz from allowance where granted is not null
+    on conflict (id) do update set bytes = excluded.bytes, expires_at = excluded.expires_at
+  )
+  select file.*, ${ALLOWANCE}, set_config('synchronous_commit', 'off', true) as commit
+  from file left join allowance on true`;
 
-type UploadPath = ContentPath & { id: string; ownerId: string | null };
+/** A resumable upload into a file. */
+type UploadName = FileName & { id: string; ownerId: string | null };
 
 /**
  * Reserves the length of a resumable upload, in the transaction of `save`, until it is finished, expires or is deleted.
@@ -230,13 +195,13 @@ type UploadPath = ContentPath & { id: string; ownerId: string | null };
  */
 export async function reserveForUpload<Result>(
   deps: ReserveDeps,
-  { lengthBytes, ...path }: UploadPath & { lengthBytes: number | null },
-  save: (tx: Tx) => Promise<Result>,
+  upload: UploadName & { lengthBytes: number | null },
+  save: (tx: Sql) => Promise<Result>,
 ): Promise<Result> {
-  const needed = lengthBytes ?? 0;
-  return afterOthers(deps, path, async (tx) => {
+  const needed = upload.lengthBytes ?? 0;
+  return afterOthers(deps, upload, async (tx) => {
     const saved = await save(tx);
-    await grantBytes(tx, deps, { ...path, needed, wanted: needed });
+    await grantBytes(tx, deps, { ...upload, needed, wanted: needed });
     return saved;
   });
 }
@@ -248,28 +213,31 @@ export async function reserveForUpload<Result>(
  */
 export async function reserveMore(
   deps: ReserveDeps & { maxFileBytes: number },
-  path: UploadPath,
+  upload: UploadName,
   needed: number,
 ): Promise<number> {
-  return afterOthers(deps, path, async (tx) => {
-    await tx.$executeRaw`select from upload where id = ${path.id}::uuid for update`;
+  return afterOthers(deps, upload, async (tx) => {
+    await tx.$queryRawUnsafe('select from upload where id = $1 for update', upload.id);
     const wanted = Math.max(needed, Math.min(needed + STEP_BYTES, deps.maxFileBytes));
-    const reserved = await grantBytes(tx, deps, { ...path, needed, wanted });
-    await tx.$executeRaw`update upload set reserved = ${reserved}::bigint where id = ${path.id}::uuid`;
+    const reserved = await grantBytes(tx, deps, { ...upload, needed, wanted });
+    await tx.$executeRawUnsafe('update upload set reserved = $2 where id = $1', upload.id, reserved);
     return reserved;
   });
 }
 
-async function grantBytes(tx: Tx, deps: ReserveDeps, request: BytesRequest): Promise<number> {
-  const [allowance] = await tx.$queryRaw<[Allowance]>(selectAllowance(deps, request, deps.now()));
+async function grantBytes(tx: Sql, deps: ReserveDeps, request: BytesRequest): Promise<number> {
+  const [allowance] = await tx.$queryRawUnsafe<[Allowance]>(
+    `select ${ALLOWANCE} from grant_bytes($1, $2, $3, $4, $5, $6, $7, $8)`,
+    ...allowanceValues(deps, request),
+  );
   return grantedBytes(tx, deps, allowance, request);
 }
 
 /** In a transaction that begins when no other upload of the owner waits in this process. */
 function afterOthers<Result>(
-  { database, quotaTurns }: ReserveDeps,
-  { entityId, ownerId }: UploadPath,
-  run: (tx: Tx) => Promise<Result>,
+  { database, quotaMutex }: ReserveDeps,
+  { entityId, ownerId }: UploadName,
+  run: (tx: Sql) => Promise<Result>,
 ): Promise<Result> {
-  return quotaTurns(ownerId ?? entityId, () => database.$transaction(run));
+  return quotaMutex(ownerId ?? entityId, () => database.$transaction(run));
 }

@@ -1,9 +1,9 @@
 import type { Quota } from '@kr/contracts';
+import type { Sql } from '@kr/database';
 import { requireOperator } from '../access.ts';
 import { MOST_BYTES } from '../config.ts';
 import { invalidField } from '../file-errors.ts';
 import type { Rpc } from '../rpc.ts';
-import type { Database } from '../store/prisma.ts';
 
 const USER_ID = /^[0-9A-Za-z_.:-]{1,100}$/;
 
@@ -13,52 +13,25 @@ function checkUserId(userId: string): void {
 }
 
 export interface UserQuotaDeps {
-  database: Database;
+  database: Sql;
   now: () => Date;
   maxBytesPerUser: number;
 }
 
-interface QuotaRow {
-  bytes: bigint | null;
-  reserved: bigint;
-  own: bigint | null;
-}
+/** The counter has the bytes stored until they are removed, and those reserved for uploads under way. */
+const QUOTA = `
+  select $1::text as "userId", (bytes - reserved)::text as "usedBytes", reserved::text as "promisedBytes",
+    coalesce(own, $2::bigint)::text as "limitBytes", own is null as "isDefault"
+  from (
+    select coalesce((select bytes from owner_usage where owner_id = $1), 0) as bytes,
+      (select coalesce(sum(bytes), 0) from reservation where owner_id = $1)
+      + (select coalesce(sum(upload_usage(upload)), 0) from upload where owner_id = $1) as reserved,
+      (select max_bytes from quota where owner_id = $1) as own
+  ) as usage`;
 
-/** Bytes stored for a user until they are removed, and bytes reserved for uploads under way. */
-async function findUserQuota(
-  { database, maxBytesPerUser }: Omit<UserQuotaDeps, 'now'>,
-  userId: string,
-): Promise<Quota> {
-  const [row] = await database.$queryRaw<QuotaRow[]>`
-    select
-      (select bytes from owner_usage where owner_id = ${userId}) as bytes,
-      (select coalesce(sum(bytes), 0)::bigint from reservation where owner_id = ${userId})
-      + (select coalesce(sum(upload_usage(upload)), 0)::bigint from upload where owner_id = ${userId}) as reserved,
-      (select max_bytes from quota where owner_id = ${userId}) as own`;
-  const reserved = row?.reserved ?? 0n;
-  const own = row?.own ?? null;
-  return {
-    userId,
-    usedBytes: String((row?.bytes ?? 0n) - reserved),
-    promisedBytes: String(reserved),
-    limitBytes: String(own ?? maxBytesPerUser),
-    isDefault: own === null,
-  };
-}
-
-/** @param limitBytes null: the default again */
-async function saveUserLimit(
-  { database, now }: UserQuotaDeps,
-  userId: string,
-  limitBytes: number | null,
-): Promise<void> {
-  if (limitBytes === null) {
-    await database.$executeRaw`delete from quota where owner_id = ${userId}`;
-    return;
-  }
-  await database.$executeRaw`
-    insert into quota (owner_id, max_bytes, updated_at) values (${userId}, ${limitBytes}::bigint, ${now()})
-    on conflict (owner_id) do update set max_bytes = excluded.max_bytes, updated_at = excluded.updated_at`;
+async function findUserQuota({ database, maxBytesPerUser }: UserQuotaDeps, userId: string): Promise<Quota> {
+  const [quota] = await database.$queryRawUnsafe<[Quota]>(QUOTA, userId, maxBytesPerUser);
+  return quota;
 }
 
 /**
@@ -76,18 +49,24 @@ export function readQuota(deps: UserQuotaDeps): Rpc<'ReadQuota'> {
   };
 }
 
+const SET_LIMIT = `
+  insert into quota (owner_id, max_bytes, updated_at) values ($1, $2, $3)
+  on conflict (owner_id) do update set max_bytes = excluded.max_bytes, updated_at = excluded.updated_at`;
+
 /**
  * RPC SetQuota. A limit below the usage deletes nothing, but refuses further bytes.
  * @throws ServiceError - `forbidden`: the caller is neither a service nor an operator - `invalid`: the id or the limit is invalid
  */
 export function setQuota(deps: UserQuotaDeps): Rpc<'SetQuota'> {
+  const { database, now } = deps;
   return async ({ userId, isDefault, limitBytes }, { principal }) => {
     requireOperator(principal);
     checkUserId(userId);
     const bytes = Number(limitBytes);
     if (bytes < 0 || bytes > MOST_BYTES)
       throw invalidField('limit_bytes', `It is from 0 to ${MOST_BYTES} bytes.`);
-    await saveUserLimit(deps, userId, isDefault ? null : bytes);
+    if (isDefault) await database.$executeRawUnsafe('delete from quota where owner_id = $1', userId);
+    else await database.$executeRawUnsafe(SET_LIMIT, userId, bytes, now());
     return { quota: await findUserQuota(deps, userId) };
   };
 }

@@ -1,23 +1,43 @@
-import { executeWithNext } from '@kr/database';
+import { executeWithNext, type Sql } from '@kr/database';
 import { type ChangeBucketDeps, changeBucket, checkPending } from '../buckets/change-bucket.ts';
 import { reserveForUpload } from '../quota/reserve-bytes.ts';
-import { lockEntry } from '../store/entry-store.ts';
 import type { ReceiveBytesDeps } from './receive-bytes.ts';
 import { type Upload, uploadInUse } from './upload.ts';
-import { heldLease, LEASE_MS, type LeaseDeps, type UploadLease } from './upload-lease.ts';
-import { deleteUpload, replaceUpload, saveLength } from './upload-store.ts';
+import { type HeldUpload, heldLease, LEASE_MS, type LeaseDeps } from './upload-lease.ts';
 
-export interface BeginUploadDeps extends ReceiveBytesDeps, LeaseDeps, ChangeBucketDeps {}
+export interface BeginUploadDeps extends ReceiveBytesDeps, LeaseDeps, ChangeBucketDeps {
+  database: ChangeBucketDeps['database'];
+}
 
-/** An upload and the lease that allows this request to change it. */
-export interface HeldUpload {
-  upload: Upload;
-  lease: UploadLease;
+const INSERT = `
+  insert into upload
+    (id, entity_id, key, owner_id, length, metadata, created_at, expires_at, lease_holder, lease_until)
+  values ($1, $2, $3, (select owner_id from bucket where entity_id = $2), $4, $5, $6, $7, $8,
+    now() + interval '${LEASE_MS} milliseconds')`;
+
+export interface NewUpload extends Omit<Upload, 'ownerId' | 'receivedBytes' | 'isFinished'> {
+  createdAt: Date;
+  leaseHolder: string;
+}
+
+/** Begins an upload in place of the entry's previous one, whose id is returned. The entry's row is locked. */
+export async function replaceUpload(
+  tx: Sql,
+  { id, entityId, key, lengthBytes, metadata, createdAt, expiresAt, leaseHolder }: NewUpload,
+): Promise<string | undefined> {
+  const [replaced] = await tx.$queryRawUnsafe<{ id: string }[]>(
+    'delete from upload where entity_id = $1 and key = $2 returning id',
+    entityId,
+    key,
+  );
+  const values = [id, entityId, key, lengthBytes, metadata, createdAt, expiresAt, leaseHolder];
+  await tx.$executeRawUnsafe(INSERT, ...values);
+  return replaced?.id;
 }
 
 /**
  * Begins an upload in place of the one that the entry had. It is leased from its first moment.
- * @throws ServiceError - `too_large` as `grantedBytes` does - the errors of `checkPending`
+ * @throws ServiceError - `too_large` as `reserveForUpload` does - the errors of `checkPending`
  */
 export async function beginUpload(
   deps: BeginUploadDeps,
@@ -27,13 +47,19 @@ export async function beginUpload(
   const createdAt = now();
   const expiresAt = new Date(createdAt.getTime() + uploadExpiryMs);
   const upload: Upload = { ...begun, receivedBytes: 0, expiresAt, isFinished: false };
+  const { id, entityId, key } = upload;
   const [holder, since] = [newId(), performance.now()];
   const replaced = await reserveForUpload(deps, upload, async (tx) => {
-    await lockEntry(tx, upload.entityId, upload.key);
+    await executeWithNext(
+      tx,
+      'select from entry where entity_id = $1 and key = $2 for update',
+      entityId,
+      key,
+    );
     await checkPending(tx, upload);
-    return replaceUpload(tx, { ...upload, createdAt, leaseHolder: holder, leaseMs: LEASE_MS });
+    return replaceUpload(tx, { ...upload, createdAt, leaseHolder: holder });
   });
-  const lease = heldLease(deps, { id: upload.id, holder, since });
+  const lease = heldLease(deps, { id, holder, since });
   if (replaced !== undefined) {
     hashes.forget(replaced);
     await blobs.removeIncomplete(replaced);
@@ -41,23 +67,26 @@ export async function beginUpload(
   return { upload, lease };
 }
 
-/** @throws ServiceError - `too_large` as `grantedBytes` does - `conflict` (`upload_in_use`): the lease is lost */
+const SAVE_LENGTH = 'update upload set length = $3 where id = $1 and lease_holder = $2 and length is null';
+
+/** @throws ServiceError - `too_large` as `reserveForUpload` does - `conflict` (`upload_in_use`): the lease is lost */
 export async function declareLength(
   deps: BeginUploadDeps,
   { upload, lease }: HeldUpload,
   lengthBytes: number,
 ): Promise<Upload> {
   const declared = { ...upload, lengthBytes };
-  const isSaved = await reserveForUpload(deps, declared, (tx) =>
-    saveLength(tx, { id: upload.id, leaseHolder: lease.holder, lengthBytes }),
+  const saved = await reserveForUpload(deps, declared, (tx) =>
+    tx.$executeRawUnsafe(SAVE_LENGTH, upload.id, lease.holder, lengthBytes),
   );
-  if (!isSaved) throw uploadInUse();
+  if (saved === 0) throw uploadInUse();
   return declared;
 }
 
+const DELETE = 'delete from upload where id = $1';
 const DETACH = `
   update entry set object_id = null, version_id = null, mimetype = null
-  where entity_id = $1 and key = $2 and object_id = $3::uuid`;
+  where entity_id = $1 and key = $2 and object_id = $3`;
 
 /**
  * Deletes an upload and its bytes. The bytes of a finished one are removed from its entry.
@@ -70,10 +99,13 @@ export async function terminateUpload(deps: BeginUploadDeps, { upload, lease }: 
     changeBucket(deps, entityId, async (tx) => {
       await checkPending(tx, upload);
       await executeWithNext(tx, DETACH, entityId, key, id);
-      await deleteUpload(tx, id);
+      await executeWithNext(tx, DELETE, id);
     });
   // The lease ends with the upload: its loss is no error.
-  await lease.endBy(() => (upload.isFinished ? detach() : deleteUpload(database, id)));
+  await lease.endBy(async () => {
+    if (upload.isFinished) await detach();
+    else await database.$executeRawUnsafe(DELETE, id);
+  });
   await blobs.removeIncomplete(id);
   hashes.forget(id);
 }

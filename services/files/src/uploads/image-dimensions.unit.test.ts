@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { imageDimensions } from './attach-content.ts';
+import { imageDimensions } from './image-dimensions.ts';
 
 const inMemory = (bytes: Buffer) => ({
   slice: async ({ start, end }: { start: number; end: number }) => bytes.subarray(start, end + 1),

@@ -1,16 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '@kr/telemetry';
 import type { NewContentHash } from '../blob/content-hash.ts';
-import type { FileEntry } from '../file-entry.ts';
-import { fileEntryJson } from '../file-entry.ts';
 import { fileTooLarge, lengthMismatch, reservationLost } from '../file-errors.ts';
-import { Prisma } from '../gen/prisma/client.ts';
-import type { ChunkBuffers } from '../http/body.ts';
-import { bufferedBody, type ProgressLimits } from '../http/body.ts';
-import type { ContentPath, Respond } from '../http/content-path.ts';
+import { bufferedBody, type ChunkBuffers, type ProgressLimits } from '../http/body.ts';
+import type { BytesPath, Respond } from '../http/content-path.ts';
 import { breakOff, stalled } from '../http/errors.ts';
 import { type Put, type ReserveBytesDeps, reserveBytes } from '../quota/reserve-bytes.ts';
-import { type AttachContentDeps, attachContent, type UploadClaim } from './attach-content.ts';
+import {
+  type AttachContentDeps,
+  type AttachedEntry,
+  attachContent,
+  attachStatement,
+} from './attach-content.ts';
 
 export interface PutContentDeps extends AttachContentDeps, ReserveBytesDeps {
   maxFileBytes: number;
@@ -31,27 +32,30 @@ export interface PutContentDeps extends AttachContentDeps, ReserveBytesDeps {
  *   - `insufficient_storage`
  *   - what `changeBucket` throws, before the bytes are read or after
  */
-export function putContent(deps: PutContentDeps): Respond<ContentPath> {
-  return async (request, response, { entityId, key }, { ownerId }) => {
-    const declaredBytes = declaredLength(request);
+export function putContent(deps: PutContentDeps): Respond<BytesPath> {
+  return async (request, response, { entityId, key }, { ownerId = null }) => {
+    const length = request.headers['content-length'];
+    const declaredBytes = length === undefined ? undefined : Number(length);
     if (declaredBytes !== undefined && declaredBytes > deps.maxFileBytes)
       throw fileTooLarge(deps.maxFileBytes);
-    const put = { entityId, key, objectId: deps.newId(), declaredBytes, ownerId: ownerId ?? null };
+    const put = { entityId, key, objectId: deps.newId(), declaredBytes, ownerId };
     const entry = await store(deps, request, response, put);
-    const body = Buffer.from(JSON.stringify(fileEntryJson(entry)));
+    const body = Buffer.from(JSON.stringify(pendingEntryJson(entry)));
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length });
     response.end(body);
   };
 }
+
+const ATTACH = attachStatement('reservation where expires_at > $13::timestamptz', 'delete from reservation');
 
 async function store(
   deps: PutContentDeps,
   request: IncomingMessage,
   response: ServerResponse,
   put: Put,
-): Promise<FileEntry> {
+): Promise<AttachedEntry> {
   const { objectId, declaredBytes } = put;
-  const { maxFileBytes } = deps;
+  const { maxFileBytes, blobs, logger } = deps;
   const reservation = await reserveBytes(deps, put);
   const hash = deps.newHash(declaredBytes);
   const admit = async (totalBytes: number) => {
@@ -62,13 +66,21 @@ async function store(
     if (request.headers.expect !== undefined) response.writeContinue();
     const onStall = () => breakOff(request, response, stalled());
     const bytes = bufferedBody(request, { ...deps, onStall, admit, hash });
-    const sizeBytes = await deps.blobs.write(objectId, bytes, { maxBytes: declaredBytes ?? maxFileBytes });
+    const sizeBytes = await blobs.write(objectId, bytes, { maxBytes: declaredBytes ?? maxFileBytes });
     if (declaredBytes !== undefined && sizeBytes !== declaredBytes) throw lengthMismatch();
-    const digests = await hash.digests();
-    return await attachContent(deps, put, { objectId, sizeBytes, ...digests }, reserved(deps));
+    const stored = { objectId, sizeBytes, ...(await hash.digests()) };
+    return await attachContent(deps, put, stored, {
+      statement: ATTACH,
+      value: deps.now(),
+      lost: reservationLost,
+    });
   } catch (error) {
     // The statement that attaches the bytes ends the reservation: while there is one, they are not attached.
-    if (await reservation.abandon()) await discard(deps, objectId);
+    if (await reservation.abandon())
+      await blobs.remove(objectId).catch((err: unknown) => {
+        // The client must get the refusal; the collection finds the object.
+        logger.warn({ err, objectId }, 'unreferenced bytes left');
+      });
     throw error;
   } finally {
     hash.drop();
@@ -76,24 +88,9 @@ async function store(
   }
 }
 
-function reserved({ now }: PutContentDeps): UploadClaim {
-  return {
-    row: Prisma.sql`reservation where expires_at > ${now()}`,
-    end: Prisma.sql`delete from reservation`,
-    lost: reservationLost,
-  };
-}
-
-async function discard({ blobs, logger }: PutContentDeps, objectId: string): Promise<void> {
-  try {
-    await blobs.remove(objectId);
-  } catch (err) {
-    // The client must get the refusal; the collection finds the object.
-    logger.warn({ err, objectId }, 'unreferenced bytes left');
-  }
-}
-
-function declaredLength(request: IncomingMessage): number | undefined {
-  const header = request.headers['content-length'];
-  return header === undefined ? undefined : Number(header);
+/** The public document of a pending file without `links`; instants are ISO 8601 with microseconds. */
+function pendingEntryJson({ key, createdAt, updatedAt, metadata }: AttachedEntry): Record<string, unknown> {
+  const instant = (date: Date) => date.toISOString().replace('Z', '000Z');
+  const times = { created: instant(createdAt), updated: instant(updatedAt) };
+  return { key, ...times, status: 'pending', metadata: metadata === null ? null : JSON.parse(metadata) };
 }

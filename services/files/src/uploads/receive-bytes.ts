@@ -1,58 +1,17 @@
 import { createHash } from 'node:crypto';
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
-import { LRUCache } from 'lru-cache';
 import type { BlobStore } from '../blob/blob-store.ts';
-import type { ContentHash, Digests, NewContentHash } from '../blob/content-hash.ts';
-import { Prisma } from '../gen/prisma/client.ts';
+import type { NewContentHash } from '../blob/content-hash.ts';
 import type { BodyReader } from '../http/body.ts';
+import { HttpRefusal } from '../http/errors.ts';
 import { type ReserveDeps, reserveMore } from '../quota/reserve-bytes.ts';
-import type { Database } from '../store/prisma.ts';
-import { type AttachContentDeps, attachContent } from './attach-content.ts';
-import {
-  checksumMismatch,
-  noSuchUpload,
-  type Upload,
-  type UploadChecksum,
-  uploadInUse,
-  uploadTooLarge,
-} from './upload.ts';
-import type { UploadLease } from './upload-lease.ts';
-import { findUpload, saveReceived } from './upload-store.ts';
-
-/** The digests of received bytes, kept between requests of the same process. */
-export interface RunningHashes {
-  /** A copy of the hash after the received bytes; undefined if this process has not received all of them. */
-  after(upload: Pick<Upload, 'id' | 'receivedBytes' | 'lengthBytes'>): ContentHash | undefined;
-  keep(id: string, receivedBytes: number, hash: ContentHash): void;
-  forget(id: string): void;
-}
-
-const MOST = 1_000;
-
-/** Of the latest uploads; the bytes of others are read once more when they are complete. */
-export function runningHashes(newHash: NewContentHash): RunningHashes {
-  const known = new LRUCache<string, { hash: ContentHash; receivedBytes: number }>({
-    max: MOST,
-    dispose: ({ hash }) => hash.drop(),
-  });
-  return {
-    after: ({ id, receivedBytes, lengthBytes }) => {
-      if (receivedBytes === 0) return newHash(lengthBytes ?? undefined);
-      const found = known.get(id);
-      return found?.receivedBytes === receivedBytes ? found.hash.copy() : undefined;
-    },
-    keep: (id, receivedBytes, hash) => {
-      known.set(id, { hash, receivedBytes });
-    },
-    forget: (id) => {
-      known.delete(id);
-    },
-  };
-}
+import { type AttachContentDeps, attachContent, attachStatement } from './attach-content.ts';
+import type { RunningHashes } from './running-hashes.ts';
+import { isKnown, noSuchUpload, type Upload, uploadInUse, uploadTooLarge } from './upload.ts';
+import type { HeldUpload } from './upload-lease.ts';
 
 export interface ReceiveBytesDeps extends ReserveDeps {
-  database: Database;
   blobs: BlobStore;
   hashes: RunningHashes;
   maxFileBytes: number;
@@ -63,12 +22,25 @@ export interface ReceiveBytesDeps extends ReserveDeps {
 /** How much a crash may cost of one long request, in bytes. */
 const SAVE_EVERY_BYTES = 16_777_216;
 
-/** A request with bytes for an upload. */
+/** The digest that a client sends for the bytes of one request. */
+export interface UploadChecksum {
+  algorithm: 'sha256' | 'sha1' | 'md5';
+  digest: Buffer;
+}
+
 export interface ReceivedRequest {
   body: (reader: BodyReader) => AsyncIterable<Uint8Array>;
   checksum: UploadChecksum | undefined;
-  lease: UploadLease;
 }
+
+/** `$5` whether the lease ends. Changes nothing if the lease is lost. */
+const SAVE_RECEIVED = `
+  update upload set received = $3, expires_at = $4,
+    reserved = case when $5::boolean then 0 else reserved end,
+    lease_holder = case when $5 then null else lease_holder end,
+    lease_until = case when $5 then null else lease_until end,
+    is_wanted = is_wanted and not $5
+  where id = $1 and lease_holder = $2`;
 
 /**
  * Appends the body of one request to an upload. Received bytes are kept when the body is aborted; with a checksum it is all
@@ -80,8 +52,8 @@ export interface ReceivedRequest {
  */
 export async function receiveBytes(
   deps: ReceiveBytesDeps,
-  upload: Upload,
-  { body, checksum, lease }: ReceivedRequest,
+  { upload, lease }: HeldUpload,
+  { body, checksum }: ReceivedRequest,
 ): Promise<Upload> {
   const { id, receivedBytes: from } = upload;
   if (upload.isFinished) {
@@ -115,9 +87,10 @@ export async function receiveBytes(
   });
   const save = async (receivedBytes: number, { endsLease }: { endsLease: boolean }): Promise<Upload> => {
     const expiresAt = new Date(deps.now().getTime() + deps.uploadExpiryMs);
-    const row = { id, leaseHolder: lease.holder, receivedBytes, expiresAt, endsLease };
-    if (await saveReceived(deps.database, row)) return { ...upload, receivedBytes, expiresAt };
-    throw (await findUpload(deps.database, id)) === undefined ? noSuchUpload() : uploadInUse();
+    const values = [id, lease.holder, receivedBytes, expiresAt, endsLease];
+    if ((await deps.database.$executeRawUnsafe(SAVE_RECEIVED, ...values)) === 1)
+      return { ...upload, receivedBytes, expiresAt };
+    throw (await isKnown(deps.database, id)) ? uploadInUse() : noSuchUpload();
   };
 
   let isKept = false;
@@ -131,7 +104,9 @@ export async function receiveBytes(
     });
     const isRefused = brokenBy instanceof ServiceError;
     if (isRefused || (brokenBy !== undefined && checksum !== undefined)) throw brokenBy;
-    if (checksum !== undefined && check?.digest().equals(checksum.digest) === false) throw checksumMismatch();
+    if (checksum !== undefined && check?.digest().equals(checksum.digest) === false)
+      // The status is that of the protocol (tus 1.0, checksum extension).
+      throw new HttpRefusal(460, 'The bytes do not match Upload-Checksum.', { code: 'checksum_mismatch' });
     // The lease is kept while the bytes become the content of the entry.
     const endsLease = totalBytes !== upload.lengthBytes;
     const saving = () => save(totalBytes, { endsLease });
@@ -156,38 +131,29 @@ export interface FinishUploadDeps extends AttachContentDeps {
   logger: Logger;
 }
 
+const ATTACH = attachStatement(
+  'upload where lease_holder = $13::uuid and received = length',
+  'update upload set finished_at = $10',
+);
+
 /**
  * Makes the bytes of a complete upload the content of its entry. Safe to repeat after a crash between any two steps.
  *
  * @throws ServiceError as `attachContent` does
  */
-export async function finishUpload(
-  deps: FinishUploadDeps,
-  upload: Upload,
-  lease: UploadLease,
-): Promise<Upload> {
-  const { id, entityId, key, receivedBytes } = upload;
-  await deps.blobs.complete(id, receivedBytes);
-  const digests = await digestsOf(deps, upload);
-  await attachContent(
-    deps,
-    { entityId, key },
-    { objectId: id, sizeBytes: receivedBytes, ...digests },
-    {
-      row: Prisma.sql`upload where lease_holder = ${lease.holder}::uuid and received = length`,
-      end: Prisma.sql`update upload set finished_at = ${deps.now()}`,
-      lost: uploadInUse,
-    },
-  );
+export async function finishIfComplete(deps: FinishUploadDeps, held: HeldUpload): Promise<void> {
+  const { upload, lease } = held;
+  const { id, receivedBytes: sizeBytes, lengthBytes, isFinished } = upload;
+  if (isFinished || sizeBytes !== lengthBytes) return;
+  await deps.blobs.complete(id, sizeBytes);
+  const stored = { objectId: id, sizeBytes, ...(await digestsOf(deps, upload)) };
+  await attachContent(deps, upload, stored, { statement: ATTACH, value: lease.holder, lost: uploadInUse });
   deps.hashes.forget(id);
-  return { ...upload, isFinished: true };
+  held.upload = { ...upload, isFinished: true };
 }
 
 /** As computed on arrival, if one process has received all bytes; else they are read again. */
-async function digestsOf(
-  { blobs, hashes, newHash, logger }: FinishUploadDeps,
-  upload: Upload,
-): Promise<Digests> {
+async function digestsOf({ blobs, hashes, newHash, logger }: FinishUploadDeps, upload: Upload) {
   const running = hashes.after(upload);
   try {
     if (running !== undefined) return await running.digests();

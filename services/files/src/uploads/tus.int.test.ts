@@ -9,8 +9,8 @@ import { createLogger } from '@kr/telemetry';
 import { until } from '@kr/testbed';
 import type { BlobStore } from '../blob/blob-store.ts';
 import { filesystemBlobStore } from '../blob/filesystem-blob-store.ts';
+import { type Database, openDatabase } from '../database.ts';
 import { collectUnreferencedBytes, deleteExpiredUploads } from '../maintenance/collection.ts';
-import { type Database, openDatabase } from '../store/prisma.ts';
 import {
   type Answer,
   type FilesUnderTest,
@@ -29,7 +29,7 @@ beforeAll(async () => {
   blobs = await filesystemBlobStore(files.storageDir, STORE_DEPS);
 });
 afterAll(async () => {
-  await database.$disconnect();
+  await database.close();
   await files.stop();
 });
 

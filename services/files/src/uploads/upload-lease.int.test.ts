@@ -8,10 +8,10 @@ import type { BlobStore } from '../blob/blob-store.ts';
 import { storeFull } from '../blob/blob-store.ts';
 import { startContentServer } from '../content-server.ts';
 import { openContext } from '../context.ts';
-import { type Database, openDatabase } from '../store/prisma.ts';
+import { type Database, openDatabase } from '../database.ts';
 import { type FilesUnderTest, startFilesUnderTest } from '../testing/files-under-test.ts';
-import { heldLease, LEASE_MS } from './upload-lease.ts';
-import { replaceUpload } from './upload-store.ts';
+import { replaceUpload } from './begin-upload.ts';
+import { heldLease } from './upload-lease.ts';
 
 let files: FilesUnderTest;
 let database: Database;
@@ -20,7 +20,7 @@ beforeAll(async () => {
   database = openDatabase(files.config.databaseUrl);
 });
 afterAll(async () => {
-  await database.$disconnect();
+  await database.close();
   await files.stop();
 });
 
@@ -33,11 +33,11 @@ function lateDatabase() {
   });
   const proxy = new Proxy(database, {
     get: (target, name) => {
-      if (name !== '$queryRaw') return Reflect.get(target, name);
-      return async (...query: Parameters<Database['$queryRaw']>) => {
+      if (name !== '$queryRawUnsafe') return Reflect.get(target, name);
+      return async (...query: Parameters<Database['$queryRawUnsafe']>) => {
         asked += 1;
         const isLate = asked === 2;
-        const rows = await target.$queryRaw(...query);
+        const rows = await target.$queryRawUnsafe(...query);
         if (isLate) await late;
         return rows;
       };
@@ -52,7 +52,7 @@ async function lostLease(entityId: string) {
   const id = randomUUID();
   const times = { createdAt: new Date(), expiresAt: new Date(Date.now() + 3_600_000) };
   const name = { id, entityId, ownerId: null, key: 'a.bin', lengthBytes: 11, metadata: '' };
-  await replaceUpload(database, { ...name, ...times, leaseHolder: randomUUID(), leaseMs: LEASE_MS });
+  await replaceUpload(database, { ...name, ...times, leaseHolder: randomUUID() });
   const late = lateDatabase();
   const logged: string[] = [];
   const logger = createLogger('files', { write: (line) => void logged.push(line) });

@@ -1,17 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Sql } from '@kr/database';
 import type { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
-import type { Database } from '../store/prisma.ts';
-import type { Upload } from './upload.ts';
-import { noSuchUpload, uploadInUse } from './upload.ts';
-import {
-  findUpload,
-  releaseLease,
-  renewLease,
-  takeLease,
-  type UploadName,
-  wantLease,
-} from './upload-store.ts';
+import { isKnown, noSuchUpload, UPLOAD, type Upload, uploadInUse } from './upload.ts';
 
 /** Longer than a process is usually away from its timers; who dies holding one is waited for as long. */
 export const LEASE_MS = 6_000;
@@ -20,42 +11,57 @@ const ASK_EVERY_MS = 100;
 const LONGEST_WAIT_MS = 10_000;
 
 export interface LeaseDeps {
-  database: Database;
+  database: Sql;
   logger: Logger;
 }
 
-/** The right to be the one who writes to an upload, in any process. */
+/** The exclusive right to write to an upload, in any process. */
 export interface UploadLease {
   holder: string;
-  /**
-   * Calls back once, with the error for the writer: another request waits for the lease, or the upload is
-   * deleted.
-   */
+  /** Calls back once, with the error for the writer: another request waits for the lease, or the upload is deleted. */
   onWanted(give: (reason: ServiceError) => void): void;
-  /** @throws ServiceError `conflict` (`upload_in_use`): the time of the lease may be over */
+  /** @throws ServiceError `conflict` (`upload_in_use`): the lease may have expired */
   assertHeld(): void;
-  /** Ends it by a change that does so beside something else. When that fails it is still to be released. */
+  /** Ends it by a change that also does something else. If that fails it must still be released. */
   endBy<Outcome>(change: () => Promise<Outcome>): Promise<Outcome>;
   /** Once or twice. */
   release(): Promise<void>;
 }
 
+/** An upload and the lease that allows this request to change it. */
+export interface HeldUpload {
+  upload: Upload;
+  lease: UploadLease;
+}
+
+// All by the clock of the database, which all writers share.
+const ACQUIRE = `
+  update upload set lease_holder = $4, is_wanted = false, lease_until = now() + interval '${LEASE_MS} milliseconds'
+  where id = $1 and entity_id = $2 and key = $3 and (lease_holder is null or lease_until < now())
+  returning ${UPLOAD}`;
+const WANT = 'update upload set is_wanted = true where id = $1 and entity_id = $2 and key = $3';
+const RENEW = `
+  update upload set lease_until = now() + interval '${LEASE_MS} milliseconds' where id = $1 and lease_holder = $2
+  returning is_wanted as "isWanted"`;
+const RELEASE = `
+  update upload set lease_holder = null, lease_until = null, is_wanted = false where id = $1 and lease_holder = $2`;
+
 /**
- * Waits without polling until an upload has no writer; the present writer is notified and stops between two chunks.
+ * Waits until an upload has no writer; the present writer is notified and stops between two chunks.
  * @throws ServiceError - `not_found`: no such upload - `conflict` (`upload_in_use`): the writer does not stop in time
  */
 export async function acquireLease(
   deps: LeaseDeps,
-  name: UploadName,
+  { id, entityId, key }: Pick<Upload, 'id' | 'entityId' | 'key'>,
   holder: string,
-): Promise<{ upload: Upload; lease: UploadLease }> {
+): Promise<HeldUpload> {
+  const { database } = deps;
   const until = performance.now() + LONGEST_WAIT_MS;
   for (;;) {
-    const askedAt = performance.now();
-    const upload = await takeLease(deps.database, { ...name, leaseHolder: holder, leaseMs: LEASE_MS });
-    if (upload !== undefined)
-      return { upload, lease: heldLease(deps, { id: name.id, holder, since: askedAt }) };
-    if (!(await wantLease(deps.database, name))) throw noSuchUpload();
+    const since = performance.now();
+    const [upload] = await database.$queryRawUnsafe<Upload[]>(ACQUIRE, id, entityId, key, holder);
+    if (upload !== undefined) return { upload, lease: heldLease(deps, { id, holder, since }) };
+    if ((await database.$executeRawUnsafe(WANT, id, entityId, key)) === 0) throw noSuchUpload();
     if (performance.now() > until) throw uploadInUse();
     await sleep(ASK_EVERY_MS);
   }
@@ -73,14 +79,14 @@ export function heldLease(
 
   const renew = async () => {
     const askedAt = performance.now();
-    const state = await renewLease(database, { id, leaseHolder: holder, leaseMs: LEASE_MS });
-    heldUntil = state === 'lost' ? 0 : askedAt + LEASE_MS;
-    if (state === 'held' || give === undefined) return;
-    const isGone = (await findUpload(database, id)) === undefined;
+    const [row] = await database.$queryRawUnsafe<{ isWanted: boolean }[]>(RENEW, id, holder);
+    heldUntil = row === undefined ? 0 : askedAt + LEASE_MS;
+    if (row?.isWanted === false || give === undefined) return;
+    const reason = (await isKnown(database, id)) ? uploadInUse() : noSuchUpload();
     // The work may have ended meanwhile.
     const notify = give;
     give = undefined;
-    notify?.(isGone ? noSuchUpload() : uploadInUse());
+    notify?.(reason);
   };
   const timer = setInterval(() => {
     renewing ??= renew()
@@ -110,7 +116,7 @@ export function heldLease(
       give = undefined;
       await renewing;
       if (isEnded) return;
-      await releaseLease(database, { id, leaseHolder: holder }).catch((err: unknown) =>
+      await database.$executeRawUnsafe(RELEASE, id, holder).catch((err: unknown) =>
         // The lease expires; the request's result matters more.
         logger.warn({ err, upload: id }, 'lease not released'),
       );
