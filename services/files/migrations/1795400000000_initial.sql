@@ -21,8 +21,8 @@ create table object (
   owner_id text,
   size bigint not null check (size >= 0),
   md5 text not null check (md5 ~ '^[0-9a-f]{32}$'),
-  sha256 text check (sha256 ~ '^[0-9a-f]{64}$'),
-  crc32 bigint check (crc32 between 0 and 4294967295),
+  sha256 text not null check (sha256 ~ '^[0-9a-f]{64}$'),
+  crc32 bigint not null check (crc32 between 0 and 4294967295),
   width integer,
   height integer,
   created_at timestamptz(3) not null,
@@ -188,8 +188,8 @@ create trigger upload_changed after insert or delete or update of length, receiv
   for each row execute function count_upload();
 
 -- Grants bytes to the upload `for_id` of one file: null if less than `needed` is left of one of the limits, else at most `wanted`.
--- What is left excludes other uploads and other files, but not the upload itself and the file that it replaces. Locks the owner's
--- counter until the transaction ends, so that two uploads never get the same bytes.
+-- The upload itself and the file that it replaces do not count against the limits. Locks the owner's counter until the transaction
+-- ends, so that two uploads never get the same bytes.
 create function grant_bytes(for_entity text, for_key text, for_id uuid, needed bigint, wanted bigint,
   entity_limit bigint, default_user_limit bigint, at_time timestamptz)
 returns table (owner_id text, left_of_entity bigint, left_of_user bigint, user_limit bigint, granted bigint)

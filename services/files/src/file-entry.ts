@@ -22,8 +22,8 @@ export interface FileContent {
   sizeBytes: number;
   /** 32 hexadecimal digits. */
   md5: string;
-  /** 64 hexadecimal digits; null if it was not computed on arrival. */
-  sha256: string | null;
+  /** 64 hexadecimal digits. */
+  sha256: string;
   mimetype: string;
   /** When the bytes were stored. */
   storedAt: Date;

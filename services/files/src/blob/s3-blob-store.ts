@@ -5,29 +5,25 @@ import { failpoint } from '@kr/failpoint';
 import type { Logger } from '@kr/telemetry';
 import type { BlobStore, ByteRange, ListedBlob, OpenBlob, UnfinishedWrite } from './blob-store.ts';
 import { MissingObject } from './blob-store.ts';
-import { type ListedUpload, type OpenUpload, type S3Bucket, statusOf } from './s3-bucket.ts';
+import { type ListedUpload, type S3Bucket, statusOf } from './s3-bucket.ts';
 import { incompleteObjects } from './s3-incomplete-objects.ts';
 import {
   createdOnce,
-  gatheredParts,
-  MARK,
   OBJECTS,
   objectKey,
   objectOfKey,
+  type PartsUpload,
+  partBuffer,
   partSize,
-  type SentParts,
-  sentParts,
+  partsUpload,
 } from './s3-objects.ts';
+
+/** The object with the id of the store. */
+const MARK = 'store-id';
 
 export interface S3BlobStoreDeps {
   bucket: S3Bucket;
   logger: Logger;
-}
-
-interface Unfinished {
-  key: string;
-  origin: string;
-  upload: (OpenUpload & SentParts) | undefined;
 }
 
 /**
@@ -45,45 +41,40 @@ export function s3BlobStore({ bucket, logger }: S3BlobStoreDeps): BlobStore {
   ): Promise<number> {
     const key = objectKey(id);
     const origin = randomUUID();
-    const gathered = gatheredParts(partSize(maxBytes));
+    const buffered = partBuffer(partSize(maxBytes));
+    const parts = partsUpload(bucket, { key, origin });
     let sizeBytes = 0;
-    let upload: (OpenUpload & SentParts) | undefined;
-    const send = async (part: Buffer) => {
-      if (upload === undefined) {
-        const started = await bucket.startUpload(key, { origin });
-        upload = { ...started, ...sentParts(bucket, started) };
-      }
-      await upload.send(part);
-    };
     try {
       for await (const chunk of source) {
         sizeBytes += chunk.length;
-        for (const part of gathered.add(chunk)) await send(part);
+        for (const part of buffered.add(chunk)) await parts.send(part);
       }
       await failpoint('files.write.inside');
-      const rest = gathered.rest();
-      if (upload !== undefined && rest.length > 0) await send(rest);
-      const parts = await upload?.arrived();
+      const rest = buffered.rest();
+      const upload = parts.upload();
+      if (upload !== undefined && rest.length > 0) await parts.send(rest);
+      const arrived = await parts.arrived();
       await failpoint('files.sync.after');
       await createdOnce(bucket, { key, origin, sizeBytes }, () =>
-        upload === undefined || parts === undefined
+        upload === undefined
           ? bucket.put(key, rest, { origin }, { isNew: true })
-          : bucket.completeUpload(upload, parts),
+          : bucket.completeUpload(upload, arrived),
       );
       await failpoint('files.rename.after');
       return sizeBytes;
     } catch (error) {
-      await discard({ key, origin, upload });
+      await discard(key, origin, parts);
       throw error;
     }
   }
 
-  async function discard({ key, origin, upload }: Unfinished): Promise<void> {
+  async function discard(key: string, origin: string, parts: PartsUpload): Promise<void> {
     try {
-      await upload?.ended();
+      await parts.ended();
+      const upload = parts.upload();
       if (upload !== undefined) await bucket.abortUpload(upload);
       const found = await bucket.find(key);
-      if (found?.marks['origin'] === origin) await bucket.remove(key);
+      if (found?.metadata['origin'] === origin) await bucket.remove(key);
     } catch (err) {
       // The error of the write is the important one; the collection removes the rest.
       logger.warn({ err, key }, 'bytes of a failed write left');

@@ -2,89 +2,37 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Readable } from 'node:stream';
 import {
-  AbortMultipartUploadCommand,
-  type CompletedPart,
-  CompleteMultipartUploadCommand,
-  CreateMultipartUploadCommand,
-  DeleteObjectCommand,
-  GetObjectCommand,
-  HeadBucketCommand,
-  HeadObjectCommand,
-  ListMultipartUploadsCommand,
   type ListMultipartUploadsOutput,
-  ListPartsCommand,
+  type ListObjectsV2Output,
   type ListPartsOutput,
-  type MultipartUpload,
-  type Part,
-  PutObjectCommand,
-  paginateListObjectsV2,
-  S3Client,
+  S3,
   S3ServiceException,
-  UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { type ByteRange, storeAway, storeFull } from './blob-store.ts';
-
-// The SDK has no paging for uploads, and for parts it continues as long as it gets a marker, which some
-// stores send after the last page too.
-
-async function* listMultipartUploads(client: S3Client, bucket: string): AsyncGenerator<MultipartUpload> {
-  let from: Pick<ListMultipartUploadsOutput, 'NextKeyMarker' | 'NextUploadIdMarker'> | undefined = {};
-  while (from !== undefined) {
-    // Without a prefix: MinIO takes one for the name of an object.
-    const page: ListMultipartUploadsOutput = await client.send(
-      new ListMultipartUploadsCommand({
-        Bucket: bucket,
-        KeyMarker: from.NextKeyMarker,
-        UploadIdMarker: from.NextUploadIdMarker,
-      }),
-    );
-    yield* page.Uploads ?? [];
-    from = page.IsTruncated ? page : undefined;
-  }
-}
-
-async function* listParts(
-  client: S3Client,
-  upload: { Bucket: string; Key: string; UploadId: string },
-): AsyncGenerator<Part> {
-  let from: Pick<ListPartsOutput, 'NextPartNumberMarker'> | undefined = {};
-  while (from !== undefined) {
-    const page: ListPartsOutput = await client.send(
-      new ListPartsCommand({ ...upload, PartNumberMarker: from.NextPartNumberMarker }),
-    );
-    yield* page.Parts ?? [];
-    from = page.IsTruncated ? page : undefined;
-  }
-}
 
 export interface S3Settings {
   /** Undefined means Amazon's own, by the region. */
   endpoint: URL | undefined;
   region: string;
   bucket: string;
-  /** Undefined means what the surroundings give (environment, role of the machine). */
+  /** Undefined means those that the SDK finds (environment, role of the machine). */
   credentials: { accessKeyId: string; secretAccessKey: string } | undefined;
   /** Whether the bucket is in the path instead of the host name. */
   isPathStyle: boolean;
-  /** Milliseconds that a request may make no progress. */
+  /** Stall timeout of a request in milliseconds. */
   idleMs: number;
 }
 
-/** Small texts that are kept with an object. */
-export type Marks = Readonly<Record<string, string>>;
+/** Short texts stored with an object. */
+export type Metadata = Readonly<Record<string, string>>;
 
 export interface FoundObject {
   sizeBytes: number;
-  marks: Marks;
+  metadata: Metadata;
 }
 
 export interface ListedObject {
   key: string;
-  sizeBytes: number;
-  modifiedAt: Date;
-}
-
-export interface ListedPart extends SentPart {
   sizeBytes: number;
   modifiedAt: Date;
 }
@@ -96,6 +44,11 @@ export interface SentPart {
   crc32: string | undefined;
 }
 
+export interface ListedPart extends SentPart {
+  sizeBytes: number;
+  modifiedAt: Date;
+}
+
 export interface OpenUpload {
   key: string;
   uploadId: string;
@@ -105,51 +58,138 @@ export interface ListedUpload extends OpenUpload {
   startedAt: Date;
 }
 
-/**
- * One bucket of an S3 store, with the operations for objects. Every body has a CRC-32 that the store checks.
- * @throws ServiceError - `insufficient_storage` - `unavailable`: the store is unavailable or busy, also after retries
- * @throws Error other refusals of the store, see `statusOf`
- */
-export interface S3Bucket {
-  /** Undefined when there is none. */
-  find(key: string): Promise<FoundObject | undefined>;
-  /** @throws Error with status 412 when `isNew` is demanded and there is one */
-  put(key: string, body: Buffer, marks: Marks, demands?: { isNew: boolean }): Promise<void>;
-  /** @throws Error with status 404 */
-  read(
-    key: string,
-    options?: { range?: ByteRange | undefined; signal?: AbortSignal },
-  ): Promise<{ body: Readable; marks: Marks }>;
-  /** One that is not there is removed already. */
-  remove(key: string): Promise<void>;
-  /** In the order of the keys. */
-  list(prefix: string): AsyncIterable<ListedObject>;
-  startUpload(key: string, marks: Marks): Promise<OpenUpload>;
-  sendPart(upload: OpenUpload, number: number, body: Buffer): Promise<SentPart>;
-  /** In the order of their numbers. */
-  listParts(upload: OpenUpload): AsyncIterable<ListedPart>;
-  /** @throws Error with status 412: the object exists; 409: retry; 404: the upload does not exist any more */
-  completeUpload(upload: OpenUpload, parts: readonly SentPart[]): Promise<void>;
-  /** One that is not there is aborted already. */
-  abortUpload(upload: OpenUpload): Promise<void>;
-  listUploads(): AsyncIterable<ListedUpload>;
-  /** @throws Error when the bucket is unavailable */
-  check(): Promise<void>;
-}
-
 /** The status of an answer of the store; undefined where it is not such an answer. */
 export function statusOf(error: unknown): number | undefined {
   return error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
 }
 
-export function openS3Bucket({ bucket: Bucket, idleMs, ...settings }: S3Settings): S3Bucket {
-  // By default fifty connections would be shared by all downloads, and slow readers would keep the others out.
+export type S3Bucket = ReturnType<typeof openS3Bucket>;
+
+/**
+ * One bucket of an S3 store. Every body has a CRC-32 that the store checks. All operations throw
+ * - ServiceError `insufficient_storage`, `unavailable` (the store cannot be reached or is busy, also after retries);
+ * - Error for other refusals of the store, see `statusOf`.
+ */
+export function openS3Bucket({ bucket: Bucket, idleMs, ...settings }: S3Settings) {
+  const client = openClient(settings, idleMs);
+  return {
+    /** Undefined when there is none. */
+    find: async (Key: string): Promise<FoundObject | undefined> => {
+      const found = await unlessMissing(client.headObject({ Bucket, Key }));
+      return found && { sizeBytes: found.ContentLength ?? 0, metadata: found.Metadata ?? {} };
+    },
+    /** @throws Error with status 412 when it must be new and there is one */
+    put: async (
+      Key: string,
+      Body: Buffer,
+      Metadata: Metadata,
+      { isNew } = { isNew: false },
+    ): Promise<void> => {
+      const condition = isNew ? { IfNoneMatch: '*' } : {};
+      await client.putObject({ Bucket, Key, Body, Metadata, ChecksumAlgorithm: 'CRC32', ...condition });
+    },
+    /** @throws Error with status 404 */
+    read: async (
+      Key: string,
+      { range, signal }: { range?: ByteRange | undefined; signal?: AbortSignal } = {},
+    ): Promise<{ body: Readable; metadata: Metadata }> => {
+      const part = range === undefined ? {} : { Range: `bytes=${range.start}-${range.end}` };
+      const abort = signal === undefined ? {} : { abortSignal: signal };
+      const { Body, Metadata } = await client.getObject({ Bucket, Key, ...part }, abort);
+      return { body: known(Body, 'Body') as Readable, metadata: Metadata ?? {} };
+    },
+    /** Removing a missing object succeeds. */
+    remove: async (Key: string): Promise<void> => {
+      await unlessMissing(client.deleteObject({ Bucket, Key }));
+    },
+    /** In the order of the keys. */
+    list: async function* (Prefix: string): AsyncGenerator<ListedObject> {
+      const page = (from?: ListObjectsV2Output) =>
+        client.listObjectsV2({ Bucket, Prefix, ContinuationToken: from?.NextContinuationToken });
+      for await (const { Contents = [] } of pages(page))
+        for (const { Key, Size, LastModified } of Contents)
+          yield {
+            key: known(Key, 'Key'),
+            sizeBytes: known(Size, 'Size'),
+            modifiedAt: known(LastModified, 'LastModified'),
+          };
+    },
+    startUpload: async (Key: string, Metadata: Metadata): Promise<OpenUpload> => {
+      const request = { Bucket, Key, Metadata, ChecksumAlgorithm: 'CRC32' } as const;
+      const { UploadId } = await client.createMultipartUpload(request);
+      return { key: Key, uploadId: known(UploadId, 'UploadId') };
+    },
+    sendPart: async (
+      { key: Key, uploadId: UploadId }: OpenUpload,
+      PartNumber: number,
+      Body: Buffer,
+    ): Promise<SentPart> => {
+      const request = { Bucket, Key, UploadId, PartNumber, Body, ChecksumAlgorithm: 'CRC32' } as const;
+      const { ETag, ChecksumCRC32 } = await client.uploadPart(request);
+      return { number: PartNumber, etag: unquoted(ETag), crc32: ChecksumCRC32 };
+    },
+    /** In the order of their numbers. */
+    listParts: async function* ({ key: Key, uploadId: UploadId }: OpenUpload): AsyncGenerator<ListedPart> {
+      const page = (from?: ListPartsOutput) =>
+        client.listParts({ Bucket, Key, UploadId, PartNumberMarker: from?.NextPartNumberMarker });
+      for await (const { Parts = [] } of pages(page))
+        for (const { PartNumber, ETag, ChecksumCRC32, Size, LastModified } of Parts)
+          yield {
+            number: known(PartNumber, 'PartNumber'),
+            etag: unquoted(ETag),
+            crc32: ChecksumCRC32,
+            sizeBytes: known(Size, 'Size'),
+            modifiedAt: known(LastModified, 'LastModified'),
+          };
+    },
+    /** @throws Error with status 412: the object exists; 409: retry; 404: the upload does not exist any more */
+    completeUpload: async (
+      { key: Key, uploadId: UploadId }: OpenUpload,
+      parts: readonly SentPart[],
+    ): Promise<void> => {
+      const Parts = parts.map(({ number, etag, crc32 }) => ({
+        PartNumber: number,
+        ETag: `"${etag}"`,
+        ...(crc32 !== undefined && { ChecksumCRC32: crc32 }),
+      }));
+      const request = { Bucket, Key, UploadId, MultipartUpload: { Parts }, IfNoneMatch: '*' };
+      await client.completeMultipartUpload(request);
+    },
+    /** Aborting a missing upload succeeds. */
+    abortUpload: async ({ key: Key, uploadId: UploadId }: OpenUpload): Promise<void> => {
+      await unlessMissing(client.abortMultipartUpload({ Bucket, Key, UploadId }));
+    },
+    listUploads: async function* (): AsyncGenerator<ListedUpload> {
+      // Without a prefix: MinIO takes one for the name of an object.
+      const page = (from?: ListMultipartUploadsOutput) =>
+        client.listMultipartUploads({
+          Bucket,
+          KeyMarker: from?.NextKeyMarker,
+          UploadIdMarker: from?.NextUploadIdMarker,
+        });
+      for await (const { Uploads = [] } of pages(page))
+        for (const { Key, UploadId, Initiated } of Uploads)
+          yield {
+            key: known(Key, 'Key'),
+            uploadId: known(UploadId, 'UploadId'),
+            startedAt: known(Initiated, 'Initiated'),
+          };
+    },
+    /** @throws Error when the bucket is unavailable */
+    check: async (): Promise<void> => {
+      await client.headBucket({ Bucket });
+    },
+  };
+}
+
+function openClient(settings: Omit<S3Settings, 'bucket' | 'idleMs'>, idleMs: number): S3 {
+  // By default all downloads share fifty connections, and slow readers would exclude the others.
   const agent = { keepAlive: true, maxSockets: Number.POSITIVE_INFINITY };
-  const client = new S3Client({
+  const client = new S3({
     region: settings.region,
     forcePathStyle: settings.isPathStyle,
-    ...(settings.endpoint === undefined ? {} : { endpoint: settings.endpoint.href }),
-    ...(settings.credentials === undefined ? {} : { credentials: settings.credentials }),
+    ...(settings.endpoint !== undefined && { endpoint: settings.endpoint.href }),
+    ...(settings.credentials !== undefined && { credentials: settings.credentials }),
     requestHandler: {
       httpAgent: new HttpAgent(agent),
       httpsAgent: new HttpsAgent(agent),
@@ -157,123 +197,46 @@ export function openS3Bucket({ bucket: Bucket, idleMs, ...settings }: S3Settings
       socketTimeout: idleMs,
     },
   });
-
-  /** Of one object; undefined where there is none. */
-  const unlessMissing = async <Output>(pending: Promise<Output>): Promise<Output | undefined> => {
-    try {
-      return await pending;
-    } catch (error) {
-      if (statusOf(error) === 404) return undefined;
-      throw error;
-    }
-  };
-
-  return {
-    find: async (Key) => {
-      const found = await unlessMissing(withStoreErrors(client.send(new HeadObjectCommand({ Bucket, Key }))));
-      return found && { sizeBytes: found.ContentLength ?? 0, marks: found.Metadata ?? {} };
-    },
-    put: async (Key, Body, Metadata, { isNew } = { isNew: false }) => {
-      const ifNew = isNew ? { IfNoneMatch: '*' } : {};
-      const command = new PutObjectCommand({
-        Bucket,
-        Key,
-        Body,
-        Metadata,
-        ChecksumAlgorithm: 'CRC32',
-        ...ifNew,
-      });
-      await withStoreErrors(client.send(command));
-    },
-    read: async (Key, { range, signal } = {}) => {
-      const part = range === undefined ? {} : { Range: `bytes=${range.start}-${range.end}` };
-      const abort = signal === undefined ? {} : { abortSignal: signal };
-      const { Body, Metadata } = await withStoreErrors(
-        client.send(new GetObjectCommand({ Bucket, Key, ...part }), abort),
-      );
-      if (Body === undefined) throw new Error(`the store gave no bytes for ${Key}`);
-      return { body: Body as Readable, marks: Metadata ?? {} };
-    },
-    remove: async (Key) => {
-      await unlessMissing(withStoreErrors(client.send(new DeleteObjectCommand({ Bucket, Key }))));
-    },
-    list: async function* (Prefix) {
-      const pages = paginateListObjectsV2({ client }, { Bucket, Prefix });
-      for await (const { Contents = [] } of withStoreErrorsEach(pages)) {
-        for (const { Key, Size, LastModified } of Contents)
-          yield {
-            key: known(Key, 'Key'),
-            sizeBytes: known(Size, 'Size'),
-            modifiedAt: known(LastModified, 'LastModified'),
-          };
+  client.middlewareStack.add(
+    (next) => async (request) => {
+      try {
+        return await next(request);
+      } catch (error) {
+        throw translated(error);
       }
     },
-    startUpload: async (Key, Metadata) => {
-      const command = new CreateMultipartUploadCommand({
-        Bucket,
-        Key,
-        Metadata,
-        ChecksumAlgorithm: 'CRC32',
-      });
-      const { UploadId } = await withStoreErrors(client.send(command));
-      return { key: Key, uploadId: known(UploadId, 'UploadId') };
-    },
-    sendPart: async ({ key: Key, uploadId: UploadId }, number, Body) => {
-      const part = { Bucket, Key, UploadId, PartNumber: number, Body, ChecksumAlgorithm: 'CRC32' } as const;
-      const { ETag, ChecksumCRC32 } = await withStoreErrors(client.send(new UploadPartCommand(part)));
-      return { number, etag: plain(ETag), crc32: ChecksumCRC32 };
-    },
-    listParts: async function* ({ key: Key, uploadId: UploadId }) {
-      const listed = listParts(client, { Bucket, Key, UploadId });
-      for await (const { PartNumber, ETag, ChecksumCRC32, Size, LastModified } of withStoreErrorsEach(listed))
-        yield {
-          number: known(PartNumber, 'PartNumber'),
-          etag: plain(ETag),
-          crc32: ChecksumCRC32,
-          sizeBytes: known(Size, 'Size'),
-          modifiedAt: known(LastModified, 'LastModified'),
-        };
-    },
-    completeUpload: async ({ key: Key, uploadId: UploadId }, parts) => {
-      const Parts = parts.map(
-        ({ number, etag, crc32 }): CompletedPart => ({
-          PartNumber: number,
-          ETag: `"${etag}"`,
-          ...(crc32 === undefined ? {} : { ChecksumCRC32: crc32 }),
-        }),
-      );
-      const command = new CompleteMultipartUploadCommand({
-        Bucket,
-        Key,
-        UploadId,
-        MultipartUpload: { Parts },
-        IfNoneMatch: '*',
-      });
-      await withStoreErrors(client.send(command));
-    },
-    abortUpload: async ({ key: Key, uploadId: UploadId }) => {
-      await unlessMissing(
-        withStoreErrors(client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }))),
-      );
-    },
-    listUploads: async function* () {
-      for await (const { Key, UploadId, Initiated } of withStoreErrorsEach(
-        listMultipartUploads(client, Bucket),
-      ))
-        yield {
-          key: known(Key, 'Key'),
-          uploadId: known(UploadId, 'UploadId'),
-          startedAt: known(Initiated, 'Initiated'),
-        };
-    },
-    check: async () => {
-      await withStoreErrors(client.send(new HeadBucketCommand({ Bucket })));
-    },
-  };
+    { step: 'initialize', priority: 'high', name: 'translateErrors' },
+  );
+  return client;
+}
+
+/**
+ * All pages of a listing. The SDK has no paging for uploads, and for parts it continues as long as it gets a marker, which some
+ * stores also send after the last page.
+ */
+async function* pages<Page extends { IsTruncated?: boolean | undefined }>(
+  fetch: (from?: Page) => Promise<Page>,
+): AsyncGenerator<Page> {
+  let page = await fetch();
+  yield page;
+  while (page.IsTruncated) {
+    page = await fetch(page);
+    yield page;
+  }
+}
+
+/** Undefined instead of an answer with status 404. */
+async function unlessMissing<Output>(answer: Promise<Output>): Promise<Output | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (statusOf(error) === 404) return undefined;
+    throw error;
+  }
 }
 
 /** Stores differ in whether they put a part's tag in quotes. */
-function plain(etag: string | undefined): string {
+function unquoted(etag: string | undefined): string {
   return known(etag, 'ETag').replaceAll('"', '');
 }
 
@@ -282,23 +245,7 @@ function known<Value>(value: Value | undefined, name: string): Value {
   return value;
 }
 
-async function withStoreErrors<Output>(pending: Promise<Output>): Promise<Output> {
-  try {
-    return await pending;
-  } catch (error) {
-    throw translated(error);
-  }
-}
-
-async function* withStoreErrorsEach<Item>(pending: AsyncIterable<Item>): AsyncGenerator<Item> {
-  try {
-    yield* pending;
-  } catch (error) {
-    throw translated(error);
-  }
-}
-
-/** MinIO, and stores that keep quotas. */
+/** MinIO, and stores with quotas. */
 const FULL = new Set(['XMinioStorageFull', 'QuotaExceeded', 'InsufficientStorage']);
 
 /** Error names of the SDK for a store that did not answer, beside the system's codes. */

@@ -2,7 +2,6 @@ import { isUuid, storeAway, uuid } from './blob-store.ts';
 import { type FoundObject, type OpenUpload, type S3Bucket, type SentPart, statusOf } from './s3-bucket.ts';
 
 export const OBJECTS = 'objects/';
-export const MARK = 'store-id';
 
 export function objectKey(id: string): string {
   return OBJECTS + uuid(id);
@@ -26,16 +25,16 @@ export function partSize(objectBytes: number): number {
   return Math.max(LEAST_BYTES, Math.ceil(objectBytes / MOST_PARTS));
 }
 
-/** Bytes on their way into parts of one size. */
-export interface GatheredParts {
+/** Bytes that are collected into parts of one size. */
+export interface PartBuffer {
   /** Copies the bytes and returns the parts that they complete. */
   add(chunk: Uint8Array): Generator<Buffer>;
   /** The remaining bytes, less than a part. */
   rest(): Buffer;
 }
 
-/** @param rest what fills no part yet, less than `partBytes` */
-export function gatheredParts(partBytes: number, rest: Uint8Array = Buffer.alloc(0)): GatheredParts {
+/** @param rest the first bytes, less than `partBytes` */
+export function partBuffer(partBytes: number, rest: Uint8Array = Buffer.alloc(0)): PartBuffer {
   let chunks: Uint8Array[] = [rest];
   let bytes = rest.length;
   return {
@@ -57,11 +56,25 @@ export function gatheredParts(partBytes: number, rest: Uint8Array = Buffer.alloc
   };
 }
 
+const MOST_IN_FLIGHT = 4;
+
+export interface PartsOptions {
+  key: string;
+  /** Distinguishes the object from another one with the same key. */
+  origin: string;
+  /** The upload to continue; without it one is started for the first part. */
+  uploadId?: string | undefined;
+  /** How many parts the upload has already. */
+  before?: number;
+}
+
 /** Parts of one multipart upload on their way to the store, a few at a time. */
-export interface SentParts {
-  /** Waits for a free place, not for the part. @throws what an earlier part was refused with */
+export interface PartsUpload {
+  /** The upload, if any part was sent. */
+  upload(): OpenUpload | undefined;
+  /** Waits for a free place, not for the part. @throws the error of an earlier part */
   send(body: Buffer): Promise<void>;
-  /** All parts sent since, in order, once they have arrived. @throws the error of a refused one */
+  /** All parts sent since the last call, in order, once they have arrived. @throws the error of a refused one */
   arrived(): Promise<SentPart[]>;
   /**
    * Waits for parts in flight and ignores their errors: an abort that overtook a part would leave it in the
@@ -70,16 +83,19 @@ export interface SentParts {
   ended(): Promise<void>;
 }
 
-const MOST_IN_FLIGHT = 4;
-
-/** @param before how many parts the upload has already */
-export function sentParts(bucket: S3Bucket, upload: OpenUpload, before = 0): SentParts {
+export function partsUpload(
+  bucket: S3Bucket,
+  { key, origin, uploadId, before = 0 }: PartsOptions,
+): PartsUpload {
   const inFlight = new Set<Promise<unknown>>();
   let sent: Promise<SentPart>[] = [];
   let latest = before;
+  let upload: OpenUpload | undefined;
 
   return {
+    upload: () => upload,
     send: async (body) => {
+      upload ??= uploadId === undefined ? await bucket.startUpload(key, { origin }) : { key, uploadId };
       while (inFlight.size >= MOST_IN_FLIGHT) await Promise.race(inFlight);
       latest += 1;
       const part = bucket.sendPart(upload, latest, body);
@@ -96,24 +112,21 @@ export function sentParts(bucket: S3Bucket, upload: OpenUpload, before = 0): Sen
       sent = [];
       return parts;
     },
-    ended: async () => {
-      await Promise.allSettled(inFlight);
-    },
+    ended: async () => void (await Promise.allSettled(inFlight)),
   };
 }
 
 export interface NewObject {
   key: string;
   sizeBytes: number;
-  /** Distinguishes this object from another one with the same key. */
   origin: string;
 }
 
 const MOST_CONFLICTS = 5;
 
 /**
- * Creates an object that must not exist yet, and verifies it. After a lost answer the next try is refused,
- * because the object exists (412) or its parts were completed (404): then the object itself is compared.
+ * Creates an object that must not exist yet. After a lost answer the next try is refused, because the object
+ * exists (412) or its parts were completed (404): then the object itself is compared.
  * @throws Error when another object has the key, or this one has another size
  */
 export async function createdOnce(
@@ -121,29 +134,23 @@ export async function createdOnce(
   { key, sizeBytes, origin }: NewObject,
   create: () => Promise<void>,
 ): Promise<void> {
-  const refusedBy = await refusalOf(create);
-  const found = await bucket.find(key);
-  if (found?.marks['origin'] === origin && found.sizeBytes === sizeBytes) return;
-  throw new Error(`${key} has not become an object of ${sizeBytes} bytes: ${describe(found, origin)}`, {
-    cause: refusedBy,
-  });
+  for (let tried = 1; ; tried += 1) {
+    try {
+      return await create();
+    } catch (error) {
+      const status = statusOf(error);
+      if (status === 409 && tried < MOST_CONFLICTS) continue;
+      if (status === 409) throw storeAway(error);
+      if (status !== 412 && status !== 404) throw error;
+      const found = await bucket.find(key);
+      if (found?.metadata['origin'] === origin && found.sizeBytes === sizeBytes) return;
+      const message = `${key} has not become an object of ${sizeBytes} bytes: ${describe(found, origin)}`;
+      throw new Error(message, { cause: error });
+    }
+  }
 }
 
 function describe(found: FoundObject | undefined, origin: string): string {
   if (found === undefined) return 'there is none';
-  return found.marks['origin'] === origin ? `it has ${found.sizeBytes}` : 'there is another one';
-}
-
-async function refusalOf(create: () => Promise<void>): Promise<unknown> {
-  for (let tried = 1; ; tried += 1) {
-    try {
-      await create();
-      return undefined;
-    } catch (error) {
-      const status = statusOf(error);
-      if (status === 412 || status === 404) return error;
-      if (status !== 409) throw error;
-      if (tried === MOST_CONFLICTS) throw storeAway(error);
-    }
-  }
+  return found.metadata['origin'] === origin ? `it has ${found.sizeBytes}` : 'there is another one';
 }

@@ -163,11 +163,14 @@ describe('a store', () => {
     const store = await filesystemBlobStore(folder, STORE_DEPS);
     await store.write(id, source(content), { maxBytes: 100 });
     if (isNamed)
-      await files.sql.query('insert into object (id, size, md5, created_at) values ($1, $2, $3, now())', [
-        id,
-        content.length,
-        createHash('md5').update(content).digest('hex'),
-      ]);
+      await files.sql.query(
+        `insert into object (id, size, md5, sha256, crc32, created_at) values ($1, $2, $3, $4, 0, now())`,
+        [
+          id,
+          content.length,
+          ...['md5', 'sha256'].map((name) => createHash(name).update(content).digest('hex')),
+        ],
+      );
     return id;
   }
   async function read(store: BlobStore, id: string): Promise<string> {

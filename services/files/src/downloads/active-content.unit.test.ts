@@ -53,7 +53,7 @@ describe('active content', () => {
       versionId: 'v',
       sizeBytes: 1,
       md5: '9dd4e461268c8034f5c8564e155c67a6',
-      sha256: null,
+      sha256: '',
       mimetype,
       storedAt: new Date(0),
       dimensions: null,

@@ -4,7 +4,6 @@ import type { Logger } from '@kr/telemetry';
 import { create } from 'content-disposition';
 import { LRUCache } from 'lru-cache';
 import type { BlobStore, ByteRange } from '../blob/blob-store.ts';
-import type { NewContentHash } from '../blob/content-hash.ts';
 import { type FileContent, type FileEntry, findFile } from '../file-entry.ts';
 import { noSuchFile } from '../file-errors.ts';
 import type { BytesPath, Respond } from '../http/content-path.ts';
@@ -31,20 +30,9 @@ export function contentHeaders(key: string, content: FileContent): Record<string
   const isShown = !isSaved(servedType(content.mimetype, key));
   return {
     'content-disposition': isShown ? 'inline' : create(key),
-    'repr-digest': reprDigest(content),
+    // Of the whole file, also beside a part of it (RFC 9530, 3).
+    'repr-digest': `sha-256=:${Buffer.from(content.sha256, 'hex').toString('base64')}:`,
   };
-}
-
-/**
- * Of the whole file, also beside a part of it (RFC 9530, 3). Older files have no sha256; md5 is in the registry as
- * deprecated, which by section 5 of the RFC may still be used against corruption, though not against an adversary.
- */
-function reprDigest({ md5, sha256 }: FileContent): string {
-  return sha256 === null ? `md5=:${base64(md5)}:` : `sha-256=:${base64(sha256)}:`;
-}
-
-function base64(hex: string): string {
-  return Buffer.from(hex, 'hex').toString('base64');
 }
 
 /** Milliseconds for which the entry of a published file is reused: it changes only when the files are purged. */
@@ -53,7 +41,6 @@ const PUBLISHED_MS = 1_000;
 export interface GetContentDeps extends ServeRepresentationDeps {
   database: Sql;
   blobs: BlobStore;
-  newHash: NewContentHash;
   now: () => Date;
   logger: Logger;
   /** The percentage of whole-file downloads that are compared with the stored checksum. */
@@ -124,12 +111,12 @@ const MARK_DIFFERENT = `
 
 /** Damage is reported as by an audit. */
 function verified(
-  { database, newHash, now, logger }: GetContentDeps,
+  { database, now, logger }: GetContentDeps,
   content: FileContent,
   bytes: Readable,
 ): Readable {
   const { objectId } = content;
-  const checked = verifiedBytes(bytes, content, newHash);
+  const checked = verifiedBytes(bytes, content);
   checked.once('error', (error) => {
     if (!(error instanceof DamagedContent)) return;
     logger.error({ objectId, damage: 'different' }, 'a stored object is not what it was');

@@ -1,6 +1,6 @@
+import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { BlobStore, ByteRange, OpenBlob } from '../blob/blob-store.ts';
-import type { NewContentHash } from '../blob/content-hash.ts';
 import type { FileContent } from '../file-entry.ts';
 
 /** A part of a stored object, which is empty where it ends before it starts. @throws Error when it is not as long as it was */
@@ -36,31 +36,23 @@ export class DamagedContent extends Error {
 }
 
 /**
- * All bytes of an object, the last of them only when all are known to be what was stored: by the sha256 where that is
- * known, else by the md5. It fails with DamagedContent before them, so that no reader takes for whole what is not.
+ * All bytes of an object, the last of them only when all are known to be what was stored: by the sha256. It fails with DamagedContent before them, so that no reader takes for whole what is not.
  */
-export function verifiedBytes(bytes: Readable, content: FileContent, newHash: NewContentHash): Readable {
-  return Readable.from(checked(bytes, content, newHash), { highWaterMark: 1 });
+export function verifiedBytes(bytes: Readable, content: FileContent): Readable {
+  return Readable.from(checked(bytes, content), { highWaterMark: 1 });
 }
 
 async function* checked(
   bytes: Readable,
-  { objectId, sizeBytes, md5, sha256 }: FileContent,
-  newHash: NewContentHash,
+  { objectId, sha256 }: FileContent,
 ): AsyncGenerator<Uint8Array, void> {
-  const hash = newHash(sizeBytes);
-  try {
-    let heldBack: Uint8Array | undefined;
-    for await (const chunk of bytes) {
-      await hash.update(chunk);
-      if (heldBack !== undefined) yield heldBack;
-      heldBack = chunk;
-    }
-    const read = await hash.digests();
-    const isAsStored = sha256 === null || read.sha256 === null ? read.md5 === md5 : read.sha256 === sha256;
-    if (!isAsStored) throw new DamagedContent(objectId);
+  const hash = createHash('sha256');
+  let heldBack: Uint8Array | undefined;
+  for await (const chunk of bytes) {
+    hash.update(chunk);
     if (heldBack !== undefined) yield heldBack;
-  } finally {
-    hash.drop();
+    heldBack = chunk;
   }
+  if (hash.digest('hex') !== sha256) throw new DamagedContent(objectId);
+  if (heldBack !== undefined) yield heldBack;
 }

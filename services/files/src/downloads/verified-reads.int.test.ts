@@ -32,12 +32,7 @@ describe('a whole file that is compared with the stored checksum', () => {
   ])('is given as it was stored: one %s', async (_, key, bytes) => {
     await files.upload(ENTITY, key, bytes);
     const whole = await files.get(ENTITY, key);
-    await files.sql.query('update object set sha256 = null where id = $1', [await objectIdOf(key)]);
-    const byMd5 = await files.get(ENTITY, key);
-    expect([whole, byMd5].map(({ status, body }) => [status, body.equals(bytes)])).toEqual([
-      [200, true],
-      [200, true],
-    ]);
+    expect([whole.status, whole.body.equals(bytes)]).toEqual([200, true]);
   });
 
   test.each([

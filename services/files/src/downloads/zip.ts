@@ -2,6 +2,7 @@
 export interface ZipItem {
   name: string;
   sizeBytes: number;
+  crc32: number;
   modifiedAt: Date;
 }
 
@@ -29,12 +30,12 @@ function localHeaderBytes({ name, sizeBytes }: ZipItem): number {
 }
 
 /** The record before the bytes of a file. */
-function localHeader(item: ZipItem, crc32: number): Buffer {
+function localHeader(item: ZipItem): Buffer {
   const isLarge = item.sizeBytes > MOST_32;
   const extra = Buffer.concat([times(item), zip64(isLarge ? [item.sizeBytes, item.sizeBytes] : [])]);
   const fixed = Buffer.alloc(LOCAL_BYTES);
   fixed.write('PK\x03\x04', 'latin1');
-  writeCommon(fixed, 4, item, { crc32, extraBytes: extra.length, isZip64: isLarge });
+  writeCommon(fixed, 4, item, { extraBytes: extra.length, isZip64: isLarge });
   return Buffer.concat([fixed, Buffer.from(item.name), extra]);
 }
 
@@ -44,20 +45,20 @@ function centralHeaderBytes({ name, sizeBytes }: ZipItem, offset: number): numbe
 }
 
 /** A file in the directory at the end. @param offset where its local header is */
-function centralHeader(item: ZipItem, crc32: number, offset: number): Buffer {
+function centralHeader(item: ZipItem, offset: number): Buffer {
   const large = item.sizeBytes > MOST_32 ? [item.sizeBytes, item.sizeBytes] : [];
   if (offset > MOST_32) large.push(offset);
   const extra = Buffer.concat([times(item), zip64(large)]);
   const fixed = Buffer.alloc(CENTRAL_BYTES);
   fixed.write('PK\x01\x02', 'latin1');
   fixed.writeUInt16LE(MADE_ON_UNIX | VERSION.zip64, 4);
-  writeCommon(fixed, 6, item, { crc32, extraBytes: extra.length, isZip64: large.length > 0 });
+  writeCommon(fixed, 6, item, { extraBytes: extra.length, isZip64: large.length > 0 });
   fixed.writeUInt32LE(PLAIN_FILE * 0x1_0000, 38);
   fixed.writeUInt32LE(offset > MOST_32 ? SEE_ZIP64_32 : offset, 42);
   return Buffer.concat([fixed, Buffer.from(item.name), extra]);
 }
 
-export interface Directory {
+interface Directory {
   entries: number;
   sizeBytes: number;
   offset: number;
@@ -101,8 +102,8 @@ function isZip64({ entries, sizeBytes, offset }: Directory): boolean {
 function writeCommon(
   header: Buffer,
   at: number,
-  { name, sizeBytes, modifiedAt }: ZipItem,
-  { crc32, extraBytes, isZip64 }: { crc32: number; extraBytes: number; isZip64: boolean },
+  { name, sizeBytes, crc32, modifiedAt }: ZipItem,
+  { extraBytes, isZip64 }: { extraBytes: number; isZip64: boolean },
 ): void {
   const size = sizeBytes > MOST_32 ? SEE_ZIP64_32 : sizeBytes;
   const { date, time } = dosTime(modifiedAt);
@@ -152,48 +153,42 @@ function zip64(numbers: readonly number[]): Buffer {
 }
 
 /** A stretch of a ZIP file: some of its records, or the bytes of one of its files. */
-export interface Piece {
+export interface Piece<Item> {
   offset: number;
   sizeBytes: number;
-  content: { item: number } | { records: (crc32Of: (item: number) => number) => Buffer };
+  content: { item: Item } | { records: () => Buffer };
 }
 
-export interface ZipLayout {
+export interface ZipLayout<Item> {
   sizeBytes: number;
   /** One behind the other, without gaps. */
-  pieces: readonly Piece[];
+  pieces: readonly Piece<Item>[];
 }
 
 /**
- * The layout of a ZIP file with these files, uncompressed. It follows from names and sizes alone, so
+ * The layout of a ZIP file with these files, uncompressed. It follows from their descriptions alone, so
  * any part of the archive can be generated separately. Numbers above 32 bits use ZIP64.
  */
-export function zipLayout(items: readonly ZipItem[]): ZipLayout {
-  const pieces: Piece[] = [];
+export function zipLayout<Item extends ZipItem>(items: readonly Item[]): ZipLayout<Item> {
+  const pieces: Piece<Item>[] = [];
   let sizeBytes = 0;
-  const add = (bytes: number, content: Piece['content']): number => {
+  const add = (bytes: number, content: Piece<Item>['content']): number => {
     const offset = sizeBytes;
     if (bytes > 0) pieces.push({ offset, sizeBytes: bytes, content });
     sizeBytes += bytes;
     return offset;
   };
-  const offsets = items.map((item, index) => {
-    const records = (crc32Of: (item: number) => number) => localHeader(item, crc32Of(index));
-    const offset = add(localHeaderBytes(item), { records });
-    add(item.sizeBytes, { item: index });
+  const offsets = items.map((item) => {
+    const offset = add(localHeaderBytes(item), { records: () => localHeader(item) });
+    add(item.sizeBytes, { item });
     return offset;
   });
   const directoryAt = sizeBytes;
   for (const [index, item] of items.entries()) {
     const offset = offsets[index] ?? 0;
-    const records = (crc32Of: (item: number) => number) => centralHeader(item, crc32Of(index), offset);
-    add(centralHeaderBytes(item, offset), { records });
+    add(centralHeaderBytes(item, offset), { records: () => centralHeader(item, offset) });
   }
-  const directory: Directory = {
-    entries: items.length,
-    sizeBytes: sizeBytes - directoryAt,
-    offset: directoryAt,
-  };
+  const directory = { entries: items.length, sizeBytes: sizeBytes - directoryAt, offset: directoryAt };
   add(endBytes(directory), { records: () => endRecords(directory) });
   return { sizeBytes, pieces };
 }

@@ -14,8 +14,7 @@ export interface HeldAudit {
 export interface StoredObject {
   id: string;
   sizeBytes: number;
-  md5: string;
-  sha256: string | null;
+  sha256: string;
 }
 
 /** The result for one object. */
@@ -77,7 +76,7 @@ export async function releaseAudit(
 /** The next objects of the audit. Objects created after its start are left to the next one. */
 export async function nextObjects(sql: Sql, { id }: HeldAudit, limit: number): Promise<StoredObject[]> {
   return sql.$queryRawUnsafe(
-    `select o.id, o.size::float8 as "sizeBytes", o.md5, o.sha256
+    `select o.id, o.size::float8 as "sizeBytes", o.sha256
      from audit a join object o on o.id > a.position and o.created_at <= a.started_at
      where a.id = $1 order by o.id limit $2`,
     id,

@@ -73,12 +73,13 @@ async function stored(count: number): Promise<string[]> {
   const ids = Array.from({ length: count }, () => randomUUID());
   for (const id of ids) {
     const bytes = randomBytes(2_000);
-    const md5 = createHash('md5').update(bytes).digest('hex');
+    const digests = ['md5', 'sha256'].map((name) => createHash(name).update(bytes).digest('hex'));
     await mkdir(dirname(pathOf(id)), { recursive: true });
     await writeFile(pathOf(id), bytes);
     await files.sql.query(
-      `insert into object (id, size, md5, created_at) values ($1, $2, $3, now() - interval '1 hour')`,
-      [id, bytes.length, md5],
+      `insert into object (id, size, md5, sha256, crc32, created_at)
+       values ($1, $2, $3, $4, 0, now() - interval '1 hour')`,
+      [id, bytes.length, ...digests],
     );
   }
   return ids;

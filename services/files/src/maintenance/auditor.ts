@@ -69,10 +69,9 @@ async function readObject(
   }
 }
 
-/** By its sha256 if known, which cannot be forged; else by its md5. */
 async function isAsStored(
   blobs: BlobStore,
-  { id, sizeBytes, md5, sha256 }: StoredObject,
+  { id, sizeBytes, sha256 }: StoredObject,
   pace: Pace,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -81,13 +80,13 @@ async function isAsStored(
     await blob.close();
     return false;
   }
-  const hash = createHash(sha256 === null ? 'md5' : 'sha256');
+  const hash = createHash('sha256');
   for await (const chunk of blob.stream()) {
     hash.update(chunk);
     await pace(chunk.length, signal);
     signal.throwIfAborted();
   }
-  return hash.digest('hex') === (sha256 ?? md5);
+  return hash.digest('hex') === sha256;
 }
 
 /** The process or the machine lacks resources for reading: no damage of the object. */
