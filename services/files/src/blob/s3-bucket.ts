@@ -15,7 +15,7 @@ export interface S3Settings {
   endpoint: URL | undefined;
   region: string;
   bucket: string;
-  /** Undefined means those that the SDK finds (environment, role of the machine). */
+  /** Undefined: the SDK finds them (environment, role of the machine). */
   credentials: { accessKeyId: string; secretAccessKey: string } | undefined;
   /** Whether the bucket is in the path instead of the host name. */
   isPathStyle: boolean;
