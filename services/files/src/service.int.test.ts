@@ -76,7 +76,7 @@ describe('the files service', () => {
     await files.upload('events-0001', 'a.txt', 'a');
     await files.upload('events-0001', 'b.txt', 'b');
     await files.client.commitUpload({ ticket: files.ticket('events-0001'), key: 'b.txt' }, GATEWAY);
-    await files.client.deleteEntries({ ticket: files.ticket('events-0001') }, GATEWAY);
+    await files.client.deleteEntries({ ticket: files.ticket('events-0001'), all: true }, GATEWAY);
     await until(() => Promise.resolve(heard.length >= 4));
     const seen = heard.map(({ subject, payload }) => [
       subject.split('.').at(-1),

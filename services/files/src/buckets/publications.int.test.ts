@@ -48,7 +48,7 @@ async function everyWrite(entityId: string, key: string) {
       files.client.updateEntryMetadata({ ticket, key, metadataJson: Buffer.from('{}') }, GATEWAY),
     ),
     delete: await refusalOf(files.client.deleteEntries({ ticket, keys: [key] }, GATEWAY)),
-    deleteAll: await refusalOf(files.client.deleteEntries({ ticket }, GATEWAY)),
+    deleteAll: await refusalOf(files.client.deleteEntries({ ticket, all: true }, GATEWAY)),
     import: await refusalOf(
       files.client.importEntries(
         { ticket: files.ticket(entityId, ['import_files'], 'other-00001') },
@@ -334,7 +334,7 @@ describe('an upload whose bytes flow while its bucket is sealed', () => {
 
   test('is not attached to a file that was deleted or completed meanwhile', async () => {
     const deleted = await underWay('race-000004');
-    await files.client.deleteEntries({ ticket: files.ticket('race-000004') }, GATEWAY);
+    await files.client.deleteEntries({ ticket: files.ticket('race-000004'), all: true }, GATEWAY);
     deleted.finish();
     expect((await deleted.answer).status).toBe(404);
     const completed = await underWay('race-000005');

@@ -17,17 +17,16 @@ const DELETE = `
 export function deleteEntries(
   deps: ChangeEntriesDeps & { blobs: BlobStore; logger: Logger },
 ): Rpc<'DeleteEntries'> {
-  return async ({ ticket, keys }, { principal }) => {
+  return async ({ ticket, keys, all }, { principal }) => {
     const opened = deps.openTicket(ticket, 'write');
     const { entityId } = opened;
     const badKey = keys.find((key) => key.includes('\0'));
     if (badKey !== undefined) throw noSuchFile(entityId, badKey);
-    const isAll = keys.length === 0;
     const { gone, uploads } = await changeBucket(deps, entityId, async (tx, bucket) => {
-      const uploads = await deleteUnfinished(tx, entityId, isAll ? 'all' : keys);
-      const deleted = await tx.$queryRawUnsafe<{ key: string }[]>(DELETE, entityId, isAll, keys);
+      const uploads = await deleteUnfinished(tx, entityId, all ? 'all' : keys);
+      const deleted = await tx.$queryRawUnsafe<{ key: string }[]>(DELETE, entityId, all, keys);
       const gone = new Set(deleted.map(({ key }) => key));
-      const unknown = keys.find((key) => !gone.has(key));
+      const unknown = all ? undefined : keys.find((key) => !gone.has(key));
       if (unknown !== undefined) throw noSuchFile(entityId, unknown);
       await appendAudited(
         tx,

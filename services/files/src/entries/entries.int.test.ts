@@ -218,9 +218,9 @@ describe('the entries of a bucket', () => {
     expect(await keysOf(entityId)).toEqual(['a', 'c']);
     await files.start(entityId, 'b');
     expect(await keysOf(entityId)).toEqual(['a', 'c', 'b']);
-    await files.client.deleteEntries(write(entityId), GATEWAY);
+    await files.client.deleteEntries({ ...write(entityId), all: true }, GATEWAY);
     expect(await keysOf(entityId)).toEqual([]);
-    await files.client.deleteEntries(write(entityId), GATEWAY);
+    await files.client.deleteEntries({ ...write(entityId), all: true }, GATEWAY);
   });
 });
 

@@ -87,7 +87,7 @@ function describeOn(disk: string): void {
     expect((await send()).status).toBe(accepted);
     await files.client.commitUpload({ ticket: files.ticket(entityId), key: 'a.bin' }, GATEWAY);
     expect((await files.get(entityId, 'a.bin')).body.equals(bytes)).toBe(true);
-    await files.client.deleteEntries({ ticket: files.ticket(entityId), keys: [] }, GATEWAY);
+    await files.client.deleteEntries({ ticket: files.ticket(entityId), all: true }, GATEWAY);
     await rm(join(folder, 'objects'), { recursive: true });
     await files.restart();
   }
@@ -169,7 +169,7 @@ function describeOn(disk: string): void {
     expect(await readdir(folder)).not.toContain('store-id');
     await rm(`${filler}-too`);
     expect([await isReady(), await readdir(folder)]).toEqual([true, expect.arrayContaining(['store-id'])]);
-    await files.client.deleteEntries({ ticket: files.ticket(entityId), keys: [] }, GATEWAY);
+    await files.client.deleteEntries({ ticket: files.ticket(entityId), all: true }, GATEWAY);
     await rm(join(folder, 'objects'), { recursive: true });
     await files.sql.query('delete from object');
     await files.restart();

@@ -332,7 +332,7 @@ describe('the lease of an upload', () => {
     });
     request.write('hello ');
     await until(() => existsSync(incompleteOf(path)));
-    await files.client.deleteEntries({ ticket: files.ticket('tus-lease4') }, GATEWAY);
+    await files.client.deleteEntries({ ticket: files.ticket('tus-lease4'), all: true }, GATEWAY);
     expect(codeOf(await answer)).toEqual([404, 'upload_not_found']);
     request.destroy();
   });
@@ -408,7 +408,7 @@ describe('the time of an upload', () => {
     const path = await create('tus-gone1', 'a.bin', 11);
     await patch(path, 0, 'hello ');
     expect(existsSync(incompleteOf(path))).toBe(true);
-    await files.client.deleteEntries({ ticket: files.ticket('tus-gone1') }, GATEWAY);
+    await files.client.deleteEntries({ ticket: files.ticket('tus-gone1'), all: true }, GATEWAY);
     expect(existsSync(incompleteOf(path))).toBe(false);
   });
 });

@@ -272,14 +272,15 @@ function updateFileMetadata(deps: FilesDeps): Endpoint {
   };
 }
 
-/**
- * Deletes files of a draft, all of them when no keys are given. A preview that goes with them has left the draft when
- * this is answered.
- */
-async function deleteEntries(deps: FilesDeps, call: Call, keys: string[]): Promise<void> {
+/** Deletes files of a draft. A preview that goes with them has left the draft when this is answered. */
+async function deleteEntries(
+  deps: FilesDeps,
+  call: Call,
+  which: { keys: string[] } | { all: true },
+): Promise<void> {
   const { kind, clients } = deps;
   const { ticket, defaultPreview } = await authoriseEnabledFiles(deps, 'write', call);
-  const deleted = await clients.files.deleteEntries({ ticket, keys }, call.principal);
+  const deleted = await clients.files.deleteEntries({ ticket, ...which }, call.principal);
   if (!deleted.keys.includes(defaultPreview)) return;
   const gone = { id: param(call, 'id'), keys: [defaultPreview] };
   // The files are deleted even if this fails, and the event of the deletion has the same effect.
@@ -289,7 +290,7 @@ async function deleteEntries(deps: FilesDeps, call: Call, keys: string[]): Promi
 /** DELETE /api/{kind}/{id}/draft/files/{key} */
 function deleteFile(deps: FilesDeps): Endpoint {
   return async (call) => {
-    await deleteEntries(deps, call, [param(call, 'key')]);
+    await deleteEntries(deps, call, { keys: [param(call, 'key')] });
     return noContent();
   };
 }
@@ -297,7 +298,7 @@ function deleteFile(deps: FilesDeps): Endpoint {
 /** DELETE /api/{kind}/{id}/draft/files: all of them. */
 function deleteFiles(deps: FilesDeps): Endpoint {
   return async (call) => {
-    await deleteEntries(deps, call, []);
+    await deleteEntries(deps, call, { all: true });
     return noContent();
   };
 }

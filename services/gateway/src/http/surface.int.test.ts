@@ -161,8 +161,8 @@ describe('order of the checks', () => {
   });
 
   test('a caller who may not change a context does not see the problems of the body', async () => {
-    gateway.script.packages.Associate = async ({ ids }) => {
-      expect(ids).toEqual([]);
+    gateway.script.packages.Associate = async ({ body }) => {
+      expect(body.toString()).toBe('{}');
       throw new ServiceError('forbidden', 'Permission denied.');
     };
     const { status, body } = await ask('/api/packages/x/context/actions/associate', {

@@ -1,12 +1,9 @@
-import { ServiceError } from '@kr/service-error';
 import type { Clients } from '../clients.ts';
 import { type Endpoint, noContent, param } from '../http/endpoint.ts';
-import { invalidInput, isObject } from '../http/json-object.ts';
 import type { Route } from '../http/route.ts';
 import { findEntities, unsentEventsOf } from '../search/find-entities.ts';
 import type { PageLimits } from '../search/page-links.ts';
 import { DRAFT_RESOURCES_QUERY, readSearchQuery } from '../search/search-query.ts';
-import { checkedBody, idListBody } from './id-list-body.ts';
 
 export function contextRoutes(clients: Clients, limits: PageLimits): Route[] {
   const tag = 'packages';
@@ -89,13 +86,7 @@ export function contextRoutes(clients: Clients, limits: PageLimits): Route[] {
 /** POST /api/packages/{id}/context/actions/associate: all the resources or none. */
 function associate(clients: Clients): Endpoint {
   return async (call) => {
-    const change = (ids: string[]) =>
-      clients.packages.associate({ packageId: param(call, 'id'), ids }, call.principal);
-    const ids = await checkedBody(
-      () => idListBody(call.body, 'records'),
-      () => change([]),
-    );
-    await change(ids);
+    await clients.packages.associate({ packageId: param(call, 'id'), body: call.rawBody }, call.principal);
     return noContent();
   };
 }
@@ -103,13 +94,7 @@ function associate(clients: Clients): Endpoint {
 /** POST /api/packages/{id}/context/actions/dissociate: all the resources or none. */
 function dissociate(clients: Clients): Endpoint {
   return async (call) => {
-    const change = (ids: string[]) =>
-      clients.packages.dissociate({ packageId: param(call, 'id'), ids }, call.principal);
-    const ids = await checkedBody(
-      () => idListBody(call.body, 'records'),
-      () => change([]),
-    );
-    await change(ids);
+    await clients.packages.dissociate({ packageId: param(call, 'id'), body: call.rawBody }, call.principal);
     return noContent();
   };
 }
@@ -141,33 +126,10 @@ function listContextResources(clients: Clients, limits: PageLimits): Endpoint {
 /** PUT /api/packages/{id}/context: the settings of the context. */
 function updateContext(clients: Clients): Endpoint {
   return async (call) => {
-    const change = (recordPolicy: string) =>
-      clients.packages.updateContext({ packageId: param(call, 'id'), recordPolicy }, call.principal);
-    const recordPolicy = await checkedBody(
-      () => readPolicy(call.body),
-      () => change(''),
+    await clients.packages.updateContext(
+      { packageId: param(call, 'id'), body: call.rawBody },
+      call.principal,
     );
-    await change(recordPolicy);
     return noContent();
   };
-}
-
-/** @throws ServiceError `invalid`: not `{"access": {"record_policy": "open" | "closed"}}` */
-function readPolicy(body: unknown): 'open' | 'closed' {
-  if (!isObject(body)) throw invalidInput();
-  const { access } = body;
-  if (access === undefined) throw refused('access', 'Missing data for required field.');
-  if (!isObject(access)) throw invalidInput('access._schema');
-  const { record_policy: policy } = access;
-  if (policy === undefined) throw refused('access.record_policy', 'Missing data for required field.');
-  if (policy !== 'open' && policy !== 'closed') {
-    throw refused('access.record_policy', 'Must be one of: open, closed.');
-  }
-  return policy;
-}
-
-function refused(field: string, message: string): ServiceError {
-  return new ServiceError('invalid', 'A validation error occurred.', {
-    issues: [{ field, messages: [message] }],
-  });
 }

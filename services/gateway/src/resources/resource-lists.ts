@@ -4,7 +4,6 @@ import type { Route } from '../http/route.ts';
 import { findEntities, unsentEventsOf } from '../search/find-entities.ts';
 import type { PageLimits } from '../search/page-links.ts';
 import { DRAFT_RESOURCES_QUERY, readSearchQuery, resourcesQuery } from '../search/search-query.ts';
-import { checkedBody, idListBody } from './id-list-body.ts';
 
 export function resourceRoutes(clients: Clients, limits: PageLimits): Route[] {
   const tag = 'packages';
@@ -106,13 +105,8 @@ export function resourceRoutes(clients: Clients, limits: PageLimits): Route[] {
  */
 function addResources(clients: Clients): Endpoint {
   return async (call) => {
-    const change = (ids: string[]) =>
-      clients.packages.addResources({ packageId: param(call, 'id'), ids }, call.principal);
-    const ids = await checkedBody(
-      () => idListBody(call.body, 'resources'),
-      () => change([]),
-    );
-    const { errors } = await change(ids);
+    const request = { packageId: param(call, 'id'), body: call.rawBody };
+    const { errors } = await clients.packages.addResources(request, call.principal);
     return json(200, { errors: errors.map(({ record, message }) => ({ record, message })) });
   };
 }
@@ -178,13 +172,8 @@ function listPackageResources(clients: Clients, limits: PageLimits): Endpoint {
  */
 function removeResources(clients: Clients): Endpoint {
   return async (call) => {
-    const change = (ids: string[]) =>
-      clients.packages.removeResources({ packageId: param(call, 'id'), ids }, call.principal);
-    const ids = await checkedBody(
-      () => idListBody(call.body, 'resources'),
-      () => change([]),
-    );
-    const { errors } = await change(ids);
+    const request = { packageId: param(call, 'id'), body: call.rawBody };
+    const { errors } = await clients.packages.removeResources(request, call.principal);
     return json(200, { errors: errors.map(({ record, message }) => ({ record, message })) });
   };
 }

@@ -12,7 +12,7 @@ import { assertParentsUnlocked, type Entity, getEntity, notFound, permit } from 
 import type { CallContext } from '@kr/rpc';
 import type { PackagesContext } from '../context.ts';
 import { changeUnlockedResources } from '../resources/change-resources.ts';
-import { checkIds } from '../resources/resource-rules.ts';
+import { readIds } from '../resources/request-body.ts';
 import { openVersionId, ownerOf } from '../store/resource-store.ts';
 
 /**
@@ -38,16 +38,16 @@ export async function managedPackage(
  * @throws ServiceError
  *   - `not_found`: no such package, or one of the resources does not exist
  *   - `forbidden`: the caller may not manage the context, or not manage one of the resources
- *   - `invalid`: not 1 to 100 ids, or a resource that is published or managed by another package
+ *   - `invalid`: see `readIds`, or a resource that is published or managed by another package
  *   - `conflict` (`draft_locked`): the package or a resource is being published
  */
 export function associate(context: PackagesContext) {
   return async (
-    { packageId, ids }: AssociateRequest__Output,
+    { packageId, body }: AssociateRequest__Output,
     { principal }: CallContext,
   ): Promise<AssociateResponse> => {
     const { parent } = await managedPackage(context, packageId, principal);
-    checkIds(ids, 'records');
+    const ids = readIds(body, 'records');
     await assertParentsUnlocked(context.database, [parent.id]);
     const request = { packageParentId: parent.id, packageId, ids: [...new Set(ids)] };
     await context.records.associateRecords(request, principal);
@@ -68,16 +68,16 @@ export function associate(context: PackagesContext) {
  * repeating the call: removing twice is no error.
  *
  * @throws ServiceError - `not_found`: no such package, or one of the resources does not exist - `forbidden`:
- * the caller may not manage the context - `invalid`: not 1 to 100 ids - `conflict` (`draft_locked`): the
+ * the caller may not manage the context - `invalid`: see `readIds` - `conflict` (`draft_locked`): the
  * package or a resource is being published
  */
 export function dissociate(context: PackagesContext) {
   return async (
-    { packageId, ids }: DissociateRequest__Output,
+    { packageId, body }: DissociateRequest__Output,
     { principal }: CallContext,
   ): Promise<DissociateResponse> => {
     const { parent } = await managedPackage(context, packageId, principal);
-    checkIds(ids, 'records');
+    const ids = readIds(body, 'records');
     await assertParentsUnlocked(context.database, [parent.id]);
     const { leavingIds } = await context.records.dissociateRecords(
       { packageParentId: parent.id, packageId, ids: [...new Set(ids)] },

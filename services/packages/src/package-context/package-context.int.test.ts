@@ -6,6 +6,7 @@ import {
   aPackage,
   aPackageWith,
   GOOD_METADATA,
+  idsBody,
   managedDraft,
   OWNER,
   type PackagesFixture,
@@ -41,7 +42,7 @@ describe('the context of a package', () => {
   test('takes resources in by any version of the package, but not by its parent', async () => {
     const { id, parentId } = await aPackage(service);
     const associate = (packageId: string, ids: string[], principal = OWNER) =>
-      service.packages.associate({ packageId, ids }, principal);
+      service.packages.associate({ packageId, body: idsBody('records', ids) }, principal);
     await associate(id, ['r1', 'r2', 'r1']);
     await service.publications.publish({ subject: 'SUBJECT_PACKAGE', id }, OWNER);
     await associate(id, ['r3']);
@@ -49,6 +50,9 @@ describe('the context of a package', () => {
       associated: fixture.peers.associated,
       parent: await failure(associate(parentId, ['r1'])),
       stranger: await failure(associate(id, ['r1'], STRANGER)),
+      strangersNonsense: await failure(
+        service.packages.associate({ packageId: id, body: Buffer.from('{}') }, STRANGER),
+      ),
       none: await failure(associate(id, [])),
     }).toEqual({
       associated: [
@@ -57,6 +61,7 @@ describe('the context of a package', () => {
       ],
       parent: NOT_FOUND,
       stranger: FORBIDDEN,
+      strangersNonsense: FORBIDDEN,
       none: {
         kind: 'invalid',
         message: 'A validation error occurred.',
@@ -70,7 +75,9 @@ describe('the context of a package', () => {
     fixture.peers.say.associate = async () => void (await service.lifecycle.deleteDraft({ id }, OWNER));
     const request = { ...OWNER, requestId: 'too late' };
     expect({
-      answer: await failure(service.packages.associate({ packageId: id, ids: ['r1'] }, request)),
+      answer: await failure(
+        service.packages.associate({ packageId: id, body: idsBody('records', ['r1']) }, request),
+      ),
       dissociated: fixture.peers.dissociated,
       by: fixture.peers.toldBy.at(-1),
     }).toEqual({
@@ -86,8 +93,8 @@ describe('the context of a package', () => {
     const { document } = await service.lifecycle.createVersion({ id }, OWNER);
     const next = document?.id ?? '';
     await service.packages.importResources({ packageId: next }, OWNER);
-    await service.packages.dissociate({ packageId: id, ids: ['r1'] }, OWNER);
-    await service.packages.dissociate({ packageId: id, ids: ['r1'] }, OWNER);
+    await service.packages.dissociate({ packageId: id, body: idsBody('records', ['r1']) }, OWNER);
+    await service.packages.dissociate({ packageId: id, body: idsBody('records', ['r1']) }, OWNER);
     const held = async (packageId: string) =>
       (await service.packages.listResources({ packageId }, OWNER)).ids;
     expect([await held(id), await held(next), fixture.peers.dissociated]).toEqual([
@@ -103,7 +110,7 @@ describe('the context of a package', () => {
   test('removes the resources that the records service reports as released, not the requested ones', async () => {
     const { id } = await aPackageWith(fixture, service, ['draft-of-r1', 'related', 'r2']);
     fixture.peers.say.dissociate = async () => ['r1', 'draft-of-r1'];
-    await service.packages.dissociate({ packageId: id, ids: ['r1', 'related'] }, OWNER);
+    await service.packages.dissociate({ packageId: id, body: idsBody('records', ['r1', 'related']) }, OWNER);
     expect((await service.packages.listResources({ packageId: id }, OWNER)).ids).toEqual(['related', 'r2']);
   });
 
@@ -119,7 +126,10 @@ describe('the context of a package', () => {
   test('has a record policy of two values', async () => {
     const { id, parentId } = await aPackage(service);
     const set = (recordPolicy: string, principal = OWNER) =>
-      service.packages.updateContext({ packageId: id, recordPolicy }, principal);
+      service.packages.updateContext(
+        { packageId: id, body: Buffer.from(JSON.stringify({ access: { record_policy: recordPolicy } })) },
+        principal,
+      );
     await set('closed');
     await set('open');
     await set('closed');
@@ -157,14 +167,14 @@ describe('a package that becomes restricted', () => {
 
     fixture.peers.restricted.length = 0;
     fixture.peers.records.set('r3', managedDraft('r3', parentId));
-    await service.packages.addResources({ packageId: id, ids: ['r3'] }, OWNER);
+    await service.packages.addResources({ packageId: id, body: idsBody('resources', ['r3']) }, OWNER);
     expect(fixture.peers.restricted).toContainEqual({ packageParentId: parentId, ids: ['r3'], access });
 
     await put(id, 'public');
     const { document } = (await service.lifecycle.readEntities({ refs: [{ id, form: 'FORM_DRAFT' }] }, OWNER))
       .results[0] ?? { document: null };
     fixture.peers.restricted.length = 0;
-    await service.packages.removeResources({ packageId: id, ids: ['r3'] }, OWNER);
+    await service.packages.removeResources({ packageId: id, body: idsBody('resources', ['r3']) }, OWNER);
     expect([JSON.parse(document?.json.toString() ?? '{}').access.record, fixture.peers.restricted]).toEqual([
       'public',
       [],
@@ -203,7 +213,7 @@ describe('a package that becomes restricted', () => {
     };
     expect(await failure(put(id, 'restricted'))).toMatchObject({ kind: 'unavailable' });
     fixture.peers.say.mirror = async () => undefined;
-    await service.packages.removeResources({ packageId: id, ids: ['r2'] }, OWNER);
+    await service.packages.removeResources({ packageId: id, body: idsBody('resources', ['r2']) }, OWNER);
     expect(fixture.peers.restricted).toContainEqual({ packageParentId: parentId, ids: ['r1'], access });
     expect((await announced(id)).map(({ recordIds }) => recordIds)).toEqual([['r1', 'r2'], ['r1']]);
   });

@@ -2,12 +2,10 @@ import { auditEntry } from '@kr/audit-trail';
 import type { UpdateContextRequest__Output, UpdateContextResponse } from '@kr/contracts';
 import { assertParentsUnlocked } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
-import { ServiceError } from '@kr/service-error';
 import type { PackagesContext } from '../context.ts';
+import { readPolicy } from '../resources/request-body.ts';
 import { saveContext } from '../store/context-store.ts';
 import { managedPackage } from './context-resources.ts';
-
-const POLICIES = ['open', 'closed'];
 
 /**
  * RPC UpdateContext.
@@ -15,20 +13,16 @@ const POLICIES = ['open', 'closed'];
  * @throws ServiceError
  *   - `not_found`: no such package
  *   - `forbidden`: the caller may not manage the context
- *   - `invalid`: a policy other than `open` and `closed`
+ *   - `invalid`: see `readPolicy`
  *   - `conflict` (`draft_locked`): the package is being published
  */
 export function updateContext(context: PackagesContext) {
   return async (
-    { packageId, recordPolicy }: UpdateContextRequest__Output,
+    { packageId, body }: UpdateContextRequest__Output,
     { principal }: CallContext,
   ): Promise<UpdateContextResponse> => {
     const { parent } = await managedPackage(context, packageId, principal);
-    if (!POLICIES.includes(recordPolicy)) {
-      throw new ServiceError('invalid', 'A validation error occurred.', {
-        issues: [{ field: 'access.record_policy', messages: [`Must be one of: ${POLICIES.join(', ')}.`] }],
-      });
-    }
+    const recordPolicy = readPolicy(body);
     await assertParentsUnlocked(context.database, [parent.id]);
     const entry = auditEntry(
       principal,

@@ -6,6 +6,7 @@ import {
   aPackage,
   aPackageWith,
   FILES,
+  idsBody,
   insist,
   managedDraft,
   OWNER,
@@ -254,7 +255,7 @@ describe('publishing a package', () => {
   test('names every problem of the package and of every resource, and leaves everything as it was', async () => {
     const { id } = await aPackage(first, { title: 'No date', publisher: 'Example' });
     fixture.peers.records.set('r1', { ...record('r1'), managedBy: await parentOf(id) });
-    await first.packages.addResources({ packageId: id, ids: ['r1'] }, OWNER);
+    await first.packages.addResources({ packageId: id, body: idsBody('resources', ['r1']) }, OWNER);
     fixture.peers.say.prepare = async () => ({
       isPrepared: false,
       issues: [
@@ -392,8 +393,12 @@ describe('publishing a package', () => {
     expect([
       await failure(first.lifecycle.updateDraft({ id, body }, OWNER)),
       await failure(first.lifecycle.deleteDraft({ id }, OWNER)),
-      await failure(first.packages.addResources({ packageId: id, ids: ['r1'] }, OWNER)),
-      await failure(first.packages.removeResources({ packageId: id, ids: ['r1'] }, OWNER)),
+      await failure(
+        first.packages.addResources({ packageId: id, body: idsBody('resources', ['r1']) }, OWNER),
+      ),
+      await failure(
+        first.packages.removeResources({ packageId: id, body: idsBody('resources', ['r1']) }, OWNER),
+      ),
     ]).toEqual([locked, locked, locked, locked]);
     gate.resolve();
     await publishing;

@@ -22,7 +22,8 @@ import { ServiceError } from '@kr/service-error';
 import type { PackagesContext } from '../context.ts';
 import { previousVersionId, resourceIdsOf } from '../store/resource-store.ts';
 import { changeResources } from './change-resources.ts';
-import { CANNOT_BE_ADDED, checkIds, judgeAdditions, judgeRemovals, type Resource } from './resource-rules.ts';
+import { readIds } from './request-body.ts';
+import { CANNOT_BE_ADDED, judgeAdditions, judgeRemovals, type Resource } from './resource-rules.ts';
 
 /**
  * The resources of these ids. Those already in the version need not be readable, or even exist.
@@ -63,16 +64,16 @@ async function missing(context: PackagesContext, id: string): Promise<ServiceErr
  * @throws ServiceError
  *   - `not_found`: no such package, no draft of it, or one of the resources does not exist
  *   - `unauthenticated`, `forbidden`: the caller may not change the draft, or not read one of the resources
- *   - `invalid`: not 1 to 100 ids
+ *   - `invalid`: see `readIds`
  *   - `conflict` (`draft_locked`): the package is being published
  */
 export function addResources(context: PackagesContext) {
   return async (
-    { packageId, ids }: AddResourcesRequest__Output,
+    { packageId, body }: AddResourcesRequest__Output,
     { principal }: CallContext,
   ): Promise<AddResourcesResponse> => {
     await draftForChange(context, { id: packageId, action: 'manage_resources', principal });
-    checkIds(ids, 'resources');
+    const ids = readIds(body, 'resources');
     const resources = await describeResources(context, ids, [], principal);
     return changeResources(context, {
       packageId,
@@ -92,16 +93,16 @@ export function addResources(context: PackagesContext) {
  * @throws ServiceError
  *   - `not_found`: no such package, no draft of it, or one of the resources neither exists nor is in it
  *   - `unauthenticated`, `forbidden`: the caller may not change the draft, or not read a resource that is not in it
- *   - `invalid`: not 1 to 100 ids
+ *   - `invalid`: see `readIds`
  *   - `conflict` (`draft_locked`): the package is being published
  */
 export function removeResources(context: PackagesContext) {
   return async (
-    { packageId, ids }: RemoveResourcesRequest__Output,
+    { packageId, body }: RemoveResourcesRequest__Output,
     { principal }: CallContext,
   ): Promise<RemoveResourcesResponse> => {
     await draftForChange(context, { id: packageId, action: 'manage_resources', principal });
-    checkIds(ids, 'resources');
+    const ids = readIds(body, 'resources');
     const held = await resourceIdsOf(context.database, packageId);
     const resources = await describeResources(context, ids, held, principal);
     return changeResources(context, {

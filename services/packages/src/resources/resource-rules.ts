@@ -1,5 +1,3 @@
-import { ServiceError } from '@kr/service-error';
-
 /** The facts about a resource that decide whether a package version may add or remove it. */
 export interface Resource {
   readonly id: string;
@@ -61,14 +59,4 @@ function judge(
     accepted: judged.filter(({ message }) => message === undefined).map(({ record }) => record),
     errors: judged.flatMap(({ record, message }) => (message === undefined ? [] : [{ record, message }])),
   };
-}
-
-const MOST = 100;
-
-/** @throws ServiceError `invalid` unless there are 1 to 100 ids; `field` names the list in the body */
-export function checkIds(ids: readonly string[], field: 'records' | 'resources'): void {
-  if (ids.length >= 1 && ids.length <= MOST) return;
-  throw new ServiceError('invalid', 'A validation error occurred.', {
-    issues: [{ field, messages: [`Length must be between 1 and ${MOST}.`] }],
-  });
 }

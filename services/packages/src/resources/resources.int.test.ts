@@ -6,6 +6,7 @@ import { ServiceError } from '@kr/service-error';
 import {
   aPackage,
   aPackageWith,
+  idsBody,
   insist,
   managedDraft,
   OWNER,
@@ -44,9 +45,9 @@ async function held(packageId: string): Promise<string[]> {
 }
 
 const add = (packageId: string, ids: string[], principal = OWNER) =>
-  service.packages.addResources({ packageId, ids }, principal);
+  service.packages.addResources({ packageId, body: idsBody('resources', ids) }, principal);
 const remove = (packageId: string, ids: string[], principal = OWNER) =>
-  service.packages.removeResources({ packageId, ids }, principal);
+  service.packages.removeResources({ packageId, body: idsBody('resources', ids) }, principal);
 
 const RECORD_PARENT = newEntityId();
 const DRAFT_REFUSED = "This record is a draft and can't be linked to the package as a resource.";

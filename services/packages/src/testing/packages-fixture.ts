@@ -154,6 +154,11 @@ export async function aPackage(
   return { id: document.id, parentId: document.parentId };
 }
 
+/** The body of a request that names resources. */
+export function idsBody(name: 'records' | 'resources', ids: readonly string[]): Buffer {
+  return Buffer.from(JSON.stringify({ [name]: ids.map((id) => ({ id })) }));
+}
+
 /** A package draft with managed resource drafts of these ids in its version. */
 export async function aPackageWith(
   fixture: PackagesFixture,
@@ -164,7 +169,10 @@ export async function aPackageWith(
   for (const id of ids) {
     fixture.peers.records.set(id, managedDraft(id, created.parentId));
   }
-  const { errors } = await replica.packages.addResources({ packageId: created.id, ids: [...ids] }, OWNER);
+  const { errors } = await replica.packages.addResources(
+    { packageId: created.id, body: idsBody('resources', ids) },
+    OWNER,
+  );
   if (errors.length > 0) throw new Error(JSON.stringify(errors));
   return created;
 }

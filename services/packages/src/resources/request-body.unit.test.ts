@@ -1,10 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { ServiceError } from '@kr/service-error';
-import { idListBody } from './id-list-body.ts';
+import { readIds } from './request-body.ts';
+
+const bytes = (body: unknown) => Buffer.from(body === undefined ? '' : JSON.stringify(body));
 
 function refusal(body: unknown): unknown {
   try {
-    return idListBody(body, 'records');
+    return readIds(bytes(body), 'records');
   } catch (thrown) {
     return ServiceError.from(thrown).issues.map(({ field, messages }) => `${field}: ${messages.join()}`);
   }
@@ -12,7 +14,7 @@ function refusal(body: unknown): unknown {
 
 describe('a body of ids', () => {
   test('gives the ids in their order', () => {
-    expect(idListBody({ records: [{ id: 'b' }, { id: 'a' }] }, 'records')).toEqual(['b', 'a']);
+    expect(readIds(bytes({ records: [{ id: 'b' }, { id: 'a' }] }), 'records')).toEqual(['b', 'a']);
   });
 
   test.each<[name: string, body: unknown, issues: string[]]>([
