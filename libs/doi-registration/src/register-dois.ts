@@ -24,7 +24,7 @@ export interface DoiRegistrationOptions {
   /** Scheme and host of the repository. */
   baseUrl: URL;
   logger: Logger;
-  /** Milliseconds between two looks for DOIs that are due . */
+  /** Milliseconds between two looks for DOIs that are due. */
   intervalMs: number;
   /** Milliseconds of the first pause after a failure, which doubles. */
   retryMs: number;
@@ -126,7 +126,7 @@ function updateOf(
   } & ReturnType<typeof dataciteJson>;
   const [ownPrefix] = doi.split('/');
   const relation = isConcept
-    ? { relatedIdentifier: attributes.doi ?? '', relationType: 'HasVersion' }
+    ? { relatedIdentifier: entity.pids?.doi?.identifier ?? '', relationType: 'HasVersion' }
     : { relatedIdentifier: `${ownPrefix}/${parentId}`, relationType: 'IsVersionOf' };
   return {
     event: 'publish',

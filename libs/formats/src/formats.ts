@@ -12,6 +12,7 @@ import { jsonLd } from './rdf/json-ld.ts';
 import { rdfXml } from './rdf/rdf-xml.ts';
 import { turtle } from './rdf/turtle.ts';
 import { croissant } from './web/croissant.ts';
+import { DATA_PACKAGE_PROFILE, dataPackage } from './web/data-package.ts';
 import { geoJsonFeature } from './web/geojson.ts';
 import { schemaOrg } from './web/schema-org.ts';
 import { linksetText, signpostingLinks } from './web/signposting.ts';
@@ -78,6 +79,12 @@ export const FORMATS: readonly Format[] = [
       json(croissant(entity, context)),
     ),
     profile: 'http://mlcommons.org/croissant/1.0',
+  },
+  {
+    ...format('datapackage', ['application/ld+json'], 'Data Package', 'json', (entity, context) =>
+      json(dataPackage(entity, context)),
+    ),
+    profile: DATA_PACKAGE_PROFILE,
   },
   {
     ...format('citation', ['text/x-bibliography'], 'Citation', 'txt', (entity, _, { style }) =>

@@ -192,6 +192,35 @@ test('schema.org has the members that Google requires, and the files', () => {
   });
 });
 
+test('a data package has one resource for each file', () => {
+  expect(json('datapackage')).toMatchObject({
+    $schema: 'https://datapackage.org/profiles/2.0/datapackage.json',
+    id: 'https://doi.org/10.1234/abcde-12345',
+    name: 'abcde-12345',
+    contributors: [
+      { title: 'Popescu, Ana Maria', roles: ['creator'], path: 'https://orcid.org/0000-0002-1825-0097' },
+      { title: 'Lowland Mapping Group' },
+      { title: 'Ionescu, Ion', roles: ['datacollector'] },
+    ],
+    licenses: [{ name: 'cc-by-4.0', path: 'https://creativecommons.org/licenses/by/4.0/legalcode' }],
+    resources: [{ name: 'file-1', title: FILE.key, path: FILE.links.content, bytes: 783 }],
+  });
+});
+
+test.each([
+  { provider: 'local' },
+  { provider: 'datacite', state: 'pending' },
+  { provider: 'datacite', state: 'failed' },
+  { provider: 'datacite', state: 'unregistered' },
+])('no format names a DOI that is not registered: %j', (doi) => {
+  const reserved = { ...record(), pids: { doi: { identifier: '10.1234/abcde-12345', ...doi } } };
+  for (const { name } of FORMATS) {
+    const text = as(name, reserved);
+    expect(text).not.toContain('10.1234/abcde-12345');
+    expect(text).not.toContain('10.1234%2Fabcde-12345');
+  }
+});
+
 describe('hostile texts', () => {
   const HOSTILE =
     '</script><b>x</b> & "q" \\ {tex} %\u0000\u000b\ufffe \ud800 "; a <> .\nER  - \n]]> } @misc{evil,';
@@ -210,7 +239,7 @@ describe('hostile texts', () => {
     const text = as(name, hostile);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must be missing
     if (/xml|dublincore/.test(name)) expect(text).not.toMatch(/[\u0000-\u0008\u000b\ufffe]|<b>/);
-    if (/json|csl|croissant/.test(name)) expect(() => JSON.parse(text)).not.toThrow();
+    if (/json|csl|croissant|datapackage/.test(name)) expect(() => JSON.parse(text)).not.toThrow();
     if (name === 'ris') expect(text.match(/^ER {2}-/gm)).toHaveLength(1);
     if (name === 'bibtex') {
       expect(text.match(/^@/gm)).toHaveLength(1);
@@ -236,6 +265,7 @@ describe('the choice of a format', () => {
     ['text/turtle', 'dcat-ap'],
     ['application/ld+json', 'json-ld'],
     ['application/ld+json;profile="http://mlcommons.org/croissant/1.0"', 'croissant'],
+    ['application/ld+json;profile="https://datapackage.org/profiles/2.0/datapackage.json"', 'datapackage'],
     ['application/json;q=0.5, application/x-bibtex', 'bibtex'],
     ['application/rdf+xml', 'dcat-ap-xml'],
     ['image/png', undefined],

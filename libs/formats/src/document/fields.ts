@@ -1,6 +1,6 @@
 import { lookup } from '@kr/metadata';
 import sanitizeHtml from 'sanitize-html';
-import type { Entity, Identified, Licence, Person, Titled } from './entity.ts';
+import type { Doi, Entity, Identified, Licence, Person, Titled } from './entity.ts';
 
 /** Values that several formats need in the same form. */
 
@@ -48,9 +48,18 @@ export function typeProperty({ metadata }: Entity, name: string): string | undef
   return type === undefined ? undefined : nonEmpty(lookup('resourcetypes', type.id)?.props?.[name] ?? '');
 }
 
+/** The DOI, if it leads to the entity: a reserved one that is not registered yet identifies nothing for others. */
 export function doiOf({ pids }: Entity): string | undefined {
-  return nonEmpty(pids?.doi?.identifier ?? '');
+  const doi = pids?.doi;
+  return doi !== undefined && isRegistered(doi) ? nonEmpty(doi.identifier) : undefined;
 }
+
+/** Whether a resolver knows the DOI. DOIs of other registrants have no state here. */
+export function isRegistered({ provider, state = '' }: Doi): boolean {
+  return provider !== 'local' && !UNREGISTERED.includes(state);
+}
+
+const UNREGISTERED = ['pending', 'unregistered', 'failed'];
 
 /** URL of the DOI, or of the page of an entity without one. */
 export function addressOf(entity: Entity): string {

@@ -10,6 +10,7 @@ import {
   type FileListing,
   FORMATS,
   type Hits,
+  isRegistered,
   type Kind,
   plainText,
   schemaOrg,
@@ -188,14 +189,10 @@ ${definitions([
 }
 
 /** DOIs that are registered nowhere have no link. */
-function doiWithState(
-  { identifier, provider, state = provider === 'local' ? 'unregistered' : '' }: Doi,
-  url: string | undefined,
-  { texts }: PageContext,
-): Html {
+function doiWithState(doi: Doi, url: string | undefined, { texts }: PageContext): Html {
+  const { identifier, provider, state = provider === 'local' ? 'unregistered' : '' } = doi;
   const names: Readonly<Record<string, string>> = texts.entity.doiStates;
-  const isRegistered = !['unregistered', 'pending', 'failed'].includes(state);
-  return html`${isRegistered ? html`<a href="${url}">${identifier}</a>` : identifier}${names[state] && html` <span class="muted">${names[state]}</span>`}`;
+  return html`${isRegistered(doi) ? html`<a href="${url}">${identifier}</a>` : identifier}${names[state] && html` <span class="muted">${names[state]}</span>`}`;
 }
 
 function exportLinks(entity: Entity, context: PageContext): Html {
