@@ -15,8 +15,8 @@ export function jsonClient(
 ): JsonClient {
   const pool = new Pool(baseUrl, { connections: 64 });
   const headers = {
-    ...further,
     accept: 'application/json',
+    ...further,
     ...(token ? { authorization: `Bearer ${token}` } : {}),
   };
   const request = async (method: 'GET' | 'POST' | 'PUT', path: string, body?: string | Buffer) => {

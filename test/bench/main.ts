@@ -13,6 +13,8 @@ import { measureCorpus } from './corpus/measure-corpus.ts';
 import { writeCorpusReport } from './corpus/report-corpus.ts';
 import { processTree } from './cpu-time.ts';
 import { jsonClient } from './json-client.ts';
+import { isTooExpensive, measurePages } from './pages/measure-pages.ts';
+import { writePagesReport } from './pages/report-pages.ts';
 import { type Comparison, compare } from './paired-rounds.ts';
 import { positiveNumber } from './positive-number.ts';
 import { writeReport } from './report.ts';
@@ -30,6 +32,7 @@ interface Options {
   only: string;
   corpus?: number;
   tracing: boolean;
+  pages: boolean;
   attacks: boolean;
   fileMib: number;
   transferMib: number;
@@ -49,6 +52,11 @@ async function main(): Promise<void> {
     .option(
       '--tracing',
       'only the cost of tracing a tenth of the requests, compared with a system without tracing',
+      false,
+    )
+    .option(
+      '--pages',
+      'only pages, compared with the JSON of the same thing; fails above the allowed ratio',
       false,
     )
     .option(
@@ -110,6 +118,7 @@ async function main(): Promise<void> {
     port: 0,
     logLevel: 'error',
     durability: 'safe',
+    hasPages: options.pages,
     environment: { ...process.env, RATE_LIMIT_ANONYMOUS: '0', RATE_LIMIT_USER: '0' },
     onProgress: say,
   });
@@ -120,6 +129,13 @@ async function main(): Promise<void> {
       const measured = await measureCorpus({ stack, repository, records: options.corpus, seconds, say });
       process.stdout.write(`${writeCorpusReport(out, measured, new Date())}\n`);
       if (measured.failures.length > 0) process.exitCode = 1;
+      await repository.close();
+      return;
+    }
+    if (options.pages) {
+      const costs = await measurePages(stack, { repository, rounds, seconds, say });
+      process.stdout.write(`${writePagesReport(out, costs, new Date())}\n`);
+      if (costs.some(isTooExpensive)) process.exitCode = 1;
       await repository.close();
       return;
     }

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openPython, until } from '@kr/testbed';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
-import { crawl } from './pages/crawl.ts';
+import { brokenOf, crawl } from './pages/crawl.ts';
 import type { Entity, Listing } from './story/answers.ts';
 import { packageDocument, recordDocument } from './story/documents.ts';
 import { type HttpClient, httpClient } from './story/http-client.ts';
@@ -25,27 +25,31 @@ const HOSTILE = '</title><script>alert(1)</script> & "quoted"';
 const python = await openPython(join(FOLDER, 'requirements.txt'));
 let system: TestSystem;
 let author: HttpClient;
+let admin: HttpClient;
 let record: Entity;
 let main: Entity;
 
 beforeAll(async () => {
   system = await startSystem({ hasPages: true });
   author = httpClient(system.baseUrl, system.token);
+  admin = httpClient(system.baseUrl, (await system.createUser('root', { admin: true })).token);
   const draft = await author.sure<Entity>('POST', '/records', {
-    json: recordDocument('Levels of the Danube', {
-      withFiles: true,
-      metadata: {
-        description: `<p>Daily levels.</p><script>alert(2)</script><a href="javascript:alert(3)">x</a>`,
-        publisher: 'River Observatory',
-        subjects: [{ subject: 'hydrology' }],
-        rights: [{ id: 'cc-by-4.0' }],
-        locations: {
-          features: [{ place: 'Tulcea', geometry: { type: 'Point', coordinates: [28.8, 45.17] } }],
+    json: {
+      pids: { doi: { identifier: '10.1234/levels', provider: 'external' } },
+      ...recordDocument('Levels of the Danube', {
+        withFiles: true,
+        metadata: {
+          description: `<p>Daily levels.</p><script>alert(2)</script><a href="javascript:alert(3)">x</a>`,
+          publisher: 'River Observatory',
+          subjects: [{ subject: 'hydrology' }],
+          rights: [{ id: 'cc-by-4.0' }],
+          locations: {
+            features: [{ place: 'Tulcea', geometry: { type: 'Point', coordinates: [28.8, 45.17] } }],
+          },
         },
-      },
-    }),
+      }),
+    },
   });
-  await author.sure('POST', `/records/${draft.id}/draft/pids/doi`);
   await upload(author, draft, 'levels.csv', Buffer.from(CSV));
   await upload(
     author,
@@ -61,6 +65,42 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
+async function restrictedRecord(): Promise<Entity> {
+  const access = { record: 'restricted', files: 'restricted' };
+  const json = recordDocument('Secret levels', { withFiles: true, access });
+  const draft = await author.sure<Entity>('POST', '/records', { json });
+  await upload(author, draft, 'secret.txt', Buffer.from('secret'));
+  return publish(author, draft);
+}
+
+async function embargoedRecord(): Promise<Entity> {
+  const until = new Date(Date.now() + 400 * 86_400_000).toISOString().slice(0, 10);
+  const access = {
+    record: 'public',
+    files: 'restricted',
+    embargo: { active: true, until, reason: 'thesis' },
+  };
+  const json = { ...recordDocument('Later levels'), access };
+  return publish(author, await author.sure<Entity>('POST', '/records', { json }));
+}
+
+/** Its page was shown before the removal. */
+async function removedRecord(): Promise<Entity> {
+  const record = await publishedRecord(author, 'Withdrawn levels');
+  expect((await page(`/records/${record.id}`)).status).toBe(200);
+  const json = { removal_reason: { id: 'takedown-request' }, note: 'On request.' };
+  await admin.sure('DELETE', `/records/${record.id}?wait_for_index=true`, { json });
+  return record;
+}
+
+async function newVersionOf({ id, metadata }: Entity): Promise<Entity> {
+  const next = await author.sure<Entity>('POST', `/packages/${id}/versions`);
+  await author.sure('PUT', `/packages/${next.id}/draft`, {
+    json: packageDocument(`${metadata['title']}, corrected`),
+  });
+  return publish(author, next);
+}
+
 async function page(path: string, headers: Record<string, string> = {}) {
   const response = await fetch(`${system.baseUrl}${path}`, {
     redirect: 'manual',
@@ -71,17 +111,59 @@ async function page(path: string, headers: Record<string, string> = {}) {
 
 describe('pages', () => {
   test('every link of every page and of every document leads somewhere', async () => {
-    const visits = await crawl(`${system.baseUrl}/`, ({ pathname }) => !/\/api\/openapi/.test(pathname));
-    expect(visits.filter(({ status }) => status === 404 || status >= 500)).toEqual([]);
+    const starts = [
+      '/',
+      `/packages/${(await newVersionOf(main)).id}`,
+      `/packages/${main.id}/versions`,
+      `/records/${(await embargoedRecord()).id}`,
+      `/records/${(await removedRecord()).id}`,
+      `/records/${(await restrictedRecord()).id}`,
+      '/sitemap.xml',
+      `/api/packages/${main.id}`,
+      '/api/search?size=100',
+    ];
+    const visits = await crawl(
+      starts.map((path) => `${system.baseUrl}${path}`),
+      // Samples in the description of the API are no links.
+      (_, from) => !from.endsWith('/api/openapi.json'),
+    );
+    expect(brokenOf(visits)).toEqual([]);
+    const statuses = visits.filter(({ from }) => from === '').map(({ status }) => status);
+    expect(statuses).toEqual([200, 200, 200, 200, 410, 403, 200, 200, 200]);
     const paths = visits.map(({ url }) => new URL(url).pathname);
     expect(paths).toEqual(
       expect.arrayContaining([
         '/search',
         `/records/${record.id}`,
         `/records/${record.id}/preview/levels.csv`,
+        `/api/records/${record.id}/export/dcat-ap`,
+        `/api/records/${record.id}/files/levels.csv/content`,
         `/packages/${main.id}`,
-        `/packages/${main.id}/versions`,
+        `/packages/${main.id}/latest`,
         '/feed.atom',
+      ]),
+    );
+  });
+
+  test('every link of a page that an access link opened leads somewhere, with the token', async () => {
+    const secret = await restrictedRecord();
+    const { token } = await author.sure<{ token: string }>('POST', `/records/${secret.id}/access/links`, {
+      json: { permission: 'view' },
+    });
+    const start = `${system.baseUrl}/records/${secret.id}?token=${token}`;
+    // The links of the page itself, and of its previews and versions.
+    const visits = await crawl([start], (_, from) =>
+      new URL(from).pathname.startsWith(`/records/${secret.id}`),
+    );
+    expect(brokenOf(visits)).toEqual([]);
+    const own = visits.filter(({ url }) => url.includes(secret.id) && !url.includes('token='));
+    expect(own).toEqual([]);
+    expect(visits.map(({ url }) => new URL(url).pathname)).toEqual(
+      expect.arrayContaining([
+        `/records/${secret.id}/preview/secret.txt`,
+        `/api/records/${secret.id}/files/secret.txt/content`,
+        `/api/records/${secret.id}/files-archive`,
+        `/api/records/${secret.id}/export/bibtex`,
       ]),
     );
   });
@@ -146,14 +228,7 @@ describe('pages', () => {
   });
 
   test('restricted entities are shown with an access link alone, which every link of the page keeps', async () => {
-    const draft = await author.sure<Entity>('POST', '/records', {
-      json: recordDocument('Secret levels', {
-        withFiles: true,
-        access: { record: 'restricted', files: 'restricted' },
-      }),
-    });
-    await upload(author, draft, 'secret.txt', Buffer.from('secret'));
-    const secret = await publish(author, draft);
+    const secret = await restrictedRecord();
     const { token } = await author.sure<{ token: string }>('POST', `/records/${secret.id}/access/links`, {
       json: { permission: 'view' },
     });
@@ -172,24 +247,11 @@ describe('pages', () => {
   });
 
   test('an embargo is shown with its end, and removed entities with their tombstone', async () => {
-    const until = new Date(Date.now() + 400 * 86_400_000).toISOString().slice(0, 10);
-    const embargoed = await author.sure<Entity>('POST', '/records', {
-      json: {
-        ...recordDocument('Later levels'),
-        access: { record: 'public', files: 'restricted', embargo: { active: true, until, reason: 'thesis' } },
-      },
-    });
-    const { text } = await page(`/records/${(await publish(author, embargoed)).id}`);
+    const { text } = await page(`/records/${(await embargoedRecord()).id}`);
     expect(text).toMatch(/under embargo until \w+ \d+, \d{4}/);
     expect(text).toContain('thesis');
 
-    const admin = httpClient(system.baseUrl, (await system.createUser('root', { admin: true })).token);
-    const withdrawn = await publishedRecord(author, 'Withdrawn levels');
-    expect((await page(`/records/${withdrawn.id}`)).status).toBe(200);
-    await admin.sure('DELETE', `/records/${withdrawn.id}`, {
-      json: { removal_reason: { id: 'takedown-request' }, note: 'On request.' },
-    });
-    const removed = await page(`/records/${withdrawn.id}`);
+    const removed = await page(`/records/${(await removedRecord()).id}`);
     expect(removed.status).toBe(410);
     expect(removed.text).toContain('On request.');
     expect(removed.text).toContain('Withdrawn levels');
@@ -226,9 +288,7 @@ describe('pages', () => {
       author,
       await author.sure<Entity>('POST', '/packages', { json: packageDocument('Maps') }),
     );
-    const next = await author.sure<Entity>('POST', `/packages/${first.id}/versions`);
-    await author.sure('PUT', `/packages/${next.id}/draft`, { json: packageDocument('Maps, corrected') });
-    const second = await publish(author, next);
+    const second = await newVersionOf(first);
     expect((await page(`/packages/${first.id}`)).text).toContain('A newer version exists.');
     const { status, headers } = await page(`/packages/${first.id}/latest`);
     expect([status, headers.get('location')]).toEqual([302, `/packages/${second.id}`]);
@@ -255,7 +315,7 @@ describe('pages', () => {
     expect(feed.text).toContain(`<id>${system.baseUrl}/records/${record.id}</id>`);
     const index = await page('/sitemap.xml');
     const [, month = ''] = /sitemap-(\d{4}-\d\d)\.xml/.exec(index.text) ?? [];
-    expect((await page(`/sitemap-${month}.xml`)).text).toContain(`/packages/${main.id}</loc>`);
+    expect((await page(`/sitemap-${month}.xml`)).text).toContain(`/records/${record.id}</loc>`);
     const contact = await page('/.well-known/security.txt');
     expect(contact.headers.get('content-type')).toContain('text/plain');
     expect(contact.text).toMatch(
@@ -316,7 +376,7 @@ describe('pages', () => {
       const understood = JSON.parse(stdout);
       const title = { title: 'Levels of the Danube', isValid: true };
       expect(understood).toMatchObject({
-        signposting: { citeAs: expect.stringContaining(record.id), items: 3, linksets: 1 },
+        signposting: { citeAs: 'https://doi.org/10.1234/levels', items: 3, linksets: 1 },
         jsonLd: [{ '@type': 'Dataset', name: 'Levels of the Danube' }],
         datacite: title,
         bibtex: title,

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sql, SqlDatabase } from '@kr/database';
 import { dataciteJson, type Entity } from '@kr/formats';
 import { type Logger, observeGauges } from '@kr/telemetry';
@@ -41,37 +42,40 @@ const MAX_PAUSE_MS = 3_600_000;
 export function startDoiRegistration(options: DoiRegistrationOptions): { stop(): Promise<void> } {
   const { database, logger, intervalMs } = options;
   const backlog = observeBacklog(options);
-  let isStopped = false;
-  let timer: NodeJS.Timeout | undefined;
+  const underWay = new Set<Promise<void>>();
+  const stopping = new AbortController();
 
-  async function round(): Promise<void> {
-    try {
-      let claimed: DoiRow[];
-      do {
-        claimed = await claimDue(database, PARALLEL);
-        await Promise.all(claimed.map((row) => registerDoi(options, row)));
-      } while (claimed.length > 0 && !isStopped);
-    } catch (error) {
-      logger.warn({ err: error }, 'DOIs could not be registered');
-    }
+  function start(row: DoiRow): void {
+    const registration = registerDoi(options, row)
+      .catch((error: unknown) => logger.warn({ err: error, doi: row.doi }, 'DOI state not stored'))
+      .finally(() => underWay.delete(registration));
+    underWay.add(registration);
   }
-  const nextRound = async (): Promise<void> => {
-    await round();
-    if (isStopped) return;
-    timer = setTimeout(() => {
-      running = nextRound();
-    }, intervalMs);
-    timer.unref();
-  };
-  let running = nextRound();
+  async function work(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      try {
+        const free = PARALLEL - underWay.size;
+        for (const row of free === 0 ? [] : await claimDue(database, free)) start(row);
+      } catch (error) {
+        logger.warn({ err: error }, 'DOIs could not be registered');
+      }
+      // A call that hangs must not delay the others.
+      await Promise.race([...underWay, pause(intervalMs, stopping.signal)]);
+    }
+    await Promise.all(underWay);
+  }
+  const running = work();
   return {
     async stop() {
-      isStopped = true;
       backlog.stop();
-      clearTimeout(timer);
+      stopping.abort();
       await running;
     },
   };
+}
+
+async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  await sleep(milliseconds, undefined, { ref: false, signal }).catch(() => undefined);
 }
 
 async function registerDoi(options: DoiRegistrationOptions, row: DoiRow): Promise<void> {

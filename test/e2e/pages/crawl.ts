@@ -2,34 +2,36 @@
 export interface Visit {
   url: string;
   status: number;
+  /** The address of the page that links to it; empty for the start. */
   from: string;
 }
 
-const MOST_VISITS = 400;
+const MOST_VISITS = 1_500;
 
 /**
- * Follows every link of every page from the start, and the links of JSON documents, within one site; each address once.
- * Links to other hosts and to parts of a page are not followed.
+ * Follows the links of pages, `Link` headers, JSON, XML and link sets from the starts, each address once. Links to other
+ * hosts are not followed.
+ * @throws Error when the site is larger than the crawl may be
  */
-export async function crawl(start: string, isFollowed: (url: URL) => boolean): Promise<Visit[]> {
-  const { origin } = new URL(start);
+export async function crawl(
+  starts: readonly string[],
+  isFollowed: (url: URL, from: string) => boolean,
+): Promise<Visit[]> {
+  const origins = new Set(starts.map((start) => new URL(start).origin));
   const visits: Visit[] = [];
-  const seen = new Set([start]);
-  const waiting = [{ url: start, from: '' }];
-  for (
-    let next = waiting.shift();
-    next !== undefined && visits.length < MOST_VISITS;
-    next = waiting.shift()
-  ) {
+  const seen = new Set(starts);
+  const waiting = starts.map((url) => ({ url, from: '' }));
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    if (visits.length === MOST_VISITS) throw new Error(`more than ${MOST_VISITS} addresses`);
     const response = await fetch(next.url, { redirect: 'follow', headers: { accept: 'text/html, */*' } });
     const type = response.headers.get('content-type') ?? '';
-    const text = /html|json$|json;/.test(type) ? await response.text() : '';
+    const text = /html|json|xml/.test(type) ? await response.text() : '';
     if (text === '') await response.body?.cancel();
     visits.push({ url: next.url, status: response.status, from: next.from });
-    for (const found of linksOf(text, type)) {
+    for (const found of [...linksOf(text, type), ...headerLinks(response.headers)]) {
       const url = new URL(found, response.url);
       url.hash = '';
-      if (url.origin !== origin || seen.has(url.href) || !isFollowed(url)) continue;
+      if (!origins.has(url.origin) || seen.has(url.href) || !isFollowed(url, next.url)) continue;
       seen.add(url.href);
       waiting.push({ url: url.href, from: next.url });
     }
@@ -37,20 +39,35 @@ export async function crawl(start: string, isFollowed: (url: URL) => boolean): P
   return visits;
 }
 
+/** Visits that lead nowhere. */
+export function brokenOf(visits: readonly Visit[]): Visit[] {
+  return visits.filter(({ status, from }) => from !== '' && status >= 400);
+}
+
 function linksOf(text: string, type: string): string[] {
   if (type.includes('html')) {
     const attributes = text.matchAll(/<(?!base)[^>]*?\s(?:href|src)="([^"]*)"/g);
     return [...attributes].map(([, value = '']) => value.replaceAll('&amp;', '&'));
   }
+  if (type.includes('xml')) {
+    const found = text.matchAll(/<loc>([^<]*)<|<link [^>]*href="([^"]*)"/g);
+    return [...found].map(([, loc, href]) => (loc ?? href ?? '').replaceAll('&amp;', '&'));
+  }
   return text === '' ? [] : linkMembers(JSON.parse(text));
 }
 
-/** The values of all members `links`. */
+/** The values of all members `links`, and the targets of link sets. */
 function linkMembers(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([name, member]) =>
-    name === 'links' && typeof member === 'object' && member !== null
-      ? Object.values(member).filter((link) => typeof link === 'string')
-      : linkMembers(member),
-  );
+  return Object.entries(value).flatMap(([name, member]) => {
+    if (name === 'href' && typeof member === 'string') return [member];
+    if (name === 'links' && typeof member === 'object' && member !== null && !Array.isArray(member))
+      return Object.values(member).filter((link) => typeof link === 'string');
+    return linkMembers(member);
+  });
+}
+
+function headerLinks(headers: Headers): string[] {
+  const found = (headers.get('link') ?? '').matchAll(/<([^>]+)>\s*;/g);
+  return [...found].map(([, url = '']) => url);
 }

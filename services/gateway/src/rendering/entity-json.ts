@@ -3,7 +3,7 @@ import { hasCredentials } from '../caller.ts';
 import type { Call } from '../http/endpoint.ts';
 import { withHint } from '../http/hints.ts';
 import type { Face, Kind } from '../kind.ts';
-import { entityLinks } from './links.ts';
+import { entityLinks, type LinkOptions } from './links.ts';
 
 /** An instant as it crosses gRPC. */
 export interface Timestamp {
@@ -48,19 +48,33 @@ export function entityJson(
   kind: Kind,
   { baseUrl, principal }: Pick<Call, 'baseUrl' | 'principal'>,
 ): Json {
-  const isAnonymous = !hasCredentials(principal);
   const { id, parentId, doi } = document;
+  const rendered = JSON.parse(document.json.toString()) as Json;
   const entries: [string, unknown][] = [];
-  for (const [key, value] of Object.entries(JSON.parse(document.json.toString()) as Json)) {
+  for (const [key, value] of Object.entries(rendered)) {
     entries.push([key, publicValue(kind, key, value)]);
     if (key === 'updated') {
       entries.push([
         'links',
-        entityLinks({ kind, face: faceOf(document), id, parentId, doi }, baseUrl, { isAnonymous }),
+        entityLinks(
+          { kind, face: faceOf(document), id, parentId, doi },
+          baseUrl,
+          linkOptions(rendered, !hasCredentials(principal)),
+        ),
       ]);
     }
   }
   return Object.fromEntries(entries);
+}
+
+/** Anonymous readers of a public document may still not read its files. */
+function linkOptions({ access, files }: Json, isAnonymous: boolean): LinkOptions {
+  const { status = '' } = (access ?? {}) as { status?: string };
+  return {
+    isAnonymous,
+    hasFiles: (files as { enabled?: boolean } | undefined)?.enabled !== false,
+    mayReadFiles: !(isAnonymous && ['restricted', 'embargoed'].includes(status)),
+  };
 }
 
 function publicValue(kind: Kind, key: string, value: unknown): unknown {

@@ -12,28 +12,42 @@ export interface LinkedEntity {
 }
 
 /**
- * The absolute links of an entity. Callers with credentials get all of them, regardless of their permissions.
- * The names are those of the REST document (section 2.4) and of the original platform, in their order.
+ * The absolute links of an entity, without those that lead nowhere. Callers with credentials get the others regardless of
+ * their permissions. The names are those of the REST document (section 2.4) and of the original platform, in their order.
  */
 export function entityLinks(
   entity: LinkedEntity,
   baseUrl: string,
-  { isAnonymous = false }: { isAnonymous?: boolean } = {},
+  { isAnonymous = false, hasFiles = true, mayReadFiles = true }: LinkOptions = {},
 ): Links {
   const links = LINKS[entity.kind][entity.face](addresses(entity, baseUrl));
-  if (!isAnonymous) return links;
-  return Object.fromEntries(Object.entries(links).filter(([name]) => !NEED_CREDENTIALS.has(name)));
+  const omitted = new Set([
+    ...(isAnonymous ? NEED_CREDENTIALS : []),
+    ...(mayReadFiles ? [] : NEED_FILES),
+    ...(hasFiles ? [] : ['archive']),
+  ]);
+  return Object.fromEntries(Object.entries(links).filter(([name]) => !omitted.has(name)));
+}
+
+export interface LinkOptions {
+  isAnonymous?: boolean;
+  /** Whether the entity may have files. */
+  hasFiles?: boolean;
+  mayReadFiles?: boolean;
 }
 
 /** Links whose requests always need credentials, so that anonymous readers get none of them. */
-const NEED_CREDENTIALS = new Set([
+const NEED_CREDENTIALS = [
   'draft',
   'access_links',
   'reserve_doi',
   'context_resources',
   'context_associate',
   'context_dissociate',
-]);
+];
+
+/** Links whose requests need the right to read files. */
+const NEED_FILES = ['self_iiif_manifest', 'self_iiif_sequence', 'files', 'archive'];
 
 interface Addresses {
   /** The published entity. */

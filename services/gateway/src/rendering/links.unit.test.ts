@@ -106,6 +106,21 @@ describe('links of entities', () => {
     expect(Object.entries(given)).toEqual(Object.entries(links));
   });
 
+  test('links that the reader cannot use are left out', () => {
+    const names = (options: Parameters<typeof entityLinks>[2]) =>
+      Object.keys(
+        entityLinks({ kind: 'record', face: 'published', id: ID, parentId: PARENT, doi: '' }, BASE, options),
+      );
+    expect(names({ isAnonymous: true, mayReadFiles: false })).toEqual([
+      'self',
+      'self_html',
+      'latest',
+      'latest_html',
+      'versions',
+    ]);
+    expect(names({ hasFiles: false })).toEqual(names({}).filter((name) => name !== 'archive'));
+  });
+
   test('a reserved DOI is linked by its resolver, after the page', () => {
     const links = entityLinks(
       { kind: 'record', face: 'draft', id: ID, parentId: PARENT, doi: `10.5072/${ID}` },

@@ -57,8 +57,11 @@ ${!isIndexed && html`<meta name="robots" content="noindex">`}
 <meta property="og:title" content="${page.title}">
 <meta property="og:type" content="website">
 <meta property="og:site_name" content="${siteName}">
-<meta property="og:url" content="${canonical}">
-<link rel="canonical" href="${canonical}">
+${
+  reader.token === undefined &&
+  html`<meta property="og:url" content="${canonical}">
+<link rel="canonical" href="${canonical}">`
+}
 <link rel="icon" href="${asset('icon.svg')}" type="image/svg+xml">
 <link rel="stylesheet" href="${asset('style.css')}">
 <link rel="search" type="application/opensearchdescription+xml" title="${siteName}" href="/opensearch.xml">

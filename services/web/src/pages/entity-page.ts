@@ -53,18 +53,20 @@ export async function entityPage(kind: Kind, entity: Entity, context: PageContex
     repository: context.siteName,
     files: (files?.entries ?? []).filter(({ status }) => status === 'completed'),
   };
+  // Signposting is for everybody: a page opened by an access link is not harvested.
+  const isHarvested = entity.is_published && context.reader.token === undefined;
   return {
     title,
-    ...(entity.is_published
-      ? { link: signpostingHeader(entity, signpostingLinks(entity, formatContext, descriptions())) }
-      : {}),
+    link: isHarvested
+      ? signpostingHeader(entity, signpostingLinks(entity, formatContext, descriptions()))
+      : undefined,
     description: plainText(metadata.description ?? '').slice(0, 300) || undefined,
     headers: isPublic(entity, context) ? { 'x-parent-id': entity.parent.id } : {},
     canonical: entity.is_published ? entity.links['self_html'] : undefined,
     isIndexed: entity.is_published,
-    head: html`${entity.is_published && jsonBlock('application/ld+json', schemaOrg(entity, formatContext))}
-${entity.is_published && descriptions().map(({ name, mediaType }) => html`<link rel="describedby" type="${mediaType}" href="${exportUrl(entity, name)}">`)}
-${entity.links['self'] && html`<link rel="alternate" type="application/json" href="${entity.links['self']}">`}
+    head: html`${isHarvested && jsonBlock('application/ld+json', schemaOrg(entity, formatContext))}
+${isHarvested && descriptions().map(({ name, mediaType }) => html`<link rel="describedby" type="${mediaType}" href="${exportUrl(entity, name)}">`)}
+${entity.links['self'] && html`<link rel="alternate" type="application/json" href="${link(entity.links['self'], context)}">`}
 ${places.length > 0 && html`<meta name="geo.placename" content="${places.flatMap(({ place }) => place ?? []).join('; ')}">`}`,
     main: html`<article>
 ${notices(entity, page, context)}
@@ -149,12 +151,12 @@ async function filesSection(
 ): Promise<Html | undefined> {
   const { texts } = context;
   if (files === undefined || !files.enabled) return undefined;
-  const base = new URL(entity.links['files'] ?? context.reader.baseUrl).pathname;
+  const archive = new URL(entity.links['archive'] ?? context.reader.baseUrl).pathname;
   const chosen = files.entries?.find(
     (entry) => entry.key === files.default_preview && entry.status === 'completed' && previewKind(entry),
   );
   return html`<section id="files"><h2>${texts.entity.files}</h2>
-${fileTable(files, { page, archive: `${base}-archive` }, context)}
+${fileTable(files, { page, archive }, context)}
 ${chosen && html`<h3>${texts.previews.title(chosen.key)}</h3>${await preview(chosen, context)}`}
 </section>`;
 }
@@ -170,7 +172,7 @@ function citationBox(entity: Entity, context: PageContext): Html {
   const doi = entity.pids?.doi;
   const conceptDoi = entity.parent.pids?.doi;
   const [first, ...others] = CITATION_STYLES;
-  const line = (style: CitationStyle): Html => linked(citation(entity, style));
+  const line = (style: CitationStyle): Html => linked(citation(entity, style), entity.links['self_html']);
   return html`<section class="citation card" id="citation"><h2>${texts.entity.citation}</h2>
 <blockquote id="citation-text">${line(first)}</blockquote>
 <p class="actions"><button type="button" data-copy="citation-text" data-copied="${texts.entity.copied}">${texts.entity.copy}</button></p>
@@ -203,10 +205,10 @@ function exportLinks(entity: Entity, context: PageContext): Html {
   })}</ul>`;
 }
 
-/** Text with its addresses as links. */
-function linked(text: string): Html {
+/** Text with its addresses as links, except that of the page itself. */
+function linked(text: string, page: string | undefined): Html {
   const parts = text.split(/(https?:\/\/[^\s]+[^\s.,;])/);
-  return html`${parts.map((part, index) => (index % 2 === 1 ? html`<a href="${part}">${part}</a>` : part))}`;
+  return html`${parts.map((part, index) => (index % 2 === 1 && part !== page ? html`<a href="${part}">${part}</a>` : part))}`;
 }
 
 function licences({ metadata }: Entity, { texts }: PageContext): Html | undefined {

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** How one call fails. `lost`: carried out, but the connection ends before the answer. */
-export type DataciteFault = 'busy' | 'limited' | 'cut' | 'lost' | 'none';
+/** How one call fails. `lost`: carried out, but the connection ends before the answer; `hang`: no answer. */
+export type DataciteFault = 'busy' | 'limited' | 'cut' | 'lost' | 'hang' | 'none';
 
 export interface DataciteOptions {
   repository: string;
@@ -52,6 +52,7 @@ export async function startDatacite(options: DataciteOptions): Promise<DataciteS
     const call = { method: request.method ?? '', path: request.url ?? '', status: 'none' as number | 'none' };
     const fault = state.faults(state.calls.push(call));
     const body = await textOf(request);
+    if (fault === 'hang') return;
     if (fault === 'cut') return void request.socket.destroy();
     if (fault === 'busy')
       return refuse(response, { status: 503, errors: [{ title: 'Service Unavailable' }] });
