@@ -25,7 +25,7 @@ const VALUES: Record<string, readonly string[]> = {
 /** The parts of values files about the surroundings of services. */
 interface GivenValues {
   env?: Record<string, unknown>;
-  networkPolicy?: { extraEgress?: PolicyRule[] };
+  networkPolicy?: { extraEgress?: PolicyRule[]; ingressPeers?: unknown[] };
   services?: Partial<Record<ProgramName, { env?: Record<string, unknown>; extraEgress?: PolicyRule[] }>>;
 }
 
@@ -196,7 +196,8 @@ else {
       const { ingress = [], egress = [] } = one('NetworkPolicy', 'repository-web').spec;
       const portsOf = (rules: readonly PolicyRule[]) =>
         rules.flatMap(({ ports }) => ports.map(({ port }) => port));
-      expect(portsOf(ingress).filter((port) => port !== 'metrics')).toEqual(['http']);
+      const fromIngress = given.networkPolicy?.ingressPeers?.length ? ['http'] : [];
+      expect(portsOf(ingress).filter((port) => port !== 'metrics')).toEqual(['http', ...fromIngress]);
       const further = givenTo('web').extraEgress.flatMap(({ ports }) => ports.map(({ port }) => port));
       expect(portsOf(egress)).toEqual([53, 53, 'http', ...further]);
     });
@@ -435,6 +436,14 @@ else {
         'nginx.ingress.kubernetes.io/proxy-request-buffering': 'off',
       },
     });
+    // Pages come from their service, everything else from the API.
+    const ingress = resources.find(({ kind }) => kind === 'Ingress');
+    const { paths = [] } = ingress?.spec.rules?.[0]?.http ?? {};
+    expect(paths.map(({ path, backend }) => [path, backend.service.name]).sort()).toEqual([
+      ['/', 'rivers-web'],
+      ['/api', 'rivers-gateway'],
+      ['/api/iiif', 'rivers-web'],
+    ]);
     // Addresses follow the names.
     expect(rendered).toContain('value: "rivers-records:50051"');
   });

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { COLLECTION, type ErrorBody, type Kind, kindOf, negotiateFormat } from '@kr/formats';
 import type { Logger } from '@kr/telemetry';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import { LRUCache } from 'lru-cache';
 import { ApiError, type OpenRepository, readerOf } from './api/repository.ts';
 import { atomFeed } from './feeds/atom.ts';
 import { securityContact } from './feeds/security-contact.ts';
@@ -21,6 +22,8 @@ import { landPath } from './parts/land.ts';
 
 export interface AppDeps {
   open: OpenRepository;
+  /** Base URL of links; undefined: the host of each request. */
+  publicBaseUrl: URL | undefined;
   siteName: string;
   contactEmail: string;
   oaiPrefix: string;
@@ -47,16 +50,32 @@ const PAGE_HEADERS = {
   'x-frame-options': 'DENY',
 };
 
+/** Milliseconds for which a page that is the same for all readers may be sent again, and the bytes of all of them. */
+const CACHED_MS = 1_000;
+const MOST_CACHED_BYTES = 8 * 1024 * 1024;
+
 /** All pages and feeds as an Express application. */
-export function buildApp({ open, siteName, contactEmail, oaiPrefix, logger }: AppDeps): Express {
+export function buildApp({
+  open,
+  publicBaseUrl,
+  siteName,
+  contactEmail,
+  oaiPrefix,
+  logger,
+}: AppDeps): Express {
   const assets = loadAssets(join(import.meta.dirname, 'assets'), {
     'land.svg': `<svg xmlns="http://www.w3.org/2000/svg" viewBox="-180 -90 360 180"><path id="land" d="${landPath([-180, -90, 180, 90])}"/></svg>`,
+  });
+  const cache = new LRUCache<string, SentPage>({
+    maxSize: MOST_CACHED_BYTES,
+    sizeCalculation: ({ html }) => html.length + 512,
+    ttl: CACHED_MS,
   });
 
   const contextOf = (request: Request, response: Response): PageContext => {
     const abort = new AbortController();
     response.once('close', () => abort.abort());
-    const reader = readerOf(request, abort.signal);
+    const reader = readerOf(request, abort.signal, publicBaseUrl);
     const { pathname, searchParams: query } = new URL(request.originalUrl, 'http://page');
     query.delete('token');
     const search = query.toString();
@@ -71,34 +90,38 @@ export function buildApp({ open, siteName, contactEmail, oaiPrefix, logger }: Ap
     };
   };
 
-  function page(
-    read: (context: PageContext, params: Record<string, string>) => Promise<Page>,
-  ): RequestHandler {
-    return async (request, response) => {
-      const context = contextOf(request, response);
-      sendPage(response, await orProblem(() => read(context, paramsOf(request)), context, logger), context);
-    };
-  }
-
-  function text(
-    type: string,
-    read: (context: PageContext, params: Record<string, string>) => Promise<string>,
+  /** Answers requests; errors become pages. */
+  function handler(
+    answer: (context: PageContext, params: Record<string, string>, response: Response) => Promise<void>,
   ): RequestHandler {
     return async (request, response) => {
       const context = contextOf(request, response);
       try {
-        response
-          .type(type)
-          .set('cache-control', 'public, max-age=300')
-          .send(await read(context, paramsOf(request)));
+        await answer(context, paramsOf(request), response);
       } catch (error) {
-        sendPage(response, problemOf(error, context, logger), context);
+        sendPage(response, sentPage(problemOf(error, context, logger), context));
       }
     };
   }
 
+  type Read<Result> = (context: PageContext, params: Record<string, string>) => Promise<Result>;
+  const page = (read: Read<Page>) =>
+    handler(async (context, params, response) => {
+      sendPage(response, sentPage(await read(context, params), context));
+    });
+  const text = (type: string, read: Read<string>, caching = 'public, max-age=300') =>
+    handler(async (context, params, response) => {
+      const body = await read(context, params);
+      response.type(type).set('cache-control', caching).send(body);
+    });
+  const redirect = (find: Read<string>) =>
+    handler(async (context, params, response) => {
+      response.redirect(302, link(await find(context, params), context));
+    });
+
   const app = express();
   app.disable('x-powered-by');
+  app.set('etag', 'strong');
   app.enable('strict routing');
   app.enable('case sensitive routing');
   app.use((_request, response, next) => {
@@ -108,32 +131,14 @@ export function buildApp({ open, siteName, contactEmail, oaiPrefix, logger }: Ap
   app.get('/static/:hash/:name', serveAsset(assets));
   app.get('/', page(welcomePage));
   app.get('/search', page(searchPage));
-  for (const kind of ['record', 'package'] as const) {
-    addEntityPages(kind);
-    addPdfDocuments(kind);
-  }
+  addEntityPages('record');
+  addEntityPages('package');
   app.get('/doi/*doi', redirect(findByDoi));
   app.use('/api/iiif', iiifRoutes(contextOf));
-  app.use('/oai2d', express.urlencoded({ limit: OAI_MOST_BYTES, extended: false }));
-  app.all('/oai2d', async (request, response) => {
-    const context = contextOf(request, response);
-    const posted = request.body as Record<string, string> | undefined;
-    const query = request.method === 'POST' ? new URLSearchParams(posted) : context.query;
-    const { baseUrl } = context.reader;
-    const { hostname } = new URL(baseUrl);
-    try {
-      const answer = await answerOai(query, {
-        ...context,
-        baseUrl,
-        oaiPrefix: oaiPrefix || hostname,
-        contact: contactFor(baseUrl),
-        now: new Date(),
-      });
-      response.type('text/xml; charset=utf-8').set('cache-control', 'no-cache').send(answer);
-    } catch (error) {
-      sendPage(response, problemOf(error, context, logger), context);
-    }
-  });
+  app.get('/oai2d', oai());
+  app.post('/oai2d', express.urlencoded({ limit: OAI_MOST_BYTES, extended: false }), (...posted) =>
+    oai(posted[0].body as Record<string, string>)(...posted),
+  );
   app.get('/feed.atom', text('application/atom+xml', atomFeed));
   app.get('/sitemap.xml', text('application/xml', sitemapIndex));
   app.get(
@@ -165,23 +170,29 @@ export function buildApp({ open, siteName, contactEmail, oaiPrefix, logger }: Ap
     return contactEmail || `postmaster@${new URL(baseUrl).hostname}`;
   }
 
+  /** @param posted arguments in the body; undefined: those in the query */
+  function oai(posted?: Record<string, string>): RequestHandler {
+    const read: Read<string> = ({ reader: { baseUrl }, query, ...context }) =>
+      answerOai(posted === undefined ? query : new URLSearchParams(posted), {
+        ...context,
+        baseUrl,
+        oaiPrefix: oaiPrefix || new URL(baseUrl).hostname,
+        contact: contactFor(baseUrl),
+        now: new Date(),
+      });
+    return text('text/xml; charset=utf-8', read, 'no-cache');
+  }
+
   function addEntityPages(kind: Kind): void {
     const one = `/${COLLECTION[kind]}/:id`;
-    const drafts = kind === 'record' ? '/uploads/:id' : '/uploads/packages/:id';
     const versions = page((context, { id = '' }) => versionsPage(kind, id, context));
     app.get(
-      drafts,
+      kind === 'record' ? '/uploads/:id' : '/uploads/packages/:id',
       page(async (context, { id = '' }) =>
         entityPage(kind, await context.repository.draft(kind, id), context),
       ),
     );
-    app.get(one, negotiate(kind));
-    app.get(
-      one,
-      page(async (context, { id = '' }) =>
-        entityPage(kind, await context.repository.entity(kind, id), context),
-      ),
-    );
+    app.get(one, negotiate(kind), landingPage(kind));
     app.get(
       `${one}/latest`,
       redirect(async (context, { id = '' }) => {
@@ -195,32 +206,28 @@ export function buildApp({ open, siteName, contactEmail, oaiPrefix, logger }: Ap
       `${one}/preview/:key`,
       page((context, { id = '', key = '' }) => previewPage(kind, id, key, context)),
     );
-  }
-
-  function addPdfDocuments(kind: Kind): void {
-    app.get(`/${COLLECTION[kind]}/:id/preview/:key/document`, async (request, response) => {
-      const context = contextOf(request, response);
-      const { id = '', key = '' } = paramsOf(request);
-      try {
+    app.get(
+      `${one}/preview/:key/document`,
+      handler(async (context, { id = '', key = '' }, response) => {
         const bytes = await pdfDocument(kind, id, key, context);
         response.set(PDF_HEADERS).type('application/pdf').send(bytes);
-      } catch (error) {
-        sendPage(response, problemOf(error, context, logger), context);
-      }
-    });
+      }),
+    );
   }
 
-  function redirect(
-    find: (context: PageContext, params: Record<string, string>) => Promise<string>,
-  ): RequestHandler {
-    return async (request, response) => {
-      const context = contextOf(request, response);
-      try {
-        response.redirect(302, link(await find(context, paramsOf(request)), context));
-      } catch (error) {
-        sendPage(response, problemOf(error, context, logger), context);
-      }
-    };
+  /** Requests with `Cache-Control: no-cache`, as the gateway forwards them, get a new page. */
+  function landingPage(kind: Kind): RequestHandler {
+    return handler(async (context, { id = '' }, response) => {
+      const { reader, repository, path } = context;
+      const key = `${reader.baseUrl}${path}`;
+      const mayBeCached = reader.token === undefined && response.req.headers['cache-control'] !== 'no-cache';
+      const cached = mayBeCached ? cache.get(key) : undefined;
+      if (cached !== undefined) return sendPage(response, cached);
+      const landing = await entityPage(kind, await repository.entity(kind, id), context);
+      const sent = sentPage(landing, context);
+      if (landing.publicOf !== undefined) cache.set(key, sent);
+      return sendPage(response, sent);
+    });
   }
 }
 
@@ -257,18 +264,9 @@ async function findByDoi({ repository }: PageContext, { doi = '' }: Record<strin
   return `/${COLLECTION[kindOf(found)]}/${found.id}`;
 }
 
-async function orProblem(read: () => Promise<Page>, context: PageContext, logger: Logger): Promise<Page> {
-  try {
-    return await read();
-  } catch (error) {
-    return problemOf(error, context, logger);
-  }
-}
-
 function problemOf(error: unknown, context: PageContext, logger: Logger): Page {
   if (error instanceof ApiError) {
-    const page = problemPage(error.body, context);
-    return error.retryAfter === undefined ? page : { ...page, headers: { 'retry-after': error.retryAfter } };
+    return { ...problemPage(error.body, context), retryAfter: error.retryAfter };
   }
   const isUnreachable = error instanceof Error && 'code' in error;
   if (!context.reader.signal.aborted) logger.error({ err: error, path: context.path }, 'page failed');
@@ -276,15 +274,29 @@ function problemOf(error: unknown, context: PageContext, logger: Logger): Page {
   return problemPage(body, context);
 }
 
-function sendPage(response: Response, page: Page, context: PageContext): void {
-  if (response.destroyed) return;
-  const caching = context.reader.token === undefined ? 'no-cache' : 'private, no-store';
-  response
-    .status(page.status ?? 200)
-    .type('html')
-    .set('cache-control', caching);
-  if (page.link !== undefined) response.set('link', page.link);
-  response.set(page.headers ?? {}).send(renderPage(page, context));
+/** A page as it is sent. */
+interface SentPage {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  html: string;
+}
+
+function sentPage(page: Page, context: PageContext): SentPage {
+  return {
+    status: page.status ?? 200,
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': context.reader.token === undefined ? 'no-cache' : 'private, no-store',
+      ...(page.link === undefined ? {} : { link: page.link }),
+      ...(page.publicOf === undefined ? {} : { 'x-parent-id': page.publicOf }),
+      ...(page.retryAfter === undefined ? {} : { 'retry-after': page.retryAfter }),
+    },
+    html: renderPage(page, context),
+  };
+}
+
+function sendPage(response: Response, { status, headers, html }: SentPage): void {
+  if (!response.destroyed) response.status(status).set(headers).send(html);
 }
 
 function serveAsset(assets: Assets): RequestHandler {

@@ -1,6 +1,7 @@
 import {
   type Environment,
   HEALTH_PORT,
+  optional,
   portField,
   readEnvironment,
   secret,
@@ -18,6 +19,8 @@ export interface WebConfig {
   gatewayUrl: URL;
   /** Proves to the gateway that the client address in requests is right. */
   webKey: string;
+  /** Base URL of links; undefined: the host of each request. */
+  publicBaseUrl: URL | undefined;
   siteName: string;
   /** The domain name in OAI identifiers, as the records and packages services have it; empty: the host of the repository. */
   oaiPrefix: string;
@@ -33,6 +36,7 @@ export const VARIABLES = variables({
   WEB_KEY: secret({
     doc: 'Key with which the web service proves itself, so that the gateway trusts the client address it forwards',
   }),
+  PUBLIC_BASE_URL: optional(url({ doc: 'Base URL of links; default: the host of each request' })),
   SITE_NAME: text({ doc: 'Name of the repository on its pages', fallback: 'Knowledge Repository' }),
   OAI_PREFIX: text({
     doc: 'The domain name in OAI identifiers, as for records and packages; default: the host of the repository',
@@ -53,6 +57,7 @@ export function readConfig(env: Environment): WebConfig {
     healthPort: values.HEALTH_PORT,
     gatewayUrl: values.GATEWAY_URL,
     webKey: values.WEB_KEY,
+    publicBaseUrl: values.PUBLIC_BASE_URL,
     siteName: values.SITE_NAME,
     oaiPrefix: values.OAI_PREFIX,
     contactEmail: values.CONTACT_EMAIL,

@@ -21,10 +21,8 @@ export interface WebService {
 export async function startWebService(config: WebConfig, logger: Logger): Promise<WebService> {
   const client = connectRepository(config.gatewayUrl, config.webKey);
   const app = buildApp({
+    ...config,
     open: client.open,
-    siteName: config.siteName,
-    contactEmail: config.contactEmail,
-    oaiPrefix: config.oaiPrefix,
     logger,
   });
   const server = createServer(traceRequests(app));

@@ -17,6 +17,8 @@ export interface Resource {
     podSelector?: { matchLabels: Record<string, string> };
     selector?: Record<string, string>;
     endpoints?: { port: string }[];
+    /** Of an Ingress. */
+    rules?: { http: { paths: { path: string; backend: { service: { name: string } } }[] } }[];
     groups?: unknown;
   };
 }

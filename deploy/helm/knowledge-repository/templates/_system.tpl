@@ -68,6 +68,7 @@ WEB_URL: http://{{ include "service.fullname" (dict "root" $root "name" "web") }
 HTTP_HOST: 0.0.0.0
 HTTP_PORT: "8080"
 GATEWAY_URL: http://{{ include "service.fullname" (dict "root" $root "name" "gateway") }}:8080
+PUBLIC_BASE_URL: {{ $values.publicUrl | quote }}
 SITE_NAME: {{ $values.siteName | quote }}
 OAI_PREFIX: {{ $values.identifiers.oaiPrefix | quote }}
 {{- with $values.contactEmail }}
@@ -163,14 +164,12 @@ ELASTICSEARCH_REPLICAS: {{ $values.search.elasticsearch.replicas | quote }}
 {{- define "system.ingress" -}}
 {{- $values := .root.Values }}
 {{- $rules := list }}
-{{- if eq .name "gateway" }}
+{{- $other := get (dict "gateway" "web" "web" "gateway") .name }}
+{{- if $other }}
 {{- $rules = concat $rules (include "system.rule" (dict "side" "from" "port" "http" "peers" $values.networkPolicy.ingressPeers) | fromYamlArray) }}
 {{- if $values.networkPolicy.ingressPeers }}
-{{- $rules = concat $rules (include "system.ruleOf" (dict "root" .root "side" "from" "port" "http" "name" "web") | fromYamlArray) }}
+{{- $rules = concat $rules (include "system.ruleOf" (dict "root" .root "side" "from" "port" "http" "name" $other) | fromYamlArray) }}
 {{- end }}
-{{- end }}
-{{- if eq .name "web" }}
-{{- $rules = concat $rules (include "system.ruleOf" (dict "root" .root "side" "from" "port" "http" "name" "gateway") | fromYamlArray) }}
 {{- end }}
 {{- if eq .name "files" }}
 {{- $rules = concat $rules (include "system.ruleOf" (dict "root" .root "side" "from" "port" "content" "name" "gateway") | fromYamlArray) }}

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { ServiceError } from '@kr/service-error';
-import type { Request, RequestHandler } from 'express';
+import type { RequestHandler } from 'express';
 import { Pool } from 'undici';
 import type { Origin } from '../http/client-address.ts';
 import { nameRoute } from '../http/observe-requests.ts';
@@ -24,7 +24,6 @@ const OWN = /^\/api(?!\/iiif\/)(?:[/?]|$)/;
 const POSTED = /^\/oai2d(?:\?|$)/;
 const TIMEOUT_MS = 60_000;
 /** Headers that end with a connection (RFC 9110, section 7.6.1), or that are set again. */
-const WITH_CREDENTIALS = /^\/api\/iiif\//;
 const NOT_PASSED = new Set([
   'connection',
   'keep-alive',
@@ -70,7 +69,8 @@ export function forwardPages({
         ...(isRead ? {} : { body: request }),
         headers: {
           ...forwardedHeaders(request, baseUrl, isTrusted(request)),
-          ...credentialsOf(request),
+          // The caches of this service are told of changes; those of the web service only expire.
+          'cache-control': 'no-cache',
           'x-request-id': idOf(response),
         },
       })
@@ -95,11 +95,7 @@ export function forwardPages({
   return { handler, close: () => pool.close() };
 }
 
-/** Only image viewers send credentials: a page with them would not be the same for all readers. */
-function credentialsOf({ originalUrl, headers }: Request): Record<string, string> {
-  const { authorization } = headers;
-  return authorization !== undefined && WITH_CREDENTIALS.test(originalUrl) ? { authorization } : {};
-}
+const PASSED = ['accept', 'accept-language', 'authorization', 'content-type', 'cookie'] as const;
 
 /** The client's headers that pages depend on, and its address and host. */
 function forwardedHeaders(
@@ -116,7 +112,7 @@ function forwardedHeaders(
     'x-forwarded-host': host,
     'x-forwarded-proto': protocol.slice(0, -1),
   };
-  for (const name of ['accept', 'accept-language', 'content-type', 'cookie', 'if-none-match'] as const) {
+  for (const name of PASSED) {
     const value = headers[name];
     if (value !== undefined) passed[name] = value;
   }
@@ -130,7 +126,7 @@ function renderedOf(status: number, headers: IncomingHttpHeaders, bytes: Buffer)
   return {
     status,
     mediaType: headers['content-type'] ?? PAGE_TYPE,
-    tag: undefined,
+    tag: headers.etag,
     headers: Object.fromEntries(passed),
     bytes,
   };

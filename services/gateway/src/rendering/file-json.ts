@@ -38,14 +38,17 @@ export function fileJson(entry: FileEntry__Output, holder: FileHolder): Json {
   };
 }
 
-/** The public form of a file listing; if files are disabled, only that. */
+/** The public form of a file listing; if files are disabled, only that, and there is no archive. */
 export function fileListJson(
   settings: Pick<AuthoriseResponse__Output, 'filesEnabled' | 'defaultPreview' | 'order'>,
   entries: readonly FileEntry__Output[],
   holder: FileHolder,
 ): Json {
   const links = fileListLinks(holder.kind, holder.face, holder.id, holder.baseUrl);
-  if (!settings.filesEnabled) return { enabled: false, links };
+  if (!settings.filesEnabled) {
+    const { archive: _, ...own } = links;
+    return { enabled: false, links: own };
+  }
   return {
     enabled: true,
     links,

@@ -1,5 +1,5 @@
-import type { IncomingMessage } from 'node:http';
 import { COLLECTION, type Entity, type ErrorBody, type FileListing, type Hits, type Kind } from '@kr/formats';
+import type { Request } from 'express';
 import { Pool } from 'undici';
 
 /** The parts of a page request that the API needs to answer the same person. */
@@ -150,25 +150,33 @@ export function withToken(url: string, token: string | undefined): string {
   return `${url}${url.includes('?') ? '&' : '?'}token=${encodeURIComponent(token)}`;
 }
 
-/** Host, scheme, token and client of a page request; the gateway forwards them in headers. */
-export function readerOf(request: IncomingMessage, signal: AbortSignal): Reader {
-  const { headers, url = '/' } = request;
-  const host = first(headers['x-forwarded-host']) ?? headers.host ?? 'localhost';
-  const scheme = first(headers['x-forwarded-proto']) === 'https' ? 'https' : 'http';
-  const start = url.indexOf('?');
-  const token = start === -1 ? undefined : (new URLSearchParams(url.slice(start)).get('token') ?? undefined);
+/** Only image viewers send credentials: a page with them would not be the same for all readers. */
+const WITH_CREDENTIALS = '/api/iiif/';
+
+/**
+ * Host, scheme, token and client of a page request; a proxy forwards them in headers.
+ * @param publicBaseUrl takes the place of the host and scheme of the request
+ */
+export function readerOf(
+  { headers, originalUrl, socket }: Pick<Request, 'headers' | 'originalUrl' | 'socket'>,
+  signal: AbortSignal,
+  publicBaseUrl?: URL,
+): Reader {
+  const requested = `${first(headers['x-forwarded-proto']) === 'https' ? 'https' : 'http'}://${first(headers['x-forwarded-host']) ?? headers.host ?? 'localhost'}`;
+  const { protocol, host, origin } = publicBaseUrl ?? new URL(requested);
+  const start = originalUrl.indexOf('?');
+  const token = start === -1 ? null : new URLSearchParams(originalUrl.slice(start)).get('token');
   const { authorization } = headers;
-  const passed = {
-    ...(authorization === undefined ? {} : { authorization }),
-    host,
-    'x-forwarded-for': first(headers['x-forwarded-for']) ?? request.socket.remoteAddress ?? '',
-    'x-forwarded-host': host,
-    'x-forwarded-proto': scheme,
-  };
   return {
-    baseUrl: `${scheme}://${host}`,
-    token: token === '' ? undefined : token,
-    forwarded: passed,
+    baseUrl: origin,
+    token: token || undefined,
+    forwarded: {
+      ...(authorization !== undefined && originalUrl.startsWith(WITH_CREDENTIALS) ? { authorization } : {}),
+      host,
+      'x-forwarded-for': first(headers['x-forwarded-for']) ?? socket.remoteAddress ?? '',
+      'x-forwarded-host': host,
+      'x-forwarded-proto': protocol.slice(0, -1),
+    },
     signal,
   };
 }

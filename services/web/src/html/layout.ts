@@ -32,7 +32,10 @@ export interface Page {
   main: Html;
   /** False keeps the page out of search engines. */
   isIndexed?: boolean;
-  headers?: Readonly<Record<string, string>>;
+  /** Id of the parent of the entity, if every reader gets the same page; caches then store it. */
+  publicOf?: string | undefined;
+  /** Seconds until the request may succeed. */
+  retryAfter?: string | undefined;
 }
 
 /** The whole document. */

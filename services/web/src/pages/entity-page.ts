@@ -61,7 +61,7 @@ export async function entityPage(kind: Kind, entity: Entity, context: PageContex
       ? signpostingHeader(entity, signpostingLinks(entity, formatContext, descriptions()))
       : undefined,
     description: plainText(metadata.description ?? '').slice(0, 300) || undefined,
-    headers: isPublic(entity, context) ? { 'x-parent-id': entity.parent.id } : {},
+    publicOf: isPublic(entity, context) ? entity.parent.id : undefined,
     canonical: entity.is_published ? entity.links['self_html'] : undefined,
     isIndexed: entity.is_published,
     head: html`${isHarvested && jsonBlock('application/ld+json', schemaOrg(entity, formatContext))}
