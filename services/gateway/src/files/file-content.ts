@@ -5,6 +5,7 @@ import { type Call, type Endpoint, json, param, type StreamReply } from '../http
 import type { Route } from '../http/route.ts';
 import { COLLECTION, KIND_NAMES } from '../kind.ts';
 import { storedFileJson } from '../rendering/file-json.ts';
+import { pageLink } from '../rendering/links.ts';
 import { authoriseEnabledFiles, type FilesDeps, fileHolder, reauthoriseFiles } from './authorise-files.ts';
 import {
   asUnavailable,
@@ -155,7 +156,11 @@ async function download(
   });
   if (answer.status >= 400) throw await contentRefusal(answer);
   const told = xAccel?.headers(answer) ?? answer.headers;
-  return { as: 'stream', status: answer.status, headers: told, stream: answer.body };
+  const link =
+    deps.face === 'published'
+      ? { link: pageLink('collection', deps.kind, param(call, 'id'), call.baseUrl) }
+      : {};
+  return { as: 'stream', status: answer.status, headers: { ...told, ...link }, stream: answer.body };
 }
 
 /** GET /api/{kind}/{id}/draft/files/{key}/content, /api/{kind}/{id}/files/{key}/content: the bytes, or parts of them. */

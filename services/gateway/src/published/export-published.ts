@@ -17,6 +17,7 @@ import type { Route } from '../http/route.ts';
 import { COLLECTION, KIND_NAMES } from '../kind.ts';
 import { entityJson } from '../rendering/entity-json.ts';
 import { fileJson } from '../rendering/file-json.ts';
+import { pageLink } from '../rendering/links.ts';
 
 /** The document of a published entity, in all its formats. */
 export function documentRoutes(deps: FilesDeps): Route[] {
@@ -93,6 +94,7 @@ async function exportReply(format: Format, entity: Entity, deps: FilesDeps, call
     status: 200,
     type: format.profile === undefined ? type : `${type}; profile="${format.profile}"`,
     text: format.serialize(entity, context, { style }),
+    headers: { link: pageLink('describes', deps.kind, entity.id, call.baseUrl) },
   };
 }
 

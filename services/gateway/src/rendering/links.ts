@@ -178,6 +178,11 @@ export function fileListLinks(kind: Kind, face: Face, id: string, baseUrl: strin
   return { self, archive: `${self}-archive` };
 }
 
+/** Value of a `Link` header that leads to the page of a published entity (FAIR Signposting). */
+export function pageLink(relation: 'collection' | 'describes', kind: Kind, id: string, baseUrl: string): string {
+  return `<${baseUrl}/${COLLECTION[kind]}/${id}>; rel="${relation}"; type="text/html"`;
+}
+
 const IMAGE_EXTENSION = /\.(?:gif|jp2|jpe?g|png|tiff?)$/i;
 
 /** The links of one file; images have those of their IIIF services too. */
