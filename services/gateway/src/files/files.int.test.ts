@@ -78,7 +78,7 @@ describe('files', () => {
     const self = `${gateway.baseUrl}/api/records/x/files`;
     expect(await ask('/api/records/x/files')).toEqual({
       status: 200,
-      body: { enabled: false, links: { self, archive: `${self}-archive` } },
+      body: { enabled: false, links: { self } },
     });
     const refused = {
       status: 403,

@@ -179,7 +179,12 @@ export function fileListLinks(kind: Kind, face: Face, id: string, baseUrl: strin
 }
 
 /** Value of a `Link` header that leads to the page of a published entity (FAIR Signposting). */
-export function pageLink(relation: 'collection' | 'describes', kind: Kind, id: string, baseUrl: string): string {
+export function pageLink(
+  relation: 'collection' | 'describes',
+  kind: Kind,
+  id: string,
+  baseUrl: string,
+): string {
   return `<${baseUrl}/${COLLECTION[kind]}/${id}>; rel="${relation}"; type="text/html"`;
 }
 
