@@ -56,7 +56,7 @@ async function main(): Promise<void> {
     )
     .option(
       '--pages',
-      'only pages, compared with the JSON of the same thing; fails above the allowed ratio',
+      'only pages, compared with the JSON of the same content; fails above the allowed ratio',
       false,
     )
     .option(

@@ -188,7 +188,7 @@ describe.each([
       expect(embedded).toHaveProperty(name);
   });
 
-  test('I3: related things are linked with the type of the relation', () => {
+  test('I3: related works are linked with the type of the relation', () => {
     const related = `https://doi.org/${RELATED}`;
     expect(embedded['citation']).toContainEqual(expect.objectContaining({ '@id': related }));
     expect(turtle).toContain(`dct:relation <${related}>`);

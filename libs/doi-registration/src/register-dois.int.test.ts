@@ -95,7 +95,7 @@ test('the DOI of an embargoed version is registered when the embargo ends, and n
   const doi = await published(id, { isPublic: false, until: end });
   await until(async () => (await rowOf(doi)).due_at?.getTime() === end.getTime());
   expect([stateOf(doi), (await rowOf(doi)).state]).toEqual([undefined, 'unregistered']);
-  // Nothing else happens to the version: its time has come.
+  // Nothing else happens to the version: its embargo has ended.
   views.set(id, publicView(id));
   await until(() => stateOf(doi) === 'findable');
   expect(datacite.calls.filter(({ path }) => path.includes(id))).toHaveLength(1);

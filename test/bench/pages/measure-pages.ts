@@ -5,7 +5,7 @@ import { median, type Round, runRound } from '../load.ts';
 import { untilAtRest } from '../paired-rounds.ts';
 import { createPackage, type EntityAnswer, publishFile } from '../scenarios/deposit.ts';
 
-/** Processor time of a page divided by that of the JSON of the same thing must not be above this. */
+/** Processor time of a page divided by that of the JSON of the same content must not be above this. */
 export const MOST_RATIO = 3;
 
 /** A page and the answer of the API that has the same content. */

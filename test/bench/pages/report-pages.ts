@@ -11,7 +11,7 @@ export function writePagesReport(folder: string, costs: readonly PageCost[], mea
     '# What pages cost',
     '',
     `${measuredAt.toISOString().slice(0, 10)}, ${machine.text}.`,
-    'Each page is requested in turn with the JSON of the same thing, by visitors. Processor time is that of the whole system, in',
+    'Each page is requested in turn with the JSON of the same content, by visitors. Processor time is that of the whole system, in',
     `microseconds for a request; medians over the rounds. A cached page must not cost more than ${MOST_RATIO} times its JSON.`,
     '',
     '| page | page µs | JSON µs | page ÷ JSON | page p50 ms | JSON p50 ms | failed |',

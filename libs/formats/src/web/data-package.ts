@@ -61,7 +61,10 @@ function metadataResource({ links }: Entity): Record<string, unknown> {
   return { name: 'metadata', path: links['self'] ?? '', format: 'json', mediatype: 'application/json' };
 }
 
-function resource({ key, size, mimetype, checksum, links }: FileEntry, index: number): Record<string, unknown> {
+function resource(
+  { key, size, mimetype, checksum, links }: FileEntry,
+  index: number,
+): Record<string, unknown> {
   const extension = /\.([a-z0-9]+)$/i.exec(key)?.[1];
   return compact({
     name: `file-${index + 1}`,

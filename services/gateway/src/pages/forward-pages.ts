@@ -69,7 +69,7 @@ export function forwardPages({
         ...(isRead ? {} : { body: request }),
         headers: {
           ...forwardedHeaders(request, baseUrl, isTrusted(request)),
-          // The caches of this service are told of changes; those of the web service only expire.
+          // Events invalidate the cache of this service; that of the web service only expires.
           'cache-control': 'no-cache',
           'x-request-id': idOf(response),
         },

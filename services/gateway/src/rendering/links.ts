@@ -12,7 +12,7 @@ export interface LinkedEntity {
 }
 
 /**
- * The absolute links of an entity, without those that lead nowhere. Callers with credentials get the others regardless of
+ * The absolute links of an entity, without dead ones. Callers with credentials get the others regardless of
  * their permissions. The names are those of the REST document (section 2.4) and of the original platform, in their order.
  */
 export function entityLinks(
