@@ -21,7 +21,7 @@ import { migrate } from '@kr/schema-migration';
 import { createLogger } from '@kr/telemetry';
 import { freshDatabase, startNats, until } from '@kr/testbed';
 import pg from 'pg';
-import { postgresEngine } from './engine/postgres/postgres-engine.ts';
+import { postgresEngine } from './engine/postgres/testing/a-postgres-index.ts';
 import { anEntity, anIndexDocument, type EntityTraits } from './engine/testing/an-entity.ts';
 import { QUERY_LIMITS } from './query/query-tree.ts';
 import { startSearchService } from './service.ts';
@@ -106,7 +106,7 @@ describe('the search service', () => {
         rpcDeadlineMs: 5_000,
         healthPort: 0,
         databaseUrl: new URL(database.url),
-        engine: { kind: 'postgres' },
+        index: { kind: 'postgres' },
         natsUrls: [nats.url],
         callerKeys: new Map(['gateway', 'operator'].map((caller) => [caller, KEYS.search])),
         records: { address: recordsPeer.address, key: KEYS.records },

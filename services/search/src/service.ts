@@ -10,11 +10,11 @@ import type { Logger } from '@kr/telemetry';
 import type { SearchConfig } from './config.ts';
 import { applyEvents, INDEXED_SUBJECTS } from './consume/apply-events.ts';
 import { awaitIndex, awaitWrites } from './consume/await-writes.ts';
-import { givingWay, pauseUnlessStopped } from './consume/pages.ts';
+import { pauseUnlessStopped, withThrottle } from './consume/pages.ts';
 import type { RefreshDeps } from './consume/refresh-listed.ts';
 import { refreshEmbargoes } from './consume/refresh-listed.ts';
-import { openPool } from './engine/active-index.ts';
-import { openEngine } from './open-engine.ts';
+import { openPool } from './engine/open-pool.ts';
+import { openIndex } from './open-index.ts';
 import { startOperations } from './operations/start-operations.ts';
 import { SCHEMA } from './schema.ts';
 import { backfillMissing } from './search/backfill-missing.ts';
@@ -51,11 +51,8 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
 
   const now = () => new Date();
   const stopping = new AbortController();
-  const { engine, throttle } = givingWay(
-    await openEngine(config, logger),
-    config.buildSharePercent,
-    stopping.signal,
-  );
+  const opened = await openIndex(config, logger);
+  const { index, throttle } = withThrottle(opened.index, config.buildSharePercent, stopping.signal);
   const records = createClient(definitions.lifecycle, {
     ...config.records,
     audience: 'records',
@@ -77,7 +74,7 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
     connection: bus,
     durable: 'search-index',
     subjects: INDEXED_SUBJECTS,
-    handleBatch: (events) => applyEvents(engine, source, events),
+    handleBatch: (events) => applyEvents(index, source, events),
     batchEveryMs: BATCH_EVERY_MS,
     database,
     recover: () => operations.rebuild(),
@@ -105,10 +102,10 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
     );
     return areSent.every(Boolean) && consumer.whenCaughtUp({ timeoutMs: ARRIVAL_TIMEOUT_MS });
   };
-  const upkeep = keepUp({ engine, source, logger, signal: stopping.signal }, now);
+  const upkeep = keepUp({ index, source, logger, signal: stopping.signal }, now);
 
   const operations = startOperations({
-    engine,
+    index,
     source,
     throttle,
     consumer,
@@ -126,11 +123,11 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
   const openTime = engineTime({ turns, limitMs: config.searchTimeoutMs, elapsed: () => performance.now() });
   const searching = {
     openTime,
-    engine,
+    index,
     limits,
     now,
     awaitWrites: written,
-    backfillMissing: backfillMissing({ engine, source, logger }),
+    backfillMissing: backfillMissing({ index, source, logger }),
     eventsWaitMs: config.ownWritesWaitMs,
   };
   const suggestLimits = { maxSuggestions, maxLength: queryLimits.maxLength };
@@ -141,7 +138,7 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
         handlers: {
           Search: (request, call) => search(searching, request, call),
           Suggest: (request, { principal }) =>
-            suggest({ engine, openTime, limits: suggestLimits, now }, request, principal),
+            suggest({ index, openTime, limits: suggestLimits, now }, request, principal),
           ConfirmSearch: confirmSearch({ consumer, timeoutMs: config.ownWritesWaitMs, logger }),
           AwaitIndex: awaitIndex({ ...arrival, now, logger }),
           ...operations.handlers,
@@ -163,7 +160,7 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
   const health = await startHealth({
     host: config.grpcHost,
     port: config.healthPort,
-    checks: { database: async () => void (await pool.query('SELECT 1')), ...engine.checks },
+    checks: { database: async () => void (await pool.query('SELECT 1')), ...opened.checks },
     observed: { bus: () => bus.check() },
   });
   logger.info({ grpc_port: server.port, health_port: health.port }, 'ready');
@@ -180,7 +177,7 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
         await Promise.all([bus.close(), upkeep]);
         records.close();
         packages.close();
-        await Promise.all([engine.stop(), pool.end()]);
+        await Promise.all([index.stop(), pool.end()]);
       })();
       return stopped;
     },
@@ -188,10 +185,11 @@ export async function startSearchService(config: SearchConfig, logger: Logger): 
 }
 
 async function keepUp(deps: RefreshDeps, now: () => Date): Promise<void> {
-  const { engine, logger, signal } = deps;
+  const { index, logger, signal } = deps;
   const works = [
     () => refreshEmbargoes(deps, now()),
-    () => engine.deleteOldTombstones(new Date(now().getTime() - TOMBSTONE_LIFE_MS)),
+    () => index.deleteOldTombstones(new Date(now().getTime() - TOMBSTONE_LIFE_MS)),
+    () => index.dropFormer(),
   ];
   while (!signal.aborted) {
     for (const work of works) {

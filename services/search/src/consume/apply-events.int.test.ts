@@ -5,8 +5,9 @@ import { createLogger } from '@kr/telemetry';
 import { freshDatabase } from '@kr/testbed';
 import fc from 'fast-check';
 import pg from 'pg';
-import { postgresEngine } from '../engine/postgres/postgres-engine.ts';
-import type { EntityKind, SearchEngine } from '../engine/search-engine.ts';
+import { openPostgresIndex } from '../engine/postgres/testing/a-postgres-index.ts';
+import type { EntityKind } from '../engine/search-engine.ts';
+import type { SearchIndex } from '../index/search-index.ts';
 import { aSearch, idsOf } from '../engine/testing/a-search.ts';
 import { anEntity, type EntityTraits } from '../engine/testing/an-entity.ts';
 import { SEARCH_MIGRATIONS } from '../migrations.ts';
@@ -54,7 +55,7 @@ const saved = (id: string, kind: EntityKind = 'record') =>
   anEvent(`knowledge.${service(kind)}.draft.saved`, { id });
 
 describe('applyEvents', () => {
-  let engine: SearchEngine & { stop(): Promise<void> };
+  let index: SearchIndex & { stop(): Promise<void> };
   let database: Awaited<ReturnType<typeof freshDatabase>>;
   let pool: pg.Pool;
   let world: ReturnType<typeof aWorld>;
@@ -71,21 +72,21 @@ describe('applyEvents', () => {
     world = aWorld();
   });
   afterAll(async () => {
-    await engine.stop();
+    await index.stop();
     await pool.end();
     await database.drop();
   });
   const refreshed = () =>
     refreshEmbargoes(
-      { engine, source: world.source, logger, signal: new AbortController().signal },
+      { index, source: world.source, logger, signal: new AbortController().signal },
       new Date('2026-06-01T00:00:00Z'),
     );
-  const found = async () => idsOf(await engine.search(aSearch(EVERYTHING))).sort();
-  const published = async () => idsOf(await engine.search(aSearch())).sort();
+  const found = async () => idsOf(await index.search(aSearch(EVERYTHING))).sort();
+  const published = async () => idsOf(await index.search(aSearch())).sort();
 
   test('a draft is found after it was saved and no more after it was deleted', async () => {
     world.put({ id: 'a', form: 'draft' });
-    await applyEvents(engine, world.source, [saved('a')]);
+    await applyEvents(index, world.source, [saved('a')]);
     expect(await found()).toEqual(['a*']);
     world.remove('a', 'draft');
     const deleted = anEvent('knowledge.records.draft.deleted', {
@@ -93,22 +94,22 @@ describe('applyEvents', () => {
       parentId: 'parent-of-a',
       revision: '2',
     });
-    await applyEvents(engine, world.source, [deleted, saved('a')]);
+    await applyEvents(index, world.source, [deleted, saved('a')]);
     expect(await found()).toEqual([]);
-    await applyEvents(engine, world.source, [saved('a')]);
+    await applyEvents(index, world.source, [saved('a')]);
     expect(await found()).toEqual([]);
   });
 
   test('a package and its resources appear together, by the event of the package alone', async () => {
     for (const id of ['r1', 'r2']) world.put({ id, form: 'draft' });
     world.put({ id: 'p', kind: 'package', form: 'draft' });
-    await applyEvents(engine, world.source, [saved('r1'), saved('r2'), saved('p', 'package')]);
+    await applyEvents(index, world.source, [saved('r1'), saved('r2'), saved('p', 'package')]);
     for (const id of ['r1', 'r2', 'p']) {
       world.remove(id, 'draft');
       world.put({ id, kind: id === 'p' ? 'package' : 'record', revision: 2 });
     }
 
-    await applyEvents(engine, world.source, [
+    await applyEvents(index, world.source, [
       anEvent('knowledge.records.record.published', { id: 'r1', packageId: 'p' }),
       anEvent('knowledge.records.record.published', { id: 'r2', packageId: 'p' }),
       anEvent('knowledge.records.record.changed', { id: 'r1' }),
@@ -118,7 +119,7 @@ describe('applyEvents', () => {
     expect(await published()).toEqual([]);
 
     const event = anEvent('knowledge.packages.package.published', { id: 'p', recordIds: ['r1', 'r2'] });
-    await applyEvents(engine, world.source, [event]);
+    await applyEvents(index, world.source, [event]);
     expect(await published()).toEqual(['p', 'r1', 'r2']);
     expect(await found()).toEqual(['p', 'r1', 'r2']);
   });
@@ -127,15 +128,15 @@ describe('applyEvents', () => {
     for (const id of ['r1', 'p']) world.put({ id, kind: id === 'p' ? 'package' : 'record', revision: 2 });
     // One whose draft had an embargo that has passed.
     world.put({ id: 'r2', form: 'draft', embargoUntil: '2026-01-01' });
-    await engine.write({ entities: await world.source.fetch('record', ['r2']) });
+    await index.write({ entities: await world.source.fetch('record', ['r2']) });
     world.remove('r2', 'draft');
     world.put({ id: 'r2', revision: 2 });
     await refreshed();
-    await engine.write({ unannounced: await world.source.fetch('record', ['r1']) });
+    await index.write({ staged: await world.source.fetch('record', ['r1']) });
     expect(await published()).toEqual([]);
 
     const event = anEvent('knowledge.packages.package.published', { id: 'p', recordIds: ['r1', 'r2'] });
-    await applyEvents(engine, world.source, [event]);
+    await applyEvents(index, world.source, [event]);
     expect(await published()).toEqual(['p', 'r1', 'r2']);
   });
 
@@ -146,7 +147,7 @@ describe('applyEvents', () => {
       embargoUntil: '2026-01-01',
     });
     const many = Array.from({ length: 210 }, (_, n) => `r${String(n).padStart(3, '0')}`);
-    await engine.write({ entities: [...many, 'z'].map((id) => anEntity(restricted(id))) });
+    await index.write({ entities: [...many, 'z'].map((id) => anEntity(restricted(id))) });
     for (const id of [...many, 'z']) world.put({ id, revision: 2 });
     const { source } = world;
     const odd = new Set(many.slice(0, 3));
@@ -169,22 +170,22 @@ describe('applyEvents', () => {
   test('a publication whose resources cannot be fetched yet is tried again', async () => {
     world.put({ id: 'p', kind: 'package' });
     const event = anEvent('knowledge.packages.package.published', { id: 'p', recordIds: ['r1'] });
-    await expect(applyEvents(engine, world.source, [event])).rejects.toThrow('record r1 is not published');
+    await expect(applyEvents(index, world.source, [event])).rejects.toThrow('record r1 is not published');
     expect(await published()).toEqual([]);
   });
 
   test('a change of an indexed form is applied, one of an unindexed form is left to its publication', async () => {
     world.put({ id: 'a', title: 'before' });
-    await applyEvents(engine, world.source, [anEvent('knowledge.records.record.changed', { id: 'a' })]);
+    await applyEvents(index, world.source, [anEvent('knowledge.records.record.changed', { id: 'a' })]);
     expect(await published()).toEqual([]);
-    await applyEvents(engine, world.source, [anEvent('knowledge.records.record.published', { id: 'a' })]);
+    await applyEvents(index, world.source, [anEvent('knowledge.records.record.published', { id: 'a' })]);
     world.put({ id: 'a', title: 'after' });
-    await applyEvents(engine, world.source, [anEvent('knowledge.records.record.changed', { id: 'a' })]);
-    expect(idsOf(await engine.search(aSearch({ q: 'after' })))).toEqual(['a']);
+    await applyEvents(index, world.source, [anEvent('knowledge.records.record.changed', { id: 'a' })]);
+    expect(idsOf(await index.search(aSearch({ q: 'after' })))).toEqual(['a']);
   });
 
   test('events of unknown entities are passed over', async () => {
-    await applyEvents(engine, world.source, [
+    await applyEvents(index, world.source, [
       saved('nosuch'),
       anEvent('knowledge.files.entry.deleted', { entityId: 'nosuch' }),
       anEvent('knowledge.packages.resources.changed', { id: 'nosuch', recordIds: ['nosuch-either'] }),
@@ -221,19 +222,19 @@ describe('applyEvents', () => {
         const happened = steps.slice(0, lead).map(([event]) => event);
         for (const batch of batches) {
           await applyEvents(
-            engine,
+            index,
             world.source,
             batch.flatMap((index) => happened[index] ?? []),
           );
         }
         for (const [, change] of steps.slice(lead)) change();
         const rest = steps.map(([event]) => event).reverse();
-        await applyEvents(engine, world.source, rest.slice(0, 2));
-        await applyEvents(engine, world.source, [...rest, ...happened]);
-        await engine.write({ entities: stale });
+        await applyEvents(index, world.source, rest.slice(0, 2));
+        await applyEvents(index, world.source, [...rest, ...happened]);
+        await index.write({ entities: stale });
         expect(await found()).toEqual(['a*']);
         expect(await published()).toEqual(['a']);
-        expect(idsOf(await engine.search(aSearch({ ...EVERYTHING, q: 'three' })))).toEqual(['a*']);
+        expect(idsOf(await index.search(aSearch({ ...EVERYTHING, q: 'three' })))).toEqual(['a*']);
       }),
       { seed: 1, numRuns: 60 },
     );

@@ -1,11 +1,6 @@
 import type { ReceivedEvent } from '@kr/event-bus';
-import type {
-  EntityKind,
-  IndexChanges,
-  IndexedEntity,
-  SearchEngine,
-  Tombstone,
-} from '../engine/search-engine.ts';
+import type { EntityKind, IndexChanges, IndexedEntity, Tombstone } from '../engine/search-engine.ts';
+import type { SearchIndex } from '../index/search-index.ts';
 import { type EntitySource, fetchEntities } from '../sources/entity-source.ts';
 
 /** Everything that can change a document of the index. */
@@ -129,24 +124,24 @@ function higher(one: string, other: string): string {
  * @throws Error when a published entity cannot be read as such: the event is tried again later
  */
 export async function applyEvents(
-  engine: SearchEngine,
+  index: SearchIndex,
   source: EntitySource,
   events: readonly IndexedEvent[],
 ): Promise<void> {
-  const plans = await withKinds(engine, planFetches(events));
+  const plans = await withKinds(index, planFetches(events));
   if (plans.length === 0) return;
   const removed = new Map<string, Tombstone>();
   const forms = await fetchEntities(source, plans, (tombstone) => removed.set(tombstone.id, tombstone));
   const fetched = Map.groupBy(forms, ({ id }) => id);
-  await engine.write(changesOf(plans, fetched, removed));
+  await index.write(changesOf(plans, fetched, removed));
 }
 
 type KnownPlan = FetchPlan & { kind: EntityKind };
 
 /** Plans of unknown kind are dropped: the event that creates the entity fetches its newest state anyway. */
-async function withKinds(engine: SearchEngine, plans: readonly FetchPlan[]): Promise<KnownPlan[]> {
+async function withKinds(index: SearchIndex, plans: readonly FetchPlan[]): Promise<KnownPlan[]> {
   const asked = plans.filter(({ kind }) => kind === null).map(({ id }) => id);
-  const kinds = asked.length === 0 ? new Map<string, EntityKind>() : await engine.kindsOf(asked);
+  const kinds = asked.length === 0 ? new Map<string, EntityKind>() : await index.kindsOf(asked);
   return plans.flatMap((plan) => {
     const kind = plan.kind ?? kinds.get(plan.id);
     return kind === undefined ? [] : [{ ...plan, kind }];
@@ -159,7 +154,7 @@ function changesOf(
   removed: ReadonlyMap<string, Tombstone>,
 ): IndexChanges {
   const entities: IndexedEntity[] = [];
-  const unannounced: IndexedEntity[] = [];
+  const staged: IndexedEntity[] = [];
   const tombstones: Tombstone[] = [];
   for (const { id, kind, published, draftGone } of plans) {
     const forms = fetched.get(id) ?? [];
@@ -176,7 +171,7 @@ function changesOf(
     if (removal) tombstones.push(removal);
     else if (published === 'required' && !publishedForm) throw new Error(`${kind} ${id} is not published`);
     if (publishedForm && published === 'required') entities.push(publishedForm);
-    if (publishedForm && published === 'known') unannounced.push(publishedForm);
+    if (publishedForm && published === 'known') staged.push(publishedForm);
   }
-  return { entities, unannounced, tombstones };
+  return { entities, staged, tombstones };
 }

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { EntityKind, IndexedEntity, SearchEngine } from '../engine/search-engine.ts';
+import type { EntityKind, IndexedEntity } from '../engine/search-engine.ts';
+import type { SearchIndex } from '../index/search-index.ts';
 
 /** Waits for these milliseconds, or less if the signal aborts. */
 export async function pauseUnlessStopped(milliseconds: number, signal: AbortSignal): Promise<void> {
@@ -26,11 +27,11 @@ const LOOK_EVERY_MS = 20;
  * The engine with its searches observed, and the throttle for background work.
  * @param sharePercent of the time that the work may use while there are searches
  */
-export function givingWay<Engine extends Pick<SearchEngine, 'search' | 'suggest'>>(
-  engine: Engine,
+export function withThrottle<Engine extends Pick<SearchIndex, 'search' | 'suggest'>>(
+  index: Engine,
   sharePercent: number,
   signal: AbortSignal,
-): { engine: Engine; throttle: Throttle } {
+): { index: Engine; throttle: Throttle } {
   let underWay = 0;
   let lastEnded = Number.NEGATIVE_INFINITY;
   const watched =
@@ -46,7 +47,7 @@ export function givingWay<Engine extends Pick<SearchEngine, 'search' | 'suggest'
     };
   const isWanted = () => underWay > 0 || performance.now() - lastEnded < MOMENT_MS;
   return {
-    engine: { ...engine, search: watched(engine.search), suggest: watched(engine.suggest) },
+    index: { ...index, search: watched(index.search), suggest: watched(index.suggest) },
     throttle: {
       isWanted,
       pauseAfter: async (workedMs) => {

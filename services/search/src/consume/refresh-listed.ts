@@ -1,12 +1,13 @@
 import type { Logger } from '@kr/telemetry';
-import type { IndexedEntity, SearchEngine } from '../engine/search-engine.ts';
+import type { IndexedEntity } from '../engine/search-engine.ts';
+import type { SearchIndex } from '../index/search-index.ts';
 import { type EntitySource, fetchReadable, type KnownEntity } from '../sources/entity-source.ts';
 import { writeIsolatingFailures } from './write-isolating-failures.ts';
 
 const BATCH = 200;
 
 export interface RefreshDeps {
-  engine: SearchEngine;
+  index: SearchIndex;
   source: EntitySource;
   logger: Logger;
   signal: AbortSignal;
@@ -17,7 +18,7 @@ export interface RefreshDeps {
  * too, and do not prevent the update of others.
  */
 async function refreshListed(
-  { engine, source, logger, signal }: RefreshDeps,
+  { index, source, logger, signal }: RefreshDeps,
   list: (afterId: string, limit: number) => Promise<readonly KnownEntity[]>,
 ): Promise<void> {
   for (let afterId: string | undefined = ''; afterId !== undefined && !signal.aborted; ) {
@@ -27,7 +28,7 @@ async function refreshListed(
       const ids = listed.filter(({ kind }) => kind === wanted).map(({ id }) => id);
       if (ids.length > 0) forms.push(...(await fetchReadable(source, logger, wanted, ids)).entities);
     }
-    await writeIsolatingFailures(forms, (unannounced) => engine.write({ unannounced }), logger);
+    await writeIsolatingFailures(forms, (staged) => index.write({ staged }), logger);
     afterId = listed.at(-1)?.id;
   }
 }
@@ -37,5 +38,5 @@ async function refreshListed(
  * search compares the end of the embargo with the clock.
  */
 export async function refreshEmbargoes(deps: RefreshDeps, now: Date): Promise<void> {
-  await refreshListed(deps, (afterId, limit) => deps.engine.withPassedEmbargo(now, afterId, limit));
+  await refreshListed(deps, (afterId, limit) => deps.index.withPassedEmbargo(now, afterId, limit));
 }

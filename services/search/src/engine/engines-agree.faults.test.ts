@@ -3,13 +3,12 @@ import { ServiceError } from '@kr/service-error';
 import { openElasticsearch, type TestElasticsearch } from '@kr/testbed';
 import fc from 'fast-check';
 import { scaled, seed } from '../../../../test/faults/scale.ts';
-import { anElasticsearchEngine } from './elasticsearch/testing/an-elasticsearch-engine.ts';
-import { aPostgresEngine } from './postgres/testing/a-postgres-engine.ts';
-import type { SearchEngine } from './search-engine.ts';
+import { anElasticsearchIndex } from './elasticsearch/testing/an-elasticsearch-index.ts';
+import { aPostgresIndex } from './postgres/testing/a-postgres-index.ts';
 import { aSearch, idsOf, type SearchTraits } from './testing/a-search.ts';
 import { anEntity } from './testing/an-entity.ts';
 import { anyCorpus, anySearch } from './testing/any-search.ts';
-import type { TestedEngine } from './testing/tested-engine.ts';
+import type { PatientIndex, TestedIndex } from './testing/tested-index.ts';
 
 const SEARCHES = scaled(300, 20_000);
 /** The number of concurrent searches. */
@@ -21,16 +20,16 @@ if ('missing' in elasticsearch) test.skip(`the engines agree (${elasticsearch.mi
 else describe('both engines, and one of several shards,', () => describeOn(elasticsearch));
 
 function describeOn(server: TestElasticsearch): void {
-  let engines: readonly TestedEngine[];
+  let engines: readonly TestedIndex[];
   beforeAll(async () => {
     engines = [
-      await aPostgresEngine(),
-      await anElasticsearchEngine(server),
-      await anElasticsearchEngine(server, { size: { shards: 3, replicas: 0 } }),
+      await aPostgresIndex(),
+      await anElasticsearchIndex(server),
+      await anElasticsearchIndex(server, { size: { shards: 3, replicas: 0 } }),
     ];
     const entities = anyCorpus(seed, 400).map(anEntity);
-    for (const { engine } of engines) {
-      await engine.write({ entities: entities.slice(0, 380), unannounced: entities.slice(380) });
+    for (const { index } of engines) {
+      await index.write({ entities: entities.slice(0, 380), staged: entities.slice(380) });
     }
   });
   afterAll(async () => {
@@ -44,7 +43,7 @@ function describeOn(server: TestElasticsearch): void {
       let found = 0;
       const inTurn = async () => {
         for (let traits = searches.pop(); traits !== undefined; traits = searches.pop()) {
-          const [one, ...others] = await Promise.all(engines.map(({ engine }) => answerOf(engine, traits)));
+          const [one, ...others] = await Promise.all(engines.map(({ index }) => answerOf(index, traits)));
           for (const other of others)
             expect({ seed, traits, answer: other }).toEqual({ seed, traits, answer: one });
           if (one !== undefined && 'total' in one && one.total > 0) found += 1;
@@ -59,11 +58,11 @@ function describeOn(server: TestElasticsearch): void {
 }
 
 /** The common results of all engines; scores may differ. */
-async function answerOf(engine: SearchEngine, traits: SearchTraits) {
+async function answerOf(index: PatientIndex, traits: SearchTraits) {
   try {
     const isRanked = traits.sort === 'bestmatch' && (traits.q ?? '') !== '';
     const asked = aSearch(isRanked ? { ...traits, offset: 0, limit: 1_000 } : traits);
-    const { hits, missing, ...answer } = await engine.search(asked);
+    const { hits, missing, ...answer } = await index.search(asked);
     const ids = idsOf({ hits, missing, ...answer });
     return { ids: isRanked ? ids.sort() : ids, ...answer, missing: [...missing].sort() };
   } catch (error) {

@@ -1,18 +1,24 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { migrate } from '@kr/schema-migration';
 import { type FreshDatabase, freshDatabase } from '@kr/testbed';
-import { openPool } from './active-index.ts';
-import { inTurn } from './postgres/write-changes.ts';
+import type pg from 'pg';
+import { openIndexState } from '../index/index-state.ts';
+import { SEARCH_MIGRATIONS } from '../migrations.ts';
+import { openPool } from './open-pool.ts';
 
 let database: FreshDatabase;
 beforeAll(async () => {
   database = await freshDatabase();
+  await migrate({ databaseUrl: database.url, sets: [SEARCH_MIGRATIONS] });
 });
 afterAll(() => database.drop());
 
 test('a connection that ends between two statements of a writer fails its work, and nothing else', async () => {
   const pool = openPool({ connectionString: database.url, max: 2 });
+  const state = openIndexState({ databaseUrl: database.url, timeoutMs: 60_000 });
   try {
-    const lost = inTurn(pool, async (client) => {
+    const lost = state.inTurn(async (turn) => {
+      const client = turn as pg.PoolClient;
       const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
       const ended = new Promise<void>((heard) => client.once('end', () => heard()));
       await pool.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
@@ -20,8 +26,8 @@ test('a connection that ends between two statements of a writer fails its work, 
       await client.query('select');
     });
     await expect(lost).rejects.toThrow();
-    await inTurn(pool, async (client) => void (await client.query('select')));
+    await state.inTurn(async (turn) => void (await turn.query('select')));
   } finally {
-    await pool.end();
+    await Promise.all([pool.end(), state.stop()]);
   }
 });

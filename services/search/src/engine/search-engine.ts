@@ -1,5 +1,7 @@
 import { ServiceError } from '@kr/service-error';
-import type { Box } from '../index/geometry-boxes.ts';
+import type pg from 'pg';
+import type { Box } from '../documents/geometry-boxes.ts';
+import type { IndexRow } from '../documents/index-row.ts';
 import type { QueryNode } from '../query/query-tree.ts';
 
 export function searchTimeout(cause?: unknown): ServiceError {
@@ -43,7 +45,7 @@ export interface IndexedEntity {
   sizeBytes: number;
 }
 
-/** A form that is gone. It stays in the index as a mark, so that a late copy cannot bring it back. */
+/** A deleted form. It stays in the index for a while, so that a late copy of the form cannot restore it. */
 export interface Tombstone {
   id: string;
   form: EntityForm;
@@ -57,10 +59,10 @@ export interface Tombstone {
 export interface IndexChanges {
   entities?: readonly IndexedEntity[];
   /**
-   * Published forms that may belong to a publication whose other entities are missing: new ones are
-   * hidden from all searches but those by their id, until they are among `entities`. Drafts are treated as usual.
+   * Published forms that may belong to a publication whose other entities are missing: new ones are found only by
+   * their ids until they are among `entities`. Drafts are treated as usual.
    */
-  unannounced?: readonly IndexedEntity[];
+  staged?: readonly IndexedEntity[];
   tombstones?: readonly Tombstone[];
 }
 
@@ -104,10 +106,10 @@ export interface EngineSearch {
   offset: number;
   limit: number;
   /**
-   * Only hits that this sort, which is not `bestmatch`, puts behind this place; null begins with the first. The total
-   * and the facets count all of them.
+   * Only hits after this position in the order of the sort, which is not `bestmatch`; null begins with the first. The
+   * total and the facets count all hits.
    */
-  after: Place | null;
+  after: SortPosition | null;
   /** Names of the facets to count. */
   facets: readonly string[];
   /** Facet name → chosen values, alternatives within a facet; narrows hits and total, not the counts. */
@@ -115,8 +117,8 @@ export interface EngineSearch {
   now: Date;
 }
 
-/** Where a sort puts a document: what it compares, and the id and form that decide between equals. */
-export interface Place {
+/** The position of a document in a sort: the compared values, and the id and form that decide between equal ones. */
+export interface SortPosition {
   id: string;
   form: EntityForm;
   /** ISO 8601 in UTC with microseconds. */
@@ -130,7 +132,7 @@ export interface FacetCount {
   count: number;
 }
 
-export interface EngineHit extends Place {
+export interface EngineHit extends SortPosition {
   kind: EntityKind;
 }
 
@@ -172,87 +174,141 @@ export interface SuggestionSource {
   revision: string;
 }
 
-/** One form that the index holds otherwise than its service. */
+/** Values that follow from other forms and from the history of this one. */
+export interface Flags {
+  isDeleted: boolean;
+  /** See `IndexChanges.staged`. */
+  isStaged: boolean;
+  isLatest: boolean;
+  isLatestDraft: boolean;
+  hasDraft: boolean;
+}
+
+/** The data of a stored form that decide about changes, without its content. */
+export interface Head extends Flags {
+  id: string;
+  form: EntityForm;
+  kind: EntityKind;
+  parentId: string;
+  /** As decimal text. */
+  revision: string;
+  versionIndex: number;
+  /** As `IndexRow.contentHash`; empty for tombstones. */
+  contentHash: string;
+  /** The stored version that an engine without transactions replaces; null if there is none. */
+  version: { seqNo: number; primaryTerm: number } | null;
+}
+
+/** Heads by `keyOf`. */
+export type Heads = ReadonlyMap<string, Head>;
+
+/** The key of a form. */
+export function keyOf({ id, form }: { id: string; form: EntityForm }): string {
+  return `${form}:${id}`;
+}
+
+/** The change of one form. */
+export interface Operation<Content> {
+  /** The form afterwards. */
+  head: Head;
+  /** Its flags before; null if it was not stored. */
+  former: Flags | null;
+  /** `flags`: its content stays. `remove`: nothing stays, no tombstone either. */
+  change: { content: Content } | 'tombstone' | 'flags' | 'remove';
+}
+
+/** Which heads `SearchEngine.states` lists. */
+export interface StateFilter {
+  kind?: EntityKind;
+  isDeleted?: boolean;
+  isStaged?: boolean;
+  /** Forms with an embargo that ended before. */
+  embargoEndedBy?: Date;
+  deletedBefore?: Date;
+}
+
+/** A result, with the id of the live generation at that moment. */
+export interface Answered<Answer> {
+  answer: Answer;
+  live: string | null;
+}
+
+/** A transaction in the service's database that only one writer has at a time. */
+export type Turn = Pick<pg.ClientBase, 'query'>;
+
+/**
+ * Stores generations of the index and searches them. The rules about changes are not here: `index/decide-changes.ts`.
+ * Every engine passes `search-engine.contract.ts`.
+ */
+export interface SearchEngine<Content = unknown> {
+  /** For operators, for example `postgres`. */
+  readonly name: string;
+  /** Increased with every change of what is stored: generations of another layout are not used. */
+  readonly layout: number;
+  /** The stored form of a row. May take up to a second, so it can be interrupted. */
+  encode(row: IndexRow): Generator<void, Content>;
+  /**
+   * @param timeoutMs for all statements together
+   * @throws ServiceError `unavailable` with code `search_timeout` when it takes too long; `invalid` for a query whose
+   * values do not fit their fields
+   */
+  search(generation: string, search: EngineSearch, timeoutMs: number): Promise<Answered<EngineAnswer>>;
+  /**
+   * Values of the newest published versions that the viewer may read, by number of documents, then by value.
+   * @throws ServiceError `unavailable` with code `search_timeout` when it takes too long
+   */
+  suggest(
+    generation: string,
+    suggest: EngineSuggest,
+    timeoutMs: number,
+  ): Promise<Answered<readonly Suggestion[]>>;
+  /**
+   * All forms of these ids and parents. In a turn, all writes of earlier turns are seen.
+   * @param isBulk as for `apply`
+   */
+  heads(
+    generation: string,
+    about: { ids: readonly string[]; parentIds: readonly string[] },
+    turn: { turn: Turn; isBulk: boolean } | null,
+  ): Promise<Heads>;
+  /** One page of forms, by id and form, after a position (exclusive). */
+  states(
+    generation: string,
+    filter: StateFilter,
+    after: Pick<Head, 'id' | 'form'> | null,
+    limit: number,
+  ): Promise<Head[]>;
+  /**
+   * Executes operations that were decided in this turn. All become visible at once, at the latest when it returns or
+   * the turn is committed.
+   * @param isBulk the generation is not searched: operations may be visible later, or one by one
+   * @returns false when a form has changed since its head was read: some were executed, decide again
+   */
+  apply(
+    generation: string,
+    operations: readonly Operation<Content>[],
+    turn: { turn: Turn; isBulk: boolean },
+  ): Promise<boolean>;
+  /** Forms that are not deleted. */
+  count(generation: string): Promise<number>;
+  /** Creates an empty generation for bulk writes. */
+  create(generation: string, turn: Turn): Promise<void>;
+  /** Prepares a generation for searches, during writes. May be repeated. @param isIdle whether all processors may be used */
+  seal(generation: string, isIdle: boolean): Promise<void>;
+  /** The ids of all generations. */
+  list(): Promise<string[]>;
+  drop(generation: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** One form that differs between the index and its service. */
 export interface IndexDifference {
   id: string;
   form: EntityForm;
   kind: EntityKind;
   parentId: string;
-  /** `missing`: it is there and not found; `stale`: it is found by something else than it is; `ghost`: found, but not there. */
+  /** `missing`: only the service has it; `stale`: both have it, with differences; `ghost`: only the index has it. */
   problem: 'missing' | 'stale' | 'ghost';
-  /** The change number that the index has for it, be it of a mark; null if it knows nothing of it. */
+  /** The change number in the index, also of a tombstone; null if the index has neither. */
   revision: string | null;
-}
-
-/**
- * Stores and searches documents. Every engine passes `search-engine.contract.ts`.
- * An index can be built beside the live one. Meanwhile searches use the live one only, and
- * `write` and `mend` change both, under the same rules. There is one build at a time; the caller ensures
- * this. It outlives the process.
- */
-export interface SearchEngine {
-  /** For operators, for example `postgres`. */
-  readonly name: string;
-  /**
-   * @throws ServiceError `unavailable` with code `search_timeout` when it takes too long, without it when another index
-   * is maintained now; `invalid` for a query whose values do not fit their fields
-   * @param timeoutMs for all statements together; the configured limit by default
-   */
-  search(search: EngineSearch, timeoutMs?: number): Promise<EngineAnswer>;
-  /**
-   * Values of the newest published versions that the viewer may read, by number of documents, then by value.
-   * @throws ServiceError `unavailable` with code `search_timeout` when it takes too long, without it when another index
-   * is maintained now
-   */
-  suggest(suggest: EngineSuggest, timeoutMs?: number): Promise<readonly Suggestion[]>;
-  /** All changes or none become visible, at once. Older states of a form change nothing; may be repeated. */
-  write(changes: IndexChanges): Promise<void>;
-  /** The kind of each id that the index knows. */
-  kindsOf(ids: readonly string[]): Promise<ReadonlyMap<string, EntityKind>>;
-  /** Ids of documents (after one, empty: from the start, in their order) whose embargo has passed since they were written. */
-  withPassedEmbargo(now: Date, afterId: string, limit: number): Promise<{ id: string; kind: EntityKind }[]>;
-  /** Forgets marks that were written before an instant. */
-  deleteOldTombstones(writtenBefore: Date): Promise<void>;
-  /** Whether all entities have been written since the index was created or emptied. */
-  isFilled(): Promise<boolean>;
-  /** From now on events alone maintain it; no form is hidden any more. */
-  markFilled(): Promise<void>;
-  /** Live documents, including hidden ones. */
-  count(): Promise<number>;
-  /**
-   * Begins a build with only the tombstones of the live index, and discards an unfinished one.
-   * @returns its id: processes that know only an older build cannot write into a newer one
-   */
-  beginBuild(): Promise<string>;
-  /**
-   * Writes into a build only. A form that exists in the same state stays, and is shown from now on: events wrote it, and
-   * may have written newer ones.
-   * @throws Error when it is not the index that is being built
-   */
-  build(id: string, entities: readonly IndexedEntity[]): Promise<void>;
-  /**
-   * Makes a build the live index, for all searches at one moment without errors, and removes the former
-   * one. Hidden published forms stay hidden. May be repeated, also after success.
-   * @param isAlone whether there are no searches now, so that all processors may be used
-   * @throws Error when it is not the index that is being built, or `isTransient` when it was not possible now
-   */
-  finishBuild(id: string, isAlone?: boolean): Promise<void>;
-  /** Whether the live index is the one that was built under this id. */
-  isLive(buildId: string): Promise<boolean>;
-  /** Ids with a live document of that kind after a position (exclusive, empty: from the start), in an order that lasts. */
-  listIds(kind: EntityKind, afterId: string, limit: number): Promise<string[]>;
-  /**
-   * The differences of these ids in the live index, if just `entities` had been written. Whole contents are
-   * compared, not change numbers alone; a hidden published form counts as missing.
-   */
-  compare(
-    kind: EntityKind,
-    ids: readonly string[],
-    entities: readonly IndexedEntity[],
-  ): Promise<IndexDifference[]>;
-  /**
-   * Replaces differing forms by `entities`, and deleted ones by tombstones, regardless of change numbers, at one moment. Forms
-   * that have changed since the comparison are skipped.
-   */
-  mend(differences: readonly IndexDifference[], entities: readonly IndexedEntity[]): Promise<void>;
 }

@@ -39,8 +39,8 @@ export async function checkDrift(
   isRepaired: boolean,
   signal: AbortSignal,
 ): Promise<{ begunAt: Date; endedAt: Date; report: DriftCounts }> {
-  const { databaseUrl, engine, log, logger, now } = deps;
-  if (!(await engine.isFilled()))
+  const { databaseUrl, index, log, logger, now } = deps;
+  if (!(await index.isFilled()))
     throw new ServiceError('conflict', 'The index is still being filled; it can be compared after that.');
   const entry = await withLock(databaseUrl, 'drift', async () => {
     const begunAt = now();
@@ -105,8 +105,8 @@ export async function keepChecking(
   }
 }
 
-async function isDue({ engine, log, now }: CheckDriftDeps, everyMs: number): Promise<boolean> {
-  if (!(await engine.isFilled())) return false;
+async function isDue({ index, log, now }: CheckDriftDeps, everyMs: number): Promise<boolean> {
+  if (!(await index.isFilled())) return false;
   const latest = await log.read('drift');
   return latest !== undefined && now().getTime() - latest.begunAt.getTime() >= everyMs;
 }

@@ -5,9 +5,9 @@ import { ServiceError } from '@kr/service-error';
 import { createLogger } from '@kr/telemetry';
 import { type FreshDatabase, freshDatabase, until } from '@kr/testbed';
 import pg from 'pg';
-import { givingWay } from '../consume/pages.ts';
-import { postgresEngine } from '../engine/postgres/postgres-engine.ts';
-import type { SearchEngine } from '../engine/search-engine.ts';
+import { withThrottle } from '../consume/pages.ts';
+import { openPostgresIndex } from '../engine/postgres/testing/a-postgres-index.ts';
+import type { SearchIndex } from '../index/search-index.ts';
 import { aSearch, idsOf } from '../engine/testing/a-search.ts';
 import { anEntity } from '../engine/testing/an-entity.ts';
 import { SEARCH_MIGRATIONS } from '../migrations.ts';
@@ -31,7 +31,7 @@ function pagesOfTwo(onList: (afterId: string) => unknown = () => {}): EntitySour
 
 describe('filling the index', () => {
   let database: FreshDatabase;
-  let engine: SearchEngine & { stop(): Promise<void> };
+  let index: SearchIndex & { stop(): Promise<void> };
   let engineUrl: string;
   let pool: pg.Pool;
   const open = () =>
@@ -45,26 +45,26 @@ describe('filling the index', () => {
     pool.on('error', () => {});
   });
   afterEach(async () => {
-    await Promise.all([engine.stop(), pool.end()]);
+    await Promise.all([index.stop(), pool.end()]);
     await database.drop();
   });
-  const found = async () => idsOf(await engine.search(aSearch())).sort();
+  const found = async () => idsOf(await index.search(aSearch())).sort();
   /** As a process does that ends at the signal, or when the index is filled. */
   const fill = async (
     source: EntitySource,
     signal = new AbortController().signal,
     hasArrived = async () => true,
-    filling: SearchEngine = engine,
+    filling: SearchIndex = index,
   ) => {
     const over = new AbortController();
     const stopping = AbortSignal.any([signal, over.signal]);
     const shared = { databaseUrl: engineUrl, log: operationLog(pool), hasArrived, logger };
     const working = keepReindexing(
-      { ...givingWay(filling, 50, stopping), ...shared, source },
+      { ...withThrottle(filling, 50, stopping), ...shared, source },
       createBell(),
       stopping,
     );
-    await until(async () => signal.aborted || (await engine.isFilled()));
+    await until(async () => signal.aborted || (await index.isFilled()));
     over.abort();
     await working;
   };
@@ -75,7 +75,7 @@ describe('filling the index', () => {
       pagesOfTwo((afterId) => afterId === 'b' && stopping.abort()),
       stopping.signal,
     );
-    expect([await engine.isFilled(), await found()]).toEqual([false, []]);
+    expect([await index.isFilled(), await found()]).toEqual([false, []]);
     await fill(pagesOfTwo());
     expect(await found()).toEqual(IDS);
   });
@@ -96,7 +96,7 @@ describe('filling the index', () => {
       },
     };
     await fill(failing, stopping.signal);
-    expect(await engine.isFilled()).toBe(false);
+    expect(await index.isFilled()).toBe(false);
     await fill(refusing((id) => id === 'c' || id === 'e'));
     expect(await found()).toEqual(['a', 'b', 'd']);
   });
@@ -120,17 +120,17 @@ describe('filling the index', () => {
   test('writes no row a second time at the end, and leaves what events write to the writers', async () => {
     const written: string[][] = [];
     const hidden: unknown[] = [];
-    const watched: SearchEngine = {
-      ...engine,
+    const watched: SearchIndex = {
+      ...index,
       write: async () => expect('no page').toBe('written here'),
       build: async (id, entities) => {
         written.push(entities.map((one) => one.id));
-        await engine.build(id, entities);
+        await index.build(id, entities);
       },
       markFilled: async () => {
         const { rows } = await pool.query('SELECT id FROM index_document WHERE NOT is_announced');
         hidden.push(...rows);
-        await engine.markFilled();
+        await index.markFilled();
       },
     };
     await fill(pagesOfTwo(), undefined, undefined, watched);
@@ -150,7 +150,7 @@ describe('filling the index', () => {
   });
 
   test('is done also where an event was faster, and then never again', async () => {
-    await engine.write({ entities: [anEntity({ id: 'c' })] });
+    await index.write({ entities: [anEntity({ id: 'c' })] });
     await fill(pagesOfTwo());
     expect(await found()).toEqual(IDS);
     let pages = 0;

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openElasticsearch } from '@kr/testbed';
 import { MAPPINGS } from '../engine/elasticsearch/index-layout.ts';
-import { anElasticsearchEngine } from '../engine/elasticsearch/testing/an-elasticsearch-engine.ts';
-import { aPostgresEngine } from '../engine/postgres/testing/a-postgres-engine.ts';
+import { anElasticsearchIndex } from '../engine/elasticsearch/testing/an-elasticsearch-index.ts';
+import { aPostgresIndex } from '../engine/postgres/testing/a-postgres-index.ts';
 import { anEntity, type EntityTraits } from '../engine/testing/an-entity.ts';
-import type { TestedEngine } from '../engine/testing/tested-engine.ts';
+import type { TestedIndex } from '../engine/testing/tested-index.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
 import { findDrift } from './find-drift.ts';
 
@@ -40,7 +40,7 @@ const sourceOf = (all: readonly EntityTraits[]): EntitySource => ({
       : [],
 });
 
-interface SpoiltIndex extends TestedEngine {
+interface SpoiltIndex extends TestedIndex {
   /** The indexed columns of a form, except its name, and of all forms together. */
   parts(): Promise<string[]>;
   spoil(part: string): Promise<unknown>;
@@ -60,7 +60,7 @@ function describeSpoilt(
     let index: SpoiltIndex;
     beforeAll(async () => {
       index = await open();
-      await index.engine.write({ entities: all.map(anEntity) });
+      await index.index.write({ entities: all.map(anEntity) });
     });
     afterAll(() => index?.stop());
 
@@ -73,7 +73,7 @@ function describeSpoilt(
       };
       const logger = { error: () => undefined };
       const deps = {
-        engine: index.engine,
+        index: index.index,
         source: sourceOf(all),
         throttle,
         logger,
@@ -139,7 +139,7 @@ describeSpoilt(
   [...Object.keys(COLUMNS), ...Object.keys(TABLES)],
   ['is_announced', 'deleted_at'],
   async () => {
-    const tested = await aPostgresEngine();
+    const tested = await aPostgresIndex();
     const { pool } = tested;
     const rows = async (sql: string) => (await pool.query(sql)).rows;
     return {
@@ -202,7 +202,7 @@ const elasticsearch = await openElasticsearch();
 if ('missing' in elasticsearch) test.skip(`drift in Elasticsearch (${elasticsearch.missing})`, () => {});
 else {
   describeSpoilt('Elasticsearch', FORMS, Object.keys(FIELDS), ['isAnnounced', 'isLive'], async () => {
-    const tested = await anElasticsearchEngine(elasticsearch);
+    const tested = await anElasticsearchIndex(elasticsearch);
     const { client, index } = tested;
     return {
       ...tested,

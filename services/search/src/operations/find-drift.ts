@@ -2,12 +2,13 @@ import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import type { Throttle } from '../consume/pages.ts';
 import { listIdPages } from '../consume/pages.ts';
-import type { EntityKind, IndexDifference, SearchEngine } from '../engine/search-engine.ts';
+import type { EntityKind, IndexDifference } from '../engine/search-engine.ts';
+import type { SearchIndex } from '../index/search-index.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
 import { fetchReadable } from '../sources/entity-source.ts';
 
 export interface DriftDeps {
-  engine: SearchEngine;
+  index: SearchIndex;
   source: EntitySource;
   /** To searches: comparing takes documents apart as indexing does. */
   throttle: Pick<Throttle, 'pauseAfter'>;
@@ -47,14 +48,14 @@ export async function findDrift(deps: DriftDeps, isRepaired: boolean, signal: Ab
     found.push(...compared.differences);
   };
   // Forms in the index: stale and deleted ones, and missing forms of partly known entities.
-  for await (const { kind, ids } of listIdPages(deps.engine.listIds, () => PAGE, signal)) {
+  for await (const { kind, ids } of listIdPages(deps.index.listIds, () => PAGE, signal)) {
     entities += ids.length;
     take(await throttled(deps, () => compare(deps, kind, ids)));
   }
   // Unknown entities.
   for await (const { kind, ids } of listIdPages(deps.source.list, () => PAGE, signal)) {
     await throttled(deps, async () => {
-      const unknown = await unknownOf(deps.engine, kind, ids);
+      const unknown = await unknownOf(deps.index, kind, ids);
       entities += unknown.length;
       take(await compare(deps, kind, unknown));
     });
@@ -81,13 +82,13 @@ interface Compared {
 }
 
 async function compare(
-  { engine, source, logger }: DriftDeps,
+  { index, source, logger }: DriftDeps,
   kind: EntityKind,
   ids: readonly string[],
 ): Promise<Compared> {
   if (ids.length === 0) return { differences: [], unreadable: 0 };
   const { entities, unreadable } = await fetchReadable(source, logger, kind, ids);
-  const differences = await engine.compare(kind, without(ids, unreadable), entities);
+  const differences = await index.compare(kind, without(ids, unreadable), entities);
   return { differences, unreadable: unreadable.length };
 }
 
@@ -98,11 +99,11 @@ function without(ids: readonly string[], unreadable: readonly { id: string }[]):
 
 /** Compared with nothing, everything that can be found of an entity is a ghost. */
 async function unknownOf(
-  engine: SearchEngine,
+  index: SearchIndex,
   kind: EntityKind,
   ids: readonly string[],
 ): Promise<readonly string[]> {
-  const known = new Set((await engine.compare(kind, ids, [])).map(({ id }) => id));
+  const known = new Set((await index.compare(kind, ids, [])).map(({ id }) => id));
   return ids.filter((id) => !known.has(id));
 }
 
@@ -140,7 +141,7 @@ const formOf = ({ id, form }: IndexDifference): string => `${form} ${id}`;
 
 /** Compares again and repairs in one step. @returns the forms that differed and were repaired */
 async function repair(
-  { engine, source, logger }: DriftDeps,
+  { index, source, logger }: DriftDeps,
   found: readonly IndexDifference[],
   signal: AbortSignal,
 ): Promise<IndexDifference[]> {
@@ -149,9 +150,9 @@ async function repair(
   for (const { kind, ids } of pagesIn(found)) {
     signal.throwIfAborted();
     const { entities, unreadable } = await fetchReadable(source, logger, kind, ids);
-    const compared = await engine.compare(kind, without(ids, unreadable), entities);
+    const compared = await index.compare(kind, without(ids, unreadable), entities);
     const differences = compared.filter((one) => drifted.has(same(one)));
-    if (differences.length > 0) await engine.mend(differences, entities);
+    if (differences.length > 0) await index.repair(differences, entities);
     repaired.push(...differences);
   }
   return repaired;

@@ -5,9 +5,10 @@ import { migrate } from '@kr/schema-migration';
 import { createLogger } from '@kr/telemetry';
 import { type FreshDatabase, freshDatabase, until } from '@kr/testbed';
 import pg from 'pg';
-import { givingWay } from '../consume/pages.ts';
-import { postgresEngine } from '../engine/postgres/postgres-engine.ts';
-import type { EntityKind, IndexedEntity, SearchEngine } from '../engine/search-engine.ts';
+import { withThrottle } from '../consume/pages.ts';
+import { openPostgresIndex } from '../engine/postgres/testing/a-postgres-index.ts';
+import type { EntityKind, IndexedEntity } from '../engine/search-engine.ts';
+import type { SearchIndex } from '../index/search-index.ts';
 import { aSearch, idsOf } from '../engine/testing/a-search.ts';
 import { anEntity, type EntityTraits } from '../engine/testing/an-entity.ts';
 import { SEARCH_MIGRATIONS } from '../migrations.ts';
@@ -52,7 +53,7 @@ const record = (n: number, revision = 1): EntityTraits => ({
 
 let database: FreshDatabase;
 let pool: pg.Pool;
-let engine: SearchEngine & { stop(): Promise<void> };
+let index: SearchIndex & { stop(): Promise<void> };
 let running: { stop(): Promise<void> }[];
 beforeEach(async () => {
   running = [];
@@ -64,7 +65,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   for (const one of running) await one.stop();
-  await engine.stop();
+  await index.stop();
   await pool.end();
   await database.drop();
 });
@@ -75,7 +76,7 @@ function operate(
   options: { hasArrived?: () => Promise<boolean>; everyMs?: number } = {},
 ) {
   const operations = startOperations({
-    ...givingWay(engine, 50, new AbortController().signal),
+    ...withThrottle(index, 50, new AbortController().signal),
     source,
     consumer: {
       lag: async () => ({ pending: 0, unacknowledged: 0, redelivered: 0, oldest: undefined }),
@@ -92,8 +93,8 @@ function operate(
 }
 
 async function filled(world: ReturnType<typeof aWorld>) {
-  await engine.write({ entities: world.all() });
-  await engine.markFilled();
+  await index.write({ entities: world.all() });
+  await index.markFilled();
 }
 
 const reindexed = (operations: ReturnType<typeof operate>) =>
@@ -117,13 +118,13 @@ describe('building the index again', () => {
     // Wrong documents of the live index are corrected by the new one.
     await pool.query(`UPDATE index_document SET revision = 99, terms = '' WHERE id = 'record-0007'`);
     await pool.query(`DELETE FROM index_document WHERE id = 'record-0008'`);
-    await engine.write({ entities: [anEntity({ id: 'ghost' })] });
+    await index.write({ entities: [anEntity({ id: 'ghost' })] });
 
     const lost: number[] = [];
     let searches = 0;
     const searching = (async () => {
       while (!isOver) {
-        const found = await engine.search(aSearch({ limit: 1_000, scope: { kinds: ['record'] } }));
+        const found = await index.search(aSearch({ limit: 1_000, scope: { kinds: ['record'] } }));
         if (found.total < 120) lost.push(found.total);
         searches += 1;
       }
@@ -133,7 +134,7 @@ describe('building the index again', () => {
       for (let n = 0; !isOver; n += 1) {
         const changed = [record(20 + (n % 100), 2 + n), { ...record(1_000 + n), kind: 'package' as const }];
         for (const traits of changed) world.put(traits);
-        await engine.write({ entities: changed.map(anEntity) });
+        await index.write({ entities: changed.map(anEntity) });
         writes += 1;
       }
     })();
@@ -170,7 +171,7 @@ describe('building the index again', () => {
        WHERE l.locktype = 'advisory' AND l.objid = 7160052 AND d.datname = current_database()`,
     );
     expect(rowCount).toBe(1);
-    expect((await engine.search(aSearch())).total).toBe(100);
+    expect((await index.search(aSearch())).total).toBe(100);
     gone.resolve();
     const second = operate(world.source);
     expect((await reindexed(second)).documents).toBe(100);
@@ -227,7 +228,7 @@ describe('building the index again', () => {
     await until(async () => (await problem()).includes('no packages'));
     isAway = false;
     await until(async () => (await problem()).includes('events of the read entities are in flight'));
-    expect((await engine.search(aSearch())).total).toBe(10);
+    expect((await index.search(aSearch())).total).toBe(10);
     areOnTheirWay = false;
     await reindexed(operations);
   });
@@ -249,7 +250,7 @@ describe('building the index again', () => {
       documents: 29,
       problem: expect.stringMatching(/1 entities or documents were left out.*record_access/u),
     });
-    expect((await engine.search(aSearch())).total).toBe(29);
+    expect((await index.search(aSearch())).total).toBe(29);
   });
 
   test('that fails reports the reason', async () => {
@@ -263,7 +264,7 @@ describe('building the index again', () => {
     await until(async () =>
       (await operations.handlers.DescribeIndex()).reindex?.problem?.includes('no list'),
     );
-    expect((await engine.search(aSearch())).total).toBe(1);
+    expect((await index.search(aSearch())).total).toBe(1);
   });
 
   test('is refused while the index is being filled, and so is comparing it', async () => {
@@ -277,8 +278,8 @@ describe('building the index again', () => {
 
 describe('the state of the index', () => {
   test('is reported while the indexes are switched, to every waiting caller', async () => {
-    await engine.write({ entities: [1, 2, 3].map((n) => anEntity(record(n))) });
-    await engine.markFilled();
+    await index.write({ entities: [1, 2, 3].map((n) => anEntity(record(n))) });
+    await index.markFilled();
     const { DescribeIndex } = operate(aWorld().source).handlers;
     const exchanging = await pool.connect();
     exchanging.on('error', () => {});
@@ -288,9 +289,9 @@ describe('the state of the index', () => {
       await exchanging.query(`BEGIN; SET LOCAL transaction_timeout = '30s'`);
       await exchanging.query('LOCK TABLE index_document, index_box, index_word IN ACCESS EXCLUSIVE MODE');
       waiting.push(
-        engine.write({ entities: [anEntity(record(4))] }),
-        engine.write({ entities: [anEntity(record(5))] }),
-        engine.deleteOldTombstones(new Date(0)),
+        index.write({ entities: [anEntity(record(4))] }),
+        index.write({ entities: [anEntity(record(5))] }),
+        index.deleteOldTombstones(new Date(0)),
       );
       await until(async () => {
         const { rowCount } = await pool.query(
@@ -332,7 +333,7 @@ describe('comparing the index with the services', () => {
       { ...record(150, 9), form: 'draft' },
       { ...record(299, 9), form: 'draft' },
     ];
-    await engine.write({ entities: ghosts.map(anEntity) });
+    await index.write({ entities: ghosts.map(anEntity) });
 
     const found = await drift(operations);
     expect(
@@ -377,7 +378,7 @@ describe('comparing the index with the services', () => {
     const operations = operate(world.source, {
       hasArrived: async () => {
         waits += 1;
-        await engine.write({ entities: late.map(anEntity) });
+        await index.write({ entities: late.map(anEntity) });
         return waits > 1;
       },
     });
@@ -397,7 +398,7 @@ describe('comparing the index with the services', () => {
       hasArrived: async () => {
         waits += 1;
         world.put(record(3, 10 + waits));
-        await engine.write({ entities: [anEntity(record(3, 9 + waits))] });
+        await index.write({ entities: [anEntity(record(3, 9 + waits))] });
         return true;
       },
     });
@@ -433,7 +434,7 @@ describe('comparing the index with the services', () => {
       return checked?.endedAt === undefined ? undefined : checked;
     });
     expect(loggedDrift(latest)).toMatchObject({ entities: 3, missing: 1, repaired: 0 });
-    expect(idsOf(await engine.search(aSearch())).sort()).toEqual(['record-0000', 'record-0002']);
+    expect(idsOf(await index.search(aSearch())).sort()).toEqual(['record-0000', 'record-0002']);
   });
 });
 
@@ -442,7 +443,7 @@ test('what a repair has left is counted by its problem', async () => {
   for (let n = 0; n < 5; n += 1) world.put(record(n));
   await filled(world);
   await pool.query(`DELETE FROM index_document WHERE id IN ('record-0001', 'record-0002')`);
-  await engine.write({ entities: [anEntity({ id: 'ghost' })] });
+  await index.write({ entities: [anEntity({ id: 'ghost' })] });
   let [arrivals, fetches] = [0, 0];
   const source: EntitySource = {
     ...world.source,
@@ -468,8 +469,8 @@ test('what a repair has left is counted by its problem', async () => {
 
 test('lost events cause one new build, unless one is running', async () => {
   const world = aWorld();
-  await engine.markFilled();
-  await engine.write({ entities: [anEntity({ id: 'ghost' })] });
+  await index.markFilled();
+  await index.write({ entities: [anEntity({ id: 'ghost' })] });
   const operations = operate(world.source);
   await Promise.all([operations.rebuild(), operations.rebuild()]);
   await reindexed(operations);

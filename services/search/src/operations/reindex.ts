@@ -10,13 +10,14 @@ import {
   type Throttle,
 } from '../consume/pages.ts';
 import { writeIsolatingFailures } from '../consume/write-isolating-failures.ts';
-import type { IndexedEntity, SearchEngine } from '../engine/search-engine.ts';
+import type { IndexedEntity } from '../engine/search-engine.ts';
+import type { SearchIndex } from '../index/search-index.ts';
 import { type EntitySource, fetchReadable } from '../sources/entity-source.ts';
 import type { LoggedOperation, OperationLog } from './operation-log.ts';
 import { type HeldLock, withLock } from './with-lock.ts';
 
 export interface ReindexDeps {
-  engine: SearchEngine;
+  index: SearchIndex;
   source: EntitySource;
   throttle: Throttle;
   /** Whether the index has applied all events of changes committed before the call. */
@@ -48,7 +49,7 @@ const LONGEST_PAUSE_MS = 10_000;
  * @throws Error on a permanent failure: it must be started again
  */
 async function reindex(
-  { engine, source, throttle, hasArrived, logger }: ReindexDeps,
+  { index, source, throttle, hasArrived, logger }: ReindexDeps,
   lock: HeldLock,
   stopping: AbortSignal,
   tell: (progress: Partial<ReindexReport>) => Promise<void>,
@@ -76,11 +77,11 @@ async function reindex(
     return result;
   };
 
-  const build = await patiently('beginning the index', engine.beginBuild);
+  const build = await patiently('beginning the index', index.beginBuild);
   if (build === undefined) return false;
   // Before any write: a process that finds it in place of the former index knows that the build was complete.
   await tell({ build });
-  const write = (entities: readonly IndexedEntity[]) => engine.build(build, entities);
+  const write = (entities: readonly IndexedEntity[]) => index.build(build, entities);
   const list: EntitySource['list'] = async (...after) =>
     (await patiently('listing entities', () => source.list(...after))) ?? [];
   const pages = (size: PageSize) => listIdPages(list, size, signal);
@@ -97,10 +98,10 @@ async function reindex(
     return bytesOf(entities);
   });
   if (documents === 0 && refused[0]) throw refused[0];
-  const finished = await patiently('taking the place of the former index', async () => {
+  const finished = await patiently('replacing the former index', async () => {
     if (!(await hasArrived())) throw new EventsOnTheirWay();
     await lock.check();
-    await engine.finishBuild(build, !throttle.isWanted());
+    await index.finishBuild(build, !throttle.isWanted());
     return true;
   });
   if (finished !== true) return false;
@@ -166,9 +167,9 @@ export async function keepReindexing(deps: ReindexingDeps, bell: Bell, signal: A
 }
 
 async function reindexIfWanted(deps: ReindexingDeps, signal: AbortSignal): Promise<void> {
-  const { databaseUrl, engine, log, logger } = deps;
+  const { databaseUrl, index, log, logger } = deps;
   if ((await wanted(log)) === undefined) {
-    if (await engine.isFilled()) return;
+    if (await index.isFilled()) return;
     await openReindex(deps);
   }
   await withLock(databaseUrl, 'reindex', async (lock) => {
@@ -176,10 +177,6 @@ async function reindexIfWanted(deps: ReindexingDeps, signal: AbortSignal): Promi
     const asked = await wanted(log);
     if (asked === undefined) return;
     if (!(await isDone(deps, asked)) && !(await reindexTold(deps, lock, signal))) return;
-    if (!(await engine.isFilled())) {
-      await engine.markFilled();
-      logger.info('index filled');
-    }
     await failpoint('reindex.note.before');
     await log.close('reindex');
     logger.info('the index was built');
@@ -187,8 +184,8 @@ async function reindexIfWanted(deps: ReindexingDeps, signal: AbortSignal): Promi
 }
 
 /** @returns false when one is under way */
-export async function openReindex({ engine, log }: Pick<ReindexingDeps, 'engine' | 'log'>): Promise<boolean> {
-  return log.open('reindex', { documents: 0, expected: await engine.count(), problem: '' });
+export async function openReindex({ index, log }: Pick<ReindexingDeps, 'index' | 'log'>): Promise<boolean> {
+  return log.open('reindex', { documents: 0, expected: await index.count(), problem: '' });
 }
 
 async function wanted(log: OperationLog): Promise<ReindexReport | undefined> {
@@ -197,8 +194,8 @@ async function wanted(log: OperationLog): Promise<ReindexReport | undefined> {
 }
 
 /** Whether another process finished it without recording that. */
-async function isDone({ engine }: ReindexingDeps, { build }: ReindexReport): Promise<boolean> {
-  return build !== undefined && engine.isLive(build);
+async function isDone({ index }: ReindexingDeps, { build }: ReindexReport): Promise<boolean> {
+  return build !== undefined && index.isLive(build);
 }
 
 async function reindexTold(deps: ReindexingDeps, lock: HeldLock, signal: AbortSignal): Promise<boolean> {

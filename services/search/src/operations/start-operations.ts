@@ -4,14 +4,14 @@ import { ServiceError } from '@kr/service-error';
 import { type Logger, observeGauges } from '@kr/telemetry';
 import type pg from 'pg';
 import type { Throttle } from '../consume/pages.ts';
-import type { SearchEngine } from '../engine/search-engine.ts';
+import type { SearchIndex } from '../index/search-index.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
 import { checkDrift, type DriftCounts, keepChecking, loggedDrift } from './check-drift.ts';
 import { type OperationLog, operationLog } from './operation-log.ts';
 import { createBell, keepReindexing, loggedReindex, openReindex } from './reindex.ts';
 
 export interface DescribeIndexDeps {
-  engine: SearchEngine;
+  index: SearchIndex;
   consumer: Pick<Consumer, 'lag'>;
   countDeadLetters: () => Promise<number>;
   log: OperationLog;
@@ -19,21 +19,21 @@ export interface DescribeIndexDeps {
 
 /** SearchService.DescribeIndex. @throws ServiceError `internal` while the bus cannot be reached */
 async function describeIndex({
-  engine,
+  index,
   consumer,
   countDeadLetters,
   log,
 }: DescribeIndexDeps): Promise<DescribeIndexResponse> {
   const [documents, isFilled, lag, deadLetters, reindex, drift] = await Promise.all([
-    engine.count(),
-    engine.isFilled(),
+    index.count(),
+    index.isFilled(),
     consumer.lag(),
     countDeadLetters(),
     log.read('reindex'),
     log.read('drift'),
   ]);
   return {
-    engine: engine.name,
+    engine: index.engine,
     documents,
     isFilled,
     pendingEvents: lag.pending + lag.unacknowledged,
@@ -140,7 +140,7 @@ async function driftReadings({ log, now }: ObserveIndexDeps) {
 }
 
 export interface OperationsDeps {
-  engine: SearchEngine;
+  index: SearchIndex;
   source: EntitySource;
   /** To searches, while the index is built. */
   throttle: Throttle;
@@ -158,7 +158,7 @@ export interface OperationsDeps {
 
 /** The RPCs of operators and what they set going; `stop` leaves what is unfinished to the next start. */
 export function startOperations(deps: OperationsDeps) {
-  const { engine, pool, logger, driftCheckEveryMs } = deps;
+  const { index, pool, logger, driftCheckEveryMs } = deps;
   const log = operationLog(pool);
   const stopping = new AbortController();
   const bell = createBell();
@@ -175,7 +175,7 @@ export function startOperations(deps: OperationsDeps) {
   ]);
 
   const beginReindex = async () => {
-    const isOpened = await openReindex({ engine, log });
+    const isOpened = await openReindex({ index, log });
     if (isOpened) bell.ring();
     return isOpened;
   };
@@ -183,12 +183,12 @@ export function startOperations(deps: OperationsDeps) {
   return {
     /** Starts to build the index, unless it is being built. */
     rebuild: async () => {
-      if (await engine.isFilled()) await beginReindex();
+      if (await index.isFilled()) await beginReindex();
     },
     handlers: {
       DescribeIndex: () => describeIndex(described),
       StartReindex: async () => {
-        if (!(await engine.isFilled()))
+        if (!(await index.isFilled()))
           throw new ServiceError('conflict', 'The index is being built for the first time.');
         if (!(await beginReindex())) throw new ServiceError('conflict', 'The index is being built already.');
         return {};

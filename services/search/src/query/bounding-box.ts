@@ -1,5 +1,5 @@
 import { ServiceError } from '@kr/service-error';
-import type { Box } from '../index/geometry-boxes.ts';
+import type { Box } from '../documents/geometry-boxes.ts';
 
 const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,3})?$/iu;
 

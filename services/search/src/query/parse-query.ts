@@ -1,5 +1,5 @@
-import { fieldType } from '../index/fields.ts';
-import { textTokens } from '../index/text-tokens.ts';
+import { fieldType } from '../documents/fields.ts';
+import { textTokens } from '../documents/text-tokens.ts';
 import { fieldPath } from './field-paths.ts';
 import { syntaxError, tooComplex } from './query-error.ts';
 import { type Token, tokenizeQuery } from './query-lexer.ts';

@@ -1,4 +1,4 @@
-import { fieldType } from '../index/fields.ts';
+import { fieldType } from '../documents/fields.ts';
 import type { QueryNode, RangeNode, WildcardNode } from './query-tree.ts';
 
 type Scan = WildcardNode | RangeNode;

@@ -1,5 +1,5 @@
-import { fieldType } from '../index/fields.ts';
-import { textTokens } from '../index/text-tokens.ts';
+import { fieldType } from '../documents/fields.ts';
+import { textTokens } from '../documents/text-tokens.ts';
 import { syntaxError } from './query-error.ts';
 import type { FuzzyNode } from './query-tree.ts';
 

@@ -1,11 +1,12 @@
 import type { Logger } from '@kr/telemetry';
 import { LRUCache } from 'lru-cache';
-import type { IndexedEntity, SearchEngine } from '../engine/search-engine.ts';
+import type { IndexedEntity } from '../engine/search-engine.ts';
+import type { SearchIndex } from '../index/search-index.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
 import { fetchReadable } from '../sources/entity-source.ts';
 
 export interface BringMissingDeps {
-  engine: Pick<SearchEngine, 'write'>;
+  index: Pick<SearchIndex, 'write'>;
   source: Pick<EntitySource, 'fetch'>;
   logger: Pick<Logger, 'error'>;
 }
@@ -31,13 +32,13 @@ const MOST_TOGETHER = 100_000;
  * their events. Resources that are being fetched for one search are not fetched for others at the same time.
  * @throws ServiceError `unavailable`: the records service is unavailable
  */
-export function backfillMissing({ engine, source, logger }: BringMissingDeps): BackfillMissing {
+export function backfillMissing({ index, source, logger }: BringMissingDeps): BackfillMissing {
   const underWay = new Map<string, Promise<void>>();
   const unpublished = new LRUCache<string, true>({ max: MOST_REMEMBERED, ttl: REMEMBERED_MS });
 
   const fetchAndWrite = async (ids: readonly string[]): Promise<void> => {
     const { entities } = await fetchReadable(source, logger, 'record', ids);
-    for (const unannounced of together(entities)) await engine.write({ unannounced });
+    for (const staged of together(entities)) await index.write({ staged });
     const published = new Set(entities.flatMap(({ id, form }) => (form === 'published' ? id : [])));
     for (const id of ids) if (!published.has(id)) unpublished.set(id, true);
   };

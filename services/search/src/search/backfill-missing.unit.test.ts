@@ -29,8 +29,8 @@ function world({ isOpen = true } = {}) {
         return wanted.map((id) => anEntity({ id }));
       },
     },
-    engine: {
-      write: async ({ unannounced = [] }) => void written.push(...unannounced.map(({ id }) => id)),
+    index: {
+      write: async ({ staged = [] }) => void written.push(...staged.map(({ id }) => id)),
     },
   });
   return { bring, fetched, written, open: gate.resolve, fail: gate.reject };
@@ -69,7 +69,7 @@ describe('what the index lacks', () => {
       source: {
         fetch: async (_kind, wanted) => wanted.map((id) => anEntity({ id, title: 'x'.repeat(sizeOf(id)) })),
       },
-      engine: { write: async ({ unannounced = [] }) => void writes.push(unannounced.length) },
+      index: { write: async ({ staged = [] }) => void writes.push(staged.length) },
     });
     await bring(ids(6), LONG_MS);
     expect(writes).toEqual([2, 1, 1, 2]);
@@ -85,7 +85,7 @@ describe('what the index lacks', () => {
           return [anEntity({ id: 'published' }), anEntity({ id: 'draft', form: 'draft' })];
         },
       },
-      engine: { write: async () => undefined },
+      index: { write: async () => undefined },
     });
     expect(await bring(['published', 'draft', 'gone'], LONG_MS)).toBe(true);
     expect(await bring(['draft', 'gone'], LONG_MS)).toBe(false);

@@ -1,5 +1,5 @@
 import { ServiceError } from '@kr/service-error';
-import type { Place, Sort } from '../engine/search-engine.ts';
+import type { Sort, SortPosition } from '../engine/search-engine.ts';
 
 /** The sorts whose order a cursor can follow: what a hit is compared by does not depend on the other hits. */
 export type CursorSort = Exclude<Sort, 'bestmatch'>;
@@ -16,8 +16,8 @@ const LONGEST_ID = 100;
  * index may show, even when that is omitted from the page because it was deleted, or restricted, since it was
  * indexed: its id, times and version, none of its content.
  */
-export function writeCursor(sort: CursorSort, place: Place): string {
-  const { createdAt, updatedAt, versionIndex, id, form } = place;
+export function writeCursor(sort: CursorSort, position: SortPosition): string {
+  const { createdAt, updatedAt, versionIndex, id, form } = position;
   return Buffer.from(JSON.stringify([sort, createdAt, updatedAt, versionIndex, id, form])).toString(
     'base64url',
   );
@@ -28,7 +28,7 @@ export function writeCursor(sort: CursorSort, place: Place): string {
  *
  * @throws ServiceError `invalid` with code `invalid_cursor`: no cursor of ours, or of another order
  */
-export function readCursor(text: string, sort: CursorSort): Place | null {
+export function readCursor(text: string, sort: CursorSort): SortPosition | null {
   if (text === FIRST) return null;
   const [writtenSort, createdAt, updatedAt, versionIndex, id, form] = decode(text);
   const isCursor =

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { Place } from '../engine/search-engine.ts';
+import type { SortPosition } from '../engine/search-engine.ts';
 import { readCursor, writeCursor } from './cursor.ts';
 
-const PLACE: Place = {
+const PLACE: SortPosition = {
   id: 'e7vvn-90a62',
   form: 'published',
   createdAt: '2026-02-28T23:59:59.123456Z',

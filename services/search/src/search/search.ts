@@ -9,7 +9,7 @@ import type { Consumer } from '@kr/event-bus';
 import type { CallContext } from '@kr/rpc';
 import type { Logger } from '@kr/telemetry';
 import type { Unproven, WantedWrites } from '../consume/await-writes.ts';
-import type { SearchEngine } from '../engine/search-engine.ts';
+import type { SearchIndex } from '../index/search-index.ts';
 import { isCostlyQuery } from '../query/query-scans.ts';
 import { aggregations } from './aggregations.ts';
 import type { BackfillMissing } from './backfill-missing.ts';
@@ -18,7 +18,7 @@ import type { OpenEngineTime } from './engine-time.ts';
 import { readSearch, type SearchLimits } from './read-search.ts';
 
 export interface SearchDeps {
-  engine: SearchEngine;
+  index: SearchIndex;
   openTime: OpenEngineTime;
   limits: SearchLimits;
   now: () => Date;
@@ -43,7 +43,7 @@ const LEAST_FETCHING_MS = 1_000;
  * search takes too long, or when a resource that is not indexed yet cannot be fetched
  */
 export async function search(
-  { engine, openTime, limits, now, awaitWrites, backfillMissing, eventsWaitMs: longestMs }: SearchDeps,
+  { index, openTime, limits, now, awaitWrites, backfillMissing, eventsWaitMs: longestMs }: SearchDeps,
   request: SearchRequest__Output,
   { principal, deadline }: Pick<CallContext, 'principal' | 'deadline'>,
 ): Promise<SearchResponse> {
@@ -63,7 +63,7 @@ export async function search(
 
   const time = openTime(request.caller);
   const isCostly = asked.query !== null && isCostlyQuery(asked.query);
-  const find = () => time.run(isCostly, (timeoutMs) => engine.search(asked, timeoutMs));
+  const find = () => time.run(isCostly, (timeoutMs) => index.search(asked, timeoutMs));
 
   let answer = await find();
   if (answer.missing.length > 0 && hasWritten && missingFrom.length > 0) {

@@ -1,12 +1,13 @@
 import type { Principal } from '@kr/caller';
 import type { SuggestRequest__Output, SuggestResponse } from '@kr/contracts';
-import { type SearchEngine, SUGGESTION_TYPES, type SuggestionType } from '../engine/search-engine.ts';
-import { textTokens } from '../index/text-tokens.ts';
+import { SUGGESTION_TYPES, type SuggestionType } from '../engine/search-engine.ts';
+import type { SearchIndex } from '../index/search-index.ts';
+import { textTokens } from '../documents/text-tokens.ts';
 import type { OpenEngineTime } from './engine-time.ts';
 import { refusedField, viewerOf } from './read-search.ts';
 
 export interface SuggestDeps {
-  engine: Pick<SearchEngine, 'suggest'>;
+  index: Pick<SearchIndex, 'suggest'>;
   openTime: OpenEngineTime;
   limits: { maxSuggestions: number; maxLength: number };
   now: () => Date;
@@ -23,7 +24,7 @@ const MOST_WORDS = 10;
  *   (`search_timeout`) when it takes too long
  */
 export async function suggest(
-  { engine, openTime, limits, now }: SuggestDeps,
+  { index, openTime, limits, now }: SuggestDeps,
   { q, type, size, caller }: SuggestRequest__Output,
   principal: Principal,
 ): Promise<SuggestResponse> {
@@ -44,7 +45,7 @@ export async function suggest(
     now: now(),
   };
   const time = openTime(caller);
-  const suggestions = await time.run(false, (timeoutMs) => engine.suggest(wanted, timeoutMs));
+  const suggestions = await time.run(false, (timeoutMs) => index.suggest(wanted, timeoutMs));
   return {
     suggestions: suggestions.map((one) => ({ ...one, sources: [...one.sources] })),
     engineMs: time.usedMs,

@@ -10,14 +10,14 @@ test.each<[size: number, maxSuggestions: number, limit: number]>([
   [20, 50, 20],
 ])('size %j of at most %i requests %i', async (size, maxSuggestions, limit) => {
   const limits: number[] = [];
-  const engine = {
+  const index = {
     suggest: async (asked: { limit: number }) => {
       limits.push(asked.limit);
       return [];
     },
   };
   const openTime = engineTime({ turns: fairTurns(1), limitMs: 1_000, elapsed: () => 0 });
-  const deps = { engine, openTime, limits: { maxSuggestions, maxLength: 10 }, now: () => new Date(0) };
+  const deps = { index, openTime, limits: { maxSuggestions, maxLength: 10 }, now: () => new Date(0) };
   await suggest(deps, { q: 'flo', type: 'title', size, caller: '' }, anonymous('request'));
   expect(limits).toEqual([limit]);
 });

@@ -1,8 +1,8 @@
 import type { IndexDocument__Output } from '@kr/contracts';
 import { edtfBounds, lookup } from '@kr/metadata';
 import type { EntityForm, EntityKind, IndexedEntity, SuggestionType } from '../engine/search-engine.ts';
-import { at } from '../index/document-fields.ts';
-import { geometryBoxes } from '../index/geometry-boxes.ts';
+import { at } from '../documents/document-fields.ts';
+import { geometryBoxes } from '../documents/geometry-boxes.ts';
 
 /** The values an entity has for each facet (nested ones as `type` and `type::subtype`). */
 function facetValues(document: Readonly<Record<string, unknown>>): Record<string, string[]> {

@@ -1,6 +1,6 @@
 import type { estypes } from '@elastic/elasticsearch';
 import { edtfBounds } from '@kr/metadata';
-import { fieldType } from '../../index/fields.ts';
+import { fieldType } from '../../documents/fields.ts';
 import {
   existsLexeme,
   fieldLexeme,
@@ -8,7 +8,7 @@ import {
   foldText,
   storableText,
   textTokens,
-} from '../../index/text-tokens.ts';
+} from '../../documents/text-tokens.ts';
 import { partialInstant } from '../../query/partial-instant.ts';
 import { syntaxError, tooComplex } from '../../query/query-error.ts';
 import type {

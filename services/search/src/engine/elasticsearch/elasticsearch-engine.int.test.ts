@@ -16,39 +16,36 @@ import pg from 'pg';
 import { SEARCH_MIGRATIONS } from '../../migrations.ts';
 import { parseQuery } from '../../query/parse-query.ts';
 import { MOST_DEPTH, QUERY_LIMITS } from '../../query/query-tree.ts';
-import type { SearchEngine } from '../search-engine.ts';
 import { aSearch, aSuggest, idsOf } from '../testing/a-search.ts';
 import { anEntity } from '../testing/an-entity.ts';
-import { describeSearchEngine } from '../testing/search-engine.contract.ts';
-import { buildWriter } from './build-documents.ts';
-import { createIndex, exchange, indexNames, removeUnaliased } from './live-index.ts';
-import { anElasticsearchEngine } from './testing/an-elasticsearch-engine.ts';
+import { describeSearchIndex } from '../testing/search-index.contract.ts';
+import { fill, type PatientIndex } from '../testing/tested-index.ts';
+import { indexOf } from './index-layout.ts';
+import { anElasticsearchIndex } from './testing/an-elasticsearch-index.ts';
 
 const elasticsearch = await openElasticsearch();
 if ('missing' in elasticsearch) test.skip(`Elasticsearch (${elasticsearch.missing})`, () => {});
 else describe('on a real one', () => describeOn(elasticsearch));
 
 function describeOn(server: TestElasticsearch): void {
-  describeSearchEngine('Elasticsearch', () => anElasticsearchEngine(server));
+  describeSearchIndex('Elasticsearch', () => anElasticsearchIndex(server));
 
-  test('writes, finds, suggests and reports nothing as complete while another index is maintained', async () => {
+  test('writes, finds, suggests and reports nothing as complete while another engine has the live generation', async () => {
     const database = await freshDatabase();
     await migrate({ databaseUrl: database.url, sets: [MIGRATIONS, SEARCH_MIGRATIONS] });
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();
-    const { engine, stop } = await anElasticsearchEngine(server, { databaseUrl: database.url });
+    const { index, stop } = await anElasticsearchIndex(server, { databaseUrl: database.url });
     try {
-      await engine.markFilled();
-      const { rows } = await client.query<{ kept_up: string }>('SELECT kept_up FROM index_state');
-      const keepUp = (name: string) => client.query('UPDATE index_state SET kept_up = $1', [name]);
-      const write = () => engine.write({ entities: [anEntity({ id: 'a' })] });
-      const search = () => engine.search(aSearch());
-      const suggest = () => engine.suggest(aSuggest({ q: 'title' }));
-      await keepUp('another');
-      for (const refused of [write, search, suggest, engine.isFilled, engine.beginBuild, engine.markFilled])
+      await fill(index);
+      const setEngine = (name: string) => client.query('UPDATE index_state SET engine = $1', [name]);
+      const write = () => index.write({ entities: [anEntity({ id: 'a' })] });
+      const search = () => index.search(aSearch());
+      const suggest = () => index.suggest(aSuggest({ q: 'title' }));
+      await setEngine('another');
+      for (const refused of [write, search, suggest, index.isFilled, index.beginBuild])
         await expect(refused()).rejects.toMatchObject({ kind: 'unavailable' });
-      expect(await engine.count()).toBe(0);
-      await keepUp(rows[0]?.kept_up ?? '');
+      await setEngine('elasticsearch');
       await write();
       expect([(await search()).total, await suggest()]).toMatchObject([
         1,
@@ -62,12 +59,12 @@ function describeOn(server: TestElasticsearch): void {
   });
 
   test('a query that is nested deeper than Elasticsearch allows is too complex', async () => {
-    const { engine, stop } = await anElasticsearchEngine(server);
+    const { index, stop } = await anElasticsearchIndex(server);
     const limits = { ...QUERY_LIMITS, maxDepth: 100, maxClauses: 1_000 };
     const nested = (depth: number, part: string): string =>
       depth === 0 ? '"a b"^2' : `(${part} ${nested(depth - 1, part)})`;
     const search = (depth: number, part = 'b') =>
-      engine.search({ ...aSearch(), query: parseQuery(nested(depth, part), limits) });
+      index.search({ ...aSearch(), query: parseQuery(nested(depth, part), limits) });
     try {
       for (const part of ['b', '+b^2 AND', 'b NOT', '-b NOT', 'title:b^2 AND']) {
         expect((await search(MOST_DEPTH, part)).total).toBe(0);
@@ -79,21 +76,21 @@ function describeOn(server: TestElasticsearch): void {
   });
 
   test('a batch with a refused document shows nothing new until it is repeated completely', async () => {
-    const { engine, stop } = await anElasticsearchEngine(server);
+    const { index, stop } = await anElasticsearchIndex(server);
     const v1 = { id: 'v1', parentId: 'p', versionIndex: 1 };
     const v2 = { id: 'v2', parentId: 'p', versionIndex: 2 };
     const batch = [{ id: 'package' }, { id: 'resource' }, v2].map(anEntity);
     const places = Array.from({ length: 10_001 }, () => ({ west: 0, south: 0, east: 1, north: 1 }));
-    const found = async () => idsOf(await engine.search(aSearch({ scope: { latestOnly: true } }))).sort();
+    const found = async () => idsOf(await index.search(aSearch({ scope: { latestOnly: true } }))).sort();
     try {
-      await engine.write({ entities: [anEntity(v1)] });
+      await index.write({ entities: [anEntity(v1)] });
       const refused = batch.map((entity) =>
         entity.id === 'resource' ? { ...entity, boxes: places } : entity,
       );
-      await expect(engine.write({ entities: refused })).rejects.toThrow('refused');
-      await engine.write({ entities: [anEntity({ id: 'other' })] });
+      await expect(index.write({ entities: refused })).rejects.toThrow('refused');
+      await index.write({ entities: [anEntity({ id: 'other' })] });
       expect(await found()).toEqual(['other', 'v1']);
-      await engine.write({ entities: batch });
+      await index.write({ entities: batch });
       expect(await found()).toEqual(['other', 'package', 'resource', 'v2']);
     } finally {
       await stop();
@@ -101,41 +98,40 @@ function describeOn(server: TestElasticsearch): void {
   });
 
   test('a page of a build whose refresh failed leaves nothing unseen for the page after it', async () => {
-    const client = new Client({ node: server.url });
-    const names = indexNames(server.freshPrefix());
-    const { index } = await createIndex(client, names, 'build', { shards: 1, replicas: 0 });
-    const build = buildWriter(client, (_index, work) => work());
+    const { index, stop } = await anElasticsearchIndex(server);
+    const refresh = jest.spyOn(Client.prototype.indices.constructor.prototype, 'refresh');
     const version = (versionIndex: number) =>
       anEntity({ id: `v${versionIndex}`, parentId: 'p', versionIndex });
     const shared = (id: string) => anEntity({ id, parentId: 'q', versionIndex: Number(id.slice(1)) });
     try {
-      await build(index, [version(1), shared('w1')]);
-      jest.spyOn(client.indices, 'refresh').mockRejectedValueOnce(new Error('no refresh'));
-      await expect(build(index, [shared('w2')])).rejects.toThrow('no refresh');
-      await build(index, [version(2)]);
-      await build(index, [shared('w2')]);
-      await client.indices.refresh({ index });
-      const { hits } = await client.search<{ id: string }>({ index, query: { term: { isLatest: true } } });
-      expect(hits.hits.map(({ _source }) => _source?.id).sort()).toEqual(['v2', 'w2']);
+      const build = await index.beginBuild();
+      await index.build(build, [version(1), shared('w1')]);
+      refresh.mockRejectedValueOnce(new Error('no refresh'));
+      await expect(index.build(build, [shared('w2')])).rejects.toThrow('no refresh');
+      await index.build(build, [version(2)]);
+      await index.build(build, [shared('w2')]);
+      await index.finishBuild(build);
+      expect(idsOf(await index.search(aSearch({ scope: { latestOnly: true } }))).sort()).toEqual(['v2', 'w2']);
     } finally {
-      await server.removeIndexes(names.prefix);
-      await client.close();
+      refresh.mockRestore();
+      await stop();
     }
   });
 
-  test('an index that was left before it had a name is gone when another one is made', async () => {
+  test('indexes of former builds are gone after the next one, those of other installations are not', async () => {
     const indexPrefix = server.freshPrefix();
     const client = new Client({ node: server.url });
-    const left = indexNames(indexPrefix).fresh();
-    const neighbour = indexNames(`${indexPrefix}-too`).fresh();
+    const left = indexOf(indexPrefix, '0left0left0left');
+    const neighbour = indexOf(`${indexPrefix}-too`, '0left0left0left');
     for (const index of [left, neighbour]) await client.indices.create({ index });
-    const { engine, stop } = await anElasticsearchEngine(server, { indexPrefix });
+    const { index, liveName, stop } = await anElasticsearchIndex(server, { indexPrefix });
     try {
-      await engine.beginBuild();
-      await engine.write({ entities: [anEntity({ id: 'a' })] });
-      expect(await client.indices.exists({ index: left })).toBe(false);
+      const first = await liveName();
+      await fill(index, [anEntity({ id: 'a' })]);
+      await index.dropFormer();
+      for (const gone of [left, first]) expect(await client.indices.exists({ index: gone })).toBe(false);
       expect(await client.indices.exists({ index: neighbour })).toBe(true);
-      expect(idsOf(await engine.search(aSearch()))).toEqual(['a']);
+      expect(idsOf(await index.search(aSearch()))).toEqual(['a']);
     } finally {
       await stop();
       await server.removeIndexes(indexPrefix);
@@ -143,36 +139,26 @@ function describeOn(server: TestElasticsearch): void {
     }
   });
 
-  test('no search fails while the live index is replaced, and replaced indexes are deleted', async () => {
-    const client = new Client({ node: server.url });
-    const names = indexNames(server.freshPrefix());
-    const size = { shards: 1, replicas: 0 };
-    const failures: unknown[] = [];
+  test('no search fails while the live index is replaced and the former one deleted', async () => {
+    const { index, stop } = await anElasticsearchIndex(server);
+    const totals = new Set<number>();
     let isOver = false;
     const search = async () => {
-      while (!isOver) {
-        await client
-          .search({ index: names.live, allow_partial_search_results: false })
-          .catch((error: unknown) => failures.push(error));
-      }
+      while (!isOver) totals.add((await index.search(aSearch())).total);
     };
     try {
-      await createIndex(client, names, 'live', size);
+      await fill(index, [anEntity({ id: 'a' })]);
       const searching = Promise.all([search(), search()]);
-      let live = '';
-      for (let round = 0; round < 20; round += 1) {
-        ({ index: live } = await createIndex(client, names, round % 2 === 0 ? 'build' : 'live', size));
-        if (round % 2 === 0) await exchange(client, names, live);
-        await removeUnaliased(client, names);
+      for (let round = 0; round < 10; round += 1) {
+        await fill(index, [anEntity({ id: 'a' })]);
+        await index.dropFormer();
       }
       isOver = true;
       await searching;
-      expect(failures).toEqual([]);
-      expect(Object.keys(await client.indices.getAlias({ index: names.all }))).toEqual([live]);
+      expect([...totals]).toEqual([1]);
     } finally {
       isOver = true;
-      await server.removeIndexes(names.prefix);
-      await client.close();
+      await stop();
     }
   });
 
@@ -183,17 +169,17 @@ function describeOn(server: TestElasticsearch): void {
       const guarded = await guardElasticsearch(server.url, [`ApiKey ${apiKey}`]);
       const trusted = getCACertificates('default');
       const open = (key: string) =>
-        anElasticsearchEngine(server, { url: new URL(guarded.url), login: { apiKey: key } });
+        anElasticsearchIndex(server, { url: new URL(guarded.url), login: { apiKey: key } });
       try {
         await expect(open(apiKey)).rejects.toMatchObject({ kind: 'unavailable' });
         expect(guarded.served()).toBe(0);
         setDefaultCACertificates([...trusted, guarded.authority]);
         await expect(open('another')).rejects.toMatchObject({ statusCode: 401 });
         expect(guarded.served()).toBe(0);
-        const { engine, stop } = await open(apiKey);
+        const { index, stop } = await open(apiKey);
         try {
-          await engine.write({ entities: [anEntity({ id: 'a' })] });
-          expect(idsOf(await engine.search(aSearch()))).toEqual(['a']);
+          await index.write({ entities: [anEntity({ id: 'a' })] });
+          expect(idsOf(await index.search(aSearch()))).toEqual(['a']);
         } finally {
           await stop();
         }
@@ -208,23 +194,23 @@ function describeOn(server: TestElasticsearch): void {
     /** The ones that an engine of this size has. */
     const opened = async (
       size: { shards: number; replicas: number },
-      work: (client: Client, index: string, engine: SearchEngine) => Promise<void>,
+      work: (client: Client, names: readonly string[], index: PatientIndex) => Promise<void>,
     ) => {
-      const { engine, client, index, stop } = await anElasticsearchEngine(server, { size });
+      const { index, client, indexPrefix, liveName, stop } = await anElasticsearchIndex(server, { size });
       try {
-        await work(client, index, engine);
+        const build = await index.beginBuild();
+        await work(client, [await liveName(), indexOf(indexPrefix, build)], index);
       } finally {
         await stop();
       }
     };
 
     test('creates the live index and the build with the configured size', () =>
-      opened({ shards: 3, replicas: 0 }, async (client, index, engine) => {
-        await engine.beginBuild();
-        for (const alias of [index, index.replace(/-live$/, '-build')]) {
-          const [{ settings = {} } = {}] = Object.values(await client.indices.getSettings({ index: alias }));
+      opened({ shards: 3, replicas: 0 }, async (client, names) => {
+        for (const name of names) {
+          const [{ settings = {} } = {}] = Object.values(await client.indices.getSettings({ index: name }));
           expect(settings.index).toMatchObject({ number_of_shards: '3', number_of_replicas: '0' });
-          const [made] = Object.values(await client.indices.getMapping({ index: alias }));
+          const [made] = Object.values(await client.indices.getMapping({ index: name }));
           expect(made?.mappings).toMatchObject({
             dynamic: 'strict',
             properties: { id: { type: 'keyword' } },
@@ -233,15 +219,14 @@ function describeOn(server: TestElasticsearch): void {
       }));
 
     test('lets no write make an index that is not there', () =>
-      opened({ shards: 1, replicas: 0 }, async (client, index, engine) => {
-        await client.indices.delete({
-          index: Object.keys(await client.indices.getAlias({ name: index }))[0] ?? '',
-        });
-        await expect(client.index({ index, document: {} })).rejects.toMatchObject({ statusCode: 404 });
-        await expect(engine.write({ entities: [anEntity({ id: 'a' })] })).rejects.toMatchObject({
+      opened({ shards: 1, replicas: 0 }, async (client, names, index) => {
+        const [live = '', build = ''] = names;
+        for (const name of [live, build]) await client.indices.delete({ index: name });
+        await expect(client.index({ index: live, document: {} })).rejects.toMatchObject({ statusCode: 404 });
+        await expect(index.write({ entities: [anEntity({ id: 'a' })] })).rejects.toMatchObject({
           kind: 'unavailable',
         });
-        expect(await client.indices.exists({ index })).toBe(false);
+        expect(await client.indices.exists({ index: live })).toBe(false);
       }));
 
     test('that another one covers makes nothing', async () => {
@@ -250,7 +235,7 @@ function describeOn(server: TestElasticsearch): void {
       const name = `${indexPrefix}-other`;
       await client.indices.putIndexTemplate({ name, index_patterns: [`${indexPrefix}-*`], priority: 9_999 });
       try {
-        await expect(anElasticsearchEngine(server, { indexPrefix })).rejects.toThrow(
+        await expect(anElasticsearchIndex(server, { indexPrefix })).rejects.toThrow(
           `another index template of a higher priority fits ${indexPrefix}-*`,
         );
       } finally {
@@ -263,47 +248,47 @@ function describeOn(server: TestElasticsearch): void {
 
   describe('a search engine that is far away', () => {
     /** An engine whose server is reached through a proxy, and that does not wait long for it. */
-    const withProxy = async (work: (proxy: FaultProxy, engine: SearchEngine) => Promise<void>) => {
+    const withProxy = async (work: (proxy: FaultProxy, index: PatientIndex) => Promise<void>) => {
       const proxy = await FaultProxy.start(new URL(server.url).host);
       const through = { url: new URL(proxy.urlThrough(server.url)), searchTimeoutMs: 500 };
-      const { engine, stop } = await anElasticsearchEngine(server, through);
+      const { index, stop } = await anElasticsearchIndex(server, through);
       try {
-        await engine.write({ entities: [anEntity({ id: 'before' })] });
-        await work(proxy, engine);
+        await index.write({ entities: [anEntity({ id: 'before' })] });
+        await work(proxy, index);
       } finally {
         await stop();
         await proxy.stop();
       }
     };
-    const found = (engine: SearchEngine) => engine.search(aSearch()).then(idsOf, () => undefined);
+    const found = (index: PatientIndex) => index.search(aSearch()).then(idsOf, () => undefined);
 
     test('is unavailable when it does not answer in time, and available again later', () =>
-      withProxy(async (proxy, engine) => {
+      withProxy(async (proxy, index) => {
         const heal = proxy.inflict({ kind: 'black hole' });
-        await expect(engine.search(aSearch())).rejects.toMatchObject({
+        await expect(index.search(aSearch())).rejects.toMatchObject({
           kind: 'unavailable',
           code: 'search_timeout',
           retryAfterMs: 1_000,
         });
         heal();
-        await until(() => found(engine));
+        await until(() => found(index));
       }));
 
-    test('returns nothing while it is unknown whether its index is maintained', async () => {
+    test('returns nothing while it is unknown whether its index is live', async () => {
       const database = await freshDatabase();
       await migrate({ databaseUrl: database.url, sets: [MIGRATIONS, SEARCH_MIGRATIONS] });
       const proxy = await FaultProxy.start(new URL(database.url).host);
       const databaseUrl = proxy.urlThrough(database.url);
-      const { engine, stop } = await anElasticsearchEngine(server, { databaseUrl });
+      const { index, stop } = await anElasticsearchIndex(server, { databaseUrl });
       let heal = () => {};
       try {
-        await engine.write({ entities: [anEntity({ id: 'a' })] });
+        await index.write({ entities: [anEntity({ id: 'a' })] });
         heal = proxy.inflict({ kind: 'refuse' });
         proxy.reset();
-        for (const ask of [() => engine.search(aSearch()), () => engine.suggest(aSuggest({ q: 'title' }))])
+        for (const ask of [() => index.search(aSearch()), () => index.suggest(aSuggest({ q: 'title' }))])
           await expect(ask()).rejects.toMatchObject({ kind: 'unavailable', retryAfterMs: 1_000 });
         heal();
-        expect(await until(() => found(engine))).toEqual(['a']);
+        expect(await until(() => found(index))).toEqual(['a']);
       } finally {
         heal();
         await stop();
@@ -313,16 +298,16 @@ function describeOn(server: TestElasticsearch): void {
     });
 
     test('accepts repeated writes when it is back', () =>
-      withProxy(async (proxy, engine) => {
+      withProxy(async (proxy, index) => {
         proxy.reset();
         const heal = proxy.inflict({ kind: 'refuse' });
-        await expect(engine.search(aSearch())).rejects.toMatchObject({ kind: 'unavailable' });
+        await expect(index.search(aSearch())).rejects.toMatchObject({ kind: 'unavailable' });
         const change = { entities: [anEntity({ id: 'during' })] };
-        const failure = await engine.write(change).catch((error: unknown) => error);
+        const failure = await index.write(change).catch((error: unknown) => error);
         expect(isTransient(failure)).toBe(true);
         heal();
-        await engine.write(change);
-        expect(await until(() => found(engine))).toEqual(['before', 'during']);
+        await index.write(change);
+        expect(await until(() => found(index))).toEqual(['before', 'during']);
       }));
   });
 }

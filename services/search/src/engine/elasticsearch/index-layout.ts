@@ -1,10 +1,8 @@
-import type { estypes } from '@elastic/elasticsearch';
+import type { Client, estypes } from '@elastic/elasticsearch';
+import { ServiceError } from '@kr/service-error';
 
-/**
- * Incremented with every change of the mappings or of the documents: an index of another layout is built
- * again.
- */
-export const LAYOUT = 2;
+/** Increased with every change of the mappings or of the documents. */
+export const LAYOUT = 1;
 
 /** Farther apart than any phrase may reach, from one value into the next. */
 const GAP = 1_000;
@@ -42,12 +40,13 @@ export const MAPPINGS: estypes.MappingTypeMapping = {
     revision: { type: 'keyword', index: false, doc_values: false },
     publicationFrom: { type: 'integer', doc_values: false },
     publicationTo: { type: 'integer', doc_values: false },
-    isLive: flag,
-    isAnnounced: flag,
+    isDeleted: flag,
+    isStaged: flag,
     isLatest: flag,
     isLatestDraft: flag,
     hasDraft: flag,
-    buriedAt: { type: 'date' },
+    contentHash: { type: 'keyword', index: false, doc_values: false },
+    deletedAt: { type: 'date' },
     // The words of all fields together, by how much they weigh.
     words: { properties: { a: words, b: words, c: words, d: words } },
     fieldWords: words,
@@ -71,7 +70,7 @@ export interface IndexSize {
  * The template of every index of a prefix. Only the writer refreshes, at the end of a batch, and
  * a write to a missing name creates no index.
  */
-export function indexTemplate(
+function indexTemplate(
   prefix: string,
   { shards, replicas }: IndexSize,
 ): estypes.IndicesPutIndexTemplateRequest {
@@ -91,4 +90,37 @@ export function indexTemplate(
       mappings: { ...MAPPINGS, _meta: { layout: LAYOUT } },
     },
   };
+}
+
+/** The index of a generation. */
+export function indexOf(prefix: string, generation: string): string {
+  return `${prefix}-${generation}`;
+}
+
+/** @throws Error when an index template that is not ours determines its mappings */
+export async function createIndex(
+  client: Client,
+  prefix: string,
+  generation: string,
+  size: IndexSize,
+): Promise<void> {
+  const index = indexOf(prefix, generation);
+  await client.indices.putIndexTemplate(indexTemplate(prefix, size));
+  const { shards_acknowledged } = await client.indices.create({ index, wait_for_active_shards: 1 });
+  if (!shards_acknowledged) {
+    throw new ServiceError('unavailable', 'The shards of a new index have not started in time.', {
+      retryAfterMs: 1_000,
+    });
+  }
+  const { mappings } = (await client.indices.getMapping({ index }))[index] ?? {};
+  if (mappings?._meta?.['layout'] !== LAYOUT)
+    throw new Error(`another index template of a higher priority fits ${prefix}-*`);
+}
+
+/** The generations with an index. The prefixes of other installations may begin with this one, and a hyphen. */
+export async function listGenerations(client: Client, prefix: string): Promise<string[]> {
+  const known = await client.indices.getAlias({ index: `${prefix}-*` });
+  return Object.keys(known)
+    .map((index) => index.slice(prefix.length + 1))
+    .filter((generation) => /^[0-9a-z]{14,}$/u.test(generation));
 }

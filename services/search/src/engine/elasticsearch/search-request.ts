@@ -1,13 +1,13 @@
 import type { estypes } from '@elastic/elasticsearch';
-import { storableText } from '../../index/text-tokens.ts';
+import { storableText } from '../../documents/text-tokens.ts';
 import type {
   EngineAnswer,
   EngineHit,
   EngineSearch,
   FacetCount,
-  Place,
   Scope,
   Sort,
+  SortPosition,
   Viewer,
 } from '../search-engine.ts';
 import { compileQuery, NOTHING, type Query } from './compile-query.ts';
@@ -25,9 +25,9 @@ const EVERYTHING: Query = { match_all: {} };
 /** The live documents that a listing may show to a viewer, all of which have to match. */
 export function scopeFilters(scope: Scope, viewer: Viewer, now: Date): Query[] {
   return [
-    { term: { isLive: true } },
+    { term: { isDeleted: false } },
     { terms: { kind: [...scope.kinds] } },
-    scope.onlyIds === null ? { term: { isAnnounced: true } } : { terms: { id: [...scope.onlyIds] } },
+    scope.onlyIds === null ? { term: { isStaged: false } } : { terms: { id: [...scope.onlyIds] } },
     ...formFilters(scope, viewer, now),
   ];
 }
@@ -96,9 +96,9 @@ const SHARD_BUCKETS = 1_000;
 const MOST_INNER = 10_000;
 
 type FieldSort = Exclude<Sort, 'bestmatch'>;
-type PlaceField = 'createdAt' | 'updatedAt' | 'versionIndex';
+type PositionField = 'createdAt' | 'updatedAt' | 'versionIndex';
 
-const ORDER: Readonly<Record<FieldSort, readonly (readonly [PlaceField, estypes.SortOrder])[]>> = {
+const ORDER: Readonly<Record<FieldSort, readonly (readonly [PositionField, estypes.SortOrder])[]>> = {
   newest: [['createdAt', 'desc']],
   oldest: [['createdAt', 'asc']],
   version: [
@@ -127,7 +127,7 @@ export function searchRequest(search: EngineSearch): estypes.SearchRequest {
       { id: 'asc' as const },
       { form: 'asc' as const },
     ],
-    ...(after === null ? { from: search.offset } : { search_after: placeValues(after, order) }),
+    ...(after === null ? { from: search.offset } : { search_after: positionValues(after, order) }),
     size: search.limit,
     track_total_hits: true,
     _source: ['kind', 'id', 'form', 'createdAt', 'updatedAt', 'versionIndex'],
@@ -135,9 +135,9 @@ export function searchRequest(search: EngineSearch): estypes.SearchRequest {
   };
 }
 
-function placeValues(place: Place, order: (typeof ORDER)[FieldSort]): estypes.SortResults {
-  const values = order.map(([field]) => (field === 'versionIndex' ? place[field] : microsOf(place[field])));
-  return [...values, place.id, place.form];
+function positionValues(position: SortPosition, order: (typeof ORDER)[FieldSort]): estypes.SortResults {
+  const values = order.map(([field]) => (field === 'versionIndex' ? position[field] : microsOf(position[field])));
+  return [...values, position.id, position.form];
 }
 
 function boxFilters(boxes: EngineSearch['boxes']): Query[] {
@@ -207,7 +207,7 @@ function facetCounts(facets: readonly string[]): Aggregations {
 function presence({ onlyIds }: Scope): Aggregations {
   if (onlyIds === null || onlyIds.length === 0) return {};
   const ids = { ids: { terms: { field: 'id', size: onlyIds.length } } };
-  const live: Query[] = [{ term: { isLive: true } }, { terms: { id: [...onlyIds] } }];
+  const live: Query[] = [{ term: { isDeleted: false } }, { terms: { id: [...onlyIds] } }];
   return {
     [PRESENT]: {
       global: {},
@@ -223,7 +223,7 @@ function presence({ onlyIds }: Scope): Aggregations {
 const PRESENT = 'present ids';
 
 /** The requested fields of a hit. */
-type HitSource = Pick<StoredContent, 'kind' | 'id' | 'form' | PlaceField>;
+type HitSource = Pick<StoredContent, 'kind' | 'id' | 'form' | PositionField>;
 
 interface Buckets {
   buckets: { key: string; doc_count: number }[];

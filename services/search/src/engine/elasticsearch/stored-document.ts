@@ -1,20 +1,8 @@
-import { documentFields } from '../../index/document-fields.ts';
-import { type FieldIndexing, type FieldWeight, fieldIndexing, keptByField } from '../../index/fields.ts';
-import {
-  fieldLexeme,
-  fitsIndex,
-  htmlText,
-  LONGEST_KEYWORD,
-  storableText,
-  textTokens,
-} from '../../index/text-tokens.ts';
-import {
-  type EntityForm,
-  type EntityKind,
-  type IndexedEntity,
-  SUGGESTION_TYPES,
-  type Tombstone,
-} from '../search-engine.ts';
+import type { FieldWeight } from '../../documents/fields.ts';
+import { cachedByField } from '../../documents/fields.ts';
+import type { IndexRow } from '../../documents/index-row.ts';
+import { fieldLexeme, storableText } from '../../documents/text-tokens.ts';
+import type { Head, IndexedEntity } from '../search-engine.ts';
 
 /** Instants as microseconds since 1970 in decimal text: beyond 2255 they are no exact numbers of JavaScript. */
 export function microsOf(instant: string): string {
@@ -36,13 +24,10 @@ export function dayNumber(day: string): number {
   return day.startsWith('0000') ? 0 : Number(day.replaceAll('-', ''));
 }
 
-/** The whitespace tokenizer cuts what is longer. */
+/** The whitespace tokenizer cuts longer words. */
 const LONGEST_WORD = 255;
 
-/**
- * Characters that separate words for the tokenizer; no word contains them, but a field name of an uploader
- * may.
- */
+/** Characters that separate words for the tokenizer. No word contains them, but an uploader's field name may. */
 const BLANKS = /[\s\p{Cc}]/gu;
 
 /** A word of one field, as documents and queries name it. */
@@ -50,89 +35,55 @@ export function fieldWord(field: string, word: string): string {
   return fieldLexeme(storableText(field).replace(BLANKS, '\u0001'), word);
 }
 
+const wordPrefixOf = cachedByField((field) => fieldWord(field, ''));
+
 export function fitsWord(word: string): boolean {
   return word.length <= LONGEST_WORD;
 }
 
-/** Of one value, so that a huge one leaves room for the others. */
-const MOST_WORDS = 10_000;
-
 export type WordClass = 'a' | 'b' | 'c' | 'd';
-
-/**
- * The searchable content of a document. Each text is one value's words separated by blanks; no phrase spans
- * two.
- */
-export interface DocumentTerms {
-  words: Record<WordClass, string[]>;
-  /** Words as `=field=word`. */
-  fieldWords: string[];
-  /** Whole values as `=field=value`, and `?field` for every field there is. */
-  exact: string[];
-}
 
 const CLASSES: Readonly<Record<NonNullable<FieldWeight>, WordClass>> = { A: 'a', B: 'b', C: 'c', D: 'd' };
 
-interface TermsIndexing extends FieldIndexing {
-  wordClass: WordClass | undefined;
-  /** Before each word of the field. */
-  wordPrefix: string;
+/** The searchable terms of a document. Each text is one value's words separated by blanks; no phrase spans two. */
+interface StoredTerms {
+  words: Record<WordClass, string[]>;
+  /** Words as `=field=word`. */
+  fieldWords: string[];
+  /** As `FieldTerms.exact`. */
+  exact: string[];
 }
 
-const indexingOf = keptByField((field): TermsIndexing => {
-  const { exists, weight, keywordField, ...indexing } = fieldIndexing(field);
-  return {
-    ...indexing,
-    weight,
-    exists: exists.map(storableText),
-    keywordField: keywordField && storableText(keywordField),
-    wordClass: weight === null ? undefined : CLASSES[weight],
-    wordPrefix: fieldWord(field, ''),
-  };
-});
-
-function documentTerms(document: Readonly<Record<string, unknown>>): DocumentTerms {
-  const words: DocumentTerms['words'] = { a: [], b: [], c: [], d: [] };
+function storedTerms(terms: IndexRow['terms']): StoredTerms {
+  const words: StoredTerms['words'] = { a: [], b: [], c: [], d: [] };
   const fieldWords: string[] = [];
-  const exact = new Set<string>();
-  for (const { field, value } of documentFields(document)) {
-    const { exists, isText, isHtml, keywordField, wordClass, wordPrefix } = indexingOf(field);
-    for (const lexeme of exists) exact.add(lexeme);
-    if (keywordField !== undefined) {
-      const keyword = storableText(value);
-      if (keyword !== '' && keyword.length <= LONGEST_KEYWORD) exact.add(fieldLexeme(keywordField, keyword));
-    }
-    if (!isText && wordClass === undefined) continue;
-    const tokens = textTokens(isHtml ? htmlText(value) : value).slice(0, MOST_WORDS);
+  for (const { field, weight, isText, words: tokens } of terms) {
     if (tokens.length === 0) continue;
-    if (wordClass !== undefined) words[wordClass].push(tokens.join(' '));
-    if (isText) fieldWords.push(wordsOf(tokens, wordPrefix));
+    if (weight !== null) words[CLASSES[weight]].push(tokens.join(' '));
+    if (isText) fieldWords.push(wordsOfField(field, tokens));
   }
-  return { words, fieldWords, exact: [...exact].filter(fitsIndex) };
+  return { words, fieldWords, exact: [...new Set(terms.flatMap(({ exact }) => exact))] };
 }
 
-function wordsOf(tokens: readonly string[], prefix: string): string {
+function wordsOfField(field: string, tokens: readonly string[]): string {
+  const prefix = wordPrefixOf(field);
   return tokens
     .map((token) => prefix + token)
     .filter(fitsWord)
     .join(' ');
 }
 
-/** The searchable form, without values derived from other documents. */
-export interface StoredContent extends DocumentTerms {
-  id: string;
-  form: EntityForm;
-  kind: EntityKind;
-  parentId: string;
+/** The content of a form, without flags. */
+export interface StoredContent
+  extends StoredTerms,
+    Pick<Head, 'id' | 'form' | 'kind' | 'parentId' | 'revision' | 'versionIndex' | 'contentHash'> {
   managedBy: string | null;
   ownerId: string;
   recordAccess: IndexedEntity['recordAccess'];
   /** Microseconds, as the other instants, in decimal text. */
   embargoUntil: string | null;
-  versionIndex: number;
   createdAt: string;
   updatedAt: string;
-  revision: string;
   publicationFrom: number | null;
   publicationTo: number | null;
   /** By facet; the inner values of a nested one under `<facet>::`, still as `outer::inner`. */
@@ -141,58 +92,19 @@ export interface StoredContent extends DocumentTerms {
   suggestions: { type: string; words: string; value: string }[];
 }
 
-/** A form that is gone. */
-export interface StoredMark extends Pick<StoredContent, 'id' | 'form' | 'kind' | 'parentId' | 'revision'> {
-  /** Milliseconds. */
-  buriedAt: number;
-}
-
-/** Values derived from the live forms of the same parent, and whether it may be shown. */
-export interface StoredFlags {
-  isLive: boolean;
-  isAnnounced: boolean;
-  isLatest: boolean;
-  isLatestDraft: boolean;
-  hasDraft: boolean;
-}
-
-export function documentId({ id, form }: { id: string; form: EntityForm }): string {
-  return `${form}:${id}`;
-}
-
-export function storedContent(entity: IndexedEntity): StoredContent {
-  const { id, form, kind, parentId, managedBy, ownerId, recordAccess, versionIndex, revision, boxes } =
-    entity;
+export function* encodeRow(row: IndexRow): Generator<void, StoredContent> {
+  const { terms, facets, suggestions, ...envelope } = row;
   return {
-    id,
-    form,
-    kind,
-    parentId,
-    managedBy,
-    ownerId,
-    recordAccess,
-    embargoUntil: entity.embargoUntil === null ? null : microsOf(entity.embargoUntil),
-    versionIndex,
-    createdAt: microsOf(entity.createdAt),
-    updatedAt: microsOf(entity.updatedAt),
-    revision,
-    publicationFrom: entity.publicationFrom === null ? null : dayNumber(entity.publicationFrom),
-    publicationTo: entity.publicationTo === null ? null : dayNumber(entity.publicationTo),
-    facets: storedFacets(entity.facets),
-    boxes: boxes.map(({ west, south, east, north }) => ({ west, south, east, north })),
-    suggestions: SUGGESTION_TYPES.flatMap((type) =>
-      entity.suggestions[type].map((value) => ({
-        type,
-        words: textTokens(value).join(' '),
-        value: storableText(value),
-      })),
-    ),
-    ...documentTerms(entity.document),
+    ...envelope,
+    embargoUntil: row.embargoUntil === null ? null : microsOf(row.embargoUntil),
+    createdAt: microsOf(row.createdAt),
+    updatedAt: microsOf(row.updatedAt),
+    publicationFrom: row.publicationFrom === null ? null : dayNumber(row.publicationFrom),
+    publicationTo: row.publicationTo === null ? null : dayNumber(row.publicationTo),
+    facets: storedFacets(facets),
+    suggestions: suggestions.map(({ type, value, words }) => ({ type, words: words.join(' '), value })),
+    ...storedTerms(terms),
   };
-}
-
-export function storedMark({ id, form, kind, parentId, revision }: Tombstone, now: Date): StoredMark {
-  return { id, form, kind, parentId, revision, buriedAt: now.getTime() };
 }
 
 /** The facet that has values within values. */

@@ -1,5 +1,5 @@
 import type { estypes } from '@elastic/elasticsearch';
-import { storableText } from '../../index/text-tokens.ts';
+import { storableText } from '../../documents/text-tokens.ts';
 import type { EngineSuggest, Suggestion, SuggestionSource } from '../search-engine.ts';
 import type { Query } from './compile-query.ts';
 import { scopeFilters } from './search-request.ts';

@@ -1,5 +1,5 @@
 import { edtfBounds } from '@kr/metadata';
-import { fieldType } from '../../index/fields.ts';
+import { fieldType } from '../../documents/fields.ts';
 import {
   allFieldsLexeme,
   existsLexeme,
@@ -8,7 +8,7 @@ import {
   foldText,
   storableText,
   textTokens,
-} from '../../index/text-tokens.ts';
+} from '../../documents/text-tokens.ts';
 import { partialInstant } from '../../query/partial-instant.ts';
 import { syntaxError, tooComplex } from '../../query/query-error.ts';
 import type {
@@ -352,11 +352,11 @@ function compileBool(node: BoolNode, at: Compilation): Fragment | null {
   const must = compile(node.must);
   // Optional parts of a query with necessary ones only rank: the values of their conditions go nowhere, for a
   // statement must not be given values that it does not name.
-  const should = compile(node.should, must.length > 0 ? { parameters: new Parameters() } : {});
+  const should = compile(node.should, must.length > 0 ? { parameters: new Parameters('') } : {});
   const isImpossible = must.length + should.length === 0 && node.must.length + node.should.length > 0;
   const mustNot = compile(node.mustNot, {
     ranks: false,
-    ...(isImpossible ? { parameters: new Parameters() } : {}),
+    ...(isImpossible ? { parameters: new Parameters('') } : {}),
   });
   if (must.length + mustNot.length + should.length === 0) return null;
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { storableText } from '../../index/text-tokens.ts';
+import { storableText } from '../../documents/text-tokens.ts';
 import type { FacetCount } from '../search-engine.ts';
 import type { TimedQueries } from './timed-queries.ts';
 
@@ -72,14 +72,14 @@ const nothing = (): Learnt => ({ sets: new Map(), values: new Map() });
  * many as one search ever used: otherwise each search would load the same ones.
  */
 export function facetSetReader(mostKnown = MOST_KNOWN): {
-  /** @returns undefined when there is no set of some id any more: the index that had it was replaced meanwhile */
-  read(queries: TimedQueries, ids: readonly number[]): Promise<KnownFacetSets | undefined>;
+  /** @throws Error when the schema has no set with some id */
+  read(queries: TimedQueries, schema: string, ids: readonly number[]): Promise<KnownFacetSets>;
 } {
   let limit = mostKnown;
   let learnt = nothing();
 
   return {
-    read: async (queries, ids) => {
+    read: async (queries, schema, ids) => {
       limit = Math.max(limit, 2 * ids.length);
       if (learnt.sets.size > limit) learnt = nothing();
       // Other calls may clear the cache while the database answers.
@@ -88,7 +88,7 @@ export function facetSetReader(mostKnown = MOST_KNOWN): {
       if (unknown.length === 0) return sets;
       // The driver returns a bigint as text.
       const { rows } = await queries.query<{ id: number; entries: string[] }>(
-        'SELECT id::float8 AS id, entries FROM index_facet_set WHERE id = ANY ($1::bigint[])',
+        `SELECT id::float8 AS id, entries FROM ${schema}.index_facet_set WHERE id = ANY ($1::bigint[])`,
         [unknown],
       );
       for (const { id, entries } of rows) {
@@ -97,7 +97,8 @@ export function facetSetReader(mostKnown = MOST_KNOWN): {
           entries.map((entry) => shared(values, entry)),
         );
       }
-      return rows.length === unknown.length ? sets : undefined;
+      if (rows.length < unknown.length) throw new Error('the index has documents with facet sets that it lacks');
+      return sets;
     },
   };
 }

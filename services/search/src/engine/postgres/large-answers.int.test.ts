@@ -3,7 +3,7 @@ import { aSearch } from '../testing/a-search.ts';
 import { anEntity, type EntityTraits } from '../testing/an-entity.ts';
 import { facetSetReader } from './facets.ts';
 import { MOST_RANKED } from './search-sql.ts';
-import { aPostgresEngine } from './testing/a-postgres-engine.ts';
+import { aPostgresIndex, schemaIn } from './testing/a-postgres-index.ts';
 
 const NEWER: readonly EntityTraits[] = Array.from({ length: 2 * MOST_RANKED }, (_, n) => ({
   id: `newer-${n}`,
@@ -18,17 +18,17 @@ const OLDEST: readonly EntityTraits[] = [
 ];
 
 describe('of more matches than are ranked', () => {
-  let tested: Awaited<ReturnType<typeof aPostgresEngine>>;
+  let tested: Awaited<ReturnType<typeof aPostgresIndex>>;
   beforeAll(async () => {
-    tested = await aPostgresEngine();
-    await tested.engine.write({ entities: [...OLDEST, ...NEWER].map(anEntity) });
+    tested = await aPostgresIndex();
+    await tested.index.write({ entities: [...OLDEST, ...NEWER].map(anEntity) });
     await tested.pool.query('ANALYZE');
   });
   afterAll(() => tested?.stop());
 
   const find = async (q: string, page: { offset: number; limit: number }) => {
     const search = aSearch({ q, sort: 'bestmatch', ...page, scope: { latestOnly: true } });
-    const { hits, total } = await tested.engine.search(search);
+    const { hits, total } = await tested.index.search(search);
     return { ids: hits.map(({ id }) => id), total };
   };
 
@@ -56,21 +56,23 @@ describe('of more matches than are ranked', () => {
 });
 
 describe('the contents of facet sets', () => {
-  let tested: Awaited<ReturnType<typeof aPostgresEngine>>;
+  let tested: Awaited<ReturnType<typeof aPostgresIndex>>;
   let ids: number[];
+  let schema: string;
   beforeAll(async () => {
-    tested = await aPostgresEngine();
+    tested = await aPostgresIndex();
     // As after years of created and deleted drafts.
     await tested.pool.query(`SELECT setval('index_facet_set_id', 5000000000)`);
     const subjects = Array.from({ length: 8 }, (_, n) => ({ subject: `Subject ${n}` }));
-    await tested.engine.write({ entities: [anEntity({ id: 'a', metadata: { subjects } })] });
+    await tested.index.write({ entities: [anEntity({ id: 'a', metadata: { subjects } })] });
     const { rows } = await tested.pool.query<{ id: string }>('SELECT id FROM index_facet_set ORDER BY id');
     ids = rows.map(({ id }) => Number(id));
+    schema = await schemaIn(tested.pool);
   });
   afterAll(() => tested?.stop());
 
   test('is counted, however great their ids', async () => {
-    const { facets } = await tested.engine.search(aSearch({ facets: ['category', 'subject'] }));
+    const { facets } = await tested.index.search(aSearch({ facets: ['category', 'subject'] }));
     expect(facets['category']).toEqual([{ value: 'open', count: 1 }]);
     expect(facets['subject']).toHaveLength(8);
   });
@@ -79,8 +81,8 @@ describe('the contents of facet sets', () => {
     const query = jest.spyOn(tested.pool, 'query');
     try {
       const reader = facetSetReader(1);
-      await reader.read(tested.pool, ids);
-      expect([...((await reader.read(tested.pool, ids))?.keys() ?? [])]).toEqual(ids);
+      await reader.read(tested.pool, schema, ids);
+      expect([...(await reader.read(tested.pool, schema, ids)).keys()]).toEqual(ids);
       expect(query).toHaveBeenCalledTimes(1);
     } finally {
       query.mockRestore();
@@ -91,29 +93,30 @@ describe('the contents of facet sets', () => {
     await tested.pool.query(`UPDATE index_facet_set SET entries = '{category=open}'`);
     const [first, second, third = 0, ...further] = ids as [number, number, ...number[]];
     const reader = facetSetReader(4);
-    await reader.read(tested.pool, [first]);
+    await reader.read(tested.pool, schema, [first]);
     // The database has one connection and answers in turn: the last of these is under way when the others are there.
-    const before = further.slice(0, 4).map((id) => reader.read(tested.pool, [id]));
-    const underWay = reader.read(tested.pool, [first, second]);
+    const before = further.slice(0, 4).map((id) => reader.read(tested.pool, schema, [id]));
+    const underWay = reader.read(tested.pool, schema, [first, second]);
     await Promise.all(before);
-    await reader.read(tested.pool, [third]);
+    await reader.read(tested.pool, schema, [third]);
     const sets = await underWay;
-    expect(sets?.get(first)?.[0]).toBeDefined();
-    expect(sets?.get(second)?.[0]).toBe(sets?.get(first)?.[0]);
+    expect(sets.get(first)?.[0]).toBeDefined();
+    expect(sets.get(second)?.[0]).toBe(sets.get(first)?.[0]);
   });
 });
 
 test('an id of a deleted facet set is distinguished from a cached one', async () => {
-  const { engine, pool, stop } = await aPostgresEngine();
+  const { index, pool, stop } = await aPostgresIndex();
   try {
-    await engine.write({ entities: [anEntity({ id: 'a' })] });
+    await index.write({ entities: [anEntity({ id: 'a' })] });
     const { rows } = await pool.query<{ id: string }>('SELECT id FROM index_facet_set');
     const ids = rows.map(({ id }) => Number(id));
     const reader = facetSetReader();
-    expect([...((await reader.read(pool, ids))?.keys() ?? [])]).toEqual(ids);
+    const schema = await schemaIn(pool);
+    expect([...(await reader.read(pool, schema, ids)).keys()]).toEqual(ids);
     await pool.query('DELETE FROM index_facet_set');
-    expect(await reader.read(pool, ids)).toBeDefined();
-    expect(await facetSetReader().read(pool, ids)).toBeUndefined();
+    expect(await reader.read(pool, schema, ids)).toBeDefined();
+    await expect(facetSetReader().read(pool, schema, ids)).rejects.toThrow('facet sets that it lacks');
   } finally {
     await stop();
   }

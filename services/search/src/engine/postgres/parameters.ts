@@ -1,8 +1,14 @@
-import { storableText } from '../../index/text-tokens.ts';
+import { storableText } from '../../documents/text-tokens.ts';
 
 /** Collects the values of a statement; `add` returns the placeholder of one. */
 export class Parameters {
   readonly values: unknown[] = [];
+  /** Where the tables of the statement are. */
+  readonly schema: string;
+
+  constructor(schema: string) {
+    this.schema = schema;
+  }
 
   add(value: number | string | readonly string[]): string {
     this.values.push(

@@ -5,7 +5,7 @@ import { aSearch, type SearchTraits } from '../testing/a-search.ts';
 import { anEntity, type EntityTraits } from '../testing/an-entity.ts';
 import { READING } from './postgres-engine.ts';
 import { searchSql } from './search-sql.ts';
-import { aPostgresEngine } from './testing/a-postgres-engine.ts';
+import { aPostgresIndex, schemaIn } from './testing/a-postgres-index.ts';
 
 interface Plan {
   'Index Name'?: string;
@@ -13,10 +13,12 @@ interface Plan {
   Plans?: Plan[];
 }
 
-let tested: Awaited<ReturnType<typeof aPostgresEngine>>;
+let tested: Awaited<ReturnType<typeof aPostgresIndex>>;
 let reading: pg.Pool;
+let schema: string;
 beforeAll(async () => {
-  tested = await aPostgresEngine();
+  tested = await aPostgresIndex();
+  schema = await schemaIn(tested.pool);
   reading = new pg.Pool({ ...tested.pool.options, options: READING });
   const some = (from: number, count: number): EntityTraits[] =>
     Array.from({ length: count }, (_, n) => ({
@@ -26,10 +28,10 @@ beforeAll(async () => {
       metadata: { description: `water, and ${(from + n) * 7_919} ${(from + n) * 104_729}` },
     }));
   for (let from = 0; from < 2_000; from += 500)
-    await tested.engine.write({ entities: some(from, 500).map(anEntity) });
+    await tested.index.write({ entities: some(from, 500).map(anEntity) });
   await tested.pool.query('VACUUM (ANALYZE) index_document');
   // Pending entries make the index of terms look expensive.
-  await tested.engine.write({ entities: some(2_000, 60).map(anEntity) });
+  await tested.index.write({ entities: some(2_000, 60).map(anEntity) });
 });
 afterAll(async () => {
   await reading?.end();
@@ -38,7 +40,11 @@ afterAll(async () => {
 
 /** The indexes by which a search finds its rows; undefined for a sequential scan. */
 async function found(traits: SearchTraits): Promise<(string | undefined)[]> {
-  const { text, values } = searchSql(aSearch({ ...traits, facets: ['category'] }), new Map());
+  const { text, values } = searchSql(
+    aSearch({ ...traits, facets: ['category'] }),
+    new Map(),
+    schema,
+  );
   const { rows } = await reading.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(`EXPLAIN (FORMAT JSON) ${text}`, [
     ...values,
   ]);

@@ -4,15 +4,16 @@ import { describe, expect, test } from '@jest/globals';
 import { ServiceError } from '@kr/service-error';
 import { seededRandom, until } from '@kr/testbed';
 import { unpairedText } from '../../query/testing/chance-text.ts';
-import { aSearch, aSuggest } from '../testing/a-search.ts';
+import { aSearch, aSuggest, idsOf } from '../testing/a-search.ts';
 import { anEntity } from '../testing/an-entity.ts';
-import { describeSearchEngine } from '../testing/search-engine.contract.ts';
-import { exchangeTimeoutMs } from './build-index.ts';
+import { describeSearchIndex } from '../testing/search-index.contract.ts';
+import { fill, useLiveTables } from '../testing/tested-index.ts';
 import { postgresEngine } from './postgres-engine.ts';
 import { searchSql } from './search-sql.ts';
-import { aPostgresEngine } from './testing/a-postgres-engine.ts';
+import { schemaOf } from './tables.ts';
+import { aPostgresIndex, openPostgresIndex, schemaIn } from './testing/a-postgres-index.ts';
 
-describeSearchEngine('Postgres', () => aPostgresEngine());
+describeSearchIndex('Postgres', () => aPostgresIndex());
 
 test('a database that accepts connections without answering makes searches unavailable', async () => {
   const silent = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1');
@@ -22,7 +23,7 @@ test('a database that accepts connections without answering makes searches unava
   const engine = postgresEngine({ databaseUrl, searchTimeoutMs: 100, maxConnections: 1 });
   try {
     const refusal = { kind: 'unavailable', code: 'search_timeout' };
-    await expect(engine.search(aSearch())).rejects.toMatchObject(refusal);
+    await expect(engine.search('none', aSearch(), 100)).rejects.toMatchObject(refusal);
   } finally {
     await engine.stop();
     silent.close();
@@ -30,14 +31,14 @@ test('a database that accepts connections without answering makes searches unava
 });
 
 test('words are kept as Postgres itself would have written them, so that equal ones are found equal', async () => {
-  const { engine, pool, stop } = await aPostgresEngine();
+  const { index, pool, stop } = await aPostgresIndex();
   try {
     const words = (count: number, kinds: number) =>
       Array.from({ length: count }, (_, n) => `w${(n * 7) % kinds}`).join(' ');
     const random = seededRandom(1);
     const titles = Array.from({ length: 40 }, () => `${unpairedText(random)} it's a\\b 3.14 Ä 日本`);
     const long = { title: 'long', metadata: { description: words(9_999, 40), version: words(9_999, 9_999) } };
-    await engine.write({
+    await index.write({
       entities: [...titles.map((title) => ({ title })), long].map((one, n) =>
         anEntity({ id: `id-${n}`, ...one }),
       ),
@@ -53,14 +54,14 @@ test('words are kept as Postgres itself would have written them, so that equal o
 
 describe('a search that takes too long', () => {
   test('answers that it is unavailable', async () => {
-    const { engine, pool, stop } = await aPostgresEngine(100);
+    const { index, pool, stop } = await aPostgresIndex(100);
     try {
-      await engine.write({ entities: [anEntity({ id: 'a' })] });
+      await index.write({ entities: [anEntity({ id: 'a' })] });
       const client = await pool.connect();
       try {
         await client.query('BEGIN');
         await client.query('LOCK TABLE index_document IN ACCESS EXCLUSIVE MODE');
-        await expect(engine.search(aSearch())).rejects.toMatchObject({
+        await expect(index.search(aSearch())).rejects.toMatchObject({
           kind: 'unavailable',
           code: 'search_timeout',
           retryAfterMs: 1_000,
@@ -70,7 +71,7 @@ describe('a search that takes too long', () => {
         client.release();
       }
       // On a busy machine an honest search may take as long.
-      const found = await until(() => engine.search(aSearch()).catch(() => undefined));
+      const found = await until(() => index.search(aSearch()).catch(() => undefined));
       expect(found.total).toBe(1);
     } finally {
       await stop();
@@ -80,7 +81,7 @@ describe('a search that takes too long', () => {
 
 describe('the count of live documents', () => {
   test('is that of the rows, after any changes', async () => {
-    const { engine, pool, clear, stop } = await aPostgresEngine();
+    const { index, pool, clear, stop } = await aPostgresIndex();
     const entities = (...ids: string[]) => ids.map((id) => anEntity({ id }));
     const mark = { id: 'a', form: 'published', kind: 'record', parentId: 'p', revision: '1' } as const;
     const inRows = async () => {
@@ -89,32 +90,35 @@ describe('the count of live documents', () => {
     };
     let build = '';
     const steps: Record<string, () => Promise<unknown>> = {
-      written: () => engine.write({ entities: entities('a', 'b'), unannounced: entities('c') }),
-      'written again': () => engine.write({ entities: entities('a', 'd') }),
-      deleted: () => engine.write({ tombstones: [mark, { ...mark, id: 'never seen' }] }),
-      return: () => engine.write({ entities: [anEntity({ id: 'a', revision: 2 })] }),
+      written: () => index.write({ entities: entities('a', 'b'), staged: entities('c') }),
+      'written again': () => index.write({ entities: entities('a', 'd') }),
+      deleted: () => index.write({ tombstones: [mark, { ...mark, id: 'never seen' }] }),
+      return: () => index.write({ entities: [anEntity({ id: 'a', revision: 2 })] }),
       removed: () => pool.query(`DELETE FROM index_document WHERE id IN ('b', 'never seen')`),
       'built beside': async () => {
-        build = await engine.beginBuild();
-        await engine.build(build, entities('a', 'e', 'f', 'g', 'h'));
-        await engine.write({ entities: entities('i') });
+        build = await index.beginBuild();
+        await index.build(build, entities('a', 'e', 'f', 'g', 'h'));
+        await index.write({ entities: entities('i') });
       },
       'begun again': async () => {
-        build = await engine.beginBuild();
-        await engine.build(build, entities('a', 'e', 'f'));
-        await engine.write({ tombstones: [{ ...mark, id: 'e' }] });
+        build = await index.beginBuild();
+        await index.build(build, entities('a', 'e', 'f'));
+        await index.write({ tombstones: [{ ...mark, id: 'e' }] });
       },
-      'in its place': () => engine.finishBuild(build),
-      'written after that': () => engine.write({ entities: entities('j', 'k') }),
+      'in its place': async () => {
+        await index.finishBuild(build);
+        await useLiveTables(pool);
+      },
+      'written after that': () => index.write({ entities: entities('j', 'k') }),
       emptied: clear,
-      'filled again': () => engine.write({ entities: entities('a') }),
+      'filled again': () => index.write({ entities: entities('a') }),
     };
     try {
       const counted: [string, number][] = [];
       const expected: [string, number][] = [];
       for (const [name, step] of Object.entries(steps)) {
         await step();
-        counted.push([name, await engine.count()]);
+        counted.push([name, await index.count()]);
         expected.push([name, await inRows()]);
       }
       expect(counted).toEqual(expected);
@@ -134,19 +138,19 @@ describe('a page of a large listing', () => {
   const nodes = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodes)];
 
   test('reads only its rows, in index order, and counts no facets without a request', async () => {
-    const { engine, pool, stop } = await aPostgresEngine();
+    const { index, pool, stop } = await aPostgresIndex();
     try {
       const subjects = Array.from({ length: 20 }, (_, n) => ({ subject: `subject ${n}` }));
       const entities = Array.from({ length: 500 }, (_, n) =>
         anEntity({ id: `e${n}`, createdAt: 1_700_000_000 + n, metadata: { subjects } }),
       );
-      await engine.write({ entities });
+      await index.write({ entities });
       await pool.query('ANALYZE index_document');
       const limit = 5;
       const search = aSearch({ sort: 'newest', limit, scope: { latestOnly: true } });
-      const [after] = (await engine.search({ ...search, offset: 400, limit: 1 })).hits;
+      const [after] = (await index.search({ ...search, offset: 400, limit: 1 })).hits;
       if (after === undefined) throw new Error('no hit');
-      const { text, values } = searchSql({ ...search, after }, new Map());
+      const { text, values } = searchSql({ ...search, after }, new Map(), await schemaIn(pool));
       const { rows } = await pool.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
         `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`,
         [...values],
@@ -164,58 +168,67 @@ describe('a page of a large listing', () => {
   });
 });
 
-describe('the exchange of indexes', () => {
-  test('waits longer each time, until every running search has ended, and prepares once', async () => {
-    const { engine, pool, stop } = await aPostgresEngine();
+describe('the switch to another generation', () => {
+  test('waits for no search, and the former one is dropped when none uses it', async () => {
+    const { index, pool, stop } = await aPostgresIndex();
     const client = await pool.connect();
     try {
-      await engine.write({ entities: [anEntity({ id: 'a' })] });
-      const build = await engine.beginBuild();
+      await index.write({ entities: [anEntity({ id: 'a' })] });
+      const build = await index.beginBuild();
       await client.query('BEGIN; LOCK TABLE index_document IN ACCESS SHARE MODE');
-      for (const atLeastMs of [200, 400, 800]) {
-        const begun = performance.now();
-        await expect(engine.finishBuild(build)).rejects.toMatchObject({ code: '55P03' });
-        expect(performance.now() - begun).toBeGreaterThan(atLeastMs - 1);
-      }
+      await index.build(build, [anEntity({ id: 'b' })]);
+      await index.finishBuild(build);
+      expect(idsOf(await index.search(aSearch()))).toEqual(['b']);
+      await expect(index.dropFormer()).rejects.toMatchObject({ code: '55P03' });
       await client.query('ROLLBACK');
+      await index.dropFormer();
       const { rows } = await client.query(
-        `SELECT relname, vacuum_count::integer AS times FROM pg_stat_all_tables
-         WHERE schemaname = 'index_build' ORDER BY relname`,
+        `SELECT nspname FROM pg_namespace WHERE starts_with(nspname, 'index_')`,
       );
-      const tables = ['index_box', 'index_document', 'index_facet_set', 'index_word'];
-      expect(rows).toEqual(tables.map((relname) => ({ relname, times: 1 })));
-      await engine.finishBuild(build);
-      expect(await engine.count()).toBe(0);
+      expect(rows).toEqual([{ nspname: schemaOf(build) }]);
+      expect(idsOf(await index.search(aSearch()))).toEqual(['b']);
     } finally {
       client.release();
       await stop();
     }
   });
 
-  test.each([
-    [0, 2_000, 200],
-    [1, 2_000, 400],
-    [9, 2_000, 3_000],
-    [9, 100, 1_100],
-  ])('after %d failures, where a search may take %d ms, waits %d ms', (failures, searchTimeoutMs, waits) => {
-    expect(exchangeTimeoutMs(failures, searchTimeoutMs)).toBe(waits);
+  test('reaches a process that another one has not told of it', async () => {
+    const { index, pool, stop } = await aPostgresIndex();
+    const other = await openPostgresIndex(String(pool.options.connectionString));
+    try {
+      await index.write({ entities: [anEntity({ id: 'a' })] });
+      expect(idsOf(await other.search(aSearch()))).toEqual(['a']);
+      for (const isDropped of [false, true]) {
+        await fill(index, [anEntity({ id: 'b' }), ...(isDropped ? [anEntity({ id: 'c' })] : [])]);
+        if (isDropped) await index.dropFormer();
+        expect((await other.suggest(aSuggest({ q: 'title' }))).map(({ value }) => value)).toEqual(
+          isDropped ? ['Title of b', 'Title of c'] : ['Title of b'],
+        );
+      }
+      expect(idsOf(await other.search(aSearch()))).toEqual(['b', 'c']);
+    } finally {
+      await other.stop();
+      await stop();
+    }
   });
 });
 
-describe('when another index is maintained meanwhile', () => {
+describe('when another engine has the live generation', () => {
   test('nothing is written, found, suggested or called filled, as long as it is', async () => {
-    const { engine, pool, stop } = await aPostgresEngine();
-    const keepUp = (name: string) => pool.query('UPDATE index_state SET kept_up = $1', [name]);
+    const { index, pool, stop } = await aPostgresIndex();
+    const setEngine = (name: string) => pool.query('UPDATE index_state SET engine = $1', [name]);
     try {
-      await engine.markFilled();
-      await keepUp('another');
-      const write = () => engine.write({ entities: [anEntity({ id: 'a' })] });
-      const search = () => engine.search(aSearch());
-      const suggest = () => engine.suggest(aSuggest({ q: 'title' }));
-      const refusals = [write, search, suggest, engine.isFilled, engine.beginBuild];
+      await fill(index);
+      await useLiveTables(pool);
+      await setEngine('another');
+      const write = () => index.write({ entities: [anEntity({ id: 'a' })] });
+      const search = () => index.search(aSearch());
+      const suggest = () => index.suggest(aSuggest({ q: 'title' }));
+      const refusals = [write, search, suggest, index.isFilled, index.beginBuild];
       for (const refused of refusals) await expect(refused()).rejects.toMatchObject({ kind: 'unavailable' });
-      await keepUp('postgres');
-      expect([await engine.count(), await engine.isFilled()]).toEqual([0, true]);
+      await setEngine('postgres');
+      expect([await index.count(), await index.isFilled()]).toEqual([0, true]);
       await write();
       expect([(await search()).total, await suggest()]).toMatchObject([
         1,
@@ -227,31 +240,28 @@ describe('when another index is maintained meanwhile', () => {
   });
 });
 
-describe('an index that was built again', () => {
+describe('a generation', () => {
   const SHAPE = `
-    SELECT format('%s %s %s', c.relname, c.reloptions, pg_get_indexdef(c.oid)) AS part
-    FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relname LIKE 'index\\_%'
+    SELECT format('%s %s %s', c.relname, c.reloptions, replace(pg_get_indexdef(c.oid), $1 || '.', '')) AS part
+    FROM pg_class c WHERE c.relnamespace = $1::regnamespace AND c.relname LIKE 'index\\_%'
     UNION ALL
-    SELECT format('%s %s %s %s', conrelid::regclass, conname, convalidated, pg_get_constraintdef(oid))
-    FROM pg_constraint WHERE connamespace = 'public'::regnamespace
-    UNION ALL
-    SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
-    UNION ALL
-    SELECT format('%s %s %s %s %s %s', attrelid::regclass, attname, atttypid::regtype, attnotnull, attstorage,
-      pg_get_expr(adbin, adrelid))
-    FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
-    WHERE attrelid = ANY ('{index_document,index_box,index_word}'::regclass[]) AND attnum > 0 AND NOT attisdropped
+    SELECT format('%s %s %s', conrelid::regclass, conname, convalidated)
+    FROM pg_constraint WHERE connamespace = $1::regnamespace
     ORDER BY part`;
 
-  test('has the shape that the migrations gave it, under the same names', async () => {
-    const { engine, pool, stop } = await aPostgresEngine();
+  test('has the same shape, however it was built', async () => {
+    const { index, pool, stop } = await aPostgresIndex();
+    const shape = async () => {
+      await useLiveTables(pool);
+      return (await pool.query(SHAPE, [await schemaIn(pool)])).rows;
+    };
     try {
-      const before = (await pool.query(SHAPE)).rows;
-      for (const isAlone of [true, false]) {
-        await engine.finishBuild(await engine.beginBuild(), isAlone);
-        expect((await pool.query(SHAPE)).rows).toEqual(before);
+      const before = await shape();
+      for (const isIdle of [true, false]) {
+        await index.finishBuild(await index.beginBuild(), isIdle);
+        expect(await shape()).toEqual(before);
       }
-      expect(before.length).toBeGreaterThan(30);
+      expect(before.length).toBeGreaterThan(20);
     } finally {
       await stop();
     }
@@ -264,13 +274,13 @@ describe('an index that is being built', () => {
     WHERE relkind IN ('r', 't') AND 'autovacuum_enabled=off' = ANY (reloptions)`;
 
   test('is left alone by autovacuum, which pages would wait for, until it takes its place', async () => {
-    const { engine, pool, stop } = await aPostgresEngine();
+    const { index, pool, stop } = await aPostgresIndex();
     const unattended = async () => (await pool.query(UNATTENDED)).rows;
     try {
-      const build = await engine.beginBuild();
+      const build = await index.beginBuild();
       // Four tables, each with its out-of-line storage.
       expect(await unattended()).toEqual([{ tables: 8 }]);
-      await engine.finishBuild(build);
+      await index.finishBuild(build);
       expect(await unattended()).toEqual([{ tables: 0 }]);
     } finally {
       await stop();
@@ -280,14 +290,14 @@ describe('an index that is being built', () => {
 
 describe('any query', () => {
   test('is answered or refused as invalid', async () => {
-    const { engine, stop } = await aPostgresEngine();
+    const { index, stop } = await aPostgresIndex();
     try {
-      await engine.write({ entities: [anEntity({ id: 'a', title: 'flood' })] });
+      await index.write({ entities: [anEntity({ id: 'a', title: 'flood' })] });
       const random = seededRandom(1);
       for (let n = 0; n < 1_000; n += 1) {
         const q = unpairedText(random);
         try {
-          await engine.search(aSearch({ q, sort: 'bestmatch' }));
+          await index.search(aSearch({ q, sort: 'bestmatch' }));
         } catch (error) {
           const kind = error instanceof ServiceError ? error.kind : error;
           expect({ q, kind }).toEqual({ q, kind: 'invalid' });

@@ -1,19 +1,19 @@
 import pg from 'pg';
-import { assertActive, openPool, POSTGRES } from '../active-index.ts';
-import type { EntityKind, SearchEngine } from '../search-engine.ts';
-import { searchTimeout } from '../search-engine.ts';
-import { beginBuild, buildFinisher, buildWriter, countDocuments, isBuiltAs } from './build-index.ts';
-import { compareIndex } from './compare-index.ts';
+import { openPool } from '../open-pool.ts';
+import { type SearchEngine, searchTimeout } from '../search-engine.ts';
+import { type EncodedRow, encodeRow } from './encode-row.ts';
 import { searchRunner } from './run-search.ts';
+import { execute, readHeads, readStates, useSchema } from './stored-rows.ts';
 import { runSuggest } from './suggest.ts';
+import { ATTENDED, INDEXES, LAYOUT, SCHEMA_PREFIX, schemaOf, TABLE_NAMES, TABLES } from './tables.ts';
 import { type TimedQueries, timedQueries } from './timed-queries.ts';
-import { announceAll, repairDifferences, writeChanges } from './write-changes.ts';
 
 export interface PostgresEngineOptions {
+  /** The service's own database. */
   databaseUrl: string;
   /** The time limit of one search in the database, in milliseconds. */
   searchTimeoutMs: number;
-  /** Connections for searches; writes and builds have two each, the state of the index and its comparison one each. */
+  /** Connections for searches; a build has one, and other reads two. */
   maxConnections: number;
 }
 
@@ -29,15 +29,10 @@ export const READING = settings({
   enable_seqscan: 'off',
 });
 
-/**
- * A build takes one processor of the database at a time, unless it is alone, and its cleaning up makes pauses, about as
- * long as its work.
- */
-const BUILDING = settings({
-  max_parallel_maintenance_workers: 0,
-  vacuum_cost_delay: '1ms',
-  vacuum_cost_limit: 2_000,
-});
+/** While there are searches, a build uses one processor at a time, and VACUUM pauses for about half of the time. */
+const BUILDING = settings({ vacuum_cost_delay: '1ms', vacuum_cost_limit: 2_000 });
+/** To sort the entries of one index at a time. */
+const SORTING_MEMORY = '256MB';
 
 function settings(values: Readonly<Record<string, string | number>>): string {
   return Object.entries(values)
@@ -51,12 +46,12 @@ const QUERY_CANCELED = '57014';
 const NO_CONNECTION =
   /^(?:timeout exceeded when trying to connect|Connection terminated due to connection timeout)/;
 
-/** Full-text search in Postgres: everything a document can be found by is in one tsvector. */
+/** Full-text search in Postgres: the terms of a document are in one tsvector, a generation is a schema. */
 export function postgresEngine({
   databaseUrl,
   searchTimeoutMs,
   maxConnections,
-}: PostgresEngineOptions): SearchEngine & { stop(): Promise<void> } {
+}: PostgresEngineOptions): SearchEngine<EncodedRow> {
   const readers = openPool({
     connectionString: databaseUrl,
     max: maxConnections,
@@ -64,71 +59,84 @@ export function postgresEngine({
     connectionTimeoutMillis: searchTimeoutMs,
     options: READING,
   });
-  const writers = openPool({ connectionString: databaseUrl, max: 2 });
-  // Operators want to know how it is above all when all others wait.
-  const states = openPool({ connectionString: databaseUrl, max: 1 });
-  const builders = openPool({ connectionString: databaseUrl, max: 2, options: BUILDING });
-  // Comparing takes long, and neither writers nor builds wait for it.
-  const checks = openPool({ connectionString: databaseUrl, max: 1, options: BUILDING });
+  // Separate, so that neither writers nor searches delay the state that operators see.
+  const states = openPool({ connectionString: databaseUrl, max: 2, options: settings({ enable_seqscan: 'off' }) });
+  const builders = openPool({ connectionString: databaseUrl, max: 1, options: BUILDING });
   const runSearch = searchRunner();
-  const timed = (timeoutMs: number | undefined): TimedQueries =>
+  const timed = (timeoutMs: number): TimedQueries =>
     timedQueries(
       { pool: readers, poolTimeoutMs: searchTimeoutMs, elapsed: () => performance.now() },
       timeoutMs,
     );
-  const finish = buildFinisher(builders, searchTimeoutMs);
 
   return {
     name: 'postgres',
-    search: (search, timeoutMs) => runSearch(timed(timeoutMs), search).catch(fail),
-    suggest: (suggest, timeoutMs) => runSuggest(timed(timeoutMs), suggest).catch(fail),
-    write: (changes) => writeChanges(writers, changes),
-    kindsOf: async (ids) => {
-      const { rows } = await writers.query<{ id: string; kind: EntityKind }>(
-        'SELECT DISTINCT id, kind FROM index_document WHERE id = ANY ($1::text[])',
-        [[...ids]],
+    layout: LAYOUT,
+    encode: encodeRow,
+    search: (generation, search, timeoutMs) =>
+      runSearch(timed(timeoutMs), schemaOf(generation), search).catch(fail),
+    suggest: (generation, suggest, timeoutMs) =>
+      runSuggest(timed(timeoutMs), schemaOf(generation), suggest).catch(fail),
+    heads: (generation, about, turn) => readHeads(turn?.turn ?? states, generation, about),
+    states: (generation, filter, after, limit) => readStates(states, generation, filter, after, limit),
+    apply: async (generation, operations, { turn }) => {
+      await useSchema(turn, generation);
+      await execute(turn, operations);
+      return true;
+    },
+    count: async (generation) => {
+      const { rows } = await states.query<{ count: string }>(
+        `SELECT count(*) FROM ${schemaOf(generation)}.index_document WHERE deleted_at IS NULL`,
       );
-      return new Map(rows.map(({ id, kind }) => [id, kind]));
+      return Number(rows[0]?.count);
     },
-    withPassedEmbargo: async (now, afterId, limit) => {
-      const { rows } = await writers.query<{ id: string; kind: EntityKind }>(
-        `SELECT DISTINCT id, kind FROM index_document
-         WHERE embargo_until <= $1 AND id > $2 AND deleted_at IS NULL ORDER BY id LIMIT $3`,
-        [now, afterId, limit],
+    create: async (generation, turn) => {
+      await turn.query(`CREATE SCHEMA ${schemaOf(generation)}`);
+      await useSchema(turn, generation);
+      await turn.query(TABLES);
+    },
+    seal: (generation, isIdle) => seal(builders, schemaOf(generation), isIdle),
+    list: async () => {
+      const { rows } = await states.query<{ schema: string }>(
+        'SELECT nspname AS schema FROM pg_namespace WHERE starts_with(nspname, $1)',
+        [SCHEMA_PREFIX],
       );
-      return rows;
+      return rows.map(({ schema }) => schema.slice(SCHEMA_PREFIX.length));
     },
-    deleteOldTombstones: async (writtenBefore) => {
-      await writers.query('DELETE FROM index_document WHERE deleted_at < $1', [writtenBefore]);
+    drop: async (generation) => {
+      // Searches that still run in it delay this; others must not wait for it.
+      await builders.query(`SET lock_timeout = 1000; DROP SCHEMA IF EXISTS ${schemaOf(generation)} CASCADE`);
     },
-    isFilled: async () => {
-      await assertActive(states, POSTGRES);
-      const { rows } = await states.query<{ filled_at: Date | null }>('SELECT filled_at FROM index_state');
-      return rows[0]?.filled_at instanceof Date;
-    },
-    markFilled: () => announceAll(writers),
-    count: () => countDocuments(states),
-    beginBuild: () => beginBuild(builders),
-    build: buildWriter(builders),
-    finishBuild: (id, isAlone = false) => finish(id, isAlone),
-    isLive: (buildId) => isBuiltAs(writers, 'public', buildId),
-    listIds: async (kind, afterId, limit) => {
-      const { rows } = await checks.query<{ id: string }>(
-        `SELECT DISTINCT id FROM index_document
-         WHERE id > $1 AND kind = $2 AND deleted_at IS NULL ORDER BY id LIMIT $3`,
-        [afterId, kind, limit],
-      );
-      return rows.map(({ id }) => id);
-    },
-    compare: (kind, ids, entities) => compareIndex(checks, kind, ids, entities),
-    mend: (differences, entities) => repairDifferences(writers, differences, entities),
     stop: async () => {
-      await Promise.all([readers, writers, states, builders, checks].map((pool) => pool.end()));
+      await Promise.all([readers, states, builders].map((pool) => pool.end()));
     },
   };
 }
 
-/** @throws ServiceError when a search took too long, what it was given when it failed for another reason */
+/** Writers do not wait for any of this. */
+async function seal(pool: pg.Pool, schema: string, isIdle: boolean): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await client.query(`SET search_path = ${schema}, public; SET maintenance_work_mem = '${SORTING_MEMORY}'`);
+    await client.query(`SET max_parallel_maintenance_workers = ${isIdle ? 1 : 0}`);
+    // Left by an attempt that failed.
+    const { rows } = await client.query<{ index: string }>(
+      `SELECT indexrelid::regclass AS index FROM pg_index JOIN pg_class c ON c.oid = indexrelid
+       WHERE c.relnamespace = $1::regnamespace AND NOT indisvalid`,
+      [schema],
+    );
+    for (const { index } of rows) await client.query(`DROP INDEX ${index}`);
+    for (const index of INDEXES) await client.query(index);
+    // New tables without statistics get bad plans, and the first reader of a row would write its hint bits.
+    await client.query(`VACUUM (ANALYZE) ${TABLE_NAMES.join(', ')}`);
+    await client.query(ATTENDED);
+  } finally {
+    // With its settings.
+    client.release(true);
+  }
+}
+
+/** @throws ServiceError when a search took too long, otherwise its own error */
 function fail(cause: unknown): never {
   const isCanceled = cause instanceof pg.DatabaseError && cause.code === QUERY_CANCELED;
   const isBusy = cause instanceof Error && NO_CONNECTION.test(cause.message);

@@ -1,5 +1,4 @@
-import { activeElsewhere, POSTGRES } from '../active-index.ts';
-import type { EngineAnswer, EngineHit, EngineSearch, EntityForm, EntityKind } from '../search-engine.ts';
+import type { Answered, EngineAnswer, EngineHit, EngineSearch, EntityForm, EntityKind } from '../search-engine.ts';
 import {
   countFacets,
   countNumbers,
@@ -23,32 +22,26 @@ interface SearchRow {
   total: string;
   facet_sets: string;
   missing: string[];
-  kept_up: string;
+  live: string | null;
 }
 
 /** Facet sets are cached between searches. */
-export function searchRunner(): (queries: TimedQueries, search: EngineSearch) => Promise<EngineAnswer> {
+export function searchRunner() {
   const facetSets = facetSetReader();
 
-  const attempt = async (queries: TimedQueries, search: EngineSearch): Promise<EngineAnswer | undefined> => {
-    const { text, values } = searchSql(search, await similarWords(queries, search.query));
+  return async (
+    queries: TimedQueries,
+    schema: string,
+    search: EngineSearch,
+  ): Promise<Answered<EngineAnswer>> => {
+    const { text, values } = searchSql(search, await similarWords(queries, schema, search.query), schema);
     const { rows } = await queries.query<SearchRow>(text, [...values]);
     const [row] = rows;
     if (!row) throw new Error('a search statement answers one row');
-    if (row.kept_up !== POSTGRES) throw activeElsewhere();
     const setCounts = countNumbers(row.facet_sets);
-    const sets = await facetSets.read(
-      queries,
-      setCounts.map(([id]) => id),
-    );
-    return sets === undefined ? undefined : answerOf(row, setCounts, sets, search.facets);
-  };
-
-  return async (queries, search) => {
-    // Another index may take the place between the two statements, but not again so soon.
-    const answer = (await attempt(queries, search)) ?? (await attempt(queries, search));
-    if (answer === undefined) throw new Error('the index has documents with facet sets that it lacks');
-    return answer;
+    const ids = setCounts.map(([id]) => id);
+    const sets = await facetSets.read(queries, schema, ids);
+    return { answer: answerOf(row, setCounts, sets, search.facets), live: row.live };
   };
 }
 

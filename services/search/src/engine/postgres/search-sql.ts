@@ -1,4 +1,4 @@
-import type { EngineSearch, Place, Scope, Sort, Viewer } from '../search-engine.ts';
+import type { EngineSearch, Scope, Sort, SortPosition, Viewer } from '../search-engine.ts';
 import { type CompiledQuery, compileSql } from './compile-sql.ts';
 import { facetEntry, isFree } from './facets.ts';
 import { Parameters } from './parameters.ts';
@@ -17,9 +17,9 @@ const ORDER: Readonly<Record<FieldSort, string>> = {
 };
 
 /** The condition for rows after a position in the order of a sort. */
-function behind(place: Place, sort: FieldSort, parameters: Parameters): string {
-  const id = parameters.add(place.id);
-  const form = parameters.add(place.form);
+function seekAfter(position: SortPosition, sort: FieldSort, parameters: Parameters): string {
+  const id = parameters.add(position.id);
+  const form = parameters.add(position.form);
   const ties = `(${TIES}) > (${id}, ${form})`;
   const instant = (text: string) => `${parameters.add(text)}::timestamptz`;
   // The first condition is one that an index can begin at.
@@ -30,17 +30,17 @@ function behind(place: Place, sort: FieldSort, parameters: Parameters): string {
   switch (sort) {
     case 'newest':
     case 'oldest':
-      return beyond('d.created_at', sort === 'newest', instant(place.createdAt), ties);
+      return beyond('d.created_at', sort === 'newest', instant(position.createdAt), ties);
     case 'updated-desc':
     case 'updated-asc':
-      return beyond('d.updated_at', sort === 'updated-desc', instant(place.updatedAt), ties);
+      return beyond('d.updated_at', sort === 'updated-desc', instant(position.updatedAt), ties);
     case 'version': {
-      const version = `${parameters.add(place.versionIndex)}::integer`;
+      const version = `${parameters.add(position.versionIndex)}::integer`;
       return beyond(
         'd.version_index',
         true,
         version,
-        beyond('d.created_at', true, instant(place.createdAt), ties),
+        beyond('d.created_at', true, instant(position.createdAt), ties),
       );
     }
   }
@@ -62,8 +62,8 @@ export function scopeConditions(
     conditions.push(`d.kind = ANY (${parameters.add([...scope.kinds])}::text[])`);
   }
   if (scope.onlyIds !== null) conditions.push(`d.id = ANY (${parameters.add([...scope.onlyIds])}::text[])`);
-  // Only announced published forms are the latest, and large listings feel each condition.
-  else if (scope.forms !== 'published' || !scope.latestOnly) conditions.push('d.is_announced');
+  // Staged forms are never the latest, and large listings feel each condition.
+  else if (scope.forms !== 'published' || !scope.latestOnly) conditions.push('NOT d.is_staged');
   switch (scope.forms) {
     case 'published':
       // Written so that no index is used: nearly all rows are published.
@@ -141,11 +141,10 @@ const HIT = `kind, id, form, ${instantText('created_at')}, ${instantText('update
 /**
  * One statement, so one snapshot, for the hits, the total and the facets. It returns one row: `hits` (an array of kind,
  * id, form, creation, update and version), `total`, `facet_sets` (the ids of the facet sets of all matches, selected or
- * not; empty unless facets are requested), `missing` (an array of ids), and `kept_up` (the name of the maintained
- * index).
+ * not; empty unless facets are requested), `missing` (an array of ids), and `live` (the live generation).
  */
-export function searchSql(search: EngineSearch, similar: SimilarWords): SearchStatement {
-  const parameters = new Parameters();
+export function searchSql(search: EngineSearch, similar: SimilarWords, schema: string): SearchStatement {
+  const parameters = new Parameters(schema);
   const compiled = search.query === null ? null : compileSql(search.query, parameters, similar);
   const visible = conjunction([
     ...scopeConditions({ ...search, isByWords: compiled !== null }, parameters),
@@ -157,14 +156,14 @@ export function searchSql(search: EngineSearch, similar: SimilarWords): SearchSt
     WITH counted AS MATERIALIZED (
       SELECT count(*) FILTER (WHERE ${selected}) AS total,
         ${search.facets.length > 0 ? `coalesce(string_agg(d.facet_sets, ''), '')` : `''`} AS facet_sets
-      FROM index_document d WHERE ${visible}
+      FROM ${schema}.index_document d WHERE ${visible}
     ), ${pageSql(search, compiled, `${visible} AND ${selected}`, parameters)}
     SELECT
       (SELECT coalesce(json_agg(json_build_array(${HIT})), '[]') FROM page) AS hits,
       counted.total,
       counted.facet_sets,
       ${missingIds(search.scope, parameters)} AS missing,
-      (SELECT kept_up FROM index_state) AS kept_up
+      (SELECT generation FROM index_state) AS live
     FROM counted`;
   return { text, values: parameters.values };
 }
@@ -182,9 +181,9 @@ function pageSql(
   const rank = search.sort === 'bestmatch' ? (compiled?.rank() ?? null) : null;
   if (compiled !== null && rank !== null) return rankedPage(search, { compiled, rank, matches }, parameters);
   const sort = search.sort === 'bestmatch' ? 'newest' : search.sort;
-  const behindPlace = search.after === null ? [] : [behind(search.after, sort, parameters)];
+  const after = search.after === null ? [] : [seekAfter(search.after, sort, parameters)];
   return `page AS (
-    SELECT ${PLACED} FROM index_document d WHERE ${conjunction([matches, ...behindPlace])}
+    SELECT ${PLACED} FROM ${parameters.schema}.index_document d WHERE ${conjunction([matches, ...after])}
     ORDER BY ${ORDER[sort]} ${limit(search, parameters)}
   )`;
 }
@@ -205,30 +204,32 @@ function rankedPage(
   { compiled, rank, matches }: Ranking,
   parameters: Parameters,
 ): string {
-  const isCommon = `(SELECT total > ${COMMON_SHARE} * reltuples FROM counted, pg_class c WHERE c.oid = 'index_document'::regclass)`;
+  const isCommon = `(SELECT total > ${COMMON_SHARE} * reltuples FROM counted, pg_class c WHERE c.oid = '${parameters.schema}.index_document'::regclass)`;
   const isMore = `(SELECT total > ${MOST_RANKED} FROM counted)`;
   const candidates = [
-    newest(`${isCommon} AND ${matches}`, 'd.created_at'),
-    newest(`NOT ${isCommon} AND ${matches}`, SORTED),
-    ...compiled.likely().map((condition) => newest(`${isMore} AND ${condition} AND ${matches}`, SORTED)),
+    newest(`${isCommon} AND ${matches}`, 'd.created_at', parameters),
+    newest(`NOT ${isCommon} AND ${matches}`, SORTED, parameters),
+    ...compiled
+      .likely()
+      .map((condition) => newest(`${isMore} AND ${condition} AND ${matches}`, SORTED, parameters)),
   ];
   const isAmongRanked = search.offset + search.limit <= MOST_RANKED;
   const page = isAmongRanked
     ? `SELECT ${PLACED} FROM ranked d ORDER BY d.rank DESC`
-    : `SELECT ${PLACED} FROM index_document d LEFT JOIN ranked r ON r.place = d.ctid WHERE ${matches}
+    : `SELECT ${PLACED} FROM ${parameters.schema}.index_document d LEFT JOIN ranked r ON r.place = d.ctid WHERE ${matches}
        ORDER BY r.rank DESC NULLS LAST`;
   return `candidates AS (${candidates.join(' UNION ')}),
     ranked AS MATERIALIZED (
-      SELECT d.ctid AS place, ${PLACED}, ${rank} AS rank FROM candidates c JOIN index_document d ON d.ctid = c.place
+      SELECT d.ctid AS place, ${PLACED}, ${rank} AS rank FROM candidates c JOIN ${parameters.schema}.index_document d ON d.ctid = c.place
     ), page AS (${page}, ${ORDER.newest} ${limit(search, parameters)})`;
 }
 
 /** No index has this order, so the rows are found by their words first. */
 const SORTED = `d.created_at + interval '0'`;
 
-function newest(condition: string, createdAt: string): string {
+function newest(condition: string, createdAt: string, { schema }: Parameters): string {
   return `(
-    SELECT d.ctid AS place FROM index_document d WHERE ${condition}
+    SELECT d.ctid AS place FROM ${schema}.index_document d WHERE ${condition}
     ORDER BY ${ORDER.newest.replace('d.created_at', createdAt)} LIMIT ${MOST_RANKED}
   )`;
 }
@@ -240,7 +241,7 @@ function missingIds({ onlyIds, publishedIds, forms }: Scope, parameters: Paramet
   return `(
     SELECT coalesce(json_agg(wanted.id), '[]') FROM unnest(${wanted}) AS wanted (id)
     WHERE NOT EXISTS (
-      SELECT FROM index_document d
+      SELECT FROM ${parameters.schema}.index_document d
       WHERE d.id = wanted.id AND d.deleted_at IS NULL
         AND (d.form = 'published' OR wanted.id <> ALL (${published}))
     ))`;
@@ -252,14 +253,14 @@ function boxConditions({ boxes }: EngineSearch, parameters: Parameters): string[
     const corners = [west, south, east, north].map((degrees) => `${parameters.add(degrees)}::float8`);
     return `b.bounds && box(point(${corners[0]}, ${corners[1]}), point(${corners[2]}, ${corners[3]}))`;
   });
-  return [`(d.id, d.form) IN (SELECT b.id, b.form FROM index_box b WHERE ${overlaps.join(' OR ')})`];
+  return [`(d.id, d.form) IN (SELECT b.id, b.form FROM ${parameters.schema}.index_box b WHERE ${overlaps.join(' OR ')})`];
 }
 
 /** Of the others than the free facets many sets have a value, but only one of each document. */
 function selectionConditions(selected: EngineSearch['selected'], parameters: Parameters): string[] {
   return Object.entries(selected).map(([facet, values]) => {
     const entries = parameters.add(selectionEntries(facet, values));
-    const sets = `SELECT s.id::text FROM index_facet_set s WHERE s.entries && ${entries}::text[]`;
+    const sets = `SELECT s.id::text FROM ${parameters.schema}.index_facet_set s WHERE s.entries && ${entries}::text[]`;
     return isFree(facet)
       ? `string_to_array(d.facet_sets, ' ') && ARRAY(${sets})`
       : `split_part(d.facet_sets, ' ', 1) IN (${sets})`;

@@ -1,6 +1,6 @@
-import { fieldLexeme, storableText, textTokens } from '../../index/text-tokens.ts';
-import { activeElsewhere, POSTGRES } from '../active-index.ts';
-import type { EngineSuggest, Suggestion, SuggestionSource, SuggestionType } from '../search-engine.ts';
+import type { IndexRow } from '../../documents/index-row.ts';
+import { fieldLexeme } from '../../documents/text-tokens.ts';
+import type { Answered, EngineSuggest, Suggestion, SuggestionSource, SuggestionType } from '../search-engine.ts';
 import { Parameters, quoteLexeme } from './parameters.ts';
 import { scopeConditions } from './search-sql.ts';
 import type { TimedQueries } from './timed-queries.ts';
@@ -13,22 +13,24 @@ const FIELDS: Readonly<Record<SuggestionType, string>> = {
 };
 
 /** The format of a value in the column `suggestions`; each word has a blank before it. */
-export function suggestionEntry(type: SuggestionType, value: string): string {
-  const words = textTokens(value).map((word) => ` ${word}`);
-  return storableText(`${type}=${words.join('')}\n${value}`);
+export function suggestionEntry({ type, value, words }: IndexRow['suggestions'][number]): string {
+  return `${type}=${words.map((word) => ` ${word}`).join('')}\n${value}`;
 }
 
-/** @throws ServiceError `unavailable` when events go into another index */
-export async function runSuggest(queries: TimedQueries, suggest: EngineSuggest): Promise<Suggestion[]> {
-  const { text, values } = suggestSql(suggest);
-  const { rows } = await queries.query<{ suggestions: SuggestionRow[]; kept_up: string }>(text, values);
-  const [row] = rows;
-  if (row?.kept_up !== POSTGRES) throw activeElsewhere();
-  return row.suggestions.map(({ value, count, first_source, last_source }) => ({
+export async function runSuggest(
+  queries: TimedQueries,
+  schema: string,
+  suggest: EngineSuggest,
+): Promise<Answered<Suggestion[]>> {
+  const { text, values } = suggestSql(suggest, schema);
+  const { rows } = await queries.query<{ suggestions: SuggestionRow[]; live: string | null }>(text, values);
+  const { suggestions = [], live = null } = rows[0] ?? {};
+  const answer = suggestions.map(({ value, count, first_source, last_source }) => ({
     value,
     count,
     sources: [...new Set([first_source, last_source])].map(readSource),
   }));
+  return { answer, live };
 }
 
 interface SuggestionRow {
@@ -46,8 +48,8 @@ function readSource(text: string): SuggestionSource {
   return { id, kind: kind === 'package' ? 'package' : 'record', revision };
 }
 
-function suggestSql({ viewer, kinds, type, prefixes, limit, now }: EngineSuggest) {
-  const parameters = new Parameters();
+function suggestSql({ viewer, kinds, type, prefixes, limit, now }: EngineSuggest, schema: string) {
+  const parameters = new Parameters(schema);
   const lexemes = prefixes.map((prefix) => fieldLexeme(FIELDS[type], prefix));
   const scope = { forms: 'published', kinds, latestOnly: true, onlyIds: null, publishedIds: [] } as const;
   const conditions = [
@@ -60,13 +62,13 @@ function suggestSql({ viewer, kinds, type, prefixes, limit, now }: EngineSuggest
     WITH found AS (
       SELECT substr(entry, strpos(entry, E'\\n') + 1) AS value, count(*) AS count,
         min(${SOURCE}) AS first_source, max(${SOURCE}) AS last_source
-      FROM index_document d, unnest(d.suggestions) AS entry
+      FROM ${schema}.index_document d, unnest(d.suggestions) AS entry
       WHERE ${conditions.join(' AND ')} GROUP BY value
     ), shown AS (
       SELECT value, count, first_source, last_source FROM found ORDER BY count DESC, value COLLATE "C" LIMIT ${parameters.add(limit)}
     )
     SELECT
       (SELECT coalesce(json_agg(shown ORDER BY count DESC, value COLLATE "C"), '[]') FROM shown) AS suggestions,
-      (SELECT kept_up FROM index_state) AS kept_up`;
+      (SELECT generation FROM index_state) AS live`;
   return { text, values: parameters.values };
 }

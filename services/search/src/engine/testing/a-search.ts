@@ -1,4 +1,4 @@
-import { textTokens } from '../../index/text-tokens.ts';
+import { textTokens } from '../../documents/text-tokens.ts';
 import { parseBoundingBox } from '../../query/bounding-box.ts';
 import { parseQuery } from '../../query/parse-query.ts';
 import type { EngineAnswer, EngineSearch, EngineSuggest, Viewer } from '../search-engine.ts';

@@ -3,7 +3,7 @@ import { isTransient } from '@kr/service-error';
 import type { IndexDifference, Tombstone } from '../search-engine.ts';
 import { aSearch, idsOf, type SearchTraits } from './a-search.ts';
 import { anEntity, type EntityTraits } from './an-entity.ts';
-import type { TestedEngine } from './tested-engine.ts';
+import type { TestedIndex } from './tested-index.ts';
 
 const DRAFTS: SearchTraits = { viewer: { seesAll: true }, scope: { forms: 'either' } };
 const mark = (id: string, revision: number): Tombstone => ({
@@ -15,16 +15,16 @@ const mark = (id: string, revision: number): Tombstone => ({
 });
 
 /** The requirements of every engine while an index is built beside the live one. */
-export function describeBuilds(tested: () => TestedEngine): void {
-  const engine = () => tested().engine;
-  const write = (...documents: EntityTraits[]) => engine().write({ entities: documents.map(anEntity) });
+export function describeBuilds(tested: () => TestedIndex): void {
+  const index = () => tested().index;
+  const write = (...documents: EntityTraits[]) => index().write({ entities: documents.map(anEntity) });
   let begun: string;
   const begin = async () => {
-    begun = await engine().beginBuild();
+    begun = await index().beginBuild();
   };
-  const build = (...documents: EntityTraits[]) => engine().build(begun, documents.map(anEntity));
-  const finish = () => engine().finishBuild(begun);
-  const find = async (traits: SearchTraits = {}) => idsOf(await engine().search(aSearch(traits))).sort();
+  const build = (...documents: EntityTraits[]) => index().build(begun, documents.map(anEntity));
+  const finish = () => index().finishBuild(begun);
+  const find = async (traits: SearchTraits = {}) => idsOf(await index().search(aSearch(traits))).sort();
 
   describe('a build', () => {
     beforeEach(() => tested().clear());
@@ -34,10 +34,10 @@ export function describeBuilds(tested: () => TestedEngine): void {
       await begin();
       await build({ id: 'b' }, { id: 'c' });
       expect(await find()).toEqual(['a', 'b']);
-      expect(await engine().count()).toBe(2);
+      expect(await index().count()).toBe(2);
       await finish();
       expect(await find()).toEqual(['b', 'c']);
-      expect(await engine().count()).toBe(2);
+      expect(await index().count()).toBe(2);
       await write({ id: 'd' });
       expect(await find()).toEqual(['b', 'c', 'd']);
     });
@@ -46,7 +46,7 @@ export function describeBuilds(tested: () => TestedEngine): void {
       await write({ id: 'a', revision: 1, title: 'first' }, { id: 'b', form: 'draft', revision: 1 });
       await begin();
       await write({ id: 'a', revision: 3, title: 'third' });
-      await engine().write({ tombstones: [mark('b', 2)] });
+      await index().write({ tombstones: [mark('b', 2)] });
       await build({ id: 'a', revision: 2, title: 'second' }, { id: 'b', form: 'draft', revision: 1 });
       expect(await find({ q: 'third' })).toEqual(['a']);
       await finish();
@@ -56,7 +56,7 @@ export function describeBuilds(tested: () => TestedEngine): void {
 
     test('excludes entities that were deleted before it began', async () => {
       await write({ id: 'a', form: 'draft', revision: 1 });
-      await engine().write({ tombstones: [mark('a', 2)] });
+      await index().write({ tombstones: [mark('a', 2)] });
       await begin();
       await write({ id: 'a', form: 'draft', revision: 1 });
       await finish();
@@ -68,7 +68,7 @@ export function describeBuilds(tested: () => TestedEngine): void {
       const v1 = { id: 'v1', parentId: 'p', versionIndex: 1 };
       const v2 = { id: 'v2', parentId: 'p', versionIndex: 2 };
       await write(v1);
-      await engine().write({ unannounced: [anEntity(v2)] });
+      await index().write({ staged: [anEntity(v2)] });
       await begin();
       await build(v1, v2, { id: 'c' });
       await finish();
@@ -91,48 +91,40 @@ export function describeBuilds(tested: () => TestedEngine): void {
       const after = { id: 'a', title: 'with its files after' };
       await write(before);
       await begin();
-      await engine().write({ unannounced: [anEntity(after)] });
+      await index().write({ staged: [anEntity(after)] });
       await build(before);
       await finish();
       expect(await find({ q: 'after' })).toEqual(['a']);
     });
 
-    test('shows its hidden forms at the end of the build', async () => {
-      await begin();
-      await engine().write({ unannounced: [anEntity({ id: 'a' })] });
-      await engine().markFilled();
-      await finish();
-      expect(await find()).toEqual(['a']);
-    });
-
     test('replaces an abandoned one, which accepts no more writes', async () => {
       await write({ id: 'live' });
-      const left = await engine().beginBuild();
-      await engine().build(left, [anEntity({ id: 'a' })]);
+      const left = await index().beginBuild();
+      await index().build(left, [anEntity({ id: 'a' })]);
       await begin();
-      await expect(engine().build(left, [anEntity({ id: 'a' })])).rejects.toThrow(left);
-      await expect(engine().finishBuild(left)).rejects.toThrow(left);
+      await expect(index().build(left, [anEntity({ id: 'a' })])).rejects.toThrow(left);
+      await expect(index().finishBuild(left)).rejects.toThrow(left);
       expect(await find()).toEqual(['live']);
       await build({ id: 'b' });
       await finish();
       expect(await find()).toEqual(['b']);
-      await expect(engine().finishBuild(left)).rejects.toThrow(left);
+      await expect(index().finishBuild(left)).rejects.toThrow(left);
     });
 
     test('is known once it has taken its place, and takes nothing more', async () => {
       await begin();
       await build({ id: 'a' });
-      expect(await engine().isLive(begun)).toBe(false);
+      expect(await index().isLive(begun)).toBe(false);
       await finish();
-      expect(await engine().isLive(begun)).toBe(true);
+      expect(await index().isLive(begun)).toBe(true);
       // A caller that has not received the answer repeats the call.
       await finish();
       await expect(build({ id: 'b' })).rejects.toThrow(begun);
       expect(await find()).toEqual(['a']);
-      const next = await engine().beginBuild();
-      expect(await engine().isLive(begun)).toBe(true);
-      await engine().finishBuild(next);
-      expect(await engine().isLive(begun)).toBe(false);
+      const next = await index().beginBuild();
+      expect(await index().isLive(begun)).toBe(true);
+      await index().finishBuild(next);
+      expect(await index().isLive(begun)).toBe(false);
     });
 
     test('replaces the live index during searches and writes, without errors', async () => {
@@ -157,7 +149,7 @@ export function describeBuilds(tested: () => TestedEngine): void {
         await writing;
         isOver = true;
         await searching;
-        expect(await engine().count()).toBe(11);
+        expect(await index().count()).toBe(11);
       }
       expect(found.filter(([id]) => id !== 'always')).toEqual([]);
     });
@@ -167,7 +159,7 @@ export function describeBuilds(tested: () => TestedEngine): void {
     beforeEach(() => tested().clear());
 
     const differ = (kind: 'record' | 'package', ids: string[], ...documents: EntityTraits[]) =>
-      engine().compare(kind, ids, documents.map(anEntity));
+      index().compare(kind, ids, documents.map(anEntity));
     const short = (differences: IndexDifference[]) =>
       differences.map(({ id, form, problem, revision }) => [id, form, problem, revision]).sort();
 
@@ -179,12 +171,12 @@ export function describeBuilds(tested: () => TestedEngine): void {
         { id: 'c', form: 'draft' },
         { id: 'p', kind: 'package' },
       );
-      await engine().write({ tombstones: [mark('d', 1)] });
-      const first = await engine().listIds('record', '', 2);
-      const next = await engine().listIds('record', first.at(-1) ?? '', 2);
+      await index().write({ tombstones: [mark('d', 1)] });
+      const first = await index().listIds('record', '', 2);
+      const next = await index().listIds('record', first.at(-1) ?? '', 2);
       expect([...first, ...next].sort()).toEqual(['a', 'b', 'c']);
-      expect(await engine().listIds('record', next.at(-1) ?? '', 2)).toEqual([]);
-      expect(await engine().listIds('package', '', 2)).toEqual(['p']);
+      expect(await index().listIds('record', next.at(-1) ?? '', 2)).toEqual([]);
+      expect(await index().listIds('package', '', 2)).toEqual(['p']);
     });
 
     const SQUARE = { type: 'Point', coordinates: [10, 50] };
@@ -220,7 +212,7 @@ export function describeBuilds(tested: () => TestedEngine): void {
 
     test('finds missing, hidden and superfluous forms', async () => {
       await write({ id: 'ghost' }, { id: 'half' }, { id: 'half', form: 'draft', revision: 4 });
-      await engine().write({ unannounced: [anEntity({ id: 'held' })], tombstones: [mark('gone', 7)] });
+      await index().write({ staged: [anEntity({ id: 'held' })], tombstones: [mark('gone', 7)] });
       const there = [{ id: 'half' }, { id: 'held' }, { id: 'new' }, { id: 'gone', form: 'draft' as const }];
       const ids = ['ghost', 'half', 'held', 'new', 'gone', 'nowhere'];
       expect(short(await differ('record', ids, ...there))).toEqual([
@@ -242,7 +234,7 @@ export function describeBuilds(tested: () => TestedEngine): void {
         { id: 'ghost', revision: 9 },
         { id: 'right', revision: 1, title: 'right' },
       );
-      await engine().write({ unannounced: [anEntity({ id: 'held' })], tombstones: [mark('gone', 7)] });
+      await index().write({ staged: [anEntity({ id: 'held' })], tombstones: [mark('gone', 7)] });
       const there: EntityTraits[] = [
         { id: 'stale', revision: 3, title: 'mended' },
         { id: 'right', revision: 1, title: 'right' },
@@ -251,7 +243,7 @@ export function describeBuilds(tested: () => TestedEngine): void {
       ];
       const ids = [...there.map(({ id }) => id), 'ghost'];
       const differences = await differ('record', ids, ...there);
-      await engine().mend(differences, there.map(anEntity));
+      await index().repair(differences, there.map(anEntity));
       expect(await differ('record', ids, ...there)).toEqual([]);
       expect(await find(DRAFTS)).toEqual(['gone*', 'held', 'right', 'stale']);
       expect(await find({ q: 'mended', scope: { latestOnly: true } })).toEqual(['stale']);
@@ -263,7 +255,7 @@ export function describeBuilds(tested: () => TestedEngine): void {
       await write({ id: 'a', revision: 1, title: 'one' }, { id: 'b', revision: 1 });
       const differences = await differ('record', ['a', 'b'], { id: 'a', revision: 2, title: 'two' });
       await write({ id: 'a', revision: 3, title: 'three' }, { id: 'b', revision: 2 });
-      await engine().mend(differences, [anEntity({ id: 'a', revision: 2, title: 'two' })]);
+      await index().repair(differences, [anEntity({ id: 'a', revision: 2, title: 'two' })]);
       expect(await find({ q: 'three' })).toEqual(['a']);
       expect(await find()).toEqual(['a', 'b']);
     });
@@ -273,7 +265,7 @@ export function describeBuilds(tested: () => TestedEngine): void {
       const moved: EntityTraits = { id: 'moved', parentId: 'own', versionIndex: 1 };
       await write(beside, { ...moved, parentId: 'p', versionIndex: 2 });
       expect(await find({ scope: { latestOnly: true } })).toEqual(['moved']);
-      await engine().mend(await differ('record', ['moved'], moved), [anEntity(moved)]);
+      await index().repair(await differ('record', ['moved'], moved), [anEntity(moved)]);
       expect(await find({ scope: { latestOnly: true } })).toEqual(['beside', 'moved']);
     });
 
@@ -282,7 +274,7 @@ export function describeBuilds(tested: () => TestedEngine): void {
       await begin();
       await build({ id: 'ghost', revision: 9 }, { id: 'stale', revision: 9, title: 'wrong' });
       const there = { id: 'stale', revision: 3, title: 'mended' };
-      await engine().mend(await differ('record', ['ghost', 'stale'], there), [anEntity(there)]);
+      await index().repair(await differ('record', ['ghost', 'stale'], there), [anEntity(there)]);
       await finish();
       expect(await differ('record', ['ghost', 'stale'], there)).toEqual([]);
     });

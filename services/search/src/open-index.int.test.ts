@@ -6,7 +6,7 @@ import type { EngineConfig } from './config.ts';
 import { aSearch, idsOf } from './engine/testing/a-search.ts';
 import { anEntity } from './engine/testing/an-entity.ts';
 import { SEARCH_MIGRATIONS } from './migrations.ts';
-import { openEngine } from './open-engine.ts';
+import { openEngine } from './open-index.ts';
 
 const elasticsearch = await openElasticsearch();
 if ('missing' in elasticsearch) test.skip(`changing engines (${elasticsearch.missing})`, () => {});
@@ -24,19 +24,19 @@ else {
       indexPrefix,
       replicas: 0,
     };
-    const open = (engine: EngineConfig) =>
+    const open = (index: EngineConfig) =>
       openEngine(
-        { engine, databaseUrl: new URL(database.url), searchTimeoutMs: 60_000, searchConnections: 1 },
+        { index, databaseUrl: new URL(database.url), searchTimeoutMs: 60_000, searchConnections: 1 },
         { warn: () => {} },
       );
     /** The index of an engine when it is opened, before it is built. */
     const foundBy = async (config: EngineConfig) => {
-      const engine = await open(config);
-      const ids = idsOf(await engine.search(aSearch()));
-      const isFilled = await engine.isFilled();
-      await engine.write({ entities: [anEntity({ id: config.kind })] });
-      await engine.markFilled();
-      await engine.stop();
+      const index = await open(config);
+      const ids = idsOf(await index.search(aSearch()));
+      const isFilled = await index.isFilled();
+      await index.write({ entities: [anEntity({ id: config.kind })] });
+      await index.markFilled();
+      await index.stop();
       return { ids, isFilled };
     };
     const [anew, asLeft] = [{ ids: [], isFilled: false }, (id: string) => ({ ids: [id], isFilled: true })];
@@ -65,7 +65,7 @@ else {
     let heal = proxy.inflict({ kind: 'refuse' });
     const opening = openEngine(
       {
-        engine: {
+        index: {
           kind: 'elasticsearch',
           url: throughProxy,
           login: null,

@@ -4,12 +4,12 @@ import type { EngineHit, Scope, Sort, Tombstone } from '../search-engine.ts';
 import { aSearch, aSuggest, idsOf, type SearchTraits, type SuggestTraits } from './a-search.ts';
 import { anEntity, type EntityTraits } from './an-entity.ts';
 import { describeBuilds } from './builds.contract.ts';
-import type { TestedEngine } from './tested-engine.ts';
+import type { TestedIndex } from './tested-index.ts';
 
-/** The requirements of every engine; its test file calls this with a function that creates an empty one. */
-export function describeSearchEngine(name: string, makeEngine: () => Promise<TestedEngine>): void {
+/** The requirements of every index; its test file calls this with a function that creates an empty one. */
+export function describeSearchIndex(name: string, makeEngine: () => Promise<TestedIndex>): void {
   describe(`${name} search engine`, () => {
-    let tested: TestedEngine;
+    let tested: TestedIndex;
     beforeAll(async () => {
       tested = await makeEngine();
     });
@@ -17,14 +17,14 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
 
     const fill = async (...documents: EntityTraits[]) => {
       await tested.clear();
-      await tested.engine.write({ entities: documents.map(anEntity) });
+      await tested.index.write({ entities: documents.map(anEntity) });
     };
     const write = (...documents: EntityTraits[]) =>
-      tested.engine.write({ entities: documents.map(anEntity) });
-    const bury = (...tombstones: Tombstone[]) => tested.engine.write({ tombstones });
-    const find = async (traits: SearchTraits) => idsOf(await tested.engine.search(aSearch(traits)));
+      tested.index.write({ entities: documents.map(anEntity) });
+    const bury = (...tombstones: Tombstone[]) => tested.index.write({ tombstones });
+    const find = async (traits: SearchTraits) => idsOf(await tested.index.search(aSearch(traits)));
     const suggested = async (traits: SuggestTraits) =>
-      (await tested.engine.suggest(aSuggest(traits))).map(({ value, count }) => `${count} ${value}`);
+      (await tested.index.suggest(aSuggest(traits))).map(({ value, count }) => `${count} ${value}`);
 
     describe('queries', () => {
       beforeAll(() =>
@@ -226,7 +226,7 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
 
       test.each(['science wild', 'university josiah'])('%j is no phrase of two values', async (text) => {
         const query = { type: 'phrase', field: null, text, slop: MOST_SLOP, boost: 1, position: 0 } as const;
-        expect(idsOf(await tested.engine.search({ ...aSearch(), query }))).toEqual([]);
+        expect(idsOf(await tested.index.search({ ...aSearch(), query }))).toEqual([]);
       });
 
       test('a word in the title weighs more than one in the description', async () => {
@@ -341,7 +341,7 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
       });
 
       test('the total counts all pages', async () => {
-        const { total } = await tested.engine.search(aSearch({ offset: 2, limit: 1 }));
+        const { total } = await tested.index.search(aSearch({ offset: 2, limit: 1 }));
         expect(total).toBe(3);
       });
     });
@@ -362,7 +362,7 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
           const seen: EngineHit[] = [];
           let written = 0;
           while (true) {
-            const { hits, total } = await tested.engine.search(
+            const { hits, total } = await tested.index.search(
               aSearch({ ...traits, limit: 2, after: seen.at(-1) ?? null }),
             );
             expect(total).toBe(many.length + written);
@@ -462,7 +462,7 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
             suggestions(),
             ...QUERIES.map(async (traits) => {
               // Missing entities are reported to the service alone, which fetches them for any caller.
-              const { missing: _, ...answer } = await tested.engine.search(
+              const { missing: _, ...answer } = await tested.index.search(
                 aSearch({ ...traits, facets: FACETS }),
               );
               return answer;
@@ -538,7 +538,7 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
 
       test('an embargo ends by the clock', async () => {
         const passed = (afterId: string, limit: number) =>
-          tested.engine.withPassedEmbargo(new Date('2026-06-02T00:00:00Z'), afterId, limit);
+          tested.index.withPassedEmbargo(new Date('2026-06-02T00:00:00Z'), afterId, limit);
         await fill({ id: 'embargoed', access: 'restricted', embargoUntil: '2026-06-01' });
         expect(await find({ now: new Date('2026-05-31T23:59:59Z') })).toEqual([]);
         expect(await find({ now: new Date('2026-06-01T00:00:00Z') })).toEqual(['embargoed']);
@@ -578,7 +578,7 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
           'is_published',
           'access_status',
         ];
-        const { facets: counted } = await tested.engine.search(aSearch({ facets }));
+        const { facets: counted } = await tested.index.search(aSearch({ facets }));
         expect(counted).toEqual({
           category: [{ value: 'open', count: 5 }],
           record_type: [
@@ -618,7 +618,7 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         [{ subject: ['nosuch'] }, []],
         [{ subject: ['\u0000', '\ud800', "'"] }, []],
       ])('%j narrows hits and total, not the counts', async (selected, found) => {
-        const answer = await tested.engine.search(aSearch({ facets: ['category'], selected }));
+        const answer = await tested.index.search(aSearch({ facets: ['category'], selected }));
         expect({ ids: idsOf(answer), total: answer.total, facets: answer.facets }).toEqual({
           ids: found,
           total: found.length,
@@ -629,7 +629,7 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
       test('have ten values at most', async () => {
         const subjects = Array.from({ length: 30 }, (_, index) => ({ subject: `s${index}` }));
         await fill({ id: 'many', metadata: { subjects } });
-        const { facets } = await tested.engine.search(aSearch({ facets: ['subject'] }));
+        const { facets } = await tested.index.search(aSearch({ facets: ['subject'] }));
         expect(facets['subject']?.map(({ value }) => value)).toEqual(
           subjects
             .map(({ subject }) => subject)
@@ -701,7 +701,7 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
       });
 
       test('are listed with one or two of their documents', async () => {
-        const found = await tested.engine.suggest(aSuggest({ q: 'flood' }));
+        const found = await tested.index.suggest(aSuggest({ q: 'flood' }));
         const sources = found.map(({ sources }) =>
           sources.map(({ kind, id, revision }) => `${kind} ${id} ${revision}`),
         );
@@ -842,7 +842,7 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         await bury(mark('a', 4));
         await write({ id: 'a', form: 'draft', revision: 5 }, { id: 'b' });
         expect(await find(drafts)).toEqual(['b']);
-        expect(await tested.engine.count()).toBe(1);
+        expect(await tested.index.count()).toBe(1);
         await write({ id: 'a', form: 'draft', revision: 7 });
         expect(await find(drafts)).toEqual(['a*', 'b']);
         await bury(mark('a', 6));
@@ -854,13 +854,13 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         await bury(mark('b', 5));
         await write({ id: 'b', form: 'draft', revision: 4 });
         expect(await find(drafts)).toEqual([]);
-        await tested.engine.deleteOldTombstones(new Date(Date.now() + 60_000));
+        await tested.index.deleteOldTombstones(new Date(Date.now() + 60_000));
         await write({ id: 'b', form: 'draft', revision: 4 });
         expect(await find(drafts)).toEqual(['b*']);
       });
 
       const hold = (...documents: EntityTraits[]) =>
-        tested.engine.write({ unannounced: documents.map(anEntity) });
+        tested.index.write({ staged: documents.map(anEntity) });
 
       test('what is not announced is found by those alone who name it', async () => {
         await fill();
@@ -872,12 +872,12 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         expect(await find({})).toEqual([]);
         expect(await find({ q: 'id:a' })).toEqual([]);
         expect(await find(drafts)).toEqual(['c*']);
-        const { total, facets } = await tested.engine.search(aSearch({ facets: ['category'] }));
+        const { total, facets } = await tested.index.search(aSearch({ facets: ['category'] }));
         expect({ total, facets }).toEqual({ total: 0, facets: {} });
         expect(await find({ scope: { onlyIds: ['b'] } })).toEqual(['b']);
         await write({ id: 'b', createdAt: 2 });
         expect(await find({})).toEqual(['b']);
-        await tested.engine.markFilled();
+        await write({ id: 'a', createdAt: 1 });
         expect(await find({})).toEqual(['a', 'b']);
       });
 
@@ -902,7 +902,7 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         await fill({ id: 'v1', parentId: 'p', versionIndex: 1, createdAt: 1 });
         await hold({ id: 'v2', parentId: 'p', versionIndex: 2, createdAt: 2 });
         expect(await find({ scope: { latestOnly: true } })).toEqual(['v1']);
-        await tested.engine.markFilled();
+        await write({ id: 'v2', parentId: 'p', versionIndex: 2, createdAt: 2 });
         expect(await find({ scope: { latestOnly: true } })).toEqual(['v2']);
       });
 
@@ -954,7 +954,7 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         await fill({ id: 'a' }, { id: 'b', form: 'draft' }, { id: 'c', kind: 'package' });
         await bury(mark('d', 5));
         const missing = async (scope: Partial<Scope>) => {
-          const answer = await tested.engine.search(
+          const answer = await tested.index.search(
             aSearch({ scope: { onlyIds: ['a', 'b', 'x', 'd'], ...scope } }),
           );
           return [...answer.missing].sort();
@@ -968,13 +968,13 @@ export function describeSearchEngine(name: string, makeEngine: () => Promise<Tes
         ]);
         expect(await missing({ forms: 'either', publishedIds: ['a', 'b', 'd'] })).toEqual(['b', 'd', 'x']);
         expect(await missing({ onlyIds: null })).toEqual([]);
-        expect(await tested.engine.kindsOf(['a', 'c', 'x'])).toEqual(
+        expect(await tested.index.kindsOf(['a', 'c', 'x'])).toEqual(
           new Map([
             ['a', 'record'],
             ['c', 'package'],
           ]),
         );
-        expect(await tested.engine.count()).toBe(3);
+        expect(await tested.index.count()).toBe(3);
       });
     });
 

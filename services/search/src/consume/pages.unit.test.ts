@@ -1,8 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import type { EngineSuggest, SearchEngine } from '../engine/search-engine.ts';
+import type { EngineSuggest } from '../engine/search-engine.ts';
+import type { SearchIndex } from '../index/search-index.ts';
 import { aSearch } from '../engine/testing/a-search.ts';
 import type { IdPage, PageSize } from './pages.ts';
-import { forEachPage, givingWay } from './pages.ts';
+import { forEachPage, withThrottle } from './pages.ts';
 
 const never = new AbortController().signal;
 
@@ -18,8 +19,8 @@ const suggest: EngineSuggest = {
 /** Searches that end on command. */
 function searches() {
   const { promise, resolve } = Promise.withResolvers<never>();
-  const engine: Pick<SearchEngine, 'search' | 'suggest'> = { search: () => promise, suggest: () => promise };
-  return { end: () => resolve(undefined as never), engine };
+  const index: Pick<SearchIndex, 'search' | 'suggest'> = { search: () => promise, suggest: () => promise };
+  return { end: () => resolve(undefined as never), index };
 }
 
 async function millisecondsOf(work: Promise<void>): Promise<number> {
@@ -30,30 +31,30 @@ async function millisecondsOf(work: Promise<void>): Promise<number> {
 
 describe('work on the whole index', () => {
   test('does not pause without searches', async () => {
-    const { throttle } = givingWay(searches().engine, 1, never);
+    const { throttle } = withThrottle(searches().index, 1, never);
     expect(throttle.isWanted()).toBe(false);
     await throttle.pauseAfter(3_600_000);
   });
 
   test('does not change searches and their time limits', async () => {
     const limits: unknown[] = [];
-    const { engine } = givingWay(
+    const { index } = withThrottle(
       {
         search: async (_search, timeoutMs) => limits.push(timeoutMs) as never,
         suggest: async (_suggest, timeoutMs) => limits.push(timeoutMs) as never,
-      } satisfies Pick<SearchEngine, 'search' | 'suggest'>,
+      } satisfies Pick<SearchIndex, 'search' | 'suggest'>,
       1,
       never,
     );
-    await engine.search(aSearch(), 700);
-    await engine.suggest(suggest, 800);
+    await index.search(aSearch(), 700);
+    await index.suggest(suggest, 800);
     expect(limits).toEqual([700, 800]);
   });
 
   test('takes no more than its share of the time while somebody does, and does not wait for ever', async () => {
-    const { engine: asked } = searches();
-    const { engine, throttle } = givingWay(asked, 25, never);
-    void engine.search(aSearch());
+    const { index: asked } = searches();
+    const { index, throttle } = withThrottle(asked, 25, never);
+    void index.search(aSearch());
     expect(throttle.isWanted()).toBe(true);
     // Timers may be early by a part of a millisecond.
     expect(await millisecondsOf(throttle.pauseAfter(20))).toBeGreaterThan(59);
@@ -61,17 +62,17 @@ describe('work on the whole index', () => {
 
   test('continues when it is stopped', async () => {
     const stopping = new AbortController();
-    const { engine, throttle } = givingWay(searches().engine, 1, stopping.signal);
-    void engine.suggest(suggest);
+    const { index, throttle } = withThrottle(searches().index, 1, stopping.signal);
+    void index.suggest(suggest);
     const pause = throttle.pauseAfter(3_600_000);
     stopping.abort();
     await pause;
   });
 
   test('goes on a moment after the last search', async () => {
-    const { engine: asked, end } = searches();
-    const { engine, throttle } = givingWay(asked, 1, never);
-    const search = engine.search(aSearch());
+    const { index: asked, end } = searches();
+    const { index, throttle } = withThrottle(asked, 1, never);
+    const search = index.search(aSearch());
     const pause = throttle.pauseAfter(3_600_000);
     end();
     await search;

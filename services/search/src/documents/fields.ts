@@ -82,17 +82,17 @@ function pathPrefixes(field: string): string[] {
   return parts.map((_, index) => parts.slice(0, parts.length - index).join('.'));
 }
 
-/** Documents have some hundred fields, and nearly all of them the same; those beyond are read each time. */
-const MOST_KNOWN = 1_000;
+/** Documents have some hundred fields, nearly all of them the same. Further fields are not cached. */
+const MAX_CACHED = 1_000;
 
 /** Caches a function of a field. */
-export function keptByField<Said>(read: (field: string) => Said): (field: string) => Said {
-  const known = new Map<string, Said>();
+export function cachedByField<Result>(compute: (field: string) => Result): (field: string) => Result {
+  const cache = new Map<string, Result>();
   return (field) => {
-    const before = known.get(field);
-    if (before !== undefined) return before;
-    const said = read(field);
-    if (known.size < MOST_KNOWN) known.set(field, said);
-    return said;
+    const cached = cache.get(field);
+    if (cached !== undefined) return cached;
+    const result = compute(field);
+    if (cache.size < MAX_CACHED) cache.set(field, result);
+    return result;
   };
 }

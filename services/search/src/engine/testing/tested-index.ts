@@ -1,0 +1,38 @@
+import type pg from 'pg';
+import type { SearchIndex } from '../../index/search-index.ts';
+import type { EngineAnswer, EngineSearch, EngineSuggest, Suggestion } from '../search-engine.ts';
+
+/** An index whose searches have the configured time by default. */
+export interface PatientIndex extends Omit<SearchIndex, 'search' | 'suggest'> {
+  search(search: EngineSearch, timeoutMs?: number): Promise<EngineAnswer>;
+  suggest(suggest: EngineSuggest, timeoutMs?: number): Promise<readonly Suggestion[]>;
+}
+
+export interface TestedIndex {
+  index: PatientIndex;
+  /** Removes every document. */
+  clear(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export function withTimeout(index: SearchIndex, searchTimeoutMs: number): PatientIndex {
+  return {
+    ...index,
+    search: (search, timeoutMs = searchTimeoutMs) => index.search(search, timeoutMs),
+    suggest: (suggest, timeoutMs = searchTimeoutMs) => index.suggest(suggest, timeoutMs),
+  };
+}
+
+/** Builds the whole index from these entities, none by default. */
+export async function fill(index: SearchIndex, entities: Parameters<SearchIndex['build']>[1] = []): Promise<void> {
+  const id = await index.beginBuild();
+  await index.build(id, entities);
+  await index.finishBuild(id);
+}
+
+/** From now on the statements of a connection mean the tables of the live generation. */
+export async function useLiveTables(connection: Pick<pg.ClientBase, 'query'>): Promise<void> {
+  await connection.query(
+    `SELECT set_config('search_path', 'index_' || generation || ', public', false) FROM index_state`,
+  );
+}
