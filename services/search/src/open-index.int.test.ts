@@ -5,14 +5,15 @@ import { FaultProxy, freshDatabase, openElasticsearch, until } from '@kr/testbed
 import type { EngineConfig } from './config.ts';
 import { aSearch, idsOf } from './engine/testing/a-search.ts';
 import { anEntity } from './engine/testing/an-entity.ts';
+import { fill } from './engine/testing/tested-index.ts';
 import { SEARCH_MIGRATIONS } from './migrations.ts';
-import { openEngine } from './open-index.ts';
+import { openIndex } from './open-index.ts';
 
 const elasticsearch = await openElasticsearch();
 if ('missing' in elasticsearch) test.skip(`changing engines (${elasticsearch.missing})`, () => {});
 else {
   const { url, freshPrefix, removeIndexes } = elasticsearch;
-  test('an index is unchanged, unless another one was maintained meanwhile: then it starts empty', async () => {
+  test('an index is unchanged, unless another engine had the live one meanwhile: then it starts empty', async () => {
     const database = await freshDatabase();
     await migrate({ databaseUrl: database.url, sets: [MIGRATIONS, SEARCH_MIGRATIONS] });
     const postgres: EngineConfig = { kind: 'postgres' };
@@ -24,18 +25,17 @@ else {
       indexPrefix,
       replicas: 0,
     };
-    const open = (index: EngineConfig) =>
-      openEngine(
-        { index, databaseUrl: new URL(database.url), searchTimeoutMs: 60_000, searchConnections: 1 },
+    const open = (engine: EngineConfig) =>
+      openIndex(
+        { engine, databaseUrl: new URL(database.url), searchTimeoutMs: 60_000, searchConnections: 1 },
         { warn: () => {} },
       );
     /** The index of an engine when it is opened, before it is built. */
     const foundBy = async (config: EngineConfig) => {
-      const index = await open(config);
-      const ids = idsOf(await index.search(aSearch()));
+      const { index } = await open(config);
+      const ids = idsOf(await index.search(aSearch(), 60_000));
       const isFilled = await index.isFilled();
-      await index.write({ entities: [anEntity({ id: config.kind })] });
-      await index.markFilled();
+      await fill(index, [anEntity({ id: config.kind })]);
       await index.stop();
       return { ids, isFilled };
     };
@@ -63,9 +63,9 @@ else {
     const throughProxy = new URL(proxy.urlThrough(url));
     const warnings: unknown[] = [];
     let heal = proxy.inflict({ kind: 'refuse' });
-    const opening = openEngine(
+    const opening = openIndex(
       {
-        index: {
+        engine: {
           kind: 'elasticsearch',
           url: throughProxy,
           login: null,
@@ -92,7 +92,7 @@ else {
       await until(async () => (await isThere()).join() === 'fulfilled');
     } finally {
       heal();
-      await (await opening).stop();
+      await (await opening).index.stop();
       await proxy.stop();
       await removeIndexes(indexPrefix);
       await database.drop();

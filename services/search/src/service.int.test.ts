@@ -21,8 +21,9 @@ import { migrate } from '@kr/schema-migration';
 import { createLogger } from '@kr/telemetry';
 import { freshDatabase, startNats, until } from '@kr/testbed';
 import pg from 'pg';
-import { postgresEngine } from './engine/postgres/testing/a-postgres-index.ts';
+import { openPostgresIndex } from './engine/postgres/testing/a-postgres-index.ts';
 import { anEntity, anIndexDocument, type EntityTraits } from './engine/testing/an-entity.ts';
+import type { PatientIndex } from './engine/testing/tested-index.ts';
 import { QUERY_LIMITS } from './query/query-tree.ts';
 import { startSearchService } from './service.ts';
 
@@ -75,7 +76,7 @@ describe('the search service', () => {
   let relay: Relay;
   let outbox: pg.Pool;
   /** Writes past the service, into the same database. */
-  let index: ReturnType<typeof postgresEngine>;
+  let index: PatientIndex;
   let say: (...events: OutboxEvent[]) => Promise<void>;
 
   beforeAll(async () => {
@@ -106,7 +107,7 @@ describe('the search service', () => {
         rpcDeadlineMs: 5_000,
         healthPort: 0,
         databaseUrl: new URL(database.url),
-        index: { kind: 'postgres' },
+        engine: { kind: 'postgres' },
         natsUrls: [nats.url],
         callerKeys: new Map(['gateway', 'operator'].map((caller) => [caller, KEYS.search])),
         records: { address: recordsPeer.address, key: KEYS.records },
@@ -125,7 +126,7 @@ describe('the search service', () => {
       logger,
     );
     stops.unshift(service.stop);
-    index = postgresEngine({ databaseUrl: database.url, searchTimeoutMs: 60_000, maxConnections: 1 });
+    index = await openPostgresIndex(database.url, { maxConnections: 1 });
     stops.unshift(index.stop);
     const address = `127.0.0.1:${service.grpcPort}`;
     const as = (caller: string) => {

@@ -1,16 +1,12 @@
 import { Writable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { migrate } from '@kr/schema-migration';
 import { createLogger } from '@kr/telemetry';
-import { freshDatabase } from '@kr/testbed';
 import fc from 'fast-check';
-import pg from 'pg';
-import { openPostgresIndex } from '../engine/postgres/testing/a-postgres-index.ts';
+import { aPostgresIndex } from '../engine/postgres/testing/a-postgres-index.ts';
 import type { EntityKind } from '../engine/search-engine.ts';
-import type { SearchIndex } from '../index/search-index.ts';
 import { aSearch, idsOf } from '../engine/testing/a-search.ts';
 import { anEntity, type EntityTraits } from '../engine/testing/an-entity.ts';
-import { SEARCH_MIGRATIONS } from '../migrations.ts';
+import type { PatientIndex } from '../engine/testing/tested-index.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
 import type { IndexedEvent } from './apply-events.ts';
 import { applyEvents } from './apply-events.ts';
@@ -55,27 +51,18 @@ const saved = (id: string, kind: EntityKind = 'record') =>
   anEvent(`knowledge.${service(kind)}.draft.saved`, { id });
 
 describe('applyEvents', () => {
-  let index: SearchIndex & { stop(): Promise<void> };
-  let database: Awaited<ReturnType<typeof freshDatabase>>;
-  let pool: pg.Pool;
+  let tested: Awaited<ReturnType<typeof aPostgresIndex>>;
+  let index: PatientIndex;
   let world: ReturnType<typeof aWorld>;
   beforeAll(async () => {
-    database = await freshDatabase();
-    await migrate({ databaseUrl: database.url, sets: [SEARCH_MIGRATIONS] });
-    engine = postgresEngine({ databaseUrl: database.url, searchTimeoutMs: 60_000, maxConnections: 2 });
-    pool = new pg.Pool({ connectionString: database.url, max: 1 });
-    // Dropping the database may overtake the end of an idle connection.
-    pool.on('error', () => {});
+    tested = await aPostgresIndex();
+    index = tested.index;
   });
   beforeEach(async () => {
-    await pool.query('TRUNCATE index_document CASCADE');
+    await tested.clear();
     world = aWorld();
   });
-  afterAll(async () => {
-    await index.stop();
-    await pool.end();
-    await database.drop();
-  });
+  afterAll(() => tested.stop());
   const refreshed = () =>
     refreshEmbargoes(
       { index, source: world.source, logger, signal: new AbortController().signal },
@@ -161,7 +148,7 @@ describe('applyEvents', () => {
     };
     await refreshed();
     await refreshed();
-    const { rows } = await pool.query<{ id: string }>(
+    const { rows } = await tested.pool.query<{ id: string }>(
       'SELECT id FROM index_document WHERE embargo_until IS NOT NULL ORDER BY id',
     );
     expect(rows.map(({ id }) => id)).toEqual([...odd]);
@@ -214,7 +201,7 @@ describe('applyEvents', () => {
     const history = fc.array(fc.array(fc.nat({ max: steps.length - 1 }), { maxLength: 4 }), { maxLength: 6 });
     await fc.assert(
       fc.asyncProperty(history, fc.nat({ max: steps.length }), async (batches, lead) => {
-        await pool.query('TRUNCATE index_document CASCADE');
+        await tested.pool.query('TRUNCATE index_document CASCADE');
         world = aWorld();
         world.put({ id: 'b', form: 'draft', revision: 7 });
         const stale = await world.source.fetch('record', ['b']);

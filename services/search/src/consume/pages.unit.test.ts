@@ -54,7 +54,7 @@ describe('work on the whole index', () => {
   test('takes no more than its share of the time while somebody does, and does not wait for ever', async () => {
     const { index: asked } = searches();
     const { index, throttle } = withThrottle(asked, 25, never);
-    void index.search(aSearch());
+    void index.search(aSearch(), 1_000);
     expect(throttle.isWanted()).toBe(true);
     // Timers may be early by a part of a millisecond.
     expect(await millisecondsOf(throttle.pauseAfter(20))).toBeGreaterThan(59);
@@ -63,7 +63,7 @@ describe('work on the whole index', () => {
   test('continues when it is stopped', async () => {
     const stopping = new AbortController();
     const { index, throttle } = withThrottle(searches().index, 1, stopping.signal);
-    void index.suggest(suggest);
+    void index.suggest(suggest, 1_000);
     const pause = throttle.pauseAfter(3_600_000);
     stopping.abort();
     await pause;
@@ -72,7 +72,7 @@ describe('work on the whole index', () => {
   test('goes on a moment after the last search', async () => {
     const { index: asked, end } = searches();
     const { index, throttle } = withThrottle(asked, 1, never);
-    const search = index.search(aSearch());
+    const search = index.search(aSearch(), 1_000);
     const pause = throttle.pauseAfter(3_600_000);
     end();
     await search;

@@ -10,6 +10,7 @@ import { openPostgresIndex } from '../engine/postgres/testing/a-postgres-index.t
 import type { SearchIndex } from '../index/search-index.ts';
 import { aSearch, idsOf } from '../engine/testing/a-search.ts';
 import { anEntity } from '../engine/testing/an-entity.ts';
+import type { PatientIndex } from '../engine/testing/tested-index.ts';
 import { SEARCH_MIGRATIONS } from '../migrations.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
 import { operationLog } from './operation-log.ts';
@@ -31,17 +32,13 @@ function pagesOfTwo(onList: (afterId: string) => unknown = () => {}): EntitySour
 
 describe('filling the index', () => {
   let database: FreshDatabase;
-  let index: SearchIndex & { stop(): Promise<void> };
-  let engineUrl: string;
+  let index: PatientIndex;
   let pool: pg.Pool;
-  const open = () =>
-    postgresEngine({ databaseUrl: database.url, searchTimeoutMs: 60_000, maxConnections: 2 });
   beforeEach(async () => {
     database = await freshDatabase();
     await migrate({ databaseUrl: database.url, sets: [SEARCH_MIGRATIONS] });
-    engine = open();
-    engineUrl = database.url;
-    pool = new pg.Pool({ connectionString: engineUrl, max: 1 });
+    index = await openPostgresIndex(database.url);
+    pool = new pg.Pool({ connectionString: database.url, max: 1 });
     pool.on('error', () => {});
   });
   afterEach(async () => {
@@ -58,7 +55,7 @@ describe('filling the index', () => {
   ) => {
     const over = new AbortController();
     const stopping = AbortSignal.any([signal, over.signal]);
-    const shared = { databaseUrl: engineUrl, log: operationLog(pool), hasArrived, logger };
+    const shared = { databaseUrl: database.url, log: operationLog(pool), hasArrived, logger };
     const working = keepReindexing(
       { ...withThrottle(filling, 50, stopping), ...shared, source },
       createBell(),
@@ -117,9 +114,8 @@ describe('filling the index', () => {
     expect({ failures, found: await found() }).toEqual({ failures: 2, found: IDS });
   });
 
-  test('writes no row a second time at the end, and leaves what events write to the writers', async () => {
+  test('writes each page once, and leaves what events write to the writers', async () => {
     const written: string[][] = [];
-    const hidden: unknown[] = [];
     const watched: SearchIndex = {
       ...index,
       write: async () => expect('no page').toBe('written here'),
@@ -127,14 +123,20 @@ describe('filling the index', () => {
         written.push(entities.map((one) => one.id));
         await index.build(id, entities);
       },
-      markFilled: async () => {
-        const { rows } = await pool.query('SELECT id FROM index_document WHERE NOT is_announced');
-        hidden.push(...rows);
-        await index.markFilled();
-      },
     };
     await fill(pagesOfTwo(), undefined, undefined, watched);
-    expect({ written, hidden }).toEqual({ written: [['a', 'b'], ['c', 'd'], ['e']], hidden: [] });
+    expect(written).toEqual([['a', 'b'], ['c', 'd'], ['e']]);
+    expect(await found()).toEqual(IDS);
+  });
+
+  test('reveals what was staged before: its publication may be long over', async () => {
+    await index.write({ staged: [anEntity({ id: 'c' })] });
+    expect(await found()).toEqual([]);
+    await fill(
+      pagesOfTwo(async (afterId) => {
+        if (afterId === 'd') await index.write({ staged: [anEntity({ id: 'e' })] });
+      }),
+    );
     expect(await found()).toEqual(IDS);
   });
 

@@ -8,9 +8,9 @@ import pg from 'pg';
 import { withThrottle } from '../consume/pages.ts';
 import { openPostgresIndex } from '../engine/postgres/testing/a-postgres-index.ts';
 import type { EntityKind, IndexedEntity } from '../engine/search-engine.ts';
-import type { SearchIndex } from '../index/search-index.ts';
 import { aSearch, idsOf } from '../engine/testing/a-search.ts';
 import { anEntity, type EntityTraits } from '../engine/testing/an-entity.ts';
+import { fill, type PatientIndex, useLiveTables } from '../engine/testing/tested-index.ts';
 import { SEARCH_MIGRATIONS } from '../migrations.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
 import { loggedDrift } from './check-drift.ts';
@@ -53,7 +53,9 @@ const record = (n: number, revision = 1): EntityTraits => ({
 
 let database: FreshDatabase;
 let pool: pg.Pool;
-let index: SearchIndex & { stop(): Promise<void> };
+/** Its statements mean the tables of the live generation, since `filled`. */
+let tables: pg.Pool;
+let index: PatientIndex;
 let running: { stop(): Promise<void> }[];
 beforeEach(async () => {
   running = [];
@@ -61,12 +63,15 @@ beforeEach(async () => {
   await migrate({ databaseUrl: database.url, sets: [MIGRATIONS, SEARCH_MIGRATIONS] });
   pool = new pg.Pool({ connectionString: database.url, max: 4 });
   pool.on('error', () => {});
-  engine = postgresEngine({ databaseUrl: database.url, searchTimeoutMs: 60_000, maxConnections: 4 });
+  tables = new pg.Pool({ connectionString: database.url, max: 1 });
+  tables.on('error', () => {});
+  index = await openPostgresIndex(database.url, { maxConnections: 4 });
+  await useLiveTables(tables);
 });
 afterEach(async () => {
   for (const one of running) await one.stop();
   await index.stop();
-  await pool.end();
+  await Promise.all([pool.end(), tables.end()]);
   await database.drop();
 });
 
@@ -93,8 +98,8 @@ function operate(
 }
 
 async function filled(world: ReturnType<typeof aWorld>) {
-  await index.write({ entities: world.all() });
-  await index.markFilled();
+  await fill(index, world.all());
+  await useLiveTables(tables);
 }
 
 const reindexed = (operations: ReturnType<typeof operate>) =>
@@ -116,8 +121,8 @@ describe('building the index again', () => {
     for (let n = 0; n < 120; n += 1) world.put(record(n));
     await filled(world);
     // Wrong documents of the live index are corrected by the new one.
-    await pool.query(`UPDATE index_document SET revision = 99, terms = '' WHERE id = 'record-0007'`);
-    await pool.query(`DELETE FROM index_document WHERE id = 'record-0008'`);
+    await tables.query(`UPDATE index_document SET revision = 99, terms = '', content_hash = '' WHERE id = 'record-0007'`);
+    await tables.query(`DELETE FROM index_document WHERE id = 'record-0008'`);
     await index.write({ entities: [anEntity({ id: 'ghost' })] });
 
     const lost: number[] = [];
@@ -277,17 +282,15 @@ describe('building the index again', () => {
 });
 
 describe('the state of the index', () => {
-  test('is reported while the indexes are switched, to every waiting caller', async () => {
-    await index.write({ entities: [1, 2, 3].map((n) => anEntity(record(n))) });
-    await index.markFilled();
+  test('is reported while writers wait, to every waiting caller', async () => {
+    await fill(index, [1, 2, 3].map((n) => anEntity(record(n))));
     const { DescribeIndex } = operate(aWorld().source).handlers;
-    const exchanging = await pool.connect();
-    exchanging.on('error', () => {});
+    const writer = await pool.connect();
+    writer.on('error', () => {});
     const waiting: Promise<unknown>[] = [];
     try {
       // It releases the lock and ends, so that no process waits for ever.
-      await exchanging.query(`BEGIN; SET LOCAL transaction_timeout = '30s'`);
-      await exchanging.query('LOCK TABLE index_document, index_box, index_word IN ACCESS EXCLUSIVE MODE');
+      await writer.query(`BEGIN; SET LOCAL transaction_timeout = '30s'; SELECT pg_advisory_xact_lock(7160051)`);
       waiting.push(
         index.write({ entities: [anEntity(record(4))] }),
         index.write({ entities: [anEntity(record(5))] }),
@@ -301,9 +304,9 @@ describe('the state of the index', () => {
         return (rowCount ?? 0) >= 2;
       });
       expect(await DescribeIndex()).toMatchObject({ documents: 3, isFilled: true });
-      await exchanging.query('COMMIT');
+      await writer.query('COMMIT');
     } finally {
-      exchanging.release(true);
+      writer.release(true);
       await Promise.all(waiting);
     }
     expect(await DescribeIndex()).toMatchObject({ documents: 5 });
@@ -320,13 +323,13 @@ describe('comparing the index with the services', () => {
     const operations = operate(world.source);
     expect(await drift(operations)).toEqual({ ...NOTHING, entities: 400 });
 
-    const before = (await pool.query('SELECT id, form, xmin::text FROM index_document')).rows;
+    const before = (await tables.query('SELECT id, form, xmin::text FROM index_document')).rows;
     // One in a hundred each: another text, another change number, gone, and never there.
-    await pool.query(`UPDATE index_document SET terms = 'spoilt' WHERE id IN ('record-0100', 'record-0200')`);
-    await pool.query(`UPDATE index_document SET revision = revision + 1000 WHERE id = 'record-1042'`);
-    await pool.query(`UPDATE index_document SET revision = 0 WHERE id = 'record-0110'`);
-    await pool.query(`DELETE FROM index_document WHERE id IN ('record-0001', 'record-0299', 'record-1099')`);
-    await pool.query(`DELETE FROM index_document WHERE id = 'record-0049' AND form = 'draft'`);
+    await tables.query(`UPDATE index_document SET content_hash = 'other' WHERE id IN ('record-0100', 'record-0200')`);
+    await tables.query(`UPDATE index_document SET revision = revision + 1000 WHERE id = 'record-1042'`);
+    await tables.query(`UPDATE index_document SET revision = 0 WHERE id = 'record-0110'`);
+    await tables.query(`DELETE FROM index_document WHERE id IN ('record-0001', 'record-0299', 'record-1099')`);
+    await tables.query(`DELETE FROM index_document WHERE id = 'record-0049' AND form = 'draft'`);
     const ghosts: EntityTraits[] = [
       { id: 'a-ghost', revision: 7 },
       { id: 'z-ghost', kind: 'package' },
@@ -359,7 +362,7 @@ describe('comparing the index with the services', () => {
     expect(await drift(operations, true)).toEqual({ ...found, repaired: 14 });
     expect(await drift(operations)).toEqual({ ...NOTHING, entities: 400 });
     const after = new Map(
-      (await pool.query('SELECT id, form, xmin::text FROM index_document')).rows.map((row) => [
+      (await tables.query('SELECT id, form, xmin::text FROM index_document')).rows.map((row) => [
         `${row.id} ${row.form}`,
         row.xmin,
       ]),
@@ -391,7 +394,7 @@ describe('comparing the index with the services', () => {
     const world = aWorld();
     for (let n = 0; n < 10; n += 1) world.put(record(n));
     await filled(world);
-    await pool.query(`UPDATE index_document SET revision = 0 WHERE id IN ('record-0003', 'record-0004')`);
+    await tables.query(`UPDATE index_document SET revision = 0 WHERE id IN ('record-0003', 'record-0004')`);
     let waits = 0;
     const operations = operate(world.source, {
       // At every look it is another way of being late.
@@ -427,7 +430,7 @@ describe('comparing the index with the services', () => {
     const world = aWorld();
     for (let n = 0; n < 3; n += 1) world.put(record(n));
     await filled(world);
-    await pool.query(`DELETE FROM index_document WHERE id = 'record-0001'`);
+    await tables.query(`DELETE FROM index_document WHERE id = 'record-0001'`);
     operate(world.source, { everyMs: 50 });
     const latest = await until(async () => {
       const checked = await operationLog(pool).read('drift');
@@ -442,7 +445,7 @@ test('what a repair has left is counted by its problem', async () => {
   const world = aWorld();
   for (let n = 0; n < 5; n += 1) world.put(record(n));
   await filled(world);
-  await pool.query(`DELETE FROM index_document WHERE id IN ('record-0001', 'record-0002')`);
+  await tables.query(`DELETE FROM index_document WHERE id IN ('record-0001', 'record-0002')`);
   await index.write({ entities: [anEntity({ id: 'ghost' })] });
   let [arrivals, fetches] = [0, 0];
   const source: EntitySource = {
@@ -469,7 +472,7 @@ test('what a repair has left is counted by its problem', async () => {
 
 test('lost events cause one new build, unless one is running', async () => {
   const world = aWorld();
-  await index.markFilled();
+  await fill(index);
   await index.write({ entities: [anEntity({ id: 'ghost' })] });
   const operations = operate(world.source);
   await Promise.all([operations.rebuild(), operations.rebuild()]);
