@@ -8,6 +8,7 @@ import type { Entity, FilesListing, Listing } from './story/answers.ts';
 import { recordDocument } from './story/documents.ts';
 import { type HttpClient, httpClient } from './story/http-client.ts';
 import { adminCommand } from './story/operator-command.ts';
+import { useSearchTables } from './story/search-tables.ts';
 import { link, packageOfResources, publishedRecord, upload } from './story/stories.ts';
 
 const PATIENT = { timeoutMs: 120_000, everyMs: 100 };
@@ -148,6 +149,7 @@ const GIVEN_UP: Record<Service, () => Promise<GivenUp>> = {
   search: async () => {
     const record = await publishedRecord(author, 'Not indexed');
     await until(async () => (await found(record.id)) === 1, PATIENT);
+    await useSearchTables(databases.search);
     await databases.search.query('delete from index_document where id = $1', [record.id]);
     return {
       consumer: 'search-index',

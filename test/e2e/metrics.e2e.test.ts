@@ -10,6 +10,7 @@ import type { Entity } from './story/answers.ts';
 import { recordDocument } from './story/documents.ts';
 import { type HttpClient, oneTryClient } from './story/http-client.ts';
 import { adminCommand } from './story/operator-command.ts';
+import { useSearchTables } from './story/search-tables.ts';
 import { link, packageOfResources } from './story/stories.ts';
 
 const PARTS = ['packages', 'records', 'files', 'search'] as const;
@@ -179,7 +180,8 @@ test('the index shows its delay, refused events, and differences', async () => {
       `insert into dead_letter (consumer, event_id, subject, payload, headers, deliveries, reason)
        values ('search-index', 'e', 'knowledge.records.draft.saved', '', '{}', 1, 'broken')`,
     );
-    await client.query(`update index_document set terms = '' where form = 'published'`);
+    await useSearchTables(client);
+    await client.query(`update index_document set content_hash = '' where form = 'published'`);
     // Refused while events are on their way for longer than a comparison waits.
     await until(async () => (await adminCommand(system, 'search', 'drift')).out !== '', PATIENT);
     expect([

@@ -5,6 +5,7 @@ import { Client } from 'pg';
 import type { Entity, FilesListing, Listing } from './story/answers.ts';
 import { packageDocument, recordDocument } from './story/documents.ts';
 import { type HttpClient, httpClient } from './story/http-client.ts';
+import { useSearchTables } from './story/search-tables.ts';
 import { link, packageOfResources, publish, upload } from './story/stories.ts';
 
 let system: TestSystem;
@@ -136,6 +137,7 @@ describe('who lists what they have just written', () => {
     if (entry === undefined) throw new Error('no file');
     await author.sure('PUT', link(entry, 'content'), { bytes: Buffer.from('a') });
     const committed = await waiting('POST', link(entry, 'commit'));
+    await useSearchTables(index);
     const { rows } = await index.query(
       `select unnest(s.entries) as facet from index_document d
        join index_facet_set s on s.id::text = any (string_to_array(d.facet_sets, ' ')) where d.id = $1`,

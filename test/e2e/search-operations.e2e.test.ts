@@ -6,6 +6,7 @@ import { arm } from '../faults/kill/armed-part.ts';
 import type { Entity, Listing } from './story/answers.ts';
 import { type HttpClient, httpClient } from './story/http-client.ts';
 import { adminCommand } from './story/operator-command.ts';
+import { useSearchTables } from './story/search-tables.ts';
 import { link, packageOfResources, publish, publishedRecord } from './story/stories.ts';
 
 const PATIENT = { timeoutMs: 120_000, everyMs: 100 };
@@ -25,6 +26,7 @@ beforeAll(async () => {
   await publish(author, (await packageOfResources(author, 'Indexed together', 2)).main);
   await until(async () => (await found('title:indexed')) === 7, PATIENT);
   await until(async () => (await status()).is_filled, PATIENT);
+  await useSearchTables(index);
 });
 afterAll(async () => {
   await index?.end();
@@ -123,7 +125,7 @@ describe('kr admin search', () => {
       ghosts: 0,
     });
     await index.query(`delete from index_document where id = $1 and form = 'published'`, [one.id]);
-    await index.query(`update index_document set terms = '', revision = 1 where id = $1`, [other.id]);
+    await index.query(`update index_document set content_hash = '', revision = 1 where id = $1`, [other.id]);
     await index.query(
       `insert into index_document (id, form, kind, parent_id, owner_id, record_access, version_index, created_at,
          updated_at, revision)

@@ -7,6 +7,7 @@ import { recordDocument } from '../e2e/story/documents.ts';
 import { type HttpClient, oneTryClient } from '../e2e/story/http-client.ts';
 import { adminCommand } from '../e2e/story/operator-command.ts';
 import { insistentClient } from '../e2e/story/persistent-client.ts';
+import { useSearchTables } from '../e2e/story/search-tables.ts';
 import { link, packageOfResources, publish, publishedRecord } from '../e2e/story/stories.ts';
 import { openStream, type Stream } from './republished-events.ts';
 import { scaled, seed } from './scale.ts';
@@ -65,6 +66,7 @@ const NONE: Drift = { missing: 0, stale: 0, ghosts: 0, repaired: 0 };
 
 /** All documents in the index, with their search terms. */
 async function found(): Promise<string> {
+  await useSearchTables(index);
   const { rows } = await index.query<{ found: string }>(
     `select md5(string_agg(to_jsonb(d)::text, '|' order by id, form)) as found
      from index_document d where deleted_at is null`,

@@ -7,6 +7,7 @@ import { databaseDigest } from '../e2e/story/database-digest.ts';
 import { recordDocument } from '../e2e/story/documents.ts';
 import { type HttpClient, httpClient } from '../e2e/story/http-client.ts';
 import { insistentClient } from '../e2e/story/persistent-client.ts';
+import { useSearchTables } from '../e2e/story/search-tables.ts';
 import { link, packageOfResources, upload } from '../e2e/story/stories.ts';
 import { type PublicationLedger, publicationLedger } from './publication-ledger.ts';
 import { type Message, startRelay } from './recording-relay.ts';
@@ -50,6 +51,7 @@ beforeAll(async () => {
   const others = [urls.records, urls.packages, urls.files];
   databases = [search, ...others.map((connectionString) => new Client({ connectionString }))];
   await Promise.all(databases.map((database) => database.connect()));
+  await useSearchTables(search);
 });
 afterAll(async () => {
   await Promise.all((databases ?? []).map((database) => database.end()));
@@ -81,7 +83,7 @@ const atRest = async (): Promise<string[]> => {
   await ledger.quiet();
   await stream.consumed();
   const { rows } = await search.query<{ index: string }>(INDEX);
-  return [...(await databaseDigest(databases, { except: ['index_document'] })), `index ${rows[0]?.index}`];
+  return [...(await databaseDigest(databases)), `index ${rows[0]?.index}`];
 };
 
 const namesOf = (kept: readonly Message[]) => [...new Set(kept.map(({ method }) => method))].sort();

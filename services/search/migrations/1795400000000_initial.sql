@@ -1,8 +1,8 @@
 -- levenshtein_less_equal: words that are similar to another.
 CREATE EXTENSION fuzzystrmatch;
 
--- The tables of each generation of the index are in a schema of its own (src/engine/postgres/tables.ts). Their facet
--- sets have ids from this sequence.
+-- The tables of each generation of the index are in a separate schema (src/engine/postgres/tables.ts). Their facet sets
+-- have ids from this sequence.
 CREATE SEQUENCE index_facet_set_id;
 
 -- Which generations are in use.

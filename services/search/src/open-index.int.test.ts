@@ -3,9 +3,9 @@ import { MIGRATIONS } from '@kr/event-bus';
 import { migrate } from '@kr/schema-migration';
 import { FaultProxy, freshDatabase, openElasticsearch, until } from '@kr/testbed';
 import type { EngineConfig } from './config.ts';
-import { aSearch, idsOf } from './engine/testing/a-search.ts';
-import { anEntity } from './engine/testing/an-entity.ts';
-import { fill } from './engine/testing/tested-index.ts';
+import { aSearch, idsOf } from './index/testing/a-search.ts';
+import { anEntity } from './index/testing/an-entity.ts';
+import { fill } from './index/testing/tested-index.ts';
 import { SEARCH_MIGRATIONS } from './migrations.ts';
 import { openIndex } from './open-index.ts';
 

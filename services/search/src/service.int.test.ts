@@ -21,9 +21,9 @@ import { migrate } from '@kr/schema-migration';
 import { createLogger } from '@kr/telemetry';
 import { freshDatabase, startNats, until } from '@kr/testbed';
 import pg from 'pg';
-import { openPostgresIndex } from './engine/postgres/testing/a-postgres-index.ts';
-import { anEntity, anIndexDocument, type EntityTraits } from './engine/testing/an-entity.ts';
-import type { PatientIndex } from './engine/testing/tested-index.ts';
+import { openPostgresIndex } from './index/testing/a-postgres-index.ts';
+import { anEntity, anIndexDocument, type EntityTraits } from './index/testing/an-entity.ts';
+import type { PatientIndex } from './index/testing/tested-index.ts';
 import { QUERY_LIMITS } from './query/query-tree.ts';
 import { startSearchService } from './service.ts';
 

@@ -2,6 +2,7 @@ import { SERVICES, type ServiceName } from '@kr/local-stack';
 import { until } from '@kr/testbed';
 import type { TestSystem } from '@kr/testbed/system';
 import { Pool } from 'pg';
+import { searchSchema } from '../../e2e/story/search-tables.ts';
 
 /** The contents of the databases of a system, regardless of the API. */
 export interface Databases {
@@ -48,7 +49,8 @@ const CONSUMERS = ['packages', 'records', 'files', 'search'] as const;
 const FORMS = `
   select id || ' published ' || revision as what from version where visible
   union all select id || ' draft ' || revision from draft`;
-const INDEXED = `select id || ' ' || form || ' ' || revision as what from index_document where deleted_at is null`;
+const indexedIn = (schema: string) => `
+  select id || ' ' || form || ' ' || revision as what from ${schema}.index_document where deleted_at is null`;
 
 export function databasesOf({ databaseUrls }: TestSystem): Databases {
   const pools = new Map(
@@ -80,7 +82,7 @@ export function databasesOf({ databaseUrls }: TestSystem): Databases {
     const [packages, records, index] = await Promise.all([
       pool('packages').query<{ what: string }>(FORMS),
       pool('records').query<{ what: string }>(FORMS),
-      pool('search').query<{ what: string }>(INDEXED),
+      pool('search').query<{ what: string }>(indexedIn(await searchSchema(pool('search')))),
     ]);
     const forms = [...packages.rows, ...records.rows].map(({ what }) => what);
     const indexed = index.rows.map(({ what }) => what);

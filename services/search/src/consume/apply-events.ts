@@ -1,5 +1,6 @@
 import type { ReceivedEvent } from '@kr/event-bus';
-import type { EntityKind, IndexChanges, IndexedEntity, Tombstone } from '../engine/search-engine.ts';
+import type { EntityKind, IndexedEntity } from '../documents/entity.ts';
+import type { IndexChanges, Tombstone } from '../engine/search-engine.ts';
 import type { SearchIndex } from '../index/search-index.ts';
 import { type EntitySource, fetchEntities } from '../sources/entity-source.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { EntityKind, IndexedEntity } from '../engine/search-engine.ts';
+import type { EntityKind, IndexedEntity } from '../documents/entity.ts';
 import type { SearchIndex } from '../index/search-index.ts';
 
 /** Waits for these milliseconds, or less if the signal aborts. */

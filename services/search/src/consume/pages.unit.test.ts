@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { EngineSuggest } from '../engine/search-engine.ts';
 import type { SearchIndex } from '../index/search-index.ts';
-import { aSearch } from '../engine/testing/a-search.ts';
+import { aSearch } from '../index/testing/a-search.ts';
 import type { IdPage, PageSize } from './pages.ts';
 import { forEachPage, withThrottle } from './pages.ts';
 

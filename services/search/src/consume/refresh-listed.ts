@@ -1,5 +1,5 @@
 import type { Logger } from '@kr/telemetry';
-import type { IndexedEntity } from '../engine/search-engine.ts';
+import type { IndexedEntity } from '../documents/entity.ts';
 import type { SearchIndex } from '../index/search-index.ts';
 import { type EntitySource, fetchReadable, type KnownEntity } from '../sources/entity-source.ts';
 import { writeIsolatingFailures } from './write-isolating-failures.ts';

@@ -1,6 +1,6 @@
 import { isTransient } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
-import type { IndexedEntity } from '../engine/search-engine.ts';
+import type { IndexedEntity } from '../documents/entity.ts';
 
 /** If more than this many are all refused, their content is not the reason. */
 const MOST_ODD = 10;

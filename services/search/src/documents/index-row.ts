@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { type IndexedEntity, SUGGESTION_TYPES, type SuggestionType } from '../engine/search-engine.ts';
 import { documentFields, type FieldValue } from './document-fields.ts';
+import { type IndexedEntity, SUGGESTION_TYPES, type SuggestionType } from './entity.ts';
 import { cachedByField, type FieldWeight, fieldIndexing } from './fields.ts';
 import {
   fieldLexeme,
@@ -16,14 +16,14 @@ export interface IndexRow extends Omit<IndexedEntity, 'suggestions' | 'document'
   suggestions: readonly { type: SuggestionType; value: string; words: readonly string[] }[];
   /** The values of all fields, in document order. */
   terms: readonly FieldTerms[];
-  /** Equal for forms that searches cannot tell apart, apart from their revisions. */
+  /** Equal for forms with the same searchable content. Independent of the revision. */
   contentHash: string;
 }
 
 /** The terms of one value. */
 export interface FieldTerms {
   field: string;
-  /** Whole values as `=field=value`, and `?field` for the field and those that contain it. */
+  /** Whole values as `=field=value`, and `?field` for the field and its parent fields. */
   exact: readonly string[];
   /** Rank weight of the words in a search over all fields; null excludes them from it. */
   weight: FieldWeight;

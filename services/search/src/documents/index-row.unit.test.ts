@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import type { IndexedEntity } from '../engine/search-engine.ts';
-import { anEntity } from '../engine/testing/an-entity.ts';
+import { anEntity } from '../index/testing/an-entity.ts';
+import type { IndexedEntity } from './entity.ts';
 import { contentHash, indexRow } from './index-row.ts';
 
 const ENTITY: IndexedEntity = anEntity({

@@ -3,12 +3,12 @@ import { ServiceError } from '@kr/service-error';
 import { openElasticsearch, type TestElasticsearch } from '@kr/testbed';
 import fc from 'fast-check';
 import { scaled, seed } from '../../../../test/faults/scale.ts';
-import { anElasticsearchIndex } from './elasticsearch/testing/an-elasticsearch-index.ts';
-import { aPostgresIndex } from './postgres/testing/a-postgres-index.ts';
-import { aSearch, idsOf, type SearchTraits } from './testing/a-search.ts';
-import { anEntity } from './testing/an-entity.ts';
-import { anyCorpus, anySearch } from './testing/any-search.ts';
-import type { PatientIndex, TestedIndex } from './testing/tested-index.ts';
+import { aPostgresIndex } from '../index/testing/a-postgres-index.ts';
+import { aSearch, idsOf, type SearchTraits } from '../index/testing/a-search.ts';
+import { anElasticsearchIndex } from '../index/testing/an-elasticsearch-index.ts';
+import { anEntity } from '../index/testing/an-entity.ts';
+import { anyCorpus, anySearch } from '../index/testing/any-search.ts';
+import type { PatientIndex, TestedIndex } from '../index/testing/tested-index.ts';
 
 const SEARCHES = scaled(300, 20_000);
 /** The number of concurrent searches. */

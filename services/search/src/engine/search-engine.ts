@@ -1,5 +1,6 @@
 import { ServiceError } from '@kr/service-error';
 import type pg from 'pg';
+import type { EntityForm, EntityKind, IndexedEntity, SuggestionType } from '../documents/entity.ts';
 import type { Box } from '../documents/geometry-boxes.ts';
 import type { IndexRow } from '../documents/index-row.ts';
 import type { QueryNode } from '../query/query-tree.ts';
@@ -10,39 +11,6 @@ export function searchTimeout(cause?: unknown): ServiceError {
     retryAfterMs: 1_000,
     cause,
   });
-}
-
-export type EntityKind = 'record' | 'package';
-export type EntityForm = 'draft' | 'published';
-
-/** One form of an entity, ready to be indexed. Instants are ISO 8601 in UTC with microseconds. */
-export interface IndexedEntity {
-  id: string;
-  form: EntityForm;
-  kind: EntityKind;
-  parentId: string;
-  /** The parent of the package whose links open it too; null if there is none. */
-  managedBy: string | null;
-  ownerId: string;
-  recordAccess: 'public' | 'restricted';
-  /** When a restriction ends by itself; null if it does not. */
-  embargoUntil: string | null;
-  versionIndex: number;
-  createdAt: string;
-  updatedAt: string;
-  /** The change number of this form, as decimal text. */
-  revision: string;
-  publicationFrom: string | null;
-  publicationTo: string | null;
-  /** Facet name → the values of the entity; a nested facet's values are `type` and `type::subtype`. */
-  facets: Readonly<Record<string, readonly string[]>>;
-  /** Values that are suggested, each once. */
-  suggestions: Readonly<Record<SuggestionType, readonly string[]>>;
-  boxes: readonly Box[];
-  /** The public JSON without `links`. */
-  document: Readonly<Record<string, unknown>>;
-  /** Of that as JSON. */
-  sizeBytes: number;
 }
 
 /** A deleted form. It stays in the index for a while, so that a late copy of the form cannot restore it. */
@@ -145,10 +113,6 @@ export interface EngineAnswer {
   missing: readonly string[];
 }
 
-/** Kinds of completions. */
-export const SUGGESTION_TYPES = ['title', 'creator', 'subject'] as const;
-export type SuggestionType = (typeof SUGGESTION_TYPES)[number];
-
 export interface EngineSuggest {
   viewer: Viewer;
   kinds: readonly EntityKind[];
@@ -182,6 +146,16 @@ export interface Flags {
   isLatest: boolean;
   isLatestDraft: boolean;
   hasDraft: boolean;
+}
+
+export const FLAGS = ['isDeleted', 'isStaged', 'isLatest', 'isLatestDraft', 'hasDraft'] as const;
+
+export function haveSameFlags(one: Flags, other: Flags): boolean {
+  return FLAGS.every((flag) => one[flag] === other[flag]);
+}
+
+export function flagsOf({ isDeleted, isStaged, isLatest, isLatestDraft, hasDraft }: Flags): Flags {
+  return { isDeleted, isStaged, isLatest, isLatestDraft, hasDraft };
 }
 
 /** The data of a stored form that decide about changes, without its content. */
@@ -227,7 +201,7 @@ export interface StateFilter {
   deletedBefore?: Date;
 }
 
-/** A result, with the id of the live generation at that moment. */
+/** A result, with the id of the generation that was live then. */
 export interface Answered<Answer> {
   answer: Answer;
   live: string | null;
@@ -243,7 +217,7 @@ export type Turn = Pick<pg.ClientBase, 'query'>;
 export interface SearchEngine<Content = unknown> {
   /** For operators, for example `postgres`. */
   readonly name: string;
-  /** Increased with every change of what is stored: generations of another layout are not used. */
+  /** Increased with every change of the stored form: generations of another layout are not used. */
   readonly layout: number;
   /** The stored form of a row. May take up to a second, so it can be interrupted. */
   encode(row: IndexRow): Generator<void, Content>;

@@ -1,9 +1,11 @@
+import type { IndexedEntity } from '../documents/entity.ts';
 import {
   type Flags,
+  flagsOf,
   type Head,
   type Heads,
+  haveSameFlags,
   type IndexDifference,
-  type IndexedEntity,
   keyOf,
   type Operation,
   type Tombstone,
@@ -141,7 +143,7 @@ export function findDifferences(
   const compared = new Set(ids);
   const others = [...heads].filter(([, { id }]) => !compared.has(id));
   const all = new Map([...others, ...expected.map((head) => [keyOf(head), head] as const)]);
-  // A staged form is a difference of its own, so flags are expected as if no form were staged.
+  // A staged form is a separate difference, so flags are expected as if no form were staged.
   const revealed = new Map([...all].map(([key, head]) => [key, { ...head, isStaged: false }]));
   const flagged = withFlags(revealed, parentsOf(expected));
   const keys = new Set(expected.map(keyOf));
@@ -207,7 +209,9 @@ function parentsOf(heads: Iterable<Head>): Set<string> {
 
 /** Publishing a version changes the flags of its siblings, and a draft those of its published form. */
 function withFlags(heads: Heads, parentIds: ReadonlySet<string>): Heads {
-  const present = [...heads.values()].filter(({ isDeleted, parentId }) => !isDeleted && parentIds.has(parentId));
+  const present = [...heads.values()].filter(
+    ({ isDeleted, parentId }) => !isDeleted && parentIds.has(parentId),
+  );
   const flagged = new Map(heads);
   for (const siblings of Map.groupBy(present, ({ parentId }) => parentId).values()) {
     const newest = (of: readonly Head[]) => Math.max(...of.map(({ versionIndex }) => versionIndex));
@@ -240,14 +244,4 @@ function operations<Content>(
     if (former !== null && haveSameFlags(former, head)) return [];
     return [{ head, former, change: 'flags' }];
   });
-}
-
-export const FLAGS = ['isDeleted', 'isStaged', 'isLatest', 'isLatestDraft', 'hasDraft'] as const;
-
-export function haveSameFlags(one: Flags, other: Flags): boolean {
-  return FLAGS.every((flag) => one[flag] === other[flag]);
-}
-
-export function flagsOf({ isDeleted, isStaged, isLatest, isLatestDraft, hasDraft }: Flags): Flags {
-  return { isDeleted, isStaged, isLatest, isLatestDraft, hasDraft };
 }

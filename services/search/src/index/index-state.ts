@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { ServiceError } from '@kr/service-error';
-import { openPool } from '../engine/open-pool.ts';
 import type { Turn } from '../engine/search-engine.ts';
+import { openPool } from '../open-pool.ts';
 
 /** A complete index, or one that is being built. */
 export interface Generation {

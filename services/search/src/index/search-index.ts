@@ -1,17 +1,15 @@
 import { ServiceError } from '@kr/service-error';
+import type { EntityForm, EntityKind, IndexedEntity } from '../documents/entity.ts';
 import { contentHash, indexRow } from '../documents/index-row.ts';
 import {
   type Answered,
   type EngineAnswer,
   type EngineSearch,
   type EngineSuggest,
-  type EntityForm,
-  type EntityKind,
   type Head,
   type Heads,
   type IndexChanges,
   type IndexDifference,
-  type IndexedEntity,
   keyOf,
   type Operation,
   type SearchEngine,
@@ -325,11 +323,10 @@ function openGenerations<Content>(engine: SearchEngine<Content>, state: IndexSta
     },
 
     /** As `IndexState.inTurn`. @throws ServiceError `unavailable` when another engine or release has the live generation */
-    inTurn: <Result>(
-      work: (turn: Turn, current: UsableState) => Promise<Result>,
-    ): Promise<Result> => state.inTurn((turn, row) => work(turn, { ...row, live: usable(row) })),
+    inTurn: <Result>(work: (turn: Turn, current: UsableState) => Promise<Result>): Promise<Result> =>
+      state.inTurn((turn, row) => work(turn, { ...row, live: usable(row) })),
 
-    /** Asks the live generation, and once more if another one has replaced it meanwhile. */
+    /** Runs a query on the live generation, and once more if another one has replaced it meanwhile. */
     ask: async <Answer>(
       question: (generation: string, timeoutMs: number) => Promise<Answered<Answer>>,
       timeoutMs: number,

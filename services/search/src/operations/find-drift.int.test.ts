@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openElasticsearch } from '@kr/testbed';
 import { MAPPINGS } from '../engine/elasticsearch/index-layout.ts';
-import { anElasticsearchIndex } from '../engine/elasticsearch/testing/an-elasticsearch-index.ts';
-import { aPostgresIndex } from '../engine/postgres/testing/a-postgres-index.ts';
-import { anEntity, type EntityTraits } from '../engine/testing/an-entity.ts';
-import type { TestedIndex } from '../engine/testing/tested-index.ts';
+import { aPostgresIndex } from '../index/testing/a-postgres-index.ts';
+import { anElasticsearchIndex } from '../index/testing/an-elasticsearch-index.ts';
+import { anEntity, type EntityTraits } from '../index/testing/an-entity.ts';
+import type { TestedIndex } from '../index/testing/tested-index.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
 import { findDrift } from './find-drift.ts';
 
@@ -205,21 +205,30 @@ const HASHED_FIELDS = [
 const elasticsearch = await openElasticsearch();
 if ('missing' in elasticsearch) test.skip(`drift in Elasticsearch (${elasticsearch.missing})`, () => {});
 else {
-  describeSpoilt('Elasticsearch', FORMS, Object.keys(FIELDS), HASHED_FIELDS, ['isStaged', 'isDeleted'], async () => {
-    const tested = await anElasticsearchIndex(elasticsearch);
-    const { client } = tested;
-    const index = await tested.liveName();
-    return {
-      ...tested,
-      // The instant of a deletion does not matter to searches.
-      parts: async () =>
-        Object.keys(MAPPINGS.properties ?? {}).filter((field) => !['id', 'form', 'deletedAt'].includes(field)),
-      spoil: (part) =>
-        client.update({ index, id: 'published:z-second', doc: { [part]: FIELDS[part] }, refresh: true }),
-      dump: async () => {
-        const { hits } = await client.search({ index, size: 1_000, sort: ['id', 'form'] });
-        return hits.hits.map(({ _id, _source }) => [_id, _source]);
-      },
-    };
-  });
+  describeSpoilt(
+    'Elasticsearch',
+    FORMS,
+    Object.keys(FIELDS),
+    HASHED_FIELDS,
+    ['isStaged', 'isDeleted'],
+    async () => {
+      const tested = await anElasticsearchIndex(elasticsearch);
+      const { client } = tested;
+      const index = await tested.liveName();
+      return {
+        ...tested,
+        // The instant of a deletion does not matter to searches.
+        parts: async () =>
+          Object.keys(MAPPINGS.properties ?? {}).filter(
+            (field) => !['id', 'form', 'deletedAt'].includes(field),
+          ),
+        spoil: (part) =>
+          client.update({ index, id: 'published:z-second', doc: { [part]: FIELDS[part] }, refresh: true }),
+        dump: async () => {
+          const { hits } = await client.search({ index, size: 1_000, sort: ['id', 'form'] });
+          return hits.hits.map(({ _id, _source }) => [_id, _source]);
+        },
+      };
+    },
+  );
 }

@@ -6,11 +6,11 @@ import { createLogger } from '@kr/telemetry';
 import { type FreshDatabase, freshDatabase, until } from '@kr/testbed';
 import pg from 'pg';
 import { withThrottle } from '../consume/pages.ts';
-import { openPostgresIndex } from '../engine/postgres/testing/a-postgres-index.ts';
-import type { EntityKind, IndexedEntity } from '../engine/search-engine.ts';
-import { aSearch, idsOf } from '../engine/testing/a-search.ts';
-import { anEntity, type EntityTraits } from '../engine/testing/an-entity.ts';
-import { fill, type PatientIndex, useLiveTables } from '../engine/testing/tested-index.ts';
+import type { EntityKind, IndexedEntity } from '../documents/entity.ts';
+import { openPostgresIndex } from '../index/testing/a-postgres-index.ts';
+import { aSearch, idsOf } from '../index/testing/a-search.ts';
+import { anEntity, type EntityTraits } from '../index/testing/an-entity.ts';
+import { fill, type PatientIndex, useLiveTables } from '../index/testing/tested-index.ts';
 import { SEARCH_MIGRATIONS } from '../migrations.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
 import { loggedDrift } from './check-drift.ts';
@@ -121,7 +121,9 @@ describe('building the index again', () => {
     for (let n = 0; n < 120; n += 1) world.put(record(n));
     await filled(world);
     // Wrong documents of the live index are corrected by the new one.
-    await tables.query(`UPDATE index_document SET revision = 99, terms = '', content_hash = '' WHERE id = 'record-0007'`);
+    await tables.query(
+      `UPDATE index_document SET revision = 99, terms = '', content_hash = '' WHERE id = 'record-0007'`,
+    );
     await tables.query(`DELETE FROM index_document WHERE id = 'record-0008'`);
     await index.write({ entities: [anEntity({ id: 'ghost' })] });
 
@@ -283,14 +285,19 @@ describe('building the index again', () => {
 
 describe('the state of the index', () => {
   test('is reported while writers wait, to every waiting caller', async () => {
-    await fill(index, [1, 2, 3].map((n) => anEntity(record(n))));
+    await fill(
+      index,
+      [1, 2, 3].map((n) => anEntity(record(n))),
+    );
     const { DescribeIndex } = operate(aWorld().source).handlers;
     const writer = await pool.connect();
     writer.on('error', () => {});
     const waiting: Promise<unknown>[] = [];
     try {
       // It releases the lock and ends, so that no process waits for ever.
-      await writer.query(`BEGIN; SET LOCAL transaction_timeout = '30s'; SELECT pg_advisory_xact_lock(7160051)`);
+      await writer.query(
+        `BEGIN; SET LOCAL transaction_timeout = '30s'; SELECT pg_advisory_xact_lock(7160051)`,
+      );
       waiting.push(
         index.write({ entities: [anEntity(record(4))] }),
         index.write({ entities: [anEntity(record(5))] }),
@@ -325,10 +332,14 @@ describe('comparing the index with the services', () => {
 
     const before = (await tables.query('SELECT id, form, xmin::text FROM index_document')).rows;
     // One in a hundred each: another text, another change number, gone, and never there.
-    await tables.query(`UPDATE index_document SET content_hash = 'other' WHERE id IN ('record-0100', 'record-0200')`);
+    await tables.query(
+      `UPDATE index_document SET content_hash = 'other' WHERE id IN ('record-0100', 'record-0200')`,
+    );
     await tables.query(`UPDATE index_document SET revision = revision + 1000 WHERE id = 'record-1042'`);
     await tables.query(`UPDATE index_document SET revision = 0 WHERE id = 'record-0110'`);
-    await tables.query(`DELETE FROM index_document WHERE id IN ('record-0001', 'record-0299', 'record-1099')`);
+    await tables.query(
+      `DELETE FROM index_document WHERE id IN ('record-0001', 'record-0299', 'record-1099')`,
+    );
     await tables.query(`DELETE FROM index_document WHERE id = 'record-0049' AND form = 'draft'`);
     const ghosts: EntityTraits[] = [
       { id: 'a-ghost', revision: 7 },

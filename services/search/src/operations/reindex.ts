@@ -10,7 +10,7 @@ import {
   type Throttle,
 } from '../consume/pages.ts';
 import { writeIsolatingFailures } from '../consume/write-isolating-failures.ts';
-import type { IndexedEntity } from '../engine/search-engine.ts';
+import type { IndexedEntity } from '../documents/entity.ts';
 import type { SearchIndex } from '../index/search-index.ts';
 import { type EntitySource, fetchReadable } from '../sources/entity-source.ts';
 import type { LoggedOperation, OperationLog } from './operation-log.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from '@kr/telemetry';
 import { LRUCache } from 'lru-cache';
-import type { IndexedEntity } from '../engine/search-engine.ts';
+import type { IndexedEntity } from '../documents/entity.ts';
 import type { SearchIndex } from '../index/search-index.ts';
 import type { EntitySource } from '../sources/entity-source.ts';
 import { fetchReadable } from '../sources/entity-source.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { ServiceError } from '@kr/service-error';
-import { anEntity } from '../engine/testing/an-entity.ts';
+import { anEntity } from '../index/testing/an-entity.ts';
 import { backfillMissing } from './backfill-missing.ts';
 
 const QUIET = { error: () => undefined };

@@ -1,5 +1,6 @@
 import type { SenderName } from '../consume/await-writes.ts';
-import type { EntityKind, Scope, Sort } from '../engine/search-engine.ts';
+import type { EntityKind } from '../documents/entity.ts';
+import type { Scope, Sort } from '../engine/search-engine.ts';
 
 /** The scope and the options of one listing (REST document, section 4.9). */
 export interface ListingSettings {

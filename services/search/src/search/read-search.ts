@@ -1,7 +1,8 @@
 import type { Principal } from '@kr/caller';
 import type { SearchRequest__Output } from '@kr/contracts';
 import { ServiceError } from '@kr/service-error';
-import type { EngineSearch, EntityKind, Sort, Viewer } from '../engine/search-engine.ts';
+import type { EntityKind } from '../documents/entity.ts';
+import type { EngineSearch, Sort, Viewer } from '../engine/search-engine.ts';
 import { parseBoundingBox } from '../query/bounding-box.ts';
 import { parseQuery } from '../query/parse-query.ts';
 import type { QueryLimits } from '../query/query-tree.ts';

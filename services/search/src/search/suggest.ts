@@ -1,8 +1,8 @@
 import type { Principal } from '@kr/caller';
 import type { SuggestRequest__Output, SuggestResponse } from '@kr/contracts';
-import { SUGGESTION_TYPES, type SuggestionType } from '../engine/search-engine.ts';
-import type { SearchIndex } from '../index/search-index.ts';
+import { SUGGESTION_TYPES, type SuggestionType } from '../documents/entity.ts';
 import { textTokens } from '../documents/text-tokens.ts';
+import type { SearchIndex } from '../index/search-index.ts';
 import type { OpenEngineTime } from './engine-time.ts';
 import { refusedField, viewerOf } from './read-search.ts';
 

@@ -1,6 +1,7 @@
 import { isTransient } from '@kr/service-error';
 import { counter, type Logger } from '@kr/telemetry';
-import type { EntityKind, IndexedEntity, Tombstone } from '../engine/search-engine.ts';
+import type { EntityKind, IndexedEntity } from '../documents/entity.ts';
+import type { Tombstone } from '../engine/search-engine.ts';
 
 /** The services that own the entities, as the index sees them. */
 export interface EntitySource {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { ServiceError } from '@kr/service-error';
-import { anEntity } from '../engine/testing/an-entity.ts';
+import { anEntity } from '../index/testing/an-entity.ts';
 import { fetchReadable } from './entity-source.ts';
 
 const IDS = Array.from({ length: 200 }, (_, n) => `r${String(n).padStart(3, '0')}`);

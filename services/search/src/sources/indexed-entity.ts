@@ -1,7 +1,7 @@
 import type { IndexDocument__Output } from '@kr/contracts';
 import { edtfBounds, lookup } from '@kr/metadata';
-import type { EntityForm, EntityKind, IndexedEntity, SuggestionType } from '../engine/search-engine.ts';
 import { at } from '../documents/document-fields.ts';
+import type { EntityForm, EntityKind, IndexedEntity, SuggestionType } from '../documents/entity.ts';
 import { geometryBoxes } from '../documents/geometry-boxes.ts';
 
 /** The values an entity has for each facet (nested ones as `type` and `type::subtype`). */

@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import { definitions } from '@kr/contracts';
 import { createClient, serve } from '@kr/rpc';
 import { createLogger } from '@kr/telemetry';
-import { anIndexDocument } from '../engine/testing/an-entity.ts';
+import { anIndexDocument } from '../index/testing/an-entity.ts';
 import { type LifecycleClient, lifecycleSource } from './lifecycle-source.ts';
 
 const KEY = randomBytes(24).toString('hex');

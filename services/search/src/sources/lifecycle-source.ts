@@ -2,7 +2,8 @@ import { servicePrincipal } from '@kr/caller';
 import type { definitions } from '@kr/contracts';
 import type { Client } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
-import type { EntityKind, IndexedEntity, Tombstone } from '../engine/search-engine.ts';
+import type { EntityKind, IndexedEntity } from '../documents/entity.ts';
+import type { Tombstone } from '../engine/search-engine.ts';
 import type { EntitySource } from './entity-source.ts';
 import { indexedEntity } from './indexed-entity.ts';
 

@@ -1,7 +1,16 @@
 import type { Client, estypes } from '@elastic/elasticsearch';
 import { ServiceError } from '@kr/service-error';
-import { FLAGS, flagsOf, haveSameFlags } from '../../index/decide-changes.ts';
-import { type Flags, type Head, type Heads, keyOf, type Operation, type StateFilter } from '../search-engine.ts';
+import {
+  FLAGS,
+  type Flags,
+  flagsOf,
+  type Head,
+  type Heads,
+  haveSameFlags,
+  keyOf,
+  type Operation,
+  type StateFilter,
+} from '../search-engine.ts';
 import type { Query } from './compile-query.ts';
 import { microsOf, type StoredContent } from './stored-document.ts';
 

@@ -13,15 +13,15 @@ import {
   until,
 } from '@kr/testbed';
 import pg from 'pg';
+import { aSearch, aSuggest, idsOf } from '../../index/testing/a-search.ts';
+import { anElasticsearchIndex } from '../../index/testing/an-elasticsearch-index.ts';
+import { anEntity } from '../../index/testing/an-entity.ts';
+import { describeSearchIndex } from '../../index/testing/search-index.contract.ts';
+import { fill, type PatientIndex } from '../../index/testing/tested-index.ts';
 import { SEARCH_MIGRATIONS } from '../../migrations.ts';
 import { parseQuery } from '../../query/parse-query.ts';
 import { MOST_DEPTH, QUERY_LIMITS } from '../../query/query-tree.ts';
-import { aSearch, aSuggest, idsOf } from '../testing/a-search.ts';
-import { anEntity } from '../testing/an-entity.ts';
-import { describeSearchIndex } from '../testing/search-index.contract.ts';
-import { fill, type PatientIndex } from '../testing/tested-index.ts';
 import { indexOf } from './index-layout.ts';
-import { anElasticsearchIndex } from './testing/an-elasticsearch-index.ts';
 
 const elasticsearch = await openElasticsearch();
 if ('missing' in elasticsearch) test.skip(`Elasticsearch (${elasticsearch.missing})`, () => {});
@@ -111,7 +111,10 @@ function describeOn(server: TestElasticsearch): void {
       await index.build(build, [version(2)]);
       await index.build(build, [shared('w2')]);
       await index.finishBuild(build);
-      expect(idsOf(await index.search(aSearch({ scope: { latestOnly: true } }))).sort()).toEqual(['v2', 'w2']);
+      expect(idsOf(await index.search(aSearch({ scope: { latestOnly: true } }))).sort()).toEqual([
+        'v2',
+        'w2',
+      ]);
     } finally {
       refresh.mockRestore();
       await stop();

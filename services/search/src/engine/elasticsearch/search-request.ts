@@ -136,7 +136,9 @@ export function searchRequest(search: EngineSearch): estypes.SearchRequest {
 }
 
 function positionValues(position: SortPosition, order: (typeof ORDER)[FieldSort]): estypes.SortResults {
-  const values = order.map(([field]) => (field === 'versionIndex' ? position[field] : microsOf(position[field])));
+  const values = order.map(([field]) =>
+    field === 'versionIndex' ? position[field] : microsOf(position[field]),
+  );
   return [...values, position.id, position.form];
 }
 

@@ -1,8 +1,9 @@
+import type { IndexedEntity } from '../../documents/entity.ts';
 import type { FieldWeight } from '../../documents/fields.ts';
 import { cachedByField } from '../../documents/fields.ts';
 import type { IndexRow } from '../../documents/index-row.ts';
 import { fieldLexeme, storableText } from '../../documents/text-tokens.ts';
-import type { Head, IndexedEntity } from '../search-engine.ts';
+import type { Head } from '../search-engine.ts';
 
 /** Instants as microseconds since 1970 in decimal text: beyond 2255 they are no exact numbers of JavaScript. */
 export function microsOf(instant: string): string {

@@ -97,7 +97,8 @@ export function facetSetReader(mostKnown = MOST_KNOWN): {
           entries.map((entry) => shared(values, entry)),
         );
       }
-      if (rows.length < unknown.length) throw new Error('the index has documents with facet sets that it lacks');
+      if (rows.length < unknown.length)
+        throw new Error('the index has documents with facet sets that it lacks');
       return sets;
     },
   };

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { aSearch } from '../testing/a-search.ts';
-import { anEntity, type EntityTraits } from '../testing/an-entity.ts';
+import { aPostgresIndex, schemaIn } from '../../index/testing/a-postgres-index.ts';
+import { aSearch } from '../../index/testing/a-search.ts';
+import { anEntity, type EntityTraits } from '../../index/testing/an-entity.ts';
 import { facetSetReader } from './facets.ts';
 import { MOST_RANKED } from './search-sql.ts';
-import { aPostgresIndex, schemaIn } from './testing/a-postgres-index.ts';
 
 const NEWER: readonly EntityTraits[] = Array.from({ length: 2 * MOST_RANKED }, (_, n) => ({
   id: `newer-${n}`,

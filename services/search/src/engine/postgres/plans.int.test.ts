@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { aPostgresIndex, schemaIn } from '../../index/testing/a-postgres-index.ts';
+import { aSearch, type SearchTraits } from '../../index/testing/a-search.ts';
+import { anEntity, type EntityTraits } from '../../index/testing/an-entity.ts';
 import type { Scope } from '../search-engine.ts';
-import { aSearch, type SearchTraits } from '../testing/a-search.ts';
-import { anEntity, type EntityTraits } from '../testing/an-entity.ts';
 import { READING } from './postgres-engine.ts';
 import { searchSql } from './search-sql.ts';
-import { aPostgresIndex, schemaIn } from './testing/a-postgres-index.ts';
 
 interface Plan {
   'Index Name'?: string;
@@ -40,11 +40,7 @@ afterAll(async () => {
 
 /** The indexes by which a search finds its rows; undefined for a sequential scan. */
 async function found(traits: SearchTraits): Promise<(string | undefined)[]> {
-  const { text, values } = searchSql(
-    aSearch({ ...traits, facets: ['category'] }),
-    new Map(),
-    schema,
-  );
+  const { text, values } = searchSql(aSearch({ ...traits, facets: ['category'] }), new Map(), schema);
   const { rows } = await reading.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(`EXPLAIN (FORMAT JSON) ${text}`, [
     ...values,
   ]);

@@ -3,15 +3,15 @@ import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 import { ServiceError } from '@kr/service-error';
 import { seededRandom, until } from '@kr/testbed';
+import { aPostgresIndex, openPostgresIndex, schemaIn } from '../../index/testing/a-postgres-index.ts';
+import { aSearch, aSuggest, idsOf } from '../../index/testing/a-search.ts';
+import { anEntity } from '../../index/testing/an-entity.ts';
+import { describeSearchIndex } from '../../index/testing/search-index.contract.ts';
+import { fill, useLiveTables } from '../../index/testing/tested-index.ts';
 import { unpairedText } from '../../query/testing/chance-text.ts';
-import { aSearch, aSuggest, idsOf } from '../testing/a-search.ts';
-import { anEntity } from '../testing/an-entity.ts';
-import { describeSearchIndex } from '../testing/search-index.contract.ts';
-import { fill, useLiveTables } from '../testing/tested-index.ts';
 import { postgresEngine } from './postgres-engine.ts';
 import { searchSql } from './search-sql.ts';
 import { schemaOf } from './tables.ts';
-import { aPostgresIndex, openPostgresIndex, schemaIn } from './testing/a-postgres-index.ts';
 
 describeSearchIndex('Postgres', () => aPostgresIndex());
 
@@ -193,7 +193,7 @@ describe('the switch to another generation', () => {
     }
   });
 
-  test('reaches a process that another one has not told of it', async () => {
+  test('reaches other processes with their next search', async () => {
     const { index, pool, stop } = await aPostgresIndex();
     const other = await openPostgresIndex(String(pool.options.connectionString));
     try {

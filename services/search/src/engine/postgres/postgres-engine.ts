@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { openPool } from '../open-pool.ts';
+import { openPool } from '../../open-pool.ts';
 import { type SearchEngine, searchTimeout } from '../search-engine.ts';
 import { type EncodedRow, encodeRow } from './encode-row.ts';
 import { searchRunner } from './run-search.ts';
@@ -60,7 +60,11 @@ export function postgresEngine({
     options: READING,
   });
   // Separate, so that neither writers nor searches delay the state that operators see.
-  const states = openPool({ connectionString: databaseUrl, max: 2, options: settings({ enable_seqscan: 'off' }) });
+  const states = openPool({
+    connectionString: databaseUrl,
+    max: 2,
+    options: settings({ enable_seqscan: 'off' }),
+  });
   const builders = openPool({ connectionString: databaseUrl, max: 1, options: BUILDING });
   const runSearch = searchRunner();
   const timed = (timeoutMs: number): TimedQueries =>

@@ -1,4 +1,5 @@
-import type { Answered, EngineAnswer, EngineHit, EngineSearch, EntityForm, EntityKind } from '../search-engine.ts';
+import type { EntityForm, EntityKind } from '../../documents/entity.ts';
+import type { Answered, EngineAnswer, EngineHit, EngineSearch } from '../search-engine.ts';
 import {
   countFacets,
   countNumbers,

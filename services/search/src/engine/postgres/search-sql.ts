@@ -253,7 +253,9 @@ function boxConditions({ boxes }: EngineSearch, parameters: Parameters): string[
     const corners = [west, south, east, north].map((degrees) => `${parameters.add(degrees)}::float8`);
     return `b.bounds && box(point(${corners[0]}, ${corners[1]}), point(${corners[2]}, ${corners[3]}))`;
   });
-  return [`(d.id, d.form) IN (SELECT b.id, b.form FROM ${parameters.schema}.index_box b WHERE ${overlaps.join(' OR ')})`];
+  return [
+    `(d.id, d.form) IN (SELECT b.id, b.form FROM ${parameters.schema}.index_box b WHERE ${overlaps.join(' OR ')})`,
+  ];
 }
 
 /** Of the others than the free facets many sets have a value, but only one of each document. */

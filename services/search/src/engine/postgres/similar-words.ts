@@ -26,7 +26,11 @@ function fuzzyNodes(node: QueryNode): FuzzyNode[] {
   return [...node.must, ...node.should, ...node.mustNot].flatMap(fuzzyNodes);
 }
 
-async function wordsLike(queries: TimedQueries, schema: string, { word, distance }: SimilarTo): Promise<string[]> {
+async function wordsLike(
+  queries: TimedQueries,
+  schema: string,
+  { word, distance }: SimilarTo,
+): Promise<string[]> {
   const { rows } = await queries.query<{ word: string }>(wordsLikeIn(schema), [word, distance]);
   return rows.map((row) => row.word);
 }

@@ -1,4 +1,11 @@
-import { type Head, type Heads, keyOf, type Operation, type StateFilter, type Turn } from '../search-engine.ts';
+import {
+  type Head,
+  type Heads,
+  keyOf,
+  type Operation,
+  type StateFilter,
+  type Turn,
+} from '../search-engine.ts';
 import { COLUMNS, type EncodedRow, vectorArray } from './encode-row.ts';
 import { schemaOf } from './tables.ts';
 
@@ -64,14 +71,22 @@ export async function execute(turn: Turn, operations: readonly Operation<Encoded
   if (heads.tombstone.length > 0) await run(turn, 'bury', BURY, heads.tombstone.map(tombstoneColumns));
   if (contents.length > 0) await writeContents(turn, contents);
   if (heads.flags.length > 0)
-    await run(turn, 'flags', UPDATE_FLAGS, heads.flags.map((head) => ({ ...keyColumns(head), ...flagColumns(head) })));
+    await run(
+      turn,
+      'flags',
+      UPDATE_FLAGS,
+      heads.flags.map((head) => ({ ...keyColumns(head), ...flagColumns(head) })),
+    );
 }
 
 async function run(turn: Turn, name: string, text: string, rows: readonly object[]): Promise<void> {
   await turn.query({ name, text, values: [JSON.stringify(rows)] });
 }
 
-async function writeContents(turn: Turn, contents: readonly { head: Head; content: EncodedRow }[]): Promise<void> {
+async function writeContents(
+  turn: Turn,
+  contents: readonly { head: Head; content: EncodedRow }[],
+): Promise<void> {
   const sets = new Map(contents.flatMap(({ content }) => content.sets.map((set) => [set.key, set])));
   const words = new Set(contents.flatMap(({ content }) => content.words));
   await run(turn, 'facet-sets', FACET_SETS, [...sets.values()]);

@@ -1,6 +1,7 @@
+import type { SuggestionType } from '../../documents/entity.ts';
 import type { IndexRow } from '../../documents/index-row.ts';
 import { fieldLexeme } from '../../documents/text-tokens.ts';
-import type { Answered, EngineSuggest, Suggestion, SuggestionSource, SuggestionType } from '../search-engine.ts';
+import type { Answered, EngineSuggest, Suggestion, SuggestionSource } from '../search-engine.ts';
 import { Parameters, quoteLexeme } from './parameters.ts';
 import { scopeConditions } from './search-sql.ts';
 import type { TimedQueries } from './timed-queries.ts';

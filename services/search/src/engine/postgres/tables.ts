@@ -1,4 +1,4 @@
-/** Increased with every change of the tables, or of what their columns contain. */
+/** Increased with every change of the tables, or of the contents of their columns. */
 export const LAYOUT = 1;
 
 /** The schema of a generation. */

@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import type { SearchIndex } from '../../index/search-index.ts';
-import type { EngineAnswer, EngineSearch, EngineSuggest, Suggestion } from '../search-engine.ts';
+import type { EngineAnswer, EngineSearch, EngineSuggest, Suggestion } from '../../engine/search-engine.ts';
+import type { SearchIndex } from '../search-index.ts';
 
 /** An index whose searches have the configured time by default. */
 export interface PatientIndex extends Omit<SearchIndex, 'search' | 'suggest'> {
@@ -24,7 +24,10 @@ export function withTimeout(index: SearchIndex, searchTimeoutMs: number): Patien
 }
 
 /** Builds the whole index from these entities, none by default. */
-export async function fill(index: SearchIndex, entities: Parameters<SearchIndex['build']>[1] = []): Promise<void> {
+export async function fill(
+  index: SearchIndex,
+  entities: Parameters<SearchIndex['build']>[1] = [],
+): Promise<void> {
   const id = await index.beginBuild();
   await index.build(id, entities);
   await index.finishBuild(id);

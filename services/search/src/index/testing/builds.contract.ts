@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { isTransient } from '@kr/service-error';
-import type { IndexDifference, Tombstone } from '../search-engine.ts';
+import type { IndexDifference, Tombstone } from '../../engine/search-engine.ts';
 import { aSearch, idsOf, type SearchTraits } from './a-search.ts';
 import { anEntity, type EntityTraits } from './an-entity.ts';
 import type { TestedIndex } from './tested-index.ts';

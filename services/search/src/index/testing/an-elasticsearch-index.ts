@@ -2,11 +2,14 @@ import { Client } from '@elastic/elasticsearch';
 import { MIGRATIONS } from '@kr/event-bus';
 import { migrate } from '@kr/schema-migration';
 import { freshDatabase, type TestElasticsearch } from '@kr/testbed';
-import { openIndexState } from '../../../index/index-state.ts';
-import { openSearchIndex } from '../../../index/search-index.ts';
-import { SEARCH_MIGRATIONS } from '../../../migrations.ts';
-import { type TestedIndex, withTimeout } from '../../testing/tested-index.ts';
-import { type ElasticsearchEngineOptions, elasticsearchEngine } from '../elasticsearch-engine.ts';
+import {
+  type ElasticsearchEngineOptions,
+  elasticsearchEngine,
+} from '../../engine/elasticsearch/elasticsearch-engine.ts';
+import { SEARCH_MIGRATIONS } from '../../migrations.ts';
+import { openIndexState } from '../index-state.ts';
+import { openSearchIndex } from '../search-index.ts';
+import { type TestedIndex, withTimeout } from './tested-index.ts';
 
 export interface TestedElasticsearch extends TestedIndex {
   client: Client;

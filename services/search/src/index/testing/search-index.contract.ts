@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { EngineHit, Scope, Sort, Tombstone } from '../../engine/search-engine.ts';
 import { MOST_SLOP } from '../../query/query-tree.ts';
-import type { EngineHit, Scope, Sort, Tombstone } from '../search-engine.ts';
 import { aSearch, aSuggest, idsOf, type SearchTraits, type SuggestTraits } from './a-search.ts';
 import { anEntity, type EntityTraits } from './an-entity.ts';
 import { describeBuilds } from './builds.contract.ts';
@@ -19,8 +19,7 @@ export function describeSearchIndex(name: string, makeEngine: () => Promise<Test
       await tested.clear();
       await tested.index.write({ entities: documents.map(anEntity) });
     };
-    const write = (...documents: EntityTraits[]) =>
-      tested.index.write({ entities: documents.map(anEntity) });
+    const write = (...documents: EntityTraits[]) => tested.index.write({ entities: documents.map(anEntity) });
     const bury = (...tombstones: Tombstone[]) => tested.index.write({ tombstones });
     const find = async (traits: SearchTraits) => idsOf(await tested.index.search(aSearch(traits)));
     const suggested = async (traits: SuggestTraits) =>
@@ -859,8 +858,7 @@ export function describeSearchIndex(name: string, makeEngine: () => Promise<Test
         expect(await find(drafts)).toEqual(['b*']);
       });
 
-      const hold = (...documents: EntityTraits[]) =>
-        tested.index.write({ staged: documents.map(anEntity) });
+      const hold = (...documents: EntityTraits[]) => tested.index.write({ staged: documents.map(anEntity) });
 
       test('what is not announced is found by those alone who name it', async () => {
         await fill();

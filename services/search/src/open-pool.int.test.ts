@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { migrate } from '@kr/schema-migration';
 import { type FreshDatabase, freshDatabase } from '@kr/testbed';
 import type pg from 'pg';
-import { openIndexState } from '../index/index-state.ts';
-import { SEARCH_MIGRATIONS } from '../migrations.ts';
+import { openIndexState } from './index/index-state.ts';
+import { SEARCH_MIGRATIONS } from './migrations.ts';
 import { openPool } from './open-pool.ts';
 
 let database: FreshDatabase;

@@ -1,6 +1,6 @@
 import type { IndexDocument__Output } from '@kr/contracts';
+import type { EntityForm, EntityKind, IndexedEntity } from '../../documents/entity.ts';
 import { indexedEntity } from '../../sources/indexed-entity.ts';
-import type { EntityForm, EntityKind, IndexedEntity } from '../search-engine.ts';
 
 export interface EntityTraits {
   id: string;

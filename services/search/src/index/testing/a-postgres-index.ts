@@ -2,12 +2,12 @@ import { MIGRATIONS } from '@kr/event-bus';
 import { migrate } from '@kr/schema-migration';
 import { freshDatabase } from '@kr/testbed';
 import pg from 'pg';
-import { openIndexState } from '../../../index/index-state.ts';
-import { openSearchIndex } from '../../../index/search-index.ts';
-import { SEARCH_MIGRATIONS } from '../../../migrations.ts';
-import { type PatientIndex, type TestedIndex, useLiveTables, withTimeout } from '../../testing/tested-index.ts';
-import { postgresEngine } from '../postgres-engine.ts';
-import { schemaOf } from '../tables.ts';
+import { postgresEngine } from '../../engine/postgres/postgres-engine.ts';
+import { schemaOf } from '../../engine/postgres/tables.ts';
+import { SEARCH_MIGRATIONS } from '../../migrations.ts';
+import { openIndexState } from '../index-state.ts';
+import { openSearchIndex } from '../search-index.ts';
+import { type PatientIndex, type TestedIndex, useLiveTables, withTimeout } from './tested-index.ts';
 
 /** The index in a database of the service. */
 export async function openPostgresIndex(

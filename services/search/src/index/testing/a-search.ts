@@ -1,7 +1,7 @@
 import { textTokens } from '../../documents/text-tokens.ts';
+import type { EngineAnswer, EngineSearch, EngineSuggest, Viewer } from '../../engine/search-engine.ts';
 import { parseBoundingBox } from '../../query/bounding-box.ts';
 import { parseQuery } from '../../query/parse-query.ts';
-import type { EngineAnswer, EngineSearch, EngineSuggest, Viewer } from '../search-engine.ts';
 
 const STRANGER: Viewer = { seesAll: false, userId: null, viewParentIds: [], previewParentIds: [] };
 

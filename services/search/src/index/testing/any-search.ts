@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import type { EntityKind, Viewer } from '../search-engine.ts';
+import type { EntityKind } from '../../documents/entity.ts';
+import type { Viewer } from '../../engine/search-engine.ts';
 import type { SearchTraits } from './a-search.ts';
 import type { EntityTraits } from './an-entity.ts';
 
