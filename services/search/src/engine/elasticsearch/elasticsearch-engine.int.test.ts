@@ -98,8 +98,8 @@ function describeOn(server: TestElasticsearch): void {
   });
 
   test('a page of a build whose refresh failed leaves nothing unseen for the page after it', async () => {
-    const { index, stop } = await anElasticsearchIndex(server);
-    const refresh = jest.spyOn(Client.prototype.indices.constructor.prototype, 'refresh');
+    const { index, client, stop } = await anElasticsearchIndex(server);
+    const refresh = jest.spyOn(Object.getPrototypeOf(client.indices) as Client['indices'], 'refresh');
     const version = (versionIndex: number) =>
       anEntity({ id: `v${versionIndex}`, parentId: 'p', versionIndex });
     const shared = (id: string) => anEntity({ id, parentId: 'q', versionIndex: Number(id.slice(1)) });
