@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
 import type { AccessLink, Entity, Failed, FilesListing } from '../e2e/story/answers.ts';
 import { packageDocument, recordDocument } from '../e2e/story/documents.ts';
 import { type HttpClient, httpClient } from '../e2e/story/http-client.ts';
@@ -12,14 +12,14 @@ const KINDS = [
 ] as const;
 type Kind = (typeof KINDS)[number];
 
-let system: TestSystem;
+let system: SharedSystem;
 let owner: HttpClient;
 let stranger: HttpClient;
 let strangerId: number;
 /** Somebody else's. */
 let foreign: Record<Kind['collection'], Entity>;
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   owner = httpClient(system.baseUrl, system.token);
   stranger = httpClient(system.baseUrl, (await system.createUser('stranger')).token);
   strangerId = (await stranger.sure<{ id: number }>('GET', '/user')).id;

@@ -5,18 +5,18 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { openPython } from '@kr/testbed';
-import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
 
 /** Generators, and stories that use what they generate. */
 const FOLDER = join(import.meta.dirname, '../generated-clients');
 const MOST_MS = 300_000;
 
 const generator = await openPython(join(FOLDER, 'python/requirements.txt'));
-let system: TestSystem;
+let system: SharedSystem;
 let folder: string;
 let description: string;
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   folder = await mkdtemp(join(tmpdir(), 'kr-python-client-'));
   description = join(folder, 'openapi.json');
   const response = await fetch(`${system.baseUrl}/api/openapi.json`);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { openPython } from '@kr/testbed';
-import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
 import type { Entity } from '../e2e/story/answers.ts';
 import { packageDocument, recordDocument } from '../e2e/story/documents.ts';
 import { type HttpClient, httpClient } from '../e2e/story/http-client.ts';
@@ -22,7 +22,7 @@ const EACH = IS_FULL ? 40 : 4;
 const MOST_MS = IS_FULL ? 3_600_000 : 900_000;
 
 const schemathesis = await openPython(join(FOLDER, 'requirements.txt'));
-let system: TestSystem;
+let system: SharedSystem;
 let running: ChildProcess | undefined;
 
 async function entities(owner: HttpClient): Promise<Record<string, Record<string, string[]>>> {
@@ -78,7 +78,7 @@ if ('missing' in schemathesis) {
   const { python } = schemathesis;
 
   beforeAll(async () => {
-    system = await startSystem();
+    system = await sharedSystem();
   });
   afterAll(async () => {
     running?.kill('SIGKILL');

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { until } from '@kr/testbed';
-import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
 import { run } from '../../clients/kr/src/run.ts';
 import { createTerminal } from '../../clients/kr/src/terminal/terminal.ts';
 import type { Entity } from './story/answers.ts';
@@ -9,9 +9,9 @@ import { recordDocument } from './story/documents.ts';
 import { httpClient } from './story/http-client.ts';
 import { link } from './story/stories.ts';
 
-let system: TestSystem;
+let system: SharedSystem;
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
 });
 afterAll(() => system?.stop());
 

@@ -1,12 +1,11 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
 import pg from 'pg';
 import { metadataWith, type Position, schemaPositions } from './bad-input/schema-positions.ts';
 import type { Entity, Failed } from './story/answers.ts';
 import { packageDocument, recordDocument } from './story/documents.ts';
 import { type Answer, type HttpClient, httpClient, type Sent } from './story/http-client.ts';
+import { type LogLine, newLogLines } from './story/new-log-lines.ts';
 import { publish } from './story/stories.ts';
 
 const KINDS = [
@@ -15,14 +14,16 @@ const KINDS = [
 ] as const;
 type Kind = (typeof KINDS)[number];
 
-let system: TestSystem;
+let system: SharedSystem;
+let loggedLines: () => Promise<LogLine[]>;
 let author: HttpClient;
 let stranger: HttpClient;
 let databases: pg.Client[];
 const drafts = new Map<string, Entity>();
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
+  loggedLines = await newLogLines(system);
   author = httpClient(system.baseUrl, system.token);
   stranger = httpClient(system.baseUrl, (await system.createUser('stranger')).token);
   databases = [];
@@ -646,17 +647,11 @@ describe('addresses', () => {
   });
 });
 
-test('nothing of this surprised a service, and none had to be started again', async () => {
-  const surprises = system.progress.filter((sentence) => /exit code|signal/.test(sentence));
-  for (const name of await readdir(system.logDir)) {
-    const lines = (await readFile(join(system.logDir, name), 'utf8')).split('\n');
-    surprises.push(
-      ...lines
-        .filter((line) => /"level":"?(50|60|error|fatal)|"stack":/.test(line))
-        // Silence ends the session of a relay that a busy machine did not let speak for seconds.
-        .filter((line) => !line.includes('relay lost its database, trying on'))
-        .map((line) => `${name}: ${line.slice(0, 400)}`),
-    );
-  }
+test('nothing of this surprised a service', async () => {
+  const surprises = (await loggedLines())
+    .filter(({ line }) => /"level":"?(50|60|error|fatal)|"stack":/.test(line))
+    // Silence ends the session of a relay that a busy machine did not let speak for seconds.
+    .filter(({ line }) => !line.includes('relay lost its database, trying on'))
+    .map(({ file, line }) => `${file}: ${line.slice(0, 400)}`);
   expect(surprises).toEqual([]);
 });

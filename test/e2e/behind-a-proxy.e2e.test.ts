@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { until } from '@kr/testbed';
+import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
 import { startSystem, type TestSystem } from '@kr/testbed/system';
 import type { Entity, FilesListing, Listing } from './story/answers.ts';
 import { packageDocument, recordDocument } from './story/documents.ts';
@@ -32,7 +33,7 @@ function get(url: string, headers: Record<string, string>): Promise<{ status: nu
 }
 
 /** One of each answer that has links. */
-async function allAnswers(system: TestSystem, headers: Record<string, string> = {}): Promise<unknown[]> {
+async function allAnswers(system: SharedSystem, headers: Record<string, string> = {}): Promise<unknown[]> {
   const author = httpClient(system.baseUrl, system.token);
   const json = recordDocument('Seen from outside', { withFiles: true });
   const draft = await author.sure<Entity>('POST', '/records', { json });
@@ -107,9 +108,9 @@ describe('a system behind a trusted proxy', () => {
 });
 
 describe('a system that trusts no proxy', () => {
-  let system: TestSystem;
+  let system: SharedSystem;
   beforeAll(async () => {
-    system = await startSystem();
+    system = await sharedSystem();
   });
   afterAll(() => system?.stop());
 

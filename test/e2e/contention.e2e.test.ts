@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { until } from '@kr/testbed';
-import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
 import type { Entity, FilesListing } from './story/answers.ts';
 import { packageDocument, recordDocument } from './story/documents.ts';
 import { type HttpClient, httpClient } from './story/http-client.ts';
@@ -47,11 +47,11 @@ const DISTURBANCES: Record<
 /** Refusals that fit; everything else would be a surprise. */
 const FITTING = new Set([200, 201, 202, 204, 400, 403, 404, 409]);
 
-let system: TestSystem;
+let system: SharedSystem;
 let author: HttpClient;
 let anonymous: HttpClient;
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   author = httpClient(system.baseUrl, system.token);
   anonymous = httpClient(system.baseUrl);
 });

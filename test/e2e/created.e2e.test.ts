@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
 import type { Entity } from './story/answers.ts';
 import { packageDocument, recordDocument } from './story/documents.ts';
 import { type Answer, type HttpClient, httpClient, type Sent } from './story/http-client.ts';
@@ -15,10 +15,10 @@ const KINDS = [
 ] as const;
 type Kind = (typeof KINDS)[number];
 
-let system: TestSystem;
+let system: SharedSystem;
 let author: HttpClient;
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   author = httpClient(system.baseUrl, system.token);
 });
 afterAll(() => system?.stop());

@@ -6,7 +6,7 @@ import { basename, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { until } from '@kr/testbed';
-import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
 import type { Entity, FilesListing, Listing } from './story/answers.ts';
 import {
   EXAMPLE_FOLDERS,
@@ -22,11 +22,11 @@ const run = promisify(execFile);
 const kr = resolve(import.meta.dirname, '../../clients/kr/src/main.ts');
 const md5 = (bytes: Uint8Array) => createHash('md5').update(bytes).digest('hex');
 
-let system: TestSystem;
+let system: SharedSystem;
 let author: HttpClient;
 let anonymous: HttpClient;
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   author = httpClient(system.baseUrl, system.token);
   anonymous = httpClient(system.baseUrl);
 });

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
 import type { Entity } from './story/answers.ts';
 import { packageDocument, recordDocument } from './story/documents.ts';
 import { type HttpClient, httpClient } from './story/http-client.ts';
 import { link, publish } from './story/stories.ts';
 
-let system: TestSystem;
+let system: SharedSystem;
 let author: HttpClient;
 let other: HttpClient;
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   author = httpClient(system.baseUrl, system.token);
   other = httpClient(system.baseUrl, (await system.createUser('other')).token);
 });

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
 import type { Entity } from './story/answers.ts';
 import { recordDocument } from './story/documents.ts';
 import { type HttpClient, httpClient } from './story/http-client.ts';
 import { link, packageOfResources, publish } from './story/stories.ts';
 
-let system: TestSystem;
+let system: SharedSystem;
 let author: HttpClient;
 let visitor: HttpClient;
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   author = httpClient(system.baseUrl, (await system.createUser('author')).token);
   visitor = httpClient(system.baseUrl);
 });

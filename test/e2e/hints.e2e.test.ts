@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
 import type { Entity } from './story/answers.ts';
 import { packageDocument, recordDocument } from './story/documents.ts';
 import { type HttpClient, httpClient, type Sent } from './story/http-client.ts';
 import { link, publish, publishedRecord, upload } from './story/stories.ts';
 
-let system: TestSystem;
+let system: SharedSystem;
 let author: HttpClient;
 let draft: Entity;
 let published: Entity;
 let main: Entity;
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   author = httpClient(system.baseUrl, system.token);
   draft = await author.sure<Entity>('POST', '/records', {
     json: recordDocument('A draft', { withFiles: true }),

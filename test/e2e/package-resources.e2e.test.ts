@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { until } from '@kr/testbed';
-import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
 import type { Entity, Failed, Issue, Listing } from './story/answers.ts';
 import { packageDocument, recordDocument } from './story/documents.ts';
 import { type HttpClient, httpClient } from './story/http-client.ts';
@@ -11,12 +11,12 @@ const DRAFT_REFUSED = "This record is a draft and can't be linked to the package
 const RESTRICTED = { record: 'restricted', files: 'restricted' };
 const UNKNOWN = 'zzzzz-zzz99';
 
-let system: TestSystem;
+let system: SharedSystem;
 let author: HttpClient;
 let stranger: HttpClient;
 let anonymous: HttpClient;
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   author = httpClient(system.baseUrl, system.token);
   stranger = httpClient(system.baseUrl, (await system.createUser('stranger')).token);
   anonymous = httpClient(system.baseUrl);

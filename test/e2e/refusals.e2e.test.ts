@@ -1,11 +1,10 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { EXPORT_MEDIA_TYPES } from '@kr/formats';
-import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
 import type { Entity, Failed, Issue } from './story/answers.ts';
 import { packageDocument, recordDocument } from './story/documents.ts';
 import { type HttpClient, httpClient, type Sent } from './story/http-client.ts';
+import { type LogLine, newLogLines } from './story/new-log-lines.ts';
 import { publish, publishedRecord, upload } from './story/stories.ts';
 import { withoutHints } from './story/without-hints.ts';
 
@@ -629,11 +628,13 @@ const NAMES: Ids = {
   foreignPublished: '{foreignPublished}',
 };
 
-let system: TestSystem;
+let system: SharedSystem;
+let loggedLines: () => Promise<LogLine[]>;
 let callers: Record<'author' | 'nobody' | 'stranger', HttpClient>;
 let ids: Ids;
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
+  loggedLines = await newLogLines(system);
   const { token } = await system.createUser('stranger');
   const author = httpClient(system.baseUrl, system.token);
   const stranger = httpClient(system.baseUrl, token);
@@ -722,12 +723,8 @@ describe.each(
 });
 
 test('nothing of all this was a surprise to any service', async () => {
-  const logs = await Promise.all(
-    (await readdir(system.logDir)).map(async (name) => readFile(join(system.logDir, name), 'utf8')),
+  const surprises = (await loggedLines()).filter(({ line }) =>
+    /"level":(50|60)|"level":"(error|fatal)"|ERROR|FATAL/.test(line),
   );
-  const surprises = logs
-    .flatMap((log) => log.split('\n'))
-    .filter((line) => /"level":(50|60)|"level":"(error|fatal)"|ERROR|FATAL/.test(line));
-  const restarts = system.progress.filter((sentence) => /exit code|signal/.test(sentence));
-  expect([...surprises, ...restarts]).toEqual([]);
+  expect(surprises).toEqual([]);
 });

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { until } from '@kr/testbed';
-import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
 import pg from 'pg';
 import type { Entity, Listing } from './story/answers.ts';
 import { packageDocument, recordDocument } from './story/documents.ts';
 import { type Answer, type HttpClient, httpClient } from './story/http-client.ts';
 import { link } from './story/stories.ts';
 
-let system: TestSystem;
+let system: SharedSystem;
 let author: HttpClient;
 let records: pg.Client;
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   author = httpClient(system.baseUrl, system.token);
   records = new pg.Client(system.databaseUrls.records);
   await records.connect();

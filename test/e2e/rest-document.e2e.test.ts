@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { until } from '@kr/testbed';
-import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
 import { DOCUMENT_ROUTES } from './rest-document/document-routes.ts';
 import { ANSWERS, ENDPOINTS, type Row } from './rest-document/endpoints.ts';
 import {
@@ -39,12 +39,12 @@ import { link, packageOfResources, publish, publishedRecord } from './story/stor
 const KINDS = ['records', 'packages'] as const;
 const VENDOR_TYPE = 'application/vnd.inveniordm.v1+json';
 
-let system: TestSystem;
+let system: SharedSystem;
 let author: HttpClient;
 let anonymous: HttpClient;
 let world: World;
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   author = httpClient(system.baseUrl, system.token);
   anonymous = httpClient(system.baseUrl);
   world = await buildWorld(author);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { until } from '@kr/testbed';
-import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
 import pg from 'pg';
 import type { AccessLink, Entity } from './story/answers.ts';
 import { packageDocument, recordDocument } from './story/documents.ts';
@@ -16,12 +16,12 @@ const KINDS = [
 ] as const;
 const SECRET = randomBytes(3_000);
 
-let system: TestSystem;
+let system: SharedSystem;
 let author: HttpClient;
 let anonymous: HttpClient;
 let linkRows: pg.Pool;
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   linkRows = new pg.Pool({ connectionString: system.databaseUrls['access-links'], max: 1 });
   author = httpClient(system.baseUrl, system.token);
   anonymous = httpClient(system.baseUrl);

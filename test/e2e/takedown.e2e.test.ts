@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { until } from '@kr/testbed';
-import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
 import pg from 'pg';
 import type { Entity, Listing } from './story/answers.ts';
 import { recordDocument } from './story/documents.ts';
@@ -9,12 +9,12 @@ import { adminCommand } from './story/operator-command.ts';
 import { insistentClient } from './story/persistent-client.ts';
 import { link, packageOfResources, publish, upload } from './story/stories.ts';
 
-let system: TestSystem;
+let system: SharedSystem;
 let author: HttpClient;
 let admin: HttpClient;
 let visitor: HttpClient;
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   author = httpClient(system.baseUrl, system.token);
   admin = httpClient(system.baseUrl, (await system.createUser('root', { admin: true })).token);
   visitor = httpClient(system.baseUrl);

@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
 
 const PAGE = resolve(import.meta.dirname, '../../docs/tutorial.md');
 const missing = ['bash', 'curl'].filter((name) => spawnSync(name, ['--version']).error !== undefined);
 
-let system: TestSystem;
+let system: SharedSystem;
 let folder: string;
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   folder = await mkdtemp(join(tmpdir(), 'kr-tutorial-'));
 });
 afterAll(async () => {

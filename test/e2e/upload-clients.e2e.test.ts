@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openPython } from '@kr/testbed';
-import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
 import { Upload } from 'tus-js-client';
 import type { Entity, FileEntry, FilesListing } from './story/answers.ts';
 import { recordDocument } from './story/documents.ts';
@@ -20,11 +20,11 @@ const BYTES = randomBytes(1_000_003);
 const CHECKSUM = `md5:${createHash('md5').update(BYTES).digest('hex')}`;
 
 const tuspy = await openPython(join(FOLDER, 'requirements.txt'));
-let system: TestSystem;
+let system: SharedSystem;
 let author: HttpClient;
 let headers: Record<string, string>;
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   author = httpClient(system.baseUrl, system.token);
   headers = { Authorization: `Bearer ${system.token}` };
 });

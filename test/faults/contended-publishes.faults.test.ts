@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { seededRandom } from '@kr/testbed';
-import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
 import type { Entity, Failed } from '../e2e/story/answers.ts';
 import { packageDocument, recordDocument } from '../e2e/story/documents.ts';
 import { type Answer, type HttpClient, httpClient } from '../e2e/story/http-client.ts';
@@ -19,11 +19,11 @@ const ROUNDS_MS = scaled(300_000, 3_600_000);
 /** All allowed answers to one of several concurrent publishes. */
 const FITTING = new Set([202, 400, 404, 409]);
 
-let system: TestSystem;
+let system: SharedSystem;
 let author: HttpClient;
 let ledger: PublicationLedger;
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   author = httpClient(system.baseUrl, system.token);
   ledger = publicationLedger(system);
 });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { oneOf, seededRandom } from '@kr/testbed';
-import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
 import type { Entity } from '../e2e/story/answers.ts';
 import { packageDocument, recordDocument } from '../e2e/story/documents.ts';
 import { type HttpClient, oneTryClient } from '../e2e/story/http-client.ts';
@@ -20,10 +20,10 @@ const RESOURCES = 4;
 const BEFORE = 2;
 const AFTER = 2;
 
-let system: TestSystem;
+let system: SharedSystem;
 let author: HttpClient;
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   author = insistentClient(oneTryClient(system.baseUrl, system.token));
 });
 afterAll(() => system?.stop());

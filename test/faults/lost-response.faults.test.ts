@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { FaultProxy, seededRandom, until } from '@kr/testbed';
-import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
 import type { Entity, Failed, Listing } from '../e2e/story/answers.ts';
 import { recordDocument } from '../e2e/story/documents.ts';
 import { type HttpClient, httpClient } from '../e2e/story/http-client.ts';
@@ -13,14 +13,14 @@ const ROUNDS = scaled(5, 100);
 /** Less than the head of any answer, so that no client has understood it. */
 const MOST_BYTES = 200;
 
-let system: TestSystem;
+let system: SharedSystem;
 let ledger: PublicationLedger;
 let proxy: FaultProxy;
 let author: HttpClient;
 /** The client with the broken connection to the gateway. */
 let unlucky: HttpClient;
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   ledger = publicationLedger(system);
   proxy = await FaultProxy.start(new URL(system.baseUrl).host);
   author = insistentClient(httpClient(system.baseUrl, system.token));

@@ -19,7 +19,7 @@ export interface PublicationLedger {
 
 const OPEN = "select from publication where state not in ('DONE', 'ABORT_DONE') limit 1";
 
-export function publicationLedger({ databaseUrls }: TestSystem): PublicationLedger {
+export function publicationLedger({ databaseUrls }: Pick<TestSystem, 'databaseUrls'>): PublicationLedger {
   const packages = new Pool({ connectionString: databaseUrls.packages, max: 2 });
   const records = new Pool({ connectionString: databaseUrls.records, max: 2 });
   const sum = async (pools: readonly Pool[], query: string, entityId: string): Promise<number> => {

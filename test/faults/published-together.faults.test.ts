@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { until } from '@kr/testbed';
-import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
 import { Client } from 'pg';
 import type { Entity, Failed, Listing } from '../e2e/story/answers.ts';
 import { databaseDigest } from '../e2e/story/database-digest.ts';
@@ -18,13 +18,13 @@ const WRONG_FIELDS = Object.keys(WRONG)
   .map((name) => `metadata.${name}`)
   .sort();
 
-let system: TestSystem;
+let system: SharedSystem;
 let author: HttpClient;
 let anonymous: HttpClient;
 let ledger: PublicationLedger;
 let databases: Client[];
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   author = httpClient(system.baseUrl, system.token);
   anonymous = httpClient(system.baseUrl);
   ledger = publicationLedger(system);

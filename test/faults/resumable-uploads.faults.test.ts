@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { FaultProxy, oneOf, seededRandom, until } from '@kr/testbed';
-import { startSystem, type TestSystem } from '@kr/testbed/system';
+import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
 import { Client } from 'pg';
 import { Upload, type UploadOptions } from 'tus-js-client';
 import type { Entity, FileEntry, FilesListing } from '../e2e/story/answers.ts';
@@ -21,7 +21,7 @@ import { scaled, seed } from './scale.ts';
 const MIB = 1_048_576;
 const PATIENCE_MS = scaled(300_000, 1_800_000);
 
-let system: TestSystem;
+let system: SharedSystem;
 let folder: string;
 let proxy: FaultProxy;
 let database: Client;
@@ -31,7 +31,7 @@ let draft: Entity;
 const random = seededRandom(seed);
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await sharedSystem();
   folder = await mkdtemp(join(tmpdir(), 'uploads-'));
   database = new Client({ connectionString: system.databaseUrls.files });
   await database.connect();

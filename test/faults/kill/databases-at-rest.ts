@@ -52,7 +52,7 @@ const FORMS = `
 const indexedIn = (schema: string) => `
   select id || ' ' || form || ' ' || revision as what from ${schema}.index_document where deleted_at is null`;
 
-export function databasesOf({ databaseUrls }: TestSystem): Databases {
+export function databasesOf({ databaseUrls }: Pick<TestSystem, 'databaseUrls'>): Databases {
   const pools = new Map(
     SERVICES.map((service) => {
       const pool = new Pool({ connectionString: databaseUrls[service], max: 2 });

@@ -61,26 +61,41 @@ export interface SystemOptions {
   environmentOf?(service: ServiceName, environment: ServiceVariables): Promise<ServiceVariables>;
 }
 
-export interface TestSystem extends AsyncDisposable {
+/** What tests of a whole system use, whether it is their own or shared. */
+export interface SharedSystem extends AsyncDisposable {
   baseUrl: string;
-  /** URLs of all gateways. */
-  baseUrls: readonly string[];
   /** Token of a first user without special rights. */
   token: string;
   user: string;
   databaseUrls: Record<ServiceName, string>;
   natsUrl: string;
-  /** Messages of the supervisor about starts, ends and restarts of parts. */
-  progress: readonly string[];
   /** One file for each part; removed when the system stops. */
   logDir: string;
   /** Folder of the files service with the bytes of all files. */
   filesDir: string;
+  /** A shared system appends to the name. */
   createUser(name: string, options?: { admin?: boolean }): Promise<{ name: string; token: string }>;
   /** Undefined while the part is down. */
   pid(part: PartName): number | undefined;
   /** Sends a signal to one part, which the supervisor then restarts. */
   kill(part: PartName, signal: NodeJS.Signals): void;
+  /** @throws Error when the index differs from the services */
+  assertNoDrift(): Promise<void>;
+  /**
+   * Stops the system, or returns a shared one. Without faults its index must equal the services (`skipsDriftCheck` is the
+   * exception).
+   *
+   * @throws Error when it does not, after everything was stopped
+   */
+  stop(): Promise<void>;
+}
+
+/** A system for one test file alone. */
+export interface TestSystem extends SharedSystem {
+  /** URLs of all gateways. */
+  baseUrls: readonly string[];
+  /** Messages of the supervisor about starts, ends and restarts of parts. */
+  progress: readonly string[];
   relaunch: RunningStack['relaunch'];
   retire: RunningStack['retire'];
   startReplica: RunningStack['startReplica'];
@@ -88,14 +103,6 @@ export interface TestSystem extends AsyncDisposable {
   proxy(edge: ProxiedEdge): FaultProxy;
   /** The log of all proxies. */
   faults: FaultLog;
-  /** @throws Error when the index differs from the services */
-  assertNoDrift(): Promise<void>;
-  /**
-   * A system without faults must end with an index that equals the services (`skipsDriftCheck` is the exception).
-   *
-   * @throws Error when it does not, after everything was stopped
-   */
-  stop(): Promise<void>;
 }
 
 /**

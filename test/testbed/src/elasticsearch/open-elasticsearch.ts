@@ -1,9 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { readFile, rename, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { isAlive, until } from '@kr/local-stack/backends';
+import { askKeeper, keeperOf } from '../jest/keeper.ts';
 import { newRunFolder } from '../run-folder.ts';
 import { findElasticsearch, startElasticsearch } from './elasticsearch-program.ts';
 
@@ -49,44 +45,15 @@ async function removeIndexes(url: string, prefix: string): Promise<void> {
 }
 
 async function startedOnce(): Promise<Started> {
-  const folder = process.env['TEST_ELASTICSEARCH_FOLDER'];
-  if (folder === undefined) return start(await newRunFolder('elasticsearch'));
-  await writeFile(join(folder, WANTED), '');
-  const keeper = Number(process.env['TEST_ELASTICSEARCH_KEEPER']);
-  const told = async () => {
-    const isKept = isAlive(keeper);
-    const text = await readFile(join(folder, STARTED), 'utf8').catch(() => undefined);
-    return text ?? (isKept ? undefined : OVER);
-  };
-  const started = await until(told, {
-    // The longest start, and a minute before it.
-    timeoutMs: START_MS + 60_000,
-    everyMs: 200,
-    what: 'the Elasticsearch of this run',
-  });
-  if (started !== OVER) return JSON.parse(started) as Started;
-  const said = await readFile(join(folder, KEEPER_LOG), 'utf8');
-  throw new Error(`who keeps the Elasticsearch of this run has ended: ${said.slice(-MOST_CHARACTERS)}`);
+  const keeper = keeperOf('elasticsearch');
+  // The longest start, and a minute before it.
+  return keeper === undefined
+    ? startElasticsearchIn(await newRunFolder('elasticsearch'))
+    : askKeeper<Started>(keeper, START_MS + 60_000);
 }
 
-/** Files in a run's folder: a test that needs the server writes the first, the keeper answers with the second. */
-const WANTED = 'wanted';
-const STARTED = 'started.json';
-export const KEEPER_LOG = 'keeper.log';
-const OVER = 'over';
-
-/**
- * Starts one for all tests of a run when the first of them needs it. Call it in a process that outlives Jest's workers: the
- * server ends with the process that started it.
- */
-export async function startWhenWanted(folder: string): Promise<void> {
-  while (!existsSync(join(folder, WANTED))) await sleep(200);
-  const started = JSON.stringify(await start(folder));
-  await writeFile(join(folder, `${STARTED}.new`), started);
-  await rename(join(folder, `${STARTED}.new`), join(folder, STARTED));
-}
-
-async function start(folder: string): Promise<Started> {
+/** The server ends with the process that started it. */
+export async function startElasticsearchIn(folder: string): Promise<Started> {
   try {
     const container = await import('../container.ts');
     if (await container.hasContainerRuntime()) return await container.startElasticsearchContainer();

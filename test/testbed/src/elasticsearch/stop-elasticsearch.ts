@@ -1,4 +1,4 @@
-import { readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { until } from '@kr/local-stack/backends';
 
@@ -11,7 +11,6 @@ export async function stopElasticsearch(folder: string): Promise<void> {
     const isGone = () => !signal(pid, 0);
     await until(isGone, { timeoutMs: STOP_MS, everyMs: 100 }).catch(() => signal(pid, 'SIGKILL'));
   }
-  await rm(folder, { recursive: true, force: true });
 }
 
 /** Whether there was a process to take it. */

@@ -2,35 +2,40 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { spawnAttached } from '@kr/local-stack/backends';
-import { KEEPER_LOG } from '../elasticsearch/open-elasticsearch.ts';
 import { openPostgres } from '../postgres.ts';
 import { newRunFolder } from '../run-folder.ts';
+import { KEEPER_LOG, keeperVariable } from './keeper.ts';
 
-const KEEP_ELASTICSEARCH = fileURLToPath(new URL('../elasticsearch/keep-elasticsearch.ts', import.meta.url));
-const PREPARE_S3 = fileURLToPath(new URL('../s3/prepare-s3-server.ts', import.meta.url));
+const PREPARE_S3 = programAt('../s3/prepare-s3-server.ts');
 
 /** Jest's workers inherit the environment variables set here. */
 export default async function startBackends(globalConfig) {
   const postgres = await openPostgres(process.env.TEST_DATABASE_URL);
   process.env.TEST_DATABASE_URL = postgres.url;
   globalThis.stopTestPostgres = postgres.stop;
-  process.env.TEST_ELASTICSEARCH_FOLDER = await newRunFolder('elasticsearch');
-  globalThis.elasticsearchKeeper = keepElasticsearch(process.env.TEST_ELASTICSEARCH_FOLDER);
-  process.env.TEST_ELASTICSEARCH_KEEPER = String(globalThis.elasticsearchKeeper.pid);
+  globalThis.testKeepers = {
+    elasticsearch: await startKeeper('elasticsearch', '../elasticsearch/keep-elasticsearch.ts'),
+    system: await startKeeper('system', '../shared-system/keep-shared-systems.ts'),
+  };
   if (isWholeRun(globalConfig)) globalThis.preparedS3 ??= prepareS3();
 }
 
-/** One server for all tests, started when the first of them needs it. */
-function keepElasticsearch(folder) {
+async function startKeeper(server, program) {
+  const folder = await newRunFolder(`kept-${server}`);
   const child = spawnAttached({
     command: process.execPath,
-    args: ['--no-warnings', KEEP_ELASTICSEARCH, folder],
+    args: ['--no-warnings', programAt(program), folder],
     logFile: join(folder, KEEPER_LOG),
     stopSignal: 'SIGTERM',
   });
-  child.on('error', (error) => process.stderr.write(`no Elasticsearch can be kept: ${error.message}\n`));
+  child.on('error', (error) => process.stderr.write(`no keeper of ${server}: ${error.message}\n`));
   child.unref();
-  return child;
+  process.env[keeperVariable(server)] = JSON.stringify({ folder, pid: child.pid });
+  return { folder, child };
+}
+
+function programAt(path) {
+  return fileURLToPath(new URL(path, import.meta.url));
 }
 
 /** A run of some tests rarely needs the S3 server, whose build takes minutes. */
