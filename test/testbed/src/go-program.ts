@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { tryLock, unlock, until } from '@kr/local-stack/backends';
-import { TOOLCHAIN_DIR } from './run-folder.ts';
+import { TEST_PROGRAMS_DIR } from './run-folder.ts';
 
 const run = promisify(execFile);
 
@@ -36,7 +36,7 @@ export interface FindOptions {
  */
 export async function findGoProgram(
   program: GoProgram,
-  { folder = TOOLCHAIN_DIR, signal }: FindOptions = {},
+  { folder = TEST_PROGRAMS_DIR, signal }: FindOptions = {},
 ): Promise<string> {
   const { name, version } = program;
   const kept = join(folder, `${name}-${version}`, name);

@@ -15,7 +15,7 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { freePort, spawnAttached, until } from '@kr/local-stack/backends';
-import { TOOLCHAIN_DIR } from '../run-folder.ts';
+import { TEST_PROGRAMS_DIR } from '../run-folder.ts';
 
 const run = promisify(execFile);
 
@@ -51,7 +51,7 @@ export async function startElasticsearch({
   folder,
   timeoutMs,
 }: ElasticsearchStart): Promise<{ url: string }> {
-  const kept = join(TOOLCHAIN_DIR, `elasticsearch-${await fingerprint(program)}`);
+  const kept = join(TEST_PROGRAMS_DIR, `elasticsearch-${await fingerprint(program)}`);
   const home = join(folder, 'home');
   await mkdir(home, { recursive: true });
   for (const part of await readdir(kept).catch(() => [])) await symlink(join(kept, part), join(home, part));

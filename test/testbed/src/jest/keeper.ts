@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { until } from '@kr/local-stack/backends';
+import { isAlive, until } from '@kr/local-stack/backends';
 
 /**
  * A process that lives as long as a run of Jest and starts a server when the first test needs it. Jest's workers cannot,
@@ -54,9 +54,9 @@ export async function startWhenWanted(start: (folder: string) => Promise<object>
 export async function askKeeper<Started>({ folder, pid }: Keeper, timeoutMs: number): Promise<Started> {
   await writeFile(join(folder, WANTED), '');
   const answer = async () => {
-    const isAlive = isRunning(pid);
+    const isKept = isAlive(pid);
     const text = await readFile(join(folder, STARTED), 'utf8').catch(() => undefined);
-    return text ?? (isAlive ? undefined : ENDED);
+    return text ?? (isKept ? undefined : ENDED);
   };
   const started = await until(answer, { timeoutMs, everyMs: 200, what: `the server in ${folder}` });
   if (started !== ENDED) return JSON.parse(started) as Started;
@@ -66,12 +66,4 @@ export async function askKeeper<Started>({ folder, pid }: Keeper, timeoutMs: num
 /** The end of the keeper's log. */
 export async function logOf(folder: string): Promise<string> {
   return (await readFile(join(folder, KEEPER_LOG), 'utf8')).slice(-LOG_CHARACTERS);
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
 }

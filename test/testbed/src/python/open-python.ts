@@ -2,12 +2,12 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rename, rm } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { TEST_PROGRAMS_DIR } from '../run-folder.ts';
 
 const run = promisify(execFile);
 const INSTALL_TIMEOUT_MS = 240_000;
-const TOOLCHAIN = resolve(import.meta.dirname, '../../../../.toolchain');
 
 /**
  * A Python interpreter with the packages of a `requirements.txt`, installed once per content of that file,
@@ -20,12 +20,12 @@ export async function openPython(requirements: string): Promise<{ python: string
     .update(await readFile(requirements))
     .digest('hex')
     .slice(0, 12);
-  const home = join(TOOLCHAIN, `python-${digest}`);
+  const home = join(TEST_PROGRAMS_DIR, `python-${digest}`);
   const python = join(home, 'bin', 'python');
   if (existsSync(python)) return { python };
   const unfinished = `${home}.${process.pid}`;
   try {
-    await mkdir(TOOLCHAIN, { recursive: true });
+    await mkdir(TEST_PROGRAMS_DIR, { recursive: true });
     await run('python3', ['-m', 'venv', unfinished]);
     await run(join(unfinished, 'bin', 'python'), ['-m', 'pip', 'install', '--quiet', '-r', requirements], {
       timeout: INSTALL_TIMEOUT_MS,

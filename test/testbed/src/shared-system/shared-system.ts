@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { dataFolder } from '@kr/local-stack';
+import { isAlive } from '@kr/local-stack/backends';
 import { askKeeper, keeperOf } from '../jest/keeper.ts';
 import type { SharedSystem } from '../start-system.ts';
 import type { Lease } from './lease.ts';
@@ -27,7 +28,7 @@ export async function sharedSystem(): Promise<SharedSystem> {
   const pid: SharedSystem['pid'] = (part) => {
     const { parts } = JSON.parse(readFileSync(processesFile, 'utf8'));
     const listed: number | undefined = parts[part]?.pid;
-    return listed !== undefined && isRunning(listed) ? listed : undefined;
+    return listed !== undefined && isAlive(listed) ? listed : undefined;
   };
   let hasKilled = false;
   let stopping: Promise<void> | undefined;
@@ -49,12 +50,4 @@ export async function sharedSystem(): Promise<SharedSystem> {
     stop,
     [Symbol.asyncDispose]: stop,
   };
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
 }
