@@ -5,7 +5,7 @@ import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { seededRandom, until } from '@kr/testbed';
-import { type SharedSystem, sharedSystem } from '@kr/testbed/shared-system';
+import { startSystem, type TestSystem } from '@kr/testbed/system';
 import { Client } from 'pg';
 import type { Entity, FileEntry, FilesListing } from '../e2e/story/answers.ts';
 import { recordDocument } from '../e2e/story/documents.ts';
@@ -18,11 +18,11 @@ const CUTS = scaled(40, 10_000);
 const FILES = 10;
 const CONTENT = randomBytes(1_500_000);
 
-let system: SharedSystem;
+let system: TestSystem;
 let author: HttpClient;
 let database: Client;
 beforeAll(async () => {
-  system = await sharedSystem();
+  system = await startSystem();
   author = httpClient(system.baseUrl, system.token);
   database = new Client({ connectionString: system.databaseUrls.files });
   await database.connect();
