@@ -61,7 +61,7 @@ export interface SystemOptions {
   environmentOf?(service: ServiceName, environment: ServiceVariables): Promise<ServiceVariables>;
 }
 
-/** What tests of a whole system use, whether it is their own or shared. */
+/** A running system as tests see it: their own or a shared one. */
 export interface SharedSystem extends AsyncDisposable {
   baseUrl: string;
   /** Token of a first user without special rights. */

@@ -6,7 +6,9 @@ import { openPostgres } from '../postgres.ts';
 import { newRunFolder } from '../run-folder.ts';
 import { KEEPER_LOG, keeperVariable } from './keeper.ts';
 
-const PREPARE_S3 = programAt('../s3/prepare-s3-server.ts');
+const KEEP_ELASTICSEARCH = fileURLToPath(new URL('../elasticsearch/keep-elasticsearch.ts', import.meta.url));
+const KEEP_SYSTEMS = fileURLToPath(new URL('../shared-system/keep-shared-systems.ts', import.meta.url));
+const PREPARE_S3 = fileURLToPath(new URL('../s3/prepare-s3-server.ts', import.meta.url));
 
 /** Jest's workers inherit the environment variables set here. */
 export default async function startBackends(globalConfig) {
@@ -14,8 +16,8 @@ export default async function startBackends(globalConfig) {
   process.env.TEST_DATABASE_URL = postgres.url;
   globalThis.stopTestPostgres = postgres.stop;
   globalThis.testKeepers = {
-    elasticsearch: await startKeeper('elasticsearch', '../elasticsearch/keep-elasticsearch.ts'),
-    system: await startKeeper('system', '../shared-system/keep-shared-systems.ts'),
+    elasticsearch: await startKeeper('elasticsearch', KEEP_ELASTICSEARCH),
+    system: await startKeeper('system', KEEP_SYSTEMS),
   };
   if (isWholeRun(globalConfig)) globalThis.preparedS3 ??= prepareS3();
 }
@@ -24,7 +26,7 @@ async function startKeeper(server, program) {
   const folder = await newRunFolder(`kept-${server}`);
   const child = spawnAttached({
     command: process.execPath,
-    args: ['--no-warnings', programAt(program), folder],
+    args: ['--no-warnings', program, folder],
     logFile: join(folder, KEEPER_LOG),
     stopSignal: 'SIGTERM',
   });
@@ -32,10 +34,6 @@ async function startKeeper(server, program) {
   child.unref();
   process.env[keeperVariable(server)] = JSON.stringify({ folder, pid: child.pid });
   return { folder, child };
-}
-
-function programAt(path) {
-  return fileURLToPath(new URL(path, import.meta.url));
 }
 
 /** A run of some tests rarely needs the S3 server, whose build takes minutes. */
