@@ -60,7 +60,7 @@ beforeEach(async () => {
     callerKeys: new Map([['operator', KEY]]),
     logger,
   });
-  const runtime = { search: { address: `127.0.0.1:${server.port}`, key: KEY } };
+  const runtime = { admin: { search: { address: `127.0.0.1:${server.port}`, key: KEY } } };
   await writeFile(join(folder, 'runtime.json'), JSON.stringify(runtime));
 });
 afterEach(async () => {

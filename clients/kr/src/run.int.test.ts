@@ -598,7 +598,7 @@ describe('kr', () => {
   });
 
   test('finds a local system that has no first user', async () => {
-    await write('data/runtime.json', { base_url: repository.baseUrl, identity: { address: '', key: '' } });
+    await write('data/runtime.json', { base_url: repository.baseUrl, admin: {} });
     const local = { KR_BASE_URL: '', KR_TOKEN: '' };
     const { code, err } = await kr(['search', 'nothing', '--data-dir', 'data'], local);
     expect({ code, err }).toEqual({ code: 0, err: '0 of 0 found\n' });

@@ -1,13 +1,19 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { databaseUrl, eachService, type Secrets, type ServiceName, writePrivateJson } from '@kr/local-stack';
+import {
+  type AdminService,
+  adminEndpoints,
+  databaseUrl,
+  eachService,
+  type Secrets,
+  type ServiceName,
+  writePrivateJson,
+} from '@kr/local-stack';
 import { DATABASE_PREFIX } from './backends.ts';
 import { withUser } from './service-secrets.ts';
 
-/** Where an operator reaches the gRPC servers of these services, such as the near ends of forwarded ports. */
-export type OperatorAddresses = Readonly<
-  Record<'gateway' | 'packages' | 'files' | 'search' | 'records', string>
->;
+/** Where an operator reaches the gRPC servers of services, such as the near ends of forwarded ports. */
+export type OperatorAddresses = Readonly<Record<AdminService, string>>;
 
 /** Where an operator reaches the data: the servers without user, and what the bytes of files are kept in. */
 export interface OperatorData {
@@ -16,24 +22,16 @@ export interface OperatorData {
   filesFolder?: string | undefined;
 }
 
-/** Makes a folder by which `kr admin … --data-dir FOLDER` works on a deployed system. */
+/** Creates a folder with which `kr admin … --data-dir FOLDER` works on a deployed system. */
 export async function writeOperatorFolder(
   folder: string,
   secrets: Secrets,
   { baseUrl, addresses, data }: { baseUrl: string; addresses: OperatorAddresses; data: OperatorData },
 ): Promise<void> {
-  const door = (service: ServiceName & keyof OperatorAddresses) => ({
-    address: addresses[service],
-    key: secrets.callerKeys[service].operator,
-  });
   await mkdir(folder, { recursive: true });
   await writePrivateJson(join(folder, 'runtime.json'), {
     base_url: baseUrl,
-    identity: door('gateway'),
-    publications: door('packages'),
-    records: door('records'),
-    files: door('files'),
-    search: door('search'),
+    admin: adminEndpoints(secrets, (service) => addresses[service]),
     ...dataOf(secrets, data),
   });
 }

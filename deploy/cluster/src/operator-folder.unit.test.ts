@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { loadSecrets } from '@kr/local-stack';
-import { findOperatorDoor } from '../../../clients/kr/src/settings/admin-endpoint.ts';
+import { findAdminEndpoint } from '../../../clients/kr/src/settings/runtime.ts';
 import { writeOperatorFolder } from './operator-folder.ts';
 import { serviceSecrets } from './service-secrets.ts';
 
@@ -15,7 +15,7 @@ afterEach(() => rm(folder, { recursive: true }));
 
 test('the command line finds in the folder what the deployed services take from operators', async () => {
   const secrets = await loadSecrets(join(folder, 'secrets.json'));
-  const doors = join(folder, 'operator');
+  const operator = join(folder, 'operator');
   const addresses = {
     gateway: '127.0.0.1:1',
     packages: '127.0.0.1:2',
@@ -25,23 +25,17 @@ test('the command line finds in the folder what the deployed services take from 
   };
   const baseUrl = 'https://repository.example.org';
   const data = { postgres: 'postgres://db:5432?sslmode=verify-full', nats: 'nats://bus:4222' };
-  await writeOperatorFolder(doors, secrets, { baseUrl, addresses, data });
+  await writeOperatorFolder(operator, secrets, { baseUrl, addresses, data });
 
   const backends = { postgres: 'postgres://postgres:5432', nats: 'nats://nats:4222' };
-  for (const [door, service] of [
-    ['identity', 'gateway'],
-    ['publications', 'packages'],
-    ['files', 'files'],
-    ['search', 'search'],
-    ['records', 'records'],
-  ] as const) {
-    const { address, key } = await findOperatorDoor([doors], door);
+  for (const service of ['gateway', 'packages', 'files', 'search', 'records'] as const) {
+    const { address, key } = await findAdminEndpoint([operator], service);
     expect(address).toBe(addresses[service]);
     const { CALLER_KEYS = '' } = serviceSecrets(service, secrets, backends);
     expect(CALLER_KEYS.split(',')).toContain(`operator=${key}`);
   }
-  expect((await stat(join(doors, 'runtime.json'))).mode & 0o777).toBe(0o600);
-  expect(JSON.parse(await readFile(join(doors, 'runtime.json'), 'utf8'))).toMatchObject({
+  expect((await stat(join(operator, 'runtime.json'))).mode & 0o777).toBe(0o600);
+  expect(JSON.parse(await readFile(join(operator, 'runtime.json'), 'utf8'))).toMatchObject({
     base_url: 'https://repository.example.org',
     databases: {
       'access-links': `postgres://kr_access_links:${secrets.databasePasswords['access-links']}@db:5432/kr_access_links?sslmode=verify-full`,

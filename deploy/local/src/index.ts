@@ -1,6 +1,7 @@
 export { writePrivateFile, writePrivateJson } from './private-file.ts';
+export { type AdminEndpoint, type AdminService, adminEndpoints } from './stack/admin-endpoint.ts';
 export { busUsers } from './stack/bus-users.ts';
-export type { AdminEndpoint, CreatedUser } from './stack/create-user.ts';
+export type { CreatedUser } from './stack/create-user.ts';
 export { dataFolder } from './stack/data-folder.ts';
 export { databaseStatements, databaseUrl, dropDatabases } from './stack/databases.ts';
 export { openStoppedStack, type StoppedStack } from './stack/open-stopped-stack.ts';

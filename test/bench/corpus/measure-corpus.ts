@@ -30,7 +30,7 @@ interface Build {
 }
 
 interface CorpusBench {
-  stack: Pick<RunningStack, 'databaseUrls' | 'search'>;
+  stack: Pick<RunningStack, 'databaseUrls' | 'admin'>;
   /** With a token, so that the gateway keeps no answers. */
   repository: JsonClient;
   records: number;
@@ -169,7 +169,7 @@ async function changesUntilFound({ repository }: CorpusBench, name: string): Pro
 type Ask<Answer> = (client: Client<Definitions['search']>, operator: Principal) => Promise<Answer>;
 
 async function askIndex<Answer>({ stack }: CorpusBench, ask: Ask<Answer>): Promise<Answer> {
-  const { address, key } = stack.search;
+  const { address, key } = stack.admin.search;
   const client = createClient(definitions.search, { address, key, audience: 'search', caller: 'operator' });
   try {
     return await ask(client, servicePrincipal('bench'));

@@ -173,7 +173,7 @@ async function systemOf(
   let stopping: Promise<void> | undefined;
   const compareAndStop = async (): Promise<void> => {
     try {
-      if (isCompared) await assertNoDrift(stack.search);
+      if (isCompared) await assertNoDrift(stack.admin.search);
     } finally {
       await stack.stop();
       await clear();
@@ -216,7 +216,7 @@ async function systemOf(
     startReplica: stack.startReplica,
     proxy: edges.proxy,
     faults: edges.log,
-    assertNoDrift: () => assertNoDrift(stack.search),
+    assertNoDrift: () => assertNoDrift(stack.admin.search),
     stop,
     [Symbol.asyncDispose]: stop,
   };

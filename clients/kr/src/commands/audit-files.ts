@@ -5,14 +5,13 @@ import { callAsOperator } from '../settings/call-as-operator.ts';
 import { formatBytes } from '../terminal/format-bytes.ts';
 import { table } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
+import type { AdminOptions } from './context.ts';
 
-export interface AuditOptions {
+export interface AuditOptions extends AdminOptions {
   /** Begins one in the background, or lets that go on which is under way. */
   start: boolean;
   /** Reads everything at once, waits for it, and fails when something is not as it was stored. */
   now: boolean;
-  json: boolean;
-  dataDirs: readonly string[];
 }
 
 const ASK_EVERY_MS = 1_000;

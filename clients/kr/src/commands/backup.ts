@@ -6,15 +6,13 @@ import { formatBytes } from '../terminal/format-bytes.ts';
 import { stepProgress } from '../terminal/step-progress.ts';
 import { table } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
+import type { AdminOptions } from './context.ts';
 
-export interface BackupOptions {
+export interface BackupOptions extends AdminOptions {
   /** Keys and passwords of a local system go along. */
   withSecrets: boolean;
   /** Whether the list of the bytes is enough. */
   withoutFiles: boolean;
-  json: boolean;
-  /** Folders of a system; the first that has one counts. */
-  dataDirs: readonly string[];
 }
 
 const PACKAGE = new URL('../../../../package.json', import.meta.url);

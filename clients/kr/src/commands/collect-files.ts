@@ -4,12 +4,11 @@ import { formatBytes } from '../terminal/format-bytes.ts';
 import { table } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { formatTimeSpan } from '../terminal/time-span.ts';
+import type { AdminOptions } from './context.ts';
 
-export interface CollectOptions {
+export interface CollectOptions extends AdminOptions {
   /** Without it nothing is removed. */
   apply: boolean;
-  json: boolean;
-  dataDirs: readonly string[];
 }
 
 /** `kr admin files collect`: lists unreferenced stored bytes, and removes them with `--apply`. */

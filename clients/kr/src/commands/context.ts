@@ -10,3 +10,10 @@ export interface CommandContext {
 }
 
 export type ConnectTo = (settings: Settings) => ApiClient;
+
+/** Options of all commands for operators. */
+export interface AdminOptions {
+  json: boolean;
+  /** Folders of systems; the first that has one counts. */
+  dataDirs: readonly string[];
+}

@@ -1,15 +1,13 @@
 import type { DeadLetter__Output } from '@kr/contracts';
 import { Failure } from '../failure.ts';
-import { callForDeadLetters, EVENT_CONSUMERS, type EventConsumer } from '../settings/call-as-operator.ts';
+import { callService, EVENT_CONSUMERS, type EventConsumer } from '../settings/call-as-operator.ts';
 import { table } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
+import type { AdminOptions } from './context.ts';
 
-export interface DeadLetterOptions {
-  /** All services unless given. */
+export interface DeadLetterOptions extends AdminOptions {
+  /** Default: all services. */
   service?: EventConsumer;
-  json: boolean;
-  /** Folders of a local system; the first that holds a running one counts. */
-  dataDirs: readonly string[];
 }
 
 interface Listed {
@@ -25,7 +23,7 @@ export async function listDeadLetters(
   const listed: Listed[] = [];
   const withMore: EventConsumer[] = [];
   for (const name of servicesOf(service)) {
-    const { deadLetters, hasMore } = await callForDeadLetters(name, dataDirs, (client, caller) =>
+    const { deadLetters, hasMore } = await callService('deadLetters', name, dataDirs, (client, caller) =>
       client.listDeadLetters({ afterId: '0', limit }, caller),
     );
     listed.push(...deadLetters.map((letter) => ({ service: name, letter })));
@@ -57,7 +55,7 @@ export async function replayDeadLetters(
   const failures: Listed[] = [];
   const unknownIds: string[] = [];
   for (const name of servicesOf(service)) {
-    const answer = await callForDeadLetters(name, dataDirs, (client, caller) =>
+    const answer = await callService('deadLetters', name, dataDirs, (client, caller) =>
       client.replayDeadLetters({ ids: [...ids] }, caller),
     );
     replayed += Number(answer.replayed);

@@ -1,14 +1,9 @@
 import type { Doi__Output, ListDoisRequest, ListDoisResponse__Output } from '@kr/contracts';
 import { Failure } from '../failure.ts';
-import { callForDois, DOI_OWNERS } from '../settings/call-as-operator.ts';
+import { callService, DOI_OWNERS } from '../settings/call-as-operator.ts';
 import { table } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
-
-interface DoiOptions {
-  json: boolean;
-  /** Folders of a local system; the first that holds a running one counts. */
-  dataDirs: readonly string[];
-}
+import type { AdminOptions } from './context.ts';
 
 const PAGE = 1_000;
 const COMPARED_AT_ONCE = 50;
@@ -16,7 +11,7 @@ const COMPARED_AT_ONCE = 50;
 /** `kr admin doi list`: DOIs of published resources and packages and their state at DataCite. */
 export async function listDois(
   terminal: Terminal,
-  { failed, json, dataDirs }: DoiOptions & { failed: boolean },
+  { failed, json, dataDirs }: AdminOptions & { failed: boolean },
 ): Promise<void> {
   const dois: Doi__Output[] = [];
   let isConfigured = true;
@@ -24,8 +19,11 @@ export async function listDois(
     let afterDoi: string | undefined = '';
     while (afterDoi !== undefined) {
       const request: ListDoisRequest = { afterDoi, limit: PAGE, isFailed: failed };
-      const answer: ListDoisResponse__Output = await callForDois(service, dataDirs, (client, caller) =>
-        client.listDois(request, caller),
+      const answer: ListDoisResponse__Output = await callService(
+        'dois',
+        service,
+        dataDirs,
+        (client, caller) => client.listDois(request, caller),
       );
       dois.push(...answer.dois);
       isConfigured &&= answer.isConfigured;
@@ -44,12 +42,12 @@ export async function listDois(
 export async function retryDois(
   terminal: Terminal,
   dois: readonly string[],
-  { json, dataDirs }: DoiOptions,
+  { json, dataDirs }: AdminOptions,
 ): Promise<void> {
   let retried = 0;
   let unknown = new Set(dois);
   for (const service of DOI_OWNERS) {
-    const answer = await callForDois(service, dataDirs, (client, caller) =>
+    const answer = await callService('dois', service, dataDirs, (client, caller) =>
       client.retryDois({ dois: [...dois] }, caller),
     );
     retried += Number(answer.retried);
@@ -61,14 +59,14 @@ export async function retryDois(
 }
 
 /** `kr admin doi reconcile`: compares every DOI with DataCite and sends again what differs. */
-export async function reconcileDois(terminal: Terminal, { json, dataDirs }: DoiOptions): Promise<void> {
+export async function reconcileDois(terminal: Terminal, { json, dataDirs }: AdminOptions): Promise<void> {
   let compared = 0;
   const differing: string[] = [];
   for (const service of DOI_OWNERS) {
     let afterDoi = '';
     do {
       const request = { afterDoi, limit: COMPARED_AT_ONCE };
-      const answer = await callForDois(service, dataDirs, (client, caller) =>
+      const answer = await callService('dois', service, dataDirs, (client, caller) =>
         client.reconcileDois(request, caller),
       );
       compared += answer.compared;

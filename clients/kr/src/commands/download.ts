@@ -13,9 +13,8 @@ import { transferProgress } from '../terminal/transfer-progress.ts';
 import type { CommandContext } from './context.ts';
 
 export interface DownloadOptions {
-  /** A folder; the id of the entity in `cwd` if undefined. */
-  to: string | undefined;
-  cwd: string;
+  /** A folder; default: the id of the entity. */
+  to?: string;
   /** Whether existing files with other content are replaced. */
   force: boolean;
   draft: boolean;
@@ -38,7 +37,7 @@ interface Target {
 export async function download(
   { terminal, connect }: CommandContext,
   id: string,
-  options: DownloadOptions,
+  options: DownloadOptions & { cwd: string },
 ): Promise<void> {
   const wanted = referenceIn(id);
   const api = await connect(wanted.link);

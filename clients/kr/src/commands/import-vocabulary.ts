@@ -2,13 +2,8 @@ import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../failure.ts';
 import type { Terminal } from '../terminal/terminal.ts';
+import type { AdminOptions } from './context.ts';
 import { readTerms, type VocabularyTerm } from './vocabulary-file.ts';
-
-export interface ImportVocabularyOptions {
-  json: boolean;
-  /** Folders of a local system; the first that exists counts. */
-  dataDirs: readonly string[];
-}
 
 /**
  * `kr admin vocabulary import TYPE FILE`: adds a file's entries to the entries that the operator added before; an entry with a known
@@ -18,7 +13,7 @@ export async function importVocabulary(
   terminal: Terminal,
   type: string,
   file: string,
-  options: ImportVocabularyOptions,
+  options: AdminOptions,
 ): Promise<void> {
   // Only this command knows the vocabularies; the others start without them.
   const { isVocabularyType, lookup } = await import('@kr/metadata');

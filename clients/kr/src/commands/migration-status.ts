@@ -3,22 +3,14 @@ import { Failure } from '../failure.ts';
 import { reachSystem } from '../settings/reach-system.ts';
 import { table } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
-
-export interface MigrationStatusOptions {
-  json: boolean;
-  /** Folders of a system; the first that has one counts. */
-  dataDirs: readonly string[];
-}
+import type { AdminOptions } from './context.ts';
 
 interface ServiceState extends SchemaState {
   service: string;
 }
 
 /** `kr admin migrate status`: how far each database is; fails when something is pending. */
-export async function showMigrations(
-  terminal: Terminal,
-  { json, dataDirs }: MigrationStatusOptions,
-): Promise<void> {
+export async function showMigrations(terminal: Terminal, { json, dataDirs }: AdminOptions): Promise<void> {
   const states = await readStates(dataDirs);
   if (json) terminal.print(JSON.stringify({ services: states.map(stateJson) }, null, 2));
   else for (const line of lines(states)) terminal.print(line);

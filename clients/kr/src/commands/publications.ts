@@ -3,36 +3,34 @@ import { callAsOperator } from '../settings/call-as-operator.ts';
 import { table } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { formatTimeSpan } from '../terminal/time-span.ts';
+import type { AdminOptions } from './context.ts';
 
-export const OPEN_STATES = ['PREPARING', 'COMMITTED', 'ABORTED'] as const;
+const OPEN_STATES = ['PREPARING', 'COMMITTED', 'ABORTED'] as const;
 export const STATES = [...OPEN_STATES, 'DONE', 'ABORT_DONE'] as const;
 
-export interface PublicationsOptions {
-  json: boolean;
-  /** Folders of a local system; the first that holds a running one counts. */
-  dataDirs: readonly string[];
-}
-
-export interface ListOptions extends PublicationsOptions {
-  /** None: any. */
-  states: readonly string[];
-  /** Whether the states are all open ones. */
-  isOpenOnly: boolean;
-  olderThanMs: number;
+export interface ListOptions extends AdminOptions {
+  /** Default: any. */
+  state?: string[];
+  /** Only unfinished publications. */
+  open: boolean;
+  /** Milliseconds. */
+  olderThan: number;
   limit: number;
 }
 
 /** `kr admin publications list`: the publications of a local system, newest first. */
 export async function listPublications(terminal: Terminal, options: ListOptions): Promise<void> {
-  const { states, isOpenOnly, olderThanMs, limit, dataDirs } = options;
+  const { state, open, olderThan: olderThanMs, limit, dataDirs } = options;
+  const states = [...(state ?? []), ...(open ? OPEN_STATES : [])];
   const { publications, hasMore } = await callAsOperator('publicationReports', dataDirs, (reports, caller) =>
-    reports.listPublications({ states: [...states], olderThanMs, limit }, caller),
+    reports.listPublications({ states, olderThanMs, limit }, caller),
   );
   if (options.json) {
     const shown = { publications: publications.map(summaryJson), has_more: hasMore };
     return terminal.print(JSON.stringify(shown, null, 2));
   }
-  if (publications.length === 0) return terminal.note(nothingFound(states, isOpenOnly, olderThanMs));
+  if (publications.length === 0)
+    return terminal.note(nothingFound(states, open && state === undefined, olderThanMs));
   for (const line of table([HEADINGS, ...publications.map(cells)])) terminal.print(line);
   if (hasMore) terminal.note(`There are more than these ${limit}; --limit shows more of them.`);
 }
@@ -49,7 +47,7 @@ export function nothingFound(states: readonly string[], isOpenOnly: boolean, old
 export async function showPublication(
   terminal: Terminal,
   id: string,
-  { json, dataDirs }: PublicationsOptions,
+  { json, dataDirs }: AdminOptions,
 ): Promise<void> {
   const publication = await callAsOperator('publicationReports', dataDirs, (reports, caller) =>
     reports.readPublication({ id }, caller),

@@ -3,14 +3,10 @@ import { callAsOperator } from '../settings/call-as-operator.ts';
 import { formatBytes } from '../terminal/format-bytes.ts';
 import { table } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
-
-export interface QuotaOptions {
-  json: boolean;
-  dataDirs: readonly string[];
-}
+import type { AdminOptions } from './context.ts';
 
 /** `kr admin quota show USER`: storage usage and limit of a user, by name or id. @throws Failure when there is none */
-export async function showQuota(terminal: Terminal, nameOrId: string, options: QuotaOptions): Promise<void> {
+export async function showQuota(terminal: Terminal, nameOrId: string, options: AdminOptions): Promise<void> {
   const { userId, name } = await findUser(nameOrId, options);
   const { quota } = await callAsOperator('filesOperations', options.dataDirs, (files, caller) =>
     files.readQuota({ userId }, caller),
@@ -23,7 +19,7 @@ export async function setQuota(
   terminal: Terminal,
   nameOrId: string,
   limitBytes: number | null,
-  options: QuotaOptions,
+  options: AdminOptions,
 ): Promise<void> {
   const { userId, name } = await findUser(nameOrId, options);
   const request = { userId, isDefault: limitBytes === null, limitBytes: limitBytes ?? 0 };
@@ -34,11 +30,11 @@ export async function setQuota(
 }
 
 /** The files service knows users by id only, and any id is one to it. */
-function findUser(nameOrId: string, { dataDirs }: QuotaOptions): Promise<FindUserResponse__Output> {
+function findUser(nameOrId: string, { dataDirs }: AdminOptions): Promise<FindUserResponse__Output> {
   return callAsOperator('identity', dataDirs, (identity, caller) => identity.findUser({ nameOrId }, caller));
 }
 
-function print(terminal: Terminal, quota: Quota__Output | null, name: string, { json }: QuotaOptions): void {
+function print(terminal: Terminal, quota: Quota__Output | null, name: string, { json }: AdminOptions): void {
   if (quota === null) return;
   if (json) terminal.print(JSON.stringify(quotaJson(quota, name), null, 2));
   else for (const line of table(rows(quota, name))) terminal.print(line);

@@ -5,24 +5,22 @@ import { type ReachedSystem, reachSystem } from '../settings/reach-system.ts';
 import { stepProgress } from '../terminal/step-progress.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { summary } from './backup.ts';
+import type { AdminOptions } from './context.ts';
 
-export interface RestoreOptions {
+export interface RestoreOptions extends AdminOptions {
   /** Only reads the backup. */
   verify: boolean;
   /** Existing data may be deleted. */
   replace: boolean;
-  json: boolean;
-  /** Folders of a system; the first that has one counts. */
-  dataDirs: readonly string[];
-  /** Whether a folder was given, and is created when missing. */
-  isFolderGiven: boolean;
+  /** A given folder is created when missing. */
+  dataDir?: string;
 }
 
 /** `kr admin restore DIR`: reads a backup to its last byte, then puts it in the place of a stopped system's data. */
 export async function restore(
   terminal: Terminal,
   folder: string,
-  { verify, replace, json, dataDirs, isFolderGiven }: RestoreOptions,
+  { verify, replace, json, dataDirs, dataDir: given }: RestoreOptions,
 ): Promise<void> {
   const progress = stepProgress(terminal);
   const { bringSecrets, restoreBackup, verifyBackup } = await import('@kr/backup');
@@ -33,8 +31,8 @@ export async function restore(
   if (verify) return terminal.note('The backup is intact.');
 
   const [first = ''] = dataDirs;
-  if (isFolderGiven && manifest.has_secrets) await bringSecrets(folder, first);
-  await using reached = await reachSystem(dataDirs, { isMade: isFolderGiven });
+  if (given !== undefined && manifest.has_secrets) await bringSecrets(folder, first);
+  await using reached = await reachSystem(dataDirs, { isMade: given !== undefined });
   if (reached.isRunning) throw new Failure('Stop the system first; then restore again.');
   const { dataDir } = reached.system;
   // The first step, so that an unreachable bus stops the command before any change.

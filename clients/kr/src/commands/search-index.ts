@@ -5,18 +5,13 @@ import { callAsOperator } from '../settings/call-as-operator.ts';
 import { table } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { formatTimeSpan } from '../terminal/time-span.ts';
-
-export interface IndexOptions {
-  json: boolean;
-  /** Folders of a local system; the first that holds a running one counts. */
-  dataDirs: readonly string[];
-}
+import type { AdminOptions } from './context.ts';
 
 const ASK_EVERY_MS = 500;
 const DESCRIBE_RETRY_MS = 60_000;
 
 /** `kr admin search status`: what the index is, how far behind, and how right. */
-export async function showIndex(terminal: Terminal, { json, dataDirs }: IndexOptions): Promise<void> {
+export async function showIndex(terminal: Terminal, { json, dataDirs }: AdminOptions): Promise<void> {
   const index = await describe(dataDirs);
   if (json) return terminal.print(JSON.stringify(statusJson(index), null, 2));
   const rows: [string, string][] = [
@@ -34,7 +29,7 @@ export async function showIndex(terminal: Terminal, { json, dataDirs }: IndexOpt
 /** `kr admin search reindex`: starts it, and waits for its end unless `--no-wait` is given. */
 export async function reindex(
   terminal: Terminal,
-  { wait, json, dataDirs }: IndexOptions & { wait: boolean },
+  { wait, json, dataDirs }: AdminOptions & { wait: boolean },
 ): Promise<void> {
   await callAsOperator('search', dataDirs, (search, caller) => search.startReindex({}, caller));
   const isOver = ({ reindex }: DescribeIndexResponse__Output) => reindex !== null && reindex.endedAt !== '';
@@ -52,7 +47,7 @@ export async function reindex(
 /** `kr admin search drift`: compares, and repairs on request; fails when differences remain. */
 export async function checkDrift(
   terminal: Terminal,
-  { repair, json, dataDirs }: IndexOptions & { repair: boolean },
+  { repair, json, dataDirs }: AdminOptions & { repair: boolean },
 ): Promise<void> {
   const { drift } = await callAsOperator('search', dataDirs, (search, caller) =>
     search.checkDrift({ isRepaired: repair }, caller),

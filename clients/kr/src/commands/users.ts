@@ -1,20 +1,15 @@
 import type { ListTokensResponse__Output, User__Output } from '@kr/contracts';
 import { Failure } from '../failure.ts';
-import { findOperatorDoor } from '../settings/admin-endpoint.ts';
 import { callAsOperator } from '../settings/call-as-operator.ts';
+import { findAdminEndpoint } from '../settings/runtime.ts';
 import { readLocalLogin } from '../settings/stored-login.ts';
 import { table } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
+import type { AdminOptions } from './context.ts';
 
 const PAGE = 1_000;
 
-export interface UserOptions {
-  json: boolean;
-  /** Folders of a local system; the first that holds a running one counts. */
-  dataDirs: readonly string[];
-}
-
-export interface CreateUserOptions extends UserOptions {
+export interface CreateUserOptions extends AdminOptions {
   admin: boolean;
   /** An existing user gets a further token. */
   token: boolean;
@@ -38,7 +33,7 @@ export async function createUser(
   const created = await callAsOperator('identity', dataDirs, (identity, caller) =>
     identity.createUser(request, caller),
   );
-  const { baseUrl } = await readLocalLogin((await findOperatorDoor(dataDirs, 'identity')).folder);
+  const { baseUrl } = await readLocalLogin((await findAdminEndpoint(dataDirs, 'gateway')).folder);
   // The fields that a local system's credentials.json has too are named as there.
   const user = {
     ...(baseUrl === undefined ? {} : { base_url: baseUrl }),
@@ -54,7 +49,7 @@ export async function createUser(
 }
 
 /** `kr admin user list` */
-export async function listUsers(terminal: Terminal, { json, dataDirs }: UserOptions): Promise<void> {
+export async function listUsers(terminal: Terminal, { json, dataDirs }: AdminOptions): Promise<void> {
   const users = await callAsOperator('identity', dataDirs, async (identity, caller) => {
     const all: User__Output[] = [];
     for (;;) {
@@ -82,7 +77,7 @@ export async function setUserDisabled(
   terminal: Terminal,
   name: string,
   isDisabled: boolean,
-  { json, dataDirs }: UserOptions,
+  { json, dataDirs }: AdminOptions,
 ): Promise<void> {
   const { user } = await callAsOperator('identity', dataDirs, (identity, caller) =>
     identity.setUserDisabled({ name, isDisabled }, caller),
@@ -95,7 +90,7 @@ export async function setUserDisabled(
 export async function listUserTokens(
   terminal: Terminal,
   name: string,
-  { json, dataDirs }: UserOptions,
+  { json, dataDirs }: AdminOptions,
 ): Promise<void> {
   const { tokens } = await callAsOperator('identity', dataDirs, (identity, caller) =>
     identity.listTokens({ name }, caller),
@@ -117,7 +112,7 @@ export async function revokeUserTokens(
   terminal: Terminal,
   name: string,
   ids: readonly string[],
-  { all, json, dataDirs }: UserOptions & { all: boolean },
+  { all, json, dataDirs }: AdminOptions & { all: boolean },
 ): Promise<void> {
   if (all === ids.length > 0) throw new Failure('Give the ids of tokens, or --all.');
   const { tokenIds } = await callAsOperator('identity', dataDirs, (identity, caller) =>
@@ -131,7 +126,7 @@ export async function revokeUserTokens(
 export async function showUserAuditLog(
   terminal: Terminal,
   name: string,
-  { limit, json, dataDirs }: UserOptions & { limit: number },
+  { limit, json, dataDirs }: AdminOptions & { limit: number },
 ): Promise<void> {
   const { entries } = await callAsOperator('identity', dataDirs, (identity, caller) =>
     identity.readUserAuditLog({ name, limit }, caller),

@@ -1,72 +1,56 @@
 import type { Principal } from '@kr/caller';
 import type { Definitions } from '@kr/contracts';
+import type { AdminService } from '@kr/local-stack';
 import type { Client } from '@kr/rpc';
 import { Failure } from '../failure.ts';
-import { findOperatorDoor, reasonOf } from './admin-endpoint.ts';
-
-const LONG_MS = 3_600_000;
-/** The calls of operators, with their service and their timeout. */
-const DOORS = {
-  identity: { door: 'identity', audience: 'gateway', timeoutMs: 15_000 },
-  publicationReports: { door: 'publications', audience: 'packages', timeoutMs: 15_000 },
-  filesOperations: { door: 'files', audience: 'files', timeoutMs: LONG_MS },
-  // A comparison of a large index with the services.
-  search: { door: 'search', audience: 'search', timeoutMs: LONG_MS },
-} as const;
+import { findAdminEndpoint } from './runtime.ts';
 
 /** The services that consume events and store dead letters. */
 export const EVENT_CONSUMERS = ['records', 'packages', 'files', 'search'] as const;
 export type EventConsumer = (typeof EVENT_CONSUMERS)[number];
 
-interface Target {
-  door: Parameters<typeof findOperatorDoor>[1];
-  audience: string;
-  timeoutMs: number;
-}
-
-/**
- * Calls a service of the local system that runs in the first of these folders.
- * @throws Failure when there is none, or refusals of the service
- */
-export function callAsOperator<Name extends keyof typeof DOORS, Answer>(
-  name: Name,
-  dataDirs: readonly string[],
-  ask: (client: Client<Definitions[Name]>, caller: Principal) => Promise<Answer>,
-): Promise<Answer> {
-  return askTarget(name, DOORS[name], dataDirs, ask);
-}
-
-/** As `callAsOperator`, about the dead letters of a service. */
-export function callForDeadLetters<Answer>(
-  service: EventConsumer,
-  dataDirs: readonly string[],
-  ask: (client: Client<Definitions['deadLetters']>, caller: Principal) => Promise<Answer>,
-): Promise<Answer> {
-  const door = service === 'packages' ? 'publications' : service;
-  return askTarget('deadLetters', { door, audience: service, timeoutMs: LONG_MS }, dataDirs, ask);
-}
-
 /** The services whose entities have DOIs. */
 export const DOI_OWNERS = ['records', 'packages'] as const;
 
-/** As `callAsOperator`, about the DOIs of a service. */
-export function callForDois<Answer>(
-  service: (typeof DOI_OWNERS)[number],
+/** Calls that only one service answers. */
+const OWNERS = {
+  identity: 'gateway',
+  publicationReports: 'packages',
+  filesOperations: 'files',
+  search: 'search',
+} as const;
+
+const TIMEOUT_MS = 15_000;
+/** Of calls about all objects, documents or events of a service. */
+const LONG_TIMEOUT_MS = 3_600_000;
+const SHORT_CALLS: readonly (keyof Definitions)[] = ['identity', 'publicationReports'];
+
+type Ask<Name extends keyof Definitions, Answer> = (
+  client: Client<Definitions[Name]>,
+  caller: Principal,
+) => Promise<Answer>;
+
+/**
+ * Calls a service of the system that runs in the first of these folders.
+ * @throws Failure when there is none, or refusals of the service
+ */
+export function callAsOperator<Name extends keyof typeof OWNERS, Answer>(
+  name: Name,
   dataDirs: readonly string[],
-  ask: (client: Client<Definitions['dois']>, caller: Principal) => Promise<Answer>,
+  ask: Ask<Name, Answer>,
 ): Promise<Answer> {
-  const door = service === 'packages' ? 'publications' : service;
-  return askTarget('dois', { door, audience: service, timeoutMs: LONG_MS }, dataDirs, ask);
+  return callService(name, OWNERS[name], dataDirs, ask);
 }
 
-async function askTarget<Name extends keyof Definitions, Answer>(
+/** As `callAsOperator`, for calls that several services answer. */
+export async function callService<Name extends keyof Definitions, Answer>(
   name: Name,
-  { door, audience, timeoutMs }: Target,
+  service: AdminService,
   dataDirs: readonly string[],
-  ask: (client: Client<Definitions[Name]>, caller: Principal) => Promise<Answer>,
+  ask: Ask<Name, Answer>,
 ): Promise<Answer> {
-  const { address, key } = await findOperatorDoor(dataDirs, door);
-  // Only the commands of operators speak to the inside; the others start without what it needs.
+  const { address, key } = await findAdminEndpoint(dataDirs, service);
+  // Loaded here, because other commands start faster without.
   const [{ createClient }, { definitions }, { servicePrincipal }] = await Promise.all([
     import('@kr/rpc'),
     import('@kr/contracts'),
@@ -75,9 +59,9 @@ async function askTarget<Name extends keyof Definitions, Answer>(
   const client = createClient(definitions[name], {
     address,
     key,
-    audience,
+    audience: service,
     caller: 'operator',
-    defaultTimeoutMs: timeoutMs,
+    defaultTimeoutMs: SHORT_CALLS.includes(name) ? TIMEOUT_MS : LONG_TIMEOUT_MS,
   });
   try {
     return await ask(client, servicePrincipal('kr-client'));
@@ -86,4 +70,12 @@ async function askTarget<Name extends keyof Definitions, Answer>(
   } finally {
     client.close();
   }
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const kind = 'kind' in error ? error.kind : undefined;
+  if (kind === 'unavailable') return 'The system does not answer: is it running? `npm start` starts it.';
+  const issues = 'issues' in error ? (error.issues as readonly { messages: readonly string[] }[]) : [];
+  return issues.flatMap(({ messages }) => messages).join(' ') || error.message;
 }

@@ -1,7 +1,8 @@
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BackupSystem } from '@kr/backup';
 import { Failure } from '../failure.ts';
+import { type Runtime, readRuntime } from './runtime.ts';
 
 /** The data of a system, where operators reach it; disposing of it ends what was started for that. */
 export interface ReachedSystem extends AsyncDisposable {
@@ -10,14 +11,6 @@ export interface ReachedSystem extends AsyncDisposable {
   natsUrl: string | undefined;
   /** Whether it is a local system that runs. */
   isRunning: boolean;
-}
-
-/** The location of the data, from `runtime.json` of a local system or of a folder for operators. */
-interface Runtime {
-  pid?: number;
-  databases?: BackupSystem['databaseUrls'];
-  files_folder?: string;
-  nats?: string;
 }
 
 /**
@@ -30,7 +23,7 @@ export async function reachSystem(
   { isMade }: { isMade: boolean },
 ): Promise<ReachedSystem> {
   for (const folder of dataDirs) {
-    const runtime = await readRuntime(join(folder, 'runtime.json'));
+    const runtime = await readRuntime(folder);
     if (runtime !== undefined && !hasEnded(runtime)) return reached(runtime, folder);
     if ((await isThere(join(folder, 'secrets.json'))) || isMade) return openStopped(folder);
   }
@@ -68,19 +61,6 @@ async function openStopped(folder: string): Promise<ReachedSystem> {
     isRunning: false,
     [Symbol.asyncDispose]: () => stack[Symbol.asyncDispose](),
   };
-}
-
-async function readRuntime(file: string): Promise<Runtime | undefined> {
-  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw new Failure(`cannot read ${file}: ${error.code}`);
-  });
-  if (text === undefined) return undefined;
-  try {
-    return JSON.parse(text) as Runtime;
-  } catch {
-    throw new Failure(`${file} is no JSON; start the system again`);
-  }
 }
 
 /** A local system that was killed leaves its file behind. */

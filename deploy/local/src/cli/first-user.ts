@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { readJson, writePrivateJson } from '../private-file.ts';
-import type { AdminEndpoint, CreatedUser } from '../stack/create-user.ts';
+import type { AdminEndpoint } from '../stack/admin-endpoint.ts';
+import type { CreatedUser } from '../stack/create-user.ts';
 import type { RunningStack } from '../stack/start-stack.ts';
 
 /** Content of `credentials.json`: how a client on this machine reaches the system. */
@@ -22,7 +23,9 @@ export async function ensureFirstUser(
 ): Promise<{ credentials: Credentials; isNew: boolean }> {
   const kept = await readJson<Credentials>(file);
   const { name, token } =
-    kept === undefined ? await createInOwnProcess(stack.identity) : { name: kept.user, token: kept.token };
+    kept === undefined
+      ? await createInOwnProcess(stack.admin.gateway)
+      : { name: kept.user, token: kept.token };
   const credentials = { base_url: stack.baseUrl, user: name, token };
   await writePrivateJson(file, credentials);
   return { credentials, isNew: kept === undefined };

@@ -1,12 +1,7 @@
 import { servicePrincipal } from '@kr/caller';
 import { definitions } from '@kr/contracts';
 import { createClient } from '@kr/rpc';
-
-/** How operators of this machine reach a service of the running system. */
-export interface AdminEndpoint {
-  address: string;
-  key: string;
-}
+import type { AdminEndpoint } from './admin-endpoint.ts';
 
 export interface CreatedUser {
   name: string;
@@ -15,11 +10,11 @@ export interface CreatedUser {
 
 /** Makes a user with a personal access token that does not expire; a user who exists gets a further token. */
 export async function createUser(
-  identity: AdminEndpoint,
+  gateway: AdminEndpoint,
   name: string,
   { admin = false }: { admin?: boolean } = {},
 ): Promise<CreatedUser> {
-  const client = createClient(definitions.identity, { ...identity, audience: 'gateway', caller: 'operator' });
+  const client = createClient(definitions.identity, { ...gateway, audience: 'gateway', caller: 'operator' });
   try {
     const created = await client.createUser(
       { name, isAdmin: admin, addsToken: true, tokenLifetimeMs: 0 },

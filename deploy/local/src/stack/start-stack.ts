@@ -2,7 +2,8 @@ import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { freePorts } from '../backends/free-port.ts';
 import type { Variables } from '../backends/program.ts';
-import type { AdminEndpoint, CreatedUser } from './create-user.ts';
+import { type AdminEndpoint, type AdminService, adminEndpoints } from './admin-endpoint.ts';
+import type { CreatedUser } from './create-user.ts';
 import { type DataFolder, dataFolder } from './data-folder.ts';
 import { openParts, type PartName, type Parts, type ReplicaName } from './parts.ts';
 import { choosePorts, type ProcessPorts, type StackPorts } from './ports.ts';
@@ -21,15 +22,7 @@ export interface RunningStack {
   baseUrl: string;
   /** Of the second gateway, where there are two. */
   replicaUrl: string | undefined;
-  identity: AdminEndpoint;
-  /** How operators reach the coordinator of publications. */
-  publications: AdminEndpoint;
-  /** How they reach the dead letters of the records service. */
-  records: AdminEndpoint;
-  /** How they reach the care for stored bytes and quotas. */
-  files: AdminEndpoint;
-  /** How they reach the index. */
-  search: AdminEndpoint;
+  admin: Record<AdminService, AdminEndpoint>;
   databaseUrls: Record<ServiceName, string>;
   /** With the rights of the operator. */
   natsUrl: string;
@@ -112,24 +105,16 @@ async function startParts(
   };
   await startServices(parts, folder, options, surroundings);
   options.signal?.throwIfAborted();
-  const door = (service: ServiceName): AdminEndpoint => ({
-    address: `127.0.0.1:${ports.services[service].grpc}`,
-    key: secrets.callerKeys[service].operator,
-  });
-  const identity = door('gateway');
+  const admin = adminEndpoints(secrets, (service) => `127.0.0.1:${ports.services[service].grpc}`);
   const stack = {
     ...backends,
     baseUrl: `http://127.0.0.1:${ports.http}`,
     replicaUrl: ports.replicas && `http://127.0.0.1:${ports.replicas.http}`,
-    identity,
-    publications: door('packages'),
-    records: door('records'),
-    files: door('files'),
-    search: door('search'),
+    admin,
     createUser: async (name: string, rights?: { admin?: boolean }) => {
       // NOTE: a gRPC client takes 40 MB, and most runs make no user.
       const { createUser } = await import('./create-user.ts');
-      return createUser(identity, name, rights);
+      return createUser(admin.gateway, name, rights);
     },
     pid: parts.pid,
     kill: parts.kill,
@@ -229,11 +214,7 @@ function runtimeOf(
   return {
     pid: process.pid,
     base_url: stack.baseUrl,
-    identity: stack.identity,
-    publications: stack.publications,
-    records: stack.records,
-    files: stack.files,
-    search: stack.search,
+    admin: stack.admin,
     databases: stack.databaseUrls,
     nats: stack.natsUrl,
     // Absent if the bytes of files are in a bucket.
