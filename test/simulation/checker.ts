@@ -186,13 +186,13 @@ export class Checker {
     this.checkTrail();
   }
 
-  checkAnswers(answers: readonly { id: string; isYes: boolean }[]): void {
+  checkAnswers(answers: readonly { id: string; isAccepted: boolean }[]): void {
     const { tables, trace } = this.world;
-    for (const { id, isYes } of answers) {
+    for (const { id, isAccepted } of answers) {
       const isPublished = tables.packages.versions.rows.get(id)?.document !== null;
-      if (isYes !== isPublished) {
+      if (isAccepted !== isPublished) {
         trace.violation(
-          `${id} is ${isPublished ? '' : 'not '}published and a repeated request returns ${isYes ? 'yes' : 'no'}`,
+          `${id} is ${isPublished ? '' : 'not '}published and a repeated request returns ${isAccepted ? 'yes' : 'no'}`,
         );
       }
     }

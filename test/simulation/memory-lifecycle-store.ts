@@ -3,7 +3,7 @@ import type { AuditEntry } from '@kr/audit-trail';
 import {
   type Candidate,
   type ChangeLog,
-  type DraftFace,
+  type DraftForm,
   type Entity,
   type LifecycleStore,
   newDraft,
@@ -36,7 +36,7 @@ export interface VersionRow {
   } | null;
 }
 
-export interface DraftRow extends Readonly<DraftFace> {
+export interface DraftRow extends Readonly<DraftForm> {
   readonly id: string;
 }
 
@@ -229,7 +229,7 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore {
       await unlockDrafts(tx, publicationId);
     },
 
-    async showDraft(tx: MemoryTx, publicationId, { id, sealed, revision }, told, at) {
+    async showDraft(tx: MemoryTx, publicationId, { id, sealed, revision }, log, at) {
       await tx.step();
       await lockVersions(tx, [id]);
       const row = tx.get(versions, id);
@@ -239,7 +239,7 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore {
       const document = { ...draft.document, ...sealed };
       tx.set(versions, id, { ...row, document, revision, createdAt, updatedAt: at });
       if (draft.lockedBy === publicationId) tx.set(drafts, id, undefined);
-      write(tx, told);
+      write(tx, log);
     },
 
     unlockDrafts,
@@ -259,10 +259,10 @@ export function memoryLifecycleStore(tables: LifecycleTables): LifecycleStore {
       tx.set(drafts, id, { id, ...newDraft(document, revision, at) });
     },
 
-    async tell(tx: MemoryTx, told) {
-      if (told.events.length + told.entries.length === 0) return;
+    async appendChangeLog(tx: MemoryTx, log) {
+      if (log.events.length + log.entries.length === 0) return;
       await tx.step();
-      write(tx, told);
+      write(tx, log);
     },
   };
 }
@@ -328,6 +328,6 @@ function unheardOf(publicationId: string): Participant {
   };
 }
 
-function withoutId({ id: _, ...face }: DraftRow): NonNullable<Entity['draft']> {
-  return face;
+function withoutId({ id: _, ...content }: DraftRow): NonNullable<Entity['draft']> {
+  return content;
 }

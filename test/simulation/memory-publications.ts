@@ -1,6 +1,6 @@
 import { assertRevision, draftLocked } from '@kr/draft-lifecycle';
-import type { Begun, PublishOptions } from '../../services/packages/src/publish/begin-publication.ts';
-import type { PackageVersion, SeenPackage } from '../../services/packages/src/publish/package-version.ts';
+import type { BeginResult, PublishOptions } from '../../services/packages/src/publish/begin-publication.ts';
+import type { PackageSnapshot, PackageVersion } from '../../services/packages/src/publish/package-version.ts';
 import type { Publication, Refusal } from '../../services/packages/src/publish/publication.ts';
 import type { Decisions, PublicationTimes } from '../../services/packages/src/publish/publication-store.ts';
 import type { PublicationLog } from '../../services/packages/src/publish/publish-ports.ts';
@@ -31,9 +31,13 @@ export interface MemoryPublicationsDeps {
 
 /** The coordinator's state: the initial rows of `publish`, the log of the saga, the decisions. */
 export interface Publications {
-  readonly beginPackage: (packageId: string, wish: PublishOptions, seen?: SeenPackage) => Promise<Begun>;
-  readonly beginRecord: (recordId: string, wish: PublishOptions) => Promise<Begun>;
-  readonly findRepeat: (entityId: string, requestedBy: string) => Promise<string | undefined>;
+  readonly beginPackage: (
+    packageId: string,
+    options: PublishOptions,
+    seen?: PackageSnapshot,
+  ) => Promise<BeginResult>;
+  readonly beginRecord: (recordId: string, options: PublishOptions) => Promise<BeginResult>;
+  readonly findOwnCommitted: (entityId: string, requestedBy: string) => Promise<string | undefined>;
   readonly log: PublicationLog;
   readonly decisions: Decisions;
 }
@@ -96,20 +100,20 @@ export function memoryPublications(deps: MemoryPublicationsDeps): Publications {
   };
 
   return {
-    beginPackage: (packageId, wish) => {
+    beginPackage: (packageId, options) => {
       const id = deps.newId();
-      return transaction(async (tx): Promise<Begun> => {
+      return transaction(async (tx): Promise<BeginResult> => {
         await tx.step();
         await tx.lock(`version ${packageId}`);
         const [version, draft] = [tx.get(versions, packageId), tx.get(drafts, packageId)];
         if (version === undefined || draft === undefined) return { kind: 'absent' };
-        assertRevision(wish.ifRevision, draft);
+        assertRevision(options.ifRevision, draft);
         if (draft.lockedBy !== null) return { kind: 'joined', publicationId: draft.lockedBy };
         await tx.lock(`draft ${packageId}`);
         tx.set(drafts, packageId, { ...draft, lockedBy: id });
         const resourceIds = version.document === null ? (tx.get(resources, packageId) ?? []) : [];
         const publication = put(tx, {
-          ...newRow(id, wish),
+          ...newRow(id, options),
           subject: 'package',
           entityId: packageId,
           packageParentId: version.parentId,
@@ -120,29 +124,29 @@ export function memoryPublications(deps: MemoryPublicationsDeps): Publications {
       });
     },
 
-    beginRecord: (recordId, wish) =>
-      transaction(async (tx): Promise<Begun> => {
+    beginRecord: (recordId, options) =>
+      transaction(async (tx): Promise<BeginResult> => {
         await tx.step();
         await tx.lock(`publications of ${recordId}`);
         const running = runningOf(tx, recordId);
         if (running !== undefined) {
-          const { ifRevision } = wish;
+          const { ifRevision } = options;
           if (ifRevision !== 0 && ifRevision !== (running.ifRevision ?? 0)) throw draftLocked();
           return { kind: 'joined', publicationId: running.id };
         }
         const publication = put(tx, {
-          ...newRow(deps.newId(), wish),
+          ...newRow(deps.newId(), options),
           subject: 'record',
           entityId: recordId,
           packageParentId: null,
           resourceIds: [recordId],
           participants: ['files', 'records'],
-          ...(wish.ifRevision === 0 ? {} : { ifRevision: wish.ifRevision }),
+          ...(options.ifRevision === 0 ? {} : { ifRevision: options.ifRevision }),
         });
         return { kind: 'opened', publication };
       }),
 
-    async findRepeat(entityId, requestedBy) {
+    async findOwnCommitted(entityId, requestedBy) {
       await connection.step();
       const last = [...connection.all(publications)]
         .filter((one) => one.entityId === entityId && isCommitted(one))
@@ -222,7 +226,7 @@ export function memoryPublications(deps: MemoryPublicationsDeps): Publications {
         );
       },
 
-      bury: (publicationIds, now) =>
+      insertTombstones: (publicationIds, now) =>
         transaction(async (tx) => {
           for (const id of publicationIds) {
             if ((await locked(tx, id)) !== undefined) continue;

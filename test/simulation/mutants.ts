@@ -77,7 +77,7 @@ export const MUTANTS: readonly Variation[] = [
         database.$transaction(async (tx) => {
           await store.loadLocked(tx, [id]);
           await store.insertDraft(tx, { id, ...draft }, draft.updatedAt);
-          await store.tell(tx, log);
+          await store.appendChangeLog(tx, log);
           return true;
         }),
     }),

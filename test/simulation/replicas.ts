@@ -8,7 +8,7 @@ import {
   lifecycleHandlers,
   notFound,
   preparePublication,
-  settleOldLocks,
+  resolveOldLocks,
 } from '@kr/draft-lifecycle';
 import { publicationDecisions } from '@kr/publication-decisions';
 import type { CallContext } from '@kr/rpc';
@@ -105,20 +105,20 @@ export function startPackages(
     authorise: {
       async package(id) {
         const entity = (await findEntities(context, [id])).get(id);
-        return entity?.draft ? {} : { absence: notFound() };
+        return entity?.draft ? {} : { notFoundError: notFound() };
       },
       async record(id) {
         try {
           await world.call(process, 'records', 'authorise', (records) => records.authorisePublish(id));
           return {};
         } catch (error) {
-          if (error instanceof ServiceError && error.kind === 'not_found') return { absence: error };
+          if (error instanceof ServiceError && error.kind === 'not_found') return { notFoundError: error };
           throw error;
         }
       },
     },
     begin: { package: publications.beginPackage, record: publications.beginRecord },
-    findRepeat: publications.findRepeat,
+    findOwnCommitted: publications.findOwnCommitted,
     started: () => trace.count('publications started'),
   });
   const resolve = resolvePublications({
@@ -182,7 +182,7 @@ export function startRecords(world: ProcessEnvironment, process: SimulatedProces
     variation.editStore === undefined ? context : { ...context, store: variation.editStore(deps.store) };
   const { Authorise } = lifecycleHandlers(context);
 
-  keepDoing(world, process, JANITOR_EVERY_MS, () => settleOldLocks(tidying, JANITOR_EVERY_MS));
+  keepDoing(world, process, JANITOR_EVERY_MS, () => resolveOldLocks(tidying, JANITOR_EVERY_MS));
   return {
     process,
     handlers: {
@@ -335,11 +335,11 @@ function ofWorld(world: ProcessEnvironment, database: MemoryConnection, process:
     ticketKeys: { files: '', 'access-links': '' },
     describeBuckets: (ids: readonly string[]) =>
       world.call(process, 'files', 'count', (files) => files.count(ids), ASK_RECORDS_MS),
-    findElsewhere: async () => new Set<string>(),
+    findIdsOfOtherKind: async () => new Set<string>(),
     ownerLimits: { maxDrafts: 1_000, maxMetadataBytes: 1_000_000_000 },
-    findDoisElsewhere: async () => new Set<string>(),
+    findDoisOfOtherKind: async () => new Set<string>(),
     nudge: () => undefined,
-    eventsSent: async () => true,
+    waitUntilRelayed: async () => true,
     logger: silentLogger(world.trace, 'fatal'),
   };
 }

@@ -26,7 +26,7 @@ export async function runHistory(options: PlanOptions, isTold = false): Promise<
   world.calm();
   // Delayed messages and paused processes continue within this time; then every lock must be released.
   await time.runUntil(plan.busyMs + 15_000);
-  const answers = plan.packages.map(async ({ id }) => ({ id, isYes: await clients.publishAtLast(id) }));
+  const answers = plan.packages.map(async ({ id }) => ({ id, isAccepted: await clients.publishAtLast(id) }));
   let isAnswered = false;
   const asked = Promise.all(answers).then((all) => {
     isAnswered = true;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { servicePrincipal } from '@kr/caller';
-import { followLinks, type LinkEvent, restoreLinks } from './events/access-links.ts';
+import { type LinkEvent, mirrorAccessLinks, restoreLinks } from './events/access-links.ts';
 import {
   callOf,
   GOOD_BODY,
@@ -35,7 +35,7 @@ function link(verb: 'created' | 'revoked', id: string, parentId: string, revisio
 describe('access links', () => {
   test('are shown in their order, independent of the order and number of their events', async () => {
     const { id, parentId } = await life.create();
-    const follow = followLinks(life.context);
+    const follow = mirrorAccessLinks(life.context);
     const links = async () => {
       const entity = await life.read(id, 'draft');
       return typeof entity === 'string' ? entity : [entity.revision, entity.json['parent']];
@@ -61,7 +61,7 @@ describe('access links', () => {
     await life.handlers.EditPublished({ id, ifRevision: '0' }, callOf(OWNER));
     const { document } = await life.handlers.CreateVersion({ id, ifRevision: '0' }, callOf(OWNER));
     const before = (await life.events()).length;
-    await followLinks(life.context)([link('created', 'd', parentId, 1)]);
+    await mirrorAccessLinks(life.context)([link('created', 'd', parentId, 1)]);
     const news = (await life.events()).slice(before);
     expect(news.map(({ subject, aggregate_id }) => [subject, aggregate_id]).sort()).toEqual(
       [id, document?.id].map((one) => ['knowledge.records.record.changed', one]).sort(),
@@ -85,7 +85,7 @@ describe('lost events of access links', () => {
       { id: string; parentId: string },
       { id: string; parentId: string },
     ];
-    await followLinks(life.context)([
+    await mirrorAccessLinks(life.context)([
       link('created', 'kept', some.parentId, 1),
       link('created', 'revoked', some.parentId, 1),
       link('created', 'last', none.parentId, 1),
@@ -100,14 +100,14 @@ describe('lost events of access links', () => {
         asked.push(parentIds.length);
         // The event of a link that is made meanwhile is in time.
         if (parentIds.includes(some.parentId))
-          await followLinks(life.context)([link('created', 'meanwhile', some.parentId, 1)]);
+          await mirrorAccessLinks(life.context)([link('created', 'meanwhile', some.parentId, 1)]);
         return held.filter(({ parentId }) => parentIds.includes(parentId));
       });
     await restore();
     expect([await linksOf(some.id), await linksOf(none.id)]).toEqual([['kept', 'meanwhile', 'made'], []]);
     expect([asked.length > 1, Math.max(...asked)]).toEqual([true, 100]);
     // A late event of a revoked link.
-    await followLinks(life.context)([link('created', 'revoked', some.parentId, 1)]);
+    await mirrorAccessLinks(life.context)([link('created', 'revoked', some.parentId, 1)]);
     held.push({ id: 'meanwhile', parentId: some.parentId, revision: '1' });
     const before = (await life.events()).length;
     await restore();

@@ -18,7 +18,7 @@ async function tryToPublish(id: string): Promise<string> {
   const publicationId = newEntityId();
   const vote = await life.prepare([id], publicationId);
   life.decisions.set(publicationId, vote.isPrepared === true ? 'committed' : 'aborted');
-  await life.context.publications.settle([publicationId]);
+  await life.context.publications.resolve([publicationId]);
   return vote.isPrepared === true
     ? 'published'
     : (vote.issues ?? []).map(({ field, messages }) => `${field}: ${messages}`).join();

@@ -5,20 +5,20 @@ export {
   getEntity,
   type LifecycleContext,
   notFound,
+  notFoundErrors,
   notRegistered,
   transact,
   unknownId,
-  whyMissing,
 } from './context/context.ts';
 export type { OwnerLimits } from './context/owner-limits.ts';
 export {
-  followLinks,
   LINK_SUBJECTS,
   type LinkEvent,
   type ListParentLinks,
+  mirrorAccessLinks,
   restoreLinks,
 } from './events/access-links.ts';
-export { publishChanges, touchParents } from './events/revisions.ts';
+export { bumpRevisions, publishChanges } from './events/revisions.ts';
 export {
   LIFECYCLE_CALLERS,
   type LifecycleHandlers,
@@ -28,10 +28,10 @@ export {
 export { MIGRATIONS } from './migrations.ts';
 export { assertService, assertUnlocked, draftLocked, may, permit } from './model/access.ts';
 export type {
-  DraftFace,
+  DraftForm,
   Entity,
+  EntityForm,
   EntityRef,
-  Face,
   Form,
   OpenDraft,
   Parent,
@@ -56,14 +56,18 @@ export { type PublicVersion, readPublic } from './operations/read-public.ts';
 export { purgeRemoved, startPurging } from './operations/removal.ts';
 export { decidePublication } from './publication/decide.ts';
 export {
-  type Janitor,
-  type JanitorOptions,
-  observeLocks,
-  settleOldLocks,
-  startJanitor,
-} from './publication/janitor.ts';
-export { type OwnPublication, publishInTransaction, publishIssuesOf } from './publication/own-publication.ts';
+  type OwnPublication,
+  publishInTransaction,
+  validateOwnDraft,
+} from './publication/own-publication.ts';
 export { preparePublication } from './publication/prepare.ts';
+export {
+  observeLocks,
+  resolveOldLocks,
+  type StaleLockScanner,
+  type StaleLockScannerOptions,
+  startStaleLockScanner,
+} from './publication/stale-locks.ts';
 export { validatePublication } from './publication/validate.ts';
 export type { ChangeLog } from './store/drafts.ts';
 export { assertParentsUnlocked, loadEntities } from './store/entities.ts';

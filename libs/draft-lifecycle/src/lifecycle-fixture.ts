@@ -22,11 +22,11 @@ import { sqlLifecycleStore } from './store/postgres.ts';
 const RECORD: EntityKind = {
   name: 'record',
   parentType: 'resource',
-  versionDrops: ['publication_date', 'version'],
+  fieldsResetOnNewVersion: ['publication_date', 'version'],
   isEditDraftPublished: false,
   showsManagement: true,
   relationKey: 'packages',
-  tail: {},
+  extraFields: {},
   related: 'select null::text[] as of_draft, null::text[] as of_published',
   events: {
     draftSaved: ({ id, parentId, revision }) =>
@@ -121,11 +121,11 @@ export async function lifecycleFixture() {
       if (!world.isCoordinatorUp) throw new Error('the coordinator is not there');
       return new Map(ids.map((id) => [id, decisions.get(id) ?? 'aborted']));
     },
-    findDoisElsewhere: async (dois) => new Set(dois.filter((doi) => world.elsewhere.has(doi))),
-    findElsewhere: async (ids) => new Set(ids.filter((id) => world.elsewhere.has(id))),
+    findDoisOfOtherKind: async (dois) => new Set(dois.filter((doi) => world.elsewhere.has(doi))),
+    findIdsOfOtherKind: async (ids) => new Set(ids.filter((id) => world.elsewhere.has(id))),
     ownerLimits: limits,
     nudge: () => undefined,
-    eventsSent: async () => true,
+    waitUntilRelayed: async () => true,
     logger: createLogger('test', { write: () => undefined }),
   });
   const handlers = lifecycleHandlers(context);
@@ -186,7 +186,7 @@ export async function lifecycleFixture() {
       const vote = await this.prepare([id], publicationId);
       if (vote.isPrepared !== true) throw new Error(JSON.stringify(vote.issues));
       decisions.set(publicationId, 'committed');
-      await context.publications.settle([publicationId]);
+      await context.publications.resolve([publicationId]);
     },
     /** The trail of an entity's parent, oldest first. */
     async trail(parentId: string): Promise<TrailRow[]> {

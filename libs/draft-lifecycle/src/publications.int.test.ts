@@ -13,8 +13,8 @@ import {
 } from './lifecycle-fixture.ts';
 import { newEntityId } from './model/ids.ts';
 import { decidePublication } from './publication/decide.ts';
-import { startJanitor } from './publication/janitor.ts';
-import { publishInTransaction, publishIssuesOf } from './publication/own-publication.ts';
+import { publishInTransaction, validateOwnDraft } from './publication/own-publication.ts';
+import { startStaleLockScanner } from './publication/stale-locks.ts';
 import { validatePublication } from './publication/validate.ts';
 import { lockUnchanged } from './store/staging.ts';
 
@@ -392,11 +392,11 @@ describe('the janitor', () => {
     await life.prepare([one], 'j1');
     await life.prepare([two], 'j2');
     life.world.now = new Date(life.world.now.getTime() + 3_000);
-    const janitor = startJanitor(life.context, { intervalMs: 60_000 });
+    const janitor = startStaleLockScanner(life.context, { intervalMs: 60_000 });
     await janitor.stop();
     expect(await leftovers()).toEqual({ staged: 1, locked: 1, open: 1 });
     life.decisions.set('j2', 'committed');
-    await startJanitor(life.context, { intervalMs: 60_000 }).stop();
+    await startStaleLockScanner(life.context, { intervalMs: 60_000 }).stop();
     expect(await leftovers()).toEqual({ staged: 0, locked: 0, open: 0 });
   });
 });
@@ -418,7 +418,7 @@ describe('the coordinator’s own entity', () => {
     expect(await lock(id, 2, 'own')).toEqual([]);
     expect(await lock(id, 1, 'own')).toEqual([{ id }]);
     expect(await lock(id, 1, 'other')).toEqual([]);
-    expect(await publishIssuesOf(context, prisma, id, counts)).toEqual([]);
+    expect(await validateOwnDraft(context, prisma, id, counts)).toEqual([]);
     const published = await prisma.$transaction((tx) =>
       publishInTransaction(context, tx, { publicationId: 'own', id, counts, recordIds: [], actor: ACTOR }),
     );

@@ -82,18 +82,18 @@ export function openContext(config: PackagesConfig, logger: Logger): PackagesCon
       ticketKeys: config.ticketKeys,
       describeBuckets: bucketCounts(files),
       resolvePublications: neverDecidedElsewhere,
-      findElsewhere: async (ids) => {
+      findIdsOfOtherKind: async (ids) => {
         const found = await recordsLifecycle
           .findIds({ ids: [...ids] }, servicePrincipal('packages'))
           .catch(() => ({ ids: [] }));
         return new Set(found.ids);
       },
-      findDoisElsewhere: async (dois) => {
+      findDoisOfOtherKind: async (dois) => {
         const found = await recordsLifecycle.findDois({ dois: [...dois] }, servicePrincipal('packages'));
         return new Set(found.dois);
       },
       nudge: () => relay.nudge(),
-      eventsSent: (wait) => relay.whenSent(database, wait),
+      waitUntilRelayed: (wait) => relay.whenSent(database, wait),
       logger,
     }),
     records,

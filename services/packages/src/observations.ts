@@ -13,7 +13,7 @@ export interface Observations {
   publicationUnknown(publicationId: string): void;
   scanFailed(cause: unknown): void;
   /** The records service was not notified of a package's resources by call; an event follows. */
-  mirrorDelayed(packageId: string, cause: unknown): void;
+  mirrorDeferred(packageId: string, cause: unknown): void;
 }
 
 export function observations(logger: Logger, now: () => Date): Observations {
@@ -76,8 +76,8 @@ export function observations(logger: Logger, now: () => Date): Observations {
     scanFailed(cause) {
       logger.warn({ err: cause }, 'unfinished publications could not be looked for');
     },
-    mirrorDelayed(packageId, cause) {
-      count.mirrorDelayed();
+    mirrorDeferred(packageId, cause) {
+      count.mirrorDeferred();
       logger.warn({ package_id: packageId, err: cause }, 'package resources not mirrored at once');
     },
   };
@@ -152,7 +152,7 @@ function instruments() {
         'Publications that participants know and this database lost.',
         [{}],
       ),
-      mirrorDelayed: counting('package_mirrors_delayed', 'Resource lists that went by event, not at once.', [
+      mirrorDeferred: counting('package_mirrors_delayed', 'Resource lists that went by event, not at once.', [
         {},
       ]),
     },

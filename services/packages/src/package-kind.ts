@@ -11,11 +11,11 @@ const RELATED = `
 export const packageKind: EntityKind = {
   name: 'package',
   parentType: 'package',
-  versionDrops: ['publication_date'],
+  fieldsResetOnNewVersion: ['publication_date'],
   isEditDraftPublished: true,
   showsManagement: false,
   relationKey: 'resources',
-  tail: { assistance_requests: [] },
+  extraFields: { assistance_requests: [] },
 
   related: RELATED,
 

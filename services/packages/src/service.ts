@@ -3,13 +3,13 @@ import { type Definitions, definitions } from '@kr/contracts';
 import { openDoiRegistration } from '@kr/doi-registration';
 import {
   FILE_DELETED_SUBJECTS,
-  followLinks,
   forgetDeletedFiles,
   forgetLostFiles,
   LIFECYCLE_CALLERS,
   LINK_SUBJECTS,
   type LifecycleHandlers,
   lifecycleHandlers,
+  mirrorAccessLinks,
   publishChanges,
   readPublic,
   restoreLinks,
@@ -166,7 +166,7 @@ function startConsumers(context: PackagesContext): Consumer[] {
       ...each,
       durable: 'packages-follow-links',
       subjects: LINK_SUBJECTS,
-      handleBatch: followLinks(context),
+      handleBatch: mirrorAccessLinks(context),
       recover: () => restoreLinks(context, context.listParentLinks),
     }),
     startConsumer({

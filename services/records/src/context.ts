@@ -89,13 +89,13 @@ export function openContext(config: RecordsConfig, logger: Logger): OpenContext 
     describeBuckets: bucketCounts(files),
     resolvePublications: around('records.resolve', publicationDecisions(publications, 'records')),
     // Only the wording of a "not found" hangs on it.
-    findElsewhere: (ids) => findPackageIds(ids).catch(() => new Set<string>()),
-    findDoisElsewhere: async (dois) => {
+    findIdsOfOtherKind: (ids) => findPackageIds(ids).catch(() => new Set<string>()),
+    findDoisOfOtherKind: async (dois) => {
       const found = await packageLife.findDois({ dois: [...dois] }, servicePrincipal('records'));
       return new Set(found.dois);
     },
     nudge: relay.nudge,
-    eventsSent: (wait) => relay.whenSent(database, wait),
+    waitUntilRelayed: (wait) => relay.whenSent(database, wait),
     logger,
   });
   return {

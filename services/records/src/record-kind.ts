@@ -6,11 +6,11 @@ import { forgetRecord, markPublishedWith, RELATED } from './store/package-relati
 export const recordKind: EntityKind = {
   name: 'record',
   parentType: 'resource',
-  versionDrops: ['publication_date', 'version'],
+  fieldsResetOnNewVersion: ['publication_date', 'version'],
   isEditDraftPublished: false,
   showsManagement: true,
   relationKey: 'packages',
-  tail: {},
+  extraFields: {},
 
   related: RELATED,
 

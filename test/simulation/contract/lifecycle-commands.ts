@@ -35,7 +35,7 @@ const COMMANDS = [
   'insertDraft',
   'preparedBefore',
   'forgetEnded',
-  'tell',
+  'appendChangeLog',
 ] as const;
 
 interface Command {
@@ -177,7 +177,7 @@ function twin({ database, store, events, trail }: LifecycleTwin): Twin<Command> 
         return store.dropStaged(tx, publicationId, at);
       case 'showDraft': {
         const form = { id, sealed: sealedOf(document), revision: number };
-        return store.showDraft(tx, publicationId, form, toldOf([id], number), at);
+        return store.showDraft(tx, publicationId, form, changeLogOf([id], number), at);
       }
       case 'unlockDrafts':
         return store.unlockDrafts(tx, publicationId);
@@ -189,7 +189,7 @@ function twin({ database, store, events, trail }: LifecycleTwin): Twin<Command> 
           ...entity,
           draft: { ...newDraft(document, revision, at), restrictionRevision: number },
         };
-        return store.replaceUnchanged(database, saved, toldOf([id], number));
+        return store.replaceUnchanged(database, saved, changeLogOf([id], number));
       }
       case 'insertDraft': {
         const entity = (await store.loadEntities(tx, [id])).get(id);
@@ -200,8 +200,8 @@ function twin({ database, store, events, trail }: LifecycleTwin): Twin<Command> 
         return store.preparedBefore(database, new Date(at.getTime() - number * 1_000), 1 + (number % 3));
       case 'forgetEnded':
         return store.forgetEnded(database, new Date(at.getTime() - number * 1_000));
-      case 'tell':
-        return store.tell(tx, toldOf(ids, number));
+      case 'appendChangeLog':
+        return store.appendChangeLog(tx, changeLogOf(ids, number));
     }
   };
   return {
@@ -263,7 +263,7 @@ function participantOf(publicationId: string, ids: readonly string[], number: nu
   };
 }
 
-function toldOf(ids: readonly string[], revision: number): ChangeLog {
+function changeLogOf(ids: readonly string[], revision: number): ChangeLog {
   return {
     events: ids.map((id) => eventOf(id, revision)),
     entries: ids.map((id) => ({

@@ -11,7 +11,7 @@ import { beginPackage, beginRecord } from '../../../services/packages/src/publis
 import { packageVersion } from '../../../services/packages/src/publish/package-version.ts';
 import type { Publication, Refusal } from '../../../services/packages/src/publish/publication.ts';
 import { decisionStore, publicationStore } from '../../../services/packages/src/publish/publication-store.ts';
-import { findRepeat } from '../../../services/packages/src/publish/publish.ts';
+import { findOwnCommitted } from '../../../services/packages/src/publish/publish.ts';
 import type { Chance } from '../chance.ts';
 import { addDraft, documentOf } from '../documents.ts';
 import { LifecycleTables, memoryLifecycleStore } from '../memory-lifecycle-store.ts';
@@ -45,9 +45,9 @@ const COMMANDS = [
   'finish',
   'postpone',
   'settleOverdue',
-  'bury',
+  'insertTombstones',
   'claim',
-  'findRepeat',
+  'findOwnCommitted',
   'editPackage',
 ] as const;
 
@@ -84,7 +84,7 @@ export async function publicationTwins(): Promise<Twins> {
   const tables = new PublicationTables();
   for (const id of PACKAGES) tables.resources.rows.set(id, RESOURCES);
   const memoryStore = memoryLifecycleStore(lifecycle);
-  const ofKind = { oaiPrefix: 'test', now, findDoisElsewhere: async () => new Set<string>() };
+  const ofKind = { oaiPrefix: 'test', now, findDoisOfOtherKind: async () => new Set<string>() };
   const inMemory = twin({
     publications: memoryPublications({
       tables,
@@ -121,9 +121,9 @@ export async function publicationTwins(): Promise<Twins> {
   const deps = { database, packageVersion: ownVersion, times: TIMES, now, newId, expired };
   const onSql = twin({
     publications: {
-      beginPackage: (id, wish, seen) => beginPackage(deps, id, wish, seen),
-      beginRecord: (id, wish) => beginRecord(deps, id, wish),
-      findRepeat: (id, requestedBy) => findRepeat(database, id, requestedBy),
+      beginPackage: (id, options, seen) => beginPackage(deps, id, options, seen),
+      beginRecord: (id, options) => beginRecord(deps, id, options),
+      findOwnCommitted: (id, requestedBy) => findOwnCommitted(database, id, requestedBy),
       log: publicationStore(deps),
       decisions: decisionStore(deps),
     },
@@ -227,7 +227,7 @@ function twin({
 }: PublicationTwin): Twin<Command> & { beginHeld(): Promise<unknown> } {
   const { log, decisions } = publications;
   const byId = (rows: readonly Publication[]) => rows.map(plain).sort((a, b) => (a.id < b.id ? -1 : 1));
-  const begun = async (running: ReturnType<Publications['beginPackage']>): Promise<unknown> => {
+  const result = async (running: ReturnType<Publications['beginPackage']>): Promise<unknown> => {
     const result = await running;
     return result.kind === 'opened' ? { ...result, publication: plain(result.publication) } : result;
   };
@@ -235,21 +235,21 @@ function twin({
     const { name, packageId, resourceId, publication, now, newId } = command;
     switch (name) {
       case 'beginPackage':
-        return begun(publications.beginPackage(packageId, command));
+        return result(publications.beginPackage(packageId, command));
       case 'beginSeenPackage': {
         // As it was before others changed it, locked it or published it, or as it is.
         const entity = (await store.loadEntities(database, [packageId])).get(packageId);
         const revision = (entity?.draft?.revision ?? 1) - (command.ifRevision === 0 ? 0 : 1);
         const resourceIds = entity?.published === null ? RESOURCES : [];
         const seen = { parentId: `parent of ${packageId}`, revision, lockedBy: null, resourceIds };
-        return begun(publications.beginPackage(packageId, { ...command, ifRevision: 0 }, seen));
+        return result(publications.beginPackage(packageId, { ...command, ifRevision: 0 }, seen));
       }
       case 'beginRecord':
-        return begun(publications.beginRecord(resourceId, command));
-      case 'findRepeat':
-        return publications.findRepeat(packageId, command.requestedBy);
-      case 'bury':
-        return decisions.bury([newId, publication?.id ?? newId], now);
+        return result(publications.beginRecord(resourceId, command));
+      case 'findOwnCommitted':
+        return publications.findOwnCommitted(packageId, command.requestedBy);
+      case 'insertTombstones':
+        return decisions.insertTombstones([newId, publication?.id ?? newId], now);
       case 'claim':
         // More than exist, because the order of equal leases is undefined.
         return byId(await decisions.claim(MORE_THAN_THERE_ARE, now));

@@ -32,9 +32,9 @@ export interface LifecycleDeps {
   /** Queries the coordinator. Throws when it cannot be reached within 3 s. */
   resolvePublications(publicationIds: readonly string[]): Promise<ReadonlyMap<string, Decision>>;
   /** The ids of the other kind of entity among these. A failed call counts as none. */
-  findElsewhere(ids: readonly string[]): Promise<ReadonlySet<string>>;
+  findIdsOfOtherKind(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** The external DOIs of the other kind of entity among these. Throws when it cannot be reached. */
-  findDoisElsewhere(dois: readonly string[]): Promise<ReadonlySet<string>>;
+  findDoisOfOtherKind(dois: readonly string[]): Promise<ReadonlySet<string>>;
   /** The states of the DOIs of these versions and parents, by DOI; undefined while none is registered with DataCite. */
   doiStates?: ((ids: readonly string[]) => Promise<ReadonlyMap<string, string>>) | undefined;
   ownerLimits: OwnerLimits;
@@ -47,12 +47,12 @@ export interface LifecycleDeps {
   /** Called after a transaction that wrote events: wakes the relay. */
   nudge(): void;
   /** Whether everything that was committed by now is sent within that many milliseconds; answers as soon as it is. */
-  eventsSent(wait: { timeoutMs: number; signal?: AbortSignal }): Promise<boolean>;
+  waitUntilRelayed(wait: { timeoutMs: number; signal?: AbortSignal }): Promise<boolean>;
   logger: Logger;
 }
 
 /** Outcome of querying publications. */
-export interface Settled {
+export interface ResolveResult {
   /** Something was applied, so that what was read before must be read again. */
   isChanged: boolean;
   /** Publications whose decision is unknown or could not be applied, with the error for readers. */
@@ -62,7 +62,7 @@ export interface Settled {
 /** Learns how publications ended and carries that out here. */
 export interface PublicationResolver {
   /** Queries these publications concurrently, and applies the decided ones. */
-  settle(publicationIds: readonly string[]): Promise<Settled>;
+  resolve(publicationIds: readonly string[]): Promise<ResolveResult>;
 }
 
 /** Shared by the operations: the dependencies, and one cache of decisions. */
@@ -73,36 +73,36 @@ export interface LifecycleContext extends LifecycleDeps {
 }
 
 /** Entities as every reader must see them: what a decided publication staged is applied first. */
-export interface SettledEntities {
+export interface ResolvedEntities {
   entities: Map<string, Entity>;
   /**
    * Entities in an unknown state, because the decision of a publication is unknown or not stored, with the
    * error.
    */
-  undecidable: ReadonlyMap<string, ServiceError>;
+  unresolved: ReadonlyMap<string, ServiceError>;
 }
 
 /** The entities of these ids, with their relations, without missing ones. `load` reads them. */
-export async function findSettled(
+export async function readResolved(
   context: LifecycleContext,
   ids: readonly string[],
   load = () => context.store.loadEntities(context.database, ids, context.kind.related, context.documents),
-): Promise<SettledEntities> {
+): Promise<ResolvedEntities> {
   const asked = new Set<string>();
   const unknown = new Map<string, ServiceError>();
   for (;;) {
     const entities = await load();
     const pending = [...new Set([...entities.values()].flatMap((entity) => entity.pending))];
     const fresh = pending.filter((id) => !asked.has(id));
-    const settled = fresh.length === 0 ? undefined : await context.publications.settle(fresh);
+    const settled = fresh.length === 0 ? undefined : await context.publications.resolve(fresh);
     for (const [id, why] of settled?.unknown ?? []) unknown.set(id, why);
     if (settled?.isChanged !== true) {
-      const undecidable = new Map<string, ServiceError>();
+      const unresolved = new Map<string, ServiceError>();
       for (const { id, pending } of entities.values()) {
         const why = pending.map((publication) => unknown.get(publication)).find((one) => one !== undefined);
-        if (why !== undefined) undecidable.set(id, why);
+        if (why !== undefined) unresolved.set(id, why);
       }
-      return { entities, undecidable };
+      return { entities, unresolved };
     }
     for (const id of fresh) asked.add(id);
   }
@@ -118,8 +118,8 @@ export async function findEntities(
   context: LifecycleContext,
   ids: readonly string[],
 ): Promise<Map<string, Entity>> {
-  const found = await findSettled(context, ids);
-  const [why] = found.undecidable.values();
+  const found = await readResolved(context, ids);
+  const [why] = found.unresolved.values();
   if (why !== undefined) throw why;
   return found.entities;
 }
@@ -133,18 +133,18 @@ export async function findEntities(
  */
 export async function getEntity(context: LifecycleContext, id: string): Promise<Entity> {
   const entity = (await findEntities(context, [id])).get(id);
-  if (entity === undefined) throw (await whyMissing(context, [id]))(id);
+  if (entity === undefined) throw (await notFoundErrors(context, [id]))(id);
   return entity;
 }
 
 /** @throws ServiceError `not_found` when there is no draft */
-export function draftFace({ draft }: Entity): NonNullable<Entity['draft']> {
+export function requireDraft({ draft }: Entity): NonNullable<Entity['draft']> {
   if (draft === null) throw notFound();
   return draft;
 }
 
 /** @throws ServiceError `not_found` when it was never published, `gone` when it is removed */
-export function publishedFace({ published }: Entity): NonNullable<Entity['published']> {
+export function requirePublished({ published }: Entity): NonNullable<Entity['published']> {
   if (published === null) throw notRegistered();
   if (published.removal !== undefined) throw removedError(published.removal);
   return published;
@@ -176,7 +176,7 @@ export function unknownId(): ServiceError {
   return new ServiceError('not_found', 'The persistent identifier does not exist.');
 }
 
-/** Known, but there is no published form. */
+/** Precomputed, but there is no published form. */
 export function notRegistered(): ServiceError {
   return new ServiceError('not_found', 'The persistent identifier is not registered.', {
     code: 'not_published',
@@ -189,8 +189,8 @@ export function notFound(hint?: string): ServiceError {
 }
 
 /** Why each of these ids is no entity of this kind. */
-export async function whyMissing(
-  deps: Pick<LifecycleDeps, 'database' | 'findElsewhere' | 'kind'>,
+export async function notFoundErrors(
+  deps: Pick<LifecycleDeps, 'database' | 'findIdsOfOtherKind' | 'kind'>,
   ids: readonly string[],
 ): Promise<(id: string) => ServiceError> {
   const possible = ids.filter(isEntityId);
@@ -200,7 +200,7 @@ export async function whyMissing(
     possible,
   );
   const known = new Set(parents.map(({ id }) => id));
-  const others = await deps.findElsewhere(possible.filter((id) => !known.has(id)));
+  const others = await deps.findIdsOfOtherKind(possible.filter((id) => !known.has(id)));
   const other = deps.kind.name === 'record' ? 'package' : 'record';
   return (id) => {
     if (others.has(id)) return notFound(`${id} is a ${other}: /api/${other}s/${id}.`);

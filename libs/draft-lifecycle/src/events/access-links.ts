@@ -15,7 +15,7 @@ export type LinkEvent = ReceivedEvent<(typeof LINK_SUBJECTS)[number]>;
  * Consumes link events: updates `parent.access.links` of this service's parents. Idempotent and independent of order.
  * Change numbers stay, so that sharing a draft does not conflict with its editing.
  */
-export function followLinks(context: LifecycleContext) {
+export function mirrorAccessLinks(context: LifecycleContext) {
   return async (events: readonly LinkEvent[]): Promise<void> => {
     await writeLinks(context, newest(events));
   };
@@ -65,7 +65,7 @@ export async function restoreLinks(
   }
 }
 
-async function writeLinks(context: LifecycleContext, links: readonly LinkNews[]): Promise<void> {
+async function writeLinks(context: LifecycleContext, links: readonly LinkUpdate[]): Promise<void> {
   const parentIds = links.map(({ parent_id }) => parent_id);
   if (parentIds.length === 0) return;
   await transact(context, async (tx) => {
@@ -106,7 +106,7 @@ const COPY_LINKS = `
   )
   select v.id from version v join changed on changed.id = v.parent_id`;
 
-interface LinkNews {
+interface LinkUpdate {
   link_id: string;
   parent_id: string;
   revision: number;
@@ -114,8 +114,8 @@ interface LinkNews {
 }
 
 /** One row for each link: one statement cannot change a row twice. */
-function newest(events: readonly LinkEvent[]): LinkNews[] {
-  const byId = new Map<string, LinkNews>();
+function newest(events: readonly LinkEvent[]): LinkUpdate[] {
+  const byId = new Map<string, LinkUpdate>();
   for (const { subject, payload, revision } of events) {
     const former = byId.get(payload.id);
     if (former !== undefined && former.revision >= revision) continue;

@@ -31,7 +31,7 @@ interface TouchedRow {
  * Records a change of state shared by all versions of these parents: every form gets a new change number, and there is
  * one event for each entity. The parents must be locked. The number of statements does not depend on theirs.
  */
-export async function touchParents(
+export async function bumpRevisions(
   { kind, now }: Pick<LifecycleDeps, 'kind' | 'now'>,
   tx: Sql,
   parentIds: readonly string[],

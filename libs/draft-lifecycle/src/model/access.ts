@@ -32,10 +32,10 @@ export function may(
   principal: Principal,
   action: EntityAction,
   entity: Owned,
-  face: Accessible,
+  content: Accessible,
   now: Date,
 ): boolean {
-  return allows(principal, action, subjectOf(entity, face, now));
+  return allows(principal, action, subjectOf(entity, content, now));
 }
 
 /** @throws ServiceError `forbidden` or `unauthenticated` when the caller may not */
@@ -43,21 +43,21 @@ export function permit(
   principal: Principal,
   action: EntityAction,
   entity: Owned,
-  face: Accessible,
+  content: Accessible,
   now: Date,
 ): void {
-  authorise(principal, action, subjectOf(entity, face, now));
+  authorise(principal, action, subjectOf(entity, content, now));
 }
 
 /** Parts of one form that the caller may see besides its content. */
 export function viewOf(
   principal: Principal,
   entity: Owned,
-  face: Accessible,
+  content: Accessible,
   isDraft: boolean,
   now: Date,
 ): View {
-  const subject = subjectOf(entity, face, now);
+  const subject = subjectOf(entity, content, now);
   return {
     canManage: allows(principal, 'see_parent_access', subject),
     canEdit: allows(principal, 'see_draft_state', subject),

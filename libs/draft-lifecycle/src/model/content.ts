@@ -82,7 +82,7 @@ function customFieldIssues(input: unknown): Issue[] {
 }
 
 /** Initial content of the draft of a published entity. */
-export function editContent(published: StoredDocument): StoredDocument {
+export function draftFromPublished(published: StoredDocument): StoredDocument {
   const { enabled, default_preview, order } = published.files;
   return { ...published, files: { enabled, default_preview, order } };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { type ContentInput, draftContent, editContent, nextVersionContent } from './content.ts';
+import { type ContentInput, draftContent, draftFromPublished, nextVersionContent } from './content.ts';
 import type { StoredDocument } from './entity.ts';
 import { NO_FILES } from './files.ts';
 
@@ -80,7 +80,7 @@ describe('the content of a draft', () => {
 
 describe('the content that', () => {
   test('an edit starts from is the published one without the counts', () => {
-    expect(editContent(stored)).toEqual({
+    expect(draftFromPublished(stored)).toEqual({
       ...stored,
       files: { enabled: true, default_preview: 'a', order: ['a'] },
     });

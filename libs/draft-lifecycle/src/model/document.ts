@@ -1,6 +1,6 @@
 import { renderAccess, renderMetadata } from '@kr/metadata';
 import type { Issue } from '@kr/service-error';
-import type { Entity, Face, Form, JsonObject, Parent, StoredFiles } from './entity.ts';
+import type { Entity, EntityForm, Form, JsonObject, Parent, StoredFiles } from './entity.ts';
 import type { EntityKind } from './kind.ts';
 import { type DoiStates, renderConceptPids, renderPids } from './pids.ts';
 
@@ -24,32 +24,37 @@ export interface Rendering {
 }
 
 /** The public document of one form, without `links`, in the order of the keys that clients see. */
-export function renderEntity(id: string, face: Face, shape: Shape, { kind, form }: Rendering): JsonObject {
-  const { document } = face;
+export function renderEntity(
+  id: string,
+  content: EntityForm,
+  parts: VolatileParts,
+  { kind, form }: Rendering,
+): JsonObject {
+  const { document } = content;
   return {
     id,
-    created: instant(face.createdAt),
-    updated: instant(face.updatedAt),
-    revision_id: face.revision,
-    parent: shape.parent,
-    versions: shape.versions,
-    is_published: shape.is_published,
+    created: instant(content.createdAt),
+    updated: instant(content.updatedAt),
+    revision_id: content.revision,
+    parent: parts.parent,
+    versions: parts.versions,
+    is_published: parts.is_published,
     is_draft: form === 'draft',
-    ...(form === 'draft' ? { expires_at: instant(face.createdAt) } : {}),
-    pids: shape.pids,
+    ...(form === 'draft' ? { expires_at: instant(content.createdAt) } : {}),
+    pids: parts.pids,
     metadata: renderMetadata(document.metadata, kind.name),
     custom_fields: document.custom_fields,
-    access: shape.access,
-    files: shape.files,
-    status: shape.status,
-    relationship: shape.relationship,
-    ...kind.tail,
-    ...(shape.errors.length > 0 ? { errors: shape.errors } : {}),
+    access: parts.access,
+    files: parts.files,
+    status: parts.status,
+    relationship: parts.relationship,
+    ...kind.extraFields,
+    ...(parts.errors.length > 0 ? { errors: parts.errors } : {}),
   };
 }
 
 /** The parts of a document that may change, or differ from reader to reader, while its revision stays the same. */
-export interface Shape {
+export interface VolatileParts {
   parent: JsonObject;
   pids: JsonObject;
   versions: JsonObject;
@@ -61,7 +66,7 @@ export interface Shape {
   errors: readonly JsonObject[];
 }
 
-export function shapeOf(entity: Entity, { document }: Face, rendering: Rendering): Shape {
+export function volatileParts(entity: Entity, { document }: EntityForm, rendering: Rendering): VolatileParts {
   const { kind, form, view, related, fileCount, issues, dois, now } = rendering;
   return {
     parent: {
@@ -80,11 +85,11 @@ export function shapeOf(entity: Entity, { document }: Face, rendering: Rendering
 }
 
 /** The shape that a revision has by itself: as its owner saw it when it was saved, with nothing around it. */
-export function plainShapeOf(
+export function baselineParts(
   entity: Entity,
-  face: Face,
+  content: EntityForm,
   { kind, form, fileCount, issues, dois }: Pick<Rendering, 'kind' | 'form' | 'fileCount' | 'issues' | 'dois'>,
-): Shape {
+): VolatileParts {
   const { versionIndex, parent } = entity;
   const alone: Entity = {
     ...entity,
@@ -93,7 +98,7 @@ export function plainShapeOf(
     lastIndex: versionIndex,
   };
   const view = { canManage: true, canEdit: true, canReadFiles: true };
-  return shapeOf(alone, face, {
+  return volatileParts(alone, content, {
     kind,
     form,
     view,
@@ -101,7 +106,7 @@ export function plainShapeOf(
     fileCount,
     issues,
     dois,
-    now: face.updatedAt,
+    now: content.updatedAt,
   });
 }
 

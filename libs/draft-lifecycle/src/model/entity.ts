@@ -51,19 +51,19 @@ export interface Parent {
 }
 
 /** One form of an entity: its content and when it changed. */
-export interface Face {
+export interface EntityForm {
   document: StoredDocument;
   revision: number;
   createdAt: Date;
   updatedAt: Date;
 }
 
-export interface PublishedFace extends Face {
+export interface PublishedForm extends EntityForm {
   /** Set while it is removed: only administrators see anything but the tombstone. */
   removal?: Removal;
 }
 
-export interface DraftFace extends Face {
+export interface DraftForm extends EntityForm {
   issues: readonly Issue[];
   /** The publication that holds it; null while it may be changed. */
   lockedBy: string | null;
@@ -76,8 +76,8 @@ export interface Entity {
   id: string;
   versionIndex: number;
   parent: Parent;
-  published: PublishedFace | null;
-  draft: DraftFace | null;
+  published: PublishedForm | null;
+  draft: DraftForm | null;
   /** Publications that staged a form of this entity or of another version of its parent. */
   pending: readonly string[];
   /** The highest published version index of the parent; 0 if none. */
@@ -91,10 +91,10 @@ export interface Entity {
 }
 
 /** An entity that has a draft. */
-export type OpenDraft = Entity & { draft: DraftFace };
+export type OpenDraft = Entity & { draft: DraftForm };
 
 /** A draft that is created now, without problems. */
-export function newDraft(document: StoredDocument, revision: number, at: Date): DraftFace {
+export function newDraft(document: StoredDocument, revision: number, at: Date): DraftForm {
   return {
     document,
     issues: [],

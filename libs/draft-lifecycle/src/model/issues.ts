@@ -15,7 +15,7 @@ export function unknownKeys(value: object, known: readonly string[], path: strin
 }
 
 /** The issues that remain with a saved draft: an unknown field was reported once and dropped. */
-export function lasting(issues: readonly Issue[]): Issue[] {
+export function withoutUnknownFields(issues: readonly Issue[]): Issue[] {
   return issues
     .map((one) => ({ ...one, messages: one.messages.filter((message) => message !== UNKNOWN) }))
     .filter(({ messages }) => messages.length > 0);

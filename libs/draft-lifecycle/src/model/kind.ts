@@ -46,7 +46,7 @@ export interface EntityKind {
   /** `parent.type` in the public document. */
   parentType: 'resource' | 'package';
   /** Metadata that a new version does not take over. */
-  versionDrops: readonly string[];
+  fieldsResetOnNewVersion: readonly string[];
   /** `is_published` on the draft of a published entity: REST document, section 3, differs by kind. */
   isEditDraftPublished: boolean;
   /** Whether `parent.relationship` is shown. */
@@ -54,7 +54,7 @@ export interface EntityKind {
   /** The key of `relationship` whose value `relations` gives. */
   relationKey: 'packages' | 'resources';
   /** Parts of the document that follow `relationship`. */
-  tail: Readonly<Record<string, unknown>>;
+  extraFields: Readonly<Record<string, unknown>>;
 
   /**
    * SQL that gives, in one row, the ids of `relationship` of the version `v.id`, in their order, as two arrays of text:

@@ -1,5 +1,5 @@
 import type { Issue } from '@kr/service-error';
-import type { Entity, Parent, PublishedFace } from './entity.ts';
+import type { Entity, Parent, PublishedForm } from './entity.ts';
 
 /** A request to publish: the package's resources, or a resource alone. */
 export interface PublicationRequest {
@@ -12,7 +12,7 @@ export interface PublicationRequest {
 /** As much of an entity as a publication has to know. */
 export interface Candidate extends Pick<Entity, 'id' | 'draft' | 'nextDraftRevision'> {
   readonly parent: Pick<Parent, 'managedBy'>;
-  readonly published: Pick<PublishedFace, 'revision' | 'removal'> | null;
+  readonly published: Pick<PublishedForm, 'revision' | 'removal'> | null;
 }
 
 /** One with a draft. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { isPublished, statusOf, versionsOf } from './document.ts';
-import type { Face } from './entity.ts';
+import type { EntityForm } from './entity.ts';
 
-const published = {} as Face;
+const published = {} as EntityForm;
 type Row = [name: string, isPublished: boolean, index: number, latest: number, last: number];
 
 describe('versions and status', () => {

@@ -4,7 +4,7 @@ import { type Principal, signTicket, type TicketAudience } from '@kr/caller';
 import type { ReadAuditLogRequest__Output, ReadAuditLogResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
-import { draftFace, findEntities, type LifecycleContext, whyMissing } from '../context/context.ts';
+import { findEntities, type LifecycleContext, notFoundErrors, requireDraft } from '../context/context.ts';
 import { permit } from '../model/access.ts';
 import type { Entity } from '../model/entity.ts';
 import { isEntityId } from '../model/ids.ts';
@@ -54,7 +54,7 @@ export function readAuditLog(context: LifecycleContext) {
 }
 
 function permittedParent({ now }: LifecycleContext, entity: Entity, principal: Principal): string {
-  permit(principal, 'read_audit_log', entity, entity.published ?? draftFace(entity), now());
+  permit(principal, 'read_audit_log', entity, entity.published ?? requireDraft(entity), now());
   return entity.parent.id;
 }
 
@@ -65,7 +65,7 @@ async function parentOfGone(context: LifecycleContext, id: string, principal: Pr
     const closed = { recordAccess: 'restricted', filesAccess: 'restricted' } as const;
     if (allows(principal, 'read_audit_log', { parentId, ownerIds: [ownerId], ...closed })) return parentId;
   }
-  throw (await whyMissing(context, [id]))(id);
+  throw (await notFoundErrors(context, [id]))(id);
 }
 
 function ticketFor(

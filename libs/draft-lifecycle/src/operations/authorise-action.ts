@@ -3,9 +3,9 @@ import { signTicket, type TicketAudience } from '@kr/caller';
 import type { AuthoriseRequest__Output, AuthoriseResponse } from '@kr/contracts';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
-import { getEntity, type LifecycleContext, notFound, publishedFace } from '../context/context.ts';
+import { getEntity, type LifecycleContext, notFound, requirePublished } from '../context/context.ts';
 import { assertUnlocked, permit } from '../model/access.ts';
-import type { Entity, Face, Form } from '../model/entity.ts';
+import type { Entity, EntityForm, Form } from '../model/entity.ts';
 import { loadVersionHeads } from '../store/entities.ts';
 import { formOf } from './read-entities.ts';
 
@@ -38,12 +38,12 @@ export function authoriseAction(context: LifecycleContext) {
     const action = actionOn(request.action, form);
     const work = ELSEWHERE[action];
     const now = context.now();
-    const face = faceFor(entity, form, work?.audience);
-    permit(principal, action, entity, face, now);
+    const content = faceFor(entity, form, work?.audience);
+    permit(principal, action, entity, content, now);
     if (work?.isWrite === true && entity.draft !== null) assertUnlocked(entity.draft);
 
     const sourceEntityId = action === 'import_files' ? await previousVersion(context, entity) : null;
-    const { files } = face.document;
+    const { files } = content.document;
     const ticket =
       work === undefined
         ? ''
@@ -83,10 +83,10 @@ function actionOn(name: string, form: Form): EntityAction {
 const isReading = (action: EntityAction): boolean => action === 'read_files' || action === 'read_draft_files';
 
 /** Links belong to the parent: any form that is there will do. */
-function faceFor(entity: Entity, form: Form, audience: TicketAudience | undefined): Face {
-  const face = audience === 'access-links' ? (entity.published ?? entity.draft) : entity[form];
-  if (face === null) throw notFound();
-  return face === entity.published && audience !== 'access-links' ? publishedFace(entity) : face;
+function faceFor(entity: Entity, form: Form, audience: TicketAudience | undefined): EntityForm {
+  const content = audience === 'access-links' ? (entity.published ?? entity.draft) : entity[form];
+  if (content === null) throw notFound();
+  return content === entity.published && audience !== 'access-links' ? requirePublished(entity) : content;
 }
 
 async function previousVersion(

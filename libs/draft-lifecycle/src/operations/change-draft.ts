@@ -4,14 +4,14 @@ import type { Principal } from '@kr/caller';
 import type { Sql } from '@kr/database';
 import {
   assertRevision,
-  draftFace,
   type LifecycleContext,
+  notFoundErrors,
+  requireDraft,
   transact,
-  whyMissing,
 } from '../context/context.ts';
 import { assertUnlocked, permit } from '../model/access.ts';
-import type { DraftFace, Entity, OpenDraft, StoredDocument } from '../model/entity.ts';
-import { lasting } from '../model/issues.ts';
+import type { DraftForm, Entity, OpenDraft, StoredDocument } from '../model/entity.ts';
+import { withoutUnknownFields } from '../model/issues.ts';
 import { lockParentOf } from '../store/entities.ts';
 import { loadLocked } from '../store/port.ts';
 import { entityEntry } from './audit.ts';
@@ -37,15 +37,15 @@ export async function draftForChange(context: LifecycleContext, change: DraftCha
   let entity = await load();
   // A lock of a decided publication does not count; a lock with an unknown decision does.
   const lockedBy = entity?.draft?.lockedBy ?? null;
-  if (lockedBy !== null && (await context.publications.settle([lockedBy])).isChanged) entity = await load();
-  if (entity === undefined) throw (await whyMissing(context, [change.id]))(change.id);
+  if (lockedBy !== null && (await context.publications.resolve([lockedBy])).isChanged) entity = await load();
+  if (entity === undefined) throw (await notFoundErrors(context, [change.id]))(change.id);
   return { ...entity, draft: checked(entity, change, context.now()) };
 }
 
 /** New content of a draft, with its audit action. */
 export interface NewContent {
   document: StoredDocument;
-  issues: DraftFace['issues'];
+  issues: DraftForm['issues'];
   action: AuditAction;
   metadata: AuditEntry['metadata'];
 }
@@ -74,7 +74,7 @@ export async function saveDraft(
       draft: {
         ...current.draft,
         document,
-        issues: lasting(issues),
+        issues: withoutUnknownFields(issues),
         revision,
         ...(isRestriction && { restrictionRevision: revision }),
         updatedAt: now,
@@ -115,13 +115,13 @@ export async function changeDraft<Result>(
     });
     if ('result' in outcome) return outcome.result as Result;
     const { entity, lockedBy } = outcome;
-    if (entity === undefined) throw (await whyMissing(context, [change.id]))(change.id);
-    if (lockedBy !== null) await context.publications.settle([lockedBy]);
+    if (entity === undefined) throw (await notFoundErrors(context, [change.id]))(change.id);
+    if (lockedBy !== null) await context.publications.resolve([lockedBy]);
   }
 }
 
-function checked(entity: Entity, { ifRevision = 0, action, principal }: DraftChange, now: Date): DraftFace {
-  const draft = draftFace(entity);
+function checked(entity: Entity, { ifRevision = 0, action, principal }: DraftChange, now: Date): DraftForm {
+  const draft = requireDraft(entity);
   permit(principal, action, entity, draft, now);
   // After the access check, because the number of saves is confidential.
   assertRevision(ifRevision, draft);

@@ -8,7 +8,7 @@ import type { LifecycleContext } from '../context/context.ts';
 import { requestBody } from '../model/content.ts';
 import { type Entity, type JsonObject, newDraft, type OpenDraft } from '../model/entity.ts';
 import { NO_FILES } from '../model/files.ts';
-import { lasting } from '../model/issues.ts';
+import { withoutUnknownFields } from '../model/issues.ts';
 import { findCreated, insertEntity } from '../store/drafts.ts';
 import { checkContent } from './check-content.ts';
 import { entityDocument } from './documents.ts';
@@ -66,7 +66,7 @@ async function firstDraft(
     versionIndex: 1,
     parent: { id: newId(), ownerId, managedBy: null, wasManaged: false, linkIds: [] },
     published: null,
-    draft: { ...newDraft(document, 1, at), issues: lasting(issues) },
+    draft: { ...newDraft(document, 1, at), issues: withoutUnknownFields(issues) },
     pending: [],
     latestIndex: 0,
     lastIndex: 1,

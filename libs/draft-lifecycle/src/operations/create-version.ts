@@ -8,7 +8,7 @@ import {
   getEntity,
   type LifecycleContext,
   notRegistered,
-  publishedFace,
+  requirePublished,
   transact,
 } from '../context/context.ts';
 import { permit } from '../model/access.ts';
@@ -36,11 +36,11 @@ export function createVersion(context: LifecycleContext) {
     { principal }: CallContext,
   ): Promise<CreateVersionResponse> => {
     const found = await getEntity(context, id);
-    permit(principal, 'new_version', found, publishedFace(found), context.now());
+    permit(principal, 'new_version', found, requirePublished(found), context.now());
     const entity = await transact(context, async (tx) => {
       await lockParent(tx, found.parent.id);
       const current = await context.store.loadLocked(tx, [id]);
-      assertRevision(ifRevision, publishedFace(current.get(id) ?? found));
+      assertRevision(ifRevision, requirePublished(current.get(id) ?? found));
       return openVersion(context, tx, found.parent.id, principal);
     });
     return { document: await entityDocument(context, { entity, form: 'draft' }, principal) };
@@ -61,11 +61,11 @@ async function openVersion(
   if (latest.lastIndex >= MAX_VERSIONS) throw tooManyVersions();
   await context.owners.takeDraft(tx, latest.parent.ownerId);
 
-  const document = nextVersionContent(publishedFace(latest).document, kind.versionDrops);
+  const document = nextVersionContent(requirePublished(latest).document, kind.fieldsResetOnNewVersion);
   const [id, versionIndex] = [await freeId(tx, newId), latest.lastIndex + 1];
   const now = context.now();
   await insertVersion(tx, { id, parentId, versionIndex, document }, now);
-  await store.tell(tx, {
+  await store.appendChangeLog(tx, {
     events: [kind.events.draftSaved({ id, parentId, revision: 1 })],
     entries: [
       entityEntry(

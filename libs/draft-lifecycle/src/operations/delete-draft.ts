@@ -34,7 +34,7 @@ export function deleteDraft(context: LifecycleContext) {
       await removeDraft(tx, discarded);
       const metadata = { revision: discarded.revision, is_published: isPublished };
       const deleted = entityEntry(principal, 'draft.delete', entity, metadata);
-      await store.tell(tx, {
+      await store.appendChangeLog(tx, {
         events: [kind.events.draftDeleted(discarded)],
         entries: [{ ...deleted, ownerId: parent.ownerId }],
       });

@@ -1,7 +1,7 @@
 import type { ForgetFilesRequest__Output, ForgetFilesResponse } from '@kr/contracts';
 import { appendEvents, type ReceivedEvent } from '@kr/event-bus';
 import type { CallContext } from '@kr/rpc';
-import { draftFace, getEntity, type LifecycleContext, transact } from '../context/context.ts';
+import { getEntity, type LifecycleContext, requireDraft, transact } from '../context/context.ts';
 import { permit } from '../model/access.ts';
 import type { SavedDraft } from '../model/kind.ts';
 import { lockEntities } from '../store/entities.ts';
@@ -25,7 +25,7 @@ export function forgetFiles(context: LifecycleContext) {
     { principal }: CallContext,
   ): Promise<ForgetFilesResponse> => {
     const entity = await getEntity(context, id);
-    permit(principal, 'write_files', entity, draftFace(entity), context.now());
+    permit(principal, 'write_files', entity, requireDraft(entity), context.now());
     await forgetPreviews(
       context,
       keys.map((key) => ({ id, key })),

@@ -4,8 +4,20 @@ import type { EntityDocument, Form as FormName } from '@kr/contracts';
 import type { Issue } from '@kr/service-error';
 import type { LifecycleContext, LifecycleDeps } from '../context/context.ts';
 import { may, viewOf } from '../model/access.ts';
-import { plainShapeOf, renderEntity, type Shape, shapeOf, type View } from '../model/document.ts';
-import { type Entity, type Face, type Form, relationsOf, type StoredDocument } from '../model/entity.ts';
+import {
+  baselineParts,
+  renderEntity,
+  type View,
+  type VolatileParts,
+  volatileParts,
+} from '../model/document.ts';
+import {
+  type Entity,
+  type EntityForm,
+  type Form,
+  relationsOf,
+  type StoredDocument,
+} from '../model/entity.ts';
 import { type FileCounts, filesIssues, NO_FILES } from '../model/files.ts';
 import { issuesOf } from '../model/issues.ts';
 import type { DoiStates } from '../model/pids.ts';
@@ -23,13 +35,13 @@ export async function draftCounts(
 }
 
 /** One form of an entity that is to be shown. */
-export interface Shown {
+export interface FormRef {
   entity: Entity;
   form: Form;
 }
 
 /** Data that the caller of a change already has. */
-export interface Known {
+export interface Precomputed {
   /** Counts of the drafts' buckets. */
   counts?: ReadonlyMap<string, FileCounts>;
   /** Replaces the stored issues: a change returns all problems of its body. */
@@ -37,10 +49,10 @@ export interface Known {
 }
 
 /** A form as one caller sees it. */
-export interface RenderedForm extends Shown {
-  face: Face;
+export interface RenderedForm extends FormRef {
+  content: EntityForm;
   view: View;
-  shape: Shape;
+  parts: VolatileParts;
   /** The public document, UTF-8. */
   json: Buffer;
 }
@@ -50,45 +62,45 @@ export interface RenderedForm extends Shown {
  */
 export async function renderForms(
   context: LifecycleContext,
-  shown: readonly Shown[],
+  shown: readonly FormRef[],
   principal: Principal,
-  known: Known = {},
+  known: Precomputed = {},
 ): Promise<RenderedForm[]> {
   const { kind } = context;
-  const faces = shown.flatMap(({ entity, form }) => {
-    const face = entity[form];
-    return face === null ? [] : [{ entity, form, face }];
+  const contents = shown.flatMap(({ entity, form }) => {
+    const content = entity[form];
+    return content === null ? [] : [{ entity, form, content }];
   });
-  const drafts = faces
+  const drafts = contents
     .filter(({ form }) => form === 'draft')
-    .map(({ entity, face }) => ({ id: entity.id, document: face.document }));
+    .map(({ entity, content }) => ({ id: entity.id, document: content.document }));
   const [counts, dois] = await Promise.all([
     known.counts ?? draftCounts(context, drafts),
-    doisOf(context, faces),
+    doisOf(context, contents),
   ]);
   const now = context.now();
-  return faces.map(({ entity, form, face }) => {
+  return contents.map(({ entity, form, content }) => {
     const bucket = counts.get(entity.id) ?? NO_FILES;
     const isDraft = form === 'draft';
-    const view = viewOf(principal, entity, face, isDraft, now);
-    const sealed = face.document.files.entries ?? 0;
+    const view = viewOf(principal, entity, content, isDraft, now);
+    const sealed = content.document.files.entries ?? 0;
     const rendering = {
       kind,
       form,
       view,
       related: relationsOf(entity)[form],
       fileCount: isDraft ? bucket.entries : sealed,
-      issues: isDraft ? (known.issues ?? standingIssues(entity, bucket)) : [],
+      issues: isDraft ? (known.issues ?? unresolvedIssues(entity, bucket)) : [],
       dois,
       now,
     };
-    const shape = shapeOf(entity, face, rendering);
-    const json = Buffer.from(JSON.stringify(renderEntity(entity.id, face, shape, rendering)));
-    return { entity, form, face, view, shape, json };
+    const parts = volatileParts(entity, content, rendering);
+    const json = Buffer.from(JSON.stringify(renderEntity(entity.id, content, parts, rendering)));
+    return { entity, form, content, view, parts, json };
   });
 }
 
-async function doisOf({ doiStates }: LifecycleContext, shown: readonly Shown[]): Promise<DoiStates> {
+async function doisOf({ doiStates }: LifecycleContext, shown: readonly FormRef[]): Promise<DoiStates> {
   const published = shown.filter(({ entity }) => entity.published !== null);
   if (published.length === 0) return doiStates && new Map();
   return doiStates?.([...new Set(published.flatMap(({ entity }) => [entity.id, entity.parent.id]))]);
@@ -97,38 +109,42 @@ async function doisOf({ doiStates }: LifecycleContext, shown: readonly Shown[]):
 /** As `renderForms`, with the facts about each form that a caller of this service needs. */
 export async function entityDocuments(
   context: LifecycleContext,
-  shown: readonly Shown[],
+  shown: readonly FormRef[],
   principal: Principal,
-  known: Known = {},
+  known: Precomputed = {},
 ): Promise<EntityDocument[]> {
   const forms = await renderForms(context, shown, principal, known);
   const now = context.now();
-  return forms.map(({ entity, form, face, view, shape, json }) => ({
+  return forms.map(({ entity, form, content, view, parts, json }) => ({
     id: entity.id,
     parentId: entity.parent.id,
     form: FORM_NAMES[form],
-    revision: String(face.revision),
+    revision: String(content.revision),
     json,
-    isPublic: form === 'published' && isWhatAnybodySees(view, entity, face, now),
-    doi: face.document.pids['doi']?.identifier ?? '',
-    variant: variantOf(shape, plainShape(context, { entity, form }, face)),
+    isPublic: form === 'published' && isWhatAnybodySees(view, entity, content, now),
+    doi: content.document.pids['doi']?.identifier ?? '',
+    variant: variantDigest(parts, baselineOf(context, { entity, form }, content)),
   }));
 }
 
-function plainShape({ kind, doiStates }: LifecycleContext, { entity, form }: Shown, face: Face): Shape {
+function baselineOf(
+  { kind, doiStates }: LifecycleContext,
+  { entity, form }: FormRef,
+  content: EntityForm,
+): VolatileParts {
   const isDraft = form === 'draft';
-  return plainShapeOf(entity, face, {
+  return baselineParts(entity, content, {
     kind,
     form,
-    fileCount: isDraft ? 0 : (face.document.files.entries ?? 0),
-    issues: isDraft ? standingIssues(entity, NO_FILES) : [],
+    fileCount: isDraft ? 0 : (content.document.files.entries ?? 0),
+    issues: isDraft ? unresolvedIssues(entity, NO_FILES) : [],
     dois: doiStates && new Map(),
   });
 }
 
 /** 96 bits distinguish all shapes of one revision. */
-function variantOf(shape: Shape, plain: Shape): string {
-  const text = JSON.stringify(shape);
+function variantDigest(parts: VolatileParts, plain: VolatileParts): string {
+  const text = JSON.stringify(parts);
   if (text === JSON.stringify(plain)) return '';
   return createHash('sha256').update(text).digest('base64url').slice(0, 16);
 }
@@ -136,9 +152,9 @@ function variantOf(shape: Shape, plain: Shape): string {
 /** One form that is known to be there. */
 export async function entityDocument(
   context: LifecycleContext,
-  shown: Shown,
+  shown: FormRef,
   principal: Principal,
-  known: Known = {},
+  known: Precomputed = {},
 ): Promise<EntityDocument> {
   const [document] = await entityDocuments(context, [shown], principal, known);
   if (document === undefined) throw new Error(`${shown.entity.id} has no ${shown.form} form`);
@@ -151,7 +167,7 @@ export const FORM_NAMES = { draft: 'FORM_DRAFT', published: 'FORM_PUBLISHED' } a
 >;
 
 /** Stored problems that still apply: files are added and removed without saving the draft. */
-function standingIssues({ draft }: Entity, counts: FileCounts): Issue[] {
+function unresolvedIssues({ draft }: Entity, counts: FileCounts): Issue[] {
   if (draft === null) return [];
   const current = new Set(filesIssues(draft.document.files, counts).map((one) => JSON.stringify(one)));
   const ofFiles = new Set(issuesOf(draft.issues, 'files'));
@@ -160,8 +176,8 @@ function standingIssues({ draft }: Entity, counts: FileCounts): Issue[] {
 
 const NOBODY = anonymous('');
 
-function isWhatAnybodySees(view: View, entity: Entity, face: Face, now: Date): boolean {
-  if (!may(NOBODY, 'read', entity, face, now)) return false;
-  const { canManage, canEdit, canReadFiles } = viewOf(NOBODY, entity, face, false, now);
+function isWhatAnybodySees(view: View, entity: Entity, content: EntityForm, now: Date): boolean {
+  if (!may(NOBODY, 'read', entity, content, now)) return false;
+  const { canManage, canEdit, canReadFiles } = viewOf(NOBODY, entity, content, false, now);
   return canManage === view.canManage && canEdit === view.canEdit && canReadFiles === view.canReadFiles;
 }

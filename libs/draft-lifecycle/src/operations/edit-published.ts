@@ -4,12 +4,12 @@ import {
   assertRevision,
   getEntity,
   type LifecycleContext,
-  publishedFace,
+  requirePublished,
   transact,
   unknownId,
 } from '../context/context.ts';
 import { permit } from '../model/access.ts';
-import { editContent } from '../model/content.ts';
+import { draftFromPublished } from '../model/content.ts';
 import { newDraft } from '../model/entity.ts';
 import { loadLocked } from '../store/port.ts';
 import { entityEntry } from './audit.ts';
@@ -30,8 +30,8 @@ export function editPublished(context: LifecycleContext) {
   ): Promise<EditPublishedResponse> => {
     const found = await getEntity(context, id);
     const now = context.now();
-    permit(principal, 'edit', found, found.draft ?? publishedFace(found), now);
-    assertRevision(ifRevision, found.draft ?? publishedFace(found));
+    permit(principal, 'edit', found, found.draft ?? requirePublished(found), now);
+    assertRevision(ifRevision, found.draft ?? requirePublished(found));
 
     const entity =
       found.draft !== null
@@ -39,12 +39,12 @@ export function editPublished(context: LifecycleContext) {
         : await transact(context, async (tx) => {
             const entity = await loadLocked(store, tx, id, kind.related);
             if (entity === undefined) throw unknownId();
-            assertRevision(ifRevision, entity.draft ?? publishedFace(entity));
+            assertRevision(ifRevision, entity.draft ?? requirePublished(entity));
             if (entity.draft !== null) return entity;
-            const document = editContent(publishedFace(entity).document);
+            const document = draftFromPublished(requirePublished(entity).document);
             const revision = entity.nextDraftRevision;
             await store.insertDraft(tx, { id, revision, document }, now);
-            await store.tell(tx, {
+            await store.appendChangeLog(tx, {
               events: [kind.events.draftSaved({ id, parentId: entity.parent.id, revision })],
               entries: [entityEntry(principal, 'draft.edit', entity, { revision })],
             });

@@ -66,21 +66,21 @@ function isIndexed(entity: Entity, form: Form): boolean {
     : entity.published !== null && entity.published.removal === undefined;
 }
 
-function indexDocument({ entity, form, face, json }: RenderedForm, now: Date): IndexDocument {
+function indexDocument({ entity, form, content, json }: RenderedForm, now: Date): IndexDocument {
   return {
     id: entity.id,
     parentId: entity.parent.id,
     form: FORM_NAMES[form],
-    revision: String(face.revision),
+    revision: String(content.revision),
     json,
     ownerId: entity.parent.ownerId,
-    recordAccess: effectiveAccess(face.document.access, now).record,
+    recordAccess: effectiveAccess(content.document.access, now).record,
     versionIndex: entity.versionIndex,
     isLatest: isLatest(entity),
     isLatestDraft: entity.versionIndex === entity.lastIndex,
     hasDraft: entity.draft !== null,
-    createdAt: timestamp(face.createdAt),
-    updatedAt: timestamp(face.updatedAt),
+    createdAt: timestamp(content.createdAt),
+    updatedAt: timestamp(content.updatedAt),
   };
 }
 
@@ -138,13 +138,13 @@ const ANSWER_MS = 50;
 const LONGEST_MS = 10_000;
 
 /** RPC AwaitEventsSent. @throws ServiceError `forbidden` when the caller is no service */
-export function awaitEventsSent({ eventsSent, now }: Pick<LifecycleDeps, 'eventsSent' | 'now'>) {
+export function awaitEventsSent({ waitUntilRelayed, now }: Pick<LifecycleDeps, 'waitUntilRelayed' | 'now'>) {
   return async (
     _request: AwaitEventsSentRequest__Output,
     { principal, deadline, signal }: CallContext,
   ): Promise<AwaitEventsSentResponse> => {
     assertService(principal);
     const timeoutMs = Math.min(LONGEST_MS, deadline.getTime() - now().getTime() - ANSWER_MS);
-    return { areSent: await eventsSent({ timeoutMs, signal }) };
+    return { areSent: await waitUntilRelayed({ timeoutMs, signal }) };
   };
 }

@@ -7,7 +7,7 @@ import type {
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import { type LifecycleContext, notFound, unknownId } from '../context/context.ts';
-import type { DraftFace } from '../model/entity.ts';
+import type { DraftForm } from '../model/entity.ts';
 import { issuesOf } from '../model/issues.ts';
 import { localDoi, oaiPid, type StoredPids } from '../model/pids.ts';
 import { type NewContent, saveDraft } from './change-draft.ts';
@@ -90,7 +90,7 @@ export function discardPid(context: LifecycleContext) {
 
 /** The content of a draft with other identifiers; problems of the former ones are resolved. */
 function withPids(
-  { document, issues }: DraftFace,
+  { document, issues }: DraftForm,
   pids: StoredPids,
 ): Pick<NewContent, 'document' | 'issues'> {
   const resolved = new Set(issuesOf(issues, 'pids'));

@@ -13,18 +13,18 @@ import { accessStatus } from '@kr/metadata';
 import { type CallContext, toErrorDetail } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import {
-  draftFace,
-  findSettled,
   getEntity,
   type LifecycleContext,
+  notFoundErrors,
   notRegistered,
-  publishedFace,
-  whyMissing,
+  readResolved,
+  requireDraft,
+  requirePublished,
 } from '../context/context.ts';
 import { may, permit } from '../model/access.ts';
 import { type Form, refKey } from '../model/entity.ts';
 import { loadLatest, loadVersionHeads, loadWithOutbox, type VersionHead } from '../store/entities.ts';
-import { entityDocument, entityDocuments, FORM_NAMES, type Shown } from './documents.ts';
+import { entityDocument, entityDocuments, FORM_NAMES, type FormRef } from './documents.ts';
 
 const MAX_REFS = 1_000;
 
@@ -48,27 +48,27 @@ export function readEntities(context: LifecycleContext) {
       hasUnsent = seen.hasUnsent;
       return seen.entities;
     };
-    const { entities, undecidable: unclear } = await findSettled(
+    const { entities, unresolved: unclear } = await readResolved(
       context,
       ids,
       looksAtOutbox ? load : undefined,
     );
     const missing = ids.filter((id) => !entities.has(id));
-    const why = missing.length === 0 ? undefined : await whyMissing(context, missing);
+    const why = missing.length === 0 ? undefined : await notFoundErrors(context, missing);
     const now = context.now();
 
-    const outcomes = asked.map(({ id, form }): Shown | ServiceError => {
+    const outcomes = asked.map(({ id, form }): FormRef | ServiceError => {
       const entity = entities.get(id);
       if (entity === undefined) return why?.(id) ?? new ServiceError('internal', 'Internal server error.');
       const doubt = unclear.get(id);
       if (doubt !== undefined) return doubt;
       return attempt(() => {
-        if (form === 'published') permit(principal, 'read', entity, publishedFace(entity), now);
-        else permit(principal, 'read_draft', entity, draftFace(entity), now);
+        if (form === 'published') permit(principal, 'read', entity, requirePublished(entity), now);
+        else permit(principal, 'read_draft', entity, requireDraft(entity), now);
         return { entity, form };
       });
     });
-    const shown = outcomes.filter((outcome): outcome is Shown => !(outcome instanceof ServiceError));
+    const shown = outcomes.filter((outcome): outcome is FormRef => !(outcome instanceof ServiceError));
     const documents = omitJson ? shown.map(documentHead) : await entityDocuments(context, shown, principal);
     const byKey = new Map(
       shown.map(({ entity, form }, at) => [refKey({ id: entity.id, form }), documents[at]]),
@@ -85,7 +85,7 @@ export function readEntities(context: LifecycleContext) {
   };
 }
 
-function documentHead({ entity, form }: Shown): EntityDocument {
+function documentHead({ entity, form }: FormRef): EntityDocument {
   const { id, parent } = entity;
   return { id, parentId: parent.id, form: FORM_NAMES[form], revision: String(entity[form]?.revision ?? 0) };
 }
@@ -116,10 +116,10 @@ export function readLatest(context: LifecycleContext) {
     { principal }: CallContext,
   ): Promise<ReadLatestResponse> => {
     const named = await getEntity(context, id);
-    publishedFace(named);
+    requirePublished(named);
     const entity = await loadLatest(context.database, named.parent.id, context.kind.related);
     if (entity === undefined) throw notRegistered();
-    permit(principal, 'read', entity, publishedFace(entity), context.now());
+    permit(principal, 'read', entity, requirePublished(entity), context.now());
     return { document: await entityDocument(context, { entity, form: 'published' }, principal) };
   };
 }
@@ -141,8 +141,8 @@ export function listVersions(context: LifecycleContext) {
   ): Promise<ListVersionsResponse> => {
     const entity = await getEntity(context, id);
     const now = context.now();
-    const face = entity.published === null ? draftFace(entity) : publishedFace(entity);
-    permit(principal, 'read', entity, face, now);
+    const content = entity.published === null ? requireDraft(entity) : requirePublished(entity);
+    permit(principal, 'read', entity, content, now);
 
     const heads = await loadVersionHeads(context.database, entity.parent.id, MAX_VERSIONS);
     const readable = heads.filter(({ access }) =>
@@ -150,7 +150,7 @@ export function listVersions(context: LifecycleContext) {
     );
     const offset = (Math.max(page, 1) - 1) * size;
     const ids = readable.slice(offset, offset + size).map((head) => head.id);
-    const { entities } = await findSettled(context, ids);
+    const { entities } = await readResolved(context, ids);
     const shown = ids
       .flatMap((one) => entities.get(one) ?? [])
       .map((one) => ({ entity: one, form: 'published' as const }));

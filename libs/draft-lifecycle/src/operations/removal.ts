@@ -16,7 +16,7 @@ import {
   getEntity,
   type LifecycleContext,
   notRegistered,
-  publishedFace,
+  requirePublished,
   transact,
 } from '../context/context.ts';
 import { publishChanges } from '../events/revisions.ts';
@@ -59,13 +59,13 @@ export function removePublished(context: LifecycleContext) {
       throw new ServiceError('invalid', 'A validation error occurred.', { issues });
 
     await changeRemoval(context, id, async (tx, entity) => {
-      const face = publishedFace(entity);
+      const content = requirePublished(entity);
       const removal: Removal = {
         reason,
         note,
         removedBy: principal.userId ?? 'system',
         removedAt: context.now().toISOString(),
-        citation: citationOf(face.document),
+        citation: citationOf(content.document),
       };
       await tx.$executeRawUnsafe(
         `update version set removed_at = $2::timestamptz, removal = $3::jsonb, revision = revision + 1 where id = $1`,
@@ -74,7 +74,7 @@ export function removePublished(context: LifecycleContext) {
         JSON.stringify(removal),
       );
       const entry = entityEntry(principal, 'entity.remove', entity, { reason, note });
-      await context.store.tell(tx, { events: [], entries: [entry] });
+      await context.store.appendChangeLog(tx, { events: [], entries: [entry] });
     });
     return {};
   };
@@ -104,7 +104,7 @@ export function restorePublished(context: LifecycleContext) {
       );
       if (restored.length === 0) throw notRestorable(current);
       const entry = entityEntry(principal, 'entity.restore', current, {});
-      await context.store.tell(tx, { events: [], entries: [entry] });
+      await context.store.appendChangeLog(tx, { events: [], entries: [entry] });
     });
     return { document: await entityDocument(context, { entity, form: 'published' }, principal) };
   };
@@ -196,7 +196,7 @@ export async function purgeRemoved(context: LifecycleContext, retentionMs: numbe
         now.toISOString(),
         before.toISOString(),
       );
-      await context.store.tell(tx, {
+      await context.store.appendChangeLog(tx, {
         events: rows.map(({ id, parent_id: parentId, revision }) =>
           context.kind.events.purged({ id, parentId, revision: Number(revision) }),
         ),

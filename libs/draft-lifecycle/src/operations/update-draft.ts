@@ -5,7 +5,7 @@ import { requestBody } from '../model/content.ts';
 import { NO_FILES } from '../model/files.ts';
 import { type DraftChange, saveDraft } from './change-draft.ts';
 import { checkContent } from './check-content.ts';
-import { draftCounts, entityDocument, type Known } from './documents.ts';
+import { draftCounts, entityDocument, type Precomputed } from './documents.ts';
 
 /**
  * RPC UpdateDraft: the body replaces the content.
@@ -22,7 +22,7 @@ export function updateDraft(context: LifecycleContext) {
     { principal }: CallContext,
   ): Promise<UpdateDraftResponse> => {
     const change: DraftChange = { id, ifRevision, action: 'update_draft', principal };
-    let known: Known = {};
+    let known: Precomputed = {};
     const entity = await saveDraft(context, change, async ({ published, draft }, now) => {
       const sent = requestBody(body);
       const counts = await draftCounts(context, [{ id, document: draft.document }]);

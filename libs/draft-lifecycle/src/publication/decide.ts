@@ -53,7 +53,7 @@ async function show({ kind, store, now }: LifecycleDeps, tx: Sql, participant: P
   // The previous release did not send the actor.
   const actor = participant.actor ?? actorOf(servicePrincipal('packages', publicationId));
   const metadata = { publication: publicationId, ...(packageId !== '' && { package: packageId }) };
-  await store.tell(tx, {
+  await store.appendChangeLog(tx, {
     events: published.map((entity) => kind.events.published(entity, publication)),
     entries: published.map(({ id, parentId, revision }): AuditEntry => {
       const action = `${kind.name}.publish` as const;

@@ -3,14 +3,14 @@ import type { Actor } from '@kr/caller';
 import type { Sql, SqlDatabase } from '@kr/database';
 import type { Issue } from '@kr/service-error';
 import type { LifecycleDeps } from '../context/context.ts';
-import { draftFace, notFound } from '../context/context.ts';
+import { notFound, requireDraft } from '../context/context.ts';
 import { publishChanges } from '../events/revisions.ts';
 import { draftLocked } from '../model/access.ts';
 import type { FileCounts } from '../model/files.ts';
 import type { PublishedEntity } from '../model/kind.ts';
 import { loadLatest } from '../store/entities.ts';
 import { loadLocked } from '../store/port.ts';
-import { problemsOf, stagedForm } from './validate.ts';
+import { stagedForm, validateDrafts } from './validate.ts';
 
 /** One entity that the coordinator publishes itself. */
 export interface OwnPublication {
@@ -23,16 +23,16 @@ export interface OwnPublication {
  *
  * @throws ServiceError `not_found` when there is no such draft
  */
-export async function publishIssuesOf(
-  deps: Pick<LifecycleDeps, 'kind' | 'store' | 'findDoisElsewhere'>,
+export async function validateOwnDraft(
+  deps: Pick<LifecycleDeps, 'kind' | 'store' | 'findDoisOfOtherKind'>,
   sql: SqlDatabase,
   id: string,
   counts: FileCounts,
 ): Promise<Issue[]> {
   const entity = (await deps.store.loadEntities(sql, [id])).get(id);
   if (entity === undefined) throw notFound();
-  const withDraft = { ...entity, draft: draftFace(entity) };
-  return (await problemsOf(deps, sql, [withDraft], new Map([[id, counts]]))).get(id) ?? [];
+  const withDraft = { ...entity, draft: requireDraft(entity) };
+  return (await validateDrafts(deps, sql, [withDraft], new Map([[id, counts]]))).get(id) ?? [];
 }
 
 /**
@@ -57,7 +57,7 @@ export async function publishInTransaction(
   const { store } = deps;
   const entity = await loadLocked(store, tx, id);
   if (entity === undefined) throw notFound();
-  const draft = draftFace(entity);
+  const draft = requireDraft(entity);
   if (draft.lockedBy !== publicationId) throw draftLocked();
   const form = stagedForm(deps, { ...entity, draft }, new Map([[id, counts]]));
   const published = { id, parentId: entity.parent.id, revision: form.revision };
@@ -69,10 +69,10 @@ export async function publishInTransaction(
     actor,
     metadata: { publication: publicationId, revision: form.revision, records: recordIds.length },
   };
-  const told = { events: [deps.kind.events.published(published, publication)], entries: [entry] };
+  const log = { events: [deps.kind.events.published(published, publication)], entries: [entry] };
   const former = entity.published === null && entity.latestIndex > 0 ? entity.parent.id : undefined;
   const formerLatest = former === undefined ? undefined : await loadLatest(tx, former);
-  await store.showDraft(tx, publicationId, form, told, deps.now());
+  await store.showDraft(tx, publicationId, form, log, deps.now());
   if (formerLatest !== undefined) await publishChanges(deps, tx, [formerLatest.id]);
   await deps.kind.hooks.published?.(tx, [published], publication);
   return published;

@@ -12,14 +12,14 @@ import { issueMessages } from '../model/issues.ts';
 import { onPrepare, type PublicationPlan, planPublication } from '../model/publication.ts';
 import { lockDois } from '../store/dois.ts';
 import type { Participant } from '../store/staging.ts';
-import { externalDois, issuesOfPlan, stagedForm } from './validate.ts';
+import { externalDois, stagedForm, validatePlan } from './validate.ts';
 
 /** The longest vote, in milliseconds. */
 const VOTE_MS = 10_000;
 
 interface Vote {
   readonly participant: Participant;
-  readonly isYes: boolean;
+  readonly isAccepted: boolean;
   readonly leftIds: readonly string[];
   readonly bytes: number;
 }
@@ -53,7 +53,7 @@ export function preparePublication(context: LifecycleContext, partBytes: number)
     const first = await vote();
     if (!('blockedBy' in first)) return answer(first);
     // The other publication may be decided and only its news be late: then this one need not fail.
-    const { isChanged } = await context.publications.settle([first.blockedBy]);
+    const { isChanged } = await context.publications.resolve([first.blockedBy]);
     const second = isChanged ? await vote() : first;
     return 'blockedBy' in second ? { isPrepared: false, blockedBy: second.blockedBy } : answer(second);
   };
@@ -72,7 +72,7 @@ async function voteOn(
   const fate = onPrepare(former, request.epoch, isAgreed(former, ids));
   if (former !== null && fate !== 'prepare') {
     // A no applies to all of them.
-    return { participant: former, isYes: fate === 'yes', leftIds: fate === 'yes' ? leftIds : [], bytes };
+    return { participant: former, isAccepted: fate === 'yes', leftIds: fate === 'yes' ? leftIds : [], bytes };
   }
 
   const plan = planPublication({ ...request, ids }, candidates);
@@ -80,17 +80,17 @@ async function voteOn(
   for (const { draft } of plan.drafts) assertRevision(request.ifRevision, draft);
   const counts = countsOf(request);
   await lockDois(tx, externalDois(plan.drafts));
-  const issues = await issuesOfPlan(context, tx, plan, counts);
+  const issues = await validatePlan(context, tx, plan, counts);
 
-  const isYes = issues.length === 0;
-  const participant = participantOf(request, former, isYes ? plan : NOTHING, issues, actor);
+  const isAccepted = issues.length === 0;
+  const participant = participantOf(request, former, isAccepted ? plan : NOTHING, issues, actor);
   // Agreed parts stay agreed until the decision, regardless of problems in the rest.
-  if (isYes || former?.state !== 'prepared') {
-    const forms = isYes ? plan.drafts.map((draft) => stagedForm(context, draft, counts)) : [];
+  if (isAccepted || former?.state !== 'prepared') {
+    const forms = isAccepted ? plan.drafts.map((draft) => stagedForm(context, draft, counts)) : [];
     await store.writeVote(tx, participant, forms, context.now());
   }
   await failpoint('records.prepare.inside');
-  return { participant, isYes, leftIds, bytes };
+  return { participant, isAccepted, leftIds, bytes };
 }
 
 const NOTHING: Pick<PublicationPlan, 'drafts' | 'unchangedIds'> = { drafts: [], unchangedIds: [] };
@@ -128,10 +128,10 @@ function union(before: readonly string[] = [], more: readonly string[]): readonl
   return [...new Set([...before, ...more])];
 }
 
-function answer({ participant, isYes, leftIds, bytes }: Vote): PreparePublicationResponse {
+function answer({ participant, isAccepted, leftIds, bytes }: Vote): PreparePublicationResponse {
   return {
-    isPrepared: isYes,
-    issues: issueMessages(isYes ? [] : participant.issues),
+    isPrepared: isAccepted,
+    issues: issueMessages(isAccepted ? [] : participant.issues),
     stagedIds: [...participant.stagedIds],
     unchangedIds: [...participant.unchangedIds],
     leftIds: [...leftIds],

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { until } from '@kr/testbed';
 import { callOf, type LifecycleFixture, lifecycleFixture, OWNER } from '../lifecycle-fixture.ts';
-import { startJanitor } from './janitor.ts';
+import { startStaleLockScanner } from './stale-locks.ts';
 
 let life: LifecycleFixture;
 beforeAll(async () => {
@@ -34,7 +34,7 @@ test('an old lock that cannot be settled does not keep the others waiting', asyn
   await stuck('first');
   life.world.now = new Date(life.world.now.getTime() + 1);
   const id = await committed('second');
-  const janitor = startJanitor(life.context, { intervalMs: 50, ageMs: -1 });
+  const janitor = startStaleLockScanner(life.context, { intervalMs: 50, ageMs: -1 });
   try {
     await until(async () => (await life.prisma.version.findUnique({ where: { id } }))?.visible === true);
   } finally {

@@ -24,9 +24,9 @@ export function createPublicationResolver(deps: LifecycleDeps): PublicationResol
   }
 
   return {
-    async settle(publicationIds) {
+    async resolve(publicationIds) {
       const unasked = await learn(publicationIds.filter((id) => !known.has(id)));
-      const unknown = new Map(unasked.map((id) => [id, undecidable()]));
+      const unknown = new Map(unasked.map((id) => [id, unresolved()]));
       const decided = publicationIds.flatMap((id) => entry(known, id));
       let isChanged = false;
       for (const [id, decision] of decided) {
@@ -45,7 +45,7 @@ export function createPublicationResolver(deps: LifecycleDeps): PublicationResol
 }
 
 /** Whether it is published is unknown, so no answer, including the old version, would be correct. */
-function undecidable(): ServiceError {
+function unresolved(): ServiceError {
   return new ServiceError('unavailable', 'A publication is being decided.', { retryAfterMs: 1_000 });
 }
 

@@ -12,13 +12,13 @@ import type { EntityKind } from '../model/kind.ts';
 import { externalDoi, isManagedDoi, oaiPid, takenDoi } from '../model/pids.ts';
 import { type PublicationPlan, type Publishable, planPublication } from '../model/publication.ts';
 import { findDoiOwners } from '../store/dois.ts';
-import type { Sealed, StagedForm } from '../store/staging.ts';
+import type { PublishedParts, StagedForm } from '../store/staging.ts';
 
 /**
  * Everything that keeps a draft from being published: metadata strictly, then what was found wrong with the rest when
  * it was saved, then its files as they are sealed.
  */
-function publishIssues(
+function validateDraft(
   { document, issues }: { document: StoredDocument; issues: readonly Issue[] },
   kind: EntityKind['name'],
   counts: FileCounts,
@@ -41,7 +41,12 @@ function registrationIssues({ pids, metadata }: StoredDocument): Issue[] {
 }
 
 /** Parts of the published document that differ from the draft. */
-function sealedParts(draft: StoredDocument, id: string, counts: FileCounts, oaiPrefix: string): Sealed {
+function publishedParts(
+  draft: StoredDocument,
+  id: string,
+  counts: FileCounts,
+  oaiPrefix: string,
+): PublishedParts {
   const { doi } = draft.pids;
   return {
     files: publishedFiles(draft.files, counts),
@@ -50,8 +55,8 @@ function sealedParts(draft: StoredDocument, id: string, counts: FileCounts, oaiP
 }
 
 /** Every problem of every draft, by entity; at most one statement for any number. */
-export async function problemsOf(
-  { kind, findDoisElsewhere }: Pick<LifecycleDeps, 'kind' | 'findDoisElsewhere'>,
+export async function validateDrafts(
+  { kind, findDoisOfOtherKind }: Pick<LifecycleDeps, 'kind' | 'findDoisOfOtherKind'>,
   sql: Sql,
   drafts: readonly Publishable[],
   counts: ReadonlyMap<string, FileCounts>,
@@ -61,7 +66,7 @@ export async function problemsOf(
     ...(await findDoiOwners(sql, dois)),
     ...drafts.map(({ id, draft }) => ({ id, doi: externalDoi(draft.document.pids) })),
   ];
-  const elsewhere = dois.length === 0 ? new Set<string>() : await findDoisElsewhere(dois);
+  const elsewhere = dois.length === 0 ? new Set<string>() : await findDoisOfOtherKind(dois);
   const isTaken = (doi: string, id: string) =>
     elsewhere.has(doi) ||
     owners.some((owner) => owner.id !== id && owner.doi?.toLowerCase() === doi.toLowerCase());
@@ -70,7 +75,7 @@ export async function problemsOf(
       const doi = externalDoi(draft.document.pids);
       const issues = [
         ...(published?.removal === undefined ? [] : [issue('id', 'The record has been deleted.')]),
-        ...publishIssues(draft, kind.name, counts.get(id) ?? NO_FILES),
+        ...validateDraft(draft, kind.name, counts.get(id) ?? NO_FILES),
       ];
       const hasIssue = issues.some(({ field }) => field === 'pids.doi');
       return [id, doi !== undefined && !hasIssue && isTaken(doi, id) ? [...issues, takenDoi(doi)] : issues];
@@ -87,13 +92,13 @@ export function externalDois(drafts: readonly Publishable[]): string[] {
 const MAX_PROBLEMS_OF_PLAN = 10_000;
 
 /** Everything that keeps what a request names from being published, each with the entity it is about. */
-export async function issuesOfPlan(
-  deps: Pick<LifecycleDeps, 'kind' | 'findDoisElsewhere'>,
+export async function validatePlan(
+  deps: Pick<LifecycleDeps, 'kind' | 'findDoisOfOtherKind'>,
   sql: Sql,
   { drafts, issues }: Pick<PublicationPlan, 'drafts' | 'issues'>,
   counts: ReadonlyMap<string, FileCounts>,
 ): Promise<Issue[]> {
-  const problems = await problemsOf(deps, sql, drafts, counts);
+  const problems = await validateDrafts(deps, sql, drafts, counts);
   const ofDrafts = drafts.flatMap(({ id }) =>
     (problems.get(id) ?? []).map((issue) => ({ ...issue, record: id })),
   );
@@ -108,7 +113,7 @@ export function stagedForm(
 ): StagedForm {
   return {
     id,
-    sealed: sealedParts(draft.document, id, counts.get(id) ?? NO_FILES, oaiPrefix),
+    sealed: publishedParts(draft.document, id, counts.get(id) ?? NO_FILES, oaiPrefix),
     revision: Math.max(draft.revision + 1, nextDraftRevision),
   };
 }
@@ -131,17 +136,17 @@ export function validatePublication(context: LifecycleContext) {
     if (plan.blockedBy !== null) throw draftLocked();
     const drafts = plan.drafts.map(({ id }) => id);
     const counts = drafts.length === 0 ? new Map() : await context.describeBuckets(drafts);
-    const deps = { ...context, findDoisElsewhere: withPackageDoi(context, request.packageDoi) };
-    return { issues: issueMessages(await issuesOfPlan(deps, context.database, plan, counts)) };
+    const deps = { ...context, findDoisOfOtherKind: withPackageDoi(context, request.packageDoi) };
+    return { issues: issueMessages(await validatePlan(deps, context.database, plan, counts)) };
   };
 }
 
 /** The DOI of the package counts as taken, as it does while the package is being published. */
 function withPackageDoi(
-  { findDoisElsewhere }: Pick<LifecycleContext, 'findDoisElsewhere'>,
+  { findDoisOfOtherKind }: Pick<LifecycleContext, 'findDoisOfOtherKind'>,
   packageDoi: string,
-): LifecycleContext['findDoisElsewhere'] {
+): LifecycleContext['findDoisOfOtherKind'] {
   const taken = packageDoi.toLowerCase();
   return async (dois) =>
-    new Set([...(await findDoisElsewhere(dois)), ...dois.filter((doi) => doi.toLowerCase() === taken)]);
+    new Set([...(await findDoisOfOtherKind(dois)), ...dois.filter((doi) => doi.toLowerCase() === taken)]);
 }

@@ -39,7 +39,7 @@ const INSERT_ENTITY = `
     insert into parent (id, owner_id, created_at) select $2, $3, $6::timestamptz from made
   ), v as (
     insert into version (id, parent_id, version_index) select $1, $2, 1 from made
-  ), told as (${insertEvents('$7', 'made')}
+  ), log as (${insertEvents('$7', 'made')}
   ), audited as (${insertEntries('$8', 'made')})
   insert into draft (id, document, issues, revision, created_at, updated_at)
   select $1, $4::jsonb, $5::jsonb, 1, $6::timestamptz, $6::timestamptz from made`;

@@ -241,8 +241,8 @@ function publishedOf({
   removal,
 }: EntityRow): Entity['published'] {
   if (document === null || created_at === null || updated_at === null) return null;
-  const face = { document, revision: Number(revision), createdAt: created_at, updatedAt: updated_at };
-  return removal === null ? face : { ...face, removal };
+  const content = { document, revision: Number(revision), createdAt: created_at, updatedAt: updated_at };
+  return removal === null ? content : { ...content, removal };
 }
 
 /**

@@ -58,7 +58,7 @@ export interface LifecycleStore {
    */
   dropStaged(tx: Sql, publicationId: string, at: Date): Promise<void>;
   /** Makes one locked draft visible, of a locked entity, deletes it and writes the events. */
-  showDraft(tx: Sql, publicationId: string, form: StagedForm, told: ChangeLog, at: Date): Promise<void>;
+  showDraft(tx: Sql, publicationId: string, form: StagedForm, log: ChangeLog, at: Date): Promise<void>;
   /** Ends the hold of a publication on drafts. */
   unlockDrafts(tx: Sql, publicationId: string): Promise<void>;
 
@@ -71,7 +71,7 @@ export interface LifecycleStore {
   /** The draft of a published entity that is locked. */
   insertDraft(tx: Sql, draft: NewDraft, at: Date): Promise<void>;
   /** Writes events into the outbox and entries into the trail, each in the order given. */
-  tell(tx: Sql, told: ChangeLog): Promise<void>;
+  appendChangeLog(tx: Sql, log: ChangeLog): Promise<void>;
 }
 
 /** The entity after all concurrent changes; undefined if it is gone. */

@@ -32,7 +32,7 @@ export const sqlLifecycleStore: LifecycleStore = {
   unlockDrafts,
   replaceUnchanged,
   insertDraft,
-  tell: (tx, { events, entries }) => appendAudited(tx, events, entries),
+  appendChangeLog: (tx, { events, entries }) => appendAudited(tx, events, entries),
 };
 
 async function loadLocked(tx: Sql, ids: readonly string[], related?: string): Promise<Map<string, Entity>> {

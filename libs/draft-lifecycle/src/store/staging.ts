@@ -10,12 +10,12 @@ import type { ChangeLog } from './drafts.ts';
 import { DRAFT_COLUMNS, type DraftRow, draftOf } from './entities.ts';
 
 /** The parts of a document that publishing changes; the others are those of the draft. */
-export type Sealed = Pick<StoredDocument, 'files' | 'pids'>;
+export type PublishedParts = Pick<StoredDocument, 'files' | 'pids'>;
 
 /** A form that a publication will show when it is committed. */
 export interface StagedForm {
   id: string;
-  sealed: Sealed;
+  sealed: PublishedParts;
   /** At least this much; more if the entity changed meanwhile. */
   revision: number;
 }

@@ -1,7 +1,7 @@
 import { servicePrincipal } from '@kr/caller';
 import type { ReceivedEvent } from '@kr/event-bus';
 import type { PackagesContext } from '../context.ts';
-import { leaveDrafts } from '../resources/forget-records.ts';
+import { removeFromDrafts } from '../resources/forget-records.ts';
 import { heldIds } from '../store/resource-store.ts';
 
 /**
@@ -12,7 +12,8 @@ import { heldIds } from '../store/resource-store.ts';
 export function onRecordDraftDeleted(context: PackagesContext) {
   return async (events: readonly ReceivedEvent<'knowledge.records.draft.deleted'>[]): Promise<void> => {
     for (const { id, payload } of events) {
-      if (!payload.isPublished) await leaveDrafts(context, [payload.id], servicePrincipal('packages', id));
+      if (!payload.isPublished)
+        await removeFromDrafts(context, [payload.id], servicePrincipal('packages', id));
     }
   };
 }
@@ -27,7 +28,7 @@ export async function dropLostRecords(context: PackagesContext): Promise<void> {
     const last = held.at(-1);
     if (last === undefined) return;
     const known = new Set((await context.recordsLifecycle.findIds({ ids: held }, self)).ids);
-    await leaveDrafts(
+    await removeFromDrafts(
       context,
       held.filter((id) => !known.has(id)),
       self,

@@ -11,7 +11,7 @@ import type {
 import { assertParentsUnlocked, type Entity, getEntity, notFound, permit } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import type { PackagesContext } from '../context.ts';
-import { changeUnlockedResources } from '../resources/change-resources.ts';
+import { changeResourcesWhenUnlocked } from '../resources/change-resources.ts';
 import { readIds } from '../resources/request-body.ts';
 import { openVersionId, ownerOf } from '../store/resource-store.ts';
 
@@ -26,9 +26,9 @@ export async function managedPackage(
   principal: Principal,
 ): Promise<Entity> {
   const entity = await getEntity(context, packageId);
-  const face = entity.draft ?? entity.published;
-  if (face === null) throw notFound();
-  permit(principal, 'manage_context', entity, face, context.now());
+  const content = entity.draft ?? entity.published;
+  if (content === null) throw notFound();
+  permit(principal, 'manage_context', entity, content, context.now());
   return entity;
 }
 
@@ -86,7 +86,7 @@ export function dissociate(context: PackagesContext) {
     if (leavingIds.length === 0) return {};
     const open = await openVersionId(context.database, parent.id);
     if (open !== undefined) {
-      await changeUnlockedResources(context, {
+      await changeResourcesWhenUnlocked(context, {
         packageId: open,
         principal,
         run: ({ resourceIds }) => ({

@@ -36,7 +36,7 @@ export function recordsSide(
         if (ids.length > 0) await records.dissociateRecords(managed, self);
       } catch (cause) {
         // The event of the deletion has the same effect.
-        observed.mirrorDelayed(id, cause);
+        observed.mirrorDeferred(id, cause);
       }
     },
 

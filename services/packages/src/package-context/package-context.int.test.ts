@@ -260,8 +260,8 @@ describe('deleting the draft of a package', () => {
       mirrored: [{ packageId: id, revision: '3', ids: [] }],
       dissociated: [{ packageParentId: parentId, packageId: id, ids: ['r1', 'r2'] }],
     });
-    const told = fixture.peers.toldBy.filter(({ requestId }) => requestId === 'the deletion');
-    expect(told).toEqual(Array(2).fill(servicePrincipal('packages', 'the deletion')));
+    const log = fixture.peers.toldBy.filter(({ requestId }) => requestId === 'the deletion');
+    expect(log).toEqual(Array(2).fill(servicePrincipal('packages', 'the deletion')));
     expect(await fixture.database.packageResource.count({ where: { packageId: id } })).toBe(0);
   });
 

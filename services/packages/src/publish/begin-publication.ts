@@ -1,7 +1,7 @@
 import type { Actor } from '@kr/caller';
 import type { SqlDatabase } from '@kr/database';
 import { assertRevision, draftLocked } from '@kr/draft-lifecycle';
-import type { PackageVersion, SeenPackage } from './package-version.ts';
+import type { PackageSnapshot, PackageVersion } from './package-version.ts';
 import type { Participant, Publication } from './publication.ts';
 import type { PublicationTimes } from './publication-store.ts';
 import {
@@ -12,7 +12,7 @@ import {
 } from './publication-store.ts';
 
 /** Outcome of a request to publish. */
-export type Begun =
+export type BeginResult =
   /** A new publication, with this process as its owner. */
   | { readonly kind: 'opened'; readonly publication: Publication }
   /** The entity is already being published: concurrent callers get the same answer. */
@@ -41,12 +41,12 @@ export interface BeginDeps {
 export async function beginPackage(
   deps: BeginDeps,
   packageId: string,
-  wish: PublishOptions,
-  seen?: SeenPackage,
-): Promise<Begun> {
+  options: PublishOptions,
+  seen?: PackageSnapshot,
+): Promise<BeginResult> {
   const draft = seen ?? (await deps.packageVersion.see(packageId));
   if (draft === undefined) return { kind: 'absent' };
-  assertRevision(wish.ifRevision, draft);
+  assertRevision(options.ifRevision, draft);
   if (draft.lockedBy !== null) return { kind: 'joined', publicationId: draft.lockedBy };
   const { parentId, revision, resourceIds } = draft;
   const opened: NewPublication = {
@@ -58,16 +58,20 @@ export async function beginPackage(
     resourceIds,
     participants: participantsOf(resourceIds),
     snapshot: { package: { id: packageId, revision }, resources: resourceIds },
-    requestedBy: wish.requestedBy,
-    actor: wish.actor,
+    requestedBy: options.requestedBy,
+    actor: options.actor,
   };
   const publication = await insertLocking(deps.database, opened, revision);
   // Undefined: somebody else was quicker, to change the draft or to publish it.
-  return publication === undefined ? beginPackage(deps, packageId, wish) : { kind: 'opened', publication };
+  return publication === undefined ? beginPackage(deps, packageId, options) : { kind: 'opened', publication };
 }
 
 /** T1 for a resource alone: its draft lives elsewhere and is locked when it is prepared. */
-export async function beginRecord(deps: BeginDeps, recordId: string, wish: PublishOptions): Promise<Begun> {
+export async function beginRecord(
+  deps: BeginDeps,
+  recordId: string,
+  options: PublishOptions,
+): Promise<BeginResult> {
   const publication = await insertPublication(deps.database, {
     ...ownedFrom(deps),
     id: deps.newId(),
@@ -76,16 +80,16 @@ export async function beginRecord(deps: BeginDeps, recordId: string, wish: Publi
     packageParentId: null,
     resourceIds: [recordId],
     participants: participantsOf([recordId]),
-    snapshot: { resources: [recordId], ...(wish.ifRevision !== 0 && { ifRevision: wish.ifRevision }) },
-    requestedBy: wish.requestedBy,
-    actor: wish.actor,
+    snapshot: { resources: [recordId], ...(options.ifRevision !== 0 && { ifRevision: options.ifRevision }) },
+    requestedBy: options.requestedBy,
+    actor: options.actor,
   });
   if (publication !== undefined) return { kind: 'opened', publication };
   const running = await runningPublication(deps.database, recordId);
   // None: the one that was in the way has just been decided.
-  if (running === undefined) return beginRecord(deps, recordId, wish);
+  if (running === undefined) return beginRecord(deps, recordId, options);
   // Only the records service knows the revision, and it was called with another one.
-  if (wish.ifRevision !== 0 && wish.ifRevision !== running.ifRevision) throw draftLocked();
+  if (options.ifRevision !== 0 && options.ifRevision !== running.ifRevision) throw draftLocked();
   return { kind: 'joined', publicationId: running.id };
 }
 

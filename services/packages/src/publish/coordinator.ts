@@ -1,16 +1,16 @@
 import { detached } from '@kr/rpc';
-import { type Drive, drivePublication } from './drive-publication.ts';
 import type { Publication } from './publication.ts';
 import type { PublishPorts } from './publish-ports.ts';
 import { OUT_OF_TIME, type PublishAnswer, type PublishLimits } from './publish-saga.ts';
+import { type Run, runPublication } from './run-publication.ts';
 
 /** The publications this process currently owns. */
 export interface Coordinator {
-  /** Starts to drive a publication whose current epoch belongs to this process. */
-  drive(publication: Publication): Drive;
+  /** Starts to run a publication whose current epoch belongs to this process. */
+  run(publication: Publication): Run;
   /** The decision of a publication, by any owner; `unknown` when there is none before the given instant. */
   outcome(publicationId: string, until: Date): Promise<PublishAnswer>;
-  /** Waits until none is driven any more. */
+  /** Waits until none is running any more. */
   idle(): Promise<void>;
 }
 
@@ -18,20 +18,20 @@ const FIRST_POLL_MS = 20;
 const SLOWEST_POLL_MS = 250;
 
 export function startCoordinator(ports: PublishPorts, limits: PublishLimits): Coordinator {
-  const drives = new Map<string, Drive>();
+  const runs = new Map<string, Run>();
 
-  const drive = (publication: Publication): Drive => {
+  const run = (publication: Publication): Run => {
     // The caller's deadline ends its call, never the publication.
-    const started = detached(() => drivePublication(ports, publication, limits));
-    drives.set(publication.id, started);
+    const started = detached(() => runPublication(ports, publication, limits));
+    runs.set(publication.id, started);
     void started.settled.then(() => {
-      if (drives.get(publication.id) === started) drives.delete(publication.id);
+      if (runs.get(publication.id) === started) runs.delete(publication.id);
     });
     return started;
   };
 
   const outcome = async (publicationId: string, until: Date): Promise<PublishAnswer> => {
-    const own = await drives.get(publicationId)?.answer;
+    const own = await runs.get(publicationId)?.answer;
     if (own?.outcome === 'committed' || own?.outcome === 'refused') return own;
     for (let pauseMs = FIRST_POLL_MS; ports.now() < until; pauseMs = Math.min(pauseMs * 2, SLOWEST_POLL_MS)) {
       const row = await ports.log.read(publicationId);
@@ -43,10 +43,10 @@ export function startCoordinator(ports: PublishPorts, limits: PublishLimits): Co
   };
 
   return {
-    drive,
+    run,
     outcome,
     idle: async () => {
-      await Promise.all([...drives.values()].map(({ settled }) => settled));
+      await Promise.all([...runs.values()].map(({ settled }) => settled));
     },
   };
 }

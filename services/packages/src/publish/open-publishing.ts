@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Principal } from '@kr/caller';
 import { getEntity, notFound, permit } from '@kr/draft-lifecycle';
+import { around } from '@kr/failpoint';
 import { type ErrorKind, ServiceError } from '@kr/service-error';
 import { v7 as uuidv7 } from 'uuid';
 import type { PackagesConfig } from '../config.ts';
@@ -8,13 +9,12 @@ import type { PackagesContext } from '../context.ts';
 import { closeManagedDrafts } from '../package-context/notify-records.ts';
 import { beginPackage, beginRecord } from './begin-publication.ts';
 import { type Coordinator, startCoordinator } from './coordinator.ts';
-import { failingBegin, failingDecisions, failingLog, failingParticipants } from './failing-ports.ts';
-import { packageVersion, seenPackage } from './package-version.ts';
+import { packageSnapshot, packageVersion } from './package-version.ts';
 import { participants } from './participants.ts';
 import type { Publication } from './publication.ts';
 import { decisionStore, publicationStore } from './publication-store.ts';
 import type { PublishDeps } from './publish.ts';
-import { findRepeat } from './publish.ts';
+import { findOwnCommitted } from './publish.ts';
 import type { ResolvePublicationsDeps } from './resume-publications.ts';
 import { type Resumption, resumePublications } from './resume-publications.ts';
 
@@ -34,20 +34,18 @@ export function openPublishing(
   const ownVersion = packageVersion(context);
   const expired = (publication: Publication) => observed.publicationFact({ fact: 'aborted', publication });
   const storeDeps = { database, packageVersion: ownVersion, times: config, expired };
-  const decisions = failingDecisions(decisionStore(storeDeps));
+  const decisions = decisionStore(storeDeps);
   const coordinator = startCoordinator(
     {
       now,
       sleep: async (ms) => void (await sleep(ms)),
-      log: failingLog(publicationStore(storeDeps)),
-      participants: failingParticipants(
-        participants(
-          {
-            ...context,
-            closeManagedDrafts: (id, requestId) => closeManagedDrafts(context, id, requestId),
-          },
-          { ...config, rpcDeadlineMs },
-        ),
+      log: publicationStore(storeDeps),
+      participants: participants(
+        {
+          ...context,
+          closeManagedDrafts: (id, requestId) => closeManagedDrafts(context, id, requestId),
+        },
+        { ...config, rpcDeadlineMs },
       ),
       observed: (fact) => {
         observed.publicationFact(fact);
@@ -69,11 +67,11 @@ export function openPublishing(
     publish: {
       coordinator,
       authorise: { package: authorisePackage(context), record: authoriseRecord(context) },
-      begin: failingBegin({
-        package: (id, wish, seen) => beginPackage(begin, id, wish, seen),
-        record: (id, wish) => beginRecord(begin, id, wish),
-      }),
-      findRepeat: (id, requestedBy) => findRepeat(database, id, requestedBy),
+      begin: {
+        package: around('publish.begin', (id, options, seen) => beginPackage(begin, id, options, seen)),
+        record: around('publish.begin', (id, options) => beginRecord(begin, id, options)),
+      },
+      findOwnCommitted: (id, requestedBy) => findOwnCommitted(database, id, requestedBy),
       started: observed.publicationStarted,
     },
     resolve: { decisions, now, unknown: observed.publicationUnknown },
@@ -88,12 +86,12 @@ export function openPublishing(
 function authorisePackage(context: PackagesContext): PublishDeps['authorise']['package'] {
   return async (id, principal) => {
     const entity = await getEntity(context, id);
-    const face = entity.draft ?? entity.published;
-    if (face === null) return { absence: notFound() };
-    permit(principal, 'publish', entity, face, context.now());
+    const content = entity.draft ?? entity.published;
+    if (content === null) return { notFoundError: notFound() };
+    permit(principal, 'publish', entity, content, context.now());
     return entity.draft === null
-      ? { absence: notFound() }
-      : { seen: seenPackage(entity), parentIds: [entity.parent.id] };
+      ? { notFoundError: notFound() }
+      : { seen: packageSnapshot(entity), parentIds: [entity.parent.id] };
   };
 }
 
@@ -110,13 +108,13 @@ function authoriseRecord({ recordsLifecycle, records }: PackagesContext): Publis
     try {
       await authorise(id, 'FORM_DRAFT', principal);
       return { parentIds: await parentsOf(id, principal) };
-    } catch (absence) {
-      if (!isOneOf(absence, ['not_found'])) throw absence;
+    } catch (notFoundError) {
+      if (!isOneOf(notFoundError, ['not_found'])) throw notFoundError;
       // Callers without the permission get the same answer whether they once published it or not.
       await authorise(id, 'FORM_PUBLISHED', principal).catch((refusal: unknown) => {
-        throw isOneOf(refusal, ['not_found', 'forbidden', 'unauthenticated']) ? absence : refusal;
+        throw isOneOf(refusal, ['not_found', 'forbidden', 'unauthenticated']) ? notFoundError : refusal;
       });
-      return { absence };
+      return { notFoundError };
     }
   };
 }

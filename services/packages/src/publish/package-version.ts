@@ -7,8 +7,8 @@ import {
   type LifecycleDeps,
   NO_FILES,
   publishInTransaction,
-  publishIssuesOf,
   relationsOf,
+  validateOwnDraft,
 } from '@kr/draft-lifecycle';
 import type { Issue } from '@kr/service-error';
 import type { Publication } from './publication.ts';
@@ -17,7 +17,7 @@ import type { FileManifest } from './publish-saga.ts';
 /**
  * The draft of a package as it was read. Every change of it, including its resources, changes its revision.
  */
-export interface SeenPackage {
+export interface PackageSnapshot {
   readonly parentId: string;
   readonly revision: number;
   /** The publication that holds it already. */
@@ -32,7 +32,7 @@ export interface SeenPackage {
 /** The package's own side of its publication. It lives in the coordinator's database, so it needs no second phase. */
 export interface PackageVersion {
   /** Undefined: there is no draft. */
-  see(packageId: string): Promise<SeenPackage | undefined>;
+  see(packageId: string): Promise<PackageSnapshot | undefined>;
   /** Problems of the package itself; nothing is written. */
   check(publication: Publication, manifests: readonly FileManifest[]): Promise<readonly Issue[]>;
   /** Makes the draft the published form and writes the event, in the transaction of the commit point. */
@@ -42,17 +42,17 @@ export interface PackageVersion {
 }
 
 export function packageVersion(
-  lifecycle: Pick<LifecycleDeps, 'database' | 'kind' | 'store' | 'oaiPrefix' | 'now' | 'findDoisElsewhere'>,
+  lifecycle: Pick<LifecycleDeps, 'database' | 'kind' | 'store' | 'oaiPrefix' | 'now' | 'findDoisOfOtherKind'>,
 ): PackageVersion {
   const { database, store } = lifecycle;
   return {
     async see(packageId) {
       const entity = (await store.loadEntities(database, [packageId], lifecycle.kind.related)).get(packageId);
-      return entity === undefined ? undefined : seenPackage(entity);
+      return entity === undefined ? undefined : packageSnapshot(entity);
     },
 
     check: ({ entityId }, manifests) =>
-      publishIssuesOf(lifecycle, database, entityId, countsOf(entityId, manifests)),
+      validateOwnDraft(lifecycle, database, entityId, countsOf(entityId, manifests)),
 
     async publish(tx, { id, entityId, publishedIds, actor }, manifests) {
       await publishInTransaction(lifecycle, tx, {
@@ -69,7 +69,7 @@ export function packageVersion(
 }
 
 /** Undefined when it has no draft. @throws Error for an entity that was read without its relations */
-export function seenPackage(entity: Entity): SeenPackage | undefined {
+export function packageSnapshot(entity: Entity): PackageSnapshot | undefined {
   const related = relationsOf(entity);
   const { parent, published, draft } = entity;
   if (draft === null) return undefined;

@@ -1,9 +1,10 @@
 import { toActorMessage } from '@kr/audit-trail';
 import { servicePrincipal } from '@kr/caller';
 import type { definitions, PreparePublicationResponse__Output } from '@kr/contracts';
+import { around } from '@kr/failpoint';
 import type { Client } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
-import { type Publication, sealedIds, showsRelated } from './publication.ts';
+import { type Participant, type Publication, sealedIds, showsRelated } from './publication.ts';
 import type { Participants } from './publish-ports.ts';
 import type { FileManifest } from './publish-saga.ts';
 
@@ -29,8 +30,22 @@ export function participants(
   { leaseMs, rpcDeadlineMs }: { readonly leaseMs: number; readonly rpcDeadlineMs: number },
 ): Participants {
   const timeoutMs = Math.min(rpcDeadlineMs, leaseMs / 2);
+  const decisionOf = ({ id, state }: Publication) => {
+    return { publicationId: id, isCommitted: state === 'COMMITTED' || state === 'DONE' };
+  };
+  const notify: Record<Participant, (publication: Publication) => Promise<void>> = {
+    files: around('publish.tell-files', async (publication) => {
+      const request = { ...decisionOf(publication), publishedIds: [...publication.publishedIds] };
+      await files.decideBuckets(request, principalOf(publication), { timeoutMs });
+    }),
+    records: around('publish.tell-records', async (publication) => {
+      await records.decidePublication(decisionOf(publication), principalOf(publication), {
+        timeoutMs: showsRelated(publication) ? Math.min(BEFORE_ANSWER_MS, timeoutMs) : timeoutMs,
+      });
+    }),
+  };
   return {
-    async seal(publication) {
+    seal: around('publish.seal', async (publication) => {
       const { id, epoch } = publication;
       const reply = await files.sealBuckets(
         { publicationId: id, epoch, entityIds: [...sealedIds(publication)] },
@@ -42,9 +57,9 @@ export function participants(
         return { entityId, entries, pending, totalBytes, keys };
       });
       return { outcome: 'sealed', manifests };
-    },
+    }),
 
-    async prepare(publication, ids, manifests) {
+    prepare: around('publish.prepare', async (publication, ids, manifests) => {
       const { id, epoch, subject, entityId, packageParentId, resourceIds, actor } = publication;
       const asked = new Set(ids);
       // The draft of the package is locked: nothing restricts it from here on.
@@ -75,23 +90,9 @@ export function participants(
         return record === '' ? { field, messages } : { field, messages, record };
       });
       return { outcome: 'refused', issues, leftIds, bytes };
-    },
+    }),
 
-    async tell(participant, publication) {
-      const publicationId = publication.id;
-      const isCommitted = publication.state === 'COMMITTED' || publication.state === 'DONE';
-      if (participant === 'files') {
-        await files.decideBuckets(
-          { publicationId, isCommitted, publishedIds: [...publication.publishedIds] },
-          principalOf(publication),
-          { timeoutMs },
-        );
-      } else {
-        await records.decidePublication({ publicationId, isCommitted }, principalOf(publication), {
-          timeoutMs: showsRelated(publication) ? Math.min(BEFORE_ANSWER_MS, timeoutMs) : timeoutMs,
-        });
-      }
-    },
+    notify: (participant, publication) => notify[participant](publication),
   };
 }
 

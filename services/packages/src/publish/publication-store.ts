@@ -1,6 +1,6 @@
 import type { Sql, SqlDatabase } from '@kr/database';
 import { lockUnchanged } from '@kr/draft-lifecycle';
-import { failpoint } from '@kr/failpoint';
+import { around, failpoint } from '@kr/failpoint';
 import type { PackageVersion } from './package-version.ts';
 import type { Publication, Refusal } from './publication.ts';
 import type { PublicationLog } from './publish-ports.ts';
@@ -48,7 +48,7 @@ export function publicationStore({ database, packageVersion, times }: Publicatio
     changed ?? (await readPublications(sql, [owned.id]))[0] ?? owned;
 
   return {
-    async renew(owned, now) {
+    renew: around('publish.renew', async (owned, now) => {
       const renewed = await changed(
         database,
         `update publication set epoch = epoch + 1, lease_until = $3::timestamptz
@@ -61,10 +61,10 @@ export function publicationStore({ database, packageVersion, times }: Publicatio
         isRenewed: renewed !== undefined,
         publication: await readOr(database, owned, renewed),
       };
-    },
+    }),
 
-    commit(owned, publishedIds, manifests, now) {
-      return database.$transaction(async (tx) => {
+    commit: around('publish.commit', (owned, publishedIds, manifests, now) =>
+      database.$transaction(async (tx) => {
         const committed = await changed(
           tx,
           `update publication
@@ -80,24 +80,24 @@ export function publicationStore({ database, packageVersion, times }: Publicatio
         if (committed?.subject === 'package') await packageVersion.publish(tx, committed, manifests);
         await failpoint('publish.commit.inside');
         return readOr(tx, owned, committed);
-      });
-    },
+      }),
+    ),
 
-    abort(owned, refusal, now) {
-      return database.$transaction(async (tx) => {
+    abort: around('publish.abort', (owned, refusal, now) =>
+      database.$transaction(async (tx) => {
         const aborted = await abortPreparing(tx, owned, refusal, now, lease(now));
         if (aborted?.subject === 'package') await packageVersion.unlock(tx, aborted);
         await failpoint('publish.abort.inside');
         return readOr(tx, owned, aborted);
-      });
-    },
+      }),
+    ),
 
     async read(publicationId) {
       const [row] = await readPublications(database, [publicationId]);
       return row;
     },
 
-    async finish({ id, state, participants }, now) {
+    finish: around('publish.finish', async ({ id, state, participants }, now) => {
       await database.$executeRawUnsafe(
         `update publication set state = $3, applied = $4::text[], settled_at = $5::timestamptz
          where id = $1::uuid and state = $2`,
@@ -107,9 +107,9 @@ export function publicationStore({ database, packageVersion, times }: Publicatio
         participants,
         now.toISOString(),
       );
-    },
+    }),
 
-    async postpone(publication, applied, now) {
+    postpone: around('publish.postpone', async (publication, applied, now) => {
       const undeliveredMs = now.getTime() - (publication.decidedAt ?? now).getTime();
       const pauseMs = Math.min(Math.max(undeliveredMs, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS);
       await database.$executeRawUnsafe(
@@ -120,9 +120,9 @@ export function publicationStore({ database, packageVersion, times }: Publicatio
         applied,
         new Date(now.getTime() + pauseMs).toISOString(),
       );
-    },
+    }),
 
-    check: (publication, manifests) => packageVersion.check(publication, manifests),
+    check: around('publish.check', packageVersion.check),
   };
 }
 
@@ -131,28 +131,36 @@ export interface Decisions {
   /** All requested publications, after overdue ones were aborted, without unknown ids. */
   settleOverdue(publicationIds: readonly string[], now: Date): Promise<readonly Publication[]>;
   /** Stores unknown ids as aborted, so that no other decision is possible; ids stored meanwhile stay. */
-  bury(publicationIds: readonly string[], now: Date): Promise<void>;
+  insertTombstones(publicationIds: readonly string[], now: Date): Promise<void>;
   /** Takes over what no living owner holds and answers with it, the epoch raised. Two replicas never get the same. */
   claim(limit: number, now: Date): Promise<readonly Publication[]>;
 }
 
 export function decisionStore({ database, packageVersion, times, expired }: PublicationStoreDeps): Decisions {
-  const abortOverdue = abortingOverdue(database, packageVersion);
+  // Written before it is answered: an answer alone could be overtaken by a commit.
+  const abortOverdue = (overdue: Publication, now: Date) =>
+    database.$transaction(async (tx) => {
+      const aborted = await abortPreparing(tx, overdue, OUT_OF_TIME, now, now);
+      if (aborted?.subject === 'package') await packageVersion.unlock(tx, aborted);
+      const row = aborted ?? (await readPublications(tx, [overdue.id]))[0] ?? overdue;
+      return { row, isAborted: aborted !== undefined };
+    });
+
   return {
-    async settleOverdue(publicationIds, now) {
+    settleOverdue: around('publish.resolve', async (publicationIds, now) => {
       const publications = await readPublications(database, publicationIds);
       return Promise.all(
         publications.map(async (one) => {
           const isOverdue = one.state === 'PREPARING' && one.deadline < now && one.leaseUntil < now;
           if (!isOverdue) return one;
-          const { publication, isAborted } = await abortOverdue(one, now);
-          if (isAborted) expired(publication);
-          return publication;
+          const { row, isAborted } = await abortOverdue(one, now);
+          if (isAborted) expired(row);
+          return row;
         }),
       );
-    },
+    }),
 
-    async bury(publicationIds, now) {
+    async insertTombstones(publicationIds, now) {
       await database.$executeRawUnsafe(
         `insert into publication
            (id, subject, entity_id, state, epoch, lease_until, deadline, resource_ids, participants, snapshot,
@@ -179,20 +187,10 @@ export function decisionStore({ database, packageVersion, times, expired }: Publ
         new Date(now.getTime() + times.leaseMs).toISOString(),
         limit,
       );
+      if (rows.length > 0) await failpoint('publish.claim.after');
       return rows.map(publicationOf);
     },
   };
-}
-
-/** Written before it is answered: an answer alone could be overtaken by a commit. */
-function abortingOverdue(database: SqlDatabase, packageVersion: PackageVersion) {
-  return (overdue: Publication, now: Date): Promise<{ publication: Publication; isAborted: boolean }> =>
-    database.$transaction(async (tx) => {
-      const aborted = await abortPreparing(tx, overdue, OUT_OF_TIME, now, now);
-      if (aborted?.subject === 'package') await packageVersion.unlock(tx, aborted);
-      const [row = overdue] = aborted === undefined ? await readPublications(tx, [overdue.id]) : [aborted];
-      return { publication: row, isAborted: aborted !== undefined };
-    });
 }
 
 async function readPublications(sql: Sql, ids: readonly string[]): Promise<Publication[]> {

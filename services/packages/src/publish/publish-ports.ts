@@ -65,7 +65,7 @@ export interface Participants {
     manifests: readonly FileManifest[],
   ): Promise<PrepareReply>;
   /** Sends the decision in the row. */
-  tell(participant: Participant, publication: Publication): Promise<void>;
+  notify(participant: Participant, publication: Publication): Promise<void>;
 }
 
 /** All outside dependencies of a drive: a scheduler that replaces them controls time, faults and order. */

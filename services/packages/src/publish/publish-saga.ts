@@ -1,7 +1,7 @@
 /**
  * One owner's drive of one publication, as a pure state machine: reserve → seal files → prepare records →
  * commit point → notify the participants → done, or abort. No clock, database or RPC in here: instants arrive
- * with the inputs (epoch milliseconds) and `drive-publication.ts` executes the effects.
+ * with the inputs (epoch milliseconds) and `run-publication.ts` executes the effects.
  *
  * Safety is guaranteed by the row: `commit` and `abort` are compare-and-set on PREPARING and return the
  * resulting row, which this machine always follows.
@@ -63,7 +63,7 @@ interface Preparing {
   readonly isRetrying: boolean;
 }
 
-type Wish =
+type Intent =
   | {
       readonly do: 'commit';
       readonly publishedIds: readonly string[];
@@ -79,7 +79,7 @@ export type PublishState =
       readonly step: 'deciding';
       readonly publication: Publication;
       readonly limits: PublishLimits;
-      readonly wish: Wish;
+      readonly intent: Intent;
     }
   | {
       readonly step: 'applying';
@@ -92,7 +92,7 @@ export type PublishState =
   /** All participants have applied; only the row is not updated yet. */
   | { readonly step: 'finishing'; readonly publication: Publication }
   /** Nothing left to do for this owner; what is unfinished belongs to the next one. */
-  | { readonly step: 'rest'; readonly publication: Publication };
+  | { readonly step: 'ended'; readonly publication: Publication };
 
 export type PublishInput =
   | {
@@ -111,9 +111,9 @@ export type PublishInput =
   | { readonly type: 'failed'; readonly refusal: Refusal }
   | { readonly type: 'renewed'; readonly publication: Publication }
   /** The row as it is: after the attempt to decide it, or after it was read again. */
-  | { readonly type: 'found'; readonly publication: Publication }
+  | { readonly type: 'rowRead'; readonly publication: Publication }
   /** The database did not report whether the decision was stored. */
-  | { readonly type: 'unsure'; readonly at: number }
+  | { readonly type: 'outcomeUnknown'; readonly at: number }
   | { readonly type: 'applied'; readonly participant: Participant }
   | { readonly type: 'missed'; readonly participant: Participant }
   | { readonly type: 'finished' };
@@ -135,10 +135,10 @@ export type PublishEffect =
       readonly manifests: readonly FileManifest[];
     }
   | { readonly do: 'renew'; readonly afterMs: number }
-  | Wish
+  | Intent
   | { readonly do: 'reread'; readonly afterMs: number }
   | { readonly do: 'answer'; readonly answer: PublishAnswer }
-  | { readonly do: 'tell'; readonly participant: Participant }
+  | { readonly do: 'notify'; readonly participant: Participant }
   | { readonly do: 'finish' }
   | { readonly do: 'postpone'; readonly applied: readonly Participant[] };
 
@@ -172,16 +172,14 @@ export function decide(state: PublishState, input: PublishInput): Decision {
     case 'new':
       return input.type === 'opened' ? open(input) : unchanged(state);
     case 'preparing':
-      return input.type === 'found'
-        ? obey(state.publication, input.publication)
-        : whilePreparing(state, input);
+      return input.type === 'rowRead' ? followRow(input.publication) : whilePreparing(state, input);
     case 'deciding':
       return whileDeciding(state, input);
     case 'applying':
       return whileApplying(state, input);
     case 'finishing':
-      return input.type === 'finished' ? rest(state.publication) : unchanged(state);
-    case 'rest':
+      return input.type === 'finished' ? ended(state.publication) : unchanged(state);
+    case 'ended':
       return unchanged(state);
     default:
       return state satisfies never;
@@ -189,7 +187,7 @@ export function decide(state: PublishState, input: PublishInput): Decision {
 }
 
 function open({ publication, limits, at }: Extract<PublishInput, { type: 'opened' }>): Decision {
-  if (publication.state !== 'PREPARING') return obey(publication, publication);
+  if (publication.state !== 'PREPARING') return followRow(publication);
   const state: Preparing = {
     step: 'preparing',
     publication,
@@ -200,7 +198,7 @@ function open({ publication, limits, at }: Extract<PublishInput, { type: 'opened
     vote: { stagedIds: [], issues: [], isNo: false, leftIds: publication.resourceIds, bytes: 0 },
     isRetrying: false,
   };
-  if (at >= publication.deadline.getTime()) return wish(state, { do: 'abort', refusal: OUT_OF_TIME });
+  if (at >= publication.deadline.getTime()) return intend(state, { do: 'abort', refusal: OUT_OF_TIME });
   return { state, effects: [{ do: 'seal' }] };
 }
 
@@ -212,17 +210,17 @@ function whilePreparing(state: Preparing, input: PublishInput): Decision {
     }
     case 'checked':
       if (state.ownIssues !== null) return unchanged(state);
-      return judge({ ...state, ownIssues: input.issues });
+      return conclude({ ...state, ownIssues: input.issues });
     case 'prepared':
-      return hear(state, input, { stagedIds: union(state.vote.stagedIds, input.stagedIds) });
+      return recordVote(state, input, { stagedIds: union(state.vote.stagedIds, input.stagedIds) });
     case 'refused':
-      return hear(state, input, { issues: [...state.vote.issues, ...input.issues], isNo: true });
+      return recordVote(state, input, { issues: [...state.vote.issues, ...input.issues], isNo: true });
     case 'blocked':
       return retry(state, input.at, state.limits.blockedMs, DRAFT_LOCKED);
     case 'unreachable':
       return retry(state, input.at, state.limits.reachMs, OUT_OF_TIME);
     case 'failed':
-      return wish(state, { do: 'abort', refusal: input.refusal });
+      return intend(state, { do: 'abort', refusal: input.refusal });
     case 'renewed':
       return ask({ ...state, publication: input.publication, isRetrying: false });
     default:
@@ -231,19 +229,19 @@ function whilePreparing(state: Preparing, input: PublishInput): Decision {
 }
 
 /** Requests the rest in a separate step, so that no step grows with the total number. */
-function hear(
+function recordVote(
   state: Preparing,
   { ids, leftIds, bytes, at }: VotedPart,
-  said: Partial<Pick<Vote, 'stagedIds' | 'issues' | 'isNo'>>,
+  change: Partial<Pick<Vote, 'stagedIds' | 'issues' | 'isNo'>>,
 ): Decision {
   // A second answer to a repeated request.
   if (state.vote.leftIds.length === 0 || ids.length !== state.vote.leftIds.length) return unchanged(state);
-  const vote = { ...state.vote, ...said, leftIds, bytes: state.vote.bytes + bytes };
+  const vote = { ...state.vote, ...change, leftIds, bytes: state.vote.bytes + bytes };
   const next = { ...state, vote, since: at };
   if (vote.bytes > state.limits.mostBytes)
-    return wish(next, { do: 'abort', refusal: tooLarge(state.limits.mostBytes) });
-  if (leftIds.length === 0) return judge(next);
-  if (at >= state.publication.deadline.getTime()) return wish(next, { do: 'abort', refusal: OUT_OF_TIME });
+    return intend(next, { do: 'abort', refusal: tooLarge(state.limits.mostBytes) });
+  if (leftIds.length === 0) return conclude(next);
+  if (at >= state.publication.deadline.getTime()) return intend(next, { do: 'abort', refusal: OUT_OF_TIME });
   return state.isRetrying
     ? unchanged(next)
     : { state: { ...next, isRetrying: true }, effects: [{ do: 'renew', afterMs: 0 }] };
@@ -260,23 +258,27 @@ function ask(state: Preparing): Decision {
   const effects: PublishEffect[] = [];
   if (state.ownIssues === null) effects.push({ do: 'check', manifests });
   if (state.vote.leftIds.length > 0) effects.push({ do: 'prepare', ids: state.vote.leftIds, manifests });
-  return effects.length > 0 ? { state, effects } : judge(state);
+  return effects.length > 0 ? { state, effects } : conclude(state);
 }
 
 /** Speaks only when everything is in, so that one answer names every problem of every entity. */
-function judge(state: Preparing): Decision {
+function conclude(state: Preparing): Decision {
   const { publication, manifests, ownIssues, vote } = state;
   if (manifests === null || ownIssues === null || vote.leftIds.length > 0) return { state, effects: [] };
   const issues = [...ownIssues, ...vote.issues];
-  if (issues.length > 0) return wish(state, { do: 'abort', refusal: notPublishable(publication, issues) });
+  if (issues.length > 0) return intend(state, { do: 'abort', refusal: notPublishable(publication, issues) });
   // A no without a reason: the records service applied an abort before the prepare arrived.
-  if (vote.isNo) return wish(state, { do: 'abort', refusal: OUT_OF_TIME });
+  if (vote.isNo) return intend(state, { do: 'abort', refusal: OUT_OF_TIME });
   if (publication.subject === 'package') {
-    return wish(state, { do: 'commit', publishedIds: [publication.entityId, ...vote.stagedIds], manifests });
+    return intend(state, {
+      do: 'commit',
+      publishedIds: [publication.entityId, ...vote.stagedIds],
+      manifests,
+    });
   }
   return vote.stagedIds.length > 0
-    ? wish(state, { do: 'commit', publishedIds: vote.stagedIds, manifests })
-    : wish(state, { do: 'abort', refusal: NOTHING_TO_PUBLISH });
+    ? intend(state, { do: 'commit', publishedIds: vote.stagedIds, manifests })
+    : intend(state, { do: 'abort', refusal: NOTHING_TO_PUBLISH });
 }
 
 /** A resource published alone is the only one spoken of, so its issues need not name it. */
@@ -302,64 +304,60 @@ function tooLarge(mostBytes: number): Refusal {
 function retry(state: Preparing, at: number, patienceMs: number, refusal: Refusal): Decision {
   if (state.isRetrying) return unchanged(state);
   const giveUpAt = Math.min(state.since + patienceMs, state.publication.deadline.getTime());
-  if (at >= giveUpAt) return wish(state, { do: 'abort', refusal });
+  if (at >= giveUpAt) return intend(state, { do: 'abort', refusal });
   return { state: { ...state, isRetrying: true }, effects: [{ do: 'renew', afterMs: state.limits.retryMs }] };
 }
 
-function wish({ publication, limits }: Preparing, wished: Wish): Decision {
-  return { state: { step: 'deciding', publication, limits, wish: wished }, effects: [wished] };
+function intend({ publication, limits }: Preparing, intent: Intent): Decision {
+  return { state: { step: 'deciding', publication, limits, intent }, effects: [intent] };
 }
 
 function whileDeciding(state: Extract<PublishState, { step: 'deciding' }>, input: PublishInput): Decision {
   const { publication } = state;
-  if (input.type === 'found') {
+  if (input.type === 'rowRead') {
     const isStillOpen =
       input.publication.state === 'PREPARING' && input.publication.epoch === publication.epoch;
-    return isStillOpen ? { state, effects: [state.wish] } : obey(publication, input.publication);
+    return isStillOpen ? { state, effects: [state.intent] } : followRow(input.publication);
   }
   if (input.type === 'renewed') {
-    return { state: { ...state, publication: input.publication }, effects: [state.wish] };
+    return { state: { ...state, publication: input.publication }, effects: [state.intent] };
   }
-  if (input.type === 'failed' && state.wish.do === 'commit') {
-    const abort: Wish = { do: 'abort', refusal: input.refusal };
-    return { state: { ...state, wish: abort }, effects: [abort] };
+  if (input.type === 'failed' && state.intent.do === 'commit') {
+    const abort: Intent = { do: 'abort', refusal: input.refusal };
+    return { state: { ...state, intent: abort }, effects: [abort] };
   }
-  if (input.type === 'unsure') {
-    if (input.at >= publication.leaseUntil.getTime()) return leave(publication, { outcome: 'unknown' });
+  if (input.type === 'outcomeUnknown') {
+    if (input.at >= publication.leaseUntil.getTime()) return handOver(publication, { outcome: 'unknown' });
     return { state, effects: [{ do: 'reread', afterMs: state.limits.retryMs }] };
   }
   return unchanged(state);
 }
 
 /** The row decides, regardless of this owner's intention. */
-function obey(mine: Publication, row: Publication): Decision {
+function followRow(row: Publication): Decision {
   switch (row.state) {
     case 'PREPARING':
-      return row.epoch === mine.epoch ? unchangedRow(mine) : leave(row, { outcome: 'elsewhere' });
+      // Of the same epoch: renewing failed although no other process took over; the scanner continues after the lease.
+      return handOver(row, { outcome: 'elsewhere' });
     case 'COMMITTED':
       return apply(row, { outcome: 'committed' });
     case 'ABORTED':
       return apply(row, { outcome: 'refused', refusal: row.refusal ?? OUT_OF_TIME });
     case 'DONE':
-      return leave(row, { outcome: 'committed' });
+      return handOver(row, { outcome: 'committed' });
     case 'ABORT_DONE':
-      return leave(row, { outcome: 'refused', refusal: row.refusal ?? OUT_OF_TIME });
+      return handOver(row, { outcome: 'refused', refusal: row.refusal ?? OUT_OF_TIME });
     default:
       return row.state satisfies never;
   }
 }
 
-/** Renewing failed although no other process took over: the scanner continues when the lease has expired. */
-function unchangedRow(publication: Publication): Decision {
-  return leave(publication, { outcome: 'elsewhere' });
+function handOver(publication: Publication, answer: PublishAnswer): Decision {
+  return { state: { step: 'ended', publication }, effects: [{ do: 'answer', answer }] };
 }
 
-function leave(publication: Publication, answer: PublishAnswer): Decision {
-  return { state: { step: 'rest', publication }, effects: [{ do: 'answer', answer }] };
-}
-
-function rest(publication: Publication): Decision {
-  return { state: { step: 'rest', publication }, effects: [] };
+function ended(publication: Publication): Decision {
+  return { state: { step: 'ended', publication }, effects: [] };
 }
 
 function apply(publication: Publication, answer: PublishAnswer): Decision {
@@ -369,7 +367,7 @@ function apply(publication: Publication, answer: PublishAnswer): Decision {
   if (waiting.length === 0) {
     return { state: { step: 'finishing', publication }, effects: [reply, { do: 'finish' }] };
   }
-  const tells = waiting.map((participant): PublishEffect => ({ do: 'tell', participant }));
+  const tells = waiting.map((participant): PublishEffect => ({ do: 'notify', participant }));
   const isHeldBack = showsRelated(publication) && waiting.includes('records');
   return {
     state: {
@@ -400,7 +398,7 @@ function whileApplying(state: Extract<PublishState, { step: 'applying' }>, input
   return next.missed.length === 0
     ? { state: { step: 'finishing', publication }, effects: [...replies, { do: 'finish' }] }
     : {
-        state: { step: 'rest', publication },
+        state: { step: 'ended', publication },
         effects: [...replies, { do: 'postpone', applied: next.applied }],
       };
 }

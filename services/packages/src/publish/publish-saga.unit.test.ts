@@ -61,13 +61,13 @@ const first = { ids: ['r1', 'r2'], leftIds: ['r2'], bytes: 600, at: 4_000 };
 /** Of the other one. */
 const rest = { ids: ['r2'], leftIds: [], bytes: 300, at: 8_000 };
 const aloneSays = (
-  said: { type: 'prepared'; stagedIds: string[] } | { type: 'refused'; issues: Issue[] },
-): PublishInput => ({ ...both, ids: ['r1'], ...said });
+  change: { type: 'prepared'; stagedIds: string[] } | { type: 'refused'; issues: Issue[] },
+): PublishInput => ({ ...both, ids: ['r1'], ...change });
 const blocked = (at: number): PublishInput => ({ type: 'blocked', at });
 const unreachable = (at: number): PublishInput => ({ type: 'unreachable', at });
 const renewed: PublishInput = { type: 'renewed', publication: { ...aPackage, epoch: 2 } };
 const found = (change: Partial<Publication>, of = aPackage): PublishInput => ({
-  type: 'found',
+  type: 'rowRead',
   publication: { ...of, ...change },
 });
 const applied = (participant: 'files' | 'records'): PublishInput => ({ type: 'applied', participant });
@@ -88,7 +88,7 @@ const invalid = (...issues: Issue[]): PublishEffect =>
   abort({ kind: 'not_publishable', message: 'A validation error occurred.', issues });
 const renew: PublishEffect = { do: 'renew', afterMs: 50 };
 const reread: PublishEffect = { do: 'reread', afterMs: 50 };
-const tell = (participant: 'files' | 'records'): PublishEffect => ({ do: 'tell', participant });
+const tell = (participant: 'files' | 'records'): PublishEffect => ({ do: 'notify', participant });
 const finish: PublishEffect = { do: 'finish' };
 const yes: PublishEffect = { do: 'answer', answer: { outcome: 'committed' } };
 const no: PublishEffect = { do: 'answer', answer: { outcome: 'refused', refusal: OUT_OF_TIME } };
@@ -336,7 +336,7 @@ describe('publish saga', () => {
     {
       name: 'leaves it to a new owner when renewing',
       given: [opened(), blocked(1), found({ epoch: 2 })],
-      step: 'rest',
+      step: 'ended',
       effects: [elsewhere],
     },
     {
@@ -372,13 +372,13 @@ describe('publish saga', () => {
     {
       name: 'gives that answer also when the records service did not respond',
       given: [...votedYes, found(withRelated), applied('files'), missed('records')],
-      step: 'rest',
+      step: 'ended',
       effects: [yes, { do: 'postpone', applied: ['files'] }],
     },
     {
       name: 'gives that answer once',
       given: [...votedYes, found(withRelated), missed('records'), applied('files')],
-      step: 'rest',
+      step: 'ended',
       effects: [{ do: 'postpone', applied: ['files'] }],
     },
     {
@@ -395,26 +395,26 @@ describe('publish saga', () => {
     },
     {
       name: 'reads again when the connection was lost in the commit',
-      given: [...votedYes, { type: 'unsure', at: 1 }],
+      given: [...votedYes, { type: 'outcomeUnknown', at: 1 }],
       step: 'deciding',
       effects: [reread],
     },
     {
       name: 'commits again when the lost commit never happened',
-      given: [...votedYes, { type: 'unsure', at: 1 }, found({})],
+      given: [...votedYes, { type: 'outcomeUnknown', at: 1 }, found({})],
       step: 'deciding',
       effects: [commit('p', 'r1', 'r2')],
     },
     {
       name: 'does not commit for a new owner',
-      given: [...votedYes, { type: 'unsure', at: 1 }, found({ epoch: 2 })],
-      step: 'rest',
+      given: [...votedYes, { type: 'outcomeUnknown', at: 1 }, found({ epoch: 2 })],
+      step: 'ended',
       effects: [elsewhere],
     },
     {
       name: 'leaves an unreadable row to the next owner when the lease ends',
-      given: [...votedYes, { type: 'unsure', at: 10_000 }],
-      step: 'rest',
+      given: [...votedYes, { type: 'outcomeUnknown', at: 10_000 }],
+      step: 'ended',
       effects: [{ do: 'answer', answer: { outcome: 'unknown' } }],
     },
     {
@@ -456,13 +456,13 @@ describe('publish saga', () => {
     {
       name: 'leaves the rest to the next owner and records which participants have applied',
       given: [...votedYes, found(committed), missed('records'), applied('files')],
-      step: 'rest',
+      step: 'ended',
       effects: [{ do: 'postpone', applied: ['files'] }],
     },
     {
       name: 'rests when it is finished',
       given: [...votedYes, found(committed), applied('records'), applied('files'), { type: 'finished' }],
-      step: 'rest',
+      step: 'ended',
       effects: [],
     },
     {
@@ -486,13 +486,13 @@ describe('publish saga', () => {
     {
       name: 'only answers for a finished publication',
       given: [opened({ ...aPackage, state: 'DONE' })],
-      step: 'rest',
+      step: 'ended',
       effects: [yes],
     },
     {
       name: 'only answers for an aborted and finished publication',
       given: [opened({ ...aPackage, state: 'ABORT_DONE' })],
-      step: 'rest',
+      step: 'ended',
       effects: [no],
     },
     { name: 'is opened once', given: [opened(), opened()], step: 'preparing', effects: [] },
@@ -525,7 +525,7 @@ describe('publish saga', () => {
       found(committed),
       found(withRelated),
       found(aborted),
-      { type: 'unsure', at: 3 },
+      { type: 'outcomeUnknown', at: 3 },
       { type: 'failed', refusal: DRAFT_LOCKED },
       applied('files'),
       missed('records'),

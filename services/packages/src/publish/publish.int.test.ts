@@ -205,14 +205,14 @@ describe('publishing a package', () => {
 
   test('has notified the records service when it answers, if a resource was published before', async () => {
     const { id } = await aPackageWith(fixture, first, ['r1', 'related']);
-    const told: boolean[] = [];
+    const log: boolean[] = [];
     fixture.peers.say.prepare = async () => ({ isPrepared: true, stagedIds: ['r1'] });
     fixture.peers.say.decide = async ({ isCommitted }) => {
       await pause(200);
-      told.push(isCommitted);
+      log.push(isCommitted);
     };
     await publishPackage(id);
-    expect(told).toEqual([true]);
+    expect(log).toEqual([true]);
   });
 
   test('uses its resources as of its start, not of the request', async () => {

@@ -5,9 +5,9 @@ import type { Sql } from '@kr/database';
 import { notFound } from '@kr/draft-lifecycle';
 import type { CallContext, Handlers } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
-import type { Begun, PublishOptions } from './begin-publication.ts';
+import type { BeginResult, PublishOptions } from './begin-publication.ts';
 import type { Coordinator } from './coordinator.ts';
-import type { SeenPackage } from './package-version.ts';
+import type { PackageSnapshot } from './package-version.ts';
 import type { Publication, Refusal } from './publication.ts';
 import { OUT_OF_TIME, type PublishAnswer } from './publish-saga.ts';
 
@@ -21,16 +21,19 @@ export interface PublishDeps {
     Record<Publication['subject'], (id: string, principal: Principal) => Promise<Authority>>
   >;
   begin: Readonly<
-    Record<Publication['subject'], (id: string, wish: PublishOptions, seen?: SeenPackage) => Promise<Begun>>
+    Record<
+      Publication['subject'],
+      (id: string, options: PublishOptions, seen?: PackageSnapshot) => Promise<BeginResult>
+    >
   >;
-  findRepeat(id: string, requestedBy: string): Promise<string | undefined>;
+  findOwnCommitted(id: string, requestedBy: string): Promise<string | undefined>;
   started(publication: Publication): void;
 }
 
 export interface Authority {
-  readonly absence?: ServiceError;
+  readonly notFoundError?: ServiceError;
   /** The version that was read, if it is stored here. */
-  readonly seen?: SeenPackage | undefined;
+  readonly seen?: PackageSnapshot | undefined;
   /** Parents whose links the caller may use; required only for callers with links. */
   readonly parentIds?: readonly string[];
 }
@@ -54,23 +57,30 @@ export function publish(deps: PublishDeps) {
   ): Promise<PublishResponse> => {
     const kind = subjectOf(subject);
     const requestedBy = callerKey(call.principal);
-    const { absence, seen, parentIds } = await deps.authorise[kind](id, call.principal);
-    if (absence !== undefined) return repeated(deps, id, requestedBy, absence);
-    const wish = { requestedBy, actor: actorOf(call.principal, parentIds), ifRevision: Number(ifRevision) };
-    const begun = await deps.begin[kind](id, wish, seen);
-    if (begun.kind === 'absent') return repeated(deps, id, requestedBy, notFound());
+    const { notFoundError, seen, parentIds } = await deps.authorise[kind](id, call.principal);
+    if (notFoundError !== undefined) return replayAnswer(deps, id, requestedBy, notFoundError);
+    const options = {
+      requestedBy,
+      actor: actorOf(call.principal, parentIds),
+      ifRevision: Number(ifRevision),
+    };
+    const result = await deps.begin[kind](id, options, seen);
+    if (result.kind === 'absent') return replayAnswer(deps, id, requestedBy, notFound());
 
     const { publicationId, answer } =
-      begun.kind === 'opened'
-        ? { publicationId: begun.publication.id, answer: await open(deps, begun.publication, call.deadline) }
+      result.kind === 'opened'
+        ? {
+            publicationId: result.publication.id,
+            answer: await open(deps, result.publication, call.deadline),
+          }
         : {
-            publicationId: begun.publicationId,
-            answer: await deps.coordinator.outcome(begun.publicationId, call.deadline),
+            publicationId: result.publicationId,
+            answer: await deps.coordinator.outcome(result.publicationId, call.deadline),
           };
     if (answer.outcome === 'committed') return { publicationId };
     if (isGone(kind, answer)) {
-      const since = (await deps.authorise[kind](id, call.principal)).absence;
-      if (since !== undefined) return repeated(deps, id, requestedBy, since);
+      const since = (await deps.authorise[kind](id, call.principal)).notFoundError;
+      if (since !== undefined) return replayAnswer(deps, id, requestedBy, since);
     }
     throw errorOf(answer.outcome === 'refused' ? answer.refusal : OUT_OF_TIME);
   };
@@ -78,7 +88,7 @@ export function publish(deps: PublishDeps) {
 
 async function open(deps: PublishDeps, publication: Publication, until: Date): Promise<PublishAnswer> {
   deps.started(publication);
-  const answer = await deps.coordinator.drive(publication).answer;
+  const answer = await deps.coordinator.run(publication).answer;
   const isDecided = answer.outcome === 'committed' || answer.outcome === 'refused';
   return isDecided ? answer : deps.coordinator.outcome(publication.id, until);
 }
@@ -92,14 +102,14 @@ function isGone(kind: Publication['subject'], answer: PublishAnswer): boolean {
   );
 }
 
-async function repeated(
+async function replayAnswer(
   deps: PublishDeps,
   id: string,
   requestedBy: string,
-  absence: ServiceError,
+  notFoundError: ServiceError,
 ): Promise<PublishResponse> {
-  const publicationId = await deps.findRepeat(id, requestedBy);
-  if (publicationId === undefined) throw absence;
+  const publicationId = await deps.findOwnCommitted(id, requestedBy);
+  if (publicationId === undefined) throw notFoundError;
   return { publicationId };
 }
 
@@ -142,7 +152,7 @@ export function publishAndShow(publish: Publish, readEntities: ReadEntities): Pu
  * The publication of a retrying caller: the last committed one of an entity without a draft, if
  * that caller requested it. Its response was lost, not its work.
  */
-export async function findRepeat(
+export async function findOwnCommitted(
   sql: Sql,
   entityId: string,
   requestedBy: string,

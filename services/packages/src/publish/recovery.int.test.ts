@@ -13,9 +13,9 @@ import {
   type Replica,
 } from '../testing/packages-fixture.ts';
 import { LOST } from '../testing/scripted-peers.ts';
-import { drivePublication } from './drive-publication.ts';
 import { forgetOnce } from './maintenance.ts';
 import { decisionStore, publicationStore } from './publication-store.ts';
+import { runPublication } from './run-publication.ts';
 
 let fixture: PackagesFixture;
 let editor: Replica;
@@ -314,7 +314,7 @@ describe('an owner that was away longer than its lease', () => {
     const late = await log.read(publicationId);
     if (late === undefined) throw new Error('it was reserved');
     let seals = 0;
-    const drive = drivePublication(
+    const drive = runPublication(
       {
         now: () => new Date(),
         sleep: async () => undefined,
@@ -327,7 +327,7 @@ describe('an owner that was away longer than its lease', () => {
             return { outcome: 'blocked' };
           },
           prepare: neverAsked,
-          tell: neverAsked,
+          notify: neverAsked,
         },
         observed: () => undefined,
       },

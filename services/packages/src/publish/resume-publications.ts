@@ -56,7 +56,7 @@ export async function resumeOnce(
   try {
     for (const publication of await decisions.claim(room, now())) {
       resumed(publication);
-      const { settled } = coordinator.drive(publication);
+      const { settled } = coordinator.run(publication);
       running.add(settled);
       void settled.finally(() => running.delete(settled));
     }
@@ -66,7 +66,7 @@ export async function resumeOnce(
 }
 
 export interface ResolvePublicationsDeps {
-  readonly decisions: Pick<Decisions, 'settleOverdue' | 'bury'>;
+  readonly decisions: Pick<Decisions, 'settleOverdue' | 'insertTombstones'>;
   now(): Date;
   /** A participant has state of a publication that is unknown here. */
   unknown(publicationId: string): void;
@@ -98,7 +98,7 @@ export function resolvePublications({ decisions, now, unknown }: ResolvePublicat
     const missing = publicationIds.filter((id) => !states.has(id));
     if (missing.length > 0) {
       missing.forEach(unknown);
-      await decisions.bury(missing, now());
+      await decisions.insertTombstones(missing, now());
       await look(missing);
     }
     return {

@@ -1,10 +1,10 @@
 import { type Principal, servicePrincipal } from '@kr/caller';
 import type { EntityProblems, ValidateRequest__Output, ValidateResponse } from '@kr/contracts';
-import { getEntity, NO_FILES, notFound, permit, publishIssuesOf } from '@kr/draft-lifecycle';
+import { getEntity, NO_FILES, notFound, permit, validateOwnDraft } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import type { Issue } from '@kr/service-error';
 import type { PackagesContext } from '../context.ts';
-import { seenPackage } from './package-version.ts';
+import { packageSnapshot } from './package-version.ts';
 import { subjectOf } from './publish.ts';
 
 /**
@@ -31,14 +31,14 @@ function validatePackage(context: PackagesContext) {
   return async (id: string, principal: Principal): Promise<Issue[]> => {
     const entity = await getEntity(context, id);
     const { draft, parent } = entity;
-    const seen = seenPackage(entity);
+    const seen = packageSnapshot(entity);
     if (draft === null || seen === undefined) throw notFound();
     permit(principal, 'read_draft', entity, draft, now());
 
     const ids = [...seen.resourceIds];
     const ofPackage = async () => {
       const counts = await context.describeBuckets([id]);
-      return publishIssuesOf(context, database, id, counts.get(id) ?? NO_FILES);
+      return validateOwnDraft(context, database, id, counts.get(id) ?? NO_FILES);
     };
     const ofResources = async () => {
       if (ids.length === 0) return [];

@@ -14,8 +14,8 @@ import {
   getEntity,
   loadEntities,
   notFound,
+  notFoundErrors,
   permit,
-  whyMissing,
 } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
@@ -55,7 +55,7 @@ function resourceOf(id: string, record: RecordDescription__Output | undefined): 
 /** The id of a package, or of a parent of either kind, is known but no resource. */
 async function missing(context: PackagesContext, id: string): Promise<ServiceError> {
   const packages = await loadEntities(context.database, [id]);
-  return packages.has(id) ? notFound() : (await whyMissing(context, [id]))(id);
+  return packages.has(id) ? notFound() : (await notFoundErrors(context, [id]))(id);
 }
 
 /**

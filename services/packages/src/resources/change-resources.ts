@@ -23,7 +23,7 @@ async function notifyRecords(
   try {
     await records.setPackageResources(update, servicePrincipal('packages', requestId));
   } catch (cause) {
-    observed.mirrorDelayed(update.packageId, cause);
+    observed.mirrorDeferred(update.packageId, cause);
     if (isAdded && isRestricting(update)) throw ServiceError.from(cause);
   }
 }
@@ -119,7 +119,7 @@ const PAUSE_MS = 25;
  *
  * @throws ServiceError as `changeResources`; `conflict` after 3 s
  */
-export async function changeUnlockedResources<Result>(
+export async function changeResourcesWhenUnlocked<Result>(
   context: PackagesContext,
   change: ResourceChange<Result>,
 ): Promise<Result> {

@@ -5,7 +5,7 @@ import type { CallContext } from '@kr/rpc';
 import { ServiceError } from '@kr/service-error';
 import type { PackagesContext } from '../context.ts';
 import { draftsHolding } from '../store/resource-store.ts';
-import { changeUnlockedResources } from './change-resources.ts';
+import { changeResourcesWhenUnlocked } from './change-resources.ts';
 
 /**
  * RPC ForgetRecords.
@@ -20,7 +20,7 @@ export function forgetRecords(context: PackagesContext) {
     { principal }: CallContext,
   ): Promise<ForgetRecordsResponse> => {
     assertService(principal);
-    await leaveDrafts(context, ids, servicePrincipal('packages', principal.requestId));
+    await removeFromDrafts(context, ids, servicePrincipal('packages', principal.requestId));
     return {};
   };
 }
@@ -30,7 +30,7 @@ export function forgetRecords(context: PackagesContext) {
  *
  * @throws ServiceError `conflict` when one of the packages was being published for longer than 3 s
  */
-export async function leaveDrafts(
+export async function removeFromDrafts(
   context: PackagesContext,
   gone: readonly string[],
   principal: Principal,
@@ -38,7 +38,7 @@ export async function leaveDrafts(
   if (gone.length === 0) return;
   for (const { packageId } of await draftsHolding(context.database, gone)) {
     await unlessGone(() =>
-      changeUnlockedResources(context, {
+      changeResourcesWhenUnlocked(context, {
         packageId,
         principal,
         run: ({ resourceIds }) => ({

@@ -7,13 +7,13 @@ import type {
 } from '@kr/contracts';
 import {
   assertParentsUnlocked,
+  bumpRevisions,
   type Entity,
   findEntities,
   type LifecycleContext,
   may,
-  touchParents,
+  notFoundErrors,
   transact,
-  whyMissing,
 } from '@kr/draft-lifecycle';
 import type { CallContext } from '@kr/rpc';
 import { type Issue, ServiceError } from '@kr/service-error';
@@ -64,13 +64,13 @@ export function associateRecords(context: LifecycleContext) {
     const entities = await findEntities(context, ids);
     const missing = ids.filter((id) => !entities.has(id));
     const [absent] = missing;
-    if (absent !== undefined) throw (await whyMissing(context, missing))(absent);
+    if (absent !== undefined) throw (await notFoundErrors(context, missing))(absent);
 
     const now = context.now();
     const refused = ids.filter((id) => {
       const entity = entities.get(id);
-      const face = entity?.draft ?? entity?.published;
-      return entity === undefined || face == null || !may(principal, 'associate', entity, face, now);
+      const content = entity?.draft ?? entity?.published;
+      return entity === undefined || content == null || !may(principal, 'associate', entity, content, now);
     });
     if (refused.length > 0) throw forbidden(ids, refused);
 
@@ -86,7 +86,7 @@ export function associateRecords(context: LifecycleContext) {
       if (parentIds.length === 0) return;
       await assertParentsUnlocked(tx, parentIds);
       await beginManagement(tx, parentIds, packageParentId, now);
-      await touchParents(context, tx, parentIds);
+      await bumpRevisions(context, tx, parentIds);
       const named = { packageParentId, packageId };
       await appendAudited(tx, [], managementEntries(principal, 'associate', named, records));
     });
@@ -121,7 +121,7 @@ export function dissociateRecords(context: LifecycleContext) {
     const missing = ids.filter((id) => !entities.has(id));
     const [absent] = missing;
     if (absent !== undefined && principal.service === null) {
-      throw (await whyMissing(context, missing))(absent);
+      throw (await notFoundErrors(context, missing))(absent);
     }
 
     const now = context.now();
@@ -138,7 +138,7 @@ export function dissociateRecords(context: LifecycleContext) {
       if (parentIds.length === 0) return [];
       await assertParentsUnlocked(tx, parentIds);
       await endManagement(tx, parentIds);
-      await touchParents(context, tx, parentIds);
+      await bumpRevisions(context, tx, parentIds);
       const named = { packageParentId, packageId };
       await appendAudited(tx, [], managementEntries(principal, 'dissociate', named, records));
       return versionsOf(tx, parentIds);

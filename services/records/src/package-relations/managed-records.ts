@@ -5,10 +5,10 @@ import type { ListManagedRecordsRequest__Output, ListManagedRecordsResponse } fr
 import type { Sql } from '@kr/database';
 import {
   assertUnlocked,
+  bumpRevisions,
   type Entity,
   type LifecycleContext,
   loadEntities,
-  touchParents,
   transact,
 } from '@kr/draft-lifecycle';
 import { endManagement, lastVersionsOf, managedBy } from '../store/management-store.ts';
@@ -62,7 +62,7 @@ export function listManagedRecords({ database, publications }: LifecycleContext)
   }: ListManagedRecordsRequest__Output): Promise<ListManagedRecordsResponse> => {
     const managed = await managedBy(database, packageParentId);
     if (managed.pending.length === 0) return managed;
-    const { isChanged } = await publications.settle(managed.pending);
+    const { isChanged } = await publications.resolve(managed.pending);
     return isChanged ? managedBy(database, packageParentId) : managed;
   };
 }
@@ -81,7 +81,7 @@ export async function releaseManaged(
     const parentIds = rows.map(({ id }) => id);
     if (parentIds.length === 0) return;
     await endManagement(tx, parentIds);
-    await touchParents(context, tx, parentIds);
+    await bumpRevisions(context, tx, parentIds);
     const released = await lastVersionsOf(tx, parentIds);
     await appendAudited(
       tx,

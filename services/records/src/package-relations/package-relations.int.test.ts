@@ -73,11 +73,11 @@ describe('association', () => {
 
     const commit = await records.prepare([two]);
     expect(await listed(context)).toMatchObject({ publishedIds: [one], hasUnsent: false });
-    const settle = async () => {
+    const resolve = async () => {
       await commit();
       return { isChanged: true, unknown: new Map() };
     };
-    expect(await listed({ ...context, publications: { settle } })).toMatchObject({
+    expect(await listed({ ...context, publications: { resolve } })).toMatchObject({
       ids: [one, two],
       publishedIds: [one, two],
       hasUnsent: true,
@@ -377,9 +377,9 @@ describe('the mirror of package versions', () => {
     expect(await management(id)).toEqual({});
 
     const version = await records.entity(id);
-    const told = async (parentId: string) => (await readTrail(records.context.database, parentId, 1)).entries;
+    const log = async (parentId: string) => (await readTrail(records.context.database, parentId, 1)).entries;
     const byEvent = { service: 'records', userId: '', requestId: 'e' };
-    expect([await told('c9'), await told(version.parent.id)]).toMatchObject([
+    expect([await log('c9'), await log(version.parent.id)]).toMatchObject([
       [{ action: 'context.dissociate', entityId: 'p4', actor: byEvent }],
       [{ action: 'record.dissociate', entityId: id, actor: byEvent }],
     ]);

@@ -11,7 +11,7 @@ import {
   type PublishState,
 } from './publish-saga.ts';
 
-export interface Drive {
+export interface Run {
   /**
    * Resolves at the commit point or at the refusal. Participants may not be notified yet, except that the
    * records service was notified of a package with related resources. Never rejects.
@@ -24,11 +24,7 @@ export interface Drive {
 /**
  * Drives a publication of this process as far as possible. The row has all state that the next owner needs.
  */
-export function drivePublication(
-  ports: PublishPorts,
-  publication: Publication,
-  limits: PublishLimits,
-): Drive {
+export function runPublication(ports: PublishPorts, publication: Publication, limits: PublishLimits): Run {
   const answer = Promise.withResolvers<PublishAnswer>();
   let state: PublishState = { step: 'new' };
 
@@ -83,8 +79,8 @@ async function perform(
     case 'reread':
       await ports.sleep(effect.afterMs);
       return storing(ports, publication, async () => (await ports.log.read(publication.id)) ?? publication);
-    case 'tell':
-      return tell(ports, publication, effect.participant);
+    case 'notify':
+      return notify(ports, publication, effect.participant);
     case 'finish':
       return finish(ports, publication);
     case 'postpone':
@@ -120,7 +116,7 @@ async function prepare(
 
 async function renew(ports: PublishPorts, publication: Publication): Promise<PublishInput> {
   const { isRenewed, publication: row } = await ports.log.renew(publication, ports.now());
-  return { type: isRenewed ? 'renewed' : 'found', publication: row };
+  return { type: isRenewed ? 'renewed' : 'rowRead', publication: row };
 }
 
 /** Before the commit point: retries unreachable participants; a permanent refusal aborts. */
@@ -148,11 +144,11 @@ async function storing(
   try {
     const row = await write();
     observeDecision(ports, publication, row);
-    return { type: 'found', publication: row };
+    return { type: 'rowRead', publication: row };
   } catch (cause) {
     if (isFinal(cause)) return { type: 'failed', refusal: refusalOf(cause) };
     ports.observed({ fact: 'retried', publication, cause });
-    return { type: 'unsure', at: ports.now().getTime() };
+    return { type: 'outcomeUnknown', at: ports.now().getTime() };
   }
 }
 
@@ -162,13 +158,13 @@ function observeDecision(ports: PublishPorts, before: Publication, row: Publicat
   ports.observed({ fact: isCommitted ? 'committed' : 'aborted', publication: row });
 }
 
-async function tell(
+async function notify(
   ports: PublishPorts,
   publication: Publication,
   participant: Participant,
 ): Promise<PublishInput> {
   try {
-    await ports.participants.tell(participant, publication);
+    await ports.participants.notify(participant, publication);
     return { type: 'applied', participant };
   } catch (cause) {
     ports.observed({ fact: 'missed', publication, participant, cause });

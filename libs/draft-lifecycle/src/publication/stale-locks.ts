@@ -2,12 +2,12 @@ import { around } from '@kr/failpoint';
 import { observeGauges } from '@kr/telemetry';
 import type { LifecycleContext } from '../context/context.ts';
 
-export interface Janitor {
+export interface StaleLockScanner {
   /** Waits for a running round. */
   stop(): Promise<void>;
 }
 
-export interface JanitorOptions {
+export interface StaleLockScannerOptions {
   /** How often old locks are looked for, in milliseconds (default 2000). */
   intervalMs?: number;
   /** Minimum age of queried locks in milliseconds (default 2000). */
@@ -20,19 +20,19 @@ const SWEEP_EVERY_MS = 3_600_000;
 const KEPT_MS = 30 * 86_400_000;
 
 /** Queries the coordinator about locks older than this, in milliseconds. Without an answer a lock stays. */
-export async function settleOldLocks(
+export async function resolveOldLocks(
   { database, store, publications, now }: LifecycleContext,
   ageMs: number,
 ): Promise<void> {
   const old = await store.preparedBefore(database, new Date(now().getTime() - ageMs), BATCH);
-  if (old.length > 0) await around('records.janitor', publications.settle)(old);
+  if (old.length > 0) await around('records.janitor', publications.resolve)(old);
 }
 
 /** Settles old locks, at once and on a timer. Also forgets publications that ended a month ago. */
-export function startJanitor(
+export function startStaleLockScanner(
   context: LifecycleContext,
-  { intervalMs = 2_000, ageMs = 2_000 }: JanitorOptions = {},
-): Janitor {
+  { intervalMs = 2_000, ageMs = 2_000 }: StaleLockScannerOptions = {},
+): StaleLockScanner {
   const { database, store, now, logger } = context;
 
   let nextSweepAt = 0;
@@ -44,7 +44,7 @@ export function startJanitor(
         await store.forgetEnded(database, new Date(at - KEPT_MS));
         nextSweepAt = at + SWEEP_EVERY_MS;
       }
-      await settleOldLocks(context, ageMs);
+      await resolveOldLocks(context, ageMs);
     } catch (error) {
       logger.warn({ err: error }, 'old locks could not be settled');
     }
