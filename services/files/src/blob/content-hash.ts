@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
-import { Worker } from 'node:worker_threads';
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { crc32 } from 'node:zlib';
 import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
@@ -8,8 +8,7 @@ import type { Logger } from '@kr/telemetry';
 /** The digests of an object's bytes, in lower-case hexadecimal digits. */
 export interface Digests {
   md5: string;
-  /** Null where it was not computed. */
-  sha256: string | null;
+  sha256: string;
   /** 32 bits, unsigned. */
   crc32: number;
 }
@@ -30,7 +29,7 @@ export type NewContentHash = (expectedBytes?: number) => ContentHash;
 
 type DigestName = keyof Digests;
 
-/** Some digests of bytes while they pass, computed where this is called. */
+/** Some digests of bytes while they pass, computed in the thread that calls. */
 export interface LocalHash {
   update(bytes: Uint8Array): void;
   copy(): LocalHash;
@@ -39,21 +38,10 @@ export interface LocalHash {
 
 export function localHash(names: readonly DigestName[]): LocalHash {
   const begun = (name: 'md5' | 'sha256') => (names.includes(name) ? createHash(name) : undefined);
-  return hashFrom({
-    md5: begun('md5'),
-    sha256: begun('sha256'),
-    crc: names.includes('crc32') ? 0 : undefined,
-  });
+  return hashFrom(begun('md5'), begun('sha256'), names.includes('crc32') ? 0 : undefined);
 }
 
-/** The hashes that are wanted, after the same bytes. */
-interface Hashes {
-  md5: Hash | undefined;
-  sha256: Hash | undefined;
-  crc: number | undefined;
-}
-
-function hashFrom({ md5, sha256, crc: first }: Hashes): LocalHash {
+function hashFrom(md5: Hash | undefined, sha256: Hash | undefined, first: number | undefined): LocalHash {
   let crc = first;
   return {
     update: (bytes) => {
@@ -61,7 +49,7 @@ function hashFrom({ md5, sha256, crc: first }: Hashes): LocalHash {
       sha256?.update(bytes);
       if (crc !== undefined) crc = crc32(bytes, crc);
     },
-    copy: () => hashFrom({ md5: md5?.copy(), sha256: sha256?.copy(), crc }),
+    copy: () => hashFrom(md5?.copy(), sha256?.copy(), crc),
     digests: () => ({
       ...(md5 !== undefined && { md5: md5.copy().digest('hex') }),
       ...(sha256 !== undefined && { sha256: sha256.copy().digest('hex') }),
@@ -70,54 +58,54 @@ function hashFrom({ md5, sha256, crc: first }: Hashes): LocalHash {
   };
 }
 
-/** Requests to a hashing thread, about hashes by number. */
-export type HashRequest =
-  | { what: 'begin'; hash: number; of: readonly DigestName[] }
-  | { what: 'drop' | 'digests'; hash: number }
-  | { what: 'copy'; hash: number; into: number }
-  | { what: 'update'; hash: number; bytes: Uint8Array };
-
-/** The answers to `update` and `digests`, in their order; no other request has one. */
-export type HashAnswer = Partial<Digests> | null;
-
-/** Below this size hashing here is faster than passing the bytes to another thread. */
-const FEW_BYTES = 262_144;
-
-const MOST_THREADS = 4;
-
-/**
- * Makes hashes that are all of the same digests. Those of more than a few bytes are computed beside everything else, in
- * two threads that take about as long, and fail as `unavailable` when one of these ends.
- */
-export function contentHashes(logger: Logger): NewContentHash {
-  const shares: readonly DigestName[][] = [['md5'], ['sha256', 'crc32']];
-  const thread = hashThreads(logger);
-  return (expectedBytes = Number.POSITIVE_INFINITY) =>
-    expectedBytes <= FEW_BYTES
-      ? hashedHere(localHash(shares.flat()))
-      : hashedBeside(shares.map((share) => thread().begin(share)));
+/** The first message of a hash to its thread; further ones use the port. */
+export interface NewHash {
+  names: readonly DigestName[];
+  port: MessagePort;
 }
 
-function hashedHere(hash: LocalHash): ContentHash {
+/** Bytes are answered with null, `digests` with them; a copy has no answer. */
+export type HashRequest = Uint8Array | 'digests' | { copyTo: MessagePort };
+export type HashAnswer = Partial<Digests> | null;
+
+/** Below this size hashing in the calling thread is faster than passing the bytes to another thread. */
+const FEW_BYTES = 262_144;
+
+/** The digests of each thread take about as long. */
+const SHARES: readonly DigestName[][] = [['md5'], ['sha256', 'crc32']];
+
+/**
+ * Creates hashes. Those of more than a few bytes are computed in two threads, and fail as `unavailable` when one of
+ * these ends.
+ */
+export function contentHashes(logger: Logger): NewContentHash {
+  const nextThread = hashThreads(logger);
+  return (expectedBytes = Number.POSITIVE_INFINITY) =>
+    expectedBytes <= FEW_BYTES
+      ? inlineHash(localHash(SHARES.flat()))
+      : workerHash(SHARES.map((names) => nextThread().begin(names)));
+}
+
+function inlineHash(hash: LocalHash): ContentHash {
   return {
     update: async (bytes) => hash.update(bytes),
-    copy: () => hashedHere(hash.copy()),
-    digests: async () => together([hash.digests()]),
+    copy: () => inlineHash(hash.copy()),
+    digests: async () => hash.digests() as Digests,
     drop: () => {},
   };
 }
 
-/** Some digests by each share, of the same bytes. */
-function hashedBeside(shares: readonly ShareOfHash[]): ContentHash {
+/** A hash whose digests are computed in different threads. */
+function workerHash(parts: readonly HashPart[]): ContentHash {
   return {
     update: async (bytes) => {
       const shared = bytes.buffer instanceof SharedArrayBuffer ? bytes : sharedCopy(bytes);
-      await all(shares.map((share) => share.update(shared)));
+      await all(parts.map((part) => part.ask(shared)));
     },
-    copy: () => hashedBeside(shares.map((share) => share.copy())),
-    digests: async () => together(await all(shares.map((share) => share.digests()))),
+    copy: () => workerHash(parts.map((part) => part.copy())),
+    digests: async () => Object.assign({}, ...(await all(parts.map((part) => part.ask('digests'))))),
     drop: () => {
-      for (const share of shares) share.drop();
+      for (const part of parts) part.drop();
     },
   };
 }
@@ -128,49 +116,42 @@ function sharedCopy(bytes: Uint8Array): Uint8Array {
   return copy;
 }
 
-function together(shares: readonly Partial<Digests>[]): Digests {
-  return Object.assign({ sha256: null }, ...shares);
-}
-
-/** As `Promise.all`, but when it fails nothing is under way any more. */
+/** As `Promise.all`, but when it fails nothing is running any more. */
 async function all<Answer>(answers: readonly Promise<Answer>[]): Promise<Answer[]> {
   await Promise.allSettled(answers);
   return Promise.all(answers);
 }
 
-/** Some digests of the bytes of a hash, computed in one thread. */
-interface ShareOfHash {
-  update(bytes: Uint8Array): Promise<void>;
-  copy(): ShareOfHash;
-  digests(): Promise<Partial<Digests>>;
+/** Some digests of a hash, computed in one thread. */
+interface HashPart {
+  /** @throws ServiceError `unavailable`: the thread has ended */
+  ask(request: Uint8Array | 'digests'): Promise<HashAnswer>;
+  copy(): HashPart;
   drop(): void;
 }
 
 interface HashThread {
-  begin(of: readonly DigestName[]): ShareOfHash;
-  /** Of hashes that are in use. */
-  count(): number;
-  isGone(): boolean;
+  begin(names: readonly DigestName[]): HashPart;
+  /** The number of hashes in use. */
+  inUse: number;
+  isGone: boolean;
 }
 
+const MOST_THREADS = 4;
+
 /**
- * One thread for each processor but one, and two at least, started when they are wanted first; gives the one with the
- * least to do.
+ * One thread for each processor but one, and two at least, started when they are first needed; returns the one with the
+ * fewest hashes.
  */
 function hashThreads(logger: Logger): () => HashThread {
   const most = Math.max(2, Math.min(MOST_THREADS, availableParallelism() - 1));
   let threads: HashThread[] = [];
   return () => {
-    threads = threads.filter((thread) => !thread.isGone());
-    const idle = threads.find((thread) => thread.count() === 0);
-    if (idle === undefined && threads.length < most) threads.push(startThread(logger));
-    return threads.reduce((least, thread) => (thread.count() < least.count() ? thread : least));
+    threads = threads.filter(({ isGone }) => !isGone);
+    const isBusy = threads.every(({ inUse }) => inUse > 0);
+    if (isBusy && threads.length < most) threads.push(startThread(logger));
+    return threads.reduce((least, thread) => (thread.inUse < least.inUse ? thread : least));
   };
-}
-
-interface Waiting {
-  resolve(answer: HashAnswer): void;
-  reject(reason: Error): void;
 }
 
 function startThread(logger: Logger): HashThread {
@@ -179,61 +160,56 @@ function startThread(logger: Logger): HashThread {
     execArgv: [],
     resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 32 },
   });
-  const inUse = new Set<number>();
-  const waiting: Waiting[] = [];
-  let latest = 0;
-  let goneBy: Error | undefined;
-
-  const end = (error: Error) => {
-    if (goneBy !== undefined) return;
-    goneBy = hashLost(error);
-    logger.error({ err: error }, 'a hashing thread has ended');
-    for (const { reject } of waiting.splice(0)) reject(goneBy);
-  };
-  worker.on('message', (answer: HashAnswer) => waiting.shift()?.resolve(answer));
-  worker.on('error', end).on('exit', (code) => end(new Error(`a hashing thread has ended with ${code}`)));
+  worker.on('error', (err) => logger.error({ err }, 'a hashing thread has ended'));
   worker.unref();
-
-  const send = (request: HashRequest) => {
-    if (goneBy === undefined) worker.postMessage(request);
+  const thread: HashThread = {
+    inUse: 0,
+    isGone: false,
+    begin: (names) =>
+      hashPart(thread, (port) => worker.postMessage({ names, port } satisfies NewHash, [port])),
   };
-  const ask = (request: HashRequest): Promise<HashAnswer> =>
-    new Promise((resolve, reject) => {
-      if (goneBy !== undefined) return reject(goneBy);
-      waiting.push({ resolve, reject });
-      worker.postMessage(request);
-    });
-  const newNumber = () => {
-    latest += 1;
-    inUse.add(latest);
-    return latest;
-  };
-  const hashOf = (number: number): ShareOfHash => ({
-    update: async (bytes) => void (await ask({ what: 'update', hash: number, bytes })),
-    copy: () => {
-      const into = newNumber();
-      send({ what: 'copy', hash: number, into });
-      return hashOf(into);
-    },
-    digests: async () => (await ask({ what: 'digests', hash: number })) ?? {},
-    drop: () => {
-      if (inUse.delete(number)) send({ what: 'drop', hash: number });
-    },
+  worker.on('exit', () => {
+    thread.isGone = true;
   });
-  return {
-    begin: (of) => {
-      const number = newNumber();
-      send({ what: 'begin', hash: number, of });
-      return hashOf(number);
-    },
-    count: () => inUse.size,
-    isGone: () => goneBy !== undefined,
-  };
+  return thread;
 }
 
-function hashLost(cause: Error): ServiceError {
-  return new ServiceError('unavailable', 'The bytes could not be hashed just now.', {
-    retryAfterMs: 1_000,
-    cause,
+/** @param send passes the other end of its channel to the thread */
+function hashPart(thread: HashThread, send: (port: MessagePort) => void): HashPart {
+  const { port1: port, port2 } = new MessageChannel();
+  const waiting: PromiseWithResolvers<HashAnswer>[] = [];
+  let isDropped = false;
+  let isClosed = false;
+  thread.inUse += 1;
+  port.on('message', (answer: HashAnswer) => waiting.shift()?.resolve(answer));
+  port.on('close', () => {
+    isClosed = true;
+    thread.inUse -= 1;
+    if (!isDropped) thread.isGone = true;
+    for (const { reject } of waiting.splice(0)) reject(hashLost());
   });
+  port.unref();
+  send(port2);
+  const part: HashPart = {
+    ask: async (request) => {
+      if (isClosed) throw hashLost();
+      const answer = Promise.withResolvers<HashAnswer>();
+      waiting.push(answer);
+      port.postMessage(request satisfies HashRequest);
+      return answer.promise;
+    },
+    copy: () =>
+      isClosed
+        ? part
+        : hashPart(thread, (copyTo) => port.postMessage({ copyTo } satisfies HashRequest, [copyTo])),
+    drop: () => {
+      isDropped = true;
+      port.close();
+    },
+  };
+  return part;
+}
+
+function hashLost(): ServiceError {
+  return new ServiceError('unavailable', 'The bytes could not be hashed just now.', { retryAfterMs: 1_000 });
 }

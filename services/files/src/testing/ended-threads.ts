@@ -1,10 +1,10 @@
 import { expect } from '@jest/globals';
 import type { ContentHash } from '../blob/content-hash.ts';
 
-/** Ends the threads of a hash like a defect: they get a request for an unknown hash. */
+/** Ends the threads of a hash like a defect: they get something that is no bytes. */
 export async function endThreadsOf(hash: ContentHash): Promise<void> {
-  // In the same threads, however many there are.
-  const dropped = hash.copy();
-  dropped.drop();
-  await expect(dropped.update(Buffer.from('x'))).rejects.toThrow();
+  const bytes = { buffer: new SharedArrayBuffer(1) } as Uint8Array;
+  const copy = hash.copy();
+  await expect(copy.update(bytes)).rejects.toThrow();
+  copy.drop();
 }
