@@ -23,6 +23,7 @@ import {
   whenSet,
 } from '@kr/service-config';
 import type { StoreSettings } from './blob/open-blob-store.ts';
+import type { ProgressLimits } from './http/body.ts';
 
 export interface FilesConfig extends ServiceConfig {
   natsUrl: URL;
@@ -40,9 +41,7 @@ export interface FilesConfig extends ServiceConfig {
     maxFileBytes: number;
     maxBytesPerEntity: number;
     maxBytesPerUser: number;
-    /** Milliseconds over which the rate of an upload is measured. */
-    idleMs: number;
-    minUploadBytesPerSecond: number;
+    progress: ProgressLimits;
     minDownloadBytesPerSecond: number;
   };
   /** Milliseconds before unreferenced bytes are removed; far longer than a transaction may take. */
@@ -50,8 +49,6 @@ export interface FilesConfig extends ServiceConfig {
   audit: AuditConfig;
   /** The percentage of whole-file downloads that are compared with the stored checksum. */
   verifyReadsPercent: number;
-  /** Milliseconds after its latest bytes at which an unfinished resumable upload expires. */
-  uploadExpiryMs: number;
 }
 
 /** Verification of stored bytes. */
@@ -168,14 +165,12 @@ export function readConfig(env: Environment): FilesConfig {
       maxFileBytes: limits.MAX_FILE_BYTES,
       maxBytesPerEntity: limits.MAX_BYTES_PER_ENTITY,
       maxBytesPerUser: limits.MAX_BYTES_PER_USER,
-      idleMs: 60_000,
-      minUploadBytesPerSecond: 16_384,
+      progress: { idleMs: 60_000, minBytesPerSecond: 16_384 },
       minDownloadBytesPerSecond: MIN_DOWNLOAD_BYTES_PER_SECOND,
     },
     collectionGraceMs: constant(env, 'garbageGraceMs', 86_400_000),
     audit: { everyMs: limits.AUDIT_EVERY_MS, bytesPerSecond: limits.AUDIT_BYTES_PER_SECOND },
     verifyReadsPercent: 1,
-    uploadExpiryMs: 604_800_000,
   };
 }
 

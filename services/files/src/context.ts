@@ -1,67 +1,33 @@
 import { randomUUID } from 'node:crypto';
 import { servicePrincipal } from '@kr/caller';
 import { definitions } from '@kr/contracts';
-import { type BusConnection, connectBus, type Relay, startRelay, type Wait } from '@kr/event-bus';
+import { connectBus, startRelay, type Wait } from '@kr/event-bus';
 import { around } from '@kr/failpoint';
 import { createClient } from '@kr/rpc';
 import type { Logger } from '@kr/telemetry';
-import { type OpenTicket, ticketOpener } from './access.ts';
-import type { BlobStore } from './blob/blob-store.ts';
-import type { NewContentHash } from './blob/content-hash.ts';
+import { ticketOpener } from './access.ts';
 import { contentHashes } from './blob/content-hash.ts';
 import { openBlobStore } from './blob/open-blob-store.ts';
 import { verifiedStore } from './blob/verified-store.ts';
-import { type SettlePublications, settlePublications } from './buckets/publications.ts';
-import { type SealStore, sqlSealStore } from './buckets/seal-store.ts';
+import { settlePublications } from './buckets/publications.ts';
+import { sqlSealStore } from './buckets/seal-store.ts';
 import type { FilesConfig } from './config.ts';
-import { type Database, openDatabase } from './database.ts';
-import type { ProgressLimits } from './http/body.ts';
-import { type ChunkBuffers, chunkBuffers } from './http/body.ts';
-import type { FindEntityIds } from './maintenance/remove-bucket.ts';
-import { type KeyedMutex, keyedMutex } from './quota/keyed-mutex.ts';
+import { openDatabase } from './database.ts';
+import { chunkBuffers } from './http/body.ts';
+import { keyedMutex } from './quota/keyed-mutex.ts';
 
-/** Everything that handlers may reach. */
-export interface FilesContext extends Omit<FilesConfig['limits'], 'idleMs' | 'minUploadBytesPerSecond'> {
-  database: Database;
-  seals: SealStore;
-  blobs: BlobStore;
-  newHash: NewContentHash;
-  bus: BusConnection;
-  openTicket: OpenTicket;
-  settle: SettlePublications;
-  /** Which of these ids records or packages have, draft or published. */
-  findEntityIds: FindEntityIds;
-  nudgeRelay: () => void;
-  /** Whether all events committed before the call are in the stream within the time. */
-  eventsSent: (wait: Wait) => Promise<boolean>;
-  now: () => Date;
-  newId: () => string;
-  logger: Logger;
-  quotaMutex: KeyedMutex;
-  collectionGraceMs: number;
-  verifyReadsPercent: number;
-  buffers: ChunkBuffers;
-  progress: ProgressLimits;
-  uploadExpiryMs: number;
-  /** Lets events out and closes connections. */
-  close(): Promise<void>;
-}
+/** Everything that handlers use. */
+export type FilesContext = Awaited<ReturnType<typeof openContext>>;
 
-export async function openContext(config: FilesConfig, logger: Logger): Promise<FilesContext> {
+export async function openContext(config: FilesConfig, logger: Logger) {
   const now = () => new Date();
   const newId = () => randomUUID();
-  const { idleMs, minUploadBytesPerSecond, ...limits } = config.limits;
-  const newHash = contentHashes(logger);
   const database = openDatabase(config.databaseUrl);
-  const blobs = verifiedStore(await openBlobStore(config.store, { logger }), {
-    database,
-    now,
-    newId,
-    logger,
-  });
+  const store = await openBlobStore(config.store, { logger });
+  const blobs = verifiedStore(store, { database, now, newId, logger });
   const seals = sqlSealStore;
   const bus = connectBus({ servers: config.natsUrl, name: 'files', logger });
-  const relay: Relay = startRelay({
+  const relay = startRelay({
     databaseUrl: config.databaseUrl,
     natsConnection: bus,
     source: 'files',
@@ -88,11 +54,12 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
     database,
     seals,
     blobs: { ...blobs, write: around('files.write', blobs.write) },
-    newHash,
+    newHash: contentHashes(logger),
     bus,
     openTicket: ticketOpener(config.ticketKey, now),
     settle: settlePublications({ database, seals, publications, now, newId, logger }),
-    findEntityIds: async (ids) => {
+    /** Which of these ids records or packages have, draft or published. */
+    findEntityIds: async (ids: readonly string[]) => {
       const found = await Promise.all(
         entities.map((service) => service.findIds({ ids: [...ids] }, servicePrincipal('files'))),
       );
@@ -102,17 +69,18 @@ export async function openContext(config: FilesConfig, logger: Logger): Promise<
       };
     },
     nudgeRelay: () => relay.nudge(),
-    eventsSent: (wait) => relay.whenSent(database, wait),
+    /** Whether all events committed before the call are in the stream within the time. */
+    eventsSent: (wait: Wait) => relay.whenSent(database, wait),
     now,
     newId,
     logger,
-    ...limits,
-    quotaMutex: keyedMutex(),
+    ...config.limits,
+    audit: config.audit,
     collectionGraceMs: config.collectionGraceMs,
     verifyReadsPercent: config.verifyReadsPercent,
+    quotaMutex: keyedMutex(),
     buffers: chunkBuffers(),
-    progress: { idleMs, minBytesPerSecond: minUploadBytesPerSecond },
-    uploadExpiryMs: config.uploadExpiryMs,
+    /** Sends remaining events and closes connections. */
     close: async () => {
       for (const client of [publications, ...entities]) client.close();
       await relay.stop();

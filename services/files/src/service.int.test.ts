@@ -249,7 +249,7 @@ describe('a process that is killed', () => {
       // The room that was promised to the upload ends some minutes after its process.
       now: () => new Date(Date.now() + 360_000),
       logger: silent,
-      graceMs: 0,
+      collectionGraceMs: 0,
     });
     await database.close();
     expect((await files.storedFiles()).objects).toEqual([]);

@@ -79,12 +79,11 @@ function rpcs(context: FilesContext): Handlers<Definitions['files']> {
 function operations(
   context: FilesContext,
   { nudgeAuditor }: Chores,
-  { collectionGraceMs }: FilesConfig,
 ): Handlers<Definitions['filesOperations']> {
   return {
     StartAudit: startAudit({ ...context, nudgeAuditor }),
     ReadAudit: readAudit(context),
-    CollectBytes: collectBytes({ ...context, graceMs: collectionGraceMs }),
+    CollectBytes: collectBytes(context),
     ReadQuota: readQuota(context),
     SetQuota: setQuota(context),
   };
@@ -98,7 +97,7 @@ export async function startFilesService(config: FilesConfig, logger: Logger): Pr
     const { database, blobs, bus } = context;
     const content = await startContentServer(context, { host: config.grpcHost, port: config.contentPort });
     contentPort = content.port;
-    const chores = startChores(context, config);
+    const chores = startChores(context);
     const consumer = startConsumer({
       connection: bus,
       durable: 'files-remove-buckets',
@@ -113,7 +112,7 @@ export async function startFilesService(config: FilesConfig, logger: Logger): Pr
         { definition: definitions.files, handlers: rpcs(context), callers: CALLERS },
         {
           definition: definitions.filesOperations,
-          handlers: operations(context, chores, config),
+          handlers: operations(context, chores),
           callers: { operator: 'all' },
         },
       ],
@@ -124,7 +123,7 @@ export async function startFilesService(config: FilesConfig, logger: Logger): Pr
         { stop: () => content.stop(TRANSFER_GRACE_MS) },
         chores,
         observeSeals(context),
-        observeStorage({ ...context, auditEveryMs: config.audit.everyMs, orphans: chores.orphans }),
+        observeStorage({ ...context, orphans: chores.orphans }),
       ],
       ports: { content_port: contentPort },
       close: context.close,
@@ -140,22 +139,20 @@ interface Chores {
   stop(): Promise<void>;
 }
 
-function startChores(context: FilesContext, { collectionGraceMs: graceMs, audit }: FilesConfig): Chores {
-  const { logger } = context;
-  const collecting = { ...context, graceMs };
+function startChores(context: FilesContext): Chores {
   const settle = around('files.settle', context.settle);
-  const auditing = auditor({ ...context, audit });
+  const auditing = auditor(context);
   let orphans = 0;
   const every = (everyMs: number, name: string, work: () => Promise<unknown>) =>
-    repeatedly(name, everyMs, work, logger);
+    repeatedly(name, everyMs, work, context.logger);
   const audits = every(AUDIT_EVERY_MS, 'audit', auditing.work);
   const chores = [
     audits,
     every(SETTLE_EVERY_MS, 'settle old seals', () => settleOldSeals({ ...context, settle })),
-    every(COLLECT_EVERY_MS, 'delete unreferenced objects', () => collectObjects(collecting)),
-    every(COLLECT_EVERY_MS, 'delete expired uploads', () => deleteExpiredUploads(collecting)),
+    every(COLLECT_EVERY_MS, 'delete unreferenced objects', () => collectObjects(context)),
+    every(COLLECT_EVERY_MS, 'delete expired uploads', () => deleteExpiredUploads(context)),
     every(COLLECT_BYTES_EVERY_MS, 'delete unreferenced bytes', async () => {
-      orphans = (await collectUnreferencedBytes(collecting)).count;
+      orphans = (await collectUnreferencedBytes(context)).count;
     }),
     every(CHECK_USAGE_EVERY_MS, 'check usage', () => checkUsage(context)),
     every(COLLECT_EVERY_MS, 'delete old publications', () => deleteOldPublications(context)),

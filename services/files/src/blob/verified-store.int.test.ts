@@ -378,7 +378,7 @@ describe('a store', () => {
         blobs: store,
         now: () => new Date(Date.now() + 86_400_000),
         logger,
-        graceMs: 1,
+        collectionGraceMs: 1,
       };
       const part = {
         maxBytes: 9,
@@ -416,7 +416,7 @@ describe('a store', () => {
     const store = await storeOf(folder);
     await store.check();
     await rm(markFile());
-    const deps = { database, blobs: store, now, logger, graceMs: -1_000 };
+    const deps = { database, blobs: store, now, logger, collectionGraceMs: -1_000 };
     await expect(collectObjects(deps)).rejects.toMatchObject(AWAY);
     expect((await files.sql.query('select count(*)::int as n from object')).rows).toEqual([{ n: 1 }]);
     expect(await storedIn(folder)).toHaveLength(1);

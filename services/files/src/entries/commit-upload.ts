@@ -1,9 +1,10 @@
 import { appendAudited, ticketEntry } from '@kr/audit-trail';
 import { executeWithNext } from '@kr/database';
 import { failpoint } from '@kr/failpoint';
+import { ServiceError } from '@kr/service-error';
 import { changeBucket } from '../buckets/change-bucket.ts';
 import { type FileEntry, fileEntryMessage, findFile } from '../file-entry.ts';
-import { fileWithoutContent, noSuchFile } from '../file-errors.ts';
+import { noSuchFile } from '../file-errors.ts';
 import type { Rpc } from '../rpc.ts';
 import { type ChangeEntriesDeps, entryEvent } from './entry-event.ts';
 
@@ -25,7 +26,10 @@ export function commitUpload(deps: ChangeEntriesDeps): Rpc<'CommitUpload'> {
     const entry = await changeBucket(deps, entityId, async (tx, bucket): Promise<FileEntry> => {
       const found = await findFile(tx, entityId, key);
       if (found === undefined) throw noSuchFile(entityId, key);
-      if (found.content === null) throw fileWithoutContent(key);
+      if (found.content === null)
+        throw new ServiceError('invalid', `File with key ${key} has no content.`, {
+          code: 'file_without_content',
+        });
       const metadata = found.metadata ?? JSON.stringify(found.content.dimensions ?? {});
       const updatedAt = deps.now();
       await executeWithNext(tx, COMPLETE, entityId, key, metadata, updatedAt);

@@ -6,7 +6,7 @@ import { appendEvents } from '@kr/event-bus';
 import { ServiceError } from '@kr/service-error';
 import { changeBucket, checkChangeable } from '../buckets/change-bucket.ts';
 import { fileEntryMessage, listFiles } from '../file-entry.ts';
-import { fileExists, invalidField } from '../file-errors.ts';
+import { invalidField } from '../file-errors.ts';
 import type { Rpc } from '../rpc.ts';
 import { type ChangeEntriesDeps, entryEvent } from './entry-event.ts';
 import { assertMetadataFits, entryMetadata, metadataBytes } from './entry-metadata.ts';
@@ -109,29 +109,22 @@ async function addEntries(
   const { count, last, taken, metadata } = found ?? { count: 0, last: 0, taken: [], metadata: 0 };
   const seen = new Set(taken);
   for (const key of keys) {
-    if (seen.has(key)) throw fileExists(key);
+    if (seen.has(key))
+      throw new ServiceError('invalid', `File with key ${key} already exists.`, { code: 'file_exists' });
     seen.add(key);
   }
-  if (count + keys.length > maxFilesPerEntity) throw tooManyFiles(maxFilesPerEntity);
+  if (count + keys.length > maxFilesPerEntity)
+    throw new ServiceError(
+      'invalid',
+      'Uploading selected files will result in exceeding the max amount per record.',
+      {
+        code: 'too_many_files',
+        issues: [{ field: 'files', messages: [`At most ${maxFilesPerEntity} files are allowed.`] }],
+      },
+    );
   const added = starts.reduce((sum, start) => sum + metadataBytes(start.metadata), 0);
   if (added > 0) assertMetadataFits(metadata + added, '_schema');
   const metadatas = starts.map((start) => start.metadata);
   await executeWithNext(tx, INSERT, entityId, keys, metadatas, last, now());
   return count === 0;
-}
-
-function tooManyFiles(maxFilesPerEntity: number): ServiceError {
-  return new ServiceError(
-    'invalid',
-    'Uploading selected files will result in exceeding the max amount per record.',
-    {
-      code: 'too_many_files',
-      issues: [
-        {
-          field: 'files',
-          messages: [`At most ${maxFilesPerEntity} files are allowed.`],
-        },
-      ],
-    },
-  );
 }

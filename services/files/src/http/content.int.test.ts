@@ -13,8 +13,7 @@ let files: FilesUnderTest;
 beforeAll(async () => {
   files = await startFilesUnderTest({
     maxFileBytes: 30_000_000,
-    idleMs: 6_000,
-    minUploadBytesPerSecond: 100,
+    progress: { idleMs: 6_000, minBytesPerSecond: 100 },
   });
 });
 afterAll(() => files.stop());

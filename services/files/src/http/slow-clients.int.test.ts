@@ -7,8 +7,7 @@ import { type FilesUnderTest, startFilesUnderTest } from '../testing/files-under
 let files: FilesUnderTest;
 beforeAll(async () => {
   files = await startFilesUnderTest({
-    idleMs: 1_000,
-    minUploadBytesPerSecond: 1_000,
+    progress: { idleMs: 1_000, minBytesPerSecond: 1_000 },
     minDownloadBytesPerSecond: 10_000_000,
   });
   await files.upload('steady-0001', 'a.txt', 'here');

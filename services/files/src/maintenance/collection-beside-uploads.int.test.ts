@@ -60,7 +60,7 @@ async function besideUploads(store?: StoreSettings): Promise<void> {
   const database = openDatabase(files.config.databaseUrl);
   const blobs = await openBlobStore(files.config.store, STORE_DEPS);
   const logger = createLogger('files', { write: () => {} });
-  const deps: CollectDeps = { database, blobs, now: () => new Date(), logger, graceMs: 0 };
+  const deps: CollectDeps = { database, blobs, now: () => new Date(), logger, collectionGraceMs: 0 };
   const sweep = async () => {
     await deleteExpiredUploads(deps);
     await collectObjects(deps);

@@ -25,7 +25,7 @@ beforeAll(async () => {
     blobs: await filesystemBlobStore(files.storageDir, STORE_DEPS),
     now: () => at,
     logger: createLogger('files', { write: () => {} }),
-    graceMs: 24 * HOUR_MS,
+    collectionGraceMs: 24 * HOUR_MS,
   };
 });
 afterAll(async () => {

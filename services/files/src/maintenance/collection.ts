@@ -22,7 +22,7 @@ export interface CollectDeps {
   now: () => Date;
   logger: Logger;
   /** Milliseconds before an unreferenced object is removed. */
-  graceMs: number;
+  collectionGraceMs: number;
 }
 
 const BATCH = 500;
@@ -41,11 +41,11 @@ const DELETE_UNREFERENCED = `
  * bytes without a row and never the reverse.
  */
 export async function collectObjects(
-  { database, blobs, logger, now, graceMs }: CollectDeps,
+  { database, blobs, logger, now, collectionGraceMs }: CollectDeps,
   { isTrial = false }: CollectOptions = {},
 ): Promise<Collected> {
   const at = now();
-  const before = new Date(at.getTime() - graceMs);
+  const before = new Date(at.getTime() - collectionGraceMs);
   await markUnreferenced(database, at);
   if (isTrial) return count(database, COUNT_UNREFERENCED, before);
   const collected = { count: 0, bytes: 0 };
@@ -104,7 +104,7 @@ const DELETE_EXPIRED_RESERVATIONS = `
  * bytes of a finished one belong to its entry.
  */
 export async function deleteExpiredUploads(
-  { database, blobs, now, logger }: Omit<CollectDeps, 'graceMs'>,
+  { database, blobs, now, logger }: Omit<CollectDeps, 'collectionGraceMs'>,
   { isTrial = false }: CollectOptions = {},
 ): Promise<Collected> {
   if (isTrial) return count(database, COUNT_EXPIRED, now());
@@ -136,10 +136,10 @@ const END_RESERVATIONS = 'delete from reservation where id = any($1::uuid[]) and
  * the object; that of a resumable upload is the upload. So bytes that are found without a row never get one later.
  */
 export async function collectUnreferencedBytes(
-  { database, blobs, now, logger, graceMs }: CollectDeps,
+  { database, blobs, now, logger, collectionGraceMs }: CollectDeps,
   { isTrial = false }: CollectOptions = {},
 ): Promise<Collected> {
-  const before = new Date(now().getTime() - graceMs);
+  const before = new Date(now().getTime() - collectionGraceMs);
   const collected: Collected = { count: 0, bytes: 0 };
 
   const collect = async <Listed extends ListedBlob>(
@@ -219,7 +219,7 @@ export function collectBytes(deps: CollectDeps): Rpc<'CollectBytes'> {
       expiredUploads: await deleteExpiredUploads(deps, options),
       unreferencedObjects: await collectObjects(deps, options),
       orphans: await collectUnreferencedBytes(deps, options),
-      graceMs: deps.graceMs,
+      graceMs: deps.collectionGraceMs,
     };
   };
 }

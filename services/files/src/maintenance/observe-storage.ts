@@ -1,13 +1,13 @@
 import type { Sql } from '@kr/database';
 import { type Logger, observeGauges } from '@kr/telemetry';
+import type { AuditConfig } from '../config.ts';
 import { countDamaged, findAudit } from './audit-reports.ts';
 
 export interface ObserveStorageDeps {
   database: Sql;
   now: () => Date;
   logger: Logger;
-  /** Milliseconds from the beginning of one audit to that of the next; 0: none begins by itself. */
-  auditEveryMs: number;
+  audit: AuditConfig;
   /** The number of stored objects without a row in this process' last collection. */
   orphans: () => number;
 }
@@ -33,10 +33,10 @@ const GAUGES = {
 } as const;
 
 /** Shows at each collection of metrics what audits have found. */
-export function observeStorage({ database, now, logger, auditEveryMs, orphans }: ObserveStorageDeps): {
+export function observeStorage({ database, now, logger, audit, orphans }: ObserveStorageDeps): {
   stop(): void;
 } {
-  const periods = auditEveryMs === 0 ? [] : [{ of: 'period' as const, value: auditEveryMs / 1_000 }];
+  const periods = audit.everyMs === 0 ? [] : [{ of: 'period' as const, value: audit.everyMs / 1_000 }];
   return observeGauges({
     meter: 'files',
     gauges: GAUGES,

@@ -44,7 +44,7 @@ async function reservations(entityId: string): Promise<number> {
 /** Removes all bytes that nothing refers to, however short the time has been. */
 async function sweep(): Promise<void> {
   const context = await openContext(files.config, createLogger('files', { write: () => {} }));
-  await collectObjects({ ...context, graceMs: -60_000 });
+  await collectObjects({ ...context, collectionGraceMs: -60_000 });
   await context.close();
 }
 

@@ -1,4 +1,5 @@
 import type { Sql, SqlDatabase } from '@kr/database';
+import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import {
   assertStorable,
@@ -9,7 +10,6 @@ import {
   sealOver,
   settlingSeals,
 } from '../buckets/change-bucket.ts';
-import { entityQuotaExceeded, userQuotaExceeded } from '../file-errors.ts';
 import type { KeyedMutex } from './keyed-mutex.ts';
 
 export interface ReserveDeps {
@@ -63,19 +63,34 @@ async function grantedBytes(
   { needed }: BytesRequest,
 ): Promise<number> {
   if (granted !== null) return granted;
-  if (needed > leftOfEntity) throw entityQuotaExceeded(maxBytesPerEntity, leftOfEntity);
-  const [unreferenced] = await sql.$queryRawUnsafe<[{ bytes: number; since: Date | null }]>(
+  if (needed > leftOfEntity)
+    throw new ServiceError('too_large', 'Bucket quota exceeded.', {
+      code: 'entity_quota_exceeded',
+      issues: tooManyBytes('one entity', maxBytesPerEntity, leftOfEntity),
+    });
+  const [{ bytes, since }] = await sql.$queryRawUnsafe<[{ bytes: number; since: Date | null }]>(
     `select coalesce(sum(size), 0)::float8 as bytes, min(unreferenced_at) as since from object
      where owner_id = $1 and unreferenced_at is not null`,
     ownerId,
   );
-  const { bytes, since } = unreferenced;
-  throw userQuotaExceeded({
-    limitBytes: userLimit,
-    leftBytes: leftOfUser,
-    unreferencedBytes: bytes,
-    removedAfter: since === null ? null : new Date(since.getTime() + collectionGraceMs),
+  const unreferenced =
+    since === null
+      ? ' Replaced and deleted files count until they are removed from the store.'
+      : ` ${bytes} bytes of replaced and deleted files still count; the first are removed after ${minuteAfter(since, collectionGraceMs)}.`;
+  throw new ServiceError('too_large', 'User quota exceeded.', {
+    code: 'user_quota_exceeded',
+    issues: tooManyBytes('this user', userLimit, leftOfUser, unreferenced),
   });
+}
+
+function tooManyBytes(of: string, limitBytes: number, leftBytes: number, unreferenced = '') {
+  const limit = `The files of ${of} may have at most ${limitBytes} bytes, of which ${leftBytes} are left.`;
+  return [{ field: 'size', messages: [limit + unreferenced] }];
+}
+
+function minuteAfter(instant: Date, ms: number): string {
+  const minute = Math.ceil((instant.getTime() + ms) / 60_000);
+  return `${new Date(minute * 60_000).toISOString().slice(0, 16)}Z`;
 }
 
 export interface ReserveBytesDeps extends ReserveDeps, Pick<ChangeBucketDeps, 'settle'> {

@@ -2,7 +2,7 @@ import { executeWithNext, type Sql } from '@kr/database';
 import { type ChangeBucketDeps, changeBucket, checkPending } from '../buckets/change-bucket.ts';
 import { reserveForUpload } from '../quota/reserve-bytes.ts';
 import type { ReceiveBytesDeps } from './receive-bytes.ts';
-import { type Upload, uploadInUse } from './upload.ts';
+import { EXPIRY_MS, type Upload, uploadInUse } from './upload.ts';
 import { type HeldUpload, heldLease, LEASE_MS, type LeaseDeps } from './upload-lease.ts';
 
 export interface BeginUploadDeps extends ReceiveBytesDeps, LeaseDeps, ChangeBucketDeps {
@@ -43,9 +43,9 @@ export async function beginUpload(
   deps: BeginUploadDeps,
   begun: Pick<Upload, 'id' | 'entityId' | 'key' | 'ownerId' | 'lengthBytes' | 'metadata'>,
 ): Promise<HeldUpload> {
-  const { blobs, hashes, now, newId, uploadExpiryMs } = deps;
+  const { blobs, hashes, now, newId } = deps;
   const createdAt = now();
-  const expiresAt = new Date(createdAt.getTime() + uploadExpiryMs);
+  const expiresAt = new Date(createdAt.getTime() + EXPIRY_MS);
   const upload: Upload = { ...begun, receivedBytes: 0, expiresAt, isFinished: false };
   const { id, entityId, key } = upload;
   const [holder, since] = [newId(), performance.now()];

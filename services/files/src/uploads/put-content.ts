@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ServiceError } from '@kr/service-error';
 import type { Logger } from '@kr/telemetry';
 import type { NewContentHash } from '../blob/content-hash.ts';
-import { fileTooLarge, lengthMismatch, reservationLost } from '../file-errors.ts';
+import { fileTooLarge } from '../file-errors.ts';
 import { bufferedBody, type ChunkBuffers, type ProgressLimits } from '../http/body.ts';
 import type { BytesPath, Respond } from '../http/content-path.ts';
 import { breakOff, stalled } from '../http/errors.ts';
@@ -67,7 +68,10 @@ async function store(
     const onStall = () => breakOff(request, response, stalled());
     const bytes = bufferedBody(request, { ...deps, onStall, admit, hash });
     const sizeBytes = await blobs.write(objectId, bytes, { maxBytes: declaredBytes ?? maxFileBytes });
-    if (declaredBytes !== undefined && sizeBytes !== declaredBytes) throw lengthMismatch();
+    if (declaredBytes !== undefined && sizeBytes !== declaredBytes)
+      throw new ServiceError('invalid', 'Content-Length does not match file size.', {
+        code: 'file_size_mismatch',
+      });
     const stored = { objectId, sizeBytes, ...(await hash.digests()) };
     return await attachContent(deps, put, stored, {
       statement: ATTACH,
@@ -86,6 +90,12 @@ async function store(
     hash.drop();
     reservation.stop();
   }
+}
+
+function reservationLost(): ServiceError {
+  return new ServiceError('unavailable', 'The upload has lost the room that was promised to it.', {
+    retryAfterMs: 1_000,
+  });
 }
 
 /** The public document of a pending file without `links`; instants are ISO 8601 with microseconds. */

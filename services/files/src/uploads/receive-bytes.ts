@@ -8,14 +8,13 @@ import { HttpRefusal } from '../http/errors.ts';
 import { type ReserveDeps, reserveMore } from '../quota/reserve-bytes.ts';
 import { type AttachContentDeps, attachContent, attachStatement } from './attach-content.ts';
 import type { RunningHashes } from './running-hashes.ts';
-import { isKnown, noSuchUpload, type Upload, uploadInUse, uploadTooLarge } from './upload.ts';
+import { EXPIRY_MS, isKnown, noSuchUpload, type Upload, uploadInUse, uploadTooLarge } from './upload.ts';
 import type { HeldUpload } from './upload-lease.ts';
 
 export interface ReceiveBytesDeps extends ReserveDeps {
   blobs: BlobStore;
   hashes: RunningHashes;
   maxFileBytes: number;
-  uploadExpiryMs: number;
   logger: Logger;
 }
 
@@ -86,7 +85,7 @@ export async function receiveBytes(
     },
   });
   const save = async (receivedBytes: number, { endsLease }: { endsLease: boolean }): Promise<Upload> => {
-    const expiresAt = new Date(deps.now().getTime() + deps.uploadExpiryMs);
+    const expiresAt = new Date(deps.now().getTime() + EXPIRY_MS);
     const values = [id, lease.holder, receivedBytes, expiresAt, endsLease];
     if ((await deps.database.$executeRawUnsafe(SAVE_RECEIVED, ...values)) === 1)
       return { ...upload, receivedBytes, expiresAt };

@@ -98,7 +98,7 @@ const sweep = (laterMs = 0) => ({
   blobs,
   now: () => new Date(Date.now() + laterMs),
   logger: createLogger('files', { write: () => {} }),
-  graceMs: 24 * HOUR_MS,
+  collectionGraceMs: 24 * HOUR_MS,
 });
 
 const idOf = (path: string) => path.split('/').at(-1) ?? '';
@@ -415,7 +415,7 @@ describe('the time of an upload', () => {
 
 describe('what can go wrong with the bytes', () => {
   test('an upload that stalls is answered, and keeps the received bytes', async () => {
-    const stalling = await startFilesUnderTest({ idleMs: 1_000, minUploadBytesPerSecond: 1 });
+    const stalling = await startFilesUnderTest({ progress: { idleMs: 1_000, minBytesPerSecond: 1 } });
     const before = files;
     files = stalling;
     try {

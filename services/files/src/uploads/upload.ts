@@ -20,6 +20,9 @@ export interface Upload {
   isFinished: boolean;
 }
 
+/** Milliseconds after its latest bytes at which an unfinished upload expires. */
+export const EXPIRY_MS = 604_800_000;
+
 /** Columns of an `Upload`. */
 export const UPLOAD = `
   id, entity_id as "entityId", key, owner_id as "ownerId", length::float8 as "lengthBytes",
