@@ -8,6 +8,7 @@ const DIGEST_BYTES: Readonly<Record<Algorithm, number>> = { sha256: 32, sha1: 20
 /** In the order of our preference. */
 export const CHECKSUM_ALGORITHMS = Object.keys(DIGEST_BYTES) as readonly Algorithm[];
 
+const INVALID = "Invalid 'Upload-Checksum' header.";
 const HEADER = /^([a-z0-9]+) ([A-Za-z0-9+/]+={0,2})$/;
 
 /**
@@ -18,19 +19,23 @@ const HEADER = /^([a-z0-9]+) ([A-Za-z0-9+/]+={0,2})$/;
 export function uploadChecksum(header: string | undefined): UploadChecksum | undefined {
   if (header === undefined) return undefined;
   const [, name = '', encoded = ''] = HEADER.exec(header) ?? [];
-  if (name === '') throw invalid('Not an algorithm and a Base64 digest, with a space between them.');
+  if (name === '') throw malformed('Not an algorithm and a Base64 digest, with a space between them.');
   const algorithm = CHECKSUM_ALGORITHMS.find((known) => known === name);
   if (algorithm === undefined)
-    throw invalid(`Expected one of: ${CHECKSUM_ALGORITHMS.join(', ')}`, 'checksum_unsupported');
+    throw new ServiceError('invalid', INVALID, {
+      code: 'checksum_unsupported',
+      issues: [issue(`Expected one of: ${CHECKSUM_ALGORITHMS.join(', ')}`)],
+    });
   const digest = Buffer.from(encoded, 'base64');
   const size = DIGEST_BYTES[algorithm];
-  if (digest.length !== size) throw invalid(`A digest of ${algorithm} has ${size} bytes.`);
+  if (digest.length !== size) throw malformed(`A digest of ${algorithm} has ${size} bytes.`);
   return { algorithm, digest };
 }
 
-function invalid(message: string, code?: string): ServiceError {
-  return new ServiceError('invalid', "Invalid 'Upload-Checksum' header.", {
-    ...(code !== undefined && { code }),
-    issues: [{ field: 'upload_checksum', messages: [message] }],
-  });
+function malformed(message: string): ServiceError {
+  return new ServiceError('invalid', INVALID, { issues: [issue(message)] });
+}
+
+function issue(message: string) {
+  return { field: 'upload_checksum', messages: [message] };
 }
