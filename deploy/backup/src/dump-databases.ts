@@ -2,7 +2,7 @@ import { eachService, type ServiceName } from '@kr/local-stack';
 import { type BackupSystem, IN_ORDER, type Progress } from './backup-system.ts';
 import { type DumpedDatabase, openSnapshot, type Snapshot } from './dump-database.ts';
 import type { Part } from './part.ts';
-import { whilePublicationsWait } from './publication-barrier.ts';
+import { withPublicationsPaused } from './publication-barrier.ts';
 import { type ListedObjects, writeObjectList } from './stored-objects.ts';
 
 export interface DumpedDatabases {
@@ -26,7 +26,7 @@ export async function dumpDatabases(
   try {
     for (const service of IN_ORDER)
       snapshots.set(service, await openSnapshot(service, databaseUrls[service]));
-    const takenAt = await whilePublicationsWait(databaseUrls.packages, async () => {
+    const takenAt = await withPublicationsPaused(databaseUrls.packages, async () => {
       const moment = now();
       for (const snapshot of snapshots.values()) await snapshot.take();
       return moment;

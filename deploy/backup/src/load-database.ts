@@ -41,14 +41,14 @@ export async function loadDatabase(
         isCalled,
       ]);
     for (const name of names) await client.query(`alter table public.${name} enable trigger user`);
-    if (service === 'files') await endUploadsUnderWay(client);
+    if (service === 'files') await deleteUnfinishedUploads(client);
     await client.query('commit');
     await client.query('analyze');
   });
 }
 
 /** Received bytes are not in the backup: uploads start again, and their reservations are released. */
-async function endUploadsUnderWay(client: Client): Promise<void> {
+async function deleteUnfinishedUploads(client: Client): Promise<void> {
   await client.query('delete from upload where finished_at is null');
   await client.query('delete from reservation');
 }

@@ -6,8 +6,8 @@ import { amountOf, type BackupSystem, type Progress } from './backup-system.ts';
 import { dumpDatabases } from './dump-databases.ts';
 import { FORMAT, type Manifest, writeManifest } from './manifest.ts';
 import { copyOperatorsFiles } from './operators-files.ts';
-import { type Part, writePart } from './part.ts';
-import { bringObjects, FILES, type ListedObjects, readStoreId, STORE_ID } from './stored-objects.ts';
+import { type Part, undefinedIfMissing, writePart } from './part.ts';
+import { copyObjects, FILES, type ListedObjects, readStoreId, STORE_ID } from './stored-objects.ts';
 
 export interface BackupOptions {
   /** Made; where it exists, it is empty. */
@@ -60,7 +60,7 @@ async function writeAll(system: BackupSystem, options: BackupOptions): Promise<M
   const { folder, now, release, withSecrets } = options;
   const begunAt = now();
   const { databases, objects, parts, takenAt } = await dumpDatabases(system, options);
-  const brought = await bringFiles(system, options, objects);
+  const brought = await copyFiles(system, options, objects);
   const operators = await copyOperatorsFiles(system, options);
   const manifest: Manifest = {
     format: FORMAT,
@@ -77,7 +77,7 @@ async function writeAll(system: BackupSystem, options: BackupOptions): Promise<M
   return manifest;
 }
 
-async function bringFiles(
+async function copyFiles(
   { filesFolder }: BackupSystem,
   { folder, progress }: BackupOptions,
   { objects, bytes }: ListedObjects,
@@ -88,7 +88,7 @@ async function bringFiles(
   const storeId = await readStoreId(filesFolder);
   const mark =
     storeId === undefined ? [] : [await writePart(folder, `${FILES}/${STORE_ID}`, [`${storeId}\n`])];
-  const missing = await bringObjects(folder, {
+  const missing = await copyObjects(folder, {
     from: filesFolder,
     to: join(folder, FILES),
     onObject: amountOf(objects, progress),
@@ -104,10 +104,7 @@ async function assertReplaceable(folder: string): Promise<void> {
 }
 
 async function entriesOf(folder: string): Promise<string[]> {
-  return readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
-    throw error;
-  });
+  return (await readdir(folder).catch(undefinedIfMissing)) ?? [];
 }
 
 async function syncFolder(path: string): Promise<void> {

@@ -2,7 +2,7 @@ import { copyFile, mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dataFolder, writePrivateFile } from '@kr/local-stack';
 import type { BackupSystem } from './backup-system.ts';
-import { type Part, writePart } from './part.ts';
+import { type Part, undefinedIfMissing, writePart } from './part.ts';
 
 const VOCABULARIES = 'vocabularies';
 const SECRETS = 'secrets';
@@ -25,7 +25,7 @@ export async function copyOperatorsFiles(
     );
   if (!withSecrets) return parts;
   for (const { name, file } of secretFiles(dataDir)) {
-    const content = await readFile(file).catch(absent);
+    const content = await readFile(file).catch(undefinedIfMissing);
     if (content !== undefined) parts.push(await writePart(folder, `${SECRETS}/${name}`, [content]));
   }
   return parts;
@@ -36,21 +36,21 @@ export async function copyOperatorsFiles(
  *
  * @returns whether the folder has those of the backup now
  */
-export async function bringSecrets(folder: string, dataDir: string): Promise<boolean> {
+export async function restoreSecrets(folder: string, dataDir: string): Promise<boolean> {
   const [own] = secretFiles(dataDir);
-  const present = await readFile(own.file, 'utf8').catch(absent);
-  const kept = await readFile(join(folder, SECRETS, own.name), 'utf8').catch(absent);
+  const present = await readFile(own.file, 'utf8').catch(undefinedIfMissing);
+  const kept = await readFile(join(folder, SECRETS, own.name), 'utf8').catch(undefinedIfMissing);
   if (present !== undefined || kept === undefined) return present !== undefined && present === kept;
   await mkdir(dataDir, { recursive: true });
   for (const { name, file } of secretFiles(dataDir)) {
-    const content = await readFile(join(folder, SECRETS, name), 'utf8').catch(absent);
+    const content = await readFile(join(folder, SECRETS, name), 'utf8').catch(undefinedIfMissing);
     if (content !== undefined) await writePrivateFile(file, content);
   }
   return true;
 }
 
 /** Those of the backup replace those of the same name. */
-export async function bringVocabularies(folder: string, dataDir: string): Promise<void> {
+export async function restoreVocabularies(folder: string, dataDir: string): Promise<void> {
   const { vocabularies } = dataFolder(dataDir);
   const names = await namesIn(join(folder, VOCABULARIES));
   if (names.length > 0) await mkdir(vocabularies, { recursive: true });
@@ -71,9 +71,7 @@ function secretFiles(dataDir: string): [SecretFile, SecretFile] {
 }
 
 async function namesIn(folder: string): Promise<string[]> {
-  return ((await readdir(folder).catch(absent)) ?? []).filter((name) => name.endsWith('.json')).sort();
-}
-
-function absent(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT') throw error;
+  return ((await readdir(folder).catch(undefinedIfMissing)) ?? [])
+    .filter((name) => name.endsWith('.json'))
+    .sort();
 }

@@ -71,6 +71,11 @@ export async function digestFile(
   return { bytes, digest: hash.digest('hex') };
 }
 
+/** For `catch`: turns the error about a file that does not exist into undefined. */
+export function undefinedIfMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error;
+}
+
 function measuring(hash: Hash, size: { bytes: number }): Transform {
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {

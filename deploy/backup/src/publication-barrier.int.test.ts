@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { type FreshDatabase, freshDatabase, until } from '@kr/testbed';
 import { Client } from 'pg';
-import { whilePublicationsWait } from './publication-barrier.ts';
+import { withPublicationsPaused } from './publication-barrier.ts';
 
 let database: FreshDatabase;
 let coordinator: Client;
@@ -30,7 +30,7 @@ const isWaiting = async (text: string): Promise<boolean> => {
 
 test('waits for a publication that is being decided, and sees it decided', async () => {
   await coordinator.query("begin; insert into publication values (1, 'COMMITTED')");
-  const seen = whilePublicationsWait(database.url, async () => {
+  const seen = withPublicationsPaused(database.url, async () => {
     const { rows } = await observer.query('select * from publication');
     return rows;
   });
@@ -42,7 +42,7 @@ test('waits for a publication that is being decided, and sees it decided', async
 test('lets no publication move while it works, and all of them read', async () => {
   let moved: Promise<unknown> | undefined;
   const order: string[] = [];
-  await whilePublicationsWait(database.url, async () => {
+  await withPublicationsPaused(database.url, async () => {
     moved = coordinator
       .query("insert into publication values (1, 'PREPARING')")
       .then(() => order.push('moved'));
@@ -56,11 +56,11 @@ test('lets no publication move while it works, and all of them read', async () =
 
 test('has nothing to wait for where there are no publications yet', async () => {
   await coordinator.query('drop table publication');
-  expect(await whilePublicationsWait(database.url, async () => 'done')).toBe('done');
+  expect(await withPublicationsPaused(database.url, async () => 'done')).toBe('done');
 });
 
 test('fails where the server has let publications go on meanwhile', async () => {
-  const seen = whilePublicationsWait(database.url, async () => {
+  const seen = withPublicationsPaused(database.url, async () => {
     await observer.query(
       "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'backup'",
     );

@@ -10,7 +10,7 @@ const LONGEST_WAIT_MS = 30_000;
  * @param databaseUrl of the packages service, which decides about publications
  * @throws Error when a publication holds on for half a minute, or the server has let it go on meanwhile
  */
-export async function whilePublicationsWait<Outcome>(
+export async function withPublicationsPaused<Outcome>(
   databaseUrl: string,
   work: () => Promise<Outcome>,
 ): Promise<Outcome> {

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { amountOf, type BackupSystem, IN_ORDER, type Progress } from './backup-system.ts';
 import { emptyDatabase, loadDatabase, problemsOfTarget } from './load-database.ts';
 import type { Manifest } from './manifest.ts';
-import { bringVocabularies } from './operators-files.ts';
-import { bringObjects, copyDurably, FILES, STORE_ID } from './stored-objects.ts';
+import { restoreVocabularies } from './operators-files.ts';
+import { copyDurably, copyObjects, FILES, STORE_ID } from './stored-objects.ts';
 
 export interface RestoreOptions {
   folder: string;
@@ -29,7 +29,7 @@ export async function restoreBackup(system: BackupSystem, options: RestoreOption
   if (filesFolder !== undefined && manifest.files.has_bytes) {
     progress.step('bytes of files');
     const onObject = amountOf(manifest.files.objects, progress);
-    await bringObjects(folder, { from: join(folder, FILES), to: filesFolder, onObject });
+    await copyObjects(folder, { from: join(folder, FILES), to: filesFolder, onObject });
     if (manifest.files.store_id !== null)
       await copyDurably(join(folder, FILES, STORE_ID), join(filesFolder, STORE_ID));
   }
@@ -38,7 +38,7 @@ export async function restoreBackup(system: BackupSystem, options: RestoreOption
     await emptyDatabase(databaseUrls[service]);
     await loadDatabase(service, databaseUrls[service], { folder, dumped: manifest.databases[service] });
   }
-  if (dataDir !== undefined) await bringVocabularies(folder, dataDir);
+  if (dataDir !== undefined) await restoreVocabularies(folder, dataDir);
 }
 
 async function assertFree(

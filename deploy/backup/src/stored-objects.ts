@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import pMap from 'p-map';
 import type { Client } from 'pg';
-import { digestFile, type Part, readPart, writePart } from './part.ts';
+import { digestFile, type Part, readPart, undefinedIfMissing, writePart } from './part.ts';
 
 /** Bytes of a file, as the rows of the files service name them. */
 export interface StoredObject {
@@ -77,7 +77,7 @@ async function* listedObjects(folder: string): AsyncGenerator<StoredObject> {
  *
  * @returns ids of objects that files refer to and that were missing or incomplete
  */
-export async function bringObjects(
+export async function copyObjects(
   listFolder: string,
   { from, to, onObject }: { from: string; to: string; onObject: (object: StoredObject) => void },
 ): Promise<string[]> {
@@ -85,7 +85,7 @@ export async function bringObjects(
   await pMap(
     listedObjects(listFolder),
     async (object) => {
-      const isThere = await bringObject(object, from, to);
+      const isThere = await copyObject(object, from, to);
       if (!isThere && object.isNeeded) missing.push(object.id);
       onObject(object);
     },
@@ -94,9 +94,9 @@ export async function bringObjects(
   return missing.sort();
 }
 
-async function bringObject({ id, bytes }: StoredObject, from: string, to: string): Promise<boolean> {
+async function copyObject({ id, bytes }: StoredObject, from: string, to: string): Promise<boolean> {
   const [source, target] = [objectPath(from, id), objectPath(to, id)];
-  const found = await stat(source).catch(absent);
+  const found = await stat(source).catch(undefinedIfMissing);
   if (found?.size !== bytes) return false;
   await mkdir(dirname(target), { recursive: true });
   const aside = `${target}.new`;
@@ -146,7 +146,7 @@ async function problemOf(
 
 /** The mark of a store; undefined where it has none. */
 export async function readStoreId(store: string): Promise<string | undefined> {
-  return (await readFile(join(store, STORE_ID), 'utf8').catch(absent))?.trim();
+  return (await readFile(join(store, STORE_ID), 'utf8').catch(undefinedIfMissing))?.trim();
 }
 
 /** As the files service lays them out (services/files, filesystemBlobStore). */
@@ -163,8 +163,4 @@ export async function copyDurably(source: string, target: string): Promise<void>
   } finally {
     await file.close();
   }
-}
-
-function absent(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT') throw error;
 }

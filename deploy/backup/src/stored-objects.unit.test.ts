@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { writePart } from './part.ts';
-import { bringObjects } from './stored-objects.ts';
+import { copyObjects } from './stored-objects.ts';
 
 const ID = '0b5c6a5e-5a3d-4c55-9d0e-3f6e2b1c7a11';
 const PLACE = join('objects', ID.slice(0, 2), ID.slice(2, 4), ID);
@@ -20,7 +20,7 @@ afterEach(() => rm(folder, { recursive: true }));
 test('what was brought before is brought again, and nothing is left beside it', async () => {
   const [from, to] = [join(folder, 'from'), join(folder, 'to')];
   for (const _ of ['first', 'again'])
-    expect(await bringObjects(folder, { from, to, onObject: () => {} })).toEqual([]);
+    expect(await copyObjects(folder, { from, to, onObject: () => {} })).toEqual([]);
   expect(await readFile(join(to, PLACE), 'utf8')).toBe('bytes');
   expect(await readdir(dirname(join(to, PLACE)))).toEqual([ID]);
 });

@@ -1,6 +1,5 @@
 import { ServiceError } from '@kr/service-error';
 import type { Principal } from './principal.ts';
-import { SCOPES } from './scope.ts';
 import { openToken, signToken } from './signed-token.ts';
 
 const PURPOSE = 'kr-principal-1';
@@ -19,7 +18,7 @@ interface PrincipalKey {
 interface Envelope {
   audience: string;
   issuedAt: number;
-  principal: Omit<Principal, 'scopes'> & Partial<Pick<Principal, 'scopes'>>;
+  principal: Principal;
 }
 
 /** A token that identifies the caller to one service, for 30 seconds. */
@@ -45,7 +44,7 @@ export function signPrincipal(
 }
 
 /**
- * The principal a token speaks of.
+ * The principal of a token.
  *
  * @throws ServiceError `unauthenticated`: not signed with this key, meant for another service, or older than 30 s
  */
@@ -60,7 +59,5 @@ export function verifyPrincipal(
   if (ageMs > LIFETIME_MS || ageMs < -CLOCK_SKEW_MS) {
     throw new ServiceError('unauthenticated', 'The proof of the caller has expired.');
   }
-  // Gateways of the previous release send no scopes: their tokens had all scopes.
-  const { scopes = SCOPES, ...principal } = envelope.principal;
-  return { ...principal, scopes };
+  return envelope.principal;
 }

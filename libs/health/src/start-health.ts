@@ -5,11 +5,11 @@ export interface HealthOptions {
   host: string;
   /** 0 takes a free port. */
   port: number;
-  /** One check for each dependency; a check that rejects, or takes longer than `checkTimeoutMs`, has failed. */
+  /** One check per required dependency; a check that rejects, or takes longer than `checkTimeoutMs`, has failed. */
   checks: Readonly<Record<string, () => Promise<void>>>;
-  /** Checks that are shown and do not decide: what the process can do its work without for a while. */
+  /** Checks that are shown and not required: dependencies whose outage the process tolerates for a while. */
   observed?: Readonly<Record<string, () => Promise<void>>>;
-  /** Milliseconds a check may take; 2000 unless given. */
+  /** Timeout of a check in milliseconds (default 2000). */
   checkTimeoutMs?: number;
 }
 

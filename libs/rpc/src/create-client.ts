@@ -3,7 +3,7 @@ import type { MethodDefinition } from '@grpc/proto-loader';
 import { type Principal, signPrincipal } from '@kr/caller';
 import { ServiceError } from '@kr/service-error';
 import { traceHeaders, withSpan } from '@kr/telemetry';
-import { CALLER_METADATA, PRINCIPAL_METADATA } from './caller-metadata.ts';
+import { CALLER_METADATA, PRINCIPAL_METADATA } from './call-metadata.ts';
 import { inheritedDeadlineMs } from './current-call.ts';
 import { fromStatus, unavailable } from './error-status.ts';
 import { type AnyMethod, type MethodName, methodsOf } from './methods.ts';
@@ -11,22 +11,22 @@ import { beginCall, isFailure } from './observations.ts';
 import { type RenewedChannel, renewedChannel } from './renewed-channel.ts';
 
 export interface ClientOptions {
-  /** `host:port`, a name with several addresses standing for all of them; or several `IPv4:port` with commas between. */
+  /** `host:port`, where the name may have several addresses, or a list of `IPv4:port` separated by commas. */
   address: string;
-  /** The name of the service that is called: principals are signed for it. */
+  /** The called service, for which principals are signed. */
   audience: string;
   /** The name under which this process calls it. */
   caller: string;
-  /** The secret that the two share. */
+  /** The secret that caller and callee share. */
   key: string;
-  /** The most a call may take, in milliseconds (default 5000); that of the call being handled may be nearer. */
+  /** Timeout of a call in milliseconds (default 5000); the deadline of the call being handled may be earlier. */
   defaultTimeoutMs?: number;
-  /** After how many milliseconds the address is looked up again, for processes that were added (default 30000). */
+  /** Milliseconds after which the address is resolved again, to find added processes (default 30000). */
   lookupEveryMs?: number;
 }
 
 export interface CallOptions {
-  /** Instead of the client's default. */
+  /** Replaces the client's default. */
   timeoutMs?: number;
   /** Factor on the client's default deadline, if `timeoutMs` is absent. */
   times?: number;
@@ -44,7 +44,7 @@ export type Client<Definition> = {
     ? (request: RequestIn, principal: Principal, options?: CallOptions) => Promise<ResponseOut>
     : never;
 } & {
-  /** Ends the connection once running calls are through. */
+  /** Closes the connection when running calls have ended. */
   close(): void;
 };
 
@@ -152,7 +152,7 @@ function call(
           giveBack();
           signal?.removeEventListener('abort', cancel);
           if (failure !== null) reject(fromStatus(failure, timeoutMs === undefined ? usualMs : undefined));
-          else if (response === undefined) reject(unavailable(new Error(`${method.path} answered nothing`)));
+          else if (response === undefined) reject(unavailable(new Error(`${method.path} returned nothing`)));
           else resolve(response);
         },
       ),

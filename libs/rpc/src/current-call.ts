@@ -2,14 +2,14 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 
 interface CurrentCall {
   deadlineMs: number;
-  /** Work may go on after the answer; the deadline of the call is none of its concern then. */
+  /** Work that continues after the answer no longer has the deadline of the call. */
   isAnswered: boolean;
   afterwards: (() => void)[];
 }
 
 const currentCall = new AsyncLocalStorage<CurrentCall | undefined>();
 
-/** Handles one call: what is called meanwhile inherits its deadline. */
+/** Handles one call: calls made meanwhile inherit its deadline. */
 export function whileHandling<T>(deadlineMs: number, work: () => Promise<T>): Promise<T> {
   const call: CurrentCall = { deadlineMs, isAnswered: false, afterwards: [] };
   return currentCall.run(call, async () => {
@@ -28,7 +28,7 @@ export function inheritedDeadlineMs(): number {
   return call === undefined || call.isAnswered ? Number.POSITIVE_INFINITY : call.deadlineMs;
 }
 
-/** Runs work that a handler starts but that must not end with the handler's deadline. */
+/** Runs work without the deadline of the call being handled. */
 export function detached<T>(work: () => T): T {
   return currentCall.run(undefined, work);
 }

@@ -23,7 +23,7 @@ export function toErrorDetail(thrown: unknown): ErrorDetail {
   };
 }
 
-/** The ServiceError a message speaks of; a kind that is not known here is `internal`. */
+/** The ServiceError of a message; an unknown kind becomes `internal`. */
 export function fromErrorDetail(detail: ErrorDetail__Output): ServiceError {
   return new ServiceError(isErrorKind(detail.kind) ? detail.kind : 'internal', detail.message, {
     issues: detail.issues.map(({ field, messages, record }) =>

@@ -56,7 +56,7 @@ function tooLarge(cause: unknown): ServiceError {
   });
 }
 
-/** A peer that cannot be reached, or not in time. */
+/** The peer cannot be reached, or did not answer in time. */
 export function unavailable(cause: unknown): ServiceError {
   return new ServiceError('unavailable', 'The service is temporarily unavailable.', {
     retryAfterMs: 1_000,
@@ -76,7 +76,7 @@ function packDetail(error: ServiceError): [string, Buffer] {
   if (detail.length < DEFLATE_FROM_BYTES) return [DETAIL, detail];
   const deflated = deflateRawSync(detail);
   if (deflated.length <= MOST_HEADER_BYTES) return [DEFLATED_DETAIL, deflated];
-  // Better a part of the issues, or of the message, than an answer that cannot be sent.
+  // Too large for the headers of a response: keep a part of the issues, or of the message.
   const { kind, message, issues, code, retryAfterMs, currentRevision, usedMs } = error;
   const kept = { code, retryAfterMs, currentRevision, usedMs };
   const half = (length: number) => Math.floor(length / 2);

@@ -14,23 +14,20 @@ const inClient = durations(METER, {
   of: 'answers',
 });
 
-/**
- * Times a call: called when it begins; the returned function is called when it ends, with the error if it
- * failed.
- */
+/** Ends the measurement of a call, with the error if it failed. */
 type TimedCall = (error?: ServiceError) => void;
 
-/** A call that is answered here. */
+/** Measures a call that this process answers. */
 export function beginAnswer(method: string): TimedCall {
   return timed(inServer, method);
 }
 
-/** A call of another service. */
+/** Measures a call to another service. */
 export function beginCall(method: string): TimedCall {
   return timed(inClient, method);
 }
 
-/** Whether it is a defect, or a part that is away, rather than an answer that the caller may not like. */
+/** Whether the error is a defect or an outage, not a refusal of the request. */
 export function isFailure(error: unknown): boolean {
   return ERROR_KINDS[ServiceError.from(error).kind].http >= 500;
 }

@@ -3,31 +3,31 @@ import type { Client as GrpcClient } from '@grpc/grpc-js';
 /** A channel for one call. */
 export interface BorrowedChannel {
   channel: GrpcClient;
-  /** Must be called once the call is over. */
+  /** Call it when the call has ended. */
   giveBack(): void;
 }
 
 export interface RenewedChannel {
   borrow(): BorrowedChannel;
-  /** Ends the connections once running calls are through. */
+  /** Closes the connections when running calls have ended. */
   close(): void;
 }
 
-/** How long a new channel may take to reach its peers; while it does not, the former one is used. */
+/** Timeout of connecting a new channel in milliseconds; the former one is used meanwhile. */
 const READY_MS = 5_000;
 
 interface Generation {
   readonly channel: GrpcClient;
-  /** Or of the last failed attempt to replace it. */
+  /** Creation, or the last failed attempt to replace it. */
   bornAt: number;
   running: number;
   isFormer: boolean;
 }
 
 /**
- * Opens another channel every `ageMs` in which there are calls, so that its name is looked up again and processes that
- * were added under it are called. The callee must not end connections for that: a call that is just on its way then is
- * lost, whereas the caller knows when its last one is over. Connections that both channels need are kept.
+ * Opens a new channel every `ageMs` in which there are calls, so that the name is resolved again and added processes are
+ * called. If the callee closed connections for that, calls in transit would be lost; the caller knows when its last call has
+ * ended. Connections that both channels use stay open.
  */
 export function renewedChannel(open: () => GrpcClient, ageMs: number): RenewedChannel {
   let current = generation(open());

@@ -16,12 +16,11 @@ import { ServiceError } from '@kr/service-error';
 import { type Logger, withRemoteTrace } from '@kr/telemetry';
 import { HealthImplementation } from 'grpc-health-check';
 import type { CallContext } from './call-context.ts';
-import { CALLER_METADATA, PRINCIPAL_METADATA } from './caller-metadata.ts';
+import { CALLER_METADATA, PRINCIPAL_METADATA, traceOf } from './call-metadata.ts';
 import { whileHandling } from './current-call.ts';
 import { toStatus } from './error-status.ts';
 import { type AnyMethod, type Handlers, type MethodName, methodsOf } from './methods.ts';
 import { beginAnswer, isFailure } from './observations.ts';
-import { traceOf } from './trace-metadata.ts';
 
 /** A generated service definition (`definitions` of `@kr/contracts`) with the handlers of its RPCs. */
 export interface ServedService<Definition extends object> {
@@ -36,7 +35,7 @@ export type Callers<Definition> = Readonly<Record<string, 'all' | readonly Metho
 export interface ServeOptions<Served extends readonly object[]> {
   services: { readonly [Index in keyof Served]: ServedService<Served[Index]> };
   host: string;
-  /** 0 takes a free one. */
+  /** 0 = any free port. */
   port: number;
   /** The name that principals must be signed for. */
   audience: string;
@@ -48,7 +47,7 @@ export interface ServeOptions<Served extends readonly object[]> {
 }
 
 export interface Server {
-  /** The port that is listened on. */
+  /** The bound port. */
   port: number;
   /** Refuses new calls, lets running ones finish, then ends the remaining ones. May be called twice. */
   stop(): Promise<void>;
@@ -110,28 +109,28 @@ function implementation(
   );
 }
 
-/** The one place where what a handler throws becomes an answer. */
+/** Runs a handler and translates its errors into the status of the call. */
 function unary(method: AnyMethod, handler: AnyHandler, logger: Logger): handleUnaryCall<object, object> {
   const name = nameOf(method);
   return (call, callback) => {
     const ended = beginAnswer(name);
-    const departure = departureOf(call);
+    const cancellation = cancellationOf(call);
     const span = {
       kind: 'server',
       attributes: { 'rpc.system.name': 'grpc', 'rpc.method': name },
       isFailure,
     } as const;
     withRemoteTrace(traceOf(call.metadata), name, span, async () => {
-      const context = contextOf(call, name, departure.signal);
+      const context = contextOf(call, name, cancellation.signal);
       return whileHandling(context.deadline.getTime(), () => handler(call.request, context));
     }).then(
       (response) => {
-        departure.forget();
+        cancellation.forget();
         ended();
         callback(null, response);
       },
       (thrown: unknown) => {
-        departure.forget();
+        cancellation.forget();
         const error = ServiceError.from(thrown);
         ended(error);
         logFailure(logger, name, error, call.cancelled);
@@ -188,12 +187,12 @@ function contextOf(call: AnyCall, method: string, signal: AbortSignal): CallCont
   return { principal, signal, deadline, method };
 }
 
-// The library calls it cancelled when an answered call is closed, too; an abort then would be costly and mean nothing.
-function departureOf(call: AnyCall): { signal: AbortSignal; forget(): void } {
+// The library also emits `cancelled` when an answered call is closed; an abort would be costly and useless then.
+function cancellationOf(call: AnyCall): { signal: AbortSignal; forget(): void } {
   const abort = new AbortController();
-  const leave = (): void => abort.abort();
-  call.once('cancelled', leave);
-  return { signal: abort.signal, forget: () => void call.off('cancelled', leave) };
+  const cancel = (): void => abort.abort();
+  call.once('cancelled', cancel);
+  return { signal: abort.signal, forget: () => void call.off('cancelled', cancel) };
 }
 
 /** @throws ServiceError `unauthenticated` without a valid principal; `forbidden` if the caller is not among `callers` */

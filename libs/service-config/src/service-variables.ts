@@ -38,9 +38,9 @@ export const SERVICE_FIELDS = {
 
 export interface ServiceConfig {
   databaseUrl: URL;
-  /** Where all ports are opened. */
+  /** Host of all internal ports. */
   grpcHost: string;
-  /** 0 takes a free one, as does `healthPort`. */
+  /** 0 = any free port, as for `healthPort`. */
   grpcPort: number;
   healthPort: number;
   /** Keys that callers of this service sign principals with, by name of the caller. */

@@ -1,6 +1,5 @@
 export { runMigrations, runService } from './run-service.ts';
 export {
-  type HostConfig,
   type RunningService,
   type ServiceParts,
   type StartOptions,

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openPool, sqlOn } from '@kr/database';
+import type { ServiceConfig } from '@kr/service-config';
 import { createLogger } from '@kr/telemetry';
 import { type FreshDatabase, freshDatabase } from '@kr/testbed';
-import { type HostConfig, type ServiceParts, startService } from './start-service.ts';
+import { type ServiceParts, startService } from './start-service.ts';
 
 const logger = createLogger('test', { write: () => undefined });
 let fresh: FreshDatabase;
-let config: HostConfig;
+let config: ServiceConfig;
 
 beforeAll(async () => {
   fresh = await freshDatabase();
@@ -36,7 +37,7 @@ function parts(stopped: string[], more: Partial<ServiceParts<[]>> = {}): Service
   };
 }
 
-function start(changes: Partial<HostConfig>, open: () => ServiceParts<[]>) {
+function start(changes: Partial<ServiceConfig>, open: () => ServiceParts<[]>) {
   return startService({ name: 'test', config: { ...config, ...changes }, schema: [], logger }, async () =>
     open(),
   );

@@ -4,24 +4,13 @@ import { type Consumer, deadLetterHandlers } from '@kr/event-bus';
 import { type HealthOptions, startHealth } from '@kr/health';
 import { type ServeOptions, type Server, serve } from '@kr/rpc';
 import { type MigrationSet, migrate } from '@kr/schema-migration';
+import type { ServiceConfig } from '@kr/service-config';
 import type { Logger } from '@kr/telemetry';
-
-/** The part of every service's configuration that starting it needs. */
-export interface HostConfig {
-  databaseUrl: URL;
-  /** Host of the gRPC and health servers. */
-  grpcHost: string;
-  /** 0 = any free port, as for `healthPort`. */
-  grpcPort: number;
-  healthPort: number;
-  /** Keys that callers sign principals with, by name of the caller. */
-  callerKeys: ReadonlyMap<string, string>;
-}
 
 export interface StartOptions {
   /** Name of the service in signed principals and logs. */
   name: string;
-  config: HostConfig;
+  config: ServiceConfig;
   /** Tables of the service's database, in the order of their creation. */
   schema: readonly MigrationSet[];
   logger: Logger;

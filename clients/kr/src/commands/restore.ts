@@ -23,7 +23,7 @@ export async function restore(
   { verify, replace, json, dataDirs, dataDir: given }: RestoreOptions,
 ): Promise<void> {
   const progress = stepProgress(terminal);
-  const { bringSecrets, restoreBackup, verifyBackup } = await import('@kr/backup');
+  const { restoreSecrets, restoreBackup, verifyBackup } = await import('@kr/backup');
   const manifest = await verifyBackup(folder, progress).catch(failed);
   terminal.status('');
   if (json) terminal.print(JSON.stringify(manifest, null, 2));
@@ -31,7 +31,7 @@ export async function restore(
   if (verify) return terminal.note('The backup is intact.');
 
   const [first = ''] = dataDirs;
-  if (given !== undefined && manifest.has_secrets) await bringSecrets(folder, first);
+  if (given !== undefined && manifest.has_secrets) await restoreSecrets(folder, first);
   await using reached = await reachSystem(dataDirs, { isMade: given !== undefined });
   if (reached.isRunning) throw new Failure('Stop the system first; then restore again.');
   const { dataDir } = reached.system;
@@ -40,7 +40,7 @@ export async function restore(
   await restoreBackup(reached.system, { folder, manifest, isReplacing: replace, progress }).catch(failed);
   await events.forget();
   terminal.status('');
-  if (dataDir !== undefined && !(await bringSecrets(folder, dataDir)))
+  if (dataDir !== undefined && !(await restoreSecrets(folder, dataDir)))
     terminal.note(
       'The keys are not those of the backup: its access links open nothing, and its kept answers cannot be repeated.',
     );
